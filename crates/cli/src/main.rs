@@ -1,0 +1,2 @@
+//! The welter command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Ingest, plan, kernels and the iteration driver of one machine.

@@ -1,0 +1,204 @@
+//! The edge list: what `input` hands to `engine`.
+//!
+//! An edge is a pair of *slots*, dense vertex numbers that ascend in the order of the original ids
+//! ([`crate::ids::IdMap`] leads back to them). A stream is cut into *parts* that any thread may read
+//! at any time and more than once; the order of the parts, and of the edges inside each, is the
+//! order of the input, so "the first weight wins" means the same for any number of threads.
+
+use std::error::Error;
+use std::fmt;
+
+/// Source and destination slot of one edge, in the compact format (fewer than 2^32 slots).
+pub type Pair = [u32; 2];
+
+/// A run of consecutive edges, borrowed from whoever read them.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// Source and destination of each edge.
+    pub pairs: &'a [Pair],
+    /// Weight of each edge, as long as `pairs`; `None` when the input has none.
+    pub weights: Option<&'a [f64]>,
+}
+
+/// Why a stream could not be read. Boxed, so that readers keep their own error types, with file and
+/// line in them, all the way to the person who can mend the file.
+pub type StreamError = Box<dyn Error + Send + Sync>;
+
+/// Edges in parts, readable in parallel and again.
+pub trait EdgeStream: Send + Sync {
+    /// Number of parts. Parts hold about equally many edges; 1 to 16 MiB each is a good size.
+    fn parts(&self) -> usize;
+
+    /// Number of edges in all parts together. Exact.
+    fn edges(&self) -> u64;
+
+    /// Whether batches carry weights.
+    fn weighted(&self) -> bool;
+
+    /// Number of slots (vertex ids are `0..slots`) where the stream knows it without being read.
+    fn slots(&self) -> Option<u64>;
+
+    /// Whether reading a part costs much more than copying it out of memory (a generator, say), so
+    /// that surveys should look at a sample of the parts only. Such a stream must know its `slots`.
+    fn costly(&self) -> bool {
+        false
+    }
+
+    /// Hands all edges of a part to `visit`, in order, in batches of any size (64 Ki edges are a
+    /// good one). `visit` returns `false` to end early, which is not an error.
+    ///
+    /// # Errors
+    /// When the underlying input cannot be read or changed since it was opened.
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError>;
+}
+
+/// What becomes of edges that have the same source and the same destination.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// All are kept, as parallel edges.
+    #[default]
+    Keep,
+    /// One is kept, with the weight of the first in input order.
+    First,
+    /// One is kept, with the smallest weight.
+    Minimum,
+    /// One is kept, with the sum of the weights, added in input order.
+    Sum,
+}
+
+/// How an edge list is to be read as a graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Each edge stands for both directions. A self-loop is still one arc.
+    pub undirected: bool,
+    /// Edges from a vertex to itself are left out. Their end still counts as a vertex.
+    pub drop_self_loops: bool,
+    /// What becomes of parallel edges.
+    pub duplicates: Duplicates,
+}
+
+/// Edges in memory: the stream over what a reader parsed, a generator made or a test wrote down.
+#[derive(Clone, Default)]
+pub struct EdgeList {
+    parts: Vec<Part>,
+    slots: Option<u64>,
+    weighted: bool,
+    edges: u64,
+}
+
+#[derive(Clone)]
+struct Part {
+    pairs: Vec<Pair>,
+    weights: Vec<f64>,
+}
+
+impl EdgeList {
+    /// An empty list. `slots`: number of vertices where it is known; `weighted`: whether every part
+    /// will come with weights.
+    pub fn new(slots: Option<u64>, weighted: bool) -> Self {
+        Self { parts: Vec::new(), slots, weighted, edges: 0 }
+    }
+
+    /// A list of one part without weights.
+    pub fn from_pairs(pairs: Vec<Pair>) -> Self {
+        let mut list = Self::new(None, false);
+        list.push(pairs, Vec::new());
+        list
+    }
+
+    /// Appends a part. `weights` is as long as `pairs` in a weighted list and empty otherwise.
+    ///
+    /// # Panics
+    /// When the lengths do not fit, which is a bug of the caller.
+    pub fn push(&mut self, pairs: Vec<Pair>, weights: Vec<f64>) {
+        assert_eq!(weights.len(), if self.weighted { pairs.len() } else { 0 });
+        self.edges += pairs.len() as u64;
+        if !pairs.is_empty() {
+            self.parts.push(Part { pairs, weights });
+        }
+    }
+
+    /// States the number of slots.
+    pub fn set_slots(&mut self, slots: u64) {
+        self.slots = Some(slots);
+    }
+
+    /// All pairs in order, for tests and small graphs.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair> + '_ {
+        self.parts.iter().flat_map(|part| part.pairs.iter().copied())
+    }
+
+    /// All weights in order (1 where the list has none), for tests and small graphs.
+    pub fn weights(&self) -> impl Iterator<Item = f64> + '_ {
+        self.parts.iter().flat_map(|part| {
+            (0..part.pairs.len()).map(|edge| part.weights.get(edge).copied().unwrap_or(1.0))
+        })
+    }
+}
+
+impl fmt::Debug for EdgeList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EdgeList")
+            .field("parts", &self.parts.len())
+            .field("edges", &self.edges)
+            .field("slots", &self.slots)
+            .field("weighted", &self.weighted)
+            .finish()
+    }
+}
+
+impl EdgeStream for EdgeList {
+    fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn weighted(&self) -> bool {
+        self.weighted
+    }
+
+    fn slots(&self) -> Option<u64> {
+        self.slots
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        let Part { pairs, weights } = &self.parts[part];
+        visit(Batch { pairs, weights: self.weighted.then_some(weights) });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_hands_out_what_was_pushed_in_order() {
+        let mut list = EdgeList::new(Some(4), true);
+        list.push(vec![[0, 1], [2, 3]], vec![1.5, 2.5]);
+        list.push(vec![], vec![]);
+        list.push(vec![[3, 0]], vec![0.5]);
+        assert_eq!((list.parts(), list.edges()), (2, 3));
+        let mut seen = Vec::new();
+        for part in 0..list.parts() {
+            list.read(part, &mut |batch| {
+                seen.extend(batch.pairs.iter().zip(batch.weights.unwrap()).map(|(p, w)| (*p, *w)));
+                true
+            })
+            .unwrap();
+        }
+        assert_eq!(seen, [([0, 1], 1.5), ([2, 3], 2.5), ([3, 0], 0.5)]);
+        assert_eq!(list.weights().sum::<f64>(), 4.5);
+    }
+}

@@ -1,0 +1,101 @@
+//! The way back from slots to the ids that came in.
+//!
+//! Slots ascend in the order of the original ids, so ties and smallest-label rules mean the same on
+//! slots and on ids.
+
+/// Original ids by slot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum IdMap {
+    /// The slot is the id. Ids that no edge names are not vertices, unless `declared`.
+    #[default]
+    Same,
+    /// The slot is the id and all slots are vertices: the input or the user stated their number.
+    Declared,
+    /// Sparse integers, ascending and distinct; each is a vertex.
+    Sparse(Vec<u64>),
+    /// Strings, ascending by their bytes and distinct; each is a vertex.
+    Names(Names),
+}
+
+impl IdMap {
+    /// Whether every slot is a vertex, so that nobody has to look which ones occur.
+    pub fn all_present(&self) -> bool {
+        !matches!(self, Self::Same)
+    }
+}
+
+/// Many strings in two allocations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    text: String,
+    /// `ends[i]` is where string `i` ends in `text`, in bytes.
+    ends: Vec<u64>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Names {
+    /// No strings.
+    pub fn new() -> Self {
+        Self { text: String::new(), ends: Vec::new() }
+    }
+
+    /// Appends a string.
+    pub fn push(&mut self, name: &str) {
+        self.text.push_str(name);
+        self.ends.push(self.text.len() as u64);
+    }
+
+    /// Number of strings.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// String number `index`.
+    ///
+    /// # Panics
+    /// When there are not so many.
+    pub fn get(&self, index: usize) -> &str {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.text[start as usize..self.ends[index] as usize]
+    }
+
+    /// The strings in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// Heap bytes that these names take.
+    pub fn bytes(&self) -> u64 {
+        (self.text.capacity() + self.ends.capacity() * size_of::<u64>()) as u64
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Names {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(iter: I) -> Self {
+        let mut names = Self::new();
+        iter.into_iter().for_each(|name| names.push(name));
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_order_and_empty_strings() {
+        let names: Names = ["a", "", "libc6"].into_iter().collect();
+        assert_eq!(names.len(), 3);
+        assert_eq!(names.iter().collect::<Vec<_>>(), ["a", "", "libc6"]);
+    }
+}

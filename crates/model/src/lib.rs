@@ -1,0 +1,7 @@
+//! Edges, ids and programs: what a graph algorithm is made of.
+//!
+//! Invariants: nothing in this crate knows a file, a socket, a clock or a thread.
+
+pub mod edges;
+pub mod ids;
+pub mod table;

@@ -1,0 +1,82 @@
+//! The result of a run as a table: one row a vertex, the column `vertex` first.
+
+use crate::ids::Names;
+
+/// The ids of the rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum VertexColumn {
+    /// Rows are the ids `0..count`.
+    Range(u64),
+    /// Integer ids, ascending.
+    Integers(Vec<u64>),
+    /// String ids, ascending by their bytes.
+    Names(Names),
+}
+
+impl VertexColumn {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Range(count) => *count as usize,
+            Self::Integers(ids) => ids.len(),
+            Self::Names(names) => names.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The values of one column.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ColumnData {
+    /// 32-bit floats.
+    F32(Vec<f32>),
+    /// 64-bit floats.
+    F64(Vec<f64>),
+    /// Unsigned 32-bit integers.
+    U32(Vec<u32>),
+    /// Unsigned 64-bit integers.
+    U64(Vec<u64>),
+    /// Signed 64-bit integers.
+    I64(Vec<i64>),
+}
+
+impl ColumnData {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+            Self::U32(values) => values.len(),
+            Self::U64(values) => values.len(),
+            Self::I64(values) => values.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A named column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Name, such as `rank`.
+    pub name: String,
+    /// Values, one a row.
+    pub data: ColumnData,
+}
+
+/// Vertices with their values. All columns are equally long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Ids of the rows.
+    pub vertices: VertexColumn,
+    /// Results by name.
+    pub columns: Vec<Column>,
+}

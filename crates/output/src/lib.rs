@@ -1,0 +1,1 @@
+//! Writers of edge lists and of result tables.

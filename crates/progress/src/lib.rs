@@ -1,0 +1,202 @@
+//! What a run is doing: named phases with counts, and the flag that ends it early.
+//!
+//! Every long loop of welter holds a [`Phase`], adds to it once per batch (never per edge) and asks
+//! [`Progress::cancelled`] at the same grain. Drawing bars, writing reports and catching Ctrl-C is
+//! the business of whoever created the [`Progress`].
+//!
+//! Invariant: nothing here blocks a worker; `add` is one relaxed atomic addition.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a phase counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes of input or output.
+    Bytes,
+    /// Edges.
+    Edges,
+    /// Vertices or rows.
+    Vertices,
+    /// Iterations of a program.
+    Iterations,
+}
+
+impl Unit {
+    /// Plural noun for people.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Edges => "edges",
+            Self::Vertices => "vertices",
+            Self::Iterations => "iterations",
+        }
+    }
+}
+
+/// A finished or running phase, as a report shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseReport {
+    /// Name, such as `read` or `iterate`.
+    pub name: &'static str,
+    /// What `done` and `total` count.
+    pub unit: Unit,
+    /// How much is done.
+    pub done: u64,
+    /// How much there is, where it is known.
+    pub total: Option<u64>,
+    /// Bytes moved from or to storage, or read from memory by the kernel.
+    pub bytes: u64,
+    /// Wall-clock time of the phase.
+    pub elapsed: Duration,
+}
+
+/// Shared handle on the progress of one run. Cloning shares.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    cancelled: AtomicBool,
+    running: Mutex<Vec<Arc<Counters>>>,
+    finished: Mutex<Vec<PhaseReport>>,
+}
+
+#[derive(Debug)]
+struct Counters {
+    name: &'static str,
+    unit: Unit,
+    started: Instant,
+    done: AtomicU64,
+    /// `u64::MAX` stands for unknown.
+    total: AtomicU64,
+    bytes: AtomicU64,
+}
+
+const UNKNOWN: u64 = u64::MAX;
+
+impl Counters {
+    fn report(&self) -> PhaseReport {
+        let total = self.total.load(Ordering::Relaxed);
+        PhaseReport {
+            name: self.name,
+            unit: self.unit,
+            done: self.done.load(Ordering::Relaxed),
+            total: (total != UNKNOWN).then_some(total),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            elapsed: self.started.elapsed(),
+        }
+    }
+}
+
+impl Progress {
+    /// A fresh handle with no phase.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Begins a phase; it ends, and is kept for the report, when the returned value is dropped.
+    pub fn phase(&self, name: &'static str, unit: Unit, total: Option<u64>) -> Phase {
+        let counters = Arc::new(Counters {
+            name,
+            unit,
+            started: Instant::now(),
+            done: AtomicU64::new(0),
+            total: AtomicU64::new(total.unwrap_or(UNKNOWN)),
+            bytes: AtomicU64::new(0),
+        });
+        lock(&self.shared.running).push(Arc::clone(&counters));
+        Phase { counters, shared: Arc::clone(&self.shared) }
+    }
+
+    /// The innermost phase that is running now.
+    pub fn current(&self) -> Option<PhaseReport> {
+        lock(&self.shared.running).last().map(|counters| counters.report())
+    }
+
+    /// The phases that ended, in the order in which they ended.
+    pub fn finished(&self) -> Vec<PhaseReport> {
+        lock(&self.shared.finished).clone()
+    }
+
+    /// Asks every loop of the run to end at its next batch.
+    pub fn cancel(&self) {
+        self.shared.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the run was asked to end. Loops ask once per batch.
+    pub fn cancelled(&self) -> bool {
+        self.shared.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// A running phase. `Sync`: workers add to it from any thread.
+#[derive(Debug)]
+pub struct Phase {
+    counters: Arc<Counters>,
+    shared: Arc<Shared>,
+}
+
+impl Phase {
+    /// Counts `amount` more units as done.
+    pub fn add(&self, amount: u64) {
+        self.counters.done.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Counts `amount` more bytes as moved (for a phase whose unit is not bytes).
+    pub fn add_bytes(&self, amount: u64) {
+        self.counters.bytes.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Corrects the total, once it is known better.
+    pub fn set_total(&self, total: u64) {
+        self.counters.total.store(total, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Phase {
+    fn drop(&mut self) {
+        lock(&self.shared.running).retain(|other| !Arc::ptr_eq(other, &self.counters));
+        lock(&self.shared.finished).push(self.counters.report());
+    }
+}
+
+/// A panicking worker elsewhere does not make counts unreadable.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_is_current_while_it_lives_and_kept_afterwards() {
+        let progress = Progress::new();
+        assert_eq!(progress.current(), None);
+        {
+            let phase = progress.phase("read", Unit::Bytes, None);
+            phase.add(7);
+            phase.set_total(9);
+            let now = progress.current().unwrap();
+            assert_eq!((now.name, now.done, now.total), ("read", 7, Some(9)));
+            let _inner = progress.phase("bin", Unit::Edges, Some(1));
+            assert_eq!(progress.current().unwrap().name, "bin");
+        }
+        assert_eq!(progress.current(), None);
+        let names: Vec<_> = progress.finished().iter().map(|phase| phase.name).collect();
+        assert_eq!(names, ["bin", "read"]);
+    }
+
+    #[test]
+    fn cancelling_is_seen_by_every_clone() {
+        let progress = Progress::new();
+        let clone = progress.clone();
+        assert!(!clone.cancelled());
+        progress.cancel();
+        assert!(clone.cancelled());
+    }
+}

@@ -1,0 +1,1 @@
+//! The chunk format: tiles, codecs, checksums.
