@@ -1,1 +1,3 @@
 //! Readers and generators of edge lists.
+
+pub mod generate;
