@@ -1,3 +1,169 @@
 //! Readers and generators of edge lists.
+//!
+//! [`read`] turns files, patterns and standard input into edges whose ends are *slots* and an
+//! [`IdMap`] that leads back to the ids that came in. One format is one file of this crate behind the
+//! trait [`reader::Reader`]; what they share is finding and opening inputs ([`source`]),
+//! decompression ([`unpack`]), and gathering parts and mapping ids ([`collect`], [`ids`]).
+//!
+//! ```text
+//! names, patterns, -  ──►  Source  ──►  Reader (one a format, parallel)  ──►  Collector  ──►  Input
+//!                          what is it?  parts of pairs, in input order        ids to slots
+//!                                        └────────── stream, nothing copied ──────────────►
+//! ```
+//!
+//! Invariants: the same input gives the same edges in the same order for any number of threads; of
+//! several errors the first in input order is reported; no allocation follows a number that an
+//! input merely states.
 
+mod collect;
+mod columns;
+mod error;
 pub mod generate;
+mod ids;
+mod options;
+pub mod reader;
+pub mod source;
+pub mod unpack;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use welter_model::edges::EdgeStream;
+use welter_model::ids::IdMap;
+use welter_progress::{Progress, Unit};
+
+pub use crate::collect::{Collector, Ids, Part};
+pub use crate::error::InputError;
+pub use crate::options::{
+    ColumnRef, Format, IdKind, Limits, RawLayout, RawWeight, ReadOptions, Separator, WeightChoice,
+};
+pub use crate::reader::Estimate;
+use crate::reader::{Context, Ready};
+use crate::source::Source;
+
+/// A graph's edges and the way back to its ids.
+pub struct Input {
+    /// Edges as pairs of slots, in input order.
+    pub edges: Box<dyn EdgeStream>,
+    /// Ids by slot.
+    pub ids: IdMap,
+    /// What was read.
+    pub summary: InputSummary,
+}
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputSummary {
+    /// Names of the files, patterns resolved.
+    pub files: Vec<String>,
+    /// Format of each file.
+    pub formats: Vec<Format>,
+    /// Bytes as stored; `None` where a pipe was among them.
+    pub bytes: Option<u64>,
+    /// Edges.
+    pub edges: u64,
+    /// Whether they have weights.
+    pub weighted: bool,
+}
+
+/// Reads all inputs as one edge list, in their order. Each is a path, a pattern with `*`, `?` or
+/// `[...]`, or `-` for standard input.
+///
+/// # Errors
+/// See [`InputError`]; of several errors in the inputs, the first in input order.
+pub fn read(
+    inputs: &[String],
+    options: &ReadOptions,
+    progress: &Progress,
+) -> Result<Input, InputError> {
+    let sources = source::open_all(inputs, options.format)?;
+    let bytes = sources.iter().map(Source::bytes).sum::<Option<u64>>();
+    let pool = pool(options.thread_count())?;
+    let phase = progress.phase("read", Unit::Bytes, bytes);
+    let options = with_id_kind(&sources, options, progress, &phase, &pool)?;
+    let context = Context { options: &options, progress, phase: &phase, pool: &pool };
+    let Ready { edges, ids } = match stream(&sources, &context)? {
+        Some(ready) => ready,
+        None => collect(&sources, &context)?,
+    };
+    let summary = InputSummary {
+        files: sources.iter().map(|source| source.name().to_owned()).collect(),
+        formats: sources.iter().map(Source::format).collect(),
+        bytes,
+        edges: edges.edges(),
+        weighted: edges.weighted(),
+    };
+    Ok(Input { edges, ids, summary })
+}
+
+/// Says how much the inputs hold without reading them whole: exact where a format states it, else
+/// from a sample of the beginning of each file.
+///
+/// # Errors
+/// See [`InputError`].
+pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, InputError> {
+    let sources = source::open_all(inputs, options.format)?;
+    let mut all = Estimate { bytes: Some(0), edges: Some(0), exact: true, ..Estimate::default() };
+    for source in &sources {
+        let one = reader::of(source)?.estimate(source, options)?;
+        all.bytes = all.bytes.zip(one.bytes).map(|(a, b)| a + b);
+        all.edges = all.edges.zip(one.edges).map(|(a, b)| a + b);
+        all.exact &= one.exact;
+        all.slots = all.slots.max(one.slots);
+        all.weighted |= one.weighted;
+        if all.ids != IdKind::Names {
+            all.ids = one.ids;
+        }
+    }
+    all.slots = options.vertices.or(all.slots);
+    Ok(all)
+}
+
+/// Settles whether ids are integers or names: one source with names makes all names.
+fn with_id_kind(
+    sources: &[Source],
+    options: &ReadOptions,
+    progress: &Progress,
+    phase: &welter_progress::Phase,
+    pool: &ThreadPool,
+) -> Result<ReadOptions, InputError> {
+    let mut options = options.clone();
+    if options.ids != IdKind::Auto {
+        return Ok(options);
+    }
+    let mut kind = IdKind::Integers;
+    for source in sources {
+        let context = Context { options: &options, progress, phase, pool };
+        if reader::of(source)?.id_kind(source, &context)? == IdKind::Names {
+            kind = IdKind::Names;
+            break;
+        }
+    }
+    options.ids = kind;
+    Ok(options)
+}
+
+/// All sources as one stream, where their format can do that.
+fn stream(sources: &[Source], context: &Context<'_>) -> Result<Option<Ready>, InputError> {
+    let first = &sources[0];
+    if sources.iter().any(|source| source.format() != first.format()) {
+        return Ok(None);
+    }
+    reader::of(first)?.stream(sources, context)
+}
+
+fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputError> {
+    let collector = Collector::new(context.options.limits.memory_bytes_max);
+    for source in sources {
+        collector.begin(source.name());
+        reader::of(source)?.read(source, context, &collector)?;
+    }
+    let (edges, ids) = collector.finish(context.options.vertices, context.pool)?;
+    Ok(Ready { edges: Box::new(edges), ids })
+}
+
+fn pool(threads: usize) -> Result<ThreadPool, InputError> {
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|index| format!("read-{index}"))
+        .build()
+        .map_err(|error| InputError::Options { what: format!("cannot start threads: {error}") })
+}

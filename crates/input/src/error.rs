@@ -1,0 +1,144 @@
+//! What can be wrong with an input, each with its place and what was expected instead.
+//!
+//! Invariant: the text of every error is one sentence that names the file, so that a person can mend
+//! the input without reading anything else; [`InputError::exit_code`] is stable and documented.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Why an input could not be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// A line of a text file is malformed.
+    #[error("{file}:{line}: {what}")]
+    Line {
+        /// Name of the file as it was given, or `-` for standard input.
+        file: String,
+        /// Line, counted from 1 (in the decompressed text).
+        line: u64,
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// A place of a binary or compressed file is malformed.
+    #[error("{file}: byte {offset}: {what}")]
+    Byte {
+        /// Name of the file as it was given.
+        file: String,
+        /// Offset in the file as it is stored, counted from 0.
+        offset: u64,
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// A row of a table is malformed.
+    #[error("{file}: row {row}: {what}")]
+    Row {
+        /// Name of the file as it was given.
+        file: String,
+        /// Row, counted from 1.
+        row: u64,
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// A file as a whole cannot be what it should be: wrong types, no such column.
+    #[error("{file}: {what}")]
+    Content {
+        /// Name of the file as it was given.
+        file: String,
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// Files that are fine each but do not go together, or that hold no edge at all.
+    #[error("{what}")]
+    Inputs {
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// No such file, or a pattern that matches none.
+    #[error("{file}: {what}")]
+    Missing {
+        /// Name or pattern as it was given.
+        file: String,
+        /// `no such file` or the like.
+        what: String,
+    },
+    /// The system refused to open or read a file.
+    #[error("{file}: cannot {action}: {source}")]
+    Io {
+        /// Name of the file as it was given.
+        file: String,
+        /// Verb for what was tried, such as `open` or `read at byte 4096`.
+        action: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// More memory would be needed than the run may take.
+    #[error(
+        "{file}: reading takes more than the {allowed_bytes} bytes of memory that this run may use"
+    )]
+    Budget {
+        /// Name of the file that was being read.
+        file: String,
+        /// The budget that was stated.
+        allowed_bytes: u64,
+    },
+    /// Options that contradict each other or themselves.
+    #[error("{what}")]
+    Options {
+        /// Which options, and what is wrong with them.
+        what: String,
+    },
+    /// Somebody asked the run to end.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+impl InputError {
+    /// The exit code of a program that ends with this error (sysexits).
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Line { .. }
+            | Self::Byte { .. }
+            | Self::Row { .. }
+            | Self::Content { .. }
+            | Self::Inputs { .. } => 65,
+            Self::Missing { .. } => 66,
+            Self::Io { .. } => 74,
+            Self::Budget { .. } => 78,
+            Self::Options { .. } => 2,
+            Self::Cancelled => 130,
+        }
+    }
+
+    /// Shorthand for [`InputError::Io`].
+    pub(crate) fn io(file: &str, action: impl Into<String>, source: io::Error) -> Self {
+        Self::Io { file: file.to_owned(), action: action.into(), source }
+    }
+
+    /// Shorthand for [`InputError::Content`].
+    pub(crate) fn content(file: &str, what: impl Into<String>) -> Self {
+        Self::Content { file: file.to_owned(), what: what.into() }
+    }
+
+    /// Shorthand for [`InputError::Byte`].
+    pub(crate) fn byte(file: &str, offset: u64, what: impl Into<String>) -> Self {
+        Self::Byte { file: file.to_owned(), offset, what: what.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_reads_like_a_sentence_with_its_place() {
+        let error = InputError::Line {
+            file: "edges.tsv".into(),
+            line: 17,
+            what: "expected a vertex id, found \"abc\"".into(),
+        };
+        assert_eq!(error.to_string(), "edges.tsv:17: expected a vertex id, found \"abc\"");
+        assert_eq!(error.exit_code(), 65);
+    }
+}

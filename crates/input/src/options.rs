@@ -1,0 +1,283 @@
+//! What a person can say about an input; everything has a guess for when nothing is said.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How inputs are to be read. The default guesses everything from the files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReadOptions {
+    /// Format of all inputs; `None` guesses it for each from its first bytes and its name.
+    pub format: Option<Format>,
+    /// What separates the columns of text; `None` guesses it.
+    pub separator: Option<Separator>,
+    /// Whether the first row of text that is no comment is a header; `None` guesses it.
+    pub header: Option<bool>,
+    /// Column of the sources; `None` takes a column with a telling name, else the first.
+    pub source: Option<ColumnRef>,
+    /// Column of the targets; `None` takes a column with a telling name, else the second.
+    pub target: Option<ColumnRef>,
+    /// Which column, if any, is the weight of an edge.
+    pub weight: WeightChoice,
+    /// Number of vertices: ids are `0..vertices`, and those without an edge are vertices too.
+    pub vertices: Option<u64>,
+    /// What ids are.
+    pub ids: IdKind,
+    /// Threads that parse; 0 stands for one a core.
+    pub threads: usize,
+    /// What a hostile or broken input may cost.
+    pub limits: Limits,
+}
+
+impl ReadOptions {
+    /// Number of threads to use, at least 1.
+    pub fn thread_count(&self) -> usize {
+        if self.threads > 0 {
+            return self.threads;
+        }
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+}
+
+/// A column, as a person names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ColumnRef {
+    /// By its place, counted from 1 as `cut` and `awk` do.
+    Number(usize),
+    /// By its name in the header or schema.
+    Name(String),
+}
+
+impl FromStr for ColumnRef {
+    type Err = String;
+
+    /// Digits are a number, anything else is a name.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<usize>() {
+            Ok(0) => Err("columns are counted from 1".to_owned()),
+            Ok(number) => Ok(Self::Number(number)),
+            Err(_) if text.is_empty() => Err("expected a column number or name".to_owned()),
+            Err(_) => Ok(Self::Name(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for ColumnRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => write!(f, "\"{name}\""),
+        }
+    }
+}
+
+/// Which column is the weight of an edge.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum WeightChoice {
+    /// None; other columns are skipped unread.
+    #[default]
+    Ignore,
+    /// The column named `weight` where columns have names, else the third if it holds numbers, else
+    /// none.
+    IfPresent,
+    /// This one; that it is missing is an error.
+    Column(ColumnRef),
+}
+
+/// What the ids of vertices are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdKind {
+    /// Integers where a sample holds nothing else, names otherwise.
+    #[default]
+    Auto,
+    /// Integers from 0 to 2^64 - 1.
+    Integers,
+    /// Strings, even those that look like integers.
+    Names,
+}
+
+impl FromStr for IdKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "integers" => Ok(Self::Integers),
+            "names" => Ok(Self::Names),
+            _ => Err(format!("expected auto, integers or names, found \"{text}\"")),
+        }
+    }
+}
+
+/// What separates the columns of a text file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separator {
+    /// Each tab.
+    Tab,
+    /// Each comma.
+    Comma,
+    /// Each semicolon.
+    Semicolon,
+    /// Each `|`.
+    Pipe,
+    /// Runs of spaces and tabs.
+    Spaces,
+}
+
+impl FromStr for Separator {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "tab" | "\t" | "\\t" => Ok(Self::Tab),
+            "comma" | "," => Ok(Self::Comma),
+            "semicolon" | ";" => Ok(Self::Semicolon),
+            "pipe" | "|" => Ok(Self::Pipe),
+            "spaces" | "space" | " " => Ok(Self::Spaces),
+            _ => Err(format!(
+                "expected tab, comma, semicolon, pipe or spaces as separator, found \"{text}\""
+            )),
+        }
+    }
+}
+
+/// Format of a file, under its compression if it has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// Rows of text: SNAP, CSV, TSV and their relatives.
+    Text,
+    /// Apache Parquet.
+    Parquet,
+    /// Arrow IPC, file or stream.
+    Arrow,
+    /// Little-endian records without a header.
+    Raw(RawLayout),
+}
+
+/// One record of a raw file: source, target, and the weight if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawLayout {
+    /// Whether ids are 64-bit rather than 32-bit.
+    pub wide: bool,
+    /// Type of the weight that follows the two ids.
+    pub weight: RawWeight,
+}
+
+/// Type of the weights of a raw file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RawWeight {
+    /// There are none.
+    #[default]
+    None,
+    /// 32-bit floats.
+    F32,
+    /// 64-bit floats.
+    F64,
+}
+
+/// Name of each format, which is also its extension. The first name of a format is the one shown.
+const FORMATS: &[(&str, Format)] = &[
+    ("text", Format::Text),
+    ("txt", Format::Text),
+    ("tsv", Format::Text),
+    ("csv", Format::Text),
+    ("el", Format::Text),
+    ("wel", Format::Text),
+    ("edges", Format::Text),
+    ("edgelist", Format::Text),
+    ("parquet", Format::Parquet),
+    ("pq", Format::Parquet),
+    ("arrow", Format::Arrow),
+    ("arrows", Format::Arrow),
+    ("feather", Format::Arrow),
+    ("ipc", Format::Arrow),
+    ("u32", raw(false, RawWeight::None)),
+    ("u64", raw(true, RawWeight::None)),
+    ("u32f32", raw(false, RawWeight::F32)),
+    ("u32f64", raw(false, RawWeight::F64)),
+    ("u64f32", raw(true, RawWeight::F32)),
+    ("u64f64", raw(true, RawWeight::F64)),
+];
+
+const fn raw(wide: bool, weight: RawWeight) -> Format {
+    Format::Raw(RawLayout { wide, weight })
+}
+
+impl Format {
+    /// The format whose name or extension this is, in any case.
+    pub fn by_extension(extension: &str) -> Option<Self> {
+        let known = FORMATS.iter().find(|(name, _)| name.eq_ignore_ascii_case(extension));
+        known.map(|(_, format)| *format)
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::by_extension(text).ok_or_else(|| {
+            let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
+            format!("expected one of {}, found \"{text}\"", names.join(", "))
+        })
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name =
+            FORMATS.iter().find(|(_, format)| format == self).map_or("raw", |(name, _)| name);
+        f.write_str(name)
+    }
+}
+
+/// What reading may cost, whatever the input claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Decompressed bytes per compressed byte. Edge lists stay below 50; a bomb of gzip reaches
+    /// 1,000 and one of zstd far more.
+    pub ratio_max: u64,
+    /// Decompressed bytes below which the ratio is not looked at.
+    pub ratio_free_bytes: u64,
+    /// Logarithm of the largest zstd window, which is memory that the file asks for.
+    pub zstd_window_log_max: u32,
+    /// Bytes of one line of text.
+    pub line_bytes_max: usize,
+    /// Bytes of memory that edges and ids may take; `None` sets no limit.
+    pub memory_bytes_max: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            ratio_max: 200,
+            ratio_free_bytes: 64 << 20,
+            zstd_window_log_max: 27,
+            line_bytes_max: 1 << 20,
+            memory_bytes_max: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_known_by_name_and_shown_by_their_first() {
+        for (name, format) in FORMATS {
+            assert_eq!(name.parse::<Format>(), Ok(*format));
+            assert_eq!(format.to_string().parse::<Format>(), Ok(*format));
+        }
+        assert_eq!(Format::Text.to_string(), "text");
+        assert_eq!(Format::by_extension("CSV"), Some(Format::Text));
+        assert!("bin".parse::<Format>().is_err());
+    }
+
+    #[test]
+    fn columns_count_from_one() {
+        assert_eq!("2".parse(), Ok(ColumnRef::Number(2)));
+        assert_eq!("to".parse(), Ok(ColumnRef::Name("to".into())));
+        assert!("0".parse::<ColumnRef>().is_err());
+        assert!("".parse::<ColumnRef>().is_err());
+    }
+}

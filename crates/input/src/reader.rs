@@ -1,0 +1,108 @@
+//! The seam between formats and the rest: one trait, one file a format.
+//!
+//! A reader turns one [`Source`] into [`Part`]s in input order and knows nothing of id mapping, of
+//! other inputs, or of the engine. A format whose bytes can be streamed as they are (raw pairs) may
+//! answer [`Reader::stream`] instead, and nothing is copied into memory.
+
+use rayon::ThreadPool;
+use welter_model::edges::EdgeStream;
+use welter_model::ids::IdMap;
+use welter_progress::{Phase, Progress};
+
+use crate::collect::Collector;
+use crate::error::InputError;
+use crate::options::{Format, IdKind, ReadOptions};
+use crate::source::Source;
+
+/// What every reader is given beside its source.
+pub struct Context<'a> {
+    /// What the user said. Once reading starts, `ids` is no longer `Auto`.
+    pub options: &'a ReadOptions,
+    /// Asked for cancellation once a block.
+    pub progress: &'a Progress,
+    /// Phase `read`, counting bytes of the inputs as they are stored.
+    pub phase: &'a Phase,
+    /// Threads to parse with.
+    pub pool: &'a ThreadPool,
+}
+
+impl Context<'_> {
+    /// Counts stored bytes as read, and ends the run where that was asked for. Once a block.
+    pub(crate) fn advance(&self, bytes: u64) -> Result<(), InputError> {
+        self.phase.add(bytes);
+        if self.progress.cancelled() { Err(InputError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// What is known about inputs without reading them whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Bytes as stored; `None` for a pipe.
+    pub bytes: Option<u64>,
+    /// Edges; `None` for a pipe, which a sample would eat.
+    pub edges: Option<u64>,
+    /// Whether `edges` is exact rather than taken from a sample.
+    pub exact: bool,
+    /// Number of vertices where it is stated.
+    pub slots: Option<u64>,
+    /// Integers or names; `Auto` where nothing tells.
+    pub ids: IdKind,
+    /// Whether edges would be read with weights.
+    pub weighted: bool,
+}
+
+/// Edges that need no copy in memory, with the way back to their ids.
+pub struct Ready {
+    /// The edges; pairs are slots.
+    pub edges: Box<dyn EdgeStream>,
+    /// Ids by slot.
+    pub ids: IdMap,
+}
+
+/// A format.
+pub trait Reader: Sync {
+    /// Whether the ids of a source are integers or names, from a sample or a schema.
+    ///
+    /// # Errors
+    /// When the source is not of this format, or cannot be read.
+    fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError>;
+
+    /// Reads a source whole. Parts may be pushed from any thread; their numbers order them.
+    ///
+    /// # Errors
+    /// The first one in the order of the file, with its place.
+    fn read(
+        &self,
+        source: &Source,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError>;
+
+    /// Says how much a source holds, from its metadata or a sample of its first MiB.
+    ///
+    /// # Errors
+    /// When the source is not of this format, or cannot be read.
+    fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError>;
+
+    /// Offers all sources, which are of this format, as one stream without reading them. `None`
+    /// when that cannot be done: [`Reader::read`] is asked then.
+    ///
+    /// # Errors
+    /// When a source is not of this format, or cannot be read.
+    fn stream(
+        &self,
+        _sources: &[Source],
+        _context: &Context<'_>,
+    ) -> Result<Option<Ready>, InputError> {
+        Ok(None)
+    }
+}
+
+/// The reader of a format.
+pub(crate) fn of(source: &Source) -> Result<&'static dyn Reader, InputError> {
+    match source.format() {
+        format @ (Format::Text | Format::Parquet | Format::Arrow | Format::Raw(_)) => {
+            Err(InputError::content(source.name(), format!("{format} is not read")))
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! One input as a thing to read: a file or a pipe, its compression and its format.
+//!
+//! What a source is, is guessed from its first bytes, then from its name; what the user says about
+//! the format wins. Files are opened when they are needed, so a pattern may match more files than a
+//! process may hold open; a pipe is opened once and its first bytes are kept.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::InputError;
+use crate::options::{Format, Limits};
+use crate::unpack::Unpacked;
+
+/// Bytes looked at to know what a file is. A pipe's are kept as its sample.
+const HEAD_BYTES: u64 = 256 << 10;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// It is not.
+    #[default]
+    None,
+    /// gzip, of one or more members.
+    Gzip,
+    /// zstd, of one or more frames.
+    Zstd,
+}
+
+/// A file or pipe to read edges from.
+#[derive(Debug)]
+pub struct Source {
+    name: String,
+    path: PathBuf,
+    /// Bytes as stored; `None` for a pipe.
+    bytes: Option<u64>,
+    pipe: Mutex<Option<File>>,
+    /// The first bytes, as stored; a whole [`HEAD_BYTES`] unless the source is shorter.
+    head: Vec<u8>,
+    compression: Compression,
+    format: Format,
+}
+
+impl Source {
+    /// Opens a file, or standard input where `name` is `-`, and finds out what it is.
+    ///
+    /// # Errors
+    /// When it is not there, cannot be opened, or is none of the known formats.
+    pub fn open(name: &str, format: Option<Format>) -> Result<Self, InputError> {
+        let file = if name == "-" { stdin() } else { File::open(name) };
+        let mut file = file.map_err(|error| unopened(name, error))?;
+        let metadata = file.metadata().map_err(|error| InputError::io(name, "look at", error))?;
+        if metadata.is_dir() {
+            let what = "is a directory; name the files in it, such as with a pattern".to_owned();
+            return Err(InputError::Missing { file: name.to_owned(), what });
+        }
+        let mut head = Vec::new();
+        let taken = (&mut file).take(HEAD_BYTES).read_to_end(&mut head);
+        taken.map_err(|error| InputError::io(name, "read", error))?;
+        let bytes = (metadata.is_file() && name != "-").then_some(metadata.len());
+        let compression = Compression::of(&head);
+        let format = match format.or_else(|| guess(name, &head)) {
+            Some(format) => format,
+            None if compression == Compression::None && memchr::memchr(0, &head).is_some() => {
+                let what = "expected text, Parquet or Arrow, found binary data; say which format";
+                return Err(InputError::content(name, what));
+            }
+            None => Format::Text,
+        };
+        Ok(Self {
+            name: if name == "-" { "<stdin>".to_owned() } else { name.to_owned() },
+            path: PathBuf::from(name),
+            bytes,
+            pipe: Mutex::new(bytes.is_none().then_some(file)),
+            head,
+            compression,
+            format,
+        })
+    }
+
+    /// The name that errors use.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is, under its compression.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// How it is compressed.
+    pub fn compression(&self) -> Compression {
+        self.compression
+    }
+
+    /// Bytes as stored; `None` for a pipe.
+    pub fn bytes(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    /// The first bytes as stored, at most 256 KiB.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The file, for readers that jump about in it.
+    ///
+    /// # Errors
+    /// When it cannot be opened, is a pipe, or is compressed as a whole.
+    pub fn file(&self) -> Result<File, InputError> {
+        if self.bytes.is_none() {
+            let what = format!("{} cannot be read from a pipe; name a file", self.format);
+            return Err(InputError::content(&self.name, what));
+        }
+        if self.compression != Compression::None {
+            let what = format!("{} cannot be read compressed as a whole; unpack it", self.format);
+            return Err(InputError::content(&self.name, what));
+        }
+        File::open(&self.path).map_err(|error| unopened(&self.name, error))
+    }
+
+    /// The decompressed bytes from the start.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is a pipe that was read already.
+    pub fn unpack(&self, limits: &Limits) -> Result<Unpacked, InputError> {
+        let (head, rest): (&[u8], _) = match self.bytes {
+            Some(_) => (&[], File::open(&self.path).map_err(|error| unopened(&self.name, error))?),
+            None => {
+                let pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let again = || InputError::content(&self.name, "a pipe can be read only once");
+                (&self.head, pipe.ok_or_else(again)?)
+            }
+        };
+        let stored = std::io::Cursor::new(head.to_vec()).chain(rest);
+        Unpacked::new(&self.name, self.compression, Box::new(stored), limits)
+    }
+
+    /// The first `bytes_max` decompressed bytes, fewer where the source is a pipe or ends before.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn sample(&self, bytes_max: usize, limits: &Limits) -> Result<Sample, InputError> {
+        let mut unpacked = match self.bytes {
+            Some(_) => self.unpack(limits)?,
+            None => {
+                let head = Box::new(std::io::Cursor::new(self.head.clone()));
+                Unpacked::new(&self.name, self.compression, head, limits)?
+            }
+        };
+        let partial = self.bytes.is_none() && self.head.len() as u64 == HEAD_BYTES;
+        let mut bytes = vec![0; bytes_max];
+        let mut filled = 0;
+        while filled < bytes_max {
+            match unpacked.read(&mut bytes[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                // The compressed sample of a pipe ends in the middle; what came out is good.
+                Err(_) if partial && filled > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        bytes.truncate(filled);
+        Ok(Sample { whole: !partial && filled < bytes_max, stored: unpacked.stored(), bytes })
+    }
+}
+
+/// The beginning of a source.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Decompressed bytes.
+    pub bytes: Vec<u8>,
+    /// Whether that is all there is.
+    pub whole: bool,
+    /// Stored bytes that it took, rounded up to what was buffered.
+    pub stored: u64,
+}
+
+impl Compression {
+    /// Known by its magic bytes.
+    fn of(head: &[u8]) -> Self {
+        match head {
+            [0x1f, 0x8b, 0x08, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            // A skippable frame may come before the first of zstd.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            _ => Self::None,
+        }
+    }
+}
+
+/// The format by magic bytes, else by the extension under that of a compression.
+fn guess(name: &str, head: &[u8]) -> Option<Format> {
+    if head.starts_with(b"PAR1") {
+        return Some(Format::Parquet);
+    }
+    if head.starts_with(b"ARROW1") {
+        return Some(Format::Arrow);
+    }
+    let mut path = Path::new(name);
+    let extension = |path: &Path| path.extension()?.to_str().map(str::to_ascii_lowercase);
+    if matches!(extension(path).as_deref(), Some("gz" | "zst" | "zstd")) {
+        path = Path::new(path.file_stem()?);
+    }
+    Format::by_extension(&extension(path)?)
+}
+
+/// Standard input as a file of its own.
+fn stdin() -> std::io::Result<File> {
+    Ok(File::from(std::io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+fn unopened(name: &str, error: std::io::Error) -> InputError {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return InputError::Missing { file: name.to_owned(), what: "no such file".to_owned() };
+    }
+    InputError::io(name, "open", error)
+}
+
+/// Opens every input: a path, `-`, or a pattern with `*`, `?` or `[...]` that matches files. A path
+/// that exists is never taken for a pattern.
+pub(crate) fn open_all(
+    inputs: &[String],
+    format: Option<Format>,
+) -> Result<Vec<Source>, InputError> {
+    let mut sources = Vec::new();
+    for input in inputs {
+        for name in expand(input)? {
+            sources.push(Source::open(&name, format)?);
+        }
+    }
+    if sources.is_empty() {
+        return Err(InputError::Options { what: "expected at least one input".to_owned() });
+    }
+    Ok(sources)
+}
+
+/// The files that an input names, patterns in alphabetical order.
+fn expand(input: &str) -> Result<Vec<String>, InputError> {
+    if !input.contains(['*', '?', '[']) || Path::new(input).exists() {
+        return Ok(vec![input.to_owned()]);
+    }
+    let paths = glob::glob(input).map_err(|error| InputError::Options {
+        what: format!("{input}: not a pattern: {error}"),
+    })?;
+    let mut names = Vec::new();
+    for path in paths {
+        let path = path.map_err(|error| {
+            let file = error.path().display().to_string();
+            InputError::io(&file, "list", error.into())
+        })?;
+        if !path.is_dir() {
+            names.push(path.to_string_lossy().into_owned());
+        }
+    }
+    if names.is_empty() {
+        let what = "no file matches this pattern".to_owned();
+        return Err(InputError::Missing { file: input.to_owned(), what });
+    }
+    Ok(names)
+}
