@@ -1,2 +1,103 @@
-//! The project's own tasks.
-fn main() {}
+//! The project's own tasks, run as `cargo xtask TASK`.
+//!
+//! A fresh machine needs nothing but Rust and Python: tools that a task uses are installed by the
+//! task, pinned, below the target folder. Every command is printed before it runs and timed
+//! afterwards, so that a log of CI reads as a recipe. The first failure ends a task with code 1.
+
+mod fuzz;
+mod run;
+mod tidy;
+mod tools;
+
+use run::{Outcome, cargo, command, step};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  test [ARGS]       every test there is; ARGS go to `cargo test`
+  check             formatting, clippy, cargo-deny (bans, licences, sources) and tidy
+  tidy              the rules of the house that no other tool knows
+  bench [ARGS]      the benchmarks; `cargo xtask bench --help` lists them
+  fuzz [TARGET] [--seconds N]
+                    fuzzes one target, or all of them, from fuzz/seeds for N seconds each (60)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (task, rest) = match arguments.split_first() {
+        Some((task, rest)) => (task.as_str(), rest),
+        None => ("", arguments.as_slice()),
+    };
+    let outcome = match (task, rest) {
+        ("test", _) => test(rest),
+        ("check", []) => check(),
+        ("tidy", []) => step("tidy", || tidy_repository(&root())),
+        ("bench", _) => bench(rest),
+        ("fuzz", _) => fuzz::fuzz(&root(), rest),
+        ("help" | "-h" | "--help", _) => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cargo xtask {task}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository: the folder above this package.
+fn root() -> PathBuf {
+    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    root.pop();
+    root
+}
+
+/// Unit, integration and doc tests of the workspace, then the tests of the Python scripts.
+fn test(arguments: &[String]) -> Outcome {
+    let root = root();
+    let of_one_package = arguments.iter().any(|a| a == "-p" || a.starts_with("--package"));
+    let scope: &[&str] = if of_one_package { &[] } else { &["--workspace"] };
+    step("tests", || cargo(&root).arg("test").args(scope).args(arguments).finish())?;
+    step("tests of the example scripts", || {
+        command(&root, "python3").arg("examples/test_make_debian_depends.py").finish()
+    })
+}
+
+/// All checks that are no tests.
+fn check() -> Outcome {
+    let root = root();
+    step("formatting", || cargo(&root).args(["fmt", "--all", "--check"]).finish())?;
+    step("clippy", || {
+        let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        cargo(&root).args(lint).finish()
+    })?;
+    step("bans, licences and sources of dependencies", || {
+        let deny = tools::installed(&root, &tools::CARGO_DENY)?;
+        let what = ["--workspace", "check", "bans", "licenses", "sources"];
+        command(&root, deny).args(what).finish()
+    })?;
+    step("tidy", || tidy_repository(&root))
+}
+
+/// The benchmarks are a package of their own; their arguments are its business.
+fn bench(arguments: &[String]) -> Outcome {
+    let package = ["run", "--release", "--package", "welter-bench", "--"];
+    step("bench", || cargo(&root()).args(package).args(arguments).finish())
+}
+
+fn tidy_repository(root: &Path) -> Outcome {
+    let findings = tidy::check(root).map_err(|error| format!("cannot read the tree: {error}"))?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    if findings.is_empty() { Ok(()) } else { Err(format!("{} untidy places", findings.len())) }
+}

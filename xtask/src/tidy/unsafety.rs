@@ -1,0 +1,101 @@
+//! Where `unsafe` may stand: a short list of files, each with its reason.
+//!
+//! The compiler denies `unsafe_code` everywhere, but any file can lift that for itself. This rule
+//! makes lifting it a change to this list, which a reviewer sees. An entry that no unsafe code
+//! needs any more is a finding too.
+
+use super::{Finding, Source};
+
+/// A file, or all files whose path begins so, and why unsafe code is needed there.
+struct Allowed {
+    path: &'static str,
+    #[expect(dead_code, reason = "read by people: no entry without a reason")]
+    reason: &'static str,
+}
+
+const ALLOWED: &[Allowed] = &[
+    Allowed {
+        path: "crates/input/src/text/simd",
+        reason: "vector instructions that find separators and convert digits",
+    },
+    Allowed { path: "crates/store/src/codec/", reason: "vector shuffles that decode edge deltas" },
+    Allowed {
+        path: "crates/engine/src/arena.rs",
+        reason: "huge pages straight from the operating system, recycled between phases",
+    },
+    Allowed {
+        path: "crates/engine/src/kernel.rs",
+        reason: "accumulators and signals indexed without a check in the inner loop",
+    },
+];
+
+/// Unsafe code outside the list, and entries of the list without unsafe code.
+pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+    check_against(sources, ALLOWED)
+}
+
+fn check_against(sources: &[Source], allowed: &[Allowed]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut used = vec![false; allowed.len()];
+    for source in sources.iter().filter(|source| source.is("rs")) {
+        for (number, _) in source.numbered().filter(|(_, line)| is_unsafe(line)) {
+            match allowed.iter().position(|entry| source.path.starts_with(entry.path)) {
+                Some(entry) => used[entry] = true,
+                None => findings.push(Finding::new(
+                    source,
+                    number,
+                    "`unsafe` outside the files listed in xtask/src/tidy/unsafety.rs",
+                )),
+            }
+        }
+    }
+    let stale = allowed.iter().zip(used).filter(|(entry, used)| {
+        !used && sources.iter().any(|source| source.path.starts_with(entry.path))
+    });
+    findings.extend(stale.map(|(entry, _)| Finding {
+        path: entry.path.to_owned(),
+        line: 0,
+        message: "listed in xtask/src/tidy/unsafety.rs, but there is none".to_owned(),
+    }));
+    findings
+}
+
+/// Whether the line opens an unsafe block, function, implementation, trait or attribute. Comments
+/// and names such as `unsafe_code` do not count.
+fn is_unsafe(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    let mut words = code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '`'));
+    words.any(|word| word == concat!("un", "safe"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::source;
+    use super::*;
+
+    const ENTRY: Allowed = Allowed { path: "crates/a/src/simd", reason: "a test" };
+
+    #[test]
+    fn unsafe_code_is_found_and_talk_of_it_is_not() {
+        let word = concat!("un", "safe");
+        for code in ["{word} {", "let x = {word} { *p };", "pub(crate) {word} fn f()"] {
+            assert!(is_unsafe(&code.replace("{word}", word)), "{code}");
+        }
+        for talk in ["// {word} {", "#![expect({word}_code)]", "let not_{word} = 1;"] {
+            assert!(!is_unsafe(&talk.replace("{word}", word)), "{talk}");
+        }
+    }
+
+    #[test]
+    fn unsafe_code_is_allowed_where_the_list_says() {
+        let text = concat!("un", "safe {\n");
+        let listed = source("crates/a/src/simd/avx2.rs", text);
+        let other = source("crates/a/src/lib.rs", text);
+        assert_eq!(check_against(&[listed], &[ENTRY]), []);
+        let findings = check_against(&[other], &[ENTRY]);
+        assert!(findings[0].to_string().starts_with("crates/a/src/lib.rs:1"));
+        let safe_by_now = source("crates/a/src/simd/avx2.rs", "{\n");
+        let findings = check_against(&[safe_by_now], &[ENTRY]);
+        assert!(findings[0].to_string().starts_with("crates/a/src/simd:0"));
+    }
+}
