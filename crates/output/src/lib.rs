@@ -1,1 +1,34 @@
-//! Writers of edge lists and of result tables.
+//! Writers of result tables and of edge lists.
+//!
+//! ```text
+//! Table ───────► blocks of rows ──┐                                      ┌─► file (temporary name,
+//!                                 ├─► make in parallel ─► hand on in order    renamed at the end)
+//! EdgeStream ──► parts, batches ──┘   (text, records, row groups)        └─► any `Write`
+//! ```
+//!
+//! Invariants: the bytes written do not depend on the number of threads · a file appears under its
+//! name when it is complete, and not at all when writing fails or is cancelled ([`target`]) · memory
+//! is bounded by a few blocks a thread, whatever the size of a part ([`ordered`]) · the ids written
+//! are those that came in.
+
+mod columnar;
+mod compression;
+mod edges;
+mod error;
+mod ordered;
+mod table;
+mod target;
+mod text;
+
+pub use compression::Compression;
+pub use edges::{EdgeFormat, EdgeFormatOptions, RawWeight, write_edges, write_edges_to};
+pub use error::OutputError;
+pub use table::{TableFormat, write_table, write_table_to};
+
+/// Number of threads to write with; 0 stands for one a core.
+fn thread_count(threads: usize) -> usize {
+    if threads > 0 {
+        return threads;
+    }
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

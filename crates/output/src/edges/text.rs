@@ -1,0 +1,92 @@
+//! Edge lists as SNAP text, TSV and CSV.
+
+use std::io::Write;
+
+use welter_model::edges::Batch;
+
+use super::{EdgeFormat, Edges, IdView};
+use crate::compression::Compression;
+use crate::error::OutputError;
+use crate::ordered::Job;
+use crate::text;
+
+/// Edges between two looks at the size of a block.
+const RUN_EDGES: usize = 1 << 16;
+
+/// Refuses names that would not read back as one column: SNAP text knows no quotes.
+pub(super) fn check_snap(edges: &Edges<'_>, name: &str) -> Result<(), OutputError> {
+    let IdView::Names(names) = edges.ids else { return Ok(()) };
+    let unfit = |id: &&str| {
+        id.is_empty() || id.contains([' ', '\t', '\n', '\r', '"']) || id.starts_with(['#', '%'])
+    };
+    match names.iter().find(unfit) {
+        None => Ok(()),
+        Some(id) => {
+            let what = format!(
+                "the name {id:?} is empty, begins like a comment, or holds white space or quotes, \
+                 for which SNAP text has no notation; write TSV or CSV"
+            );
+            Err(OutputError::unfit(name, what))
+        }
+    }
+}
+
+pub(super) fn write(
+    edges: &Edges<'_>,
+    sink: &mut (dyn Write + Send),
+    compression: Compression,
+    format: EdgeFormat,
+    job: &Job<'_>,
+) -> Result<(), OutputError> {
+    let separator = if format == EdgeFormat::Csv { b',' } else { b'\t' };
+    let header = header(edges, format);
+    let parts = edges.stream.parts() as u64;
+    text::write(job, sink, compression, header.as_bytes(), parts, |block, part, turn| {
+        edges.visit(part, job, |batch| {
+            for start in (0..batch.pairs.len()).step_by(RUN_EDGES) {
+                let end = batch.pairs.len().min(start + RUN_EDGES);
+                let weights = batch.weights.map(|weights| &weights[start..end]);
+                let run = Batch { pairs: &batch.pairs[start..end], weights };
+                lines(edges.ids, run, separator, &mut block.text);
+                job.phase.add(run.pairs.len() as u64);
+                text::hand_on_if_large(block, turn)?;
+            }
+            Ok(())
+        })
+    })
+}
+
+fn header(edges: &Edges<'_>, format: EdgeFormat) -> String {
+    let titles: &[&str] =
+        if edges.weighted { &["source", "target", "weight"] } else { &["source", "target"] };
+    match format {
+        EdgeFormat::Csv => format!("{}\n", titles.join(",")),
+        EdgeFormat::Tsv => format!("{}\n", titles.join("\t")),
+        _ => format!("# Edges: {}\n# {}\n", edges.stream.edges(), titles.join("\t")),
+    }
+}
+
+fn lines(ids: IdView<'_>, batch: Batch<'_>, separator: u8, text: &mut Vec<u8>) {
+    match ids {
+        IdView::Slots => rows(batch, separator, text, text::integer),
+        IdView::Integers(ids) => {
+            rows(batch, separator, text, |text, slot| text::integer(text, ids[slot as usize]));
+        }
+        IdView::Names(names) => rows(batch, separator, text, |text, slot| {
+            text::name(text, names.get(slot as usize), separator);
+        }),
+    }
+}
+
+fn rows(batch: Batch<'_>, separator: u8, text: &mut Vec<u8>, id: impl Fn(&mut Vec<u8>, u32)) {
+    for (edge, [source, target]) in batch.pairs.iter().enumerate() {
+        id(text, *source);
+        text.push(separator);
+        id(text, *target);
+        if let Some(weights) = batch.weights {
+            text.push(separator);
+            text::weight(text, weights[edge]);
+        }
+        text.push(b'\n');
+    }
+}

@@ -1,0 +1,76 @@
+//! What can go wrong with an output.
+//!
+//! Invariant: the text of every error is one sentence that names the output;
+//! [`OutputError::exit_code`] is stable and documented.
+
+use std::io;
+
+use thiserror::Error;
+use welter_model::edges::StreamError;
+
+/// Why an output was not written. Nothing is left behind under its name.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The format cannot be told from the name, or was asked for and does not exist.
+    #[error("{name}: {what}")]
+    Format {
+        /// Name of the output.
+        name: String,
+        /// What was expected.
+        what: String,
+    },
+    /// The file cannot be created.
+    #[error("{name}: cannot create it: {source}")]
+    Create {
+        /// Name of the output.
+        name: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// What is to be written does not fit the format.
+    #[error("{name}: {what}")]
+    Unfit {
+        /// Name of the output.
+        name: String,
+        /// What does not fit, and what to use instead.
+        what: String,
+    },
+    /// Writing, or giving the file its name, failed; the disk may be full.
+    #[error("{name}: cannot write: {source}")]
+    Write {
+        /// Name of the output.
+        name: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The edges to be written could not be read. The text is that of the reader, which may know a
+    /// better exit code.
+    #[error("{0}")]
+    Input(StreamError),
+    /// Somebody asked the run to end.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+impl OutputError {
+    /// The exit code of a program that ends with this error (sysexits).
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Format { .. } => 2,
+            Self::Create { .. } | Self::Unfit { .. } => 73,
+            Self::Write { .. } | Self::Input(_) => 74,
+            Self::Cancelled => 130,
+        }
+    }
+
+    /// Shorthand for [`OutputError::Unfit`].
+    pub(crate) fn unfit(name: &str, what: impl Into<String>) -> Self {
+        Self::Unfit { name: name.to_owned(), what: what.into() }
+    }
+
+    /// Shorthand for [`OutputError::Write`].
+    pub(crate) fn write(name: &str, source: io::Error) -> Self {
+        Self::Write { name: name.to_owned(), source }
+    }
+}

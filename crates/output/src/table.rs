@@ -1,0 +1,209 @@
+//! Result tables: one row a vertex, the column `vertex` first.
+//!
+//! One file of this module is one format; what they share is the checked [`View`] of a table.
+
+mod columns;
+mod npy;
+mod text;
+
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+use std::str::FromStr;
+
+use welter_model::table::{ColumnData, Table, VertexColumn};
+use welter_progress::{Progress, Unit};
+
+use crate::columnar;
+use crate::compression::Compression;
+use crate::error::OutputError;
+use crate::ordered::Job;
+use crate::target::Target;
+use crate::thread_count;
+
+/// Format of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TableFormat {
+    /// Comma-separated text with a header; gzip or zstd where the name ends so.
+    Csv,
+    /// Tab-separated text with a header; gzip or zstd where the name ends so.
+    Tsv,
+    /// Apache Parquet.
+    Parquet,
+    /// An Arrow IPC file.
+    Arrow,
+    /// A numpy array of records, as `numpy.load` reads it.
+    Npy,
+}
+
+/// Name of each format, which is also its extension. The first name of a format is the one shown.
+const FORMATS: &[(&str, TableFormat)] = &[
+    ("csv", TableFormat::Csv),
+    ("tsv", TableFormat::Tsv),
+    ("txt", TableFormat::Tsv),
+    ("parquet", TableFormat::Parquet),
+    ("pq", TableFormat::Parquet),
+    ("arrow", TableFormat::Arrow),
+    ("feather", TableFormat::Arrow),
+    ("ipc", TableFormat::Arrow),
+    ("npy", TableFormat::Npy),
+];
+
+impl FromStr for TableFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = FORMATS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+        known.map(|(_, format)| *format).ok_or_else(|| {
+            let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
+            format!("expected one of {}, found \"{text}\"", names.join(", "))
+        })
+    }
+}
+
+impl fmt::Display for TableFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = FORMATS.iter().find(|(_, format)| format == self).map_or("", |(name, _)| name);
+        f.write_str(name)
+    }
+}
+
+/// Writes a table to a file, with `threads` threads (0: one a core). Where no format is given, the
+/// extension of the name tells it.
+///
+/// # Errors
+/// See [`OutputError`]. What was at `path` before is untouched then.
+pub fn write_table(
+    table: &Table,
+    path: &Path,
+    format: Option<TableFormat>,
+    threads: usize,
+    progress: &Progress,
+) -> Result<(), OutputError> {
+    let name = path.display().to_string();
+    let (compression, extension) = Compression::split(path);
+    let unknown = |what| OutputError::Format { name: name.clone(), what };
+    let format = match (format, extension) {
+        (Some(format), _) => format,
+        (None, Some(extension)) => extension.parse().map_err(|error| {
+            unknown(format!("cannot tell the format from the extension: {error}"))
+        })?,
+        (None, None) => {
+            return Err(unknown("cannot tell the format: the name has no extension".to_owned()));
+        }
+    };
+    let view = View::of(table, &name)?;
+    check(&view, format, compression, &name)?;
+    let target = Target::create(path)?;
+    if let Some(mut file) = target.file() {
+        write(&view, &mut file, format, compression, target.name(), threads, progress)?;
+    }
+    target.commit()
+}
+
+/// Writes a table to anything, such as standard output; `name` is what errors call it.
+///
+/// # Errors
+/// See [`OutputError`]. What was written before an error stays.
+pub fn write_table_to(
+    table: &Table,
+    sink: &mut (dyn Write + Send),
+    name: &str,
+    format: TableFormat,
+    threads: usize,
+    progress: &Progress,
+) -> Result<(), OutputError> {
+    let view = View::of(table, name)?;
+    check(&view, format, Compression::None, name)?;
+    write(&view, sink, format, Compression::None, name, threads, progress)
+}
+
+/// Refuses, before a file is created, what cannot be written.
+fn check(
+    view: &View<'_>,
+    format: TableFormat,
+    compression: Compression,
+    name: &str,
+) -> Result<(), OutputError> {
+    if compression != Compression::None && !matches!(format, TableFormat::Csv | TableFormat::Tsv) {
+        let what = format!("{format} is not compressed as a whole; leave the last extension out");
+        return Err(OutputError::Format { name: name.to_owned(), what });
+    }
+    if format == TableFormat::Npy { npy::check(view, name) } else { Ok(()) }
+}
+
+fn write(
+    view: &View<'_>,
+    sink: &mut (dyn Write + Send),
+    format: TableFormat,
+    compression: Compression,
+    name: &str,
+    threads: usize,
+    progress: &Progress,
+) -> Result<(), OutputError> {
+    let phase = progress.phase("write", Unit::Vertices, Some(view.rows as u64));
+    let job = Job { name, threads: thread_count(threads), progress, phase };
+    match format {
+        TableFormat::Csv => text::write(view, sink, compression, b',', &job),
+        TableFormat::Tsv => text::write(view, sink, compression, b'\t', &job),
+        TableFormat::Parquet => columnar::write_parquet(&columns::Rows::new(view), sink, &job),
+        TableFormat::Arrow => columnar::write_arrow(&columns::Rows::new(view), sink, &job),
+        TableFormat::Npy => npy::write(view, sink, &job),
+    }
+}
+
+/// A table whose columns are known to be equally long and to have distinct names.
+struct View<'a> {
+    rows: usize,
+    vertices: &'a VertexColumn,
+    columns: Vec<(&'a str, Cells<'a>)>,
+}
+
+/// Values of one column, of a type that all formats know.
+#[derive(Clone, Copy)]
+enum Cells<'a> {
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+    U32(&'a [u32]),
+    U64(&'a [u64]),
+    I64(&'a [i64]),
+}
+
+impl<'a> View<'a> {
+    fn of(table: &'a Table, name: &str) -> Result<Self, OutputError> {
+        let rows = table.vertices.len();
+        let mut columns: Vec<(&str, Cells<'_>)> = Vec::new();
+        for column in &table.columns {
+            let title = column.name.as_str();
+            let taken = title == VERTEX || columns.iter().any(|(other, _)| *other == title);
+            if taken || title.is_empty() {
+                return Err(OutputError::unfit(name, format!("two columns are named \"{title}\"")));
+            }
+            if column.data.len() != rows {
+                let found = column.data.len();
+                let what = format!("column \"{title}\" has {found} rows, expected {rows}");
+                return Err(OutputError::unfit(name, what));
+            }
+            let cells = match &column.data {
+                ColumnData::F32(values) => Cells::F32(values),
+                ColumnData::F64(values) => Cells::F64(values),
+                ColumnData::U32(values) => Cells::U32(values),
+                ColumnData::U64(values) => Cells::U64(values),
+                ColumnData::I64(values) => Cells::I64(values),
+                _ => {
+                    let what = format!("column \"{title}\" has a type that no format has");
+                    return Err(OutputError::unfit(name, what));
+                }
+            };
+            columns.push((title, cells));
+        }
+        Ok(Self { rows, vertices: &table.vertices, columns })
+    }
+}
+
+/// Name of the first column.
+const VERTEX: &str = "vertex";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Tables as record batches, for Parquet and Arrow.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, Float32Array, Float64Array, Int64Array, LargeStringArray, RecordBatch, UInt32Array,
+    UInt64Array,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use welter_model::table::VertexColumn;
+
+use super::{Cells, VERTEX, View};
+use crate::columnar::{BATCH_ROWS, Batches, Give};
+use crate::error::OutputError;
+
+/// The rows of a table.
+pub(super) struct Rows<'a> {
+    view: &'a View<'a>,
+    schema: SchemaRef,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(view: &'a View<'a>) -> Self {
+        let id = match view.vertices {
+            VertexColumn::Range(_) | VertexColumn::Integers(_) => DataType::UInt64,
+            VertexColumn::Names(_) => DataType::LargeUtf8,
+        };
+        let mut fields = vec![Field::new(VERTEX, id, false)];
+        fields.extend(view.columns.iter().map(|(name, cells)| {
+            let kind = match cells {
+                Cells::F32(_) => DataType::Float32,
+                Cells::F64(_) => DataType::Float64,
+                Cells::U32(_) => DataType::UInt32,
+                Cells::U64(_) => DataType::UInt64,
+                Cells::I64(_) => DataType::Int64,
+            };
+            Field::new(*name, kind, false)
+        }));
+        Self { view, schema: Arc::new(Schema::new(fields)) }
+    }
+
+    fn vertices(&self, rows: Range<usize>) -> ArrayRef {
+        match self.view.vertices {
+            VertexColumn::Range(_) => {
+                Arc::new(UInt64Array::from_iter_values(rows.map(|row| row as u64)))
+            }
+            VertexColumn::Integers(ids) => Arc::new(UInt64Array::from(ids[rows].to_vec())),
+            VertexColumn::Names(names) => {
+                Arc::new(LargeStringArray::from_iter_values(rows.map(|row| names.get(row))))
+            }
+        }
+    }
+}
+
+impl Batches for Rows<'_> {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn blocks(&self) -> u64 {
+        self.view.rows.div_ceil(BATCH_ROWS) as u64
+    }
+
+    fn make(&self, block: u64, give: Give<'_>) -> Result<(), OutputError> {
+        let first = block as usize * BATCH_ROWS;
+        let rows = first..self.view.rows.min(first + BATCH_ROWS);
+        let mut columns = vec![self.vertices(rows.clone())];
+        columns.extend(self.view.columns.iter().map(|(_, cells)| -> ArrayRef {
+            let rows = rows.clone();
+            match cells {
+                Cells::F32(values) => Arc::new(Float32Array::from(values[rows].to_vec())),
+                Cells::F64(values) => Arc::new(Float64Array::from(values[rows].to_vec())),
+                Cells::U32(values) => Arc::new(UInt32Array::from(values[rows].to_vec())),
+                Cells::U64(values) => Arc::new(UInt64Array::from(values[rows].to_vec())),
+                Cells::I64(values) => Arc::new(Int64Array::from(values[rows].to_vec())),
+            }
+        }));
+        give(RecordBatch::try_new(self.schema(), columns))
+    }
+}

@@ -1,0 +1,207 @@
+//! Tables as numpy arrays of records (the npy format, versions 1 and 3).
+//!
+//! ```text
+//! bytes 0..6   "\x93NUMPY"
+//!       6..8   version: 1 0, or 3 0 where a name is not ASCII
+//!       8..    length of the header: u16 in version 1, u32 in version 3, little-endian
+//!              header: {'descr': [('vertex', '<u8'), ('rank', '<f4')], 'fortran_order': False,
+//!              'shape': (ROWS,), } and spaces up to a multiple of 64, the last byte a newline
+//!       then   records without padding, one a row
+//! ```
+//!
+//! Integer ids are `<u8` whatever their size, so that a program reads every graph alike. String ids
+//! are `<U`: as wide as the longest, four bytes a character, which numpy shows as `str`. Such a
+//! column is refused where a name is longer than [`NAME_CHARS_MAX`] or the padding is out of all
+//! proportion ([`PADDED_BYTES_FREE`], [`PADDED_RATIO_MAX`]).
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::ops::Range;
+
+use welter_model::ids::Names;
+use welter_model::table::VertexColumn;
+
+use super::{Cells, VERTEX, View};
+use crate::error::OutputError;
+use crate::ordered::{Job, Turn, run};
+
+/// Longest name that gets a column of its width, in characters.
+const NAME_CHARS_MAX: usize = 1_024;
+
+/// A column of names may be this large whatever part of it is padding.
+const PADDED_BYTES_FREE: u64 = 1 << 30;
+
+/// A larger one may take so many times the bytes of the names themselves.
+const PADDED_RATIO_MAX: u64 = 32;
+
+/// Bytes of one block, which should stay in a cache of the second level.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Refuses names that numpy cannot hold.
+pub(super) fn check(view: &View<'_>, name: &str) -> Result<(), OutputError> {
+    let VertexColumn::Names(names) = view.vertices else { return Ok(()) };
+    let width = width(names);
+    if width > NAME_CHARS_MAX {
+        let what = format!(
+            "a name has {width} characters, expected at most {NAME_CHARS_MAX} in npy; \
+             write Parquet, Arrow or CSV"
+        );
+        return Err(OutputError::unfit(name, what));
+    }
+    let padded = 4 * width as u64 * view.rows as u64;
+    let bytes: u64 = names.iter().map(|name| name.len() as u64).sum();
+    if padded > PADDED_BYTES_FREE && padded / PADDED_RATIO_MAX > bytes {
+        let what = format!(
+            "names of {bytes} bytes would take {padded} bytes in npy, which makes all as wide as \
+             the longest; write Parquet, Arrow or CSV"
+        );
+        return Err(OutputError::unfit(name, what));
+    }
+    if names.iter().any(|name| name.ends_with('\0')) {
+        let what = "a name ends in a zero character, which npy cannot hold; write Parquet or Arrow";
+        return Err(OutputError::unfit(name, what));
+    }
+    Ok(())
+}
+
+pub(super) fn write(
+    view: &View<'_>,
+    sink: &mut (dyn Write + Send),
+    job: &Job<'_>,
+) -> Result<(), OutputError> {
+    let failed = |error| OutputError::write(job.name, error);
+    sink.write_all(&header(view)).map_err(failed)?;
+    let fields = fields(view);
+    let stride: usize = fields.iter().map(|field| field.bytes).sum();
+    let block_rows = (BLOCK_BYTES / stride).max(1);
+    let make = |block: &mut Vec<u8>, index: u64, _: &Turn<'_, '_, Vec<u8>>| {
+        let first = index as usize * block_rows;
+        let rows = first..view.rows.min(first + block_rows);
+        job.phase.add(rows.len() as u64);
+        block.resize(rows.len() * stride, 0);
+        records(&fields, rows, stride, block);
+        Ok(())
+    };
+    let mut write = |block: &mut Vec<u8>| {
+        job.phase.add_bytes(block.len() as u64);
+        sink.write_all(block).map_err(failed)
+    };
+    run(job, view.rows.div_ceil(block_rows) as u64, Vec::new, make, &mut write)
+}
+
+/// One field of the records.
+struct Field<'a> {
+    name: &'a str,
+    /// Type as numpy writes it.
+    kind: String,
+    bytes: usize,
+    values: Values<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Values<'a> {
+    Rows,
+    Ids(&'a [u64]),
+    Names(&'a Names),
+    Cells(Cells<'a>),
+}
+
+fn fields<'a>(view: &View<'a>) -> Vec<Field<'a>> {
+    let (kind, bytes, values) = match view.vertices {
+        VertexColumn::Range(_) => ("<u8".to_owned(), 8, Values::Rows),
+        VertexColumn::Integers(ids) => ("<u8".to_owned(), 8, Values::Ids(ids)),
+        VertexColumn::Names(names) => {
+            let width = width(names);
+            (format!("<U{width}"), 4 * width, Values::Names(names))
+        }
+    };
+    let mut fields = vec![Field { name: VERTEX, kind, bytes, values }];
+    fields.extend(view.columns.iter().map(|(name, cells)| {
+        let (kind, bytes) = match cells {
+            Cells::F32(_) => ("<f4", 4),
+            Cells::F64(_) => ("<f8", 8),
+            Cells::U32(_) => ("<u4", 4),
+            Cells::U64(_) => ("<u8", 8),
+            Cells::I64(_) => ("<i8", 8),
+        };
+        Field { name, kind: kind.to_owned(), bytes, values: Values::Cells(*cells) }
+    }));
+    fields
+}
+
+/// Characters of the longest name, at least 1: numpy has no strings of width 0 in files.
+fn width(names: &Names) -> usize {
+    names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(1)
+}
+
+fn header(view: &View<'_>) -> Vec<u8> {
+    let mut text = String::from("{'descr': [");
+    for Field { name, kind, .. } in fields(view) {
+        let name = name.replace('\\', "\\\\").replace('\'', "\\'");
+        let name = name.replace('\n', "\\n").replace('\r', "\\r");
+        let _infallible = write!(text, "('{name}', '{kind}'), ");
+    }
+    let _infallible = write!(text, "], 'fortran_order': False, 'shape': ({},), }}", view.rows);
+    let start = if text.is_ascii() && text.len() < 60_000 { 10 } else { 12 };
+    let total = (start + text.len() + 1).next_multiple_of(64);
+    text.extend(std::iter::repeat_n(' ', total - start - text.len() - 1));
+    text.push('\n');
+    let mut header = b"\x93NUMPY".to_vec();
+    if start == 10 {
+        header.extend_from_slice(&[1, 0]);
+        header.extend_from_slice(&(text.len() as u16).to_le_bytes());
+    } else {
+        header.extend_from_slice(&[3, 0]);
+        header.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    }
+    header.extend_from_slice(text.as_bytes());
+    header
+}
+
+/// Fills a block with the records of some rows, field by field.
+fn records(fields: &[Field<'_>], rows: Range<usize>, stride: usize, block: &mut [u8]) {
+    let mut offset = 0;
+    for field in fields {
+        let mut place = Place { block, stride, offset };
+        match field.values {
+            Values::Rows => place.fill(rows.clone().map(|row| (row as u64).to_le_bytes())),
+            Values::Ids(ids) => place.fill(ids[rows.clone()].iter().map(|id| id.to_le_bytes())),
+            Values::Names(names) => place.names(rows.clone(), names, field.bytes),
+            Values::Cells(cells) => match cells {
+                Cells::F32(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
+                Cells::F64(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
+                Cells::U32(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
+                Cells::U64(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
+                Cells::I64(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
+            },
+        }
+        offset += field.bytes;
+    }
+}
+
+/// Where a field lies in a block of records.
+struct Place<'a> {
+    block: &'a mut [u8],
+    stride: usize,
+    offset: usize,
+}
+
+impl Place<'_> {
+    fn fill<const N: usize>(&mut self, values: impl Iterator<Item = [u8; N]>) {
+        for (record, value) in self.block.chunks_exact_mut(self.stride).zip(values) {
+            record[self.offset..self.offset + N].copy_from_slice(&value);
+        }
+    }
+
+    fn names(&mut self, rows: Range<usize>, names: &Names, bytes: usize) {
+        for (record, row) in self.block.chunks_exact_mut(self.stride).zip(rows) {
+            let mut field = record[self.offset..self.offset + bytes].chunks_exact_mut(4);
+            for character in names.get(row).chars() {
+                if let Some(place) = field.next() {
+                    place.copy_from_slice(&u32::from(character).to_le_bytes());
+                }
+            }
+            field.for_each(|padding| padding.fill(0));
+        }
+    }
+}

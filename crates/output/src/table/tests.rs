@@ -1,0 +1,271 @@
+//! Tables written in every format and read back by independent means.
+
+use std::fs::{self, File};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use welter_model::ids::Names;
+use welter_model::table::Column;
+
+use super::*;
+
+fn column(name: &str, data: ColumnData) -> Column {
+    Column { name: name.to_owned(), data }
+}
+
+fn small() -> Table {
+    let names: Names = ["a,b", "libc6", "ä\"x\""].into_iter().collect();
+    Table {
+        vertices: VertexColumn::Names(names),
+        columns: vec![
+            column("rank", ColumnData::F64(vec![0.1, f64::NAN, 1e-7])),
+            column("label", ColumnData::U32(vec![7, 0, u32::MAX])),
+            column("delta", ColumnData::I64(vec![-1, i64::MIN, 3])),
+        ],
+    }
+}
+
+fn large(rows: usize) -> Table {
+    Table {
+        vertices: VertexColumn::Integers((0..rows as u64).map(|row| row * 3).collect()),
+        columns: vec![
+            column("rank", ColumnData::F32((0..rows).map(|row| row as f32 / 7.0).collect())),
+            column("size", ColumnData::U64((0..rows as u64).map(|row| row * row).collect())),
+        ],
+    }
+}
+
+fn bytes(table: &Table, format: TableFormat, threads: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_table_to(table, &mut bytes, "out", format, threads, &Progress::new()).unwrap();
+    bytes
+}
+
+#[test]
+fn text_has_a_header_and_quotes_names() {
+    let text = String::from_utf8(bytes(&small(), TableFormat::Csv, 1)).unwrap();
+    let expected = "vertex,rank,label,delta\n\"a,b\",0.1,7,-1\n\
+        libc6,NaN,0,-9223372036854775808\n\"ä\"\"x\"\"\",1e-7,4294967295,3\n";
+    assert_eq!(text, expected);
+    let text = String::from_utf8(bytes(&small(), TableFormat::Tsv, 1)).unwrap();
+    assert!(text.starts_with("vertex\trank\tlabel\tdelta\na,b\t0.1\t"), "{text}");
+}
+
+#[test]
+fn bytes_do_not_depend_on_threads() {
+    let table = large(100_000);
+    for (_, format) in FORMATS {
+        let one = bytes(&table, *format, 1);
+        for threads in [2, 7] {
+            assert!(one == bytes(&table, *format, threads), "{format} with {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn text_reads_back_bit_for_bit() {
+    let table = large(100_000);
+    let text = String::from_utf8(bytes(&table, TableFormat::Csv, 3)).unwrap();
+    let ColumnData::F32(ranks) = &table.columns[0].data else { unreachable!() };
+    for (row, line) in text.lines().skip(1).enumerate() {
+        let fields: Vec<_> = line.split(',').collect();
+        assert_eq!(fields[0].parse::<usize>().unwrap(), 3 * row);
+        assert_eq!(fields[1].parse::<f32>().unwrap().to_bits(), ranks[row].to_bits());
+        assert_eq!(fields[2].parse::<usize>().unwrap(), row * row);
+    }
+    assert_eq!(text.lines().count(), 100_001);
+}
+
+#[test]
+fn npy_has_a_header_that_numpy_reads_and_packed_records() {
+    let file = bytes(&large(30_000), TableFormat::Npy, 2);
+    assert_eq!(&file[..8], b"\x93NUMPY\x01\x00");
+    let length = usize::from(u16::from_le_bytes([file[8], file[9]]));
+    assert_eq!((10 + length) % 64, 0);
+    let header = std::str::from_utf8(&file[10..10 + length]).unwrap();
+    let expected = "{'descr': [('vertex', '<u8'), ('rank', '<f4'), ('size', '<u8'), ], \
+        'fortran_order': False, 'shape': (30000,), }";
+    assert_eq!(header.trim_end(), expected);
+    let records = &file[10 + length..];
+    assert_eq!(records.len(), 30_000 * 20);
+    for (row, record) in records.chunks_exact(20).enumerate() {
+        assert_eq!(record[..8], (3 * row as u64).to_le_bytes());
+        assert_eq!(record[8..12], (row as f32 / 7.0).to_le_bytes());
+        assert_eq!(record[12..], (row as u64 * row as u64).to_le_bytes());
+    }
+}
+
+#[test]
+fn npy_pads_names_to_the_longest() {
+    let file = bytes(&small(), TableFormat::Npy, 1);
+    let header = String::from_utf8_lossy(&file[10..]);
+    assert!(header.starts_with("{'descr': [('vertex', '<U5'), ('rank', '<f8'), "), "{header}");
+    let record = &file[file.len() - 3 * 40..][..40];
+    let characters: Vec<u32> = record[..20]
+        .chunks_exact(4)
+        .map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap()))
+        .collect();
+    assert_eq!(characters, ["a,b".chars().map(u32::from).collect::<Vec<_>>(), vec![0; 2]].concat());
+}
+
+#[test]
+fn names_that_npy_cannot_hold_are_refused() {
+    let refuse = |names: Vec<String>| {
+        let vertices = VertexColumn::Names(names.iter().map(String::as_str).collect());
+        let table = Table { vertices, columns: Vec::new() };
+        let mut sink = Vec::new();
+        let format = TableFormat::Npy;
+        let error = write_table_to(&table, &mut sink, "out", format, 1, &Progress::new());
+        let error = error.unwrap_err();
+        assert_eq!((error.exit_code(), sink.len()), (73, 0));
+        error.to_string()
+    };
+    assert!(refuse(vec!["x".repeat(1_025)]).contains("1025 characters"));
+    assert!(refuse(vec!["x\0".to_owned()]).contains("zero character"));
+    let mut names: Vec<String> = (0..300_000).map(|index| format!("{index:06}")).collect();
+    names.push("x".repeat(1_000));
+    assert!(refuse(names).contains("as wide as"));
+}
+
+fn parquet_batches(file: &[u8]) -> Vec<RecordBatch> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file_of(file)).unwrap();
+    builder.build().unwrap().map(Result::unwrap).collect()
+}
+
+fn file_of(file: &[u8]) -> File {
+    use std::io::{Seek, Write};
+    let mut temporary = tempfile::tempfile().unwrap();
+    temporary.write_all(file).unwrap();
+    temporary.rewind().unwrap();
+    temporary
+}
+
+fn arrow_batches(file: &[u8]) -> Vec<RecordBatch> {
+    let reader = arrow_ipc::reader::FileReader::try_new(file_of(file), None).unwrap();
+    reader.map(Result::unwrap).collect()
+}
+
+#[test]
+fn parquet_and_arrow_read_back() {
+    let rows = BATCH + 5_000;
+    let table = large(rows);
+    for batches in [
+        parquet_batches(&bytes(&table, TableFormat::Parquet, 2)),
+        arrow_batches(&bytes(&table, TableFormat::Arrow, 2)),
+    ] {
+        let mut row = 0;
+        for batch in batches {
+            assert_eq!(batch.schema().field(0).name(), "vertex");
+            let ids = batch.column(0).as_primitive::<UInt64Type>();
+            let ranks = batch.column(1).as_primitive::<Float32Type>();
+            assert_eq!(batch.num_columns(), 3);
+            for (id, rank) in ids.values().iter().zip(ranks.values()) {
+                assert_eq!(*id, 3 * row as u64);
+                assert_eq!(rank.to_bits(), (row as f32 / 7.0).to_bits());
+                row += 1;
+            }
+        }
+        assert_eq!(row, rows);
+    }
+}
+
+const BATCH: usize = crate::columnar::BATCH_ROWS;
+
+#[test]
+fn names_read_back_from_parquet_and_arrow() {
+    for batches in [
+        parquet_batches(&bytes(&small(), TableFormat::Parquet, 1)),
+        arrow_batches(&bytes(&small(), TableFormat::Arrow, 1)),
+    ] {
+        let names = batches[0].column(0).as_string::<i64>();
+        assert_eq!(names.iter().flatten().collect::<Vec<_>>(), ["a,b", "libc6", "ä\"x\""]);
+        assert_eq!(names.null_count(), 0);
+    }
+}
+
+#[test]
+fn tables_without_rows_are_files_of_their_format() {
+    let mut table = large(0);
+    assert!(parquet_batches(&bytes(&table, TableFormat::Parquet, 2)).is_empty());
+    assert!(arrow_batches(&bytes(&table, TableFormat::Arrow, 2)).is_empty());
+    assert_eq!(bytes(&table, TableFormat::Npy, 2).len() % 64, 0);
+    table.columns.clear();
+    assert_eq!(bytes(&table, TableFormat::Csv, 2), b"vertex\n");
+}
+
+#[test]
+fn compressed_text_unpacks_to_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = large(100_000);
+    let plain = bytes(&table, TableFormat::Csv, 2);
+    let path = directory.path().join("out.csv.zst");
+    write_table(&table, &path, None, 2, &Progress::new()).unwrap();
+    assert!(zstd::decode_all(File::open(&path).unwrap()).unwrap() == plain);
+    let path = directory.path().join("out.csv.gz");
+    write_table(&table, &path, None, 2, &Progress::new()).unwrap();
+    let mut unpacked = Vec::new();
+    let mut decoder = flate2::read::MultiGzDecoder::new(File::open(&path).unwrap());
+    std::io::Read::read_to_end(&mut decoder, &mut unpacked).unwrap();
+    assert!(unpacked == plain);
+}
+
+#[test]
+fn nothing_is_left_behind_by_what_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let entries = || fs::read_dir(directory.path()).unwrap().count();
+    let write = |name: &str, table: &Table, progress: &Progress| {
+        write_table(table, &directory.path().join(name), None, 2, progress).unwrap_err()
+    };
+    let progress = Progress::new();
+    assert_eq!(write("out", &small(), &progress).exit_code(), 2);
+    assert_eq!(write("out.xyz", &small(), &progress).exit_code(), 2);
+    assert_eq!(write("out.npy.gz", &small(), &progress).exit_code(), 2);
+    assert_eq!(write("no/out.csv", &small(), &progress).exit_code(), 73);
+    let mut uneven = small();
+    uneven.columns[1].data = ColumnData::U32(vec![1]);
+    assert_eq!(write("out.csv", &uneven, &progress).exit_code(), 73);
+    let mut twice = small();
+    twice.columns[1].name = "rank".to_owned();
+    assert_eq!(write("out.csv", &twice, &progress).exit_code(), 73);
+    progress.cancel();
+    for (name, _) in FORMATS {
+        let error = write(&format!("out.{name}"), &large(100_000), &progress);
+        assert_eq!(error.exit_code(), 130, "{name}");
+    }
+    assert_eq!(entries(), 0);
+}
+
+/// A disk that is full after some bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0 == 0 {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        let taken = bytes.len().min(self.0);
+        self.0 -= taken;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_wherever_it_happens() {
+    let table = large(70_000);
+    for (_, format) in FORMATS {
+        let size = bytes(&table, *format, 1).len();
+        for room in [0, 1, 100, size / 2, size - 1] {
+            let mut sink = Full(room);
+            let error = write_table_to(&table, &mut sink, "out", *format, 3, &Progress::new());
+            let error = error.unwrap_err();
+            assert_eq!(error.exit_code(), 74, "{format} with room for {room} of {size} bytes");
+            assert!(error.to_string().starts_with("out: cannot write: "), "{error}");
+        }
+    }
+}
