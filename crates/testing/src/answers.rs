@@ -1,0 +1,77 @@
+//! Answers that others computed, from the folder `shared/data` beside the repository.
+
+use crate::npy::{self, Array};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The root of the repository.
+pub fn repository() -> PathBuf {
+    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    root.pop();
+    root.pop();
+    root
+}
+
+/// The folder `shared/data` beside the repository; where it is missing, says so loudly.
+pub fn shared_data() -> Option<PathBuf> {
+    let data = repository().join("../shared/data");
+    if data.join("graphs").is_dir() {
+        return Some(data);
+    }
+    eprintln!("SKIPPED: there is no {}; only the repository's own fixtures count", data.display());
+    None
+}
+
+/// What is known about one graph.
+pub struct Answers {
+    arrays: BTreeMap<String, Array>,
+    /// Counts, settings and samples of the arrays.
+    pub json: serde_json::Value,
+}
+
+impl Answers {
+    /// Reads `answers.npz` and `answers.json` of a folder.
+    ///
+    /// # Panics
+    /// When they cannot be read.
+    pub fn load(folder: &Path) -> Self {
+        let path = folder.join("answers.json");
+        let text = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let json = serde_json::from_slice(&text)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Self { arrays: npy::read_npz(&folder.join("answers.npz")), json }
+    }
+
+    /// The array of floats of this name, if there is one.
+    pub fn floats(&self, name: &str) -> Option<&[f64]> {
+        match self.arrays.get(name)? {
+            Array::Floats(values) => Some(values),
+            Array::Integers(_) => None,
+        }
+    }
+
+    /// The array of integers of this name, if there is one.
+    pub fn integers(&self, name: &str) -> Option<&[i64]> {
+        match self.arrays.get(name)? {
+            Array::Integers(values) => Some(values),
+            Array::Floats(_) => None,
+        }
+    }
+
+    /// The ids of all vertices, ascending; every other array is aligned with them.
+    ///
+    /// # Panics
+    /// When there are none.
+    pub fn ids(&self) -> Vec<u64> {
+        let ids = self.integers("ids").expect("answers.npz has `ids`");
+        ids.iter().map(|id| u64::try_from(*id).expect("ids are not negative")).collect()
+    }
+
+    /// Whether the source of the graph is directed.
+    ///
+    /// # Panics
+    /// When the answers do not say.
+    pub fn directed(&self) -> bool {
+        self.json["directed_source_data"].as_bool().expect("answers.json says whether directed")
+    }
+}
