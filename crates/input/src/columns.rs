@@ -25,8 +25,13 @@ const TELLING: &[(&str, &str)] = &[
     ("from_id", "to_id"),
     ("fromnodeid", "tonodeid"),
     (":start_id", ":end_id"),
-    ("u", "v"),
 ];
+
+/// Whether names such as these are surely a header and not the names of two vertices.
+pub(crate) fn tells(names: &[&str]) -> bool {
+    let has = |name: &str| names.iter().any(|other| other.eq_ignore_ascii_case(name));
+    has("weight") || TELLING.iter().any(|(from, to)| has(from) && has(to))
+}
 
 /// Picks the columns of a table whose columns have these names.
 pub(crate) fn by_name(

@@ -18,11 +18,15 @@
 mod collect;
 mod columns;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod generate;
 mod ids;
 mod options;
+mod pages;
 pub mod reader;
 pub mod source;
+mod text;
 pub mod unpack;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};

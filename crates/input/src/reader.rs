@@ -13,6 +13,7 @@ use crate::collect::Collector;
 use crate::error::InputError;
 use crate::options::{Format, IdKind, ReadOptions};
 use crate::source::Source;
+use crate::text::TextReader;
 
 /// What every reader is given beside its source.
 pub struct Context<'a> {
@@ -101,7 +102,8 @@ pub trait Reader: Sync {
 /// The reader of a format.
 pub(crate) fn of(source: &Source) -> Result<&'static dyn Reader, InputError> {
     match source.format() {
-        format @ (Format::Text | Format::Parquet | Format::Arrow | Format::Raw(_)) => {
+        Format::Text => Ok(&TextReader),
+        format @ (Format::Parquet | Format::Arrow | Format::Raw(_)) => {
             Err(InputError::content(source.name(), format!("{format} is not read")))
         }
     }

@@ -126,13 +126,12 @@ impl Source {
     /// # Errors
     /// When it cannot be opened, or is a pipe that was read already.
     pub fn unpack(&self, limits: &Limits) -> Result<Unpacked, InputError> {
-        let (head, rest): (&[u8], _) = match self.bytes {
-            Some(_) => (&[], File::open(&self.path).map_err(|error| unopened(&self.name, error))?),
-            None => {
-                let pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let again = || InputError::content(&self.name, "a pipe can be read only once");
-                (&self.head, pipe.ok_or_else(again)?)
-            }
+        let (head, rest): (&[u8], File) = if self.bytes.is_some() {
+            (&[], File::open(&self.path).map_err(|error| unopened(&self.name, error))?)
+        } else {
+            let pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let again = || InputError::content(&self.name, "a pipe can be read only once");
+            (&self.head, pipe.ok_or_else(again)?)
         };
         let stored = std::io::Cursor::new(head.to_vec()).chain(rest);
         Unpacked::new(&self.name, self.compression, Box::new(stored), limits)
@@ -143,12 +142,11 @@ impl Source {
     /// # Errors
     /// When it cannot be read.
     pub fn sample(&self, bytes_max: usize, limits: &Limits) -> Result<Sample, InputError> {
-        let mut unpacked = match self.bytes {
-            Some(_) => self.unpack(limits)?,
-            None => {
-                let head = Box::new(std::io::Cursor::new(self.head.clone()));
-                Unpacked::new(&self.name, self.compression, head, limits)?
-            }
+        let mut unpacked = if self.bytes.is_some() {
+            self.unpack(limits)?
+        } else {
+            let head = Box::new(std::io::Cursor::new(self.head.clone()));
+            Unpacked::new(&self.name, self.compression, head, limits)?
         };
         let partial = self.bytes.is_none() && self.head.len() as u64 == HEAD_BYTES;
         let mut bytes = vec![0; bytes_max];
@@ -183,9 +181,8 @@ impl Compression {
     fn of(head: &[u8]) -> Self {
         match head {
             [0x1f, 0x8b, 0x08, ..] => Self::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
             // A skippable frame may come before the first of zstd.
-            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
             _ => Self::None,
         }
     }

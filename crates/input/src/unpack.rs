@@ -22,7 +22,7 @@ pub struct Unpacked {
     inner: Stored,
     compression: Compression,
     stored: Arc<AtomicU64>,
-    unpacked: u64,
+    written: u64,
     limits: Limits,
 }
 
@@ -49,7 +49,7 @@ impl Unpacked {
                 Box::new(decoder)
             }
         };
-        Ok(Self { file: file.to_owned(), inner, compression, stored, unpacked: 0, limits: *limits })
+        Ok(Self { file: file.to_owned(), inner, compression, stored, written: 0, limits: *limits })
     }
 
     /// Reads some bytes into `buffer`; 0 is the end, and never comes where a compressed stream is cut.
@@ -60,7 +60,7 @@ impl Unpacked {
         loop {
             match self.inner.read(buffer) {
                 Ok(count) => {
-                    self.unpacked += count as u64;
+                    self.written += count as u64;
                     return self.check_ratio().map(|()| count);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -93,13 +93,13 @@ impl Unpacked {
         let Limits { ratio_max, ratio_free_bytes, .. } = self.limits;
         let stored = self.stored();
         let allowed = stored.saturating_mul(ratio_max).max(ratio_free_bytes);
-        if self.compression == Compression::None || self.unpacked <= allowed {
+        if self.compression == Compression::None || self.written <= allowed {
             return Ok(());
         }
         let what = format!(
             "decompresses to more than {ratio_max} times its size ({} bytes so far), \
              which no edge list does",
-            self.unpacked
+            self.written
         );
         Err(InputError::byte(&self.file, stored, what))
     }

@@ -1,0 +1,91 @@
+//! What reading text costs, in nanoseconds per edge and core, beside a plain scalar loop.
+//!
+//! `cargo bench -p welter-input --bench text [EDGES]`. Ids have seven digits. "parse" reads text in
+//! memory into fresh vectors, "file" reads a file that the page cache holds, with ids kept.
+
+use std::hint::black_box;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use welter_input::{ReadOptions, fuzzing, read};
+use welter_progress::Progress;
+
+const RUNS: usize = 5;
+
+fn main() {
+    let edges = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(8_000_000);
+    for (name, separator, end) in [("tab", "\t", "\n"), ("crlf", "\t", "\r\n"), ("csv", ",", "\n")]
+    {
+        let text = seven_digits(edges, separator, end);
+        println!("{name}: {edges} edges, {} bytes", text.len());
+        report("scalar loop, memory", edges, 1, || scalar(&text));
+        report("parse, memory", edges, 1, || fuzzing::parse_pairs(&text).map_or(0, |(_, sum)| sum));
+        let directory = std::env::temp_dir();
+        let path = directory.join(format!("welter-bench-text-{}.txt", std::process::id()));
+        let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(&text));
+        written.expect("a file in the temporary directory");
+        for threads in [1, 2] {
+            let options = ReadOptions { threads, ..ReadOptions::default() };
+            let inputs = [path.to_string_lossy().into_owned()];
+            report(&format!("file, {threads} threads"), edges, threads, || {
+                let input = read(&inputs, &options, &Progress::new()).expect("good text");
+                input.edges.edges()
+            });
+        }
+        std::fs::remove_file(&path).expect("the file that was just written");
+    }
+}
+
+/// Prints the best and the median of a few runs.
+fn report(name: &str, edges: usize, threads: usize, mut work: impl FnMut() -> u64) {
+    let mut times: Vec<Duration> = (0..RUNS)
+        .map(|_| {
+            let start = Instant::now();
+            black_box(work());
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    let per_edge = |time: Duration| time.as_secs_f64() * 1e9 * threads as f64 / edges as f64;
+    println!(
+        "  {name:<22} {:6.2} ns per edge and core, best of {RUNS} (median {:.2})",
+        per_edge(times[0]),
+        per_edge(times[RUNS / 2])
+    );
+}
+
+fn seven_digits(edges: usize, separator: &str, end: &str) -> Vec<u8> {
+    let mut text = Vec::with_capacity(edges * 18);
+    let mut state = 1u64;
+    let mut id = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        1_000_000 + (state >> 33) % 9_000_000
+    };
+    for _ in 0..edges {
+        let (source, target) = (id(), id());
+        write!(text, "{source}{separator}{target}{end}").expect("memory");
+    }
+    text
+}
+
+/// The parser that one writes without thinking: a byte at a time, into a vector that grows.
+fn scalar(text: &[u8]) -> u64 {
+    let mut pairs: Vec<[u32; 2]> = Vec::new();
+    let mut numbers = [0u32; 2];
+    let mut place = 0;
+    for byte in text {
+        match byte {
+            b'0'..=b'9' => numbers[place] = numbers[place] * 10 + u32::from(byte - b'0'),
+            b'\n' => {
+                pairs.push(numbers);
+                numbers = [0; 2];
+                place = 0;
+            }
+            b'\r' => {}
+            _ => place = 1,
+        }
+    }
+    black_box(&pairs);
+    pairs.len() as u64
+}

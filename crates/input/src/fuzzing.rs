@@ -1,0 +1,64 @@
+//! Bodies of the fuzz targets, so that tests can replay their seeds; no part of the interface.
+
+use crate::options::{IdKind, Limits, ReadOptions, Separator, WeightChoice};
+use crate::source::Compression;
+use crate::unpack::Unpacked;
+
+/// Reads bytes as text, twice: the fast and the careful way must agree, and neither may panic. The
+/// first byte chooses options, the second the number of vertices.
+pub fn text(data: &[u8]) {
+    let Some(([choice, vertices], text)) = data.split_first_chunk::<2>() else { return };
+    let fast = crate::text::parse(text, &options(*choice, *vertices), false);
+    let careful = crate::text::parse(text, &options(*choice, *vertices), true);
+    match (fast, careful) {
+        (Ok(fast), Ok(careful)) => assert!(fast == careful, "fast and careful differ"),
+        (Err(fast), Err(careful)) => assert_eq!(fast.to_string(), careful.to_string()),
+        (fast, careful) => panic!("fast {:?}, careful {:?}", fast.err(), careful.err()),
+    }
+}
+
+/// Reads bytes as gzip or zstd: an error or an end, within the limits.
+pub fn unpack(data: &[u8]) {
+    let limits = Limits { ratio_free_bytes: 1 << 20, zstd_window_log_max: 20, ..Limits::default() };
+    for compression in [Compression::Gzip, Compression::Zstd] {
+        let stored = Box::new(std::io::Cursor::new(data.to_vec()));
+        let Ok(mut unpacked) = Unpacked::new("fuzz", compression, stored, &limits) else { return };
+        let mut buffer = vec![0; 64 << 10];
+        let mut total = 0;
+        while let Ok(count @ 1..) = unpacked.read(&mut buffer) {
+            total += count as u64;
+            let allowed = limits.ratio_free_bytes.max(data.len() as u64 * limits.ratio_max);
+            assert!(total <= allowed + buffer.len() as u64);
+        }
+    }
+}
+
+fn options(choice: u8, vertices: u8) -> ReadOptions {
+    let separators = [
+        Separator::Tab,
+        Separator::Comma,
+        Separator::Semicolon,
+        Separator::Pipe,
+        Separator::Spaces,
+    ];
+    ReadOptions {
+        separator: separators.get(usize::from(choice & 7)).copied(),
+        header: [None, None, Some(true), Some(false)][usize::from(choice >> 3 & 3)],
+        ids: [IdKind::Auto, IdKind::Integers, IdKind::Names][usize::from(choice >> 5 & 3) % 3],
+        weight: if choice & 128 == 0 { WeightChoice::Ignore } else { WeightChoice::IfPresent },
+        vertices: (vertices > 127).then(|| u64::from(vertices & 127) * 1000),
+        ..ReadOptions::default()
+    }
+}
+
+/// Reads integer pairs without a file, for the benchmark: their number and the sum of all ids.
+pub fn parse_pairs(text: &[u8]) -> Option<(usize, u64)> {
+    let part = crate::text::parse(text, &ReadOptions::default(), false).ok()?;
+    match part.ids {
+        crate::Ids::Narrow { pairs, .. } => Some((
+            pairs.len(),
+            pairs.first().into_iter().chain(pairs.last()).flatten().map(|id| u64::from(*id)).sum(),
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,234 @@
+//! Parallel reading of an uncompressed file: each worker reads and parses parts of its own.
+//!
+//! A part is a range of bytes of the file; a line belongs to the part in which it begins. Text is
+//! read with positioned reads into a buffer that stays in the cache, and never mapped: a file that
+//! is cut while it is read must be an error and not a signal.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::dialect::Dialect;
+use super::failure::First;
+use super::parse::{self, Fault};
+use super::rows::Rows;
+use crate::collect::Collector;
+use crate::error::InputError;
+use crate::reader::Context;
+use crate::source::Source;
+
+/// Text that is read at once; half of a common second-level cache.
+const READ_BYTES: usize = 512 << 10;
+/// Text of a part of a large file: of the edges in it, half as many bytes or fewer.
+const PART_BYTES_MAX: u64 = 16 << 20;
+const PART_BYTES_MIN: u64 = 1 << 20;
+
+/// Why a part could not be read.
+enum Trouble {
+    /// A line is malformed, at this byte of the file.
+    Line { offset: u64, what: String },
+    /// Anything that has no line.
+    Other(InputError),
+}
+
+impl From<InputError> for Trouble {
+    fn from(error: InputError) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// How finely a file is cut. No choice changes what is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grain {
+    /// Text of one part.
+    pub(super) part_bytes: u64,
+    /// Text read at once.
+    pub(super) read_bytes: usize,
+}
+
+impl Grain {
+    /// Several parts a thread, within the sizes that are good for what comes after.
+    pub(super) fn of(bytes: u64, threads: usize) -> Self {
+        let part_bytes = (bytes / (4 * threads as u64)).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
+        Self { part_bytes, read_bytes: READ_BYTES }
+    }
+}
+
+/// Reads a regular, uncompressed file of `bytes` bytes.
+pub(super) fn read(
+    source: &Source,
+    bytes: u64,
+    grain: Grain,
+    dialect: &Dialect,
+    context: &Context<'_>,
+    collector: &Collector,
+) -> Result<(), InputError> {
+    let file = source.file()?;
+    let threads = context.options.thread_count();
+    let reading = Reading { source, file: &file, bytes, grain, dialect, context };
+    let parts = bytes.div_ceil(grain.part_bytes);
+    let next = AtomicU64::new(0);
+    let first = First::new();
+    let work = || {
+        let mut buffer = vec![0; grain.read_bytes];
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= parts || first.precedes(number) {
+                return;
+            }
+            let done = reading
+                .part(number, &mut buffer)
+                .and_then(|rows| Ok(collector.push(number, rows.into_part())?));
+            if let Err(trouble) = done {
+                first.note(number, trouble);
+            }
+        }
+    };
+    context.pool.scope(|scope| {
+        for _ in 0..threads.min(parts as usize) {
+            scope.spawn(|_| work());
+        }
+    });
+    match first.into_inner() {
+        None => Ok(()),
+        Some((_, Trouble::Other(error))) => Err(error),
+        Some((_, Trouble::Line { offset, what })) => {
+            let line = reading.line_number(offset)?;
+            Err(InputError::Line { file: source.name().to_owned(), line, what })
+        }
+    }
+}
+
+struct Reading<'a> {
+    source: &'a Source,
+    file: &'a File,
+    bytes: u64,
+    grain: Grain,
+    dialect: &'a Dialect,
+    context: &'a Context<'a>,
+}
+
+impl Reading<'_> {
+    /// Reads the lines that begin in part `number`.
+    fn part(&self, number: u64, buffer: &mut Vec<u8>) -> Result<Rows, Trouble> {
+        let from = (number * self.grain.part_bytes).max(self.dialect.start as u64);
+        let to = ((number + 1) * self.grain.part_bytes).min(self.bytes);
+        let mut rows = self.dialect.rows(self.context.options.vertices);
+        // A line begins at `from` if the byte before it ends one.
+        let inside = number > 0 && from > self.dialect.start as u64;
+        let mut base = if inside { from - 1 } else { from };
+        let mut skipping = inside;
+        let mut kept = 0;
+        let mut reserved = false;
+        while base < to {
+            let filled = kept + self.fill(base + kept as u64, &mut buffer[kept..])?;
+            self.context.advance((filled - kept) as u64)?;
+            let end = base + filled as u64;
+            let mut start = 0;
+            if skipping {
+                let newline = memchr::memchr(b'\n', &buffer[..filled]);
+                start = newline.map_or(filled, |length| length + 1);
+                skipping = newline.is_none() && end < self.bytes;
+            }
+            let stop = start + self.lines_end(&buffer[start..filled], base + start as u64, to);
+            let text = &buffer[start..stop];
+            if !reserved && !text.is_empty() {
+                rows.reserve(expected_rows(text, to - from));
+                reserved = true;
+            }
+            parse::lines(text, self.dialect, &mut rows).map_err(|Fault { offset, what }| {
+                Trouble::Line { offset: base + (start + offset) as u64, what }
+            })?;
+            buffer.copy_within(stop..filled, 0);
+            kept = filled - stop;
+            base += stop as u64;
+            if end == self.bytes {
+                break;
+            }
+            self.make_room(kept, base, buffer)?;
+        }
+        Ok(rows)
+    }
+
+    /// How much of `text`, which begins at byte `base` at the beginning of a line, is whole lines
+    /// that begin before `to`.
+    fn lines_end(&self, text: &[u8], base: u64, to: u64) -> usize {
+        if base >= to {
+            return 0;
+        }
+        // The byte before `to` is on the last line of this part.
+        let within = (to - 1 - base) as usize;
+        let last = if within < text.len() {
+            memchr::memchr(b'\n', &text[within..]).map(|length| within + length)
+        } else {
+            None
+        };
+        let end = last.or_else(|| {
+            let at_end = base + text.len() as u64 == self.bytes;
+            if at_end { text.len().checked_sub(1) } else { memchr::memrchr(b'\n', text) }
+        });
+        end.map_or(0, |last| last + 1)
+    }
+
+    /// Reads the file from `offset` on into `buffer`, as far as both reach.
+    fn fill(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, InputError> {
+        let wanted = (self.bytes - offset).min(buffer.len() as u64) as usize;
+        let mut filled = 0;
+        while filled < wanted {
+            let at = offset + filled as u64;
+            match self.file.read_at(&mut buffer[filled..wanted], at) {
+                Ok(0) => {
+                    let what = "the file became shorter while it was read";
+                    return Err(InputError::byte(self.source.name(), at, what));
+                }
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let action = format!("read at byte {at}");
+                    return Err(InputError::io(self.source.name(), action, error));
+                }
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Lets the buffer hold a line of which `kept` bytes were read already.
+    fn make_room(&self, kept: usize, base: u64, buffer: &mut Vec<u8>) -> Result<(), Trouble> {
+        let longest = self.context.options.limits.line_bytes_max;
+        if kept > longest {
+            let what = too_long(longest);
+            return Err(Trouble::Line { offset: base, what });
+        }
+        if buffer.len() < kept + self.grain.read_bytes.div_ceil(2) {
+            buffer.resize(kept + self.grain.read_bytes, 0);
+        }
+        Ok(())
+    }
+
+    /// The number of the line at byte `offset`. Counted only for an error, so good files do not pay.
+    fn line_number(&self, offset: u64) -> Result<u64, InputError> {
+        let mut buffer = vec![0; READ_BYTES];
+        let mut line = 1;
+        let mut at = 0;
+        while at < offset {
+            let wanted = (offset - at).min(READ_BYTES as u64) as usize;
+            let count = self.fill(at, &mut buffer[..wanted])?;
+            line += parse::newlines(&buffer[..count]);
+            at += count as u64;
+        }
+        Ok(line)
+    }
+}
+
+/// What is wrong with a line that never ends.
+pub(super) fn too_long(longest: usize) -> String {
+    format!("expected a line of at most {longest} bytes, found a longer one")
+}
+
+/// About how many rows `bytes` bytes of text hold that begins like `text`; seldom too few.
+pub(super) fn expected_rows(text: &[u8], bytes: u64) -> usize {
+    let sample = &text[..text.len().min(16 << 10)];
+    let lines = parse::newlines(sample) + 1;
+    let rows = u128::from(bytes) * u128::from(lines) / sample.len().max(1) as u128;
+    (rows + rows / 32 + 64).min(u128::from(bytes)) as usize
+}

@@ -1,0 +1,245 @@
+//! The fast path for plain rows: two integers, one separator, and perhaps a plain weight.
+//!
+//! Invariant: a row is taken here only if the careful reader of [`super::dialect`] would read the
+//! same from it; anything unusual (a quote, a second space, twenty digits, a comment) is left to it.
+//! Columns after the last one that is needed are skipped unread by both.
+
+use super::rows::{RowIds, Rows};
+use super::simd;
+use crate::columns::Columns;
+use crate::options::Separator;
+
+pub(super) use super::simd::Positions;
+
+/// What plain rows of a file look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plain {
+    /// The separator that the first row uses.
+    separator: u8,
+    /// Another byte that separates as well; equal to `separator` where there is none.
+    other: u8,
+    /// Whether the third column is the weight.
+    weighted: bool,
+    /// Whether nothing but the line end follows the second column in the first row.
+    pair: bool,
+    /// Whether the first line ends with `\r\n`.
+    crlf: bool,
+}
+
+/// 10^0 to 10^15, all exact.
+const POWERS: [f64; 16] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// Digits that fit a `u64` whatever they are, in two steps of eight.
+const DIGITS_MAX: usize = 16;
+
+impl Plain {
+    /// The fast path for files of integers, if these columns have one. `first` is a typical row.
+    pub(super) fn new(
+        separator: Separator,
+        columns: Columns,
+        first: &[u8],
+        crlf: bool,
+    ) -> Option<Self> {
+        if columns.source != 0 || columns.target != 1 || columns.weight.is_some_and(|at| at != 2) {
+            return None;
+        }
+        let end = first.iter().position(|byte| !byte.is_ascii_digit())?;
+        let (separator, other) = match separator.byte() {
+            Some(byte) => (byte, byte),
+            None if first[end] == b'\t' => (b'\t', b' '),
+            None => (b' ', b'\t'),
+        };
+        let second = first.get(end + 1..).unwrap_or_default();
+        let pair = second.iter().all(u8::is_ascii_digit);
+        Some(Self { separator, other, weighted: columns.weight.is_some(), pair, crlf })
+    }
+
+    /// Reads plain rows from `at` on, which is the beginning of a line, and returns the beginning of
+    /// the first line that is not plain, or the end of `bytes`. A last line without newline is never
+    /// plain.
+    pub(super) fn run(self, bytes: &[u8], mut at: usize, rows: &mut Rows) -> usize {
+        let mut stretch = 1;
+        loop {
+            let next = self.scalar(bytes, at, stretch, rows);
+            if next == at || next == bytes.len() {
+                return next;
+            }
+            at = next;
+            if !self.pair || self.weighted {
+                stretch = usize::MAX;
+                continue;
+            }
+            let Rows { ids, positions, .. } = rows;
+            let RowIds::Narrow { pairs, max } = ids else {
+                stretch = usize::MAX;
+                continue;
+            };
+            let line = simd::Line { separator: self.separator, crlf: self.crlf };
+            let next = simd::run(line, bytes, at, positions, pairs, max);
+            // Where the kernel gets nowhere it is asked more and more seldom.
+            stretch = if next - at < 64 { (stretch * 2).min(4096) } else { 1 };
+            at = next;
+        }
+    }
+
+    /// Reads at most `lines` plain rows.
+    pub(super) fn scalar(
+        self,
+        bytes: &[u8],
+        mut at: usize,
+        lines: usize,
+        rows: &mut Rows,
+    ) -> usize {
+        for _ in 0..lines {
+            let Some(next) = self.row(bytes, at, rows) else { break };
+            at = next;
+        }
+        at
+    }
+
+    /// Reads one row and says where the next begins; `None`, and nothing read, if it is not plain.
+    #[inline]
+    fn row(self, bytes: &[u8], at: usize, rows: &mut Rows) -> Option<usize> {
+        let (source, end) = digits(bytes, at)?;
+        if !self.separates(*bytes.get(end)?) {
+            return None;
+        }
+        let (target, end) = digits(bytes, end + 1)?;
+        let next = if self.weighted {
+            if !self.separates(*bytes.get(end)?) {
+                return None;
+            }
+            let (weight, end) = number(bytes, end + 1)?;
+            let next = self.line_end(bytes, end)?;
+            rows.weights.as_mut()?.push(weight);
+            next
+        } else {
+            self.line_end(bytes, end)?
+        };
+        rows.push_integers(source, target);
+        Some(next)
+    }
+
+    /// Where the next line begins, if the field that ends at `at` ends plainly.
+    #[inline]
+    fn line_end(self, bytes: &[u8], at: usize) -> Option<usize> {
+        match *bytes.get(at)? {
+            b'\n' => Some(at + 1),
+            b'\r' if bytes.get(at + 1) == Some(&b'\n') => Some(at + 2),
+            byte if self.separates(byte) => {
+                memchr::memchr(b'\n', &bytes[at..]).map(|length| at + length + 1)
+            }
+            _ => None,
+        }
+    }
+
+    fn separates(self, byte: u8) -> bool {
+        byte == self.separator || byte == self.other
+    }
+}
+
+/// One to sixteen digits at `at`: their value and where they end.
+#[inline]
+pub(super) fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
+    let (low, count) = eight(bytes, at);
+    if count == 0 {
+        return None;
+    }
+    if count < 8 {
+        return Some((low, at + count));
+    }
+    let (more, extra) = eight(bytes, at + 8);
+    let value = low * 10u64.pow(extra as u32) + more;
+    let end = at + 8 + extra;
+    let longer = extra == 8 && bytes.get(end).is_some_and(u8::is_ascii_digit);
+    if longer || end - at > DIGITS_MAX { None } else { Some((value, end)) }
+}
+
+/// Up to eight digits at `at`: their value and their number.
+#[inline]
+fn eight(bytes: &[u8], at: usize) -> (u64, usize) {
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    let Some(word) = bytes.get(at..at + 8) else { return few(bytes, at) };
+    let word = u64::from_le_bytes(word.try_into().unwrap_or_default()) ^ ZEROS;
+    // The high bit of each byte that is above 9, exact up to the first such byte.
+    let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
+    let count = others.trailing_zeros() as usize / 8;
+    if count == 0 {
+        return (0, 0);
+    }
+    // The first digit comes lowest; shifting up puts zeros before it.
+    let digits = word << (64 - 8 * count);
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let high = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
+    let low = ((pairs >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
+    (high.wrapping_add(low) >> 32, count)
+}
+
+/// [`eight`] near the end of the text.
+#[cold]
+fn few(bytes: &[u8], at: usize) -> (u64, usize) {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let count = rest.iter().take(8).position(|byte| !byte.is_ascii_digit());
+    let count = count.unwrap_or(rest.len().min(8));
+    let value = rest[..count].iter().fold(0, |value, byte| value * 10 + u64::from(byte - b'0'));
+    (value, count)
+}
+
+/// A plain number: an optional minus, at most 15 digits, perhaps a point among them. Such a number
+/// is a quotient of two exact floats, which the division rounds correctly.
+#[inline]
+fn number(bytes: &[u8], at: usize) -> Option<(f64, usize)> {
+    let negative = *bytes.get(at)? == b'-';
+    let start = at + usize::from(negative);
+    let (whole, end) = digits(bytes, start)?;
+    let places = end - start;
+    let (value, end) = if bytes.get(end) == Some(&b'.') {
+        let (fraction, last) = digits(bytes, end + 1)?;
+        let decimals = last - end - 1;
+        if places + decimals > 15 {
+            return None;
+        }
+        let mantissa = whole * 10u64.pow(decimals as u32) + fraction;
+        (mantissa as f64 / POWERS[decimals], last)
+    } else if places > 15 {
+        return None;
+    } else {
+        (whole as f64, end)
+    };
+    Some((if negative { -value } else { value }, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_of_every_length_are_read() {
+        for length in 1..=16 {
+            for tail in ["", "\t", "\t1234567890123456", "\u{fc}zzzzzzzzzzzz"] {
+                let text: String = (0..length).map(|digit| char::from(b'1' + digit % 9)).collect();
+                let line = format!("x{text}{tail}");
+                let expected = text.parse::<u64>().unwrap();
+                let found = digits(line.as_bytes(), 1);
+                assert_eq!(found, Some((expected, 1 + usize::from(length))), "{line}");
+            }
+        }
+        assert_eq!(digits(b"12345678901234567", 0), None);
+        assert_eq!(digits(b"", 0), None);
+        assert_eq!(digits(b"\t", 0), None);
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_standard_library_does() {
+        for text in ["0", "-0", "1.5", "0.1", "123456789.012345", "-3.25", "999999999999999"] {
+            let (value, end) = number(text.as_bytes(), 0).unwrap();
+            assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{text}");
+            assert_eq!(end, text.len());
+        }
+        for text in ["", "-", ".5", "1.", "1234567890123456", "12345678.12345678", "inf"] {
+            assert_eq!(number(text.as_bytes(), 0), None, "{text}");
+        }
+        assert_eq!(number(b"1e5", 0), Some((1.0, 1)));
+    }
+}

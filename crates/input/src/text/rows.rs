@@ -1,0 +1,226 @@
+//! The rows of one part while it is parsed: narrow integers until a wider one comes, or names.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use welter_model::edges::Pair;
+use welter_model::ids::Names;
+
+use super::fields::{parse_id, parse_weight, show};
+use super::plain::Positions;
+use crate::collect::{Ids, Part};
+
+/// Edges parsed so far.
+pub(super) struct Rows {
+    pub(super) ids: RowIds,
+    /// Present when the dialect has a weight column; then one an edge.
+    pub(super) weights: Option<Vec<f64>>,
+    /// Ids must be below this number.
+    pub(super) vertices: Option<u64>,
+    /// Workspace of the fast path.
+    pub(super) positions: Positions,
+}
+
+/// Ids parsed so far.
+pub(super) enum RowIds {
+    /// All integers so far fit in 32 bits.
+    Narrow { pairs: Vec<Pair>, max: u32 },
+    /// Some do not.
+    Wide { pairs: Vec<[u64; 2]>, max: u64 },
+    /// Strings.
+    Names(Dictionary),
+}
+
+impl Rows {
+    /// No rows yet.
+    pub(super) fn new(names: bool, weighted: bool, vertices: Option<u64>) -> Self {
+        let ids = if names {
+            RowIds::Names(Dictionary::default())
+        } else {
+            RowIds::Narrow { pairs: Vec::new(), max: 0 }
+        };
+        let weights = weighted.then(Vec::new);
+        Self { ids, weights, vertices, positions: Positions::default() }
+    }
+
+    /// Makes room for about `rows` more rows, so that vectors seldom grow.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        match &mut self.ids {
+            RowIds::Narrow { pairs, .. } => {
+                pairs.reserve(rows);
+                crate::pages::advise_huge(pairs.spare_capacity_mut());
+            }
+            RowIds::Wide { pairs, .. } => pairs.reserve(rows),
+            RowIds::Names(dictionary) => dictionary.pairs.reserve(rows),
+        }
+        if let Some(weights) = &mut self.weights {
+            weights.reserve(rows);
+            crate::pages::advise_huge(weights.spare_capacity_mut());
+        }
+    }
+
+    /// Largest integer id so far.
+    pub(super) fn max(&self) -> u64 {
+        match &self.ids {
+            RowIds::Narrow { max, .. } => u64::from(*max),
+            RowIds::Wide { max, .. } => *max,
+            RowIds::Names(_) => 0,
+        }
+    }
+
+    /// Appends a row from its fields. On error nothing was appended.
+    pub(super) fn push_fields(
+        &mut self,
+        source: &[u8],
+        target: &[u8],
+        weight: Option<&[u8]>,
+    ) -> Result<(), String> {
+        let weight = weight.map(parse_weight).transpose()?;
+        if let RowIds::Names(dictionary) = &mut self.ids {
+            let pair = [dictionary.place(source)?, dictionary.place(target)?];
+            dictionary.pairs.push(pair);
+        } else {
+            let (source, target) = (parse_id(source)?, parse_id(target)?);
+            self.check(source.max(target))?;
+            self.push_integers(source, target);
+        }
+        if let (Some(weights), Some(weight)) = (&mut self.weights, weight) {
+            weights.push(weight);
+        }
+        Ok(())
+    }
+
+    fn check(&self, id: u64) -> Result<(), String> {
+        match self.vertices {
+            Some(vertices) if id >= vertices => {
+                Err(format!("expected vertex ids below {vertices}, found {id}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Appends a row without its weight; integers only.
+    #[inline]
+    pub(super) fn push_integers(&mut self, source: u64, target: u64) {
+        let larger = source.max(target);
+        match &mut self.ids {
+            RowIds::Narrow { pairs, max } if u32::try_from(larger).is_ok() => {
+                *max = (*max).max(larger as u32);
+                pairs.push([source as u32, target as u32]);
+            }
+            RowIds::Narrow { .. } => {
+                self.widen();
+                self.push_integers(source, target);
+            }
+            RowIds::Wide { pairs, max } => {
+                *max = (*max).max(larger);
+                pairs.push([source, target]);
+            }
+            RowIds::Names(_) => unreachable!("rows of names take fields"),
+        }
+    }
+
+    #[cold]
+    fn widen(&mut self) {
+        if let RowIds::Narrow { pairs, max } = &mut self.ids {
+            let max = u64::from(*max);
+            let mut wide = Vec::with_capacity(pairs.capacity());
+            wide.extend(pairs.iter().map(|pair| pair.map(u64::from)));
+            self.ids = RowIds::Wide { pairs: wide, max };
+        }
+    }
+
+    /// Hands the rows over.
+    pub(super) fn into_part(self) -> Part {
+        let ids = match self.ids {
+            RowIds::Narrow { pairs, max } => Ids::Narrow { pairs: fit(pairs), max },
+            RowIds::Wide { pairs, max } => Ids::Wide { pairs: fit(pairs), max },
+            RowIds::Names(dictionary) => {
+                Ids::Names { names: dictionary.names, pairs: fit(dictionary.pairs) }
+            }
+        };
+        Part { ids, weights: self.weights.map(fit) }
+    }
+}
+
+/// Gives memory back where much more was reserved than used.
+fn fit<T>(mut values: Vec<T>) -> Vec<T> {
+    if values.capacity() / 2 > values.len() {
+        values.shrink_to_fit();
+    }
+    values
+}
+
+/// Distinct names of a part and the edges between them. The hash is seeded at random, so no input
+/// can be made that collides.
+#[derive(Default)]
+pub(super) struct Dictionary {
+    names: Names,
+    places: HashTable<u32>,
+    state: RandomState,
+    pairs: Vec<Pair>,
+}
+
+impl Dictionary {
+    /// The place of a name, which is added where it is new.
+    fn place(&mut self, name: &[u8]) -> Result<u32, String> {
+        if name.is_empty() {
+            return Err("expected a vertex name, found an empty field".to_owned());
+        }
+        let Self { names, places, state, .. } = self;
+        let entry = places.entry(
+            state.hash_one(name),
+            |place| names.get(*place as usize).as_bytes() == name,
+            |place| state.hash_one(names.get(*place as usize).as_bytes()),
+        );
+        match entry {
+            Entry::Occupied(known) => Ok(*known.get()),
+            Entry::Vacant(free) => {
+                let text = std::str::from_utf8(name)
+                    .map_err(|_| format!("expected a name in UTF-8, found {}", show(name)))?;
+                let place = names.len() as u32;
+                free.insert(place);
+                names.push(text);
+                Ok(place)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_widen_when_one_needs_it() {
+        let mut rows = Rows::new(false, false, None);
+        rows.push_integers(1, 4_294_967_295);
+        rows.push_integers(4_294_967_296, 2);
+        let part = rows.into_part();
+        let pairs = vec![[1, 4_294_967_295], [4_294_967_296, 2]];
+        assert_eq!(part.ids, Ids::Wide { pairs, max: 4_294_967_296 });
+    }
+
+    #[test]
+    fn names_are_kept_once() {
+        let mut rows = Rows::new(true, true, None);
+        rows.push_fields(b"b", b"a", Some(b"1")).unwrap();
+        rows.push_fields(b"a", b"a", Some(b"2")).unwrap();
+        assert!(rows.push_fields(b"a", b"\xff", Some(b"2")).is_err());
+        assert!(rows.push_fields(b"a", b"", Some(b"2")).is_err());
+        let part = rows.into_part();
+        let names = ["b", "a"].into_iter().collect();
+        assert_eq!(part.ids, Ids::Names { names, pairs: vec![[0, 1], [1, 1]] });
+        assert_eq!(part.weights, Some(vec![1.0, 2.0]));
+    }
+
+    #[test]
+    fn ids_beyond_the_declared_number_are_refused() {
+        let mut rows = Rows::new(false, false, Some(3));
+        assert!(rows.push_fields(b"1", b"3", None).unwrap_err().contains("below 3"));
+        rows.push_fields(b"1", b"2", None).unwrap();
+        assert_eq!(rows.into_part().ids.len(), 1);
+    }
+}
