@@ -4,4 +4,5 @@
 
 pub mod edges;
 pub mod ids;
+pub mod program;
 pub mod table;

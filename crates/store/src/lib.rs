@@ -1,1 +1,19 @@
 //! The chunk format: tiles, codecs, checksums.
+//!
+//! A chunk is the unit of I/O, of placement and of stealing: about 4 MiB of edges that lie inside
+//! one cell. The same bytes lie in memory, in files, in objects and in messages; `docs/format.md`
+//! draws them. This crate knows nothing of programs or of a cluster.
+
+#[cfg(target_endian = "big")]
+compile_error!("the chunk format is little-endian and is read in place");
+
+pub mod chunk;
+pub mod codec;
+pub mod header;
+pub mod weights;
+
+mod builder;
+mod error;
+
+pub use builder::ChunkBuilder;
+pub use error::ChunkError;

@@ -1,0 +1,117 @@
+//! What an algorithm is: the fold program.
+//!
+//! An update is born at an edge (`scatter`), meets the accumulator of its destination (`gather`),
+//! and when all have met, `apply` makes the new value of the vertex (Chaos, section 2 and Figure 1).
+//! The order of gathers never matters to the answer, so an engine may let updates wait wherever it
+//! likes: folded at once, in a message, or on storage.
+//!
+//! Invariants:
+//! - `gather` and `merge` are commutative and associative (floats: up to rounding), `identity` is
+//!   neutral for both.
+//! - Totals are merged in a fixed order that depends on the graph alone, so one machine gives the
+//!   same bits for any number of threads.
+//! - No function of a program can fail, and none knows where its data lies.
+
+use bytemuck::Pod;
+
+use crate::table::ColumnData;
+
+/// What an engine tells a program of a vertex when the run begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vertex {
+    /// Number of the vertex among all vertices, ascending with the original ids.
+    pub index: u64,
+    /// Number of edges that leave it, parallel ones and self-loops counted.
+    pub out_degree: u64,
+}
+
+/// State of one vertex: plain data that the engine stores by the array.
+pub trait Value: Pod + Send + Sync {
+    /// The columns of the result, by name, made from the values of all vertices in order.
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)>;
+}
+
+/// A total over all vertices, such as a sum of changes.
+pub trait Total: Copy + Default + Send + Sync {
+    /// The total of two disjoint sets of vertices. `default` is neutral.
+    #[must_use]
+    fn merge(self, other: Self) -> Self;
+}
+
+impl Total for () {
+    fn merge(self, (): Self) {}
+}
+
+/// What follows an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Another iteration.
+    Iterate,
+    /// The values are the result.
+    Stop,
+}
+
+/// What `apply` makes of a vertex.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Applied<V, G> {
+    /// The new value.
+    pub value: V,
+    /// What the vertex adds to the totals of this iteration.
+    pub total: G,
+    /// Whether its edges are scattered in the next iteration.
+    pub active: bool,
+}
+
+/// A fold program: accumulators have a fixed size, however many updates a vertex gets.
+pub trait Program: Sync {
+    /// State of a vertex between iterations.
+    type Value: Value;
+    /// The packed column that `scatter` reads: what a vertex tells its neighbours. It is computed
+    /// once a vertex and iteration, so that a wide `Value` does not spoil the cache of the edges.
+    type Signal: Pod + Send + Sync;
+    /// What travels along an edge.
+    type Update: Copy;
+    /// What updates are folded into.
+    type Accum: Pod + Send + Sync;
+    /// Totals over all vertices, handed back to `apply` one iteration later.
+    type Total: Total;
+
+    /// Whether `scatter` looks at weights. Where it does not, they are not read.
+    const WEIGHTED: bool;
+
+    /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
+    fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
+
+    /// What the vertex tells its neighbours.
+    fn signal(&self, value: &Self::Value) -> Self::Signal;
+
+    /// The update of one edge, if it has one. `weight` is 1 for graphs without weights.
+    fn scatter(&self, signal: Self::Signal, weight: f64) -> Option<Self::Update>;
+
+    /// The accumulator that has met no update.
+    fn identity(&self) -> Self::Accum;
+
+    /// Folds an update into an accumulator.
+    fn gather(&self, accum: Self::Accum, update: Self::Update) -> Self::Accum;
+
+    /// Joins accumulators of the same vertex that met different updates (on several threads,
+    /// stealers or machines).
+    fn merge(&self, left: Self::Accum, right: Self::Accum) -> Self::Accum;
+
+    /// The new value of a vertex. `last` holds the totals of the iteration before (of `init` in the
+    /// first one).
+    fn apply(
+        &self,
+        value: Self::Value,
+        accum: Self::Accum,
+        last: &Self::Total,
+    ) -> Applied<Self::Value, Self::Total>;
+
+    /// Whether to go on after `iterations` iterations, the last of which had these totals.
+    fn next(&self, iterations: u64, total: &Self::Total) -> Next;
+
+    /// Upper bound on the number of iterations where there is one, for progress and plans.
+    fn iterations_max(&self) -> Option<u64> {
+        None
+    }
+}
