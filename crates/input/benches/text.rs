@@ -1,7 +1,8 @@
 //! What reading text costs, in nanoseconds per edge and core, beside a plain scalar loop.
 //!
-//! `cargo bench -p welter-input --bench text [EDGES]`. Ids have seven digits. "parse" reads text in
-//! memory into fresh vectors, "file" reads a file that the page cache holds, with ids kept.
+//! `cargo bench -p welter-input --bench text [EDGES]`. Ids have seven digits. "memory" reads text
+//! in memory into a fresh vector, "cache" a piece of it again and again into memory that was used
+//! before, "file" a file that the page cache holds into an edge list.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use welter_input::{ReadOptions, fuzzing, read};
 use welter_progress::Progress;
 
-const RUNS: usize = 5;
+const RUNS: usize = 7;
 
 fn main() {
     let edges = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(8_000_000);
@@ -19,7 +20,9 @@ fn main() {
         let text = seven_digits(edges, separator, end);
         println!("{name}: {edges} edges, {} bytes", text.len());
         report("scalar loop, memory", edges, 1, || scalar(&text));
-        report("parse, memory", edges, 1, || fuzzing::parse_pairs(&text).map_or(0, |(_, sum)| sum));
+        report("parse, memory", edges, 1, || fuzzing::parse_rounds(&text, 1) as u64);
+        let slice = &text[..text.len() / edges * 20_000];
+        report("parse, cache", edges, 1, || fuzzing::parse_rounds(slice, edges / 20_000) as u64);
         let directory = std::env::temp_dir();
         let path = directory.join(format!("welter-bench-text-{}.txt", std::process::id()));
         let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(&text));

@@ -51,14 +51,7 @@ fn options(choice: u8, vertices: u8) -> ReadOptions {
     }
 }
 
-/// Reads integer pairs without a file, for the benchmark: their number and the sum of all ids.
-pub fn parse_pairs(text: &[u8]) -> Option<(usize, u64)> {
-    let part = crate::text::parse(text, &ReadOptions::default(), false).ok()?;
-    match part.ids {
-        crate::Ids::Narrow { pairs, .. } => Some((
-            pairs.len(),
-            pairs.first().into_iter().chain(pairs.last()).flatten().map(|id| u64::from(*id)).sum(),
-        )),
-        _ => None,
-    }
+/// Reads a text `rounds` times without a file, for the benchmark, and says how many edges it read.
+pub fn parse_rounds(text: &[u8], rounds: usize) -> usize {
+    crate::text::parse_rounds(text, rounds)
 }

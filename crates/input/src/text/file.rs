@@ -20,7 +20,7 @@ use crate::source::Source;
 /// Text that is read at once; half of a common second-level cache.
 const READ_BYTES: usize = 512 << 10;
 /// Text of a part of a large file: of the edges in it, half as many bytes or fewer.
-const PART_BYTES_MAX: u64 = 16 << 20;
+const PART_BYTES_MAX: u64 = 32 << 20;
 const PART_BYTES_MIN: u64 = 1 << 20;
 
 /// Why a part could not be read.
