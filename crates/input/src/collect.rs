@@ -1,8 +1,8 @@
 //! Where readers leave what they parsed: parts, in any order of time, numbered in input order.
 //!
-//! Invariant: parts come out in the order (source, number), whatever thread pushed them when, so the
-//! order of edges never depends on scheduling. The bytes held never exceed the stated budget by more
-//! than one part a thread.
+//! Invariant: parts come out in the order (source, number), whatever thread pushed them when, so
+//! the order of edges never depends on scheduling. The bytes held never exceed the stated budget by
+//! more than one part a thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -122,8 +122,8 @@ impl Collector {
         self.lock().files.push(file.to_owned());
     }
 
-    /// Takes a part of the present source. `number` orders the parts of a source; numbers may come in
-    /// any order and may have gaps. Parts without edges are dropped.
+    /// Takes a part of the present source. `number` orders the parts of a source; numbers may come
+    /// in any order and may have gaps. Parts without edges are dropped.
     ///
     /// # Errors
     /// [`InputError::Budget`] when more memory is held than the run may take.

@@ -1,7 +1,8 @@
 //! What can be wrong with an input, each with its place and what was expected instead.
 //!
-//! Invariant: the text of every error is one sentence that names the file, so that a person can mend
-//! the input without reading anything else; [`InputError::exit_code`] is stable and documented.
+//! Invariant: the text of every error is one sentence that names the file, so that a person can
+//! mend the input without reading anything else; [`InputError::exit_code`] is stable and
+//! documented.
 
 use std::io;
 

@@ -52,7 +52,8 @@ impl Unpacked {
         Ok(Self { file: file.to_owned(), inner, compression, stored, written: 0, limits: *limits })
     }
 
-    /// Reads some bytes into `buffer`; 0 is the end, and never comes where a compressed stream is cut.
+    /// Reads some bytes into `buffer`; 0 is the end, and never comes where a compressed stream is
+    /// cut.
     ///
     /// # Errors
     /// When the source cannot be read, is damaged or truncated, or grows too much.

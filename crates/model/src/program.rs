@@ -1,9 +1,9 @@
 //! What an algorithm is: the fold program.
 //!
 //! An update is born at an edge (`scatter`), meets the accumulator of its destination (`gather`),
-//! and when all have met, `apply` makes the new value of the vertex (Chaos, section 2 and Figure 1).
-//! The order of gathers never matters to the answer, so an engine may let updates wait wherever it
-//! likes: folded at once, in a message, or on storage.
+//! and when all have met, `apply` makes the new value of the vertex (Chaos, section 2 and Figure
+//! 1). The order of gathers never matters to the answer, so an engine may let updates wait wherever
+//! it likes: folded at once, in a message, or on storage.
 //!
 //! Invariants:
 //! - `gather` and `merge` are commutative and associative (floats: up to rounding), `identity` is

@@ -1,7 +1,8 @@
 //! Parquet and Arrow IPC files from record batches.
 //!
-//! A batch becomes a row group (Parquet) or a message (Arrow). Row groups are encoded in parallel and
-//! appended in order; Arrow batches are built in parallel, and their buffers are written as they are.
+//! A batch becomes a row group (Parquet) or a message (Arrow). Row groups are encoded in parallel
+//! and appended in order; Arrow batches are built in parallel, and their buffers are written as
+//! they are.
 //!
 //! Encodings follow what graphs are made of: ids are packed as differences, floats lie plain, and
 //! only names get a dictionary. Pages are compressed with zstd at its fastest level, except for

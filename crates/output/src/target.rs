@@ -2,8 +2,8 @@
 //!
 //! A file is written under a temporary name beside its own (`.name.tmp-PID`) and renamed when it is
 //! complete; until then what was there before stays. The temporary file is removed on every other
-//! way out, panics included. It is not synchronised to the disk: a result can be computed again, and
-//! waiting for the disk would take longer than computing it.
+//! way out, panics included. It is not synchronised to the disk: a result can be computed again,
+//! and waiting for the disk would take longer than computing it.
 //!
 //! Where the name is that of a pipe or a device (`/dev/null`), there is nothing to replace, and
 //! bytes go there directly. A symbolic link is followed: what it points to is replaced.

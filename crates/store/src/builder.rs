@@ -70,8 +70,8 @@ impl ChunkBuilder {
         }
     }
 
-    /// Appends the chunk's bytes to `out`, whose length must be a multiple of [`ALIGN`], and empties
-    /// the builder. The label's type of weights is replaced by the narrowest that fits.
+    /// Appends the chunk's bytes to `out`, whose length must be a multiple of [`ALIGN`], and
+    /// empties the builder. The label's type of weights is replaced by the narrowest that fits.
     ///
     /// # Panics
     /// When `out` is not aligned, which is a bug of the caller.

@@ -2,8 +2,8 @@
 //!
 //! [`Chunk::open`] checks the head, the directory and every bound, so that what it hands out can be
 //! used without further checks: on any bytes it gives a chunk whose tiles lie inside the bytes, or
-//! an error. Whether keys and weights are those that were written is what [`Chunk::verify`] answers;
-//! chunks that never left memory need not be asked.
+//! an error. Whether keys and weights are those that were written is what [`Chunk::verify`]
+//! answers; chunks that never left memory need not be asked.
 
 use bytemuck::{cast_slice, try_cast_slice, try_from_bytes};
 

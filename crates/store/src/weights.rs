@@ -1,7 +1,7 @@
 //! Weights of a chunk, in the narrowest type that loses nothing.
 //!
-//! Programs see `f64`. A chunk whose weights are all integers up to 255 stores one byte each, and so
-//! on up to eight; the type is chosen per chunk.
+//! Programs see `f64`. A chunk whose weights are all integers up to 255 stores one byte each, and
+//! so on up to eight; the type is chosen per chunk.
 
 /// How the weights of a chunk are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

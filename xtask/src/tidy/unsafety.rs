@@ -18,6 +18,10 @@ const ALLOWED: &[Allowed] = &[
         path: "crates/input/src/text/simd",
         reason: "vector instructions that find separators and convert digits",
     },
+    Allowed {
+        path: "crates/input/src/pages.rs",
+        reason: "advice to the operating system on a raw range of memory",
+    },
     Allowed { path: "crates/store/src/codec/", reason: "vector shuffles that decode edge deltas" },
     Allowed {
         path: "crates/engine/src/arena.rs",

@@ -11,13 +11,14 @@
 //! | 1/16 | home | the first page of the host, 256 consecutive pages |
 //! | 1/16 | far | page `n * u^4`, u uniform: low ids are popular everywhere |
 //!
-//! (The copying is that of Kumar et al., 2000.) A copied link is found by computing the prototype's,
-//! which may be copied in turn: at most [`COPIES_MAX`] times, then the next kind is taken instead.
+//! (The copying is that of Kumar et al., 2000.) A copied link is found by computing the
+//! prototype's, which may be copied in turn: at most [`COPIES_MAX`] times, then the next kind is
+//! taken instead.
 //!
 //! Out-degrees follow `x * (u^(-9/16) - 1)`, a power law with exponent 2.8 (crawls: 2.7) in which
-//! about one page in fifteen has no link. Each run of [`BLOCK`] pages holds the same degrees, shuffled
-//! differently; they sum to exactly `degree * BLOCK`. So the number of edges before any block is
-//! known without counting.
+//! about one page in fifteen has no link. Each run of [`BLOCK`] pages holds the same degrees,
+//! shuffled differently; they sum to exactly `degree * BLOCK`. So the number of edges before any
+//! block is known without counting.
 
 use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
 
@@ -185,7 +186,8 @@ fn degrees(average: u32) -> Vec<u32> {
             degree as u32
         })
         .collect();
-    // The running sum ends within rounding of the total, never a whole link off it; state it anyway.
+    // The running sum ends within rounding of the total, never a whole link off it; state it
+    // anyway.
     let total = u64::from(average) * BLOCK;
     degrees[0] = (u64::from(degrees[0]) + total - given) as u32;
     degrees

@@ -66,7 +66,8 @@ pub(super) fn fill_avx2(
     out: &mut [u32],
 ) -> (usize, usize) {
     debug_assert!(avx2_detected());
-    // SAFETY: the caller dispatches on `Level`, which is only `Avx2` or better where it was detected.
+    // SAFETY: the caller dispatches on `Level`, which is only `Avx2` or better where it was
+    // detected.
     unsafe { avx2(control, data, last, out) }
 }
 
