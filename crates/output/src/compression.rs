@@ -50,7 +50,11 @@ impl Compression {
                 encoder.write_all(plain)?;
                 encoder.finish()?;
             }
-            Self::Zstd => zstd::stream::copy_encode(plain.as_slice(), &mut *scratch, ZSTD_LEVEL)?,
+            Self::Zstd => {
+                let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL)?;
+                compressor.include_checksum(true)?;
+                *scratch = compressor.compress(plain)?;
+            }
         }
         std::mem::swap(plain, scratch);
         Ok(())

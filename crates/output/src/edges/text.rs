@@ -68,7 +68,9 @@ fn header(edges: &Edges<'_>, format: EdgeFormat) -> String {
 
 fn lines(ids: IdView<'_>, batch: Batch<'_>, separator: u8, text: &mut Vec<u8>) {
     match ids {
-        IdView::Slots => rows(batch, separator, text, text::integer),
+        IdView::Slots => {
+            rows(batch, separator, text, |text, slot| text::integer(text, slot.into()));
+        }
         IdView::Integers(ids) => {
             rows(batch, separator, text, |text, slot| text::integer(text, ids[slot as usize]));
         }

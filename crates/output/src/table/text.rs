@@ -49,9 +49,9 @@ fn lines(view: &View<'_>, rows: Range<usize>, separator: u8, text: &mut Vec<u8>)
             match cells {
                 Cells::F32(values) => text::float(text, values[row]),
                 Cells::F64(values) => text::float(text, values[row]),
-                Cells::U32(values) => text::integer(text, values[row]),
+                Cells::U32(values) => text::integer(text, values[row].into()),
                 Cells::U64(values) => text::integer(text, values[row]),
-                Cells::I64(values) => text::integer(text, values[row]),
+                Cells::I64(values) => text::signed(text, values[row]),
             }
         }
         text.push(b'\n');
