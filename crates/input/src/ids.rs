@@ -106,6 +106,11 @@ fn max(ids: &Ids) -> u64 {
 fn dense(parts: &[Placed]) -> bool {
     let edges: u64 = parts.iter().map(|placed| placed.part.ids.len() as u64).sum();
     let max = parts.iter().map(|placed| max(&placed.part.ids)).max().unwrap_or(0);
+    is_dense(max, edges)
+}
+
+/// Whether ids up to `max` can be the slots of so many edges.
+pub(crate) fn is_dense(max: u64, edges: u64) -> bool {
     max < edges.saturating_mul(8).saturating_add(1024) && max < SLOTS_MAX
 }
 

@@ -24,6 +24,7 @@ pub mod generate;
 mod ids;
 mod options;
 mod pages;
+mod raw;
 pub mod reader;
 pub mod source;
 mod text;

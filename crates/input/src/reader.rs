@@ -12,6 +12,7 @@ use welter_progress::{Phase, Progress};
 use crate::collect::Collector;
 use crate::error::InputError;
 use crate::options::{Format, IdKind, ReadOptions};
+use crate::raw::Raw;
 use crate::source::Source;
 use crate::text::TextReader;
 
@@ -103,7 +104,8 @@ pub trait Reader: Sync {
 pub(crate) fn of(source: &Source) -> Result<&'static dyn Reader, InputError> {
     match source.format() {
         Format::Text => Ok(&TextReader),
-        format @ (Format::Parquet | Format::Arrow | Format::Raw(_)) => {
+        Format::Raw(_) => Ok(&Raw),
+        format @ (Format::Parquet | Format::Arrow) => {
             Err(InputError::content(source.name(), format!("{format} is not read")))
         }
     }

@@ -1,0 +1,249 @@
+//! Raw little-endian records: source, target, and the weight if there is one. No header, no padding.
+//!
+//! ```text
+//! u32     | source u32 | target u32 |                 8 bytes
+//! u32f32  | source u32 | target u32 | weight f32 |   12
+//! u32f64  | source u32 | target u32 | weight f64 |   16
+//! u64     | source u64 | target u64 |                16
+//! u64f32  | source u64 | target u64 | weight f32 |   20
+//! u64f64  | source u64 | target u64 | weight f64 |   24
+//! ```
+//!
+//! Files are not kept in memory: where their ids can be slots as they are, the stream that the
+//! engine gets reads them ([`stream`]). For that the largest id must be known, so all records are
+//! looked at once beforehand, unless the user states the number of vertices; that costs about as
+//! much as copying the files. Sparse ids, pipes and compressed files are collected in memory.
+//!
+//! Columns can be named as in a table: 1 or `source`, 2 or `target`, 3 or `weight`.
+
+mod records;
+mod stream;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+use welter_model::edges::EdgeStream;
+use welter_model::ids::IdMap;
+
+use crate::collect::{Collector, Ids, Part};
+use crate::columns;
+use crate::error::InputError;
+use crate::ids::is_dense;
+use crate::options::{Format, IdKind, RawLayout, RawWeight, ReadOptions};
+use crate::reader::{Context, Estimate, Reader, Ready};
+use crate::source::{Compression, Source};
+use records::{Batch, Buffers, Pairs, Shape};
+use stream::{Ends, RawStream};
+
+/// Bytes of a part of a file that comes through a pipe or a decompressor.
+const PART_BYTES: usize = 4 << 20;
+
+/// Decompressed bytes to guess the number of edges from.
+const SAMPLE_BYTES: usize = 1 << 20;
+
+/// The reader of raw records.
+pub(crate) struct Raw;
+
+impl Reader for Raw {
+    fn id_kind(&self, _source: &Source, _context: &Context<'_>) -> Result<IdKind, InputError> {
+        Ok(IdKind::Integers)
+    }
+
+    fn read(
+        &self,
+        source: &Source,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        let shape = shape(source, context.options)?;
+        if source.bytes().is_none() || source.compression() != Compression::None {
+            return read_through(source, shape, context, collector);
+        }
+        let file = RawStream::open(std::slice::from_ref(source), shape)?;
+        first_error(&file, context, |part| {
+            let mut all = Collected::default();
+            file.pieces(part, &mut |batch, place| {
+                context.advance(place.bytes)?;
+                all.add(batch);
+                Ok(true)
+            })?;
+            collector.push(part as u64, all.into_part())
+        })
+    }
+
+    fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
+        let shape = shape(source, options)?;
+        let record = shape.record_bytes() as u64;
+        let exact = source.compression() == Compression::None;
+        let edges = match source.bytes() {
+            Some(bytes) if exact => Some(bytes / record),
+            Some(bytes) => {
+                let sample = source.sample(SAMPLE_BYTES, &options.limits)?;
+                let (unpacked, stored) = (sample.bytes.len() as u64, sample.stored.max(1));
+                Some(
+                    (u128::from(bytes) * u128::from(unpacked) / u128::from(stored * record)) as u64,
+                )
+            }
+            None => None,
+        };
+        let ids = IdKind::Integers;
+        Ok(Estimate {
+            bytes: source.bytes(),
+            edges,
+            exact,
+            slots: None,
+            ids,
+            weighted: shape.weights,
+        })
+    }
+
+    fn stream(
+        &self,
+        sources: &[Source],
+        context: &Context<'_>,
+    ) -> Result<Option<Ready>, InputError> {
+        let stored =
+            |source: &Source| source.bytes().filter(|_| source.compression() == Compression::None);
+        if sources.iter().any(|source| stored(source).is_none()) {
+            return Ok(None);
+        }
+        let mut stream = RawStream::open(sources, shape(&sources[0], context.options)?)?;
+        if stream.edges() == 0 {
+            return Ok(None);
+        }
+        if let Some(vertices) = context.options.vertices {
+            if vertices > u64::from(u32::MAX) {
+                return Ok(None);
+            }
+            stream.set_ends(Ends::Declared(vertices));
+            return Ok(Some(Ready { edges: Box::new(stream), ids: IdMap::Declared }));
+        }
+        let max = scan(&stream, context)?;
+        if !is_dense(max, stream.edges()) {
+            // All will be read once more, and kept.
+            let bytes: u64 = sources.iter().filter_map(Source::bytes).sum();
+            context.phase.set_total(2 * bytes);
+            return Ok(None);
+        }
+        stream.set_ends(Ends::Seen(max + 1));
+        Ok(Some(Ready { edges: Box::new(stream), ids: IdMap::Same }))
+    }
+}
+
+/// What the options make of the records of a source.
+fn shape(source: &Source, options: &ReadOptions) -> Result<Shape, InputError> {
+    let Format::Raw(layout) = source.format() else {
+        return Err(InputError::content(source.name(), "expected raw records"));
+    };
+    if options.ids == IdKind::Names {
+        let what = "expected names as ids, found raw records, which hold integers";
+        return Err(InputError::content(source.name(), what));
+    }
+    shape_of(source.name(), layout, options)
+}
+
+fn shape_of(file: &str, layout: RawLayout, options: &ReadOptions) -> Result<Shape, InputError> {
+    let names: &[&str] = match layout.weight {
+        RawWeight::None => &["source", "target"],
+        RawWeight::F32 | RawWeight::F64 => &["source", "target", "weight"],
+    };
+    let columns = columns::by_name(file, names, options)?;
+    let weights = match columns.weight {
+        None => false,
+        Some(2) => true,
+        Some(_) => return Err(InputError::content(file, "an id cannot be the weight")),
+    };
+    match (columns.source, columns.target) {
+        (0, 1) => Ok(Shape { layout, swap: false, weights }),
+        (1, 0) => Ok(Shape { layout, swap: true, weights }),
+        _ => {
+            let what = "expected the source and the target to be columns 1 and 2 of the records";
+            Err(InputError::content(file, what))
+        }
+    }
+}
+
+/// The largest id. Finds everything that can be wrong with a file on the way.
+fn scan(stream: &RawStream, context: &Context<'_>) -> Result<u64, InputError> {
+    let max = AtomicU64::new(0);
+    first_error(stream, context, |part| {
+        let mut largest = 0;
+        stream.pieces(part, &mut |batch, place| {
+            context.advance(place.bytes)?;
+            largest = batch.pairs.max().max(largest);
+            Ok(true)
+        })?;
+        max.fetch_max(largest, Ordering::Relaxed);
+        Ok(())
+    })?;
+    Ok(max.into_inner())
+}
+
+/// Does something with all parts in parallel; of several errors, the first in input order.
+fn first_error(
+    stream: &RawStream,
+    context: &Context<'_>,
+    each: impl Fn(usize) -> Result<(), InputError> + Send + Sync,
+) -> Result<(), InputError> {
+    let find = || (0..stream.parts()).into_par_iter().find_map_first(|part| each(part).err());
+    context.pool.install(find).map_or(Ok(()), Err)
+}
+
+/// Reads records that come one after the other.
+fn read_through(
+    source: &Source,
+    shape: Shape,
+    context: &Context<'_>,
+    collector: &Collector,
+) -> Result<(), InputError> {
+    let mut unpacked = source.unpack(&context.options.limits)?;
+    let record = shape.record_bytes();
+    let mut bytes = vec![0; PART_BYTES / record * record];
+    let (mut buffers, mut offset) = (Buffers::default(), 0);
+    for number in 0.. {
+        let stored = unpacked.stored();
+        let filled = unpacked.fill(&mut bytes)?;
+        context.advance(unpacked.stored() - stored)?;
+        stream::check_size(source.name(), offset + filled as u64, shape)?;
+        let mut all = Collected::default();
+        let batch = buffers
+            .decode(&bytes[..filled], shape)
+            .map_err(|bad| bad.explain(source.name(), offset, shape))?;
+        all.add(batch);
+        collector.push(number, all.into_part())?;
+        offset += filled as u64;
+        if filled < bytes.len() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Records of one part, gathered for the collector.
+#[derive(Default)]
+struct Collected {
+    narrow: Vec<[u32; 2]>,
+    wide: Vec<[u64; 2]>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Collected {
+    fn add(&mut self, batch: Batch<'_>) {
+        match batch.pairs {
+            Pairs::Narrow(pairs) => self.narrow.extend_from_slice(pairs),
+            Pairs::Wide(pairs) => self.wide.extend_from_slice(pairs),
+        }
+        if let Some(weights) = batch.weights {
+            self.weights.get_or_insert_default().extend_from_slice(weights);
+        }
+    }
+
+    fn into_part(self) -> Part {
+        let Self { narrow, wide, weights } = self;
+        let ids = if wide.is_empty() { Ids::narrow(narrow) } else { Ids::integers(wide) };
+        Part { ids, weights }
+    }
+}

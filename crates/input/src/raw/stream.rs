@@ -1,0 +1,226 @@
+//! The stream over raw files: reads them whenever it is asked, keeps nothing of them.
+//!
+//! Invariants: a part is cut at records and never longer than [`PART_BYTES`] · a thread holds one
+//! buffer of [`BATCH_BYTES`], plus what it decodes that into · no pair leaves with an id at or above
+//! the number of slots, even when the file has changed since its ids were seen.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
+
+use bytemuck::cast_slice_mut;
+use welter_model::edges::{self, EdgeStream, Pair, StreamError};
+
+use super::records::{Batch, Buffers, Pairs, Shape};
+use crate::error::InputError;
+use crate::source::Source;
+
+/// Bytes of a part.
+const PART_BYTES: u64 = 16 << 20;
+
+/// Bytes read at once: few enough to be still in the second-level cache when they are looked at.
+const BATCH_BYTES: usize = 256 << 10;
+
+/// Raw files, one after the other.
+#[derive(Debug)]
+pub(super) struct RawStream {
+    files: Vec<RawFile>,
+    shape: Shape,
+    edges: u64,
+    parts: usize,
+    ends: Ends,
+}
+
+/// A file, opened when one of its parts is read: there may be more files than a process may open.
+#[derive(Debug)]
+struct RawFile {
+    name: String,
+    records: u64,
+    /// Number of the first part.
+    part: usize,
+}
+
+/// What ids are held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// Nothing is known.
+    Unknown,
+    /// All ids were seen to be below this.
+    Seen(u64),
+    /// The user says that all ids are below this.
+    Declared(u64),
+}
+
+/// Where a batch lies in its file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    pub(super) file: &'a str,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+}
+
+/// What a thread reads and decodes into.
+#[derive(Default)]
+struct Reused {
+    /// Bytes as read; words, so that pairs are aligned.
+    words: Vec<u64>,
+    buffers: Buffers,
+}
+
+thread_local! {
+    static REUSED: Cell<Reused> = Cell::default();
+}
+
+impl RawStream {
+    /// A stream over files of this shape.
+    pub(super) fn open(sources: &[Source], shape: Shape) -> Result<Self, InputError> {
+        let mut stream = Self { files: Vec::new(), shape, edges: 0, parts: 0, ends: Ends::Unknown };
+        for source in sources {
+            let bytes = source.bytes().unwrap_or(0);
+            check_size(source.name(), bytes, shape)?;
+            // Refuses what cannot be read before anybody relies on it.
+            source.file()?;
+            let records = bytes / shape.record_bytes() as u64;
+            let part = stream.parts;
+            stream.files.push(RawFile { name: source.name().to_owned(), records, part });
+            stream.edges += records;
+            stream.parts += records.div_ceil(stream.part_records()) as usize;
+        }
+        Ok(stream)
+    }
+
+    pub(super) fn set_ends(&mut self, ends: Ends) {
+        self.ends = ends;
+    }
+
+    fn part_records(&self) -> u64 {
+        PART_BYTES / self.shape.record_bytes() as u64
+    }
+
+    /// Visits a part batch by batch, until `visit` answers `false`.
+    pub(super) fn pieces(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
+    ) -> Result<(), InputError> {
+        // Taken, not borrowed: `visit` may read another part in this thread.
+        let mut reused = REUSED.take();
+        reused.words.resize(BATCH_BYTES / size_of::<u64>(), 0);
+        let result = self.pieces_with(&mut reused, part, visit);
+        REUSED.set(reused);
+        result
+    }
+
+    fn pieces_with(
+        &self,
+        reused: &mut Reused,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
+    ) -> Result<(), InputError> {
+        let index = self.files.partition_point(|file| file.part <= part) - 1;
+        let RawFile { name, records, part: first } = &self.files[index];
+        let record = self.shape.record_bytes() as u64;
+        let mut offset = (part - first) as u64 * self.part_records() * record;
+        let end = (offset + self.part_records() * record).min(records * record);
+        let file = File::open(name).map_err(|error| InputError::io(name, "open", error))?;
+        while offset < end {
+            let length = (end - offset).min(BATCH_BYTES as u64 / record * record) as usize;
+            let bytes = &mut cast_slice_mut::<u64, u8>(&mut reused.words)[..length];
+            file.read_exact_at(bytes, offset).map_err(|error| unread(name, offset, error))?;
+            let batch = reused
+                .buffers
+                .decode(bytes, self.shape)
+                .map_err(|bad| bad.explain(name, offset, self.shape))?;
+            let place = Place { file: name, offset, bytes: length as u64 };
+            if !visit(batch, place)? {
+                break;
+            }
+            offset += length as u64;
+        }
+        Ok(())
+    }
+
+    /// Refuses ids at or above the number of slots.
+    fn check_ids(&self, pairs: Pairs<'_>, place: Place<'_>) -> Result<(), InputError> {
+        let (slots, why) = match self.ends {
+            Ends::Unknown => (u64::from(u32::MAX), "ids that fit into 32 bits"),
+            Ends::Seen(slots) => (slots, "ids as the file had when it was opened"),
+            Ends::Declared(slots) => (slots, "ids within the stated number of vertices"),
+        };
+        if pairs.max() < slots {
+            return Ok(());
+        }
+        let bad = |ids: &mut dyn Iterator<Item = u64>| {
+            ids.enumerate().find(|(_, id)| *id >= slots).unwrap_or_default()
+        };
+        let (index, id) = match pairs {
+            Pairs::Narrow(pairs) => bad(&mut pairs.iter().flatten().map(|id| u64::from(*id))),
+            Pairs::Wide(pairs) => bad(&mut pairs.iter().flatten().copied()),
+        };
+        let offset = place.offset + (index / 2 * self.shape.record_bytes()) as u64;
+        let what = format!("expected {why}, below {slots}, found {id} in the record here");
+        Err(InputError::byte(place.file, offset, what))
+    }
+}
+
+impl EdgeStream for RawStream {
+    fn parts(&self) -> usize {
+        self.parts
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn weighted(&self) -> bool {
+        self.shape.weights
+    }
+
+    fn slots(&self) -> Option<u64> {
+        match self.ends {
+            Ends::Unknown => None,
+            Ends::Seen(slots) | Ends::Declared(slots) => Some(slots),
+        }
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(edges::Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        let mut narrowed: Vec<Pair> = Vec::new();
+        self.pieces(part, &mut |batch, place| {
+            self.check_ids(batch.pairs, place)?;
+            let pairs = match batch.pairs {
+                Pairs::Narrow(pairs) => pairs,
+                Pairs::Wide(wide) => {
+                    narrowed.clear();
+                    narrowed.extend(wide.iter().map(|pair| pair.map(|id| id as u32)));
+                    &narrowed
+                }
+            };
+            Ok(visit(edges::Batch { pairs, weights: batch.weights }))
+        })?;
+        Ok(())
+    }
+}
+
+/// Refuses sizes that are no multiple of a record.
+pub(super) fn check_size(file: &str, bytes: u64, shape: Shape) -> Result<(), InputError> {
+    let record = shape.record_bytes() as u64;
+    match bytes % record {
+        0 => Ok(()),
+        rest => {
+            let what = format!("expected a record of {record} bytes, found only {rest} more bytes");
+            Err(InputError::byte(file, bytes - rest, what))
+        }
+    }
+}
+
+fn unread(file: &str, offset: u64, error: std::io::Error) -> InputError {
+    if error.kind() == ErrorKind::UnexpectedEof {
+        return InputError::byte(file, offset, "the file has become shorter since it was opened");
+    }
+    InputError::io(file, format!("read at byte {offset}"), error)
+}

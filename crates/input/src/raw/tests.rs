@@ -1,0 +1,234 @@
+//! Raw files, good and bad.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use welter_progress::Progress;
+
+use super::*;
+use crate::{ColumnRef, Input, WeightChoice, read};
+
+fn bytes_of(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn file(directory: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = directory.join(name);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn read_all(paths: &[&PathBuf], options: &ReadOptions) -> Result<Input, InputError> {
+    let names: Vec<_> = paths.iter().map(|path| path.to_str().unwrap().to_owned()).collect();
+    read(&names, options, &Progress::new())
+}
+
+/// All edges of a stream with their weights, 1 where there are none.
+fn edges(input: &Input) -> Vec<([u32; 2], f64)> {
+    let mut all = Vec::new();
+    for part in 0..input.edges.parts() {
+        input
+            .edges
+            .read(part, &mut |batch| {
+                let weight = |edge: usize| batch.weights.map_or(1.0, |weights| weights[edge]);
+                all.extend(
+                    batch.pairs.iter().enumerate().map(|(edge, pair)| (*pair, weight(edge))),
+                );
+                true
+            })
+            .unwrap();
+    }
+    all
+}
+
+fn failure(bytes: &[u8], name: &str, options: &ReadOptions) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(directory.path(), name, bytes);
+    let error = read_all(&[&path], options).err().unwrap();
+    assert_eq!(error.exit_code(), 65, "{error}");
+    error.to_string().replace(&format!("{}/", directory.path().display()), "")
+}
+
+/// The same edges in each layout.
+fn layouts() -> Vec<(&'static str, Vec<u8>)> {
+    let edges: Vec<([u32; 2], f32)> =
+        (0..100_000_u32).map(|i| ([i * 7 % 1_000, i % 999], (i % 100) as f32 / 4.0)).collect();
+    let encode = |wide: bool, weight: usize| {
+        let mut bytes = Vec::new();
+        for (pair, value) in &edges {
+            for id in pair {
+                bytes.extend_from_slice(&u64::from(*id).to_le_bytes()[..if wide { 8 } else { 4 }]);
+            }
+            match weight {
+                4 => bytes.extend_from_slice(&value.to_le_bytes()),
+                8 => bytes.extend_from_slice(&f64::from(*value).to_le_bytes()),
+                _ => {}
+            }
+        }
+        bytes
+    };
+    vec![
+        ("e.u32", encode(false, 0)),
+        ("e.u64", encode(true, 0)),
+        ("e.u32f32", encode(false, 4)),
+        ("e.u32f64", encode(false, 8)),
+        ("e.u64f32", encode(true, 4)),
+        ("e.u64f64", encode(true, 8)),
+    ]
+}
+
+#[test]
+fn every_layout_holds_the_same_edges() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    for (name, bytes) in layouts() {
+        let path = file(directory.path(), name, &bytes);
+        let input = read_all(&[&path], &options).unwrap();
+        let expected = |edge: u32| {
+            let weight = f64::from(edge % 100) / 4.0;
+            ([edge * 7 % 1_000, edge % 999], if name.contains('f') { weight } else { 1.0 })
+        };
+        let all = edges(&input);
+        assert!(all.iter().copied().eq((0..100_000).map(expected)), "{name}");
+        assert_eq!((input.edges.slots(), &input.ids), (Some(1_000), &IdMap::Same));
+        assert_eq!(input.edges.weighted(), name.contains('f'));
+        let unweighted = read_all(&[&path], &ReadOptions::default()).unwrap();
+        assert!(!unweighted.edges.weighted());
+        assert_eq!(unweighted.summary.edges, 100_000);
+    }
+}
+
+#[test]
+fn compressed_files_read_as_plain_ones_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    for (name, bytes) in layouts() {
+        let plain = file(directory.path(), name, &bytes);
+        let packed = zstd::encode_all(bytes.as_slice(), 1).unwrap();
+        let packed = file(directory.path(), &format!("{name}.zst"), &packed);
+        let [plain, packed] = [plain, packed].map(|path| read_all(&[&path], &options).unwrap());
+        assert!(edges(&plain) == edges(&packed), "{name}");
+        assert_eq!(plain.edges.slots(), packed.edges.slots());
+    }
+}
+
+#[test]
+fn several_files_are_one_list_in_their_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let a = file(directory.path(), "a.u32", &bytes_of(&[1, 2, 3, 4]));
+    let empty = file(directory.path(), "b.u32", &[]);
+    let c = file(directory.path(), "c.u32", &bytes_of(&[5, 0]));
+    let input = read_all(&[&a, &empty, &c], &ReadOptions::default()).unwrap();
+    let pairs: Vec<_> = edges(&input).into_iter().map(|(pair, _)| pair).collect();
+    assert_eq!(pairs, [[1, 2], [3, 4], [5, 0]]);
+    assert_eq!(input.edges.slots(), Some(6));
+}
+
+#[test]
+fn sparse_ids_get_slots_in_their_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let narrow = file(directory.path(), "a.u32", &bytes_of(&[4_000_000_000, 7, 9, 7]));
+    let input = read_all(&[&narrow], &ReadOptions::default()).unwrap();
+    assert_eq!(input.ids, IdMap::Sparse(vec![7, 9, 4_000_000_000]));
+    assert_eq!(edges(&input), [([2, 0], 1.0), ([1, 0], 1.0)]);
+    let wide: Vec<u8> =
+        [1_u64 << 40, 3, 3, u64::MAX].iter().flat_map(|id| id.to_le_bytes()).collect();
+    let wide = file(directory.path(), "b.u64", &wide);
+    let input = read_all(&[&wide], &ReadOptions::default()).unwrap();
+    assert_eq!(input.ids, IdMap::Sparse(vec![3, 1 << 40, u64::MAX]));
+}
+
+#[test]
+fn a_declared_number_of_vertices_is_held_against_the_ids() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(directory.path(), "a.u32", &bytes_of(&[1, 2, 9, 0]));
+    let options = |vertices| ReadOptions { vertices: Some(vertices), ..ReadOptions::default() };
+    let input = read_all(&[&path], &options(1 << 20)).unwrap();
+    assert_eq!((input.edges.slots(), input.ids), (Some(1 << 20), IdMap::Declared));
+    let input = read_all(&[&path], &options(9)).unwrap();
+    let error = input.edges.read(0, &mut |_| true).unwrap_err();
+    let error = error.downcast::<InputError>().unwrap();
+    assert_eq!(error.exit_code(), 65);
+    assert!(error.to_string().contains("byte 8: expected ids within"), "{error}");
+    assert!(read_all(&[&path], &options(u64::MAX)).is_err());
+}
+
+#[test]
+fn columns_may_be_swapped() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(directory.path(), "a.u32", &bytes_of(&[1, 2, 3, 0]));
+    let options = ReadOptions {
+        source: Some(ColumnRef::Number(2)),
+        target: Some(ColumnRef::Name("source".to_owned())),
+        ..ReadOptions::default()
+    };
+    let input = read_all(&[&path], &options).unwrap();
+    assert_eq!(edges(&input), [([2, 1], 1.0), ([0, 3], 1.0)]);
+}
+
+#[test]
+fn bad_files_are_refused_with_their_place() {
+    let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    assert_eq!(
+        failure(&[0; 19], "a.u32", &options),
+        "a.u32: byte 16: expected a record of 8 bytes, found only 3 more bytes"
+    );
+    let mut nan = bytes_of(&[0, 1, 0, 2, 3, 0]);
+    nan[20..].copy_from_slice(&f32::NAN.to_le_bytes());
+    assert_eq!(
+        failure(&nan, "a.u32f32", &options),
+        "a.u32f32: byte 20: expected a weight, found a NaN (not a number)"
+    );
+    assert!(failure(&[], "a.u64", &options).contains("expected edges, found none"));
+    let column = WeightChoice::Column(ColumnRef::Name("weight".to_owned()));
+    let options = ReadOptions { weight: column, ..options };
+    assert!(failure(&[0; 8], "a.u32", &options).contains("weight column"));
+    let options = ReadOptions { ids: IdKind::Names, ..ReadOptions::default() };
+    assert!(failure(&[0; 8], "a.u32", &options).contains("names as ids"));
+    let packed = zstd::encode_all([0_u8; 12].as_slice(), 1).unwrap();
+    let error = failure(&packed, "a.u32.zst", &ReadOptions::default());
+    assert!(error.contains("byte 8: expected a record"), "{error}");
+}
+
+#[test]
+fn a_file_that_changes_is_noticed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(directory.path(), "a.u32", &bytes_of(&[1, 2, 3, 0]));
+    let input = read_all(&[&path], &ReadOptions::default()).unwrap();
+    file(directory.path(), "a.u32", &bytes_of(&[1, 2, 4, 0]));
+    let error = input.edges.read(0, &mut |_| true).unwrap_err().to_string();
+    assert!(error.contains("byte 8: expected ids as the file had"), "{error}");
+    file(directory.path(), "a.u32", &bytes_of(&[1, 2]));
+    let error = input.edges.read(0, &mut |_| true).unwrap_err().to_string();
+    assert!(error.contains("byte 0: the file has become shorter"), "{error}");
+    fs::remove_file(&path).unwrap();
+    assert!(input.edges.read(0, &mut |_| true).is_err());
+}
+
+#[test]
+fn visitors_may_end_early_and_read_other_parts_meanwhile() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.u32");
+    let mut out = fs::File::create(&path).unwrap();
+    for part in 0..3_u32 {
+        out.write_all(&bytes_of(&[part, part + 1]).repeat(2 << 20)).unwrap();
+    }
+    let input = read_all(&[&path], &ReadOptions::default()).unwrap();
+    assert_eq!(input.edges.parts(), 3);
+    let mut batches = 0;
+    let mut inner = 0;
+    let mut visit = |batch: welter_model::edges::Batch<'_>| {
+        let pairs = batch.pairs.to_vec();
+        let nested = input.edges.read(2, &mut |batch| {
+            inner += batch.pairs.iter().filter(|pair| **pair == [2, 3]).count();
+            true
+        });
+        nested.unwrap();
+        assert!(pairs == batch.pairs, "a nested read does not touch the batch");
+        batches += 1;
+        batches < 2
+    };
+    input.edges.read(1, &mut visit).unwrap();
+    assert_eq!((batches, inner), (2, 2 * (2 << 20)));
+}
