@@ -6,7 +6,7 @@
 //!
 //! | share | kind | target |
 //! |---|---|---|
-//! | 1/2 | copied | link `j` (modulo its number of links) of `v`'s prototype, one of the 16 pages before it |
+//! | 1/2 | copied | link `j` (modulo its links) of `v`'s prototype, one of the 16 pages before it |
 //! | 3/8 | near | a page at a distance below `8 * 2^g`, where `g` is geometric with ratio 1/2 |
 //! | 1/16 | home | the first page of the host, 256 consecutive pages |
 //! | 1/16 | far | page `n * u^4`, u uniform: low ids are popular everywhere |

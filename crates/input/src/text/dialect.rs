@@ -1,14 +1,15 @@
 //! The dialect of a text file: separator, header, columns, and what ids are; guessed from a sample.
 //!
 //! Rules, each overridden by what the user says:
-//! - separator: the one of tab, comma, semicolon, pipe, or else runs of spaces, that most rows have;
+//! - separator: the one of tab, comma, semicolon, pipe, or else runs of spaces, that most rows
+//!   have;
 //! - header: the first row, if its ids are no integers while all later ones are, or if its names
 //!   tell source from target, or weight from the rest;
 //! - ids: names, if most of a column are neither integers nor numbers; so one bad line in a file of
 //!   integers is an error and does not turn a graph of integers into one of names.
 //!
-//! A first row that is a header of numbers (such as `vertices edges`) looks like an edge and is read
-//! as one unless the user says that it is a header.
+//! A first row that is a header of numbers (such as `vertices edges`) looks like an edge and is
+//! read as one unless the user says that it is a header.
 
 use std::borrow::Cow;
 

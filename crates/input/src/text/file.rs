@@ -205,7 +205,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The number of the line at byte `offset`. Counted only for an error, so good files do not pay.
+    /// The number of the line at byte `offset`. Counted only for an error, so good files do not
+    /// pay.
     fn line_number(&self, offset: u64) -> Result<u64, InputError> {
         let mut buffer = vec![0; READ_BYTES];
         let mut line = 1;

@@ -1,10 +1,11 @@
 //! Text: SNAP edge lists, CSV, TSV and their relatives, all by one tolerant reader.
 //!
 //! A file is lines. Lines that are blank or begin with `#` or `%` are no rows, wherever they stand.
-//! A row has a source, a target and perhaps a weight, in columns; see [`dialect`] for how separator,
-//! header and columns are found, and [`fields`] for what a field may be. Line ends are `\n` or
-//! `\r\n`, the last one may be missing, and a byte order mark is skipped. A quoted field may hold the
-//! separator, but no line end.
+//! A row has a source, a target and perhaps a weight, in columns; see [`dialect`] for how
+//! separator, header and columns are found, and [`fields`] for what a field may be. Line ends are
+//! `\n` or
+//! `\r\n`, the last one may be missing, and a byte order mark is skipped. A quoted field may hold
+//! the separator, but no line end.
 //!
 //! ```text
 //! regular file:      worker: positioned read ─► parse ─► part       (file, one part a worker)

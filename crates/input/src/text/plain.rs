@@ -1,8 +1,8 @@
 //! The fast path for plain rows: two integers, one separator, and perhaps a plain weight.
 //!
 //! Invariant: a row is taken here only if the careful reader of [`super::dialect`] would read the
-//! same from it; anything unusual (a quote, a second space, twenty digits, a comment) is left to it.
-//! Columns after the last one that is needed are skipped unread by both.
+//! same from it; anything unusual (a quote, a second space, twenty digits, a comment) is left to
+//! it. Columns after the last one that is needed are skipped unread by both.
 
 use super::rows::{RowIds, Rows};
 use super::simd;
@@ -55,9 +55,9 @@ impl Plain {
         Some(Self { separator, other, weighted: columns.weight.is_some(), pair, crlf })
     }
 
-    /// Reads plain rows from `at` on, which is the beginning of a line, and returns the beginning of
-    /// the first line that is not plain, or the end of `bytes`. A last line without newline is never
-    /// plain.
+    /// Reads plain rows from `at` on, which is the beginning of a line, and returns the beginning
+    /// of the first line that is not plain, or the end of `bytes`. A last line without newline is
+    /// never plain.
     pub(super) fn run(self, bytes: &[u8], mut at: usize, rows: &mut Rows) -> usize {
         let mut stretch = 1;
         loop {

@@ -187,7 +187,8 @@ impl<'a> Feed<'a> {
         Ok(feed)
     }
 
-    /// Blanks out what comes before the rows but keeps its newlines, so that lines are counted right.
+    /// Blanks out what comes before the rows but keeps its newlines, so that lines are counted
+    /// right.
     fn skip_to(&mut self, start: usize) -> Result<(), InputError> {
         let mut before = vec![0; start];
         let filled = self.unpacked.fill(&mut before)?;

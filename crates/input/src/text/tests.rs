@@ -135,7 +135,8 @@ fn a_bad_row_is_one_error_with_its_line() {
         ("3\n", "expected at least 2 columns separated by tabs, found 1"),
         (
             "3",
-            "expected at least 2 columns separated by tabs, found 1; the file ends here without a newline and may be cut short",
+            "expected at least 2 columns separated by tabs, found 1; \
+             the file ends here without a newline and may be cut short",
         ),
         ("3\t\n", "expected a vertex id, found an empty field"),
         ("\"3\t4\n", "expected a closing quote before the end of the line"),
@@ -191,7 +192,11 @@ fn nasty_line() -> impl Strategy<Value = String> {
 }
 
 fn plain_line() -> impl Strategy<Value = String> {
-    prop_oneof![30 => "[0-9]{1,8}\t[0-9]{1,8}\n", 1 => "[0-9]{1,11}\t[0-9]{1,17}\n", 1 => "# .{0,9}\n"]
+    prop_oneof![
+        30 => "[0-9]{1,8}\t[0-9]{1,8}\n",
+        1 => "[0-9]{1,11}\t[0-9]{1,17}\n",
+        1 => "# .{0,9}\n",
+    ]
 }
 
 fn any_options() -> impl Strategy<Value = ReadOptions> {
@@ -263,7 +268,9 @@ proptest! {
         for compress in [false, true] {
             let found = through_file(text.as_bytes(), &options, grain, compress);
             match (&expected, found) {
-                (Ok(expected), Ok(found)) => prop_assert_eq!(flat(std::slice::from_ref(expected)), flat(&found)),
+                (Ok(expected), Ok(found)) => {
+                    prop_assert_eq!(flat(std::slice::from_ref(expected)), flat(&found));
+                }
                 (Err(expected), Err(found)) => {
                     let expected = expected.to_string();
                     let rest = expected.strip_prefix("text").unwrap();

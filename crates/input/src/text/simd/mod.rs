@@ -1,15 +1,15 @@
 //! The kernel for rows of two integers of one to eight digits, for machines with AVX2 or AVX-512.
 //!
-//! Text is taken in windows, each in two passes. The first writes down where numbers end: it compares
-//! 64 bytes at a time with the digits, the separator and the line end, and checks with a prefix
-//! parity that separators and line ends take turns. The second reads four rows at a time from those
-//! places alone: the digits of a number are shifted to the upper end of a 64-bit lane, so that no
-//! branch depends on their count, and three multiply-adds turn eight numbers into integers. A row
-//! never waits for the end of the row before it.
+//! Text is taken in windows, each in two passes. The first writes down where numbers end: it
+//! compares 64 bytes at a time with the digits, the separator and the line end, and checks with a
+//! prefix parity that separators and line ends take turns. The second reads four rows at a time
+//! from those places alone: the digits of a number are shifted to the upper end of a 64-bit lane,
+//! so that no branch depends on their count, and three multiply-adds turn eight numbers into
+//! integers. A row never waits for the end of the row before it.
 //!
 //! Invariant: a row is taken only if its bytes are 1-8 digits, the separator, 1-8 digits, the line
-//! end. The kernel ends at the first row that is not, and a little before the end of the text, where
-//! it could read beyond it.
+//! end. The kernel ends at the first row that is not, and a little before the end of the text,
+//! where it could read beyond it.
 
 #![cfg_attr(
     target_arch = "x86_64",
@@ -48,8 +48,8 @@ pub(super) struct Line {
     pub(super) crlf: bool,
 }
 
-/// Reads rows from `at` on, the beginning of a line; returns the beginning of the first that was not
-/// read. `max` becomes the largest id.
+/// Reads rows from `at` on, the beginning of a line; returns the beginning of the first that was
+/// not read. `max` becomes the largest id.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn run(
     line: Line,
@@ -151,7 +151,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_scanner_reads_a_prefix_of_what_the_model_reads(text in rows(), crlf in any::<bool>()) {
+        fn every_scanner_reads_a_prefix_of_what_the_model_reads(
+            text in rows(),
+            crlf in any::<bool>(),
+        ) {
             let text = if crlf { text.replace('\n', "\r\n") } else { text };
             let line = Line { separator: b'\t', crlf };
             let (expected, end) = model(line, text.as_bytes());
@@ -162,7 +165,8 @@ mod tests {
                 let at = run_with(*scan, line, bytes, 0, &mut positions, &mut pairs, &mut max);
                 prop_assert_eq!(&pairs[..], &expected[..pairs.len()]);
                 prop_assert_eq!(max, pairs.iter().flatten().copied().max().unwrap_or(0));
-                prop_assert!(at <= end && model(line, &bytes[at..]).0.len() == expected.len() - pairs.len());
+                let rest = model(line, &bytes[at..]).0.len();
+                prop_assert!(at <= end && rest == expected.len() - pairs.len());
                 // Rows are left out only in the chunk of an odd one, and at the end of the text.
                 prop_assert!(end - at <= CHUNK_BYTES + SLACK_BYTES + 20, "{} {}", at, end);
             }

@@ -1,7 +1,7 @@
 //! The two passes of the kernel in x86-64 vector instructions.
 //!
-//! Invariant: places ascend, each is below the end of its chunk, and a place stands for the end of a
-//! number; the second pass relies on the first for that, and on nothing about the text.
+//! Invariant: places ascend, each is below the end of its chunk, and a place stands for the end of
+//! a number; the second pass relies on the first for that, and on nothing about the text.
 
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{
