@@ -7,8 +7,8 @@
 //!
 //! ```text
 //! names, patterns, -  ──► Source ──► Reader (one a format, parallel) ──► Collector ──► Input
-//!                          what is it?  parts of pairs, in input order        ids to slots
-//!                                        └────────── stream, nothing copied ──────────────►
+//!                       what is it?  parts of pairs, in input order      ids to slots
+//!                                    └──────── stream, nothing copied ───────────────►
 //! ```
 //!
 //! Invariants: the same input gives the same edges in the same order for any number of threads; of
