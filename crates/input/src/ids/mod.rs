@@ -3,11 +3,14 @@
 //! Invariant: slots ascend in the order of the ids (integers by value, names by bytes), for any
 //! number of threads and any order of the edges.
 
+mod shards;
+
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use welter_model::edges::{EdgeList, Pair};
 use welter_model::ids::{IdMap, Names};
 
+use self::shards::{Shards, Spread};
 use crate::collect::{Collector, Ids, Placed};
 use crate::error::InputError;
 
@@ -60,7 +63,9 @@ fn no_edges(vertices: Option<u64>, files: &[String]) -> Result<IdMap, InputError
     if vertices.is_some() {
         return Ok(IdMap::Declared);
     }
-    let what = format!("{}: expected edges, found none", files.join(", "));
+    let names = files.join(", ");
+    let what = if files.is_empty() { String::new() } else { names + ": " };
+    let what = what + "expected edges, found none";
     Err(InputError::Inputs { what })
 }
 
@@ -136,7 +141,7 @@ fn declared(
     for placed in &parts {
         let max = max(&placed.part.ids);
         if max >= vertices {
-            let what = format!("expected ids below {vertices}, found {max}");
+            let what = format!("expected vertex ids below {vertices}, found {max}");
             return Err(InputError::content(&files[placed.source], what));
         }
     }
@@ -144,21 +149,29 @@ fn declared(
     Ok(())
 }
 
+/// Edges that are mapped at once.
+const BATCH_EDGES: usize = 32 << 10;
+
 fn map_integers(parts: Vec<Placed>, list: &mut EdgeList) -> Result<IdMap, InputError> {
-    let distinct: Vec<Vec<u64>> =
-        parts.par_iter().map(|placed| distinct(&placed.part.ids)).collect();
-    let mut ids = distinct.concat();
-    drop(distinct);
-    ids.par_sort_unstable();
-    ids.dedup();
-    check_slots(ids.len())?;
-    let slot = |id: u64| ids.partition_point(|other| *other < id) as u32;
+    let mut shards = Shards::new();
+    for placed in &parts {
+        match &placed.part.ids {
+            Ids::Narrow { pairs, .. } => add(&shards, pairs),
+            Ids::Wide { pairs, .. } => add(&shards, pairs),
+            Ids::Names { .. } => {}
+        }
+    }
+    let ids = shards.number(SLOTS_MAX as usize).map_err(too_many)?;
+    let slots = shards.into_numbers();
     for placed in parts {
         let pairs: Vec<Pair> = match placed.part.ids {
-            Ids::Narrow { pairs, .. } => {
-                pairs.into_par_iter().map(|pair| pair.map(|id| slot(u64::from(id)))).collect()
+            Ids::Narrow { mut pairs, .. } => {
+                pairs.par_iter_mut().for_each(|pair| *pair = pair.map(|id| slots.of(id.into())));
+                pairs
             }
-            Ids::Wide { pairs, .. } => pairs.into_par_iter().map(|pair| pair.map(slot)).collect(),
+            Ids::Wide { pairs, .. } => {
+                pairs.par_iter().map(|pair| pair.map(|id| slots.of(id))).collect()
+            }
             Ids::Names { pairs, .. } => pairs,
         };
         list.push(pairs, placed.part.weights.unwrap_or_default());
@@ -167,53 +180,55 @@ fn map_integers(parts: Vec<Placed>, list: &mut EdgeList) -> Result<IdMap, InputE
     Ok(IdMap::Sparse(ids))
 }
 
-fn distinct(ids: &Ids) -> Vec<u64> {
-    let mut all: Vec<u64> = match ids {
-        Ids::Narrow { pairs, .. } => pairs.iter().flatten().map(|id| u64::from(*id)).collect(),
-        Ids::Wide { pairs, .. } => pairs.iter().flatten().copied().collect(),
-        Ids::Names { .. } => Vec::new(),
-    };
-    all.sort_unstable();
-    all.dedup();
-    all
+/// Adds the ids of edges. Many files list the edges of a vertex together, so an id that stood in the
+/// same column just before is left out at once.
+fn add<I: Copy + PartialEq + Into<u64> + Sync>(shards: &Shards<u64>, pairs: &[[I; 2]]) {
+    pairs.par_chunks(BATCH_EDGES).for_each_init(Spread::default, |spread, pairs| {
+        for column in 0..2 {
+            let mut last = None;
+            let changed = pairs.iter().filter_map(|pair| {
+                let id = pair[column];
+                (last.replace(id) != Some(id)).then(|| id.into())
+            });
+            shards.add(changed, spread);
+        }
+    });
 }
 
 fn map_names(parts: Vec<Placed>, list: &mut EdgeList) -> Result<IdMap, InputError> {
-    let mut sorted: Vec<&str> = Vec::new();
-    for placed in &parts {
-        if let Ids::Names { names, .. } = &placed.part.ids {
-            sorted.extend(names.iter());
+    let mut dictionaries = Vec::with_capacity(parts.len());
+    let mut edges = Vec::with_capacity(parts.len());
+    for placed in parts {
+        if let Ids::Names { names, pairs } = placed.part.ids {
+            dictionaries.push(names);
+            edges.push((pairs, placed.part.weights));
         }
     }
-    sorted.par_sort_unstable();
-    sorted.dedup();
-    check_slots(sorted.len())?;
-    let all: Names = sorted.iter().copied().collect();
-    let slots: Vec<Vec<u32>> = parts
+    let mut shards: Shards<&str> = Shards::new();
+    dictionaries.par_iter().for_each_init(Spread::default, |spread, names| {
+        shards.add(names.iter(), spread);
+    });
+    let sorted = shards.number(SLOTS_MAX as usize).map_err(too_many)?;
+    let slots = shards.into_numbers();
+    let places: Vec<Vec<u32>> = dictionaries
         .par_iter()
-        .map(|placed| match &placed.part.ids {
-            Ids::Names { names, .. } => names
-                .iter()
-                .map(|name| sorted.partition_point(|other| *other < name) as u32)
-                .collect(),
-            Ids::Narrow { .. } | Ids::Wide { .. } => Vec::new(),
-        })
+        .map(|names| names.iter().map(|name| slots.of(name)).collect())
         .collect();
-    drop(sorted);
-    for (placed, slots) in parts.into_iter().zip(slots) {
-        if let Ids::Names { mut pairs, .. } = placed.part.ids {
-            pairs.par_iter_mut().for_each(|pair| *pair = pair.map(|local| slots[local as usize]));
-            list.push(pairs, placed.part.weights.unwrap_or_default());
-        }
+    drop(slots);
+    let names: Names = sorted.into_iter().collect();
+    drop(dictionaries);
+    for ((mut pairs, weights), places) in edges.into_iter().zip(places) {
+        pairs.par_iter_mut().for_each(|pair| *pair = pair.map(|place| places[place as usize]));
+        list.push(pairs, weights.unwrap_or_default());
     }
-    list.set_slots(all.len() as u64);
-    Ok(IdMap::Names(all))
+    list.set_slots(names.len() as u64);
+    Ok(IdMap::Names(names))
 }
 
-fn check_slots(count: usize) -> Result<(), InputError> {
-    if count as u64 <= SLOTS_MAX {
-        return Ok(());
-    }
+fn too_many(count: usize) -> InputError {
     let what = format!("{count} distinct ids are more than the {SLOTS_MAX} that fit");
-    Err(InputError::Inputs { what })
+    InputError::Inputs { what }
 }
+
+#[cfg(test)]
+mod tests;

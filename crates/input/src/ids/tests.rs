@@ -1,0 +1,110 @@
+//! Which ids become which slots.
+
+use proptest::prelude::*;
+use rayon::ThreadPoolBuilder;
+use welter_model::edges::EdgeStream;
+
+use super::*;
+use crate::collect::Part;
+
+fn finish(
+    parts: Vec<(Ids, Option<Vec<f64>>)>,
+    vertices: Option<u64>,
+) -> Result<(EdgeList, IdMap), String> {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let collector = Collector::new(None);
+    for (number, (ids, weights)) in parts.into_iter().enumerate() {
+        collector.begin(&format!("f{number}"));
+        collector.push(0, Part { ids, weights }).unwrap();
+    }
+    collector.finish(vertices, &pool).map_err(|error| error.to_string())
+}
+
+fn integers(pairs: &[[u64; 2]]) -> (Ids, Option<Vec<f64>>) {
+    (Ids::integers(pairs.to_vec()), None)
+}
+
+fn named(pairs: &[[&str; 2]]) -> (Ids, Option<Vec<f64>>) {
+    let mut names = Names::new();
+    let places = pairs.iter().map(|pair| {
+        pair.map(|name| {
+            names.push(name);
+            names.len() as u32 - 1
+        })
+    });
+    let pairs = places.collect();
+    (Ids::Names { names, pairs }, None)
+}
+
+#[test]
+fn nearly_dense_ids_stay() {
+    let (list, ids) = finish(vec![integers(&[[0, 1031], [5, 5]])], None).unwrap();
+    assert_eq!((ids, list.slots()), (IdMap::Same, Some(1032)));
+    assert_eq!(list.pairs().collect::<Vec<_>>(), [[0, 1031], [5, 5]]);
+}
+
+#[test]
+fn sparse_ids_are_ranked() {
+    let wide = 1 << 40;
+    let parts = vec![integers(&[[wide, 7]]), integers(&[[3, 7], [100_000, 3]])];
+    let (list, ids) = finish(parts, None).unwrap();
+    assert_eq!(ids, IdMap::Sparse(vec![3, 7, 100_000, wide]));
+    assert_eq!(list.pairs().collect::<Vec<_>>(), [[3, 1], [0, 1], [2, 0]]);
+    assert_eq!(list.slots(), Some(4));
+}
+
+#[test]
+fn names_are_ranked_by_their_bytes() {
+    let parts = vec![named(&[["b", "é"], ["b", "a"]]), named(&[["Z", "a"]])];
+    let (list, ids) = finish(parts, None).unwrap();
+    assert_eq!(ids, IdMap::Names(["Z", "a", "b", "é"].into_iter().collect()));
+    assert_eq!(list.pairs().collect::<Vec<_>>(), [[2, 3], [2, 1], [0, 1]]);
+}
+
+#[test]
+fn a_declared_number_of_vertices_is_kept_to() {
+    let (list, ids) = finish(vec![integers(&[[0, 1]])], Some(1_000_000)).unwrap();
+    assert_eq!((ids, list.slots()), (IdMap::Declared, Some(1_000_000)));
+    let (list, ids) = finish(vec![], Some(3)).unwrap();
+    assert_eq!((ids, list.slots(), list.edges()), (IdMap::Declared, Some(3), 0));
+    let message = finish(vec![integers(&[[0, 1]]), integers(&[[0, 9]])], Some(9)).unwrap_err();
+    assert_eq!(message, "f1: expected vertex ids below 9, found 9");
+    assert!(finish(vec![named(&[["a", "b"]])], Some(9)).is_err());
+    assert!(finish(vec![], Some(1 << 32)).is_err());
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let message = finish(vec![named(&[["a", "b"]]), integers(&[[0, 9]])], None).unwrap_err();
+    assert_eq!(message, "f0 has names as ids and f1 integers; read all as names");
+    let weighted = (Ids::narrow(vec![[0, 1]]), Some(vec![0.5]));
+    let message = finish(vec![integers(&[[0, 9]]), weighted], None).unwrap_err();
+    assert_eq!(message, "f1 has weights and f0 has none");
+    assert_eq!(finish(vec![], None).unwrap_err(), "expected edges, found none");
+}
+
+fn id() -> impl Strategy<Value = u64> {
+    prop_oneof![any::<u64>(), 0..1u64 << 33, 0..200u64]
+}
+
+proptest! {
+    #[test]
+    fn mapped_edges_lead_back_to_the_ids(
+        parts in prop::collection::vec(
+            prop::collection::vec(prop::array::uniform2(id()), 1..50),
+            1..5,
+        ),
+    ) {
+        let pairs: Vec<[u64; 2]> = parts.concat();
+        let inputs = parts.iter().map(|part| integers(part)).collect();
+        let (list, ids) = finish(inputs, None).unwrap();
+        let back: Vec<[u64; 2]> = match &ids {
+            IdMap::Sparse(ids) => {
+                prop_assert!(ids.is_sorted_by(|a, b| a < b));
+                list.pairs().map(|pair| pair.map(|slot| ids[slot as usize])).collect()
+            }
+            _ => list.pairs().map(|pair| pair.map(u64::from)).collect(),
+        };
+        prop_assert_eq!(back, pairs);
+    }
+}
