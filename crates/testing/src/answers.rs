@@ -2,7 +2,9 @@
 
 use crate::npy::{self, Array};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 /// The root of the repository.
 pub fn repository() -> PathBuf {
@@ -13,12 +15,22 @@ pub fn repository() -> PathBuf {
 }
 
 /// The folder `shared/data` beside the repository; where it is missing, says so loudly.
+///
+/// # Panics
+/// When it is missing and the environment variable `WELTER_REQUIRE` names `data`.
 pub fn shared_data() -> Option<PathBuf> {
+    static SAID: Once = Once::new();
     let data = repository().join("../shared/data");
     if data.join("graphs").is_dir() {
         return Some(data);
     }
-    eprintln!("SKIPPED: there is no {}; only the repository's own fixtures count", data.display());
+    let missing = format!("there is no {}", data.display());
+    let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
+    assert!(required.split(',').all(|what| what != "data"), "{missing}, and it is required");
+    // Not `eprintln!`: of a test that passes, that would be swallowed.
+    SAID.call_once(|| {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: tests on shared data, for {missing}");
+    });
     None
 }
 
