@@ -79,7 +79,7 @@ pub fn read(
     options: &ReadOptions,
     progress: &Progress,
 ) -> Result<Input, InputError> {
-    let sources = source::open_all(inputs, options.format)?;
+    let sources = open(&source::names(inputs)?, options)?;
     let bytes = sources.iter().map(Source::bytes).sum::<Option<u64>>();
     let pool = pool(options.thread_count())?;
     let phase = progress.phase("read", Unit::Bytes, bytes);
@@ -100,17 +100,22 @@ pub fn read(
 }
 
 /// Says how much the inputs hold without reading them whole: exact where a format states it, else
-/// from a sample of the beginning of each file.
+/// from a sample of the beginning of each file. Nothing is taken from a pipe, so that it can still be
+/// read; nothing is known of it either.
 ///
 /// # Errors
 /// See [`InputError`].
 pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, InputError> {
-    let sources = source::open_all(inputs, options.format)?;
     let mut all = Estimate { bytes: Some(0), edges: Some(0), exact: true, ..Estimate::default() };
-    for source in &sources {
-        let one = reader::of(source)?.estimate(source, options)?;
+    for name in source::names(inputs)? {
+        let one = if source::is_pipe(&name) {
+            Estimate::default()
+        } else {
+            let source = Source::open(&name, options.format)?;
+            reader::of(&source)?.estimate(&source, options)?
+        };
         all.bytes = all.bytes.zip(one.bytes).map(|(a, b)| a + b);
-        all.edges = all.edges.zip(one.edges).map(|(a, b)| a + b);
+        all.edges = all.edges.zip(one.edges).map(|(a, b)| a.saturating_add(b));
         all.exact &= one.exact;
         all.slots = all.slots.max(one.slots);
         all.weighted |= one.weighted;
@@ -120,6 +125,10 @@ pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, In
     }
     all.slots = options.vertices.or(all.slots);
     Ok(all)
+}
+
+fn open(names: &[String], options: &ReadOptions) -> Result<Vec<Source>, InputError> {
+    names.iter().map(|name| Source::open(name, options.format)).collect()
 }
 
 /// Settles whether ids are integers or names: one source with names makes all names.

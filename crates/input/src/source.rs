@@ -14,8 +14,10 @@ use crate::error::InputError;
 use crate::options::{Format, Limits};
 use crate::unpack::Unpacked;
 
-/// Bytes looked at to know what a file is. A pipe's are kept as its sample.
-const HEAD_BYTES: u64 = 256 << 10;
+/// Bytes of a file that are looked at to know what it is.
+const HEAD_BYTES: u64 = 4 << 10;
+/// Bytes of a pipe that are looked at, and kept as its sample.
+const PIPE_HEAD_BYTES: u64 = 256 << 10;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub struct Source {
     /// Bytes as stored; `None` for a pipe.
     bytes: Option<u64>,
     pipe: Mutex<Option<File>>,
-    /// The first bytes, as stored; a whole [`HEAD_BYTES`] unless the source is shorter.
+    /// The first bytes, as stored.
     head: Vec<u8>,
     compression: Compression,
     format: Format,
@@ -56,10 +58,11 @@ impl Source {
             let what = "is a directory; name the files in it, such as with a pattern".to_owned();
             return Err(InputError::Missing { file: name.to_owned(), what });
         }
-        let mut head = Vec::new();
-        let taken = (&mut file).take(HEAD_BYTES).read_to_end(&mut head);
-        taken.map_err(|error| InputError::io(name, "read", error))?;
         let bytes = (metadata.is_file() && name != "-").then_some(metadata.len());
+        let head_bytes = if bytes.is_some() { HEAD_BYTES } else { PIPE_HEAD_BYTES };
+        let mut head = Vec::new();
+        let taken = (&mut file).take(head_bytes).read_to_end(&mut head);
+        taken.map_err(|error| InputError::io(name, "read", error))?;
         let compression = Compression::of(&head);
         let format = match format.or_else(|| guess(name, &head)) {
             Some(format) => format,
@@ -100,7 +103,7 @@ impl Source {
         self.bytes
     }
 
-    /// The first bytes as stored, at most 256 KiB.
+    /// The first bytes as stored: 4 KiB of a file, 256 KiB of a pipe, less where it is shorter.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
@@ -148,7 +151,7 @@ impl Source {
             let head = Box::new(std::io::Cursor::new(self.head.clone()));
             Unpacked::new(&self.name, self.compression, head, limits)?
         };
-        let partial = self.bytes.is_none() && self.head.len() as u64 == HEAD_BYTES;
+        let partial = self.bytes.is_none() && self.head.len() as u64 == PIPE_HEAD_BYTES;
         let mut bytes = vec![0; bytes_max];
         let mut filled = 0;
         while filled < bytes_max {
@@ -172,7 +175,7 @@ pub struct Sample {
     pub bytes: Vec<u8>,
     /// Whether that is all there is.
     pub whole: bool,
-    /// Stored bytes that it took, rounded up to what was buffered.
+    /// Stored bytes that it took.
     pub stored: u64,
 }
 
@@ -216,22 +219,23 @@ fn unopened(name: &str, error: std::io::Error) -> InputError {
     InputError::io(name, "open", error)
 }
 
-/// Opens every input: a path, `-`, or a pattern with `*`, `?` or `[...]` that matches files. A path
-/// that exists is never taken for a pattern.
-pub(crate) fn open_all(
-    inputs: &[String],
-    format: Option<Format>,
-) -> Result<Vec<Source>, InputError> {
-    let mut sources = Vec::new();
+/// The files that inputs name: each is a path, `-`, or a pattern with `*`, `?` or `[...]` that matches
+/// files. A path that exists is never taken for a pattern.
+pub(crate) fn names(inputs: &[String]) -> Result<Vec<String>, InputError> {
+    let mut names = Vec::new();
     for input in inputs {
-        for name in expand(input)? {
-            sources.push(Source::open(&name, format)?);
-        }
+        names.extend(expand(input)?);
     }
-    if sources.is_empty() {
+    if names.is_empty() {
         return Err(InputError::Options { what: "expected at least one input".to_owned() });
     }
-    Ok(sources)
+    Ok(names)
+}
+
+/// Whether what has this name can be read only once, so that looking at it takes from it.
+pub(crate) fn is_pipe(name: &str) -> bool {
+    let other = |metadata: std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+    name == "-" || std::fs::metadata(name).is_ok_and(other)
 }
 
 /// The files that an input names, patterns in alphabetical order.

@@ -4,7 +4,7 @@
 //! is an error and not an end; a stream that grows beyond the stated ratio is refused while it is
 //! being read, before anybody keeps what it stands for.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,17 +34,16 @@ impl Unpacked {
         limits: &Limits,
     ) -> Result<Self, InputError> {
         let stored = Arc::new(AtomicU64::new(0));
-        let counted = Counted { inner: stored_bytes, count: Arc::clone(&stored) };
+        let counted = Counted {
+            inner: BufReader::with_capacity(BUFFER_BYTES, stored_bytes),
+            count: Arc::clone(&stored),
+        };
         let inner: Stored = match compression {
             Compression::None => Box::new(counted),
-            Compression::Gzip => {
-                let buffered = BufReader::with_capacity(BUFFER_BYTES, counted);
-                Box::new(flate2::bufread::MultiGzDecoder::new(buffered))
-            }
+            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(counted)),
             Compression::Zstd => {
-                let buffered = BufReader::with_capacity(BUFFER_BYTES, counted);
                 let unread = |error| InputError::io(file, "decompress", error);
-                let mut decoder = zstd::Decoder::with_buffer(buffered).map_err(unread)?;
+                let mut decoder = zstd::Decoder::with_buffer(counted).map_err(unread)?;
                 decoder.window_log_max(limits.zstd_window_log_max).map_err(unread)?;
                 Box::new(decoder)
             }
@@ -85,7 +84,7 @@ impl Unpacked {
         Ok(filled)
     }
 
-    /// Stored bytes taken so far, with what is buffered.
+    /// Stored bytes taken so far.
     pub fn stored(&self) -> u64 {
         self.stored.load(Ordering::Relaxed)
     }
@@ -124,9 +123,9 @@ impl Unpacked {
     }
 }
 
-/// Counts what is read from storage.
+/// Counts what is taken from storage, without what is only buffered.
 struct Counted {
-    inner: Stored,
+    inner: BufReader<Stored>,
     count: Arc<AtomicU64>,
 }
 
@@ -135,5 +134,16 @@ impl Read for Counted {
         let count = self.inner.read(buffer)?;
         self.count.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
+    }
+}
+
+impl BufRead for Counted {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.count.fetch_add(amount as u64, Ordering::Relaxed);
+        self.inner.consume(amount);
     }
 }

@@ -14,13 +14,18 @@ use super::parse::{self, Fault};
 use super::rows::Rows;
 use crate::collect::Collector;
 use crate::error::InputError;
+use crate::options::IdKind;
 use crate::reader::Context;
 use crate::source::Source;
 
 /// Text that is read at once; half of a common second-level cache.
 const READ_BYTES: usize = 512 << 10;
+/// Text read behind the end of a part for the rest of its last line.
+const TAIL_BYTES: u64 = 4 << 10;
 /// Text of a part of a large file: of the edges in it, half as many bytes or fewer.
 const PART_BYTES_MAX: u64 = 32 << 20;
+/// The same for names, whose dictionary should stay in the cache.
+const NAMES_BYTES_MAX: u64 = 4 << 20;
 const PART_BYTES_MIN: u64 = 1 << 20;
 
 /// Why a part could not be read.
@@ -48,8 +53,9 @@ pub(super) struct Grain {
 
 impl Grain {
     /// Several parts a thread, within the sizes that are good for what comes after.
-    pub(super) fn of(bytes: u64, threads: usize) -> Self {
-        let part_bytes = (bytes / (4 * threads as u64)).clamp(PART_BYTES_MIN, PART_BYTES_MAX);
+    pub(super) fn of(bytes: u64, threads: usize, ids: IdKind) -> Self {
+        let most = if ids == IdKind::Names { NAMES_BYTES_MAX } else { PART_BYTES_MAX };
+        let part_bytes = (bytes / (4 * threads as u64)).clamp(PART_BYTES_MIN, most);
         Self { part_bytes, read_bytes: READ_BYTES }
     }
 }
@@ -121,7 +127,10 @@ impl Reading<'_> {
         let mut kept = 0;
         let mut reserved = false;
         while base < to {
-            let filled = kept + self.fill(base + kept as u64, &mut buffer[kept..])?;
+            let offset = base + kept as u64;
+            let until = to.max(offset) + TAIL_BYTES;
+            let wanted = until.saturating_sub(offset).min((buffer.len() - kept) as u64) as usize;
+            let filled = kept + self.fill(offset, &mut buffer[kept..kept + wanted])?;
             self.context.advance((filled - kept) as u64)?;
             let end = base + filled as u64;
             let mut start = 0;

@@ -58,7 +58,7 @@ impl Reader for TextReader {
         let (dialect, _) = sample(source, SAMPLE_BYTES, context.options)?;
         match source.bytes() {
             Some(bytes) if source.compression() == Compression::None => {
-                let grain = Grain::of(bytes, context.options.thread_count());
+                let grain = Grain::of(bytes, context.options.thread_count(), dialect.ids);
                 file::read(source, bytes, grain, &dialect, context, collector)
             }
             _ => stream::read(source, &dialect, context, collector),

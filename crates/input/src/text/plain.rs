@@ -30,6 +30,17 @@ pub(super) struct Plain {
 const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
+/// 10^0 to 10^15.
+const INTEGER_POWERS: [u64; 16] = {
+    let mut powers = [1; 16];
+    let mut exponent = 1;
+    while exponent < powers.len() {
+        powers[exponent] = 10 * powers[exponent - 1];
+        exponent += 1;
+    }
+    powers
+};
+
 /// Digits that fit a `u64` whatever they are, in two steps of eight.
 const DIGITS_MAX: usize = 16;
 
@@ -150,7 +161,7 @@ pub(super) fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
         return Some((low, at + count));
     }
     let (more, extra) = eight(bytes, at + 8);
-    let value = low * 10u64.pow(extra as u32) + more;
+    let value = low * INTEGER_POWERS[extra] + more;
     let end = at + 8 + extra;
     let longer = extra == 8 && bytes.get(end).is_some_and(u8::is_ascii_digit);
     if longer || end - at > DIGITS_MAX { None } else { Some((value, end)) }
@@ -200,7 +211,7 @@ fn number(bytes: &[u8], at: usize) -> Option<(f64, usize)> {
         if places + decimals > 15 {
             return None;
         }
-        let mantissa = whole * 10u64.pow(decimals as u32) + fraction;
+        let mantissa = whole * INTEGER_POWERS[decimals] + fraction;
         (mantissa as f64 / POWERS[decimals], last)
     } else if places > 15 {
         return None;

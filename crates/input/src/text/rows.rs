@@ -158,9 +158,15 @@ fn fit<T>(mut values: Vec<T>) -> Vec<T> {
 #[derive(Default)]
 pub(super) struct Dictionary {
     names: Names,
-    places: HashTable<u32>,
+    places: HashTable<Place>,
     state: RandomState,
     pairs: Vec<Pair>,
+}
+
+/// A name in the table: with some of its hash, so that few other names are looked at.
+struct Place {
+    place: u32,
+    hash: u32,
 }
 
 impl Dictionary {
@@ -170,23 +176,29 @@ impl Dictionary {
             return Err("expected a vertex name, found an empty field".to_owned());
         }
         let Self { names, places, state, .. } = self;
+        let hash = state.hash_one(name) as u32;
         let entry = places.entry(
-            state.hash_one(name),
-            |place| names.get(*place as usize).as_bytes() == name,
-            |place| state.hash_one(names.get(*place as usize).as_bytes()),
+            spread(hash),
+            |known| known.hash == hash && names.get(known.place as usize).as_bytes() == name,
+            |known| spread(known.hash),
         );
         match entry {
-            Entry::Occupied(known) => Ok(*known.get()),
+            Entry::Occupied(known) => Ok(known.get().place),
             Entry::Vacant(free) => {
                 let text = std::str::from_utf8(name)
                     .map_err(|_| format!("expected a name in UTF-8, found {}", show(name)))?;
                 let place = names.len() as u32;
-                free.insert(place);
+                free.insert(Place { place, hash });
                 names.push(text);
                 Ok(place)
             }
         }
     }
+}
+
+/// 64 bits from 32 for a table that looks at both ends of a hash.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 #[cfg(test)]
