@@ -17,7 +17,7 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   test [ARGS]       every test there is; ARGS go to `cargo test`
-  check             formatting, clippy, cargo-deny (bans, licences, sources) and tidy
+  check             formatting, clippy, links in the docs, cargo-deny and tidy
   tidy              the rules of the house that no other tool knows
   bench [ARGS]      the benchmarks; `cargo xtask bench --help` lists them
   fuzz [TARGET] [--seconds N]
@@ -79,6 +79,12 @@ fn check() -> Outcome {
     step("clippy", || {
         let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         cargo(&root).args(lint).finish()
+    })?;
+    step("documentation", || {
+        let all = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
+        // Links to private items are for those who read the source, where they do lead somewhere.
+        let flags = "-D warnings -A rustdoc::private_intra_doc_links";
+        cargo(&root).args(all).env("RUSTDOCFLAGS", flags).finish()
     })?;
     step("bans, licences and sources of dependencies", || {
         let deny = tools::installed(&root, &tools::CARGO_DENY)?;

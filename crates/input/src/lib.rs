@@ -3,7 +3,8 @@
 //! [`read`] turns files, patterns and standard input into edges whose ends are *slots* and an
 //! [`IdMap`] that leads back to the ids that came in. One format is one file of this crate behind
 //! the trait [`reader::Reader`]; what they share is finding and opening inputs ([`source`]),
-//! decompression ([`unpack`]), and gathering parts and mapping ids ([`collect`], [`ids`]).
+//! decompression ([`unpack`]), and gathering parts and mapping ids ([`collect`](mod@collect),
+//! [`ids`]).
 //!
 //! ```text
 //! names, patterns, -  ──► Source ──► Reader (one a format, parallel) ──► Collector ──► Input

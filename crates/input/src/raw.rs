@@ -1,4 +1,5 @@
-//! Raw little-endian records: source, target, and the weight if there is one. No header, no padding.
+//! Raw little-endian records: source, target, and the weight if there is one. No header, no
+//! padding.
 //!
 //! ```text
 //! u32     | source u32 | target u32 |                 8 bytes

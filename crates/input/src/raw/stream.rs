@@ -1,8 +1,8 @@
 //! The stream over raw files: reads them whenever it is asked, keeps nothing of them.
 //!
 //! Invariants: a part is cut at records and never longer than [`PART_BYTES`] · a thread holds one
-//! buffer of [`BATCH_BYTES`], plus what it decodes that into · no pair leaves with an id at or above
-//! the number of slots, even when the file has changed since its ids were seen.
+//! buffer of [`BATCH_BYTES`], plus what it decodes that into · no pair leaves with an id at or
+//! above the number of slots, even when the file has changed since its ids were seen.
 
 use std::cell::Cell;
 use std::fs::File;
