@@ -180,8 +180,8 @@ fn map_integers(parts: Vec<Placed>, list: &mut EdgeList) -> Result<IdMap, InputE
     Ok(IdMap::Sparse(ids))
 }
 
-/// Adds the ids of edges. Many files list the edges of a vertex together, so an id that stood in the
-/// same column just before is left out at once.
+/// Adds the ids of edges. Many files list the edges of a vertex together, so an id that stood in
+/// the same column just before is left out at once.
 fn add<I: Copy + PartialEq + Into<u64> + Sync>(shards: &Shards<u64>, pairs: &[[I; 2]]) {
     pairs.par_chunks(BATCH_EDGES).for_each_init(Spread::default, |spread, pairs| {
         for column in 0..2 {

@@ -1,10 +1,12 @@
-//! Numbers distinct keys in ascending order, on all threads and in time proportional to their count.
+//! Numbers distinct keys in ascending order, on all threads and in time proportional to their
+//! count.
 //!
 //! Keys are spread over many small hash tables by their hash, each behind a lock that is taken once
-//! for a few hundred keys; so threads seldom meet and a table in use stays in the cache. The hash is
-//! seeded at random, so no input can be made that collides.
+//! for a few hundred keys; so threads seldom meet and a table in use stays in the cache. The hash
+//! is seeded at random, so no input can be made that collides.
 //!
-//! Invariant: the number of a key is its rank among all distinct keys, whatever thread saw it first.
+//! Invariant: the number of a key is its rank among all distinct keys, whatever thread saw it
+//! first.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Mutex, PoisonError};
