@@ -101,8 +101,8 @@ pub fn read(
 }
 
 /// Says how much the inputs hold without reading them whole: exact where a format states it, else
-/// from a sample of the beginning of each file. Nothing is taken from a pipe, so that it can still be
-/// read; nothing is known of it either.
+/// from a sample of the beginning of each file. Nothing is taken from a pipe, so that it can still
+/// be read; nothing is known of it either.
 ///
 /// # Errors
 /// See [`InputError`].

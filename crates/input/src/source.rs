@@ -219,8 +219,8 @@ fn unopened(name: &str, error: std::io::Error) -> InputError {
     InputError::io(name, "open", error)
 }
 
-/// The files that inputs name: each is a path, `-`, or a pattern with `*`, `?` or `[...]` that matches
-/// files. A path that exists is never taken for a pattern.
+/// The files that inputs name: each is a path, `-`, or a pattern with `*`, `?` or `[...]` that
+/// matches files. A path that exists is never taken for a pattern.
 pub(crate) fn names(inputs: &[String]) -> Result<Vec<String>, InputError> {
     let mut names = Vec::new();
     for input in inputs {

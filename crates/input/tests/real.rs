@@ -1,5 +1,6 @@
 //! Graphs as people publish them, read from the data folder beside the repository: rows, vertices,
-//! loops and ids must be what the answers there say. Where the folder is absent, that is said aloud.
+//! loops and ids must be what the answers there say. Where the folder is absent, that is said
+//! aloud.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
