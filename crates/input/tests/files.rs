@@ -2,8 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -60,7 +61,7 @@ fn rows(bytes: usize) -> String {
         if text.len() >= bytes {
             break;
         }
-        text.push_str(&format!("{row}\t{}\n", row * 7 % 100_003));
+        writeln!(text, "{row}\t{}", row * 7 % 100_003).unwrap();
     }
     text
 }
@@ -121,7 +122,7 @@ fn a_pipe_is_read_as_it_comes_and_not_by_an_estimate() {
         return;
     }
     assert_eq!(
-        estimate(&[path.clone()], &ReadOptions::default()).unwrap(),
+        estimate(std::slice::from_ref(&path), &ReadOptions::default()).unwrap(),
         Estimate { bytes: None, edges: None, exact: false, ..Estimate::default() }
     );
     let text = rows(3 << 20);

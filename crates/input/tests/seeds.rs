@@ -1,0 +1,61 @@
+//! The seeds of the fuzz targets, and a few thousand changes of each, through the same functions.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use welter_input::fuzzing;
+
+/// Runs a target on its seeds and on copies with bytes changed, cut out and doubled. The changes are
+/// the same in every run.
+fn replay(name: &str, changes: u32, target: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(name);
+    let mut paths: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    let mut state = 1u64;
+    let mut random = move |below: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below.max(1)
+    };
+    for path in paths {
+        let seed = std::fs::read(&path).unwrap();
+        target(&seed);
+        for _ in 0..changes {
+            let mut data = seed.clone();
+            for _ in 0..=random(4) {
+                change(&mut data, &mut random);
+            }
+            target(&data);
+        }
+    }
+}
+
+fn change(data: &mut Vec<u8>, random: &mut impl FnMut(usize) -> usize) {
+    const TELLING: &[u8] = b"0123456789\t\n\r ,\"#-.;|%\xff";
+    let at = random(data.len());
+    let end = (at + random(20)).min(data.len());
+    match random(5) {
+        0 if at < data.len() => data[at] = random(256) as u8,
+        1 if at < data.len() => data[at] = TELLING[random(TELLING.len())],
+        2 => data.insert(at, TELLING[random(TELLING.len())]),
+        3 => drop(data.drain(at..end)),
+        _ => {
+            let piece = data[at..end].to_vec();
+            let to = random(data.len());
+            data.splice(to..to, piece);
+        }
+    }
+}
+
+#[test]
+fn text() {
+    replay("text", 1500, fuzzing::text);
+}
+
+#[test]
+fn unpack() {
+    replay("unpack", 150, fuzzing::unpack);
+}
