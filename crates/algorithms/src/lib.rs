@@ -1,1 +1,12 @@
 //! One file an algorithm.
+//!
+//! An algorithm is a [`Program`](welter_model::program::Program): mathematics, without I/O, threads
+//! or clocks. Which executor runs it, and where its graph lies, it never learns.
+
+mod float;
+pub mod pagerank;
+pub mod spmv;
+
+pub use float::Float;
+pub use pagerank::PageRank;
+pub use spmv::Spmv;

@@ -1,1 +1,38 @@
 //! Ingest, plan, kernels and the iteration driver of one machine.
+//!
+//! Data flows one way: an edge stream is surveyed, its edges are binned by tile, sorted and written
+//! into chunks ([`ingest`](Graph::ingest)); iterations fold the chunks of one stripe of
+//! destinations after the other into accumulators that never leave the cache ([`run`]).
+//!
+//! Invariants:
+//! - One stripe belongs to one thread at a time: no atomic operation and no lock on the path of an
+//!   edge.
+//! - A destination meets its updates in the order of their sources, and totals are merged by fixed
+//!   segments of vertices, so results are bit-identical for any number of threads, any widths and
+//!   either encoding.
+//! - Nothing here knows a socket, or what a file is.
+
+pub mod machine;
+pub mod plan;
+
+mod arena;
+mod bins;
+mod cuts;
+mod dispatch;
+mod error;
+mod graph;
+mod ingest;
+mod iterate;
+mod kernel;
+mod radix;
+mod survey;
+mod tiles;
+mod vertices;
+mod workers;
+
+pub use arena::Buffer;
+pub use error::EngineError;
+pub use graph::Graph;
+pub use iterate::{Outcome, run};
+pub use vertices::Vertices;
+pub use workers::Workers;

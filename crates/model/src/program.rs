@@ -58,7 +58,8 @@ pub struct Applied<V, G> {
     pub value: V,
     /// What the vertex adds to the totals of this iteration.
     pub total: G,
-    /// Whether its edges are scattered in the next iteration.
+    /// Whether its edges are scattered in the next iteration. Looked at in programs with
+    /// [`Program::FRONTIER`] only.
     pub active: bool,
 }
 
@@ -78,6 +79,9 @@ pub trait Program: Sync {
 
     /// Whether `scatter` looks at weights. Where it does not, they are not read.
     const WEIGHTED: bool;
+
+    /// Whether vertices may fall inactive, so that the engine must keep track of who is active.
+    const FRONTIER: bool = false;
 
     /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);

@@ -113,8 +113,8 @@ impl<'a> Chunk<'a> {
             let (what, offset) = ("number of edges", std::mem::offset_of!(Header, edges) as u64);
             return Err(ChunkError::Field { what, offset, value: self.edges });
         }
-        let ends = self.groups.iter().map(|group| group.end as usize);
-        if !ends.clone().is_sorted() || ends.last().unwrap_or(0) != self.directory.len() {
+        let last = self.groups.last().map_or(0, |group| group.end as usize);
+        if !self.groups.is_sorted_by_key(|group| group.end) || last != self.directory.len() {
             let (what, offset) = ("checksum table", std::mem::offset_of!(Header, groups) as u64);
             return Err(ChunkError::Field { what, offset, value: self.groups.len() as u64 });
         }

@@ -51,8 +51,8 @@ impl WeightKind {
             single &= f64::from(weight as f32).to_bits() == weight.to_bits();
         }
         match (integer, single) {
-            (true, _) if integer_max <= u32::from(u8::MAX) => Self::U8,
-            (true, _) if integer_max <= u32::from(u16::MAX) => Self::U16,
+            (true, _) if u8::try_from(integer_max).is_ok() => Self::U8,
+            (true, _) if u16::try_from(integer_max).is_ok() => Self::U16,
             (false, true) => Self::F32,
             (true, _) => Self::U32,
             (false, false) => Self::F64,

@@ -1,5 +1,6 @@
 //! Vector decoders for x86-64. Each decodes whole steps only while a full vector can be read.
 #![expect(unsafe_code, reason = "vector intrinsics and vector loads")]
+#![expect(clippy::cast_ptr_alignment, reason = "all vector loads and stores are unaligned ones")]
 
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_add_epi32, _mm_alignr_epi8, _mm_loadu_si128, _mm_set1_epi32,

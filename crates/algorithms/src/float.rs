@@ -1,0 +1,51 @@
+//! The two widths of floating-point results.
+
+use std::fmt::Debug;
+use std::ops::{Add, Mul};
+
+use bytemuck::Pod;
+use welter_model::table::ColumnData;
+
+/// `f32` or `f64`. Totals over vertices are `f64` for both.
+pub trait Float:
+    Pod + Send + Sync + Debug + Default + PartialEq + Add<Output = Self> + Mul<Output = Self>
+{
+    /// The nearest value.
+    fn of(value: f64) -> Self;
+    /// The same value.
+    fn wide(self) -> f64;
+    /// A column of such values.
+    fn column(values: Vec<Self>) -> ColumnData;
+}
+
+impl Float for f32 {
+    #[inline(always)]
+    fn of(value: f64) -> Self {
+        value as Self
+    }
+
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self.into()
+    }
+
+    fn column(values: Vec<Self>) -> ColumnData {
+        ColumnData::F32(values)
+    }
+}
+
+impl Float for f64 {
+    #[inline(always)]
+    fn of(value: f64) -> Self {
+        value
+    }
+
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+
+    fn column(values: Vec<Self>) -> ColumnData {
+        ColumnData::F64(values)
+    }
+}

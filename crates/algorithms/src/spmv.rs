@@ -1,0 +1,141 @@
+//! `SpMV`: the product of the graph's matrix with a vector.
+//!
+//! With `x` a vector over the vertices and `w` the weight of an edge (1 without weights):
+//!
+//! ```text
+//! y(v) = sum over edges (u, v) of w(u, v) * x(u)
+//! ```
+//!
+//! that is `y = A^T x` for the adjacency matrix `A`. Parallel edges add. With several `iterations`,
+//! `y` becomes the next `x`. One pass over the edges an iteration (Chaos, Table 1).
+
+use std::marker::PhantomData;
+
+use bytemuck::{Pod, Zeroable};
+use welter_model::program::{Applied, Next, Program, Value, Vertex};
+use welter_model::table::ColumnData;
+
+use crate::Float;
+
+/// The vector that is multiplied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Vector {
+    /// 1 everywhere: the result is the weighted in-degree.
+    #[default]
+    Ones,
+    /// Numbers in `[0, 1)` that depend on the seed and the number of the vertex alone.
+    Random {
+        /// Picks the vector.
+        seed: u64,
+    },
+}
+
+impl Vector {
+    /// The element at vertex number `index`.
+    pub fn at(self, index: u64) -> f64 {
+        match self {
+            Self::Ones => 1.0,
+            Self::Random { seed } => {
+                // The finaliser of splitmix64: every bit of the input reaches the upper 53 bits.
+                let mut z = (index ^ seed.rotate_left(32)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+                z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+                ((z ^ z >> 31) >> 11) as f64 / (1_u64 << 53) as f64
+            }
+        }
+    }
+}
+
+/// The program and its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spmv<F> {
+    vector: Vector,
+    iterations: u64,
+    float: PhantomData<F>,
+}
+
+impl<F: Float> Spmv<F> {
+    /// Multiplies `vector`, `iterations` times.
+    pub fn new(vector: Vector, iterations: u64) -> Self {
+        Self { vector, iterations, float: PhantomData }
+    }
+}
+
+/// One element of the vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Element<F>(F);
+
+impl<F: Float> Value for Element<F> {
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+        vec![("value", F::column(values.iter().map(|element| element.0).collect()))]
+    }
+}
+
+impl<F: Float> Program for Spmv<F> {
+    type Value = Element<F>;
+    type Signal = F;
+    type Update = F;
+    type Accum = F;
+    type Total = ();
+
+    const WEIGHTED: bool = true;
+
+    #[inline(always)]
+    fn init(&self, vertex: Vertex) -> (Element<F>, ()) {
+        (Element(F::of(self.vector.at(vertex.index))), ())
+    }
+
+    #[inline(always)]
+    fn signal(&self, element: &Element<F>) -> F {
+        element.0
+    }
+
+    #[inline(always)]
+    fn scatter(&self, signal: F, weight: f64) -> Option<F> {
+        Some(F::of(weight) * signal)
+    }
+
+    #[inline(always)]
+    fn identity(&self) -> F {
+        F::default()
+    }
+
+    #[inline(always)]
+    fn gather(&self, accum: F, update: F) -> F {
+        accum + update
+    }
+
+    #[inline(always)]
+    fn merge(&self, left: F, right: F) -> F {
+        left + right
+    }
+
+    #[inline(always)]
+    fn apply(&self, _: Element<F>, accum: F, (): &()) -> Applied<Element<F>, ()> {
+        Applied { value: Element(accum), total: (), active: true }
+    }
+
+    fn next(&self, iterations: u64, (): &()) -> Next {
+        if iterations < self.iterations { Next::Iterate } else { Next::Stop }
+    }
+
+    fn iterations_max(&self) -> Option<u64> {
+        Some(self.iterations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_random_vector_is_in_range_and_never_changes() {
+        let vector = Vector::Random { seed: 7 };
+        let values: Vec<f64> = (0..1000).map(|index| vector.at(index)).collect();
+        assert!(values.iter().all(|value| (0.0..1.0).contains(value)));
+        let mean = values.iter().sum::<f64>() / 1000.0;
+        assert!((mean - 0.5).abs() < 0.05, "{mean}");
+        assert!((vector.at(0) - Vector::Random { seed: 8 }.at(0)).abs() > 1e-9);
+    }
+}

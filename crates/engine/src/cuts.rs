@@ -1,0 +1,114 @@
+//! Where the matrix of edges is cut: stripes of destinations, groups of sources.
+//!
+//! Both are runs of whole segments, chosen so that each holds about equally many edges: unscrambled
+//! R-MAT puts a third of all edges into the first sixteenth of the slots.
+
+use std::ops::Range;
+
+use crate::vertices::{SEGMENT_BITS, Vertices};
+
+/// Consecutive runs of segments, and which run each segment is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cuts {
+    /// First segment of each run, and one past the last segment.
+    bounds: Vec<usize>,
+    /// Run of each segment.
+    run: Vec<u16>,
+}
+
+impl Cuts {
+    /// Cuts stripes: no wider than `2^width_bits` vertices, and none with more than its share of
+    /// the edges when there shall be `pieces` of them.
+    pub(crate) fn stripes(
+        vertices: &Vertices,
+        edges: &[u64],
+        width_bits: u32,
+        pieces: usize,
+    ) -> Self {
+        let most = edges.iter().sum::<u64>().div_ceil(pieces as u64).max(1);
+        Self::greedy(
+            |start, end, held| {
+                let width = vertices.segment_start(end) - vertices.segment_start(start);
+                width <= 1 << width_bits && held <= most
+            },
+            edges,
+        )
+    }
+
+    /// Cuts about `pieces` groups with equally many edges each.
+    pub(crate) fn groups(edges: &[u64], pieces: usize) -> Self {
+        let most = edges.iter().sum::<u64>().div_ceil(pieces as u64).max(1);
+        Self::greedy(|_, _, held| held <= most, edges)
+    }
+
+    /// Makes runs as long as `fits(start, end, edges)` allows; a single segment always fits.
+    fn greedy(fits: impl Fn(usize, usize, u64) -> bool, edges: &[u64]) -> Self {
+        let mut bounds = vec![0];
+        let mut run = Vec::with_capacity(edges.len());
+        let mut start = 0;
+        let mut held = 0;
+        for (segment, &here) in edges.iter().enumerate() {
+            held += here;
+            let open = bounds.len() - 1 == usize::from(u16::MAX);
+            if segment > start && !open && !fits(start, segment + 1, held) {
+                bounds.push(segment);
+                (start, held) = (segment, here);
+            }
+            run.push((bounds.len() - 1) as u16);
+        }
+        if !edges.is_empty() {
+            bounds.push(edges.len());
+        }
+        Self { bounds, run }
+    }
+
+    /// Number of runs.
+    pub(crate) fn len(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    /// The segments of a run.
+    pub(crate) fn segments(&self, run: usize) -> Range<usize> {
+        self.bounds[run]..self.bounds[run + 1]
+    }
+
+    /// The slots of a run, cut at the number of slots there are.
+    pub(crate) fn slots(&self, run: usize, slots: u64) -> Range<u64> {
+        let slot = |segment: usize| slots.min((segment as u64) << SEGMENT_BITS);
+        slot(self.bounds[run])..slot(self.bounds[run + 1])
+    }
+
+    /// The run of a slot.
+    #[inline(always)]
+    pub(crate) fn run(&self, slot: u32) -> usize {
+        usize::from(self.run[(slot >> SEGMENT_BITS) as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stripes_are_narrow_enough_and_balanced() {
+        let vertices = Vertices::all(10 << SEGMENT_BITS);
+        let cuts = Cuts::stripes(&vertices, &[1; 10], SEGMENT_BITS + 1, 1);
+        assert_eq!((0..cuts.len()).map(|run| cuts.segments(run).len()).collect::<Vec<_>>(), [2; 5]);
+        let cuts = Cuts::stripes(&vertices, &[90, 1, 1, 1, 1, 1, 1, 1, 1, 2], 24, 10);
+        assert_eq!((0..cuts.len()).map(|run| cuts.segments(run).len()).collect::<Vec<_>>(), [1, 9]);
+        assert_eq!((cuts.run(4095), cuts.run(4096)), (0, 1));
+        assert_eq!(cuts.slots(1, 40_000), 4096..40_000);
+    }
+
+    #[test]
+    fn no_slots_make_no_stripes() {
+        assert_eq!(Cuts::stripes(&Vertices::all(0), &[], 12, 4).len(), 0);
+        assert_eq!(Cuts::groups(&[], 4).len(), 0);
+    }
+
+    #[test]
+    fn groups_without_sampled_edges_still_cover_all_segments() {
+        let cuts = Cuts::groups(&[0; 5], 3);
+        assert_eq!((cuts.len(), cuts.segments(0)), (1, 0..5));
+    }
+}

@@ -1,0 +1,137 @@
+//! A graph in memory: vertices, out-degrees, and chunks by stripe.
+
+use std::fmt;
+use std::ops::Range;
+
+use welter_model::ids::IdMap;
+use welter_model::table::VertexColumn;
+use welter_store::ChunkError;
+use welter_store::chunk::Chunk;
+use welter_store::header::KEY_BITS;
+
+use crate::EngineError;
+use crate::arena::{Arena, Buffer};
+use crate::plan::Plan;
+use crate::tiles::ChunkPlace;
+use crate::vertices::Vertices;
+
+/// A graph, ready to be iterated over.
+pub struct Graph {
+    pub(crate) vertices: Vertices,
+    pub(crate) degrees: Buffer<u32>,
+    pub(crate) stripes: Vec<Stripe>,
+    pub(crate) plan: Plan,
+    pub(crate) arena: Arena,
+    pub(crate) edges: u64,
+    pub(crate) chunk_bytes: u64,
+}
+
+/// The edges to one range of destinations.
+pub(crate) struct Stripe {
+    /// Its destinations.
+    pub(crate) vertices: Range<u64>,
+    /// The segments of slots that these are.
+    pub(crate) segments: Range<usize>,
+    pub(crate) edges: u64,
+    /// In the order of their sources.
+    pub(crate) chunks: Vec<ChunkPlace>,
+}
+
+impl Graph {
+    /// Number of vertices.
+    pub fn vertices(&self) -> u64 {
+        self.vertices.count()
+    }
+
+    /// Number of edges as they are stored: after dropping, merging and adding reverse arcs.
+    pub fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// Number of edges that leave each vertex.
+    pub fn out_degrees(&self) -> &[u32] {
+        &self.degrees
+    }
+
+    /// Bytes of all chunks.
+    pub fn chunk_bytes(&self) -> u64 {
+        self.chunk_bytes
+    }
+
+    /// Bytes of memory that edges hold, free parts of slabs included.
+    pub fn resident_bytes(&self) -> u64 {
+        self.arena.mapped_bytes()
+    }
+
+    /// Number of stripes.
+    pub fn stripes(&self) -> usize {
+        self.stripes.len()
+    }
+
+    /// Number of chunks.
+    pub fn chunks(&self) -> usize {
+        self.stripes.iter().map(|stripe| stripe.chunks.len()).sum()
+    }
+
+    /// Number of tiles.
+    pub fn tiles(&self) -> usize {
+        let chunks = self.stripes.iter().flat_map(|stripe| &stripe.chunks);
+        chunks.filter_map(|place| Chunk::open(place.bytes()).ok()).map(|c| c.tiles().count()).sum()
+    }
+
+    /// How it was made.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The original ids of all vertices.
+    pub fn vertex_column(&self, ids: &IdMap) -> VertexColumn {
+        self.vertices.column(ids)
+    }
+
+    /// Sources that a key in a tile can name beyond the last vertex: columns of signals are so much
+    /// longer, and then no key, right or wrong, leads outside them.
+    pub(crate) fn signal_padding(&self) -> usize {
+        1 << (KEY_BITS - self.plan.stripe_bits)
+    }
+
+    /// Opens a chunk and holds it against the stripe that it was put into.
+    pub(crate) fn open<'a>(
+        &self,
+        stripe: &Stripe,
+        place: &'a ChunkPlace,
+    ) -> Result<Chunk<'a>, EngineError> {
+        let failed = |chunk: Option<&Chunk<'_>>, error| {
+            let cell = chunk.map(|chunk| (chunk.label().cell, chunk.label().number));
+            EngineError::Chunk {
+                source_partition: cell.map_or(0, |(cell, _)| cell.source_partition),
+                stripe: cell.map_or(0, |(cell, _)| cell.stripe),
+                number: cell.map_or(0, |(_, number)| number),
+                error,
+            }
+        };
+        let chunk = Chunk::open(place.bytes()).map_err(|error| failed(None, error))?;
+        let columns = self.vertices() + self.signal_padding() as u64;
+        let label = chunk.label();
+        let fits = label.target_base == stripe.vertices.start
+            && label.target_bits == self.plan.stripe_bits
+            && chunk.sources_end() <= columns;
+        if fits {
+            return Ok(chunk);
+        }
+        let (what, value) = ("place of the chunk", label.target_base);
+        Err(failed(Some(&chunk), ChunkError::Field { what, offset: 0, value }))
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph")
+            .field("vertices", &self.vertices())
+            .field("edges", &self.edges)
+            .field("stripes", &self.stripes.len())
+            .field("chunks", &self.chunks())
+            .field("chunk_bytes", &self.chunk_bytes)
+            .finish_non_exhaustive()
+    }
+}

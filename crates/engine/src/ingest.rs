@@ -1,0 +1,167 @@
+//! Ingest: from an unsorted edge list to chunks.
+//!
+//! Three passes: a survey of the vertices, a partition of the edges into bins (one for each group
+//! of sources and stripe of destinations), and the sort of each bin into tiles. A group's bins are
+//! freed as soon as its tiles are written.
+
+use std::sync::Mutex;
+
+use welter_model::edges::{EdgeStream, Reading};
+use welter_model::ids::IdMap;
+use welter_progress::{Progress, Unit};
+use welter_store::chunk::Chunk;
+
+use crate::EngineError;
+use crate::arena::Buffer;
+use crate::bins::{self, Grid, GroupBins, Record, Weighted};
+use crate::cuts::Cuts;
+use crate::graph::{Graph, Stripe};
+use crate::plan::Plan;
+use crate::survey;
+use crate::tiles::{Placed, Recipe, Span, TileWriter};
+use crate::vertices::Vertices;
+use crate::workers::{Workers, lock};
+
+/// More stripes than workers, so that none waits long for the last one.
+const STRIPES_PER_WORKER: usize = 8;
+
+impl Graph {
+    /// Reads a stream into memory as `plan` says. Weights are kept when the plan's shape is
+    /// weighted.
+    ///
+    /// # Errors
+    /// When the stream cannot be read, names a vertex that does not exist, memory runs out, or the
+    /// run is cancelled.
+    pub fn ingest(
+        stream: Box<dyn EdgeStream>,
+        ids: &IdMap,
+        reading: Reading,
+        plan: &Plan,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Self, EngineError> {
+        if plan.shape.weighted {
+            ingest::<Weighted>(stream, ids, reading, plan, workers, progress)
+        } else {
+            ingest::<u64>(stream, ids, reading, plan, workers, progress)
+        }
+    }
+}
+
+fn ingest<R: Record>(
+    stream: Box<dyn EdgeStream>,
+    ids: &IdMap,
+    reading: Reading,
+    plan: &Plan,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Graph, EngineError> {
+    let slots = survey::slots(&*stream, workers, progress)?;
+    let survey = survey::survey(&*stream, slots, ids.all_present(), workers, progress)?;
+    let vertices = survey.vertices;
+    let (sources, targets) = if reading.undirected {
+        let both: Vec<u64> =
+            survey.sources.iter().zip(&survey.targets).map(|(out, into)| out + into).collect();
+        (both.clone(), both)
+    } else {
+        (survey.sources, survey.targets)
+    };
+    let pieces = STRIPES_PER_WORKER * plan.threads;
+    let stripes = Cuts::stripes(&vertices, &targets, plan.stripe_bits, pieces);
+    let groups = Cuts::groups(&sources, plan.groups(stripes.len()));
+    let arena = workers.arena();
+    let grid = Grid { groups: &groups, stripes: &stripes };
+    let bins = bins::partition::<R>(&*stream, reading, grid, arena, workers, progress)?;
+    drop(stream);
+
+    let recipe = Recipe {
+        plan,
+        vertices: &vertices,
+        duplicates: reading.duplicates,
+        graph: std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), slots),
+        arena,
+    };
+    let mut degrees = Buffer::<u32>::zeroed(vertices.count() as usize)?;
+    let placed = write_tiles::<R>(bins, grid, recipe, &mut degrees, workers, progress)?;
+    let stripes = shelve(placed, &stripes, &vertices);
+    Ok(Graph {
+        edges: stripes.iter().map(|stripe| stripe.edges).sum(),
+        chunk_bytes: stripes.iter().flat_map(|s| &s.chunks).map(|c| c.bytes().len() as u64).sum(),
+        vertices,
+        degrees,
+        stripes,
+        plan: plan.clone(),
+        arena: arena.clone(),
+    })
+}
+
+/// Sorts and writes all cells, a group of sources at a time, and counts out-degrees.
+fn write_tiles<R: Record>(
+    bins: Vec<GroupBins>,
+    grid: Grid<'_>,
+    recipe: Recipe<'_>,
+    degrees: &mut [u32],
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Vec<Placed>, EngineError> {
+    let slots = recipe.vertices.slots();
+    let span = |cuts: &Cuts, run: usize| Span { number: run as u32, slots: cuts.slots(run, slots) };
+    let stripes: Vec<Span> = (0..grid.stripes.len()).map(|run| span(grid.stripes, run)).collect();
+    let mut rest = degrees;
+    let groups: Vec<_> = bins
+        .into_iter()
+        .enumerate()
+        .map(|(run, bins)| {
+            let span = span(grid.groups, run);
+            let width =
+                recipe.vertices.index(span.slots.end) - recipe.vertices.index(span.slots.start);
+            let (degrees, others) = std::mem::take(&mut rest).split_at_mut(width as usize);
+            rest = others;
+            Mutex::new(Some((span, bins, degrees)))
+        })
+        .collect();
+    let phase = progress.phase("sort", Unit::Vertices, Some(recipe.vertices.count()));
+    let writers = workers.states(|| Ok(TileWriter::<R>::new()))?;
+    workers.tasks(groups.len(), progress, &writers, |writer, task| {
+        let Some((group, bins, degrees)) = lock(&groups[task]).take() else { return Ok(()) };
+        for stripe in &stripes {
+            writer.cell(recipe, &group, stripe, &bins, degrees)?;
+        }
+        phase.add(degrees.len() as u64);
+        Ok(())
+    })?;
+    Ok(writers
+        .into_iter()
+        .flat_map(|writer| {
+            writer.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).finish()
+        })
+        .collect())
+}
+
+/// Puts chunks to their stripes, in the order of their sources.
+fn shelve(mut placed: Vec<Placed>, cuts: &Cuts, vertices: &Vertices) -> Vec<Stripe> {
+    placed.sort_by_key(|(cell, number, _)| (cell.stripe, cell.source_partition, *number));
+    let mut placed = placed.into_iter().peekable();
+    (0..cuts.len())
+        .map(|run| {
+            let slots = cuts.slots(run, vertices.slots());
+            let mut chunks = Vec::new();
+            while let Some((_, _, place)) =
+                placed.next_if(|(cell, _, _)| cell.stripe as usize == run)
+            {
+                chunks.push(place);
+            }
+            let edges = chunks
+                .iter()
+                .filter_map(|place| Chunk::open(place.bytes()).ok())
+                .map(|chunk| chunk.edges())
+                .sum();
+            Stripe {
+                vertices: vertices.index(slots.start)..vertices.index(slots.end),
+                segments: cuts.segments(run),
+                edges,
+                chunks,
+            }
+        })
+        .collect()
+}

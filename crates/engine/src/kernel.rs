@@ -1,0 +1,139 @@
+//! The kernel: what happens at an edge.
+//!
+//! A tile's keys are packed, or decoded through a buffer that stays in the first-level cache; then
+//! each edge is one load of a signal (first-level cache: a block of sources), and one load,
+//! addition and store of an accumulator (second-level cache: a stripe of destinations).
+//!
+//! Invariant: no key, right or wrong, leads outside the columns. A key has 32 bits; its low
+//! `target_bits` index accumulators, of which there are `2^target_bits`, and the others index
+//! signals, of which there are `2^(32 - target_bits)` from the tile's first source on.
+#![expect(unsafe_code, reason = "indexes columns whose length the width of a key bounds")]
+
+use welter_model::program::Program;
+use welter_store::chunk::Tile;
+use welter_store::codec::{Decoder, Level};
+use welter_store::header::{Encoding, KEY_BITS, Label};
+use welter_store::weights::WeightKind;
+
+use crate::dispatch::dispatched;
+
+/// Keys that are decoded at a time: 4 KiB of them.
+const BUFFER: usize = 1024;
+
+/// Buffers of one worker.
+pub(crate) struct Scratch {
+    keys: Box<[u32; BUFFER]>,
+    weights: Box<[f64; BUFFER]>,
+    level: Level,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        Self {
+            keys: Box::new([0; BUFFER]),
+            weights: Box::new([1.0; BUFFER]),
+            level: Level::detect(),
+        }
+    }
+}
+
+/// What the sources of a tile say: `2^(32 - target_bits)` of each, from the tile's first source on.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a, S> {
+    pub(crate) signals: &'a [S],
+    /// Which sources are active; `None` when all are.
+    pub(crate) active: Option<&'a [u8]>,
+}
+
+/// Folds all edges of a tile into the accumulators of its stripe, `2^target_bits` of them.
+pub(crate) fn fold_tile<P: Program>(
+    program: &P,
+    tile: &Tile<'_>,
+    label: &Label,
+    sources: Sources<'_, P::Signal>,
+    accums: &mut [P::Accum],
+    scratch: &mut Scratch,
+) {
+    let Scratch { keys, weights, level } = scratch;
+    let weighted = P::WEIGHTED && label.weights != WeightKind::None;
+    let bits = label.target_bits;
+    if label.encoding == Encoding::Packed && !weighted {
+        return fold_any(program, tile.packed(), None, bits, sources, accums);
+    }
+    let mut decoder = match label.encoding {
+        Encoding::Compressed => Some(Decoder::new(tile.keys, tile.edges, *level)),
+        Encoding::Packed => None,
+    };
+    let mut done = 0;
+    while done < tile.edges {
+        let keys = match &mut decoder {
+            Some(decoder) => {
+                let count = decoder.fill(&mut keys[..]);
+                &keys[..count]
+            }
+            None => &tile.packed()[done..tile.edges.min(done + BUFFER)],
+        };
+        let width = label.weights.bytes();
+        let weights = weighted.then(|| {
+            let out = &mut weights[..keys.len()];
+            label.weights.decode(&tile.weights[done * width..], out);
+            &*out
+        });
+        fold_any(program, keys, weights, bits, sources, accums);
+        done += keys.len();
+    }
+}
+
+fn fold_any<P: Program>(
+    program: &P,
+    keys: &[u32],
+    weights: Option<&[f64]>,
+    target_bits: u32,
+    sources: Sources<'_, P::Signal>,
+    accums: &mut [P::Accum],
+) {
+    dispatched(
+        #[inline(always)]
+        || match (weights, sources.active) {
+            (None, None) => fold(program, keys, |_| 1.0, target_bits, sources, |_| true, accums),
+            (Some(weights), None) => {
+                let weight = |edge: usize| weights[edge];
+                fold(program, keys, weight, target_bits, sources, |_| true, accums);
+            }
+            (weights, Some(active)) => {
+                let weight = |edge: usize| weights.map_or(1.0, |weights| weights[edge]);
+                let active = |source: usize| active[source] != 0;
+                fold(program, keys, weight, target_bits, sources, active, accums);
+            }
+        },
+    );
+}
+
+#[inline(always)]
+fn fold<P: Program>(
+    program: &P,
+    keys: &[u32],
+    weight: impl Fn(usize) -> f64,
+    target_bits: u32,
+    sources: Sources<'_, P::Signal>,
+    active: impl Fn(usize) -> bool,
+    accums: &mut [P::Accum],
+) {
+    assert!(target_bits < KEY_BITS, "a key has source bits");
+    let mask = (1_u32 << target_bits) - 1;
+    let signals = &sources.signals[..1 << (KEY_BITS - target_bits)];
+    let accums = &mut accums[..1 << target_bits];
+    for (edge, &key) in keys.iter().enumerate() {
+        let source = (key >> target_bits) as usize;
+        if !active(source) {
+            continue;
+        }
+        // SAFETY: `source` has 32 - target_bits bits and `signals` was cut to 2^(32 - target_bits).
+        let signal = unsafe { *signals.get_unchecked(source) };
+        if let Some(update) = program.scatter(signal, weight(edge)) {
+            // SAFETY: masked to target_bits bits, and `accums` was cut to 2^target_bits.
+            let accum = unsafe { accums.get_unchecked_mut((key & mask) as usize) };
+            *accum = program.gather(*accum, update);
+        }
+    }
+}

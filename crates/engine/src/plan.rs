@@ -1,0 +1,350 @@
+//! The plan: widths, encoding, threads, and the memory that a run will take, before anything runs.
+//!
+//! Widths follow the caches. The accumulators of a stripe stay in a core's second-level cache where
+//! that holds at least 1 MiB of them, else in its share of the last level, but never more than 4
+//! MiB of it; the signals of a block of sources stay in half of the first level. Measured on R-MAT
+//! 24 (`cargo xtask bench kernel`): with 2 MiB of L2 a stripe of 2^18 `f32` takes 1.2 ns an edge
+//! and core, 2^20 takes 2.0; with 1 MiB of L2 and a fast 32 MiB last level 2^20 takes 0.7.
+
+use std::fmt;
+use std::fmt::Write;
+
+use welter_model::program::Program;
+use welter_store::header::{Encoding, KEY_BITS};
+
+use crate::EngineError;
+use crate::arena::SLAB_BYTES;
+use crate::machine::Machine;
+use crate::vertices::SEGMENT_BITS;
+
+/// A chunk fits a slab, whatever its last tile holds.
+pub(crate) const CHUNK_BYTES_MAX: usize = SLAB_BYTES - (1 << 16);
+
+/// What the user may force. `None` leaves the choice to the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Worker threads.
+    pub threads: Option<usize>,
+    /// Memory budget, bytes.
+    pub memory_bytes: Option<u64>,
+    /// How edges are held in memory.
+    pub encoding: Option<Encoding>,
+    /// Log2 of the width of a stripe, 12 to 24.
+    pub stripe_bits: Option<u32>,
+    /// Log2 of the width of a block of sources, 6 to 20.
+    pub block_bits: Option<u32>,
+    /// Size at which a chunk is closed, bytes.
+    pub chunk_bytes: Option<usize>,
+}
+
+/// What is known of a graph before it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Slots: an upper bound on the number of vertices.
+    pub slots: u64,
+    /// Edges as they will be stored: both arcs of an undirected one.
+    pub edges: u64,
+    /// Whether weights are stored.
+    pub weighted: bool,
+    /// Whether `edges` or `slots` are estimates.
+    pub estimated: bool,
+    /// Bytes that the input itself holds in memory while it is ingested.
+    pub input_bytes: u64,
+}
+
+/// Bytes that a program takes per vertex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Bytes of a value.
+    pub value: u64,
+    /// Bytes of a signal.
+    pub signal: u64,
+    /// Bytes of an accumulator.
+    pub accum: u64,
+}
+
+impl Layout {
+    /// The layout of a program.
+    pub fn of<P: Program>() -> Self {
+        Self {
+            value: size_of::<P::Value>() as u64,
+            signal: size_of::<P::Signal>() as u64,
+            accum: size_of::<P::Accum>() as u64,
+        }
+    }
+}
+
+/// How a run will be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Worker threads.
+    pub threads: usize,
+    /// Log2 of the largest width of a stripe; keys keep so many bits for the destination.
+    pub stripe_bits: u32,
+    /// Log2 of the largest width of a block of sources.
+    pub block_bits: u32,
+    /// How edges are held in memory.
+    pub encoding: Encoding,
+    /// Size at which a chunk is closed, bytes.
+    pub chunk_bytes: usize,
+    /// What was planned for.
+    pub shape: Shape,
+    /// Memory budget, bytes.
+    pub budget_bytes: u64,
+    /// What memory goes where.
+    pub memory: Memory,
+}
+
+/// Memory of a run by use, bytes. Ingest and iterations do not overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// The input while it is ingested.
+    pub input: u64,
+    /// Edges binned by tile, while they are ingested.
+    pub bins: u64,
+    /// Chunks; they are written into what bins leave.
+    pub chunks: u64,
+    /// Degrees, and which slots are vertices.
+    pub vertices: u64,
+    /// Values and two columns of signals.
+    pub state: u64,
+    /// Accumulators and buffers of the workers.
+    pub workers: u64,
+}
+
+impl Memory {
+    /// The most that is taken at any time.
+    pub fn peak(&self) -> u64 {
+        let ingest = (self.input + self.bins).max(self.bins + self.chunks / 4);
+        self.vertices + self.workers + ingest.max(self.chunks + self.state)
+    }
+}
+
+/// Bytes an edge takes in memory, an upper guess for the plan: keys, directory, half-filled slabs.
+fn edge_bytes(encoding: Encoding, weighted: bool) -> f64 {
+    let keys = match encoding {
+        Encoding::Packed => 4.1,
+        Encoding::Compressed => 3.3,
+    };
+    keys + if weighted { 4.0 } else { 0.0 }
+}
+
+impl Plan {
+    /// Plans a run, or refuses it when it cannot fit.
+    ///
+    /// # Errors
+    /// [`EngineError::Budget`] when no encoding fits, [`EngineError::Configuration`] for a setting
+    /// out of range.
+    pub fn new(
+        shape: Shape,
+        layout: Layout,
+        settings: &Settings,
+        machine: &Machine,
+    ) -> Result<Self, EngineError> {
+        check(settings)?;
+        // Below a few hundred thousand edges a second thread costs more than it does.
+        let useful = (shape.edges >> 17).clamp(1, 1 << 16) as usize;
+        let threads = settings.threads.unwrap_or(machine.cores.min(useful));
+        let stripe_bits =
+            settings.stripe_bits.unwrap_or_else(|| stripe_bits(layout.accum, machine));
+        let block_bits = settings
+            .block_bits
+            .unwrap_or_else(|| log2(machine.l1_bytes / 2 / layout.signal.max(1)).clamp(8, 14));
+        let block_bits = block_bits.min(KEY_BITS - stripe_bits);
+        let budget_bytes = settings.memory_bytes.unwrap_or(machine.memory_bytes / 16 * 15);
+        let plan = |encoding| Self {
+            threads,
+            stripe_bits,
+            block_bits,
+            encoding,
+            chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
+            shape,
+            budget_bytes,
+            memory: memory(shape, layout, encoding, threads, stripe_bits),
+        };
+        let candidates = match settings.encoding {
+            Some(encoding) => vec![encoding],
+            None => vec![Encoding::Packed, Encoding::Compressed],
+        };
+        let plans: Vec<Self> = candidates.into_iter().map(plan).collect();
+        match plans.iter().find(|plan| plan.memory.peak() <= budget_bytes) {
+            Some(plan) => Ok(plan.clone()),
+            None => Err(refusal(&plans, budget_bytes)),
+        }
+    }
+
+    /// Groups of sources, so that the edges from a group to a stripe fill half a megabyte when they
+    /// are sorted.
+    pub(crate) fn groups(&self, stripes: usize) -> usize {
+        let cell_edges = 1_u64 << 16;
+        let groups = self.shape.edges.div_ceil(cell_edges * stripes.max(1) as u64);
+        let segments = self.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
+        groups.clamp(1, segments.min((MOST_BINS / stripes.max(1)).max(1) as u64)) as usize
+    }
+}
+
+/// More bins than this would not find their write-combining lines in the second-level cache.
+const MOST_BINS: usize = 1 << 14;
+
+fn check(settings: &Settings) -> Result<(), EngineError> {
+    let within = |name: &str, value: Option<u64>, least: u64, most: u64| match value {
+        Some(value) if !(least..=most).contains(&value) => Err(EngineError::Configuration(
+            format!("{name} must be between {least} and {most}, not {value}"),
+        )),
+        _ => Ok(()),
+    };
+    within("the number of threads", settings.threads.map(|n| n as u64), 1, 1 << 12)?;
+    within(
+        "the stripe width in bits",
+        settings.stripe_bits.map(u64::from),
+        SEGMENT_BITS.into(),
+        24,
+    )?;
+    within("the block width in bits", settings.block_bits.map(u64::from), 6, 20)?;
+    within(
+        "the chunk size in bytes",
+        settings.chunk_bytes.map(|n| n as u64),
+        1 << 10,
+        CHUNK_BYTES_MAX as u64,
+    )
+}
+
+fn stripe_bits(accum_bytes: u64, machine: &Machine) -> u32 {
+    let second = machine.l2_bytes / 2;
+    let third = (machine.l3_bytes / machine.cores.max(1) as u64).min(4 << 20);
+    let room = if second >= 1 << 20 { second.min(2 << 20) } else { third.max(second) };
+    log2(room / accum_bytes.max(1)).clamp(SEGMENT_BITS, 24)
+}
+
+fn log2(number: u64) -> u32 {
+    number.max(1).ilog2()
+}
+
+fn memory(shape: Shape, layout: Layout, encoding: Encoding, threads: usize, bits: u32) -> Memory {
+    let record = if shape.weighted { 16 } else { 8 };
+    let vertices = shape.slots;
+    let bins = shape.edges * record;
+    Memory {
+        input: shape.input_bytes,
+        // Segments of bins are half empty at their ends.
+        bins: bins + bins / 16 + (16 << 20),
+        chunks: (shape.edges as f64 * edge_bytes(encoding, shape.weighted)) as u64,
+        vertices: vertices * 4 + vertices / 64 * 12,
+        state: vertices * (layout.value + 2 * layout.signal),
+        workers: threads as u64 * ((layout.accum << bits) + (8 << 20)),
+    }
+}
+
+fn refusal(plans: &[Plan], budget: u64) -> EngineError {
+    let need = plans.iter().map(|plan| plan.memory.peak()).min().unwrap_or(0);
+    let advice = format!(
+        "give it --memory {} or more on a machine that has it, or a smaller graph",
+        human_bytes(need)
+    );
+    EngineError::Budget { need, budget, advice }
+}
+
+/// `1.5 GiB`, for people. Rounded up in the third digit, so that a budget can be read off it.
+pub fn human_bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let unit = (log2(bytes) / 10).min(units.len() as u32 - 1);
+    if unit == 0 {
+        return format!("{bytes} B");
+    }
+    let value = bytes as f64 / (1_u64 << (10 * unit)) as f64;
+    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    let scale = 10_f64.powi(digits as i32);
+    format!("{:.digits$} {}", (value * scale).ceil() / scale, units[unit as usize])
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = if self.shape.estimated { "about " } else { "" };
+        let weighted = if self.shape.weighted { ", weighted" } else { "" };
+        let encoding = match self.encoding {
+            Encoding::Packed => "packed, 4 bytes an edge",
+            Encoding::Compressed => "compressed (stream-vbyte)",
+        };
+        let mut lines = String::new();
+        let Memory { input, bins, chunks, vertices, state, workers } = self.memory;
+        writeln!(lines, "graph     {about}{} edges{weighted}", self.shape.edges)?;
+        writeln!(lines, "          {about}{} vertices at most", self.shape.slots)?;
+        writeln!(lines, "route     fold, in memory")?;
+        writeln!(lines, "threads   {}", self.threads)?;
+        writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;
+        writeln!(lines, "          blocks of 2^{} sources, {encoding}", self.block_bits)?;
+        writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
+        writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
+        for (bytes, what) in [
+            (input, "input, while it is ingested"),
+            (bins, "edges in bins, while they are ingested"),
+            (chunks, "edges in chunks"),
+            (vertices, "degrees and vertex numbers"),
+            (state, "values and signals"),
+            (workers, "accumulators and buffers of the workers"),
+        ] {
+            writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
+        }
+        f.write_str(lines.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MACHINE: Machine = Machine {
+        cores: 2,
+        l1_bytes: 48 << 10,
+        l2_bytes: 2 << 20,
+        l3_bytes: 64 << 20,
+        memory_bytes: 16 << 30,
+    };
+    const SHAPE: Shape =
+        Shape { slots: 1 << 24, edges: 1 << 28, weighted: false, estimated: false, input_bytes: 0 };
+    const LAYOUT: Layout = Layout { value: 8, signal: 4, accum: 4 };
+
+    #[test]
+    fn widths_follow_the_caches() {
+        let plan = Plan::new(SHAPE, LAYOUT, &Settings::default(), &MACHINE).unwrap();
+        assert_eq!((plan.stripe_bits, plan.block_bits, plan.threads), (18, 12, 2));
+        let small_l2 = Machine { l2_bytes: 1 << 20, l3_bytes: 32 << 20, ..MACHINE };
+        let plan = Plan::new(SHAPE, LAYOUT, &Settings::default(), &small_l2).unwrap();
+        assert_eq!(plan.stripe_bits, 20);
+    }
+
+    #[test]
+    fn what_cannot_fit_is_refused_with_the_budget_that_would() {
+        let settings = |bytes| Settings { memory_bytes: Some(bytes), ..Settings::default() };
+        let Err(EngineError::Budget { need, budget, .. }) =
+            Plan::new(SHAPE, LAYOUT, &settings(1 << 30), &MACHINE)
+        else {
+            panic!("must be refused")
+        };
+        assert_eq!(budget, 1 << 30);
+        assert!(Plan::new(SHAPE, LAYOUT, &settings(need), &MACHINE).is_ok());
+        assert!(Plan::new(SHAPE, LAYOUT, &settings(need - 1), &MACHINE).is_err());
+    }
+
+    #[test]
+    fn settings_out_of_range_are_refused() {
+        for settings in [
+            Settings { threads: Some(0), ..Settings::default() },
+            Settings { stripe_bits: Some(25), ..Settings::default() },
+            Settings { block_bits: Some(5), ..Settings::default() },
+            Settings { chunk_bytes: Some(1), ..Settings::default() },
+        ] {
+            let error = Plan::new(SHAPE, LAYOUT, &settings, &MACHINE).unwrap_err();
+            assert!(matches!(error, EngineError::Configuration(_)), "{settings:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_rounded_up_for_people() {
+        assert_eq!(human_bytes(0), "0 B");
+        assert_eq!(human_bytes(1023), "1023 B");
+        assert_eq!(human_bytes(1536), "1.50 KiB");
+        assert_eq!(human_bytes((1 << 30) + 1), "1.01 GiB");
+        assert_eq!(human_bytes(100 << 20), "100 MiB");
+    }
+}

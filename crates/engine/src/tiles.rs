@@ -1,0 +1,285 @@
+//! From sorted bins to tiles in chunks.
+//!
+//! A cell's edges are sorted by source and destination, given the numbers of their vertices, cut
+//! into tiles at every block of sources and written into chunks. Out-degrees fall out of the runs
+//! of equal sources; parallel edges lie side by side, so this is where they are merged.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use welter_model::edges::Duplicates;
+use welter_store::ChunkBuilder;
+use welter_store::header::{CellId, Label};
+use welter_store::weights::WeightKind;
+
+use crate::EngineError;
+use crate::arena::{Arena, SLAB_BYTES, Slab};
+use crate::bins::{GroupBins, Record};
+use crate::dispatch::dispatched;
+use crate::plan::Plan;
+use crate::radix;
+use crate::vertices::{Vertices, Window};
+
+/// A tile has at most so many edges, so that one never outgrows a chunk.
+const TILE_EDGES_MAX: usize = 1 << 16;
+
+/// A chunk in memory.
+#[derive(Clone)]
+pub(crate) struct ChunkPlace {
+    slab: Arc<Slab>,
+    range: Range<usize>,
+}
+
+impl ChunkPlace {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.slab.bytes()[self.range.clone()]
+    }
+}
+
+/// What all cells have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Recipe<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) vertices: &'a Vertices,
+    pub(crate) duplicates: Duplicates,
+    pub(crate) graph: u64,
+    pub(crate) arena: &'a Arena,
+}
+
+/// A group of sources or a stripe of destinations.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    pub(crate) number: u32,
+    pub(crate) slots: Range<u64>,
+}
+
+/// The chunks of one cell, in order.
+pub(crate) type Placed = (CellId, u32, ChunkPlace);
+
+/// One worker's buffers, and what it has written.
+pub(crate) struct TileWriter<R> {
+    records: Vec<R>,
+    scratch: Vec<R>,
+    counts: Vec<u32>,
+    keys: Vec<u32>,
+    weights: Vec<f64>,
+    builder: ChunkBuilder,
+    bytes: Vec<u8>,
+    shelf: Shelf,
+}
+
+impl<R: Record> TileWriter<R> {
+    pub(crate) fn new() -> Self {
+        Self {
+            records: Vec::new(),
+            scratch: Vec::new(),
+            counts: Vec::new(),
+            keys: vec![0; TILE_EDGES_MAX],
+            weights: Vec::new(),
+            builder: ChunkBuilder::new(R::WEIGHTED),
+            bytes: Vec::new(),
+            shelf: Shelf::default(),
+        }
+    }
+
+    /// Writes one cell. `degrees` are those of the group's vertices.
+    pub(crate) fn cell(
+        &mut self,
+        recipe: Recipe<'_>,
+        group: &Span,
+        stripe: &Span,
+        bins: &GroupBins,
+        degrees: &mut [u32],
+    ) -> Result<(), EngineError> {
+        let target_bits = bits(&stripe.slots);
+        let base = group.slots.start << 32 | stripe.slots.start;
+        self.records.clear();
+        for records in bins.cell::<R>(stripe.number as usize) {
+            self.records.extend(records.iter().map(|record| {
+                let local = record.key() - base;
+                R::new(local >> 32 << target_bits | local & u64::from(u32::MAX), record.weight())
+            }));
+        }
+        let key_bits = bits(&group.slots) + target_bits;
+        radix::sort(&mut self.records, &mut self.scratch, &mut self.counts, key_bits);
+        merge_duplicates(&mut self.records, recipe.duplicates);
+        let vertices = recipe.vertices;
+        let numbers = Numbers {
+            sources: vertices.window(group.slots.clone()),
+            targets: vertices.window(stripe.slots.clone()),
+            target_bits,
+            block_bits: recipe.plan.block_bits,
+            key_bits: recipe.plan.stripe_bits,
+        };
+        let label = Label {
+            graph: recipe.graph,
+            generation: 0,
+            cell: CellId { source_partition: group.number, stripe: stripe.number },
+            number: 0,
+            source_base: vertices.index(group.slots.start),
+            target_base: vertices.index(stripe.slots.start),
+            target_bits: recipe.plan.stripe_bits,
+            encoding: recipe.plan.encoding,
+            weights: WeightKind::None,
+        };
+        self.tiles(&numbers, label, recipe, degrees)
+    }
+
+    /// Cuts the sorted records into tiles and chunks.
+    fn tiles(
+        &mut self,
+        numbers: &Numbers<'_>,
+        mut label: Label,
+        recipe: Recipe<'_>,
+        degrees: &mut [u32],
+    ) -> Result<(), EngineError> {
+        let mut start = 0;
+        while start < self.records.len() {
+            let records = &self.records[start..];
+            let (keys, first) = (&mut self.keys, numbers.block(&records[0]));
+            let edges = dispatched(
+                #[inline(always)]
+                || numbers.tile(records, first, keys, degrees),
+            );
+            if R::WEIGHTED {
+                self.weights.clear();
+                self.weights.extend(records[..edges].iter().map(Record::weight));
+            }
+            let tile_bytes = edges * (4 + size_of::<f64>() * usize::from(R::WEIGHTED)) + 64;
+            if self.builder.bytes() + tile_bytes > recipe.plan.chunk_bytes
+                && !self.builder.is_empty()
+            {
+                self.close(&mut label, recipe.arena)?;
+            }
+            self.builder.push(first, &self.keys[..edges], &self.weights, label.encoding);
+            start += edges;
+        }
+        if self.builder.is_empty() { Ok(()) } else { self.close(&mut label, recipe.arena) }
+    }
+
+    fn close(&mut self, label: &mut Label, arena: &Arena) -> Result<(), EngineError> {
+        self.bytes.clear();
+        self.builder.finish(label, &mut self.bytes);
+        self.shelf.put(label, &self.bytes, arena)?;
+        label.number += 1;
+        Ok(())
+    }
+
+    /// All chunks that were written.
+    pub(crate) fn finish(mut self) -> Vec<Placed> {
+        self.shelf.close();
+        self.shelf.placed
+    }
+}
+
+/// Bits that the places of a range need.
+fn bits(slots: &Range<u64>) -> u32 {
+    u64::BITS - (slots.end - slots.start).saturating_sub(1).leading_zeros()
+}
+
+/// How the slots of a record become the key of a tile.
+struct Numbers<'a> {
+    sources: Window<'a>,
+    targets: Window<'a>,
+    /// Low bits of a record's key that hold the destination's slot.
+    target_bits: u32,
+    block_bits: u32,
+    /// Low bits of a tile's key that hold the destination's number.
+    key_bits: u32,
+}
+
+impl Numbers<'_> {
+    #[inline(always)]
+    fn source(&self, record: &impl Record) -> u32 {
+        self.sources.index((record.key() >> self.target_bits) as u32)
+    }
+
+    /// First source of the block that a record is in.
+    fn block(&self, record: &impl Record) -> u32 {
+        self.source(record) >> self.block_bits << self.block_bits
+    }
+
+    /// Writes the keys of the records at the front that lie in the block beginning at `first`, adds
+    /// to the degrees of their sources, and says how many they are.
+    ///
+    /// No branch depends on whether the source is the one before: that is as good as random, and a
+    /// misprediction costs more than a second look at a table that is in the cache.
+    #[inline(always)]
+    fn tile<R: Record>(
+        &self,
+        records: &[R],
+        first: u32,
+        keys: &mut [u32],
+        degrees: &mut [u32],
+    ) -> usize {
+        let width = 1 << self.block_bits;
+        let target_mask = (1_u64 << self.target_bits) - 1;
+        let mut edges = 0;
+        for (record, key) in records.iter().zip(keys) {
+            let source = self.source(record);
+            let local = source - first;
+            if local >= width {
+                break;
+            }
+            let target = self.targets.index((record.key() & target_mask) as u32);
+            *key = local << self.key_bits | target;
+            degrees[source as usize] += 1;
+            edges += 1;
+        }
+        edges
+    }
+}
+
+/// Merges records with equal keys, which lie side by side.
+fn merge_duplicates<R: Record>(records: &mut Vec<R>, duplicates: Duplicates) {
+    let merge: fn(f64, f64) -> f64 = match duplicates {
+        Duplicates::Keep => return,
+        Duplicates::First => |first, _| first,
+        Duplicates::Minimum => f64::min,
+        Duplicates::Sum => |sum, weight| sum + weight,
+    };
+    records.dedup_by(|later, earlier| {
+        let equal = later.key() == earlier.key();
+        if equal {
+            *earlier = R::new(earlier.key(), merge(earlier.weight(), later.weight()));
+        }
+        equal
+    });
+}
+
+/// Where finished chunks go: one slab after the other.
+#[derive(Default)]
+struct Shelf {
+    slab: Option<Slab>,
+    filled: usize,
+    /// Chunks in the open slab.
+    open: Vec<(CellId, u32, Range<usize>)>,
+    placed: Vec<Placed>,
+}
+
+impl Shelf {
+    fn put(&mut self, label: &Label, bytes: &[u8], arena: &Arena) -> Result<(), EngineError> {
+        if self.slab.is_none() || self.filled + bytes.len() > SLAB_BYTES {
+            self.close();
+            self.slab = Some(arena.take()?);
+        }
+        let range = self.filled..self.filled + bytes.len();
+        if let Some(slab) = &mut self.slab {
+            slab.bytes_mut()[range.clone()].copy_from_slice(bytes);
+        }
+        self.filled = range.end;
+        self.open.push((label.cell, label.number, range));
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        if let Some(slab) = self.slab.take() {
+            let slab = Arc::new(slab);
+            let places = self.open.drain(..).map(|(cell, number, range)| {
+                (cell, number, ChunkPlace { slab: Arc::clone(&slab), range })
+            });
+            self.placed.extend(places);
+        }
+        self.filled = 0;
+    }
+}

@@ -1,0 +1,222 @@
+//! Which slots are vertices, and their numbers.
+//!
+//! An input names vertices by slots, and many slots may be named by no edge (nearly half of them in
+//! an R-MAT graph). Vertices are numbered among those that exist, in ascending order, so that no
+//! array has holes: signals and accumulators of the same number of vertices then lie closer
+//! together. On R-MAT 24 (16.8 million slots, 8.9 million vertices; 2 cores of a Xeon with 2 MiB of
+//! L2 each) this took the kernel from 1.5 to 1.2 ns per edge and core, on unscrambled ids from
+//! 1.8 to 1.2.
+//!
+//! Invariant: `index(slot)` is the number of vertices in slots below `slot`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use welter_model::ids::IdMap;
+use welter_model::table::VertexColumn;
+
+/// Log2 of the number of slots in a segment: the grain at which ranges of slots are cut.
+pub(crate) const SEGMENT_BITS: u32 = 12;
+const SEGMENT_WORDS: usize = (1 << SEGMENT_BITS) / 64;
+
+/// The vertices of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vertices {
+    slots: u64,
+    count: u64,
+    /// Bit a slot, or `None` where every slot is a vertex.
+    present: Option<Present>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Present {
+    words: Vec<u64>,
+    /// Number of vertices before each word.
+    before: Vec<u32>,
+}
+
+impl Vertices {
+    /// Every slot is a vertex.
+    pub(crate) fn all(slots: u64) -> Self {
+        Self { slots, count: slots, present: None }
+    }
+
+    /// The marked slots are vertices.
+    pub(crate) fn marked(marks: Marks) -> Self {
+        let words: Vec<u64> = marks.words.into_iter().map(AtomicU64::into_inner).collect();
+        let mut count = 0;
+        let before = words
+            .iter()
+            .map(|word| {
+                let before = count;
+                count += word.count_ones();
+                before
+            })
+            .collect();
+        let count = u64::from(count);
+        if count == marks.slots {
+            return Self::all(count);
+        }
+        Self { slots: marks.slots, count, present: Some(Present { words, before }) }
+    }
+
+    /// Number of slots.
+    pub fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// Number of vertices.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Number of vertices in slots below `slot`: the number of the vertex in `slot`, if it has one.
+    #[inline]
+    pub(crate) fn index(&self, slot: u64) -> u64 {
+        let Some(present) = &self.present else { return slot };
+        let word = (slot / 64) as usize;
+        let Some(&bits) = present.words.get(word) else { return self.count };
+        let below = bits & ((1 << (slot % 64)) - 1);
+        u64::from(present.before[word] + below.count_ones())
+    }
+
+    /// A view on the numbers of one range of slots, for loops that stay inside it.
+    pub(crate) fn window(&self, slots: std::ops::Range<u64>) -> Window<'_> {
+        let base = self.index(slots.start);
+        let present = self.present.as_ref().map(|present| {
+            let words = (slots.start / 64) as usize..slots.end.div_ceil(64) as usize;
+            (&present.words[words.clone()], &present.before[words])
+        });
+        Window { present, base: base as u32 }
+    }
+
+    /// Number of segments: ranges of 2^12 slots.
+    pub(crate) fn segments(&self) -> usize {
+        self.slots.div_ceil(1 << SEGMENT_BITS) as usize
+    }
+
+    /// First vertex at or after the begin of a segment.
+    pub(crate) fn segment_start(&self, segment: usize) -> u64 {
+        match &self.present {
+            None => self.slots.min((segment as u64) << SEGMENT_BITS),
+            Some(present) => present
+                .before
+                .get(segment * SEGMENT_WORDS)
+                .map_or(self.count, |&before| u64::from(before)),
+        }
+    }
+
+    /// The original ids of all vertices, in their order.
+    pub fn column(&self, ids: &IdMap) -> VertexColumn {
+        match (ids, &self.present) {
+            (IdMap::Sparse(ids), _) => VertexColumn::Integers(ids.clone()),
+            (IdMap::Names(names), _) => VertexColumn::Names(names.clone()),
+            (_, None) => VertexColumn::Range(self.count),
+            (_, Some(present)) => VertexColumn::Integers(present.slots(self.count)),
+        }
+    }
+}
+
+impl Present {
+    fn slots(&self, count: u64) -> Vec<u64> {
+        let mut slots = Vec::with_capacity(count as usize);
+        for (index, &word) in self.words.iter().enumerate() {
+            let mut left = word;
+            while left != 0 {
+                slots.push(index as u64 * 64 + u64::from(left.trailing_zeros()));
+                left &= left - 1;
+            }
+        }
+        slots
+    }
+}
+
+/// Numbers of the vertices in one range of slots, relative to the first of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window<'a> {
+    present: Option<(&'a [u64], &'a [u32])>,
+    base: u32,
+}
+
+impl Window<'_> {
+    /// Number of the vertex in `slot`, both relative to the window. The window must begin at a
+    /// multiple of 64 slots.
+    #[inline(always)]
+    pub(crate) fn index(&self, slot: u32) -> u32 {
+        match self.present {
+            None => slot,
+            Some((words, before)) => {
+                let word = (slot / 64) as usize;
+                let below = words[word] & ((1 << (slot % 64)) - 1);
+                before[word] + below.count_ones() - self.base
+            }
+        }
+    }
+}
+
+/// Marks on slots, set by many threads at once.
+///
+/// A mark is looked up before it is set, and nearly always found: the path of an edge is one load
+/// and one predictable branch.
+pub(crate) struct Marks {
+    slots: u64,
+    words: Vec<AtomicU64>,
+}
+
+impl Marks {
+    /// No marks on `slots` slots.
+    pub(crate) fn new(slots: u64) -> Self {
+        // Whole segments, so that windows and segments never end inside a word.
+        let words = slots.div_ceil(1 << SEGMENT_BITS) as usize * SEGMENT_WORDS;
+        let mut marks = Vec::new();
+        marks.resize_with(words, AtomicU64::default);
+        Self { slots, words: marks }
+    }
+
+    /// Marks a slot, which must exist.
+    #[inline(always)]
+    pub(crate) fn set(&self, slot: u32) {
+        let word = &self.words[(slot / 64) as usize];
+        let bit = 1 << (slot % 64);
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(slots: u64, present: &[u32]) -> Vertices {
+        let marks = Marks::new(slots);
+        for &slot in present {
+            marks.set(slot);
+        }
+        Vertices::marked(marks)
+    }
+
+    #[test]
+    fn vertices_are_numbered_in_the_order_of_their_slots() {
+        let slots = [0, 63, 64, 4095, 4096, 9000];
+        let vertices = marked(9001, &slots);
+        assert_eq!(vertices.count(), 6);
+        for (index, &slot) in slots.iter().enumerate() {
+            assert_eq!(vertices.index(u64::from(slot)), index as u64);
+        }
+        assert_eq!(vertices.index(9001), 6);
+        assert_eq!((0..=3).map(|s| vertices.segment_start(s)).collect::<Vec<_>>(), [0, 4, 5, 6]);
+        let window = vertices.window(4096..9001);
+        assert_eq!((window.index(0), window.index(9000 - 4096)), (0, 1));
+        let ids = slots.iter().map(|&slot| u64::from(slot)).collect();
+        assert_eq!(vertices.column(&IdMap::Same), VertexColumn::Integers(ids));
+    }
+
+    #[test]
+    fn a_graph_without_holes_has_no_table() {
+        let vertices = marked(100, &(0..100).collect::<Vec<_>>());
+        assert_eq!(vertices, Vertices::all(100));
+        assert_eq!(vertices.index(42), 42);
+        assert_eq!(vertices.segments(), 1);
+        assert_eq!(vertices.segment_start(1), 100);
+    }
+}

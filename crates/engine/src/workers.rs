@@ -1,0 +1,140 @@
+//! Worker threads, and how they share tasks.
+//!
+//! Tasks are taken from a counter, one task to a worker at a time. What a task produces lands in a
+//! place of its own, so results never depend on who did what.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use welter_progress::Progress;
+
+use crate::EngineError;
+use crate::arena::Arena;
+
+/// A pool of worker threads, and the memory that ingests share: a second graph goes into what the
+/// first one left.
+#[derive(Debug)]
+pub struct Workers {
+    pool: ThreadPool,
+    arena: Arena,
+}
+
+impl Workers {
+    /// Starts `threads` workers.
+    ///
+    /// # Errors
+    /// When the system starts no more threads.
+    pub fn new(threads: usize) -> Result<Self, EngineError> {
+        ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|index| format!("welter-{index}"))
+            .build()
+            .map(|pool| Self { pool, arena: Arena::default() })
+            .map_err(|error| EngineError::Configuration(format!("{threads} threads: {error}")))
+    }
+
+    /// Number of workers.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Gives memory that no graph uses back to the system.
+    pub fn trim(&self) {
+        self.arena.trim();
+    }
+
+    pub(crate) fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    /// Runs `work` once on every worker, with the worker's number, and returns what they made.
+    pub(crate) fn each<R: Send>(
+        &self,
+        work: impl Fn(usize) -> Result<R, EngineError> + Sync,
+    ) -> Result<Vec<R>, EngineError> {
+        self.pool.broadcast(|context| work(context.index())).into_iter().collect()
+    }
+
+    /// One state a worker, for [`Self::tasks`].
+    pub(crate) fn states<S>(
+        &self,
+        make: impl Fn() -> Result<S, EngineError>,
+    ) -> Result<Vec<Mutex<S>>, EngineError> {
+        (0..self.threads()).map(|_| make().map(Mutex::new)).collect()
+    }
+
+    /// Runs tasks `0..tasks` in that order, each on whichever worker is free, with the state of
+    /// that worker. Ends at the first error, or when `progress` is cancelled.
+    pub(crate) fn tasks<S: Send>(
+        &self,
+        tasks: usize,
+        progress: &Progress,
+        states: &[Mutex<S>],
+        work: impl Fn(&mut S, usize) -> Result<(), EngineError> + Sync,
+    ) -> Result<(), EngineError> {
+        let next = AtomicUsize::new(0);
+        let outcomes = self.pool.broadcast(|context| {
+            let mut state = lock(&states[context.index()]);
+            loop {
+                let task = next.fetch_add(1, Ordering::Relaxed);
+                if task >= tasks {
+                    return Ok(());
+                }
+                let done = if progress.cancelled() {
+                    Err(EngineError::Cancelled)
+                } else {
+                    work(&mut state, task)
+                };
+                if done.is_err() {
+                    next.store(tasks, Ordering::Relaxed);
+                    return done;
+                }
+            }
+        });
+        outcomes.into_iter().collect()
+    }
+}
+
+/// Takes a lock that only a worker that panicked can have poisoned; the panic itself is passed on
+/// by the pool.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    #[test]
+    fn every_task_is_done_once() {
+        let workers = Workers::new(3).unwrap();
+        let states = workers.states(|| Ok(0_u64)).unwrap();
+        let sum = AtomicU64::new(0);
+        let add = |count: &mut u64, task: usize| {
+            *count += 1;
+            sum.fetch_add(1 << task, Ordering::Relaxed);
+            Ok(())
+        };
+        workers.tasks(40, &Progress::new(), &states, add).unwrap();
+        assert_eq!(sum.into_inner(), (1 << 40) - 1);
+        assert_eq!(states.iter().map(|state| *lock(state)).sum::<u64>(), 40);
+    }
+
+    #[test]
+    fn an_error_or_a_cancelled_run_ends_the_tasks() {
+        let workers = Workers::new(2).unwrap();
+        let states = workers.states(|| Ok(())).unwrap();
+        let progress = Progress::new();
+        let fail = |(): &mut (), task: usize| {
+            if task == 3 { Err(EngineError::Configuration("no".into())) } else { Ok(()) }
+        };
+        let error = workers.tasks(1000, &progress, &states, fail).unwrap_err();
+        assert!(matches!(error, EngineError::Configuration(_)));
+        progress.cancel();
+        let error = workers.tasks(2, &progress, &states, |(), _| Ok(())).unwrap_err();
+        assert!(matches!(error, EngineError::Cancelled));
+    }
+}
