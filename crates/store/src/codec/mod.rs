@@ -1,7 +1,7 @@
 //! Stream-vbyte on the differences of ascending keys.
 //!
-//! Keys `k_0 <= k_1 <= ...` become `k_0, k_1 - k_0, ...`, each in 1 to 4 bytes. Two bits a value say
-//! how many; they come first, four values to a byte, then the data bytes. (D. Lemire, N. Kurz,
+//! Keys `k_0 <= k_1 <= ...` become `k_0, k_1 - k_0, ...`, each in 1 to 4 bytes. Two bits a value
+//! say how many; they come first, four values to a byte, then the data bytes. (D. Lemire, N. Kurz,
 //! C. Rupp, "Stream `VByte`: faster byte-oriented integer compression", IPL 130, 2018.)
 //!
 //! Decoding is dispatched at run time: AVX-512 VBMI2 (16 values a step), AVX2 (4 a step), scalar.
