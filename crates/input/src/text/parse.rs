@@ -14,11 +14,8 @@ pub(super) struct Fault {
 /// may lack its newline.
 pub(super) fn lines(text: &[u8], dialect: &Dialect, rows: &mut Rows) -> Result<(), Fault> {
     let read = quickly(text, dialect, rows);
-    match rows.vertices {
-        // The fast path does not compare ids; the careful one finds the line.
-        Some(vertices) if rows.max() >= vertices => carefully(text, dialect, rows),
-        _ => read,
-    }
+    // The fast path does not compare ids; the careful one finds the line.
+    if rows.exceed() { carefully(text, dialect, rows) } else { read }
 }
 
 fn quickly(text: &[u8], dialect: &Dialect, rows: &mut Rows) -> Result<(), Fault> {

@@ -61,13 +61,14 @@ impl Rows {
         }
     }
 
-    /// Largest integer id so far.
-    pub(super) fn max(&self) -> u64 {
-        match &self.ids {
-            RowIds::Narrow { max, .. } => u64::from(*max),
-            RowIds::Wide { max, .. } => *max,
-            RowIds::Names(_) => 0,
-        }
+    /// Whether an integer id is not below the declared number of vertices.
+    pub(super) fn exceed(&self) -> bool {
+        let (max, none) = match &self.ids {
+            RowIds::Narrow { pairs, max } => (u64::from(*max), pairs.is_empty()),
+            RowIds::Wide { pairs, max } => (*max, pairs.is_empty()),
+            RowIds::Names(_) => return false,
+        };
+        !none && self.vertices.is_some_and(|vertices| max >= vertices)
     }
 
     /// Appends a row from its fields. On error nothing was appended.
