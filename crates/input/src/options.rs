@@ -250,7 +250,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             ratio_max: 200,
-            ratio_free_bytes: 64 << 20,
+            ratio_free_bytes: 32 << 20,
             zstd_window_log_max: 27,
             line_bytes_max: 1 << 20,
             memory_bytes_max: None,

@@ -3,6 +3,7 @@
 //! Invariant: slots ascend in the order of the ids (integers by value, names by bytes), for any
 //! number of threads and any order of the edges.
 
+mod bitmap;
 mod shards;
 
 use rayon::ThreadPool;
@@ -10,6 +11,7 @@ use rayon::prelude::*;
 use welter_model::edges::{EdgeList, Pair};
 use welter_model::ids::{IdMap, Names};
 
+use self::bitmap::Bitmap;
 use self::shards::{Shards, Spread};
 use crate::collect::{Collector, Ids, Placed};
 use crate::error::InputError;
@@ -153,31 +155,55 @@ fn declared(
 const BATCH_EDGES: usize = 32 << 10;
 
 fn map_integers(parts: Vec<Placed>, list: &mut EdgeList) -> Result<IdMap, InputError> {
-    let mut shards = Shards::new();
-    for placed in &parts {
-        match &placed.part.ids {
-            Ids::Narrow { pairs, .. } => add(&shards, pairs),
-            Ids::Wide { pairs, .. } => add(&shards, pairs),
-            Ids::Names { .. } => {}
+    let edges = parts.iter().map(|placed| placed.part.ids.len() as u64).sum();
+    let max = parts.iter().map(|placed| max(&placed.part.ids)).max().unwrap_or(0);
+    let ids = if let Some(bitmap) = Bitmap::new(max, edges) {
+        for placed in &parts {
+            match &placed.part.ids {
+                Ids::Narrow { pairs, .. } => mark(&bitmap, pairs),
+                Ids::Wide { pairs, .. } => mark(&bitmap, pairs),
+                Ids::Names { .. } => {}
+            }
         }
-    }
-    let ids = shards.number(SLOTS_MAX as usize).map_err(too_many)?;
-    let slots = shards.into_numbers();
+        let ranks = bitmap.into_ranks(SLOTS_MAX as usize).map_err(too_many)?;
+        map(parts, list, |id| ranks.of(id));
+        ranks.ids()
+    } else {
+        let mut shards = Shards::new();
+        for placed in &parts {
+            match &placed.part.ids {
+                Ids::Narrow { pairs, .. } => add(&shards, pairs),
+                Ids::Wide { pairs, .. } => add(&shards, pairs),
+                Ids::Names { .. } => {}
+            }
+        }
+        let ids = shards.number(SLOTS_MAX as usize).map_err(too_many)?;
+        let slots = shards.into_numbers();
+        map(parts, list, |id| slots.of(id));
+        ids
+    };
+    list.set_slots(ids.len() as u64);
+    Ok(IdMap::Sparse(ids))
+}
+
+/// Puts slots in the place of ids, part by part, and frees each part that it has mapped.
+fn map(parts: Vec<Placed>, list: &mut EdgeList, slot: impl Fn(u64) -> u32 + Sync) {
     for placed in parts {
         let pairs: Vec<Pair> = match placed.part.ids {
             Ids::Narrow { mut pairs, .. } => {
-                pairs.par_iter_mut().for_each(|pair| *pair = pair.map(|id| slots.of(id.into())));
+                pairs.par_iter_mut().for_each(|pair| *pair = pair.map(|id| slot(id.into())));
                 pairs
             }
-            Ids::Wide { pairs, .. } => {
-                pairs.par_iter().map(|pair| pair.map(|id| slots.of(id))).collect()
-            }
+            Ids::Wide { pairs, .. } => pairs.par_iter().map(|pair| pair.map(&slot)).collect(),
             Ids::Names { pairs, .. } => pairs,
         };
         list.push(pairs, placed.part.weights.unwrap_or_default());
     }
-    list.set_slots(ids.len() as u64);
-    Ok(IdMap::Sparse(ids))
+}
+
+/// Marks the ids of edges.
+fn mark<I: Copy + Into<u64> + Sync>(bitmap: &Bitmap, pairs: &[[I; 2]]) {
+    pairs.par_iter().flatten_iter().for_each(|id| bitmap.add((*id).into()));
 }
 
 /// Adds the ids of edges. Many files list the edges of a vertex together, so an id that stood in

@@ -84,7 +84,7 @@ fn what_does_not_go_together_is_refused() {
 }
 
 fn id() -> impl Strategy<Value = u64> {
-    prop_oneof![any::<u64>(), 0..1u64 << 33, 0..200u64]
+    prop_oneof![any::<u64>(), 0..1u64 << 33, 0..3000u64]
 }
 
 proptest! {
@@ -94,7 +94,14 @@ proptest! {
             prop::collection::vec(prop::array::uniform2(id()), 1..50),
             1..5,
         ),
+        middle in any::<bool>(),
     ) {
+        // Ids up to some thousands are sparse enough to be mapped and dense enough for a bitmap.
+        let limit = if middle { 3000 } else { u64::MAX };
+        let parts: Vec<Vec<[u64; 2]>> = parts
+            .into_iter()
+            .map(|part| part.into_iter().map(|pair| pair.map(|id| id.min(limit))).collect())
+            .collect();
         let pairs: Vec<[u64; 2]> = parts.concat();
         let inputs = parts.iter().map(|part| integers(part)).collect();
         let (list, ids) = finish(inputs, None).unwrap();

@@ -26,6 +26,16 @@ pub(super) struct Plain {
     crlf: bool,
 }
 
+/// A plain row.
+struct Row {
+    source: u64,
+    target: u64,
+    /// Looked at where the dialect has weights.
+    weight: f64,
+    /// Where the next line begins.
+    next: usize,
+}
+
 /// 10^0 to 10^15, all exact.
 const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
@@ -95,41 +105,53 @@ impl Plain {
     }
 
     /// Reads at most `lines` plain rows.
-    pub(super) fn scalar(
-        self,
-        bytes: &[u8],
-        mut at: usize,
-        lines: usize,
-        rows: &mut Rows,
-    ) -> usize {
-        for _ in 0..lines {
-            let Some(next) = self.row(bytes, at, rows) else { break };
-            at = next;
+    fn scalar(self, bytes: &[u8], mut at: usize, lines: usize, rows: &mut Rows) -> usize {
+        let Rows { ids, weights, .. } = &mut *rows;
+        let mut left = lines;
+        if let RowIds::Narrow { pairs, max } = ids {
+            while left > 0 {
+                let Some(row) = self.row(bytes, at) else { return at };
+                let (Ok(source), Ok(target)) = (row.source.try_into(), row.target.try_into())
+                else {
+                    break;
+                };
+                pairs.push([source, target]);
+                *max = (*max).max(source).max(target);
+                if let Some(weights) = weights {
+                    weights.push(row.weight);
+                }
+                at = row.next;
+                left -= 1;
+            }
+        }
+        while left > 0 {
+            let Some(row) = self.row(bytes, at) else { return at };
+            rows.push_integers(row.source, row.target);
+            if let Some(weights) = &mut rows.weights {
+                weights.push(row.weight);
+            }
+            at = row.next;
+            left -= 1;
         }
         at
     }
 
-    /// Reads one row and says where the next begins; `None`, and nothing read, if it is not plain.
+    /// Reads the row at `at`, if it is plain.
     #[inline]
-    fn row(self, bytes: &[u8], at: usize, rows: &mut Rows) -> Option<usize> {
+    fn row(self, bytes: &[u8], at: usize) -> Option<Row> {
         let (source, end) = digits(bytes, at)?;
         if !self.separates(*bytes.get(end)?) {
             return None;
         }
         let (target, end) = digits(bytes, end + 1)?;
-        let next = if self.weighted {
-            if !self.separates(*bytes.get(end)?) {
-                return None;
-            }
-            let (weight, end) = number(bytes, end + 1)?;
-            let next = self.line_end(bytes, end)?;
-            rows.weights.as_mut()?.push(weight);
-            next
-        } else {
-            self.line_end(bytes, end)?
-        };
-        rows.push_integers(source, target);
-        Some(next)
+        if !self.weighted {
+            return Some(Row { source, target, weight: 0.0, next: self.line_end(bytes, end)? });
+        }
+        if !self.separates(*bytes.get(end)?) {
+            return None;
+        }
+        let (weight, end) = number(bytes, end + 1)?;
+        Some(Row { source, target, weight, next: self.line_end(bytes, end)? })
     }
 
     /// Where the next line begins, if the field that ends at `at` ends plainly.
