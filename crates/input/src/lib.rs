@@ -16,7 +16,9 @@
 //! several errors the first in input order is reported; no allocation follows a number that an
 //! input merely states.
 
+mod arrow;
 mod collect;
+mod columnar;
 mod columns;
 mod error;
 #[doc(hidden)]
@@ -25,6 +27,7 @@ pub mod generate;
 mod ids;
 mod options;
 mod pages;
+mod parquet;
 mod raw;
 pub mod reader;
 pub mod source;
@@ -113,7 +116,7 @@ pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, In
             Estimate::default()
         } else {
             let source = Source::open(&name, options.format)?;
-            reader::of(&source)?.estimate(&source, options)?
+            reader::of(&source).estimate(&source, options)?
         };
         all.bytes = all.bytes.zip(one.bytes).map(|(a, b)| a + b);
         all.edges = all.edges.zip(one.edges).map(|(a, b)| a.saturating_add(b));
@@ -147,7 +150,7 @@ fn with_id_kind(
     let mut kind = IdKind::Integers;
     for source in sources {
         let context = Context { options: &options, progress, phase, pool };
-        if reader::of(source)?.id_kind(source, &context)? == IdKind::Names {
+        if reader::of(source).id_kind(source, &context)? == IdKind::Names {
             kind = IdKind::Names;
             break;
         }
@@ -162,14 +165,14 @@ fn stream(sources: &[Source], context: &Context<'_>) -> Result<Option<Ready>, In
     if sources.iter().any(|source| source.format() != first.format()) {
         return Ok(None);
     }
-    reader::of(first)?.stream(sources, context)
+    reader::of(first).stream(sources, context)
 }
 
 fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputError> {
     let collector = Collector::new(context.options.limits.memory_bytes_max);
     for source in sources {
         collector.begin(source.name());
-        reader::of(source)?.read(source, context, &collector)?;
+        reader::of(source).read(source, context, &collector)?;
     }
     let (edges, ids) = collector.finish(context.options.vertices, context.pool)?;
     Ok(Ready { edges: Box::new(edges), ids })

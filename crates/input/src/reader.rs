@@ -10,9 +10,11 @@ use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_progress::{Phase, Progress};
 
+use crate::arrow::Arrow;
 use crate::collect::Collector;
 use crate::error::InputError;
 use crate::options::{Format, IdKind, ReadOptions};
+use crate::parquet::Parquet;
 use crate::raw::Raw;
 use crate::source::Source;
 use crate::text::TextReader;
@@ -102,12 +104,11 @@ pub trait Reader: Sync {
 }
 
 /// The reader of a format.
-pub(crate) fn of(source: &Source) -> Result<&'static dyn Reader, InputError> {
+pub(crate) fn of(source: &Source) -> &'static dyn Reader {
     match source.format() {
-        Format::Text => Ok(&TextReader),
-        Format::Raw(_) => Ok(&Raw),
-        format @ (Format::Parquet | Format::Arrow) => {
-            Err(InputError::content(source.name(), format!("{format} is not read")))
-        }
+        Format::Text => &TextReader,
+        Format::Raw(_) => &Raw,
+        Format::Parquet => &Parquet,
+        Format::Arrow => &Arrow,
     }
 }

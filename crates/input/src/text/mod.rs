@@ -29,6 +29,7 @@ mod tests;
 
 use self::dialect::Dialect;
 use self::file::Grain;
+pub(crate) use self::rows::Dictionary;
 use crate::collect::{Collector, Part};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};

@@ -157,7 +157,7 @@ fn fit<T>(mut values: Vec<T>) -> Vec<T> {
 /// Distinct names of a part and the edges between them. The hash is seeded at random, so no input
 /// can be made that collides.
 #[derive(Default)]
-pub(super) struct Dictionary {
+pub(crate) struct Dictionary {
     names: Names,
     places: HashTable<Place>,
     state: RandomState,
@@ -171,8 +171,13 @@ struct Place {
 }
 
 impl Dictionary {
+    /// The names by place.
+    pub(crate) fn into_names(self) -> Names {
+        self.names
+    }
+
     /// The place of a name, which is added where it is new.
-    fn place(&mut self, name: &[u8]) -> Result<u32, String> {
+    pub(crate) fn place(&mut self, name: &[u8]) -> Result<u32, String> {
         if name.is_empty() {
             return Err("expected a vertex name, found an empty field".to_owned());
         }

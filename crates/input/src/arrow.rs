@@ -1,0 +1,301 @@
+//! Arrow IPC, files and streams, compressed buffers and dictionaries included.
+//!
+//! A file is its magic bytes, a stream, and a footer that says again where everything is. So both are
+//! read as streams, in order, which also works from a pipe: one thread takes messages from the
+//! source ([`messages`]), and all decode them, a window at a time. Sizes that a message states are
+//! checked before they are acted upon, and the decoder runs inside a fence ([`fenced`]).
+
+mod messages;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::{read_dictionary, read_record_batch};
+use arrow_ipc::{MessageHeader, MetadataVersion, convert};
+use arrow_schema::{ArrowError, SchemaRef};
+use rayon::prelude::*;
+
+use crate::collect::Collector;
+use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, fenced, pick};
+use crate::error::InputError;
+use crate::options::{IdKind, ReadOptions};
+use crate::reader::{Context, Estimate, Reader};
+use crate::source::{Compression, Source};
+use messages::{Feed, Message, Messages};
+
+/// The reader of Arrow IPC.
+pub(crate) struct Arrow;
+
+/// Bytes of small messages that are decoded as one part.
+const TASK_BYTES: usize = 16 << 20;
+
+/// Tasks that are read ahead, for each thread.
+const TASKS_A_THREAD: usize = 2;
+
+/// Bytes to look for the schema in, where a source can be read only once.
+const SAMPLE_BYTES: usize = 256 << 10;
+
+impl Reader for Arrow {
+    fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
+        let (_, _, picked) = beginning(source, context.options)?;
+        Ok(if picked.names { IdKind::Names } else { IdKind::Integers })
+    }
+
+    fn read(
+        &self,
+        source: &Source,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        read(source.name(), feed(source, context.options)?, context, collector)
+    }
+
+    fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
+        let (mut messages, _, picked) = beginning(source, options)?;
+        // The metadata of all batches, without their bodies, where these can be passed over.
+        let mut edges = messages.can_skip().then_some(0_u64);
+        while let Some(sum) = &mut edges {
+            let Some(message) = messages.next(false)? else { break };
+            *sum = sum.saturating_add(message.rows());
+        }
+        Ok(Estimate {
+            bytes: source.bytes(),
+            edges,
+            exact: edges.is_some(),
+            slots: None,
+            ids: if picked.names { IdKind::Names } else { IdKind::Integers },
+            weighted: picked.weight.is_some(),
+        })
+    }
+}
+
+/// Where the bytes of a source come from.
+fn feed(source: &Source, options: &ReadOptions) -> Result<Feed, InputError> {
+    match source.bytes() {
+        Some(bytes) if source.compression() == Compression::None => {
+            Ok(Feed::File { file: source.file()?, at: 0, bytes })
+        }
+        _ => Ok(Feed::Unpacked(Box::new(source.unpack(&options.limits)?))),
+    }
+}
+
+/// The messages after the schema, for a look only: pipes are not read.
+fn beginning<'a>(
+    source: &'a Source,
+    options: &'a ReadOptions,
+) -> Result<(Messages<'a>, SchemaRef, Picked), InputError> {
+    let feed = match source.bytes() {
+        Some(_) => feed(source, options)?,
+        None => Feed::Bytes { bytes: source.sample(SAMPLE_BYTES, &options.limits)?.bytes, at: 0 },
+    };
+    let mut messages = Messages::new(source.name(), feed, &options.limits)?;
+    let (schema, picked) = schema(source.name(), &mut messages, options)?;
+    Ok((messages, schema, picked))
+}
+
+/// Takes the schema, which is the first message.
+fn schema(
+    name: &str,
+    messages: &mut Messages<'_>,
+    options: &ReadOptions,
+) -> Result<(SchemaRef, Picked), InputError> {
+    let first = messages.next(true)?;
+    let first =
+        first.ok_or_else(|| InputError::content(name, "expected a schema, found nothing"))?;
+    fenced(name, || {
+        let message = first.header(name)?;
+        let Some(schema) = message.header_as_schema() else {
+            let what = "expected a schema as the first message of an Arrow stream";
+            return Err(InputError::byte(name, first.offset, what));
+        };
+        if schema.endianness() != arrow_ipc::Endianness::Little {
+            return Err(InputError::content(name, "expected little-endian data, found big-endian"));
+        }
+        let schema = convert::try_fb_to_schema(schema).map_err(|e| damaged(name, &first, &e))?;
+        let picked = pick(name, &schema, options)?;
+        Ok((Arc::new(schema), picked))
+    })
+}
+
+/// Reads a stream, wherever its bytes are.
+pub(crate) fn read(
+    name: &str,
+    feed: Feed,
+    context: &Context<'_>,
+    collector: &Collector,
+) -> Result<(), InputError> {
+    let mut messages = Messages::new(name, feed, &context.options.limits)?;
+    let (schema, picked) = schema(name, &mut messages, context.options)?;
+    let mut tasks = Tasks { name, schema, picked, dictionaries: Arc::default(), row: 0, number: 0 };
+    let width = TASKS_A_THREAD * context.pool.current_num_threads();
+    let mut counted = 0;
+    loop {
+        let window = tasks.take(&mut messages, width)?;
+        if window.is_empty() {
+            return Ok(());
+        }
+        let find = || {
+            window.par_iter().find_map_first(|task| {
+                fenced(name, || tasks.decode(task, context, collector)).err()
+            })
+        };
+        context.pool.install(find).map_or(Ok(()), Err)?;
+        let stored = messages.stored();
+        context.advance(stored - counted)?;
+        counted = stored;
+    }
+}
+
+type Dictionaries = HashMap<i64, ArrayRef>;
+
+/// Cuts a stream into tasks and works on them.
+struct Tasks<'a> {
+    name: &'a str,
+    schema: SchemaRef,
+    picked: Picked,
+    /// As they are after the last message that was taken.
+    dictionaries: Arc<Dictionaries>,
+    /// Rows before the next message.
+    row: u64,
+    /// Of the next task.
+    number: u64,
+}
+
+/// Consecutive messages that become one part, or a large one that becomes several.
+struct Task {
+    batches: Vec<Message>,
+    dictionaries: Arc<Dictionaries>,
+    row: u64,
+    number: u64,
+}
+
+impl Tasks<'_> {
+    /// Takes messages for at most `count` tasks; none at the end.
+    fn take(&mut self, messages: &mut Messages<'_>, count: usize) -> Result<Vec<Task>, InputError> {
+        let mut tasks: Vec<Task> = Vec::new();
+        let mut bytes = 0;
+        while let Some(message) = messages.next(true)? {
+            if message.kind == MessageHeader::DictionaryBatch {
+                self.add_dictionary(&message)?;
+                // Later batches need the new dictionary, earlier ones the old.
+                bytes = TASK_BYTES;
+                continue;
+            }
+            if message.kind != MessageHeader::RecordBatch {
+                continue;
+            }
+            let rows = message.rows();
+            let size = message.body.len();
+            match tasks.last_mut() {
+                Some(task) if bytes + size <= TASK_BYTES => task.batches.push(message),
+                _ => {
+                    bytes = 0;
+                    let dictionaries = Arc::clone(&self.dictionaries);
+                    let (row, number) = (self.row, self.number);
+                    tasks.push(Task { batches: vec![message], dictionaries, row, number });
+                    self.number += 1;
+                }
+            }
+            bytes += size;
+            self.row = self.row.saturating_add(rows);
+            if tasks.len() == count && bytes >= TASK_BYTES / 2 {
+                break;
+            }
+        }
+        Ok(tasks)
+    }
+
+    fn add_dictionary(&mut self, message: &Message) -> Result<(), InputError> {
+        fenced(self.name, || {
+            let header = message.header(self.name)?;
+            let Some(batch) = header.header_as_dictionary_batch() else { return Ok(()) };
+            let dictionaries = Arc::make_mut(&mut self.dictionaries);
+            let version = header.version();
+            read_dictionary(&message.body, batch, &self.schema, dictionaries, &version)
+                .map_err(|error| damaged(self.name, message, &error))
+        })
+    }
+
+    fn decode(
+        &self,
+        task: &Task,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        let first = task.number << 32;
+        if let [only] = task.batches.as_slice() {
+            let batch = self.batch(only, &task.dictionaries)?;
+            let slices = batch.num_rows().div_ceil(PART_ROWS);
+            let failure = (0..slices).into_par_iter().find_map_first(|slice| {
+                let start = slice * PART_ROWS;
+                let length = PART_ROWS.min(batch.num_rows() - start);
+                let mut gather = self.gather(task.row + start as u64, length);
+                self.push(&mut gather, &batch.slice(start, length), context)
+                    .and_then(|()| collector.push(first + slice as u64, gather.into_part()))
+                    .err()
+            });
+            return failure.map_or(Ok(()), Err);
+        }
+        // The gatherer counts rows on by itself.
+        let mut gather = self.gather(task.row, 0);
+        for message in &task.batches {
+            let batch = self.batch(message, &task.dictionaries)?;
+            self.push(&mut gather, &batch, context)?;
+        }
+        collector.push(first, gather.into_part())
+    }
+
+    fn batch(
+        &self,
+        message: &Message,
+        dictionaries: &Dictionaries,
+    ) -> Result<RecordBatch, InputError> {
+        let header = message.header(self.name)?;
+        let batch = header.header_as_record_batch().ok_or_else(|| {
+            InputError::byte(self.name, message.offset, "expected a batch of rows")
+        })?;
+        let schema = Arc::clone(&self.schema);
+        let places = self.picked.places();
+        let version: MetadataVersion = header.version();
+        read_record_batch(&message.body, batch, schema, dictionaries, Some(&places), &version)
+            .map_err(|error| damaged(self.name, message, &error))
+    }
+
+    fn gather(&self, row: u64, rows: usize) -> Gather {
+        let mut gather = Gather::new(self.picked.names, self.picked.weight.is_some(), row);
+        gather.reserve(rows);
+        gather
+    }
+
+    fn push(
+        &self,
+        gather: &mut Gather,
+        batch: &RecordBatch,
+        context: &Context<'_>,
+    ) -> Result<(), InputError> {
+        let picked = self.picked.projected();
+        for start in (0..batch.num_rows()).step_by(BATCH_ROWS) {
+            let rows = batch.slice(start, BATCH_ROWS.min(batch.num_rows() - start));
+            let column = |place: usize| -> &dyn Array { rows.column(place) };
+            let weight = picked.weight.map(column);
+            gather.push(self.name, column(picked.source), column(picked.target), weight)?;
+            context.advance(0)?;
+        }
+        Ok(())
+    }
+}
+
+fn damaged(name: &str, message: &Message, error: &ArrowError) -> InputError {
+    let what = format!("the message is damaged or of an unknown kind: {error}");
+    InputError::byte(name, message.offset, what)
+}
+
+/// A buffer of bytes that were read.
+fn buffer(bytes: Vec<u8>) -> Buffer {
+    Buffer::from_vec(bytes)
+}

@@ -1,0 +1,329 @@
+//! The messages of an Arrow stream.
+//!
+//! ```text
+//! file:     "ARROW1" 0 0 (and perhaps more zeros) | message ... | end | footer | its length i32 | "ARROW1"
+//! message:  0xFFFFFFFF | length of the metadata i32 | metadata (flatbuffer) | body
+//!           (before version 0.15 without the 0xFFFFFFFF)
+//! end:      0xFFFFFFFF | 0, or in a stream the end of the bytes
+//! ```
+//!
+//! Invariants: memory for a message follows the bytes that are really there, not the length that is
+//! stated · every buffer that a message describes lies inside its body, and where buffers are
+//! compressed, what they state to unpack to stays within the allowed ratio of all bytes so far.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use arrow_buffer::Buffer;
+use arrow_ipc::{MessageHeader, RecordBatch, root_as_message};
+
+use super::buffer;
+use crate::error::InputError;
+use crate::options::Limits;
+use crate::unpack::Unpacked;
+
+/// The magic bytes of a file, with their padding.
+const MAGIC: &[u8; 8] = b"ARROW1\0\0";
+
+/// What stands before the length of a message.
+const CONTINUATION: u32 = u32::MAX;
+
+/// Bytes of metadata that a message may have: a schema of a hundred thousand columns has fewer.
+const METADATA_BYTES_MAX: u64 = 64 << 20;
+
+/// Bytes that are made room for before any of them was seen.
+const TRUSTED_BYTES: u64 = 1 << 20;
+
+/// Bytes in order.
+pub(crate) enum Feed {
+    /// A file whose length is known.
+    File { file: File, at: u64, bytes: u64 },
+    /// A pipe, or a compressed file.
+    Unpacked(Box<Unpacked>),
+    /// Bytes in memory.
+    Bytes { bytes: Vec<u8>, at: usize },
+}
+
+impl Feed {
+    /// Bytes that are known to be left.
+    fn left(&self) -> Option<u64> {
+        match self {
+            Self::File { at, bytes, .. } => Some(bytes - at),
+            Self::Unpacked(_) => None,
+            Self::Bytes { bytes, at } => Some((bytes.len() - at) as u64),
+        }
+    }
+
+    /// Reads as many bytes as fit, fewer at the end.
+    fn fill(&mut self, name: &str, buffer: &mut [u8]) -> Result<usize, InputError> {
+        match self {
+            Self::File { file, at, bytes } => {
+                let length = buffer.len().min((*bytes - *at) as usize);
+                file.read_exact_at(&mut buffer[..length], *at)
+                    .map_err(|error| InputError::io(name, format!("read at byte {at}"), error))?;
+                *at += length as u64;
+                Ok(length)
+            }
+            Self::Unpacked(unpacked) => unpacked.fill(buffer),
+            Self::Bytes { bytes, at } => {
+                let length = buffer.len().min(bytes.len() - *at);
+                buffer[..length].copy_from_slice(&bytes[*at..*at + length]);
+                *at += length;
+                Ok(length)
+            }
+        }
+    }
+}
+
+/// A message with its body.
+pub(super) struct Message {
+    /// Where it begins, in decompressed bytes.
+    pub(super) offset: u64,
+    pub(super) kind: MessageHeader,
+    metadata: Vec<u8>,
+    pub(super) body: Buffer,
+}
+
+impl Message {
+    /// The metadata, once more verified: flatbuffers are cheap to look at.
+    pub(super) fn header(&self, name: &str) -> Result<arrow_ipc::Message<'_>, InputError> {
+        root_as_message(&self.metadata).map_err(|error| {
+            let what = format!("expected the metadata of a message: {error}");
+            InputError::byte(name, self.offset, what)
+        })
+    }
+
+    /// Rows of a batch; 0 for other messages.
+    pub(super) fn rows(&self) -> u64 {
+        let header = root_as_message(&self.metadata).ok();
+        let rows = header.and_then(|header| Some(header.header_as_record_batch()?.length()));
+        rows.map_or(0, |rows| rows.max(0) as u64)
+    }
+}
+
+/// The messages of one source.
+pub(super) struct Messages<'a> {
+    name: &'a str,
+    feed: Feed,
+    limits: &'a Limits,
+    /// Whether the source is a file with a footer, rather than a stream.
+    is_file: bool,
+    ended: bool,
+    /// Bytes consumed.
+    offset: u64,
+    /// Bytes of bodies so far, and what compressed buffers in them unpack to.
+    packed: u64,
+    unpacked: u64,
+    /// Two words that were read to look for the magic bytes, and are none.
+    pending: Vec<u32>,
+}
+
+impl<'a> Messages<'a> {
+    /// Begins to read; the magic bytes of a file are taken.
+    pub(super) fn new(name: &'a str, feed: Feed, limits: &'a Limits) -> Result<Self, InputError> {
+        let mut messages = Self {
+            name,
+            feed,
+            limits,
+            is_file: false,
+            ended: false,
+            offset: 0,
+            packed: 0,
+            unpacked: 0,
+            pending: Vec::new(),
+        };
+        let mut head = [0; 8];
+        let filled = messages.feed.fill(name, &mut head)?;
+        messages.is_file = &head == MAGIC;
+        messages.offset = filled as u64;
+        match filled {
+            8 if !messages.is_file => {
+                // The last is the next.
+                messages.pending = [4, 0]
+                    .map(|at| {
+                        u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]])
+                    })
+                    .to_vec();
+                messages.offset = 0;
+            }
+            8 => {}
+            _ => return Err(messages.bad(0, "expected an Arrow file or stream, found its end")),
+        }
+        Ok(messages)
+    }
+
+    /// Bytes of the source consumed, as it is stored.
+    pub(super) fn stored(&self) -> u64 {
+        match &self.feed {
+            Feed::Unpacked(unpacked) => unpacked.stored(),
+            Feed::File { at, .. } => *at,
+            Feed::Bytes { at, .. } => *at as u64,
+        }
+    }
+
+    /// Whether bodies can be passed over without being read.
+    pub(super) fn can_skip(&self) -> bool {
+        matches!(self.feed, Feed::File { .. })
+    }
+
+    fn bad(&self, offset: u64, what: impl Into<String>) -> InputError {
+        InputError::byte(self.name, offset, what)
+    }
+
+    /// The next message, with its body or, where bodies can be skipped, without.
+    pub(super) fn next(&mut self, with_body: bool) -> Result<Option<Message>, InputError> {
+        let offset = self.offset;
+        let Some(length) = self.metadata_length()? else { return Ok(None) };
+        let metadata = self.take(length.into(), "metadata")?;
+        let (kind, body_bytes) = match root_as_message(&metadata) {
+            Ok(message) => (message.header_type(), message.bodyLength()),
+            Err(error) => {
+                let what = format!("expected the metadata of a message: {error}");
+                return Err(self.bad(offset, what));
+            }
+        };
+        let body_bytes = u64::try_from(body_bytes)
+            .map_err(|_| self.bad(offset, format!("expected a body, found {body_bytes} bytes")))?;
+        let body = if with_body {
+            self.take(body_bytes, "the body of a message")?
+        } else {
+            self.skip(body_bytes)?;
+            Vec::new()
+        };
+        let message = Message { offset, kind, metadata, body: buffer(body) };
+        if with_body {
+            self.check(&message)?;
+        }
+        Ok(Some(message))
+    }
+
+    /// Length of the metadata of the next message; `None` at the end.
+    fn metadata_length(&mut self) -> Result<Option<u32>, InputError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let offset = self.offset;
+        let Some(mut word) = self.word()? else {
+            self.ended = true;
+            let what = "expected the end mark of an Arrow file; the file is cut off";
+            return if self.is_file { Err(self.bad(offset, what)) } else { Ok(None) };
+        };
+        // Writers may fill up with zeros behind the magic bytes, to align the first message.
+        while word == 0 && self.is_file && offset == MAGIC.len() as u64 {
+            let cut = || InputError::byte(self.name, offset, "expected a schema, found the end");
+            word = self.word()?.ok_or_else(cut)?;
+        }
+        if word == CONTINUATION {
+            let cut = || InputError::byte(self.name, offset, "expected the length of a message");
+            word = self.word()?.ok_or_else(cut)?;
+        }
+        self.ended = word == 0;
+        if u64::from(word) > METADATA_BYTES_MAX {
+            let what = format!(
+                "expected at most {METADATA_BYTES_MAX} bytes of metadata, found {word}; \
+                 this is no Arrow stream"
+            );
+            return Err(self.bad(offset, what));
+        }
+        Ok((word > 0).then_some(word))
+    }
+
+    /// The next four bytes as a number; `None` at the end.
+    fn word(&mut self) -> Result<Option<u32>, InputError> {
+        if let Some(word) = self.pending.pop() {
+            self.offset += 4;
+            return Ok(Some(word));
+        }
+        let mut bytes = [0; 4];
+        match self.feed.fill(self.name, &mut bytes)? {
+            0 => Ok(None),
+            4 => {
+                self.offset += 4;
+                Ok(Some(u32::from_le_bytes(bytes)))
+            }
+            _ => Err(self.bad(self.offset, "expected a message, found the end of the file")),
+        }
+    }
+
+    /// The next bytes. Their number is not trusted.
+    fn take(&mut self, count: u64, what: &str) -> Result<Vec<u8>, InputError> {
+        let (start, name) = (self.offset, self.name);
+        let cut = move || {
+            let text = format!("expected {count} bytes of {what}, found the end of the file");
+            InputError::byte(name, start, text)
+        };
+        let known = self.feed.left();
+        if known.is_some_and(|left| left < count) {
+            return Err(cut());
+        }
+        let mut bytes = Vec::new();
+        while (bytes.len() as u64) < count {
+            let held = bytes.len() as u64;
+            // Room for all where it is known to be there, else for as much again as came.
+            let step = if known.is_some() { count } else { held.max(TRUSTED_BYTES) };
+            let step = step.min(count - held) as usize;
+            bytes.reserve_exact(step);
+            bytes.resize(held as usize + step, 0);
+            let filled = self.feed.fill(self.name, &mut bytes[held as usize..])?;
+            if filled < step {
+                return Err(cut());
+            }
+        }
+        self.offset += count;
+        Ok(bytes)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<(), InputError> {
+        let Feed::File { at, bytes, .. } = &mut self.feed else {
+            return self.take(count, "the body of a message").map(|_| ());
+        };
+        if *bytes - *at < count {
+            let what = format!("expected {count} bytes of the body of a message, found the end");
+            return Err(self.bad(self.offset, what));
+        }
+        *at += count;
+        self.offset += count;
+        Ok(())
+    }
+
+    /// Checks what a message says about its buffers.
+    fn check(&mut self, message: &Message) -> Result<(), InputError> {
+        let header = message.header(self.name)?;
+        let batch = header
+            .header_as_record_batch()
+            .or_else(|| header.header_as_dictionary_batch().and_then(|batch| batch.data()));
+        let Some(batch) = batch else { return Ok(()) };
+        self.packed += message.body.len() as u64;
+        if batch.length() < 0 {
+            let what = format!("expected a number of rows, found {}", batch.length());
+            return Err(self.bad(message.offset, what));
+        }
+        let unpacked = unpacked_bytes(batch, &message.body).ok_or_else(|| {
+            self.bad(message.offset, "expected buffers inside the body of the message")
+        })?;
+        self.unpacked = self.unpacked.saturating_add(unpacked);
+        let Limits { ratio_max, ratio_free_bytes, .. } = *self.limits;
+        if self.unpacked > self.packed.saturating_mul(ratio_max).max(ratio_free_bytes) {
+            let what = format!("unpacks to more than {ratio_max} times its size so far");
+            return Err(self.bad(message.offset, what));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that the buffers of a batch say they unpack to, 0 without compression; `None` when a buffer
+/// lies outside the body.
+fn unpacked_bytes(batch: RecordBatch<'_>, body: &[u8]) -> Option<u64> {
+    let mut sum = 0_u64;
+    for buffer in batch.buffers().into_iter().flatten() {
+        let start = usize::try_from(buffer.offset()).ok()?;
+        let length = usize::try_from(buffer.length()).ok()?;
+        let bytes = body.get(start..start.checked_add(length)?)?;
+        if batch.compression().is_some()
+            && let Some(stated) = bytes.first_chunk::<8>()
+        {
+            sum = sum.saturating_add(i64::from_le_bytes(*stated).max(0) as u64);
+        }
+    }
+    Some(sum)
+}

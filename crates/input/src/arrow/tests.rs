@@ -1,0 +1,165 @@
+//! Arrow files and streams, good and bad.
+
+use std::fs;
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, Float32Array, Int32Array, RecordBatch, UInt64Array};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use welter_model::ids::IdMap;
+use welter_progress::Progress;
+
+use crate::{Input, InputError, ReadOptions, WeightChoice, estimate, read};
+
+fn batches() -> Vec<RecordBatch> {
+    let batch = |start: i32, rows: i32| {
+        let rows = start..start + rows;
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("src", Arc::new(Int32Array::from_iter_values(rows.clone().map(|row| row % 1_000)))),
+            (
+                "dst",
+                Arc::new(UInt64Array::from_iter_values(rows.clone().map(|row| row as u64 % 7))),
+            ),
+            ("weight", Arc::new(Float32Array::from_iter_values(rows.map(|row| row as f32)))),
+        ];
+        RecordBatch::try_from_iter(columns).unwrap()
+    };
+    vec![batch(0, 10), batch(10, 0), batch(10, 200_000), batch(200_010, 50)]
+}
+
+const ROWS: usize = 200_060;
+
+fn file_bytes(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
+    let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let schema = batches[0].schema();
+    let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+    for batch in batches {
+        writer.write(batch).unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+fn stream_bytes(batches: &[RecordBatch]) -> Vec<u8> {
+    let mut writer = StreamWriter::try_new(Vec::new(), &batches[0].schema()).unwrap();
+    for batch in batches {
+        writer.write(batch).unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+fn read_as(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Input, InputError> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    read(&[path.to_str().unwrap().to_owned()], options, &Progress::new())
+}
+
+fn assert_complete(input: &Input) {
+    let mut row = 0;
+    for part in 0..input.edges.parts() {
+        input
+            .edges
+            .read(part, &mut |batch| {
+                for (pair, weight) in batch.pairs.iter().zip(batch.weights.unwrap()) {
+                    assert_eq!(*pair, [row % 1_000, row % 7]);
+                    assert!((weight - f64::from(row)).abs() < 1e-9);
+                    row += 1;
+                }
+                true
+            })
+            .unwrap();
+    }
+    assert_eq!(row as usize, ROWS);
+}
+
+#[test]
+fn files_and_streams_are_read_in_order() {
+    let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    let batches = batches();
+    for compression in [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)] {
+        let bytes = file_bytes(&batches, compression);
+        assert_complete(&read_as("e.arrow", &bytes, &options).unwrap());
+    }
+    let stream = stream_bytes(&batches);
+    assert_complete(&read_as("e.arrows", &stream, &options).unwrap());
+    let packed = zstd::encode_all(stream.as_slice(), 1).unwrap();
+    assert_complete(&read_as("e.arrows.zst", &packed, &options).unwrap());
+    // A stream may end without its end mark.
+    assert_complete(&read_as("e.arrows", &stream[..stream.len() - 8], &options).unwrap());
+}
+
+#[test]
+fn rows_are_counted_without_reading_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("e.arrow");
+    fs::write(&path, file_bytes(&batches(), None)).unwrap();
+    let found = estimate(&[path.to_str().unwrap().to_owned()], &ReadOptions::default()).unwrap();
+    assert_eq!((found.edges, found.exact), (Some(ROWS as u64), true));
+}
+
+#[test]
+fn dictionaries_may_change_on_the_way() {
+    let batch = |words: &[&str]| {
+        let coded: DictionaryArray<Int32Type> = words.iter().copied().collect();
+        let column: ArrayRef = Arc::new(coded);
+        RecordBatch::try_from_iter(vec![("a", Arc::clone(&column)), ("b", column)]).unwrap()
+    };
+    let bytes = stream_bytes(&[batch(&["x", "y", "x"]), batch(&["z", "x"])]);
+    let input = read_as("e.arrows", &bytes, &ReadOptions::default()).unwrap();
+    let IdMap::Names(names) = &input.ids else { panic!("{:?}", input.ids) };
+    assert_eq!(names.iter().collect::<Vec<_>>(), ["x", "y", "z"]);
+    let mut pairs = Vec::new();
+    for part in 0..input.edges.parts() {
+        let mut take = |batch: welter_model::edges::Batch<'_>| {
+            pairs.extend_from_slice(batch.pairs);
+            true
+        };
+        input.edges.read(part, &mut take).unwrap();
+    }
+    assert_eq!(pairs, [0, 1, 0, 2, 0].map(|slot| [slot, slot]));
+}
+
+#[test]
+fn files_cut_anywhere_are_refused() {
+    let bytes = file_bytes(&batches()[..1], None);
+    // The footer only repeats what came before.
+    let footer = bytes.len() - bytes.len() / 3;
+    for end in (0..footer).step_by(7) {
+        if let Err(error) = read_as("e.arrow", &bytes[..end], &ReadOptions::default()) {
+            assert_eq!(error.exit_code(), 65, "{error}");
+        } else if !bytes[..end].windows(8).any(|window| window == [255, 255, 255, 255, 0, 0, 0, 0])
+        {
+            panic!("cut at {end}");
+        }
+    }
+    let stream = stream_bytes(&batches()[..1]);
+    let error = read_as("e.arrows", &stream[..stream.len() - 50], &ReadOptions::default());
+    let error = error.err().unwrap().to_string();
+    assert!(error.contains("found the end of the file"), "{error}");
+}
+
+#[test]
+fn lengths_that_are_not_there_cost_nothing() {
+    let hostile: [&[u8]; 5] = [
+        b"ARROW1\0\0\xff\xff\xff\xff\xff\xff\xff\x7f",
+        b"\xff\xff\xff\xff\x00\x00\x00\x03",
+        b"ARROW1\0\0",
+        b"ARROW1",
+        b"ARROW1\0\0\x20\0\0\0aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    ];
+    for bytes in hostile {
+        let error = read_as("e.arrow", bytes, &ReadOptions::default()).err().unwrap();
+        assert_eq!(error.exit_code(), 65, "{error}");
+    }
+}
+
+#[test]
+fn bombs_in_buffers_are_refused() {
+    let zeros: ArrayRef = Arc::new(UInt64Array::from_value(0, 20_000_000));
+    let batch = RecordBatch::try_from_iter(vec![("a", Arc::clone(&zeros)), ("b", zeros)]).unwrap();
+    let bytes = file_bytes(&[batch], Some(CompressionType::ZSTD));
+    assert!(bytes.len() < 1 << 20);
+    let error = read_as("e.arrow", &bytes, &ReadOptions::default()).err().unwrap();
+    assert!(error.to_string().contains("200 times its size"), "{error}");
+}

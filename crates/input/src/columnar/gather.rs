@@ -1,0 +1,324 @@
+//! Rows of Arrow arrays, gathered into a part.
+
+use std::fmt::Display;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, PrimitiveArray};
+use arrow_schema::DataType;
+use welter_model::edges::Pair;
+
+use crate::collect::{Ids, Part};
+use crate::error::InputError;
+use crate::text::Dictionary;
+
+/// Edges gathered so far.
+pub(crate) struct Gather {
+    ids: Gathered,
+    weights: Option<Vec<f64>>,
+    /// Rows before the next array, in the whole file.
+    row: u64,
+    sources: Vec<u64>,
+    targets: Vec<u64>,
+}
+
+enum Gathered {
+    Narrow { pairs: Vec<Pair>, max: u32 },
+    Wide { pairs: Vec<[u64; 2]>, max: u64 },
+    Names { dictionary: Dictionary, pairs: Vec<Pair> },
+}
+
+/// What is wrong with a row of an array, counted from 0.
+struct BadRow {
+    row: usize,
+    what: String,
+}
+
+impl Gather {
+    /// Nothing yet; `row`: how many rows of the file come before.
+    pub(crate) fn new(names: bool, weighted: bool, row: u64) -> Self {
+        let ids = if names {
+            Gathered::Names { dictionary: Dictionary::default(), pairs: Vec::new() }
+        } else {
+            Gathered::Narrow { pairs: Vec::new(), max: 0 }
+        };
+        let weights = weighted.then(Vec::new);
+        Self { ids, weights, row, sources: Vec::new(), targets: Vec::new() }
+    }
+
+    /// Makes room for so many rows, which must be known to exist.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        match &mut self.ids {
+            Gathered::Narrow { pairs, .. } | Gathered::Names { pairs, .. } => {
+                pairs.reserve_exact(rows);
+            }
+            Gathered::Wide { pairs, .. } => pairs.reserve_exact(rows),
+        }
+        if let Some(weights) = &mut self.weights {
+            weights.reserve_exact(rows);
+        }
+    }
+
+    /// Appends rows. The arrays are equally long, and of types that [`super::pick`] let pass.
+    pub(crate) fn push(
+        &mut self,
+        file: &str,
+        source: &dyn Array,
+        target: &dyn Array,
+        weight: Option<&dyn Array>,
+    ) -> Result<(), InputError> {
+        let first = self.row;
+        let ids = self.rows(source, target);
+        let weights = match (&mut self.weights, weight) {
+            (Some(weights), Some(weight)) => extend_weights(weights, weight),
+            _ => Ok(()),
+        };
+        earlier(ids, weights).map_err(|BadRow { row, what }| {
+            let row = first + row as u64 + 1;
+            InputError::Row { file: file.to_owned(), row, what }
+        })?;
+        self.row += source.len() as u64;
+        Ok(())
+    }
+
+    fn rows(&mut self, source: &dyn Array, target: &dyn Array) -> Result<(), BadRow> {
+        let Self { sources, targets, .. } = self;
+        sources.clear();
+        targets.clear();
+        if let Gathered::Names { dictionary, pairs } = &mut self.ids {
+            earlier(names(source, dictionary, sources), names(target, dictionary, targets))?;
+            let rows = sources.iter().zip(&*targets);
+            pairs.extend(rows.map(|(source, target)| [*source as u32, *target as u32]));
+            return Ok(());
+        }
+        earlier(integers(source, sources), integers(target, targets))?;
+        let largest = |ids: &[u64]| ids.iter().fold(0, |max, id| *id.max(&max));
+        let largest = largest(sources).max(largest(targets));
+        self.extend_integers(largest);
+        Ok(())
+    }
+
+    fn extend_integers(&mut self, largest: u64) {
+        let rows = self.sources.iter().zip(&self.targets);
+        match (&mut self.ids, u32::try_from(largest)) {
+            (Gathered::Narrow { pairs, max }, Ok(largest)) => {
+                *max = largest.max(*max);
+                pairs.extend(rows.map(|(source, target)| [*source as u32, *target as u32]));
+            }
+            (Gathered::Narrow { pairs, max }, Err(_)) => {
+                let mut wide = Vec::with_capacity(pairs.capacity());
+                wide.extend(pairs.iter().map(|pair| pair.map(u64::from)));
+                self.ids = Gathered::Wide { pairs: wide, max: (*max).into() };
+                self.extend_integers(largest);
+            }
+            (Gathered::Wide { pairs, max }, _) => {
+                *max = largest.max(*max);
+                pairs.extend(rows.map(|(source, target)| [*source, *target]));
+            }
+            (Gathered::Names { .. }, _) => {}
+        }
+    }
+
+    /// Hands the rows over.
+    pub(crate) fn into_part(self) -> Part {
+        let ids = match self.ids {
+            Gathered::Narrow { pairs, max } => Ids::Narrow { pairs, max },
+            Gathered::Wide { pairs, max } => Ids::Wide { pairs, max },
+            Gathered::Names { dictionary, pairs } => {
+                Ids::Names { names: dictionary.into_names(), pairs }
+            }
+        };
+        Part { ids, weights: self.weights }
+    }
+}
+
+/// The failure of the earlier row, if any; the first of two of the same row.
+fn earlier(one: Result<(), BadRow>, other: Result<(), BadRow>) -> Result<(), BadRow> {
+    match (one, other) {
+        (Err(one), Err(other)) if other.row < one.row => Err(other),
+        (one, other) => one.and(other),
+    }
+}
+
+/// Refuses the first null of an array.
+fn no_nulls(array: &dyn Array, expected: &str) -> Result<(), BadRow> {
+    match array.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => Ok(()),
+        Some(nulls) => {
+            let row = nulls.iter().position(|valid| !valid).unwrap_or(0);
+            Err(BadRow { row, what: format!("expected {expected}, found a null") })
+        }
+    }
+}
+
+/// Evaluates an expression with the type of an integer array.
+macro_rules! by_integer_type {
+    ($array:expr, $kind:ident => $body:expr) => {
+        match $array.data_type() {
+            DataType::Int8 => by_integer_type!(@ $kind, Int8Type, $body),
+            DataType::Int16 => by_integer_type!(@ $kind, Int16Type, $body),
+            DataType::Int32 => by_integer_type!(@ $kind, Int32Type, $body),
+            DataType::Int64 => by_integer_type!(@ $kind, Int64Type, $body),
+            DataType::UInt8 => by_integer_type!(@ $kind, UInt8Type, $body),
+            DataType::UInt16 => by_integer_type!(@ $kind, UInt16Type, $body),
+            DataType::UInt32 => by_integer_type!(@ $kind, UInt32Type, $body),
+            DataType::UInt64 => by_integer_type!(@ $kind, UInt64Type, $body),
+            other => Err(BadRow { row: 0, what: format!("expected integers, found {other}") }),
+        }
+    };
+    (@ $kind:ident, $type:ident, $body:expr) => {{
+        type $kind = $type;
+        $body
+    }};
+}
+
+/// Appends integer ids.
+fn integers(array: &dyn Array, ids: &mut Vec<u64>) -> Result<(), BadRow> {
+    earlier(no_nulls(array, "a vertex id"), values_or_coded(array, ids))
+}
+
+fn values_or_coded(array: &dyn Array, ids: &mut Vec<u64>) -> Result<(), BadRow> {
+    let Some(dictionary) = array.as_any_dictionary_opt() else {
+        return by_integer_type!(array, Kind => extend_ids::<Kind>(array.as_primitive(), ids));
+    };
+    if dictionary.values().is_empty() {
+        return Ok(());
+    }
+    // A value that no row uses may be anything.
+    let values = wide_values(dictionary.values())?;
+    for (row, key) in dictionary.normalized_keys().into_iter().enumerate() {
+        ids.push(u64::try_from(values[key]).map_err(|_| negative(row, &values[key]))?);
+    }
+    Ok(())
+}
+
+fn extend_ids<T>(array: &PrimitiveArray<T>, ids: &mut Vec<u64>) -> Result<(), BadRow>
+where
+    T: ArrowPrimitiveType,
+    T::Native: TryInto<u64> + Display,
+{
+    for (row, value) in array.values().iter().enumerate() {
+        ids.push((*value).try_into().map_err(|_| negative(row, value))?);
+    }
+    Ok(())
+}
+
+/// The values of an integer array, nulls included.
+fn wide_values(array: &dyn Array) -> Result<Vec<i128>, BadRow> {
+    by_integer_type!(array, Kind => {
+        Ok(array.as_primitive::<Kind>().values().iter().map(|value| (*value).into()).collect())
+    })
+}
+
+fn negative(row: usize, value: &dyn Display) -> BadRow {
+    BadRow { row, what: format!("expected a vertex id, which is never negative, found {value}") }
+}
+
+/// Appends the places of names, each of which the dictionary then holds.
+fn names(
+    array: &dyn Array,
+    dictionary: &mut Dictionary,
+    places: &mut Vec<u64>,
+) -> Result<(), BadRow> {
+    earlier(no_nulls(array, "a vertex name"), add_names(array, dictionary, places))
+}
+
+fn add_names(
+    array: &dyn Array,
+    dictionary: &mut Dictionary,
+    places: &mut Vec<u64>,
+) -> Result<(), BadRow> {
+    let mut add = |row: usize, name: &[u8]| match dictionary.place(name) {
+        Ok(place) => {
+            places.push(place.into());
+            Ok(())
+        }
+        Err(what) => Err(BadRow { row, what }),
+    };
+    if let Some(coded) = array.as_any_dictionary_opt()
+        && let Some(values) = Values::of(coded.values())
+    {
+        if coded.values().is_empty() {
+            return Ok(());
+        }
+        let mut keys = coded.normalized_keys().into_iter().enumerate();
+        return keys.try_for_each(|(row, key)| add(row, values.get(key)));
+    }
+    if let Some(values) = Values::of(array) {
+        return (0..array.len()).try_for_each(|row| add(row, values.get(row)));
+    }
+    // Integers, where the other column or the user wants names.
+    let mut ids = Vec::new();
+    integers(array, &mut ids)?;
+    ids.iter().enumerate().try_for_each(|(row, id)| add(row, id.to_string().as_bytes()))
+}
+
+/// An array of strings, or of bytes that should be.
+enum Values<'a> {
+    Short(&'a arrow_array::StringArray),
+    Long(&'a arrow_array::LargeStringArray),
+    View(&'a arrow_array::StringViewArray),
+    ShortBytes(&'a arrow_array::BinaryArray),
+    LongBytes(&'a arrow_array::LargeBinaryArray),
+    ViewBytes(&'a arrow_array::BinaryViewArray),
+}
+
+impl<'a> Values<'a> {
+    fn of(array: &'a dyn Array) -> Option<Self> {
+        match array.data_type() {
+            DataType::Utf8 => Some(Self::Short(array.as_string())),
+            DataType::LargeUtf8 => Some(Self::Long(array.as_string())),
+            DataType::Utf8View => Some(Self::View(array.as_string_view())),
+            DataType::Binary => Some(Self::ShortBytes(array.as_binary())),
+            DataType::LargeBinary => Some(Self::LongBytes(array.as_binary())),
+            DataType::BinaryView => Some(Self::ViewBytes(array.as_binary_view())),
+            _ => None,
+        }
+    }
+
+    fn get(&self, index: usize) -> &'a [u8] {
+        match self {
+            Self::Short(array) => array.value(index).as_bytes(),
+            Self::Long(array) => array.value(index).as_bytes(),
+            Self::View(array) => array.value(index).as_bytes(),
+            Self::ShortBytes(array) => array.value(index),
+            Self::LongBytes(array) => array.value(index),
+            Self::ViewBytes(array) => array.value(index),
+        }
+    }
+}
+
+/// Appends weights.
+fn extend_weights(weights: &mut Vec<f64>, array: &dyn Array) -> Result<(), BadRow> {
+    earlier(no_nulls(array, "a weight"), add_weights(weights, array))
+}
+
+fn add_weights(weights: &mut Vec<f64>, array: &dyn Array) -> Result<(), BadRow> {
+    match array.data_type() {
+        DataType::Float64 => extend_floats(weights, array.as_primitive::<Float64Type>()),
+        DataType::Float32 => extend_floats(weights, array.as_primitive::<Float32Type>()),
+        _ => {
+            weights.extend(wide_values(array)?.into_iter().map(|value| value as f64));
+            Ok(())
+        }
+    }
+}
+
+fn extend_floats<T>(weights: &mut Vec<f64>, array: &PrimitiveArray<T>) -> Result<(), BadRow>
+where
+    T: ArrowPrimitiveType,
+    T::Native: Into<f64>,
+{
+    for (row, value) in array.values().iter().enumerate() {
+        let value: f64 = (*value).into();
+        if value.is_nan() {
+            let what = "expected a weight, found a NaN (not a number)".to_owned();
+            return Err(BadRow { row, what });
+        }
+        weights.push(value);
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Which columns and which rows are taken.
+
+use std::sync::Arc;
+
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, DictionaryArray, Float32Array, Float64Array, Int8Array,
+    Int64Array, PrimitiveArray, StringArray, StringViewArray, UInt32Array, UInt64Array,
+};
+use arrow_schema::Field;
+
+use super::*;
+use crate::{ColumnRef, Ids, Part, WeightChoice};
+
+fn schema(types: &[(&str, DataType)]) -> Schema {
+    Schema::new(
+        types.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true)).collect::<Vec<_>>(),
+    )
+}
+
+fn gathered(source: &dyn Array, target: &dyn Array, names: bool) -> Result<Part, String> {
+    let mut gather = Gather::new(names, false, 10);
+    gather.push("f", source, target, None).map_err(|error| error.to_string())?;
+    Ok(gather.into_part())
+}
+
+#[test]
+fn columns_of_fitting_types_are_picked() {
+    let mut options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    let types = [("weight", DataType::Float32), ("to", DataType::Int8), ("from", DataType::UInt64)];
+    let picked = pick("f", &schema(&types), &options).unwrap();
+    assert_eq!(picked, Picked { source: 2, target: 1, weight: Some(0), names: false });
+    assert_eq!(picked.places(), [0, 1, 2]);
+    options.weight = WeightChoice::Ignore;
+    let picked = pick("f", &schema(&types), &options).unwrap();
+    assert_eq!(picked.places(), [1, 2]);
+    assert_eq!(picked.projected(), Picked { source: 1, target: 0, weight: None, names: false });
+    options.source = Some(ColumnRef::Number(2));
+    let picked = pick("f", &schema(&types), &options).unwrap();
+    assert_eq!((picked.places(), picked.projected().source), (vec![1], 0));
+    let coded = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::LargeUtf8));
+    let types = [("a", coded), ("b", DataType::Int64)];
+    assert!(pick("f", &schema(&types), &ReadOptions::default()).unwrap().names);
+}
+
+#[test]
+fn columns_of_wrong_types_are_named() {
+    let wrong = |types: &[(&str, DataType)], options: &ReadOptions| {
+        let error = pick("f", &schema(types), options).unwrap_err();
+        assert_eq!(error.exit_code(), 65);
+        error.to_string()
+    };
+    let mut options = ReadOptions::default();
+    assert_eq!(
+        wrong(&[("src", DataType::Float64), ("dst", DataType::Int8)], &options),
+        "f: expected integers or strings in the column \"src\", found the type Float64"
+    );
+    options.ids = IdKind::Integers;
+    let error = wrong(&[("src", DataType::Int64), ("dst", DataType::Utf8)], &options);
+    assert!(error.contains("expected integers in the column \"dst\""), "{error}");
+    options.weight = WeightChoice::Column(ColumnRef::Number(3));
+    let types = [("a", DataType::Int64), ("b", DataType::Int64), ("c", DataType::Utf8)];
+    assert!(wrong(&types, &options).contains("expected numbers in the column \"c\""));
+    let nested =
+        DataType::Struct((0..100).map(|_| Field::new("x", DataType::Int8, true)).collect());
+    let error = wrong(&[("a", nested), ("b", DataType::Int64)], &ReadOptions::default());
+    assert!(error.len() < 200 && error.ends_with("..."), "{error}");
+}
+
+#[test]
+fn integers_of_every_width_are_ids() {
+    let narrow =
+        gathered(&Int8Array::from(vec![1, 2]), &UInt32Array::from(vec![7, u32::MAX]), false);
+    let pairs = vec![[1, 7], [2, u32::MAX]];
+    assert_eq!(narrow.unwrap().ids, Ids::Narrow { pairs, max: u32::MAX });
+    let mut gather = Gather::new(false, false, 0);
+    let small = Int64Array::from(vec![3]);
+    gather.push("f", &small, &small, None).unwrap();
+    gather.push("f", &small, &UInt64Array::from(vec![u64::MAX]), None).unwrap();
+    gather.push("f", &small, &small, None).unwrap();
+    let pairs = vec![[3, 3], [3, u64::MAX], [3, 3]];
+    assert_eq!(gather.into_part().ids, Ids::Wide { pairs, max: u64::MAX });
+}
+
+#[test]
+fn dictionaries_of_integers_are_looked_up() {
+    let coded = |keys: Vec<i8>, values: Vec<i64>| {
+        let keys = PrimitiveArray::<Int8Type>::from(keys);
+        DictionaryArray::new(keys, Arc::new(Int64Array::from(values)))
+    };
+    let source = coded(vec![1, 1], vec![-5, 9]);
+    let part = gathered(&source, &Int8Array::from(vec![0, 1]), false).unwrap();
+    assert_eq!(part.ids, Ids::Narrow { pairs: vec![[9, 0], [9, 1]], max: 9 });
+    let error = gathered(&coded(vec![1, 0], vec![-5, 9]), &source, false).unwrap_err();
+    assert_eq!(error, "f: row 12: expected a vertex id, which is never negative, found -5");
+}
+
+#[test]
+fn strings_of_every_kind_are_names() {
+    let words = ["b", "a"];
+    let coded: DictionaryArray<Int32Type> = words.into_iter().collect();
+    let arrays: [ArrayRef; 4] = [
+        Arc::new(StringArray::from(words.to_vec())),
+        Arc::new(StringViewArray::from(words.to_vec())),
+        Arc::new(BinaryArray::from(words.map(str::as_bytes).to_vec())),
+        Arc::new(coded),
+    ];
+    for array in arrays {
+        let part = gathered(&array, &Int8Array::from(vec![7, 8]), true).unwrap();
+        let names = ["b", "a", "7", "8"].into_iter().collect();
+        assert_eq!(part.ids, Ids::Names { names, pairs: vec![[0, 2], [1, 3]] });
+    }
+}
+
+#[test]
+fn bad_rows_are_errors_with_their_number() {
+    let good = Int8Array::from(vec![1, 2]);
+    let error = |array: &dyn Array, names| gathered(&good, array, names).unwrap_err();
+    assert_eq!(
+        error(&Int8Array::from(vec![1, -2]), false),
+        "f: row 12: expected a vertex id, which is never negative, found -2"
+    );
+    assert_eq!(
+        error(&Int8Array::from(vec![None, Some(2)]), false),
+        "f: row 11: expected a vertex id, found a null"
+    );
+    assert!(error(&StringArray::from(vec!["a", ""]), true).contains("row 12: expected a vertex"));
+    let bytes = BinaryArray::from(vec![b"a".as_slice(), &[0xff]]);
+    assert!(error(&bytes, true).contains("UTF-8"));
+    let keys = PrimitiveArray::<Int8Type>::from(vec![0, 1]);
+    let coded = DictionaryArray::new(keys, Arc::new(StringArray::from(vec![Some("a"), None])));
+    assert!(error(&coded, true).contains("row 12: expected a vertex name, found a null"));
+}
+
+#[test]
+fn weights_are_numbers() {
+    let ids = Int8Array::from(vec![1, 2]);
+    let weights = |array: &dyn Array| {
+        let mut gather = Gather::new(false, true, 0);
+        gather.push("f", &ids, &ids, Some(array)).map_err(|error| error.to_string())?;
+        Ok::<_, String>(gather.into_part().weights)
+    };
+    assert_eq!(weights(&Float32Array::from(vec![0.5, -1.0])), Ok(Some(vec![0.5, -1.0])));
+    assert_eq!(weights(&Int64Array::from(vec![-5, 7])), Ok(Some(vec![-5.0, 7.0])));
+    let error = weights(&Float64Array::from(vec![0.5, f64::NAN])).unwrap_err();
+    assert_eq!(error, "f: row 2: expected a weight, found a NaN (not a number)");
+    assert!(weights(&Float64Array::from(vec![None, Some(1.0)])).unwrap_err().contains("null"));
+}
+
+#[test]
+fn panics_become_errors() {
+    let error = fenced::<()>("f", || panic!("planted {}", 7)).unwrap_err();
+    assert_eq!(error.to_string(), "f: the file is damaged: planted 7");
+    assert_eq!(error.exit_code(), 65);
+}

@@ -1,0 +1,229 @@
+//! Apache Parquet.
+//!
+//! Row groups are decoded in parallel, the columns that are not needed not at all. Everything that
+//! the file says about sizes is checked before the decoder acts on it ([`pages`]), and the decoder
+//! runs inside a fence ([`fenced`]).
+
+mod pages;
+mod stored;
+mod thrift;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::reader::ChunkReader;
+use rayon::prelude::*;
+
+use crate::collect::Collector;
+use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, fenced, pick};
+use crate::error::InputError;
+use crate::options::{IdKind, ReadOptions};
+use crate::reader::{Context, Estimate, Reader};
+use crate::source::Source;
+use pages::Guard;
+use stored::Stored;
+
+/// The reader of Parquet files.
+pub(crate) struct Parquet;
+
+/// Bytes behind the footer: its length and the magic bytes.
+const TAIL_BYTES: u64 = 8;
+
+/// Bytes that a batch of values may grow to where few bytes can stand for many.
+const GROWN_BYTES_MAX: u64 = 128 << 20;
+
+impl Reader for Parquet {
+    fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
+        let file = Opened::new(source.name(), Stored::open(source)?, context.options)?;
+        Ok(if file.picked.names { IdKind::Names } else { IdKind::Integers })
+    }
+
+    fn read(
+        &self,
+        source: &Source,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        read(source.name(), Stored::open(source)?, context, collector)
+    }
+
+    fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
+        let file = Opened::new(source.name(), Stored::open(source)?, options)?;
+        let groups = file.metadata.metadata().row_groups().iter();
+        Ok(Estimate {
+            bytes: source.bytes(),
+            edges: Some(
+                groups
+                    .fold(0, |sum: u64, group| sum.saturating_add(group.num_rows().max(0) as u64)),
+            ),
+            exact: true,
+            slots: None,
+            ids: if file.picked.names { IdKind::Names } else { IdKind::Integers },
+            weighted: file.picked.weight.is_some(),
+        })
+    }
+}
+
+/// Reads a Parquet file, wherever its bytes are.
+pub(crate) fn read<R: ChunkReader + Clone + 'static>(
+    name: &str,
+    reader: R,
+    context: &Context<'_>,
+    collector: &Collector,
+) -> Result<(), InputError> {
+    let file = Opened::new(name, reader, context.options)?;
+    let guard = Guard::new(name, &file.reader, &context.options.limits);
+    let groups = file.metadata.metadata().num_row_groups();
+    let stored = file.reader.len();
+    let read_group = |group: usize| {
+        fenced(name, || file.read_group(group, &guard, context, collector))?;
+        // The columns that are not read count as read with those that are.
+        let share = |group: usize| (u128::from(stored) * group as u128 / groups as u128) as u64;
+        context.advance(share(group + 1) - share(group))
+    };
+    let find = || (0..groups).into_par_iter().find_map_first(|group| read_group(group).err());
+    context.pool.install(find).map_or(Ok(()), Err)
+}
+
+/// A file whose footer was understood.
+struct Opened<'a, R> {
+    name: &'a str,
+    reader: R,
+    metadata: ArrowReaderMetadata,
+    picked: Picked,
+    mask: ProjectionMask,
+}
+
+impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
+    fn new(name: &'a str, reader: R, options: &ReadOptions) -> Result<Self, InputError> {
+        fenced(name, || {
+            let metadata = Arc::new(footer(name, &reader)?);
+            let bare = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+            let damaged = |error| damaged(name, &error);
+            let found = ArrowReaderMetadata::try_new(Arc::clone(&metadata), bare.clone());
+            let found = found.map_err(damaged)?;
+            let picked = pick(name, found.schema(), options)?;
+            // Strings as views share the bytes of their page instead of copying them.
+            let viewed = bare.with_schema(Arc::new(with_views(found.schema(), picked)));
+            let metadata = ArrowReaderMetadata::try_new(metadata, viewed).map_err(damaged)?;
+            let mask = ProjectionMask::roots(metadata.parquet_schema(), picked.places());
+            Ok(Self { name, reader, metadata, picked, mask })
+        })
+    }
+
+    /// Reads a row group into parts.
+    fn read_group(
+        &self,
+        group: usize,
+        guard: &Guard<'_, R>,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        let groups = self.metadata.metadata().row_groups();
+        let rows_before =
+            groups[..group].iter().fold(0, |sum: i64, group| sum.saturating_add(group.num_rows()));
+        let batch_rows = self.check_group(group, guard)?;
+        let batches =
+            self.batches(group, batch_rows).map_err(|error| damaged(self.name, &error))?;
+        let columns = self.picked.projected();
+        let fresh = |row| Gather::new(columns.names, columns.weight.is_some(), row);
+        let mut row = rows_before as u64;
+        let (mut gather, mut held, mut number) = (fresh(row), 0, (group as u64) << 32);
+        gather.reserve(BATCH_ROWS.min(groups[group].num_rows() as usize));
+        for batch in batches {
+            let batch = batch.map_err(|error| damaged(self.name, &ParquetError::from(error)))?;
+            guard.count(size_of::<[u32; 2]>() as u64 * batch.num_rows() as u64)?;
+            let column = |place: usize| batch.column(place).as_ref();
+            let weight = columns.weight.map(column);
+            gather.push(self.name, column(columns.source), column(columns.target), weight)?;
+            row += batch.num_rows() as u64;
+            held += batch.num_rows();
+            context.advance(0)?;
+            if held >= PART_ROWS {
+                collector.push(number, std::mem::replace(&mut gather, fresh(row)).into_part())?;
+                (number, held) = (number + 1, 0);
+            }
+        }
+        collector.push(number, gather.into_part())
+    }
+
+    /// Checks all pages of a row group that will be read; how many rows to decode at once.
+    fn check_group(&self, group: usize, guard: &Guard<'_, R>) -> Result<usize, InputError> {
+        let group = self.metadata.metadata().row_group(group);
+        if group.num_rows() < 0 {
+            return Err(InputError::content(self.name, "the file is damaged: negative rows"));
+        }
+        let mut rows = BATCH_ROWS as u64;
+        for (leaf, column) in group.columns().iter().enumerate() {
+            if self.mask.leaf_included(leaf) {
+                let demand = guard.check(group, column)?;
+                rows = rows.min(GROWN_BYTES_MAX / demand.growing_bytes_max.max(1));
+            }
+        }
+        Ok(rows.max(1) as usize)
+    }
+
+    fn batches(&self, group: usize, rows: usize) -> Result<ParquetRecordBatchReader, ParquetError> {
+        let metadata = self.metadata.clone();
+        ParquetRecordBatchReaderBuilder::new_with_metadata(self.reader.clone(), metadata)
+            .with_row_groups(vec![group])
+            .with_projection(self.mask.clone())
+            .with_batch_size(rows)
+            .build()
+    }
+}
+
+/// Reads the footer, which lies at the end of the file, before its own length.
+fn footer<R: ChunkReader>(name: &str, reader: &R) -> Result<ParquetMetaData, InputError> {
+    let bytes = reader.len();
+    let cut = || {
+        let what = format!("expected the end of a Parquet file, found {bytes} bytes of another");
+        InputError::content(name, format!("{what}; the file may be cut off"))
+    };
+    let start = bytes.checked_sub(TAIL_BYTES).filter(|start| *start >= 4).ok_or_else(cut)?;
+    let tail = reader.get_bytes(start, TAIL_BYTES as usize).map_err(|e| damaged(name, &e))?;
+    if &tail[4..] != b"PAR1" {
+        return Err(cut());
+    }
+    let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
+    let first = start.checked_sub(length).filter(|first| *first >= 4).ok_or_else(cut)?;
+    let footer = reader.get_bytes(first, length as usize).map_err(|e| damaged(name, &e))?;
+    if !pages::is_schema_shallow(&footer) {
+        let what = "the file is damaged: its schema is cut short or nested out of all reason";
+        return Err(InputError::byte(name, first, what));
+    }
+    ParquetMetaDataReader::decode_metadata(&footer).map_err(|error| damaged(name, &error))
+}
+
+/// The schema, in which strings of the picked columns are views.
+fn with_views(schema: &Schema, picked: Picked) -> Schema {
+    let fields = schema.fields().iter().enumerate().map(|(place, field)| {
+        let view = match field.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+            DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+            _ => return Arc::clone(field),
+        };
+        if place == picked.source || place == picked.target {
+            Arc::new(Field::new(field.name(), view, field.is_nullable()))
+        } else {
+            Arc::clone(field)
+        }
+    });
+    Schema::new(fields.collect::<Vec<_>>())
+}
+
+fn damaged(name: &str, error: &ParquetError) -> InputError {
+    let text = error.to_string();
+    let text = text.strip_prefix("Parquet error: ").unwrap_or(&text);
+    InputError::content(name, format!("the file is damaged or of an unknown kind: {text}"))
+}
