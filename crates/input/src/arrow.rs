@@ -26,7 +26,8 @@ use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::{Compression, Source};
-use messages::{Feed, Message, Messages};
+pub(crate) use messages::Feed;
+use messages::{Message, Messages};
 
 /// The reader of Arrow IPC.
 pub(crate) struct Arrow;

@@ -1,6 +1,14 @@
 //! Bodies of the fuzz targets, so that tests can replay their seeds; no part of the interface.
 
+use std::sync::OnceLock;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use welter_progress::{Progress, Unit};
+
+use crate::collect::Collector;
+use crate::error::InputError;
 use crate::options::{IdKind, Limits, ReadOptions, Separator, WeightChoice};
+use crate::reader::Context;
 use crate::source::Compression;
 use crate::unpack::Unpacked;
 
@@ -54,4 +62,62 @@ fn options(choice: u8, vertices: u8) -> ReadOptions {
 /// Reads a text `rounds` times without a file, for the benchmark, and says how many edges it read.
 pub fn parse_rounds(text: &[u8], rounds: usize) -> usize {
     crate::text::parse_rounds(text, rounds)
+}
+
+/// Reads bytes as raw records. The first byte chooses the layout and the columns.
+pub fn raw(data: &[u8]) {
+    let Some((choice, records)) = data.split_first() else { return };
+    crate::raw::decode_for_fuzzing(*choice, records);
+}
+
+/// Reads bytes as a Parquet file: an error or edges, within the limits.
+pub fn parquet(data: &[u8]) {
+    table(data, |context, collector, bytes| {
+        crate::parquet::read("fuzz", bytes::Bytes::copy_from_slice(bytes), context, collector)
+    });
+}
+
+/// Reads bytes as an Arrow file or stream: an error or edges, within the limits.
+pub fn arrow(data: &[u8]) {
+    table(data, |context, collector, bytes| {
+        let feed = crate::arrow::Feed::Bytes { bytes: bytes.to_vec(), at: 0 };
+        crate::arrow::read("fuzz", feed, context, collector)
+    });
+}
+
+/// Lets foreign decoders panic in silence inside their fence, and ends the process where code of
+/// this crate panics there, which the fence would hide.
+pub fn guard_fences() {
+    std::panic::set_hook(Box::new(|panic| {
+        if panic.location().is_some_and(|place| place.file().contains("crates/input/")) {
+            eprintln!("{panic}");
+            std::process::abort();
+        }
+    }));
+}
+
+/// Reads a table. The first byte of the data chooses options.
+fn table(
+    data: &[u8],
+    read: impl FnOnce(&Context<'_>, &Collector, &[u8]) -> Result<(), InputError>,
+) {
+    static POOL: OnceLock<ThreadPool> = OnceLock::new();
+    let Some((choice, bytes)) = data.split_first() else { return };
+    let pool = POOL.get_or_init(|| match ThreadPoolBuilder::new().num_threads(1).build() {
+        Ok(pool) => pool,
+        Err(error) => panic!("no thread: {error}"),
+    });
+    let limits = Limits { ratio_free_bytes: 1 << 20, ..Limits::default() };
+    let options = ReadOptions { limits, ..options(*choice & 0xe0, 0) };
+    let progress = Progress::new();
+    let phase = progress.phase("read", Unit::Bytes, None);
+    let context = Context { options: &options, progress: &progress, phase: &phase, pool };
+    let collector = Collector::new(None);
+    collector.begin("fuzz");
+    if read(&context, &collector, bytes).is_ok()
+        && let Ok((edges, _)) = collector.finish(None, pool)
+    {
+        let allowed = limits.ratio_free_bytes.max(bytes.len() as u64 * limits.ratio_max);
+        assert!(welter_model::edges::EdgeStream::edges(&edges) * 8 <= allowed);
+    }
 }

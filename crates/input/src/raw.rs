@@ -248,3 +248,23 @@ impl Collected {
         Part { ids, weights }
     }
 }
+
+/// Decodes bytes as records of a chosen layout, for the fuzz target.
+pub(crate) fn decode_for_fuzzing(choice: u8, bytes: &[u8]) {
+    let weight = [RawWeight::None, RawWeight::F32, RawWeight::F64][usize::from(choice >> 1) % 3];
+    let layout = RawLayout { wide: choice & 1 == 1, weight };
+    let shape = Shape { layout, swap: choice & 8 == 8, weights: weight != RawWeight::None };
+    let records = bytes.len() / shape.record_bytes();
+    match Buffers::default().decode(bytes, shape) {
+        Ok(Batch { pairs, weights }) => {
+            let count = match pairs {
+                Pairs::Narrow(pairs) => pairs.len(),
+                Pairs::Wide(pairs) => pairs.len(),
+            };
+            assert_eq!(count, records);
+            assert_eq!(weights.map_or(records, <[f64]>::len), records);
+            assert!(weights.into_iter().flatten().all(|weight| !weight.is_nan()));
+        }
+        Err(bad) => assert_eq!(bad.explain("fuzz", 0, shape).exit_code(), 65),
+    }
+}

@@ -59,3 +59,18 @@ fn text() {
 fn unpack() {
     replay("unpack", 150, fuzzing::unpack);
 }
+
+#[test]
+fn raw() {
+    replay("raw", 500, fuzzing::raw);
+}
+
+#[test]
+fn parquet() {
+    replay("parquet", 400, fuzzing::parquet);
+}
+
+#[test]
+fn arrow() {
+    replay("arrow", 400, fuzzing::arrow);
+}

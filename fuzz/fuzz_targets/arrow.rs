@@ -1,0 +1,7 @@
+#![no_main]
+//! See `welter_input::fuzzing::arrow`.
+
+libfuzzer_sys::fuzz_target!(
+    init: welter_input::fuzzing::guard_fences(),
+    |data: &[u8]| welter_input::fuzzing::arrow(data)
+);

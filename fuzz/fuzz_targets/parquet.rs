@@ -1,0 +1,7 @@
+#![no_main]
+//! See `welter_input::fuzzing::parquet`.
+
+libfuzzer_sys::fuzz_target!(
+    init: welter_input::fuzzing::guard_fences(),
+    |data: &[u8]| welter_input::fuzzing::parquet(data)
+);
