@@ -4,9 +4,10 @@
 //! and appended in order; Arrow batches are built in parallel, and their buffers are written as
 //! they are.
 //!
-//! Encodings follow what graphs are made of: ids are packed as differences, floats lie plain, and
-//! only names get a dictionary. Pages are compressed with zstd at its fastest level, except for
-//! floats, whose digits gain nothing.
+//! Encodings follow what graphs are made of. Ids are packed as differences, to about as many bits as
+//! they have; floats lie plain; compressing either gains a few percent and costs more than all the
+//! rest. (It would also let regular graphs shrink so far that a reader must take them for bombs.)
+//! Names get a dictionary, and zstd at its fastest level.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -27,6 +28,9 @@ use crate::ordered::{Job, check, run};
 
 /// Rows of one batch, hence of one row group: 8 MiB of a column of doubles.
 pub(crate) const BATCH_ROWS: usize = 1 << 20;
+
+/// Level of zstd for names, its fastest.
+const ZSTD_LEVEL: i32 = 1;
 
 /// Takes a batch, or the reason why there is none.
 pub(crate) type Give<'a> =
@@ -99,22 +103,22 @@ pub(crate) fn write_parquet(
 }
 
 fn properties(schema: &SchemaRef) -> Arc<WriterProperties> {
-    let zstd = Compression::ZSTD(ZstdLevel::try_new(1).unwrap_or_default());
+    let zstd = Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL).unwrap_or_default());
     let mut builder = WriterProperties::builder()
         .set_created_by(concat!("welter ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_dictionary_enabled(false)
-        .set_compression(zstd);
+        .set_compression(Compression::UNCOMPRESSED);
     for field in schema.fields() {
         let column = ColumnPath::from(field.name().as_str());
         builder = match field.data_type() {
-            DataType::Float32 | DataType::Float64 => {
-                builder.set_column_compression(column, Compression::UNCOMPRESSED)
-            }
+            DataType::Float32 | DataType::Float64 => builder,
             DataType::UInt32 | DataType::UInt64 | DataType::Int64 => {
                 builder.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
             }
-            _ => builder.set_column_dictionary_enabled(column, true),
+            _ => builder
+                .set_column_dictionary_enabled(column.clone(), true)
+                .set_column_compression(column, zstd),
         };
     }
     let mut properties = builder.build();
