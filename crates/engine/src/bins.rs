@@ -8,18 +8,18 @@
 //! Invariant: within a bin, edges keep the order of the input (parts are dealt to workers in
 //! consecutive runs, and a bin is the concatenation of what the workers put there).
 
-use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use bytemuck::{Pod, Zeroable, cast_slice};
 use welter_model::edges::{Batch, EdgeStream, Reading};
 use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
 use crate::arena::{Arena, SLAB_BYTES, Slab};
 use crate::cuts::Cuts;
+use crate::stream::{LINE_BYTES, copy_line, fence};
 use crate::workers::Workers;
 
 /// Bytes of a segment of a bin.
 const SEGMENT_BYTES: usize = 16 << 10;
-const LINE_BYTES: usize = 64;
 
 /// An edge on its way into a tile: source and destination in one ordered key, and its weight.
 pub(crate) trait Record: Pod + Send + Sync {
@@ -155,21 +155,22 @@ pub(crate) fn partition<R: Record>(
         .collect())
 }
 
-/// One worker's lines and segments.
+/// One worker's lines and segments. What is touched at every edge lies close together.
 struct Writer<'a, R> {
     grid: Grid<'a>,
     arena: &'a Arena,
     /// One line a bin, by group and then stripe.
     lines: Vec<R>,
+    /// Bytes in the open segment of each bin, its open line included.
+    filled: Vec<u32>,
     bins: Vec<Bin>,
     groups: Vec<Group>,
 }
 
-/// State of a bin: its segments, and how full the last one is, its open line included.
+/// The segments of a bin.
 #[derive(Clone, Default)]
 struct Bin {
-    /// Bytes in the open segment.
-    filled: u32,
+    /// The open segment.
     slab: u32,
     offset: u32,
     closed: Vec<Segment>,
@@ -205,31 +206,25 @@ impl<'a, R: Record> Writer<'a, R> {
             grid,
             arena,
             lines: vec![R::zeroed(); bins * Self::PER_LINE],
+            filled: vec![0; bins],
             bins: vec![Bin::default(); bins],
             groups,
         }
     }
 
     fn add(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {
-        match (batch.weights, reading.undirected || reading.drop_self_loops) {
-            (_, false) if !R::WEIGHTED => {
-                for &[source, target] in batch.pairs {
-                    self.push(source, target, 1.0)?;
-                }
-                Ok(())
-            }
-            (weights, _) => self.add_carefully(batch.pairs, weights, reading),
+        if R::WEIGHTED || reading.undirected || reading.drop_self_loops {
+            return self.add_carefully(batch, reading);
         }
+        for &[source, target] in batch.pairs {
+            self.push(source, target, 1.0)?;
+        }
+        Ok(())
     }
 
-    fn add_carefully(
-        &mut self,
-        pairs: &[[u32; 2]],
-        weights: Option<&[f64]>,
-        reading: Reading,
-    ) -> Result<(), EngineError> {
-        for (edge, &[source, target]) in pairs.iter().enumerate() {
-            let weight = weights.map_or(1.0, |weights| weights[edge]);
+    fn add_carefully(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {
+        for (edge, &[source, target]) in batch.pairs.iter().enumerate() {
+            let weight = batch.weights.map_or(1.0, |weights| weights[edge]);
             let is_loop = source == target;
             if is_loop && reading.drop_self_loops {
                 continue;
@@ -245,32 +240,33 @@ impl<'a, R: Record> Writer<'a, R> {
     #[inline(always)]
     fn push(&mut self, source: u32, target: u32, weight: f64) -> Result<(), EngineError> {
         let group = self.grid.groups.run(source);
-        let index = group * self.grid.stripes.len() + self.grid.stripes.run(target);
+        let bin = group * self.grid.stripes.len() + self.grid.stripes.run(target);
+        let filled = &mut self.filled[bin];
+        let place = *filled as usize % LINE_BYTES / size_of::<R>();
         let record = R::new(u64::from(source) << 32 | u64::from(target), weight);
-        let bin = &mut self.bins[index];
-        let place = bin.filled as usize % LINE_BYTES / size_of::<R>();
-        self.lines[index * Self::PER_LINE + place] = record;
-        bin.filled += size_of::<R>() as u32;
-        if bin.filled.is_multiple_of(LINE_BYTES as u32) { self.flush(group, index) } else { Ok(()) }
+        self.lines[bin * Self::PER_LINE + place] = record;
+        *filled += size_of::<R>() as u32;
+        if place + 1 == Self::PER_LINE { self.flush(group, bin) } else { Ok(()) }
     }
 
     /// Writes out the full line of a bin.
-    #[inline]
+    #[inline(never)]
     fn flush(&mut self, group: usize, index: usize) -> Result<(), EngineError> {
+        let filled = self.filled[index];
+        let start = filled as usize - LINE_BYTES;
         let bin = &mut self.bins[index];
         let group = &mut self.groups[group];
-        let start = bin.filled as usize - LINE_BYTES;
         if start == 0 {
             (bin.slab, bin.offset) = group.segment(self.arena)?;
         }
         let line = &self.lines[index * Self::PER_LINE..(index + 1) * Self::PER_LINE];
-        let offset = bin.offset as usize + start;
-        group.slabs[bin.slab as usize].bytes_mut()[offset..offset + LINE_BYTES]
-            .copy_from_slice(cast_slice(line));
-        if bin.filled as usize == SEGMENT_BYTES {
-            let bytes = bin.filled;
-            bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, bytes });
-            bin.filled = 0;
+        let slab = group.slabs[bin.slab as usize].bytes_mut();
+        let (to, _) = slab[bin.offset as usize + start..].as_chunks_mut::<LINE_BYTES>();
+        let (from, _) = cast_slice::<R, u8>(line).as_chunks::<LINE_BYTES>();
+        copy_line(&mut to[0], &from[0]);
+        if filled as usize == SEGMENT_BYTES {
+            bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, bytes: filled });
+            self.filled[index] = 0;
         }
         Ok(())
     }
@@ -279,8 +275,9 @@ impl<'a, R: Record> Writer<'a, R> {
     fn finish(mut self) -> Result<Vec<Part>, EngineError> {
         let stripes = self.grid.stripes.len();
         for (index, bin) in self.bins.iter_mut().enumerate() {
-            let open = bin.filled as usize % LINE_BYTES;
-            let start = bin.filled as usize - open;
+            let filled = self.filled[index] as usize;
+            let open = filled % LINE_BYTES;
+            let start = filled - open;
             let group = &mut self.groups[index / stripes];
             if open > 0 {
                 if start == 0 {
@@ -289,13 +286,14 @@ impl<'a, R: Record> Writer<'a, R> {
                 let line = &self.lines[index * Self::PER_LINE..(index + 1) * Self::PER_LINE];
                 let offset = bin.offset as usize + start;
                 let slab = group.slabs[bin.slab as usize].bytes_mut();
-                cast_slice_mut(&mut slab[offset..offset + open])
-                    .copy_from_slice(&line[..open / size_of::<R>()]);
+                slab[offset..offset + open].copy_from_slice(&cast_slice(line)[..open]);
             }
-            if bin.filled > 0 {
-                bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, bytes: bin.filled });
+            if filled > 0 {
+                let bytes = filled as u32;
+                bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, bytes });
             }
         }
+        fence();
         let mut bins = self.bins.into_iter().map(|bin| bin.closed);
         Ok(self
             .groups

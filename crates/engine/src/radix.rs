@@ -1,34 +1,39 @@
-//! The sort of one bin by source and destination, inside the second-level cache.
+//! The sort of one bin by source, inside the second-level cache.
 //!
-//! Least significant digit first, which is stable: parallel edges stay in the order of the input,
-//! so that "the first weight wins" holds and sums of weights are reproducible.
+//! Least significant digit first, which is stable: the edges of one source stay in the order of the
+//! input. Only the source's digits are sorted: where the order of destinations matters too (in
+//! compressed tiles, and to find parallel edges), [`sort_runs`] sorts the few edges of each source.
+//! Sorting by all digits of the key took 12 ns an edge on R-MAT 24, this takes half.
 
 use crate::bins::Record;
 
-/// Digits of so many bits: 2^11 counters and as many write positions stay in the first-level cache.
-const DIGIT_BITS_MAX: u32 = 11;
+/// Digits of so many bits: 2^9 write positions are 32 KiB of lines, which the first-level cache
+/// holds.
+const DIGIT_BITS_MAX: u32 = 9;
 /// Below this many records a comparison sort is faster.
 const SMALL: usize = 192;
 
-/// Sorts `records` by key, stably. Keys must be below `2^key_bits`. `scratch` is as long as
-/// `records`, `counts` is kept between calls.
+/// Sorts `records` stably by the bits of the key from `low` up. Keys must be below `2^high`. The
+/// contents of `scratch` and `counts` do not matter; both are kept for the next call.
 pub(crate) fn sort<R: Record>(
     records: &mut Vec<R>,
     scratch: &mut Vec<R>,
     counts: &mut Vec<u32>,
-    key_bits: u32,
+    low: u32,
+    high: u32,
 ) {
     if records.len() < SMALL {
-        records.sort_by_key(Record::key);
+        records.sort_by_key(|record| record.key() >> low);
         return;
     }
-    let passes = key_bits.div_ceil(DIGIT_BITS_MAX).max(1);
-    let digit_bits = key_bits.div_ceil(passes).max(1);
+    let bits = high - low;
+    let passes = bits.div_ceil(DIGIT_BITS_MAX);
+    let digit_bits = if passes == 0 { 0 } else { bits.div_ceil(passes) };
     let buckets = 1_usize << digit_bits;
     counts.clear();
     counts.resize(buckets * passes as usize, 0);
     for record in records.iter() {
-        let mut key = record.key();
+        let mut key = record.key() >> low;
         for counts in counts.chunks_exact_mut(buckets) {
             counts[key as usize & (buckets - 1)] += 1;
             key >>= digit_bits;
@@ -43,8 +48,17 @@ pub(crate) fn sort<R: Record>(
         for count in counts.iter_mut() {
             (*count, start) = (start, start + *count);
         }
-        scatter(records, scratch, counts, pass as u32 * digit_bits);
+        scatter(records, scratch, counts, low + pass as u32 * digit_bits);
         std::mem::swap(records, scratch);
+    }
+}
+
+/// Sorts records that are in order from bit `low` up by their whole key, stably.
+pub(crate) fn sort_runs<R: Record>(records: &mut [R], low: u32) {
+    for run in records.chunk_by_mut(|left, right| left.key() >> low == right.key() >> low) {
+        if run.len() > 1 {
+            run.sort_by_key(Record::key);
+        }
     }
 }
 
@@ -70,15 +84,23 @@ mod tests {
             keys in prop::collection::vec(0_u64..1 << 37, 0..2000),
             narrow in 0_u32..37,
         ) {
-            let mut records: Vec<Weighted> = keys
+            let records: Vec<Weighted> = keys
                 .iter()
                 .enumerate()
                 .map(|(index, key)| Weighted::new(key >> narrow, index as f64))
                 .collect();
             let mut expected = records.clone();
-            expected.sort_by_key(Record::key);
-            sort(&mut records, &mut Vec::new(), &mut Vec::new(), 37);
-            prop_assert_eq!(records, expected);
+            for low in [0, 13, 37] {
+                let mut by_source = records.clone();
+                expected.sort_by_key(|record| record.weight() as u64);
+                expected.sort_by_key(|record| record.key() >> low);
+                sort(&mut by_source, &mut Vec::new(), &mut Vec::new(), low, 37);
+                prop_assert_eq!(&by_source, &expected);
+                sort_runs(&mut by_source, low);
+                expected.sort_by_key(|record| record.weight() as u64);
+                expected.sort_by_key(Record::key);
+                prop_assert_eq!(&by_source, &expected);
+            }
         }
     }
 }

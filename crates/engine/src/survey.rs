@@ -5,6 +5,7 @@
 //! sample tells). A stream that is costly to read (a generator) states its vertices and is only
 //! sampled.
 
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use welter_model::edges::{Batch, EdgeStream};
@@ -12,7 +13,7 @@ use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
 use crate::vertices::{Marks, SEGMENT_BITS, Vertices};
-use crate::workers::{Workers, lock};
+use crate::workers::Workers;
 
 /// One part in so many is counted in histograms.
 const SAMPLE: usize = 8;
@@ -60,12 +61,14 @@ pub(crate) fn survey(
 ) -> Result<Survey, EngineError> {
     let parts = stream.parts();
     let phase = progress.phase("survey", Unit::Edges, Some(stream.edges()));
-    let histograms = workers.states(|| Ok(Histogram::new(slots)))?;
-    let marks = (!all_present).then(|| Marks::new(slots));
+    let notes = workers.states(|| {
+        let marks = (!all_present).then(|| Marks::new(slots));
+        Ok((Histogram::new(slots), marks))
+    })?;
     let all = !all_present || !stream.costly();
     let sampled = |part: usize| part.is_multiple_of(SAMPLE);
     let look: Vec<usize> = (0..parts).filter(|&part| all || sampled(part)).collect();
-    workers.tasks(look.len(), progress, &histograms, |histogram, task| {
+    workers.tasks(look.len(), progress, &notes, |(histogram, marks), task| {
         let part = look[task];
         let mut wrong = None;
         stream.read(part, &mut |batch| {
@@ -73,7 +76,7 @@ pub(crate) fn survey(
             if wrong.is_some() {
                 return false;
             }
-            if let Some(marks) = &marks {
+            if let Some(marks) = marks.as_mut() {
                 batch.pairs.iter().flatten().for_each(|&slot| marks.set(slot));
             }
             if sampled(part) {
@@ -85,11 +88,14 @@ pub(crate) fn survey(
         wrong.map_or(Ok(()), |vertex| Err(EngineError::Vertex { vertex, slots }))
     })?;
     let mut total = Histogram::new(slots);
-    for histogram in &histograms {
-        total.merge(&lock(histogram));
+    let mut marks = Vec::new();
+    for note in notes {
+        let (histogram, own) = note.into_inner().unwrap_or_else(PoisonError::into_inner);
+        total.merge(&histogram);
+        marks.extend(own);
     }
     Ok(Survey {
-        vertices: marks.map_or_else(|| Vertices::all(slots), Vertices::marked),
+        vertices: if all_present { Vertices::all(slots) } else { Vertices::marked(marks) },
         sources: total.sources,
         targets: total.targets,
     })

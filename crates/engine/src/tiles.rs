@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use welter_model::edges::Duplicates;
 use welter_store::ChunkBuilder;
-use welter_store::header::{CellId, Label};
+use welter_store::header::{CellId, Encoding, Label};
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
@@ -101,7 +101,11 @@ impl<R: Record> TileWriter<R> {
             }));
         }
         let key_bits = bits(&group.slots) + target_bits;
-        radix::sort(&mut self.records, &mut self.scratch, &mut self.counts, key_bits);
+        let Self { records, scratch, counts, .. } = self;
+        radix::sort(records, scratch, counts, target_bits, key_bits);
+        if recipe.plan.encoding == Encoding::Compressed || recipe.duplicates != Duplicates::Keep {
+            radix::sort_runs(records, target_bits);
+        }
         merge_duplicates(&mut self.records, recipe.duplicates);
         let vertices = recipe.vertices;
         let numbers = Numbers {
