@@ -8,76 +8,22 @@
 //! Invariant: within a bin, edges keep the order of the input (parts are dealt to workers in
 //! consecutive runs, and a bin is the concatenation of what the workers put there).
 
-use bytemuck::{Pod, Zeroable, cast_slice};
+use std::ops::Range;
+
+use bytemuck::Zeroable;
+use bytemuck::cast_slice;
 use welter_model::edges::{Batch, EdgeStream, Reading};
 use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
 use crate::arena::{Arena, SLAB_BYTES, Slab};
 use crate::cuts::Cuts;
+use crate::record::{Line, Record, Waiting};
 use crate::stream::{LINE_BYTES, copy_line, fence};
 use crate::workers::Workers;
 
-/// Bytes of a segment of a bin.
-const SEGMENT_BYTES: usize = 16 << 10;
-
-/// An edge on its way into a tile: source and destination in one ordered key, and its weight.
-pub(crate) trait Record: Pod + Send + Sync {
-    /// Whether records carry weights.
-    const WEIGHTED: bool;
-    /// A record. `weight` is dropped by records without.
-    fn new(key: u64, weight: f64) -> Self;
-    /// Source in the high bits, destination in the low ones.
-    fn key(&self) -> u64;
-    /// The weight, 1 without.
-    fn weight(&self) -> f64;
-}
-
-impl Record for u64 {
-    const WEIGHTED: bool = false;
-
-    #[inline(always)]
-    fn new(key: u64, _: f64) -> Self {
-        key
-    }
-
-    #[inline(always)]
-    fn key(&self) -> u64 {
-        *self
-    }
-
-    #[inline(always)]
-    fn weight(&self) -> f64 {
-        1.0
-    }
-}
-
-/// An edge with its weight.
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Weighted {
-    key: u64,
-    weight: f64,
-}
-
-impl Record for Weighted {
-    const WEIGHTED: bool = true;
-
-    #[inline(always)]
-    fn new(key: u64, weight: f64) -> Self {
-        Self { key, weight }
-    }
-
-    #[inline(always)]
-    fn key(&self) -> u64 {
-        self.key
-    }
-
-    #[inline(always)]
-    fn weight(&self) -> f64 {
-        self.weight
-    }
-}
+/// Lines of a segment of a bin: 16 KiB.
+const SEGMENT_LINES: usize = 256;
 
 /// Where the edges go: the cuts of both axes.
 #[derive(Clone, Copy, Debug)]
@@ -102,25 +48,67 @@ struct Part {
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     slab: u32,
+    /// First byte in the slab.
     offset: u32,
-    bytes: u32,
+    /// Number of edges.
+    edges: u32,
 }
 
 impl GroupBins {
-    /// The edges to one stripe, in the order of the input.
-    pub(crate) fn cell<R: Record>(&self, stripe: usize) -> impl Iterator<Item = &[R]> {
-        self.parts.iter().flat_map(move |part| {
-            part.bins[stripe].iter().map(|segment| {
-                let start = segment.offset as usize;
-                let bytes = part.slabs[segment.slab as usize].bytes();
-                cast_slice(&bytes[start..start + segment.bytes as usize])
-            })
-        })
+    /// Appends the edges to one stripe to `records`, in the order of the input, with keys made of
+    /// the places of both ends in their group and stripe.
+    pub(crate) fn cell<W: Waiting>(
+        &self,
+        stripe: usize,
+        origin: Origin,
+        records: &mut Vec<W::Record>,
+    ) {
+        for part in &self.parts {
+            for segment in &part.bins[stripe] {
+                let bytes = &part.slabs[segment.slab as usize].bytes()[segment.offset as usize..];
+                let lines = (segment.edges as usize).div_ceil(W::PER_LINE);
+                let lines: &[Line] = cast_slice(&bytes[..lines * LINE_BYTES]);
+                let mut left = segment.edges as usize;
+                for line in lines {
+                    let edges = left.min(W::PER_LINE);
+                    records.extend((0..edges).map(|place| origin.record::<W>(line, place)));
+                    left -= edges;
+                }
+            }
+        }
     }
 }
 
+/// Where the slots of a cell begin, and where the key of a record is divided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) source: u32,
+    pub(crate) target: u32,
+    /// Low bits of the key that hold the destination.
+    pub(crate) target_bits: u32,
+}
+
+impl Origin {
+    #[inline(always)]
+    fn record<W: Waiting>(self, line: &Line, place: usize) -> W::Record {
+        let (source, target, weight) = W::read(line, place);
+        // Bits that the line dropped are those of the origin, or one more: the range is no wider.
+        let mask = u32::MAX >> (u32::BITS - W::SLOT_BITS);
+        let source = source.wrapping_sub(self.source) & mask;
+        let target = target.wrapping_sub(self.target) & mask;
+        W::Record::new(u64::from(source) << self.target_bits | u64::from(target), weight)
+    }
+}
+
+/// Whether lines of this kind can tell the slots of every group and stripe apart.
+pub(crate) fn fits<W: Waiting>(grid: Grid<'_>, slots: u64) -> bool {
+    let narrow = |slots: Range<u64>| slots.end - slots.start <= 1 << W::SLOT_BITS;
+    (0..grid.groups.len()).all(|run| narrow(grid.groups.slots(run, slots)))
+        && (0..grid.stripes.len()).all(|run| narrow(grid.stripes.slots(run, slots)))
+}
+
 /// Reads a stream and puts its edges into bins. Returns them by group.
-pub(crate) fn partition<R: Record>(
+pub(crate) fn partition<W: Waiting>(
     stream: &dyn EdgeStream,
     reading: Reading,
     grid: Grid<'_>,
@@ -131,7 +119,7 @@ pub(crate) fn partition<R: Record>(
     let phase = progress.phase("partition", Unit::Edges, Some(stream.edges()));
     let (parts, threads) = (stream.parts(), workers.threads());
     let mut made = workers.each(|worker| {
-        let mut writer = Writer::<R>::new(grid, arena);
+        let mut writer = Writer::<W>::new(grid, arena);
         for part in parts * worker / threads..parts * (worker + 1) / threads {
             let mut failed = None;
             stream.read(part, &mut |batch| {
@@ -156,23 +144,25 @@ pub(crate) fn partition<R: Record>(
 }
 
 /// One worker's lines and segments. What is touched at every edge lies close together.
-struct Writer<'a, R> {
+struct Writer<'a, W> {
     grid: Grid<'a>,
     arena: &'a Arena,
-    /// One line a bin, by group and then stripe.
-    lines: Vec<R>,
-    /// Bytes in the open segment of each bin, its open line included.
-    filled: Vec<u32>,
+    /// The open line of each bin, by group and then stripe.
+    lines: Vec<Line>,
+    /// Edges in the open line of each bin.
+    waiting: Vec<u8>,
     bins: Vec<Bin>,
     groups: Vec<Group>,
+    kind: std::marker::PhantomData<W>,
 }
 
 /// The segments of a bin.
 #[derive(Clone, Default)]
 struct Bin {
-    /// The open segment.
+    /// The open segment: where it is, and how many lines were written to it.
     slab: u32,
     offset: u32,
+    lines: u32,
     closed: Vec<Segment>,
 }
 
@@ -190,14 +180,12 @@ impl Group {
             self.offset = 0;
         }
         let offset = self.offset;
-        self.offset += SEGMENT_BYTES;
+        self.offset += SEGMENT_LINES * LINE_BYTES;
         Ok((self.slabs.len() as u32 - 1, offset as u32))
     }
 }
 
-impl<'a, R: Record> Writer<'a, R> {
-    const PER_LINE: usize = LINE_BYTES / size_of::<R>();
-
+impl<'a, W: Waiting> Writer<'a, W> {
     fn new(grid: Grid<'a>, arena: &'a Arena) -> Self {
         let bins = grid.groups.len() * grid.stripes.len();
         let mut groups = Vec::new();
@@ -205,15 +193,16 @@ impl<'a, R: Record> Writer<'a, R> {
         Self {
             grid,
             arena,
-            lines: vec![R::zeroed(); bins * Self::PER_LINE],
-            filled: vec![0; bins],
+            lines: vec![Line::zeroed(); bins],
+            waiting: vec![0; bins],
             bins: vec![Bin::default(); bins],
             groups,
+            kind: std::marker::PhantomData,
         }
     }
 
     fn add(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {
-        if R::WEIGHTED || reading.undirected || reading.drop_self_loops {
+        if W::Record::WEIGHTED || reading.undirected || reading.drop_self_loops {
             return self.add_carefully(batch, reading);
         }
         for &[source, target] in batch.pairs {
@@ -241,32 +230,32 @@ impl<'a, R: Record> Writer<'a, R> {
     fn push(&mut self, source: u32, target: u32, weight: f64) -> Result<(), EngineError> {
         let group = self.grid.groups.run(source);
         let bin = group * self.grid.stripes.len() + self.grid.stripes.run(target);
-        let filled = &mut self.filled[bin];
-        let place = *filled as usize % LINE_BYTES / size_of::<R>();
-        let record = R::new(u64::from(source) << 32 | u64::from(target), weight);
-        self.lines[bin * Self::PER_LINE + place] = record;
-        *filled += size_of::<R>() as u32;
-        if place + 1 == Self::PER_LINE { self.flush(group, bin) } else { Ok(()) }
+        let waiting = &mut self.waiting[bin];
+        let place = usize::from(*waiting);
+        *waiting += 1;
+        W::write(&mut self.lines[bin], place, source, target, weight);
+        if place + 1 == W::PER_LINE { self.flush(group, bin) } else { Ok(()) }
     }
 
-    /// Writes out the full line of a bin.
+    /// Writes out the open line of a bin.
     #[inline(never)]
     fn flush(&mut self, group: usize, index: usize) -> Result<(), EngineError> {
-        let filled = self.filled[index];
-        let start = filled as usize - LINE_BYTES;
-        let bin = &mut self.bins[index];
         let group = &mut self.groups[group];
-        if start == 0 {
+        let bin = &mut self.bins[index];
+        if bin.lines == 0 {
             (bin.slab, bin.offset) = group.segment(self.arena)?;
         }
-        let line = &self.lines[index * Self::PER_LINE..(index + 1) * Self::PER_LINE];
+        let offset = bin.offset as usize + bin.lines as usize * LINE_BYTES;
         let slab = group.slabs[bin.slab as usize].bytes_mut();
-        let (to, _) = slab[bin.offset as usize + start..].as_chunks_mut::<LINE_BYTES>();
-        let (from, _) = cast_slice::<R, u8>(line).as_chunks::<LINE_BYTES>();
-        copy_line(&mut to[0], &from[0]);
-        if filled as usize == SEGMENT_BYTES {
-            bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, bytes: filled });
-            self.filled[index] = 0;
+        let (to, _) = slab[offset..].as_chunks_mut::<LINE_BYTES>();
+        copy_line(&mut to[0], &self.lines[index].0);
+        let open = usize::from(std::mem::take(&mut self.waiting[index]));
+        bin.lines += 1;
+        if bin.lines as usize == SEGMENT_LINES || open < W::PER_LINE {
+            let edges = (bin.lines as usize - 1) * W::PER_LINE + open;
+            let (slab, offset) = (bin.slab, bin.offset);
+            bin.closed.push(Segment { slab, offset, edges: edges as u32 });
+            bin.lines = 0;
         }
         Ok(())
     }
@@ -274,23 +263,14 @@ impl<'a, R: Record> Writer<'a, R> {
     /// Writes out the open lines and hands over the bins by group.
     fn finish(mut self) -> Result<Vec<Part>, EngineError> {
         let stripes = self.grid.stripes.len();
-        for (index, bin) in self.bins.iter_mut().enumerate() {
-            let filled = self.filled[index] as usize;
-            let open = filled % LINE_BYTES;
-            let start = filled - open;
-            let group = &mut self.groups[index / stripes];
-            if open > 0 {
-                if start == 0 {
-                    (bin.slab, bin.offset) = group.segment(self.arena)?;
-                }
-                let line = &self.lines[index * Self::PER_LINE..(index + 1) * Self::PER_LINE];
-                let offset = bin.offset as usize + start;
-                let slab = group.slabs[bin.slab as usize].bytes_mut();
-                slab[offset..offset + open].copy_from_slice(&cast_slice(line)[..open]);
+        for index in 0..self.bins.len() {
+            if self.waiting[index] > 0 {
+                self.flush(index / stripes, index)?;
             }
-            if filled > 0 {
-                let bytes = filled as u32;
-                bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, bytes });
+            let bin = &mut self.bins[index];
+            if bin.lines > 0 {
+                let edges = bin.lines * W::PER_LINE as u32;
+                bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, edges });
             }
         }
         fence();

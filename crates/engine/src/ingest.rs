@@ -13,10 +13,11 @@ use welter_store::chunk::Chunk;
 
 use crate::EngineError;
 use crate::arena::Buffer;
-use crate::bins::{self, Grid, GroupBins, Record, Weighted};
+use crate::bins::{self, Grid, GroupBins};
 use crate::cuts::Cuts;
 use crate::graph::{Graph, Stripe};
 use crate::plan::Plan;
+use crate::record::{Narrow, Waiting, Wide, WideWeighted};
 use crate::survey;
 use crate::tiles::{Placed, Recipe, Span, TileWriter};
 use crate::vertices::Vertices;
@@ -40,15 +41,11 @@ impl Graph {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self, EngineError> {
-        if plan.shape.weighted {
-            ingest::<Weighted>(stream, ids, reading, plan, workers, progress)
-        } else {
-            ingest::<u64>(stream, ids, reading, plan, workers, progress)
-        }
+        ingest(stream, ids, reading, plan, workers, progress)
     }
 }
 
-fn ingest<R: Record>(
+fn ingest(
     stream: Box<dyn EdgeStream>,
     ids: &IdMap,
     reading: Reading,
@@ -71,9 +68,6 @@ fn ingest<R: Record>(
     let groups = Cuts::groups(&sources, plan.groups(stripes.len()));
     let arena = workers.arena();
     let grid = Grid { groups: &groups, stripes: &stripes };
-    let bins = bins::partition::<R>(&*stream, reading, grid, arena, workers, progress)?;
-    drop(stream);
-
     let recipe = Recipe {
         plan,
         vertices: &vertices,
@@ -82,7 +76,14 @@ fn ingest<R: Record>(
         arena,
     };
     let mut degrees = Buffer::<u32>::zeroed(vertices.count() as usize)?;
-    let placed = write_tiles::<R>(bins, grid, recipe, &mut degrees, workers, progress)?;
+    let write = if plan.shape.weighted {
+        write::<WideWeighted>
+    } else if bins::fits::<Narrow>(grid, slots) {
+        write::<Narrow>
+    } else {
+        write::<Wide>
+    };
+    let placed = write(stream, reading, grid, recipe, &mut degrees, workers, progress)?;
     let stripes = shelve(placed, &stripes, &vertices);
     Ok(Graph {
         edges: stripes.iter().map(|stripe| stripe.edges).sum(),
@@ -95,8 +96,23 @@ fn ingest<R: Record>(
     })
 }
 
+/// Bins the edges, drops the stream, and writes the bins into chunks.
+fn write<W: Waiting>(
+    stream: Box<dyn EdgeStream>,
+    reading: Reading,
+    grid: Grid<'_>,
+    recipe: Recipe<'_>,
+    degrees: &mut [u32],
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Vec<Placed>, EngineError> {
+    let bins = bins::partition::<W>(&*stream, reading, grid, recipe.arena, workers, progress)?;
+    drop(stream);
+    write_tiles::<W>(bins, grid, recipe, degrees, workers, progress)
+}
+
 /// Sorts and writes all cells, a group of sources at a time, and counts out-degrees.
-fn write_tiles<R: Record>(
+fn write_tiles<W: Waiting>(
     bins: Vec<GroupBins>,
     grid: Grid<'_>,
     recipe: Recipe<'_>,
@@ -121,11 +137,11 @@ fn write_tiles<R: Record>(
         })
         .collect();
     let phase = progress.phase("sort", Unit::Vertices, Some(recipe.vertices.count()));
-    let writers = workers.states(|| Ok(TileWriter::<R>::new()))?;
+    let writers = workers.states(|| Ok(TileWriter::<W::Record>::new()))?;
     workers.tasks(groups.len(), progress, &writers, |writer, task| {
         let Some((group, bins, degrees)) = lock(&groups[task]).take() else { return Ok(()) };
         for stripe in &stripes {
-            writer.cell(recipe, &group, stripe, &bins, degrees)?;
+            writer.cell::<W>(recipe, &group, stripe, &bins, degrees)?;
         }
         phase.add(degrees.len() as u64);
         Ok(())

@@ -25,6 +25,7 @@ mod ingest;
 mod iterate;
 mod kernel;
 mod radix;
+mod record;
 mod stream;
 mod survey;
 mod tiles;

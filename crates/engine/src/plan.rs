@@ -1,7 +1,7 @@
 //! The plan: widths, encoding, threads, and the memory that a run will take, before anything runs.
 //!
-//! Widths follow the caches. The accumulators of a stripe stay in a core's second-level cache where
-//! that holds at least 1 MiB of them, else in its share of the last level, but never more than 4
+//! Widths follow the caches. The accumulators of a stripe stay in a quarter of a core's second-level
+//! cache where that is at least 512 KiB, else in its share of the last level, but never more than 4
 //! MiB of it; the signals of a block of sources stay in half of the first level. Measured on R-MAT
 //! 24 (`cargo xtask bench kernel`): with 2 MiB of L2 a stripe of 2^18 `f32` takes 1.2 ns an edge
 //! and core, 2^20 takes 2.0; with 1 MiB of L2 and a fast 32 MiB last level 2^20 takes 0.7.
@@ -210,9 +210,9 @@ fn check(settings: &Settings) -> Result<(), EngineError> {
 }
 
 fn stripe_bits(accum_bytes: u64, machine: &Machine) -> u32 {
-    let second = machine.l2_bytes / 2;
+    let second = machine.l2_bytes / 4;
     let third = (machine.l3_bytes / machine.cores.max(1) as u64).min(4 << 20);
-    let room = if second >= 1 << 20 { second.min(2 << 20) } else { third.max(second) };
+    let room = if second >= 512 << 10 { second.min(2 << 20) } else { third.max(second) };
     log2(room / accum_bytes.max(1)).clamp(SEGMENT_BITS, 24)
 }
 
@@ -221,6 +221,7 @@ fn log2(number: u64) -> u32 {
 }
 
 fn memory(shape: Shape, layout: Layout, encoding: Encoding, threads: usize, bits: u32) -> Memory {
+    // Edges wait in lines of 12, 8 or 4; the narrow ones are used where slots allow.
     let record = if shape.weighted { 16 } else { 8 };
     let vertices = shape.slots;
     let bins = shape.edges * record;
@@ -307,7 +308,7 @@ mod tests {
     #[test]
     fn widths_follow_the_caches() {
         let plan = Plan::new(SHAPE, LAYOUT, &Settings::default(), &MACHINE).unwrap();
-        assert_eq!((plan.stripe_bits, plan.block_bits, plan.threads), (18, 12, 2));
+        assert_eq!((plan.stripe_bits, plan.block_bits, plan.threads), (17, 12, 2));
         let small_l2 = Machine { l2_bytes: 1 << 20, l3_bytes: 32 << 20, ..MACHINE };
         let plan = Plan::new(SHAPE, LAYOUT, &Settings::default(), &small_l2).unwrap();
         assert_eq!(plan.stripe_bits, 20);

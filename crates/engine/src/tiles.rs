@@ -14,10 +14,11 @@ use welter_store::weights::WeightKind;
 
 use crate::EngineError;
 use crate::arena::{Arena, SLAB_BYTES, Slab};
-use crate::bins::{GroupBins, Record};
+use crate::bins::{GroupBins, Origin};
 use crate::dispatch::dispatched;
 use crate::plan::Plan;
 use crate::radix;
+use crate::record::{Record, Waiting};
 use crate::vertices::{Vertices, Window};
 
 /// A tile has at most so many edges, so that one never outgrows a chunk.
@@ -83,7 +84,7 @@ impl<R: Record> TileWriter<R> {
     }
 
     /// Writes one cell. `degrees` are those of the group's vertices.
-    pub(crate) fn cell(
+    pub(crate) fn cell<W: Waiting<Record = R>>(
         &mut self,
         recipe: Recipe<'_>,
         group: &Span,
@@ -92,14 +93,13 @@ impl<R: Record> TileWriter<R> {
         degrees: &mut [u32],
     ) -> Result<(), EngineError> {
         let target_bits = bits(&stripe.slots);
-        let base = group.slots.start << 32 | stripe.slots.start;
+        let origin = Origin {
+            source: group.slots.start as u32,
+            target: stripe.slots.start as u32,
+            target_bits,
+        };
         self.records.clear();
-        for records in bins.cell::<R>(stripe.number as usize) {
-            self.records.extend(records.iter().map(|record| {
-                let local = record.key() - base;
-                R::new(local >> 32 << target_bits | local & u64::from(u32::MAX), record.weight())
-            }));
-        }
+        bins.cell::<W>(stripe.number as usize, origin, &mut self.records);
         let key_bits = bits(&group.slots) + target_bits;
         let Self { records, scratch, counts, .. } = self;
         radix::sort(records, scratch, counts, target_bits, key_bits);
