@@ -23,6 +23,9 @@ use crate::workers::lock;
 
 /// Size and alignment of a huge page.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// From this size on memory gets huge pages: small pages of it would not all find their addresses in
+/// the first-level TLB, and half a megabyte of accumulators is reached at random.
+const HUGE_FROM_BYTES: usize = 128 << 10;
 /// Size of a slab.
 pub(crate) const SLAB_BYTES: usize = 4 << 20;
 
@@ -41,9 +44,9 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     fn new(bytes: usize) -> Result<Self, EngineError> {
-        let align = if bytes >= HUGE_PAGE_BYTES { HUGE_PAGE_BYTES } else { 4096 };
+        let align = if bytes >= HUGE_FROM_BYTES { HUGE_PAGE_BYTES } else { 4096 };
         let rounded =
-            bytes.max(1).checked_next_multiple_of(4096).ok_or(EngineError::out_of(bytes))?;
+            bytes.max(1).checked_next_multiple_of(align).ok_or(EngineError::out_of(bytes))?;
         let whole_bytes = rounded.checked_add(align).ok_or(EngineError::out_of(bytes))?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;

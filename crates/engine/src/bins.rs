@@ -10,13 +10,12 @@
 
 use std::ops::Range;
 
-use bytemuck::Zeroable;
 use bytemuck::cast_slice;
 use welter_model::edges::{Batch, EdgeStream, Reading};
 use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
-use crate::arena::{Arena, SLAB_BYTES, Slab};
+use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::cuts::Cuts;
 use crate::record::{Line, Record, Waiting};
 use crate::stream::{LINE_BYTES, copy_line, fence};
@@ -55,13 +54,19 @@ struct Segment {
 }
 
 impl GroupBins {
-    /// Appends the edges to one stripe to `records`, in the order of the input, with keys made of
-    /// the places of both ends in their group and stripe.
+    /// Number of edges to one stripe.
+    pub(crate) fn edges(&self, stripe: usize) -> usize {
+        let segments = self.parts.iter().flat_map(|part| &part.bins[stripe]);
+        segments.map(|segment| segment.edges as usize).sum()
+    }
+
+    /// Writes the edges to one stripe to `records`, as many as [`Self::edges`] says, in the order of
+    /// the input, with keys made of the places of both ends in their group and stripe.
     pub(crate) fn cell<W: Waiting>(
         &self,
         stripe: usize,
         origin: Origin,
-        records: &mut Vec<W::Record>,
+        mut records: &mut [W::Record],
     ) {
         for part in &self.parts {
             for segment in &part.bins[stripe] {
@@ -71,8 +76,11 @@ impl GroupBins {
                 let mut left = segment.edges as usize;
                 for line in lines {
                     let edges = left.min(W::PER_LINE);
-                    records.extend((0..edges).map(|place| origin.record::<W>(line, place)));
-                    left -= edges;
+                    let (front, rest) = records.split_at_mut(edges);
+                    for (place, record) in front.iter_mut().enumerate() {
+                        *record = origin.record::<W>(line, place);
+                    }
+                    (records, left) = (rest, left - edges);
                 }
             }
         }
@@ -119,7 +127,7 @@ pub(crate) fn partition<W: Waiting>(
     let phase = progress.phase("partition", Unit::Edges, Some(stream.edges()));
     let (parts, threads) = (stream.parts(), workers.threads());
     let mut made = workers.each(|worker| {
-        let mut writer = Writer::<W>::new(grid, arena);
+        let mut writer = Writer::<W>::new(grid, arena)?;
         for part in parts * worker / threads..parts * (worker + 1) / threads {
             let mut failed = None;
             stream.read(part, &mut |batch| {
@@ -148,7 +156,7 @@ struct Writer<'a, W> {
     grid: Grid<'a>,
     arena: &'a Arena,
     /// The open line of each bin, by group and then stripe.
-    lines: Vec<Line>,
+    lines: Buffer<Line>,
     /// Edges in the open line of each bin.
     waiting: Vec<u8>,
     bins: Vec<Bin>,
@@ -186,19 +194,19 @@ impl Group {
 }
 
 impl<'a, W: Waiting> Writer<'a, W> {
-    fn new(grid: Grid<'a>, arena: &'a Arena) -> Self {
+    fn new(grid: Grid<'a>, arena: &'a Arena) -> Result<Self, EngineError> {
         let bins = grid.groups.len() * grid.stripes.len();
         let mut groups = Vec::new();
         groups.resize_with(grid.groups.len(), Group::default);
-        Self {
+        Ok(Self {
             grid,
             arena,
-            lines: vec![Line::zeroed(); bins],
+            lines: Buffer::zeroed(bins)?,
             waiting: vec![0; bins],
             bins: vec![Bin::default(); bins],
             groups,
             kind: std::marker::PhantomData,
-        }
+        })
     }
 
     fn add(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {

@@ -137,7 +137,7 @@ fn write_tiles<W: Waiting>(
         })
         .collect();
     let phase = progress.phase("sort", Unit::Vertices, Some(recipe.vertices.count()));
-    let writers = workers.states(|| Ok(TileWriter::<W::Record>::new()))?;
+    let writers = workers.states(TileWriter::<W::Record>::new)?;
     workers.tasks(groups.len(), progress, &writers, |writer, task| {
         let Some((group, bins, degrees)) = lock(&groups[task]).take() else { return Ok(()) };
         for stripe in &stripes {

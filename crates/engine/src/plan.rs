@@ -145,8 +145,10 @@ impl Plan {
         // Below a few hundred thousand edges a second thread costs more than it does.
         let useful = (shape.edges >> 17).clamp(1, 1 << 16) as usize;
         let threads = settings.threads.unwrap_or(machine.cores.min(useful));
-        let stripe_bits =
-            settings.stripe_bits.unwrap_or_else(|| stripe_bits(layout.accum, machine));
+        let slot_bits = u64::BITS - shape.slots.saturating_sub(1).leading_zeros();
+        let stripe_bits = settings
+            .stripe_bits
+            .unwrap_or_else(|| stripe_bits(layout.accum, machine).min(slot_bits.max(SEGMENT_BITS)));
         let block_bits = settings
             .block_bits
             .unwrap_or_else(|| log2(machine.l1_bytes / 2 / layout.signal.max(1)).clamp(8, 14));

@@ -15,18 +15,19 @@ const SMALL: usize = 192;
 /// Up to this many edges of one source are sorted by insertion.
 const SHORT: usize = 20;
 
-/// Sorts `records` stably by the bits of the key from `low` up. Keys must be below `2^high`. The
-/// contents of `scratch` and `counts` do not matter; both are kept for the next call.
-pub(crate) fn sort<R: Record>(
-    records: &mut Vec<R>,
-    scratch: &mut Vec<R>,
+/// Sorts `records` stably by the bits of the key from `low` up. Keys must be below `2^high`, and
+/// `scratch` as long as `records`; its contents do not matter, and `counts` is kept for the next
+/// call. Returns the one of the two that holds the result.
+pub(crate) fn sort<'a, R: Record>(
+    mut records: &'a mut [R],
+    mut scratch: &'a mut [R],
     counts: &mut Vec<u32>,
     low: u32,
     high: u32,
-) {
+) -> &'a mut [R] {
     if records.len() < SMALL {
         records.sort_by_key(|record| record.key() >> low);
-        return;
+        return records;
     }
     let bits = high - low;
     let passes = bits.div_ceil(DIGIT_BITS_MAX);
@@ -34,14 +35,12 @@ pub(crate) fn sort<R: Record>(
     let buckets = 1_usize << digit_bits;
     counts.clear();
     counts.resize(buckets * passes as usize, 0);
-    for record in records.iter() {
-        let mut key = record.key() >> low;
-        for counts in counts.chunks_exact_mut(buckets) {
-            counts[key as usize & (buckets - 1)] += 1;
-            key >>= digit_bits;
+    for (pass, counts) in counts.chunks_exact_mut(buckets).enumerate() {
+        let (shift, mask) = (low + pass as u32 * digit_bits, counts.len() - 1);
+        for record in records.iter() {
+            counts[(record.key() >> shift) as usize & mask] += 1;
         }
     }
-    scratch.resize(records.len(), R::zeroed());
     for (pass, counts) in counts.chunks_exact_mut(buckets).enumerate() {
         if counts.iter().any(|&count| count as usize == records.len()) {
             continue;
@@ -51,8 +50,9 @@ pub(crate) fn sort<R: Record>(
             (*count, start) = (start, start + *count);
         }
         scatter(records, scratch, counts, low + pass as u32 * digit_bits);
-        std::mem::swap(records, scratch);
+        (records, scratch) = (scratch, records);
     }
+    records
 }
 
 /// Sorts records that are in order from bit `low` up by their whole key, stably.
@@ -110,12 +110,14 @@ mod tests {
                 let mut by_source = records.clone();
                 expected.sort_by_key(|record| record.weight() as u64);
                 expected.sort_by_key(|record| record.key() >> low);
-                sort(&mut by_source, &mut Vec::new(), &mut Vec::new(), low, 37);
-                prop_assert_eq!(&by_source, &expected);
-                sort_runs(&mut by_source, low);
+                let mut scratch = by_source.clone();
+                let by_source =
+                    sort(&mut by_source, &mut scratch, &mut Vec::new(), low, 37);
+                prop_assert_eq!(&*by_source, &expected[..]);
+                sort_runs(by_source, low);
                 expected.sort_by_key(|record| record.weight() as u64);
                 expected.sort_by_key(Record::key);
-                prop_assert_eq!(&by_source, &expected);
+                prop_assert_eq!(&*by_source, &expected[..]);
             }
         }
     }

@@ -62,7 +62,7 @@ pub(crate) fn survey(
     let parts = stream.parts();
     let phase = progress.phase("survey", Unit::Edges, Some(stream.edges()));
     let notes = workers.states(|| {
-        let marks = (!all_present).then(|| Marks::new(slots));
+        let marks = if all_present { None } else { Some(Marks::new(slots)?) };
         Ok((Histogram::new(slots), marks))
     })?;
     let all = !all_present || !stream.costly();
@@ -77,7 +77,10 @@ pub(crate) fn survey(
                 return false;
             }
             if let Some(marks) = marks.as_mut() {
-                batch.pairs.iter().flatten().for_each(|&slot| marks.set(slot));
+                for &[source, target] in batch.pairs {
+                    marks.set(source);
+                    marks.set(target);
+                }
             }
             if sampled(part) {
                 histogram.add(&batch);

@@ -13,7 +13,7 @@ use welter_store::header::{CellId, Encoding, Label};
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
-use crate::arena::{Arena, SLAB_BYTES, Slab};
+use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::bins::{GroupBins, Origin};
 use crate::dispatch::dispatched;
 use crate::plan::Plan;
@@ -59,8 +59,8 @@ pub(crate) type Placed = (CellId, u32, ChunkPlace);
 
 /// One worker's buffers, and what it has written.
 pub(crate) struct TileWriter<R> {
-    records: Vec<R>,
-    scratch: Vec<R>,
+    records: Buffer<R>,
+    scratch: Buffer<R>,
     counts: Vec<u32>,
     keys: Vec<u32>,
     weights: Vec<f64>,
@@ -70,17 +70,17 @@ pub(crate) struct TileWriter<R> {
 }
 
 impl<R: Record> TileWriter<R> {
-    pub(crate) fn new() -> Self {
-        Self {
-            records: Vec::new(),
-            scratch: Vec::new(),
+    pub(crate) fn new() -> Result<Self, EngineError> {
+        Ok(Self {
+            records: Buffer::zeroed(0)?,
+            scratch: Buffer::zeroed(0)?,
             counts: Vec::new(),
             keys: vec![0; TILE_EDGES_MAX],
             weights: Vec::new(),
             builder: ChunkBuilder::new(R::WEIGHTED),
             bytes: Vec::new(),
             shelf: Shelf::default(),
-        }
+        })
     }
 
     /// Writes one cell. `degrees` are those of the group's vertices.
@@ -98,15 +98,22 @@ impl<R: Record> TileWriter<R> {
             target: stripe.slots.start as u32,
             target_bits,
         };
-        self.records.clear();
-        bins.cell::<W>(stripe.number as usize, origin, &mut self.records);
+        let edges = bins.edges(stripe.number as usize);
+        if edges > self.records.len() {
+            let room = edges.next_power_of_two();
+            (self.records, self.scratch) = (Buffer::zeroed(room)?, Buffer::zeroed(room)?);
+        }
+        let (records, scratch) = (&mut self.records[..edges], &mut self.scratch[..edges]);
+        bins.cell::<W>(stripe.number as usize, origin, records);
         let key_bits = bits(&group.slots) + target_bits;
-        let Self { records, scratch, counts, .. } = self;
-        radix::sort(records, scratch, counts, target_bits, key_bits);
+        let mut records = radix::sort(records, scratch, &mut self.counts, target_bits, key_bits);
         if recipe.plan.encoding == Encoding::Compressed || recipe.duplicates != Duplicates::Keep {
             radix::sort_runs(records, target_bits);
         }
-        merge_duplicates(&mut self.records, recipe.duplicates);
+        if recipe.duplicates != Duplicates::Keep {
+            let left = merge_duplicates(records, recipe.duplicates);
+            records = &mut records[..left];
+        }
         let vertices = recipe.vertices;
         let numbers = Numbers {
             sources: vertices.window(group.slots.clone()),
@@ -126,28 +133,53 @@ impl<R: Record> TileWriter<R> {
             encoding: recipe.plan.encoding,
             weights: WeightKind::None,
         };
-        self.tiles(&numbers, label, recipe, degrees)
+        let out = TileBuffers {
+            keys: &mut self.keys,
+            weights: &mut self.weights,
+            builder: &mut self.builder,
+            bytes: &mut self.bytes,
+            shelf: &mut self.shelf,
+        };
+        out.tiles(records, &numbers, label, recipe, degrees)
     }
 
-    /// Cuts the sorted records into tiles and chunks.
-    fn tiles(
-        &mut self,
+    /// All chunks that were written.
+    pub(crate) fn finish(mut self) -> Vec<Placed> {
+        self.shelf.close();
+        self.shelf.placed
+    }
+}
+
+/// Where tiles are made.
+struct TileBuffers<'a> {
+    keys: &'a mut [u32],
+    weights: &'a mut Vec<f64>,
+    builder: &'a mut ChunkBuilder,
+    bytes: &'a mut Vec<u8>,
+    shelf: &'a mut Shelf,
+}
+
+impl TileBuffers<'_> {
+    /// Cuts sorted records into tiles and chunks.
+    fn tiles<R: Record>(
+        mut self,
+        mut records: &[R],
         numbers: &Numbers<'_>,
         mut label: Label,
         recipe: Recipe<'_>,
         degrees: &mut [u32],
     ) -> Result<(), EngineError> {
-        let mut start = 0;
-        while start < self.records.len() {
-            let records = &self.records[start..];
-            let (keys, first) = (&mut self.keys, numbers.block(&records[0]));
+        while let Some(front) = records.first() {
+            let (keys, first) = (&mut *self.keys, numbers.block(front));
             let edges = dispatched(
                 #[inline(always)]
                 || numbers.tile(records, first, keys, degrees),
             );
+            let (tile, rest) = records.split_at(edges);
+            records = rest;
             if R::WEIGHTED {
                 self.weights.clear();
-                self.weights.extend(records[..edges].iter().map(Record::weight));
+                self.weights.extend(tile.iter().map(Record::weight));
             }
             let tile_bytes = edges * (4 + size_of::<f64>() * usize::from(R::WEIGHTED)) + 64;
             if self.builder.bytes() + tile_bytes > recipe.plan.chunk_bytes
@@ -155,24 +187,17 @@ impl<R: Record> TileWriter<R> {
             {
                 self.close(&mut label, recipe.arena)?;
             }
-            self.builder.push(first, &self.keys[..edges], &self.weights, label.encoding);
-            start += edges;
+            self.builder.push(first, &self.keys[..edges], self.weights, label.encoding);
         }
         if self.builder.is_empty() { Ok(()) } else { self.close(&mut label, recipe.arena) }
     }
 
     fn close(&mut self, label: &mut Label, arena: &Arena) -> Result<(), EngineError> {
         self.bytes.clear();
-        self.builder.finish(label, &mut self.bytes);
-        self.shelf.put(label, &self.bytes, arena)?;
+        self.builder.finish(label, self.bytes);
+        self.shelf.put(label, self.bytes, arena)?;
         label.number += 1;
         Ok(())
-    }
-
-    /// All chunks that were written.
-    pub(crate) fn finish(mut self) -> Vec<Placed> {
-        self.shelf.close();
-        self.shelf.placed
     }
 }
 
@@ -234,21 +259,25 @@ impl Numbers<'_> {
     }
 }
 
-/// Merges records with equal keys, which lie side by side.
-fn merge_duplicates<R: Record>(records: &mut Vec<R>, duplicates: Duplicates) {
-    let merge: fn(f64, f64) -> f64 = match duplicates {
-        Duplicates::Keep => return,
-        Duplicates::First => |first, _| first,
-        Duplicates::Minimum => f64::min,
-        Duplicates::Sum => |sum, weight| sum + weight,
-    };
-    records.dedup_by(|later, earlier| {
-        let equal = later.key() == earlier.key();
-        if equal {
-            *earlier = R::new(earlier.key(), merge(earlier.weight(), later.weight()));
+/// Merges records with equal keys, which lie side by side, and says how many are left.
+fn merge_duplicates<R: Record>(records: &mut [R], duplicates: Duplicates) -> usize {
+    let mut kept = 0;
+    for next in 0..records.len() {
+        let record = records[next];
+        if kept > 0 && records[kept - 1].key() == record.key() {
+            let (earlier, later) = (records[kept - 1].weight(), record.weight());
+            let weight = match duplicates {
+                Duplicates::Keep | Duplicates::First => earlier,
+                Duplicates::Minimum => earlier.min(later),
+                Duplicates::Sum => earlier + later,
+            };
+            records[kept - 1] = R::new(record.key(), weight);
+        } else {
+            records[kept] = record;
+            kept += 1;
         }
-        equal
-    });
+    }
+    kept
 }
 
 /// Where finished chunks go: one slab after the other.

@@ -12,6 +12,9 @@
 use welter_model::ids::IdMap;
 use welter_model::table::VertexColumn;
 
+use crate::EngineError;
+use crate::arena::Buffer;
+
 /// Log2 of the number of slots in a segment: the grain at which ranges of slots are cut.
 pub(crate) const SEGMENT_BITS: u32 = 12;
 const SEGMENT_WORDS: usize = (1 << SEGMENT_BITS) / 64;
@@ -42,9 +45,9 @@ impl Vertices {
     pub(crate) fn marked(marks: Vec<Marks>) -> Self {
         let slots = marks.first().map_or(0, |marks| marks.slots);
         let mut all = marks.into_iter().map(|marks| marks.words);
-        let mut words = all.next().unwrap_or_default();
+        let mut words = all.next().map_or_else(Vec::new, |words| words.to_vec());
         for other in all {
-            words.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
+            words.iter_mut().zip(other.iter()).for_each(|(word, other)| *word |= other);
         }
         let mut count = 0;
         let before = words
@@ -161,18 +164,18 @@ impl Window<'_> {
 ///
 /// A mark is looked up before it is set, and nearly always found: the path of an edge is one load
 /// and one predictable branch.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Marks {
     slots: u64,
-    words: Vec<u64>,
+    words: Buffer<u64>,
 }
 
 impl Marks {
     /// No marks on `slots` slots.
-    pub(crate) fn new(slots: u64) -> Self {
+    pub(crate) fn new(slots: u64) -> Result<Self, EngineError> {
         // Whole segments, so that windows and segments never end inside a word.
         let words = slots.div_ceil(1 << SEGMENT_BITS) as usize * SEGMENT_WORDS;
-        Self { slots, words: vec![0; words] }
+        Ok(Self { slots, words: Buffer::zeroed(words)? })
     }
 
     /// Marks a slot, which must exist.
@@ -191,7 +194,7 @@ mod tests {
     use super::*;
 
     fn marked(slots: u64, present: &[u32]) -> Vertices {
-        let mut marks = vec![Marks::new(slots); 2];
+        let mut marks = vec![Marks::new(slots).unwrap(), Marks::new(slots).unwrap()];
         for &slot in present {
             marks[slot as usize % 2].set(slot);
         }
