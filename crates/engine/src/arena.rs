@@ -23,8 +23,8 @@ use crate::workers::lock;
 
 /// Size and alignment of a huge page.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
-/// From this size on memory gets huge pages: small pages of it would not all find their addresses in
-/// the first-level TLB, and half a megabyte of accumulators is reached at random.
+/// From this size on memory gets huge pages: small pages of it would not all find their addresses
+/// in the first-level TLB, and half a megabyte of accumulators is reached at random.
 const HUGE_FROM_BYTES: usize = 128 << 10;
 /// Size of a slab.
 pub(crate) const SLAB_BYTES: usize = 4 << 20;

@@ -60,8 +60,8 @@ impl GroupBins {
         segments.map(|segment| segment.edges as usize).sum()
     }
 
-    /// Writes the edges to one stripe to `records`, as many as [`Self::edges`] says, in the order of
-    /// the input, with keys made of the places of both ends in their group and stripe.
+    /// Writes the edges to one stripe to `records`, as many as [`Self::edges`] says, in the order
+    /// of the input, with keys made of the places of both ends in their group and stripe.
     pub(crate) fn cell<W: Waiting>(
         &self,
         stripe: usize,

@@ -1,10 +1,11 @@
 //! The plan: widths, encoding, threads, and the memory that a run will take, before anything runs.
 //!
-//! Widths follow the caches. The accumulators of a stripe stay in a quarter of a core's second-level
-//! cache where that is at least 512 KiB, else in its share of the last level, but never more than 4
-//! MiB of it; the signals of a block of sources stay in half of the first level. Measured on R-MAT
-//! 24 (`cargo xtask bench kernel`): with 2 MiB of L2 a stripe of 2^18 `f32` takes 1.2 ns an edge
-//! and core, 2^20 takes 2.0; with 1 MiB of L2 and a fast 32 MiB last level 2^20 takes 0.7.
+//! Widths follow the caches. The accumulators of a stripe stay in a quarter of a core's
+//! second-level cache where that is at least 512 KiB, else in its share of the last level, but
+//! never more than 4 MiB of it; the signals of a block of sources stay in half of the first level.
+//! Measured on R-MAT 24 (`cargo xtask bench kernel`): with 2 MiB of L2 a stripe of 2^18 `f32` takes
+//! 1.2 ns an edge and core, 2^20 takes 2.0; with 1 MiB of L2 and a fast 32 MiB last level 2^20
+//! takes 0.7.
 
 use std::fmt;
 use std::fmt::Write;

@@ -1,9 +1,9 @@
 //! An edge on its way into a tile: how it waits in a bin, and how it is sorted.
 //!
 //! Bins are written a cache line at a time, and the first touch of their memory is the dearest part
-//! of ingest where a hypervisor has to find it (2 to 3 s a GB were seen), so edges wait as narrow as
-//! they can. A bin's edges begin in one group and end in one stripe; when neither is wider than 2^20
-//! slots, 20 bits of each slot tell which it is, and a line holds 12 edges instead of 8.
+//! of ingest where a hypervisor has to find it (2 to 3 s a GB were seen), so edges wait as narrow
+//! as they can. A bin's edges begin in one group and end in one stripe; when neither is wider than
+//! 2^20 slots, 20 bits of each slot tell which it is, and a line holds 12 edges instead of 8.
 
 use std::fmt::Debug;
 

@@ -1,7 +1,7 @@
 //! Writing whole cache lines to memory that is not in the cache.
 //!
-//! An ordinary store to such a line first reads it; on the way into thousands of bins that made each
-//! line cost 79 ns (10 ns an edge). Non-temporal stores write it without reading.
+//! An ordinary store to such a line first reads it; on the way into thousands of bins that made
+//! each line cost 79 ns (10 ns an edge). Non-temporal stores write it without reading.
 #![expect(unsafe_code, reason = "non-temporal stores are intrinsics")]
 #![expect(clippy::cast_ptr_alignment, reason = "the store is made where the address is aligned")]
 
