@@ -1,5 +1,5 @@
-#![no_main]
 //! See `welter_input::fuzzing::arrow`.
+#![no_main]
 
 libfuzzer_sys::fuzz_target!(
     init: welter_input::fuzzing::guard_fences(),

@@ -1,4 +1,4 @@
-#![no_main]
 //! See `welter_input::fuzzing::text`.
+#![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| welter_input::fuzzing::text(data));

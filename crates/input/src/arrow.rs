@@ -1,7 +1,7 @@
 //! Arrow IPC, files and streams, compressed buffers and dictionaries included.
 //!
-//! A file is its magic bytes, a stream, and a footer that says again where everything is. So both are
-//! read as streams, in order, which also works from a pipe: one thread takes messages from the
+//! A file is its magic bytes, a stream, and a footer that says again where everything is. So both
+//! are read as streams, in order, which also works from a pipe: one thread takes messages from the
 //! source ([`messages`]), and all decode them, a window at a time. Sizes that a message states are
 //! checked before they are acted upon, and the decoder runs inside a fence ([`fenced`]).
 

@@ -1,7 +1,8 @@
 //! From columns of Arrow arrays to parts: what Parquet and Arrow IPC share.
 //!
-//! Ids are integers of any width, or strings (bytes that are UTF-8 will do), plain or by dictionary.
-//! Nulls, negative ids and empty names are errors with their row; no other type is read.
+//! Ids are integers of any width, or strings (bytes that are UTF-8 will do), plain or by
+//! dictionary. Nulls, negative ids and empty names are errors with their row; no other type is
+//! read.
 
 mod gather;
 

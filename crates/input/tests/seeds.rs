@@ -6,8 +6,8 @@ use std::path::Path;
 
 use welter_input::fuzzing;
 
-/// Runs a target on its seeds and on copies with bytes changed, cut out and doubled. The changes are
-/// the same in every run.
+/// Runs a target on its seeds and on copies with bytes changed, cut out and doubled. The changes
+/// are the same in every run.
 fn replay(name: &str, changes: u32, target: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(name);
     let mut paths: Vec<_> =

@@ -4,10 +4,10 @@
 //! and appended in order; Arrow batches are built in parallel, and their buffers are written as
 //! they are.
 //!
-//! Encodings follow what graphs are made of. Ids are packed as differences, to about as many bits as
-//! they have; floats lie plain; compressing either gains a few percent and costs more than all the
-//! rest. (It would also let regular graphs shrink so far that a reader must take them for bombs.)
-//! Names get a dictionary, and zstd at its fastest level.
+//! Encodings follow what graphs are made of. Ids are packed as differences, to about as many bits
+//! as they have; floats lie plain; compressing either gains a few percent and costs more than all
+//! the rest. (It would also let regular graphs shrink so far that a reader must take them for
+//! bombs.) Names get a dictionary, and zstd at its fastest level.
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The messages of an Arrow stream.
 //!
 //! ```text
-//! file:     "ARROW1" 0 0 (and perhaps more zeros) | message ... | end | footer | its length i32 | "ARROW1"
-//! message:  0xFFFFFFFF | length of the metadata i32 | metadata (flatbuffer) | body
+//! file:     "ARROW1" 0 0 (and perhaps more zeros) | message ... | end | footer | its length i32 |
+//! "ARROW1" message:  0xFFFFFFFF | length of the metadata i32 | metadata (flatbuffer) | body
 //!           (before version 0.15 without the 0xFFFFFFFF)
 //! end:      0xFFFFFFFF | 0, or in a stream the end of the bytes
 //! ```
@@ -311,8 +311,8 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Bytes that the buffers of a batch say they unpack to, 0 without compression; `None` when a buffer
-/// lies outside the body.
+/// Bytes that the buffers of a batch say they unpack to, 0 without compression; `None` when a
+/// buffer lies outside the body.
 fn unpacked_bytes(batch: RecordBatch<'_>, body: &[u8]) -> Option<u64> {
     let mut sum = 0_u64;
     for buffer in batch.buffers().into_iter().flatten() {

@@ -170,8 +170,8 @@ impl<'a, R: ChunkReader + Length> Guard<'a, R> {
         })
     }
 
-    /// Unpacks a gzip page for its size. A page of version 2 begins with levels that are not packed;
-    /// it is no gzip then, and the decoder finds that out.
+    /// Unpacks a gzip page for its size. A page of version 2 begins with levels that are not
+    /// packed; it is no gzip then, and the decoder finds that out.
     fn check_gzip(&self, offset: u64, packed: u64, unpacked: u64) -> Result<(), InputError> {
         let bytes = self.bytes(offset, packed)?;
         let start = bytes.windows(2).take(1 << 16).position(|pair| pair == [0x1f, 0x8b]);
@@ -220,8 +220,8 @@ impl Header {
     }
 }
 
-/// Whether the schema in a footer is flat enough to be followed by recursion. The schema is a list of
-/// elements in depth-first order (field 2 of the footer), each with its number of children (5).
+/// Whether the schema in a footer is flat enough to be followed by recursion. The schema is a list
+/// of elements in depth-first order (field 2 of the footer), each with its number of children (5).
 pub(super) fn is_schema_shallow(footer: &[u8]) -> bool {
     let mut shallow = true;
     let visited = Cursor::new(footer).fields(&mut |cursor, field| {

@@ -1,8 +1,8 @@
 //! Just enough of Thrift's compact protocol to look at Parquet's headers before a decoder does.
 //!
 //! A struct is a sequence of fields, each `(delta of id << 4) | type`, up to a zero byte; integers
-//! are zigzag varints; a list is `(size << 4) | type` and its elements. `None` stands for bytes that
-//! are malformed or end too early. Nothing is allocated, and nesting is bounded.
+//! are zigzag varints; a list is `(size << 4) | type` and its elements. `None` stands for bytes
+//! that are malformed or end too early. Nothing is allocated, and nesting is bounded.
 
 /// Structs and lists inside one another that are followed.
 const DEPTH_MAX: u32 = 32;
