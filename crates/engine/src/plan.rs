@@ -28,6 +28,8 @@ pub struct Settings {
     pub threads: Option<usize>,
     /// Memory budget, bytes.
     pub memory_bytes: Option<u64>,
+    /// Bytes of the budget that are taken already and stay so: the ids, for instance.
+    pub held_bytes: u64,
     /// How edges are held in memory.
     pub encoding: Option<Encoding>,
     /// Log2 of the width of a stripe, 12 to 24.
@@ -99,6 +101,8 @@ pub struct Plan {
 /// Memory of a run by use, bytes. Ingest and iterations do not overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
+    /// What the caller holds all along: the ids, for instance.
+    pub held: u64,
     /// The input while it is ingested.
     pub input: u64,
     /// Edges binned by tile, while they are ingested.
@@ -117,7 +121,7 @@ impl Memory {
     /// The most that is taken at any time.
     pub fn peak(&self) -> u64 {
         let ingest = (self.input + self.bins).max(self.bins + self.chunks / 4);
-        self.vertices + self.workers + ingest.max(self.chunks + self.state)
+        self.held + self.vertices + self.workers + ingest.max(self.chunks + self.state)
     }
 }
 
@@ -163,7 +167,10 @@ impl Plan {
             chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
             shape,
             budget_bytes,
-            memory: memory(shape, layout, encoding, threads, stripe_bits),
+            memory: Memory {
+                held: settings.held_bytes,
+                ..memory(shape, layout, encoding, threads, stripe_bits)
+            },
         };
         let candidates = match settings.encoding {
             Some(encoding) => vec![encoding],
@@ -229,6 +236,7 @@ fn memory(shape: Shape, layout: Layout, encoding: Encoding, threads: usize, bits
     let vertices = shape.slots;
     let bins = shape.edges * record;
     Memory {
+        held: 0,
         input: shape.input_bytes,
         // Segments of bins are half empty at their ends.
         bins: bins + bins / 16 + (16 << 20),
@@ -270,7 +278,7 @@ impl fmt::Display for Plan {
             Encoding::Compressed => "compressed (stream-vbyte)",
         };
         let mut lines = String::new();
-        let Memory { input, bins, chunks, vertices, state, workers } = self.memory;
+        let Memory { held, input, bins, chunks, vertices, state, workers } = self.memory;
         writeln!(lines, "graph     {about}{} edges{weighted}", self.shape.edges)?;
         writeln!(lines, "          {about}{} vertices at most", self.shape.slots)?;
         writeln!(lines, "route     fold, in memory")?;
@@ -279,6 +287,9 @@ impl fmt::Display for Plan {
         writeln!(lines, "          blocks of 2^{} sources, {encoding}", self.block_bits)?;
         writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
         writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
+        if held > 0 {
+            writeln!(lines, "          {:>10}  ids", human_bytes(held))?;
+        }
         for (bytes, what) in [
             (input, "input, while it is ingested"),
             (bins, "edges in bins, while they are ingested"),
@@ -328,6 +339,16 @@ mod tests {
         assert_eq!(budget, 1 << 30);
         assert!(Plan::new(SHAPE, LAYOUT, &settings(need), &MACHINE).is_ok());
         assert!(Plan::new(SHAPE, LAYOUT, &settings(need - 1), &MACHINE).is_err());
+    }
+
+    #[test]
+    fn what_the_caller_holds_counts() {
+        let plan = |held_bytes| {
+            let settings = Settings { held_bytes, ..Settings::default() };
+            Plan::new(SHAPE, LAYOUT, &settings, &MACHINE).unwrap()
+        };
+        assert_eq!(plan(1 << 20).memory.peak(), plan(0).memory.peak() + (1 << 20));
+        assert!(plan(1 << 20).to_string().contains("1.00 MiB  ids"));
     }
 
     #[test]

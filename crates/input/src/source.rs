@@ -221,7 +221,10 @@ fn unopened(name: &str, error: std::io::Error) -> InputError {
 
 /// The files that inputs name: each is a path, `-`, or a pattern with `*`, `?` or `[...]` that
 /// matches files. A path that exists is never taken for a pattern.
-pub(crate) fn names(inputs: &[String]) -> Result<Vec<String>, InputError> {
+///
+/// # Errors
+/// When a pattern matches no file, or is none.
+pub fn names(inputs: &[String]) -> Result<Vec<String>, InputError> {
     let mut names = Vec::new();
     for input in inputs {
         names.extend(expand(input)?);
@@ -233,7 +236,7 @@ pub(crate) fn names(inputs: &[String]) -> Result<Vec<String>, InputError> {
 }
 
 /// Whether what has this name can be read only once, so that looking at it takes from it.
-pub(crate) fn is_pipe(name: &str) -> bool {
+pub fn is_pipe(name: &str) -> bool {
     let other = |metadata: std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
     name == "-" || std::fs::metadata(name).is_ok_and(other)
 }

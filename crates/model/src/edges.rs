@@ -44,6 +44,12 @@ pub trait EdgeStream: Send + Sync {
         false
     }
 
+    /// Bytes of memory that the stream holds for as long as it lives; 0 where edges are read or made
+    /// when they are asked for.
+    fn resident_bytes(&self) -> u64 {
+        0
+    }
+
     /// Hands all edges of a part to `visit`, in order, in batches of any size (64 Ki edges are a
     /// good one). `visit` returns `false` to end early, which is not an error.
     ///
@@ -168,6 +174,11 @@ impl EdgeStream for EdgeList {
         self.slots
     }
 
+    fn resident_bytes(&self) -> u64 {
+        let bytes = |part: &Part| size_of_val(&part.pairs[..]) + size_of_val(&part.weights[..]);
+        self.parts.iter().map(bytes).sum::<usize>() as u64
+    }
+
     fn read(
         &self,
         part: usize,
@@ -190,6 +201,7 @@ mod tests {
         list.push(vec![], vec![]);
         list.push(vec![[3, 0]], vec![0.5]);
         assert_eq!((list.parts(), list.edges()), (2, 3));
+        assert_eq!(list.resident_bytes(), 3 * 16);
         let mut seen = Vec::new();
         for part in 0..list.parts() {
             list.read(part, &mut |batch| {

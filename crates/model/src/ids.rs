@@ -22,6 +22,15 @@ impl IdMap {
     pub fn all_present(&self) -> bool {
         !matches!(self, Self::Same)
     }
+
+    /// Heap bytes that the map takes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Same | Self::Declared => 0,
+            Self::Sparse(ids) => size_of_val(&ids[..]) as u64,
+            Self::Names(names) => names.bytes(),
+        }
+    }
 }
 
 /// Many strings in two allocations.

@@ -4,10 +4,14 @@
 //! number of these, one after the other, so blocks are compressed in parallel and every tool reads
 //! the file as one.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
+use std::str::FromStr;
 
 use flate2::write::GzEncoder;
+
+use crate::error::OutputError;
 
 /// Level of gzip: half the time of the usual 6 for a few percent more bytes.
 const GZIP_LEVEL: u32 = 4;
@@ -59,6 +63,40 @@ impl Compression {
         std::mem::swap(plain, scratch);
         Ok(())
     }
+}
+
+/// The format that was asked for, else the one that the extension names; and the compression that
+/// the name ends with.
+pub(crate) fn resolve<F: FromStr<Err = String>>(
+    path: &Path,
+    format: Option<F>,
+) -> Result<(Compression, F), OutputError> {
+    let (compression, extension) = Compression::split(path);
+    let unknown = |what| OutputError::Format { name: path.display().to_string(), what };
+    let format = match (format, extension) {
+        (Some(format), _) => format,
+        (None, Some(extension)) => extension.parse().map_err(|error| {
+            unknown(format!("cannot tell the format from the extension: {error}"))
+        })?,
+        (None, None) => {
+            return Err(unknown("cannot tell the format: the name has no extension".to_owned()));
+        }
+    };
+    Ok((compression, format))
+}
+
+/// Refuses compression of what is compressed inside, or read at any place.
+pub(crate) fn check(
+    compression: Compression,
+    text: bool,
+    format: impl Display,
+    path: &Path,
+) -> Result<(), OutputError> {
+    if text || compression == Compression::None {
+        return Ok(());
+    }
+    let what = format!("{format} is not compressed as a whole; write it uncompressed");
+    Err(OutputError::Format { name: path.display().to_string(), what })
 }
 
 #[cfg(test)]

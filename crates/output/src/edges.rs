@@ -16,7 +16,7 @@ use welter_model::ids::{IdMap, Names};
 use welter_progress::{Progress, Unit};
 
 use crate::columnar;
-use crate::compression::Compression;
+use crate::compression::{self, Compression};
 use crate::error::OutputError;
 use crate::ordered::{Job, check};
 use crate::target::Target;
@@ -110,6 +110,25 @@ pub struct EdgeFormatOptions {
     pub drop_weights: bool,
 }
 
+impl EdgeFormatOptions {
+    /// Format and compression of a file called `path`.
+    ///
+    /// # Errors
+    /// [`OutputError::Format`] when neither options nor name tell, or they do not go together.
+    pub fn of(&self, path: &Path) -> Result<(Compression, EdgeFormat), OutputError> {
+        let (compression, format) = compression::resolve(path, self.format)?;
+        let compression = self.compression.unwrap_or(compression);
+        compression::check(compression, format.is_text(), format, path)?;
+        Ok((compression, format))
+    }
+}
+
+impl EdgeFormat {
+    fn is_text(self) -> bool {
+        matches!(self, Self::Snap | Self::Tsv | Self::Csv)
+    }
+}
+
 /// Writes edges to a file, with `threads` threads (0: one a core).
 ///
 /// # Errors
@@ -123,19 +142,7 @@ pub fn write_edges(
     progress: &Progress,
 ) -> Result<(), OutputError> {
     let name = path.display().to_string();
-    let (compression, extension) = Compression::split(path);
-    let unknown = |what| OutputError::Format { name: name.clone(), what };
-    let format = match (options.format, extension) {
-        (Some(format), _) => format,
-        (None, Some(extension)) => extension.parse().map_err(|error| {
-            unknown(format!("cannot tell the format from the extension: {error}"))
-        })?,
-        (None, None) => {
-            return Err(unknown("cannot tell the format: the name has no extension".to_owned()));
-        }
-    };
-    let compression = options.compression.unwrap_or(compression);
-    check_compression(format, compression, &name)?;
+    let (compression, format) = options.of(path)?;
     let edges = Edges::of(stream, ids, options.drop_weights, format, &name)?;
     let target = Target::create(path)?;
     if let Some(mut file) = target.file() {
@@ -160,23 +167,9 @@ pub fn write_edges_to(
 ) -> Result<(), OutputError> {
     let format = options.format.unwrap_or(EdgeFormat::Snap);
     let compression = options.compression.unwrap_or_default();
-    check_compression(format, compression, name)?;
+    compression::check(compression, format.is_text(), format, Path::new(name))?;
     let edges = Edges::of(stream, ids, options.drop_weights, format, name)?;
     edges.write(sink, format, compression, name, threads, progress)
-}
-
-/// Refuses compression of what is compressed inside, or read at any place.
-fn check_compression(
-    format: EdgeFormat,
-    compression: Compression,
-    name: &str,
-) -> Result<(), OutputError> {
-    let text = matches!(format, EdgeFormat::Snap | EdgeFormat::Tsv | EdgeFormat::Csv);
-    if text || compression == Compression::None {
-        return Ok(());
-    }
-    let what = format!("{format} is not compressed as a whole; write it uncompressed");
-    Err(OutputError::Format { name: name.to_owned(), what })
 }
 
 /// Edges that are known to fit the format.

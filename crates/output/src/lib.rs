@@ -24,6 +24,7 @@ pub use compression::Compression;
 pub use edges::{EdgeFormat, EdgeFormatOptions, RawWeight, write_edges, write_edges_to};
 pub use error::OutputError;
 pub use table::{TableFormat, write_table, write_table_to};
+pub use target::probe;
 
 /// Number of threads to write with; 0 stands for one a core.
 fn thread_count(threads: usize) -> usize {

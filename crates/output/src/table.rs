@@ -15,7 +15,7 @@ use welter_model::table::{ColumnData, Table, VertexColumn};
 use welter_progress::{Progress, Unit};
 
 use crate::columnar;
-use crate::compression::Compression;
+use crate::compression::{self, Compression};
 use crate::error::OutputError;
 use crate::ordered::Job;
 use crate::target::Target;
@@ -69,6 +69,23 @@ impl fmt::Display for TableFormat {
     }
 }
 
+impl TableFormat {
+    /// Format and compression of a file called `path`, where `format` is what was asked for, if
+    /// anything was.
+    ///
+    /// # Errors
+    /// [`OutputError::Format`] when the name does not tell, or the two do not go together.
+    pub fn of(
+        path: &Path,
+        format: Option<Self>,
+    ) -> Result<(Compression, TableFormat), OutputError> {
+        let (compression, format) = compression::resolve(path, format)?;
+        let text = matches!(format, Self::Csv | Self::Tsv);
+        compression::check(compression, text, format, path)?;
+        Ok((compression, format))
+    }
+}
+
 /// Writes a table to a file, with `threads` threads (0: one a core). Where no format is given, the
 /// extension of the name tells it.
 ///
@@ -82,19 +99,11 @@ pub fn write_table(
     progress: &Progress,
 ) -> Result<(), OutputError> {
     let name = path.display().to_string();
-    let (compression, extension) = Compression::split(path);
-    let unknown = |what| OutputError::Format { name: name.clone(), what };
-    let format = match (format, extension) {
-        (Some(format), _) => format,
-        (None, Some(extension)) => extension.parse().map_err(|error| {
-            unknown(format!("cannot tell the format from the extension: {error}"))
-        })?,
-        (None, None) => {
-            return Err(unknown("cannot tell the format: the name has no extension".to_owned()));
-        }
-    };
+    let (compression, format) = TableFormat::of(path, format)?;
     let view = View::of(table, &name)?;
-    check(&view, format, compression, &name)?;
+    if format == TableFormat::Npy {
+        npy::check(&view, &name)?;
+    }
     let target = Target::create(path)?;
     if let Some(mut file) = target.file() {
         write(&view, &mut file, format, compression, target.name(), threads, progress)?;
@@ -115,22 +124,10 @@ pub fn write_table_to(
     progress: &Progress,
 ) -> Result<(), OutputError> {
     let view = View::of(table, name)?;
-    check(&view, format, Compression::None, name)?;
-    write(&view, sink, format, Compression::None, name, threads, progress)
-}
-
-/// Refuses, before a file is created, what cannot be written.
-fn check(
-    view: &View<'_>,
-    format: TableFormat,
-    compression: Compression,
-    name: &str,
-) -> Result<(), OutputError> {
-    if compression != Compression::None && !matches!(format, TableFormat::Csv | TableFormat::Tsv) {
-        let what = format!("{format} is not compressed as a whole; leave the last extension out");
-        return Err(OutputError::Format { name: name.to_owned(), what });
+    if format == TableFormat::Npy {
+        npy::check(&view, name)?;
     }
-    if format == TableFormat::Npy { npy::check(view, name) } else { Ok(()) }
+    write(&view, sink, format, Compression::None, name, threads, progress)
 }
 
 fn write(

@@ -66,6 +66,21 @@ impl Drop for Target {
     }
 }
 
+/// Finds out whether a file can be created at `path`, before the work is done whose result it will
+/// hold. Nothing is left behind, and what is there stays.
+///
+/// # Errors
+/// [`OutputError::Create`] when it cannot.
+pub fn probe(path: &Path) -> Result<(), OutputError> {
+    let special = |metadata: fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+    // Opening a pipe would wait for its reader, and closing it would tell the reader that all is
+    // said.
+    if fs::metadata(path).is_ok_and(special) {
+        return Ok(());
+    }
+    Target::create(path).map(drop)
+}
+
 type Opened = (File, Option<(PathBuf, PathBuf)>);
 
 fn open(path: &Path) -> io::Result<Opened> {
@@ -131,6 +146,7 @@ mod tests {
         let target = Target::create(&path).unwrap();
         target.file().unwrap().write_all(b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
+        probe(&path).unwrap();
         target.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(names(directory.path()), ["out"]);
@@ -166,6 +182,7 @@ mod tests {
         for path in [directory.path().to_owned(), directory.path().join("no/such/place")] {
             let error = Target::create(&path).unwrap_err();
             assert_eq!(error.exit_code(), 73);
+            assert_eq!(probe(&path).unwrap_err().to_string(), error.to_string());
             assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
         }
     }
