@@ -12,7 +12,7 @@
 //! compressed, what they state to unpack to stays within the allowed ratio of all bytes so far.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::io::{Read, Seek, SeekFrom};
 
 use arrow_buffer::Buffer;
 use arrow_ipc::{MessageHeader, RecordBatch, root_as_message};
@@ -32,7 +32,7 @@ const CONTINUATION: u32 = u32::MAX;
 const METADATA_BYTES_MAX: u64 = 64 << 20;
 
 /// Bytes that are made room for before any of them was seen.
-const TRUSTED_BYTES: u64 = 1 << 20;
+const TRUSTED_BYTES: usize = 1 << 20;
 
 /// Bytes in order.
 pub(crate) enum Feed {
@@ -59,7 +59,7 @@ impl Feed {
         match self {
             Self::File { file, at, bytes } => {
                 let length = buffer.len().min((*bytes - *at) as usize);
-                file.read_exact_at(&mut buffer[..length], *at)
+                file.read_exact(&mut buffer[..length])
                     .map_err(|error| InputError::io(name, format!("read at byte {at}"), error))?;
                 *at += length as u64;
                 Ok(length)
@@ -252,20 +252,25 @@ impl<'a> Messages<'a> {
             let text = format!("expected {count} bytes of {what}, found the end of the file");
             InputError::byte(name, start, text)
         };
-        let known = self.feed.left();
-        if known.is_some_and(|left| left < count) {
+        if self.feed.left().is_some_and(|left| left < count) {
             return Err(cut());
         }
         let mut bytes = Vec::new();
+        if let Feed::File { file, at, .. } = &mut self.feed {
+            bytes.reserve_exact(count as usize);
+            let taken = file.take(count).read_to_end(&mut bytes);
+            let unread = |error| InputError::io(name, format!("read at byte {at}"), error);
+            if (taken.map_err(unread)? as u64) < count {
+                return Err(cut());
+            }
+            *at += count;
+        }
         while (bytes.len() as u64) < count {
-            let held = bytes.len() as u64;
-            // Room for all where it is known to be there, else for as much again as came.
-            let step = if known.is_some() { count } else { held.max(TRUSTED_BYTES) };
-            let step = step.min(count - held) as usize;
-            bytes.reserve_exact(step);
-            bytes.resize(held as usize + step, 0);
-            let filled = self.feed.fill(self.name, &mut bytes[held as usize..])?;
-            if filled < step {
+            let held = bytes.len();
+            // Room for as much again as came, since nothing says that all of it will come.
+            let step = (count as usize - held).min(held.max(TRUSTED_BYTES));
+            bytes.resize(held + step, 0);
+            if self.feed.fill(self.name, &mut bytes[held..])? < step {
                 return Err(cut());
             }
         }
@@ -274,7 +279,7 @@ impl<'a> Messages<'a> {
     }
 
     fn skip(&mut self, count: u64) -> Result<(), InputError> {
-        let Feed::File { at, bytes, .. } = &mut self.feed else {
+        let Feed::File { file, at, bytes } = &mut self.feed else {
             return self.take(count, "the body of a message").map(|_| ());
         };
         if *bytes - *at < count {
@@ -282,6 +287,8 @@ impl<'a> Messages<'a> {
             return Err(self.bad(self.offset, what));
         }
         *at += count;
+        let sought = file.seek(SeekFrom::Start(*at));
+        sought.map_err(|error| InputError::io(self.name, format!("go to byte {at}"), error))?;
         self.offset += count;
         Ok(())
     }

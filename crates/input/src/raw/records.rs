@@ -1,7 +1,7 @@
 //! From the bytes of records to pairs and weights.
 //!
-//! Pairs of the plain 32-bit layout are not copied: the bytes are the pairs. All buffers are used
-//! again from batch to batch.
+//! Records without weights are not copied: their bytes are the pairs. All buffers are used again from
+//! batch to batch.
 
 use bytemuck::cast_slice;
 use welter_model::edges::Pair;
@@ -33,7 +33,7 @@ impl Shape {
 
     /// Whether the bytes of records are pairs as they are.
     fn is_plain(self) -> bool {
-        self.record_bytes() == 8 && !self.swap && cfg!(target_endian = "little")
+        self.layout.weight == RawWeight::None && !self.swap && cfg!(target_endian = "little")
     }
 }
 
@@ -95,9 +95,13 @@ impl Buffers {
         bytes: &'a [u8],
         shape: Shape,
     ) -> Result<Batch<'a>, BadRecord> {
-        let plain = bytes.as_ptr().align_offset(align_of::<Pair>()) == 0 && shape.is_plain();
-        if plain {
-            let pairs = Pairs::Narrow(cast_slice(&bytes[..bytes.len() / 8 * 8]));
+        if shape.is_plain() && bytes.as_ptr().align_offset(align_of::<u64>()) == 0 {
+            let whole = &bytes[..bytes.len() / shape.record_bytes() * shape.record_bytes()];
+            let pairs = if shape.layout.wide {
+                Pairs::Wide(cast_slice(whole))
+            } else {
+                Pairs::Narrow(cast_slice(whole))
+            };
             return Ok(Batch { pairs, weights: None });
         }
         let Self { narrow, wide, weights } = self;
@@ -106,24 +110,24 @@ impl Buffers {
         weights.clear();
         let RawLayout { wide: is_wide, weight } = shape.layout;
         match (is_wide, weight) {
-            (false, RawWeight::None) => each(bytes, |record: &[u8; 8]| narrow.push(pair(record))),
-            (false, RawWeight::F32) => each(bytes, |record: &[u8; 12]| {
-                narrow.push(pair(record));
-                weights.push(f32::from_le_bytes(part(record, 8)).into());
-            }),
-            (false, RawWeight::F64) => each(bytes, |record: &[u8; 16]| {
-                narrow.push(pair(record));
-                weights.push(f64::from_le_bytes(part(record, 8)));
-            }),
-            (true, RawWeight::None) => each(bytes, |record: &[u8; 16]| wide.push(wider(record))),
-            (true, RawWeight::F32) => each(bytes, |record: &[u8; 20]| {
-                wide.push(wider(record));
-                weights.push(f32::from_le_bytes(part(record, 16)).into());
-            }),
-            (true, RawWeight::F64) => each(bytes, |record: &[u8; 24]| {
-                wide.push(wider(record));
-                weights.push(f64::from_le_bytes(part(record, 16)));
-            }),
+            (false, RawWeight::None) => narrow.extend(records::<8>(bytes).map(pair)),
+            (false, RawWeight::F32) => {
+                narrow.extend(records::<12>(bytes).map(pair));
+                weights.extend(records::<12>(bytes).map(|record| single(record, 8)));
+            }
+            (false, RawWeight::F64) => {
+                narrow.extend(records::<16>(bytes).map(pair));
+                weights.extend(records::<16>(bytes).map(|record| double(record, 8)));
+            }
+            (true, RawWeight::None) => wide.extend(records::<16>(bytes).map(wide_pair)),
+            (true, RawWeight::F32) => {
+                wide.extend(records::<20>(bytes).map(wide_pair));
+                weights.extend(records::<20>(bytes).map(|record| single(record, 16)));
+            }
+            (true, RawWeight::F64) => {
+                wide.extend(records::<24>(bytes).map(wide_pair));
+                weights.extend(records::<24>(bytes).map(|record| double(record, 16)));
+            }
         }
         if shape.swap {
             for pair in narrow.iter_mut() {
@@ -142,21 +146,30 @@ impl Buffers {
     }
 }
 
-fn each<const N: usize>(bytes: &[u8], record: impl FnMut(&[u8; N])) {
-    bytes.as_chunks::<N>().0.iter().for_each(record);
+fn records<const N: usize>(bytes: &[u8]) -> std::slice::Iter<'_, [u8; N]> {
+    bytes.as_chunks::<N>().0.iter()
 }
 
-/// `N` bytes of a record. The bounds are constants after inlining.
-fn part<const N: usize>(record: &[u8], start: usize) -> [u8; N] {
-    let mut bytes = [0; N];
-    bytes.copy_from_slice(&record[start..start + N]);
+/// `M` bytes of a record. The bounds are constants after inlining.
+#[inline]
+fn part<const N: usize, const M: usize>(record: &[u8; N], start: usize) -> [u8; M] {
+    let mut bytes = [0; M];
+    bytes.copy_from_slice(&record[start..start + M]);
     bytes
 }
 
-fn pair(record: &[u8]) -> Pair {
+fn pair<const N: usize>(record: &[u8; N]) -> Pair {
     [u32::from_le_bytes(part(record, 0)), u32::from_le_bytes(part(record, 4))]
 }
 
-fn wider(record: &[u8]) -> [u64; 2] {
+fn wide_pair<const N: usize>(record: &[u8; N]) -> [u64; 2] {
     [u64::from_le_bytes(part(record, 0)), u64::from_le_bytes(part(record, 8))]
+}
+
+fn single<const N: usize>(record: &[u8; N], start: usize) -> f64 {
+    f32::from_le_bytes(part(record, start)).into()
+}
+
+fn double<const N: usize>(record: &[u8; N], start: usize) -> f64 {
+    f64::from_le_bytes(part(record, start))
 }
