@@ -19,6 +19,7 @@ use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::cuts::Cuts;
 use crate::record::{Line, Record, Waiting};
 use crate::stream::{LINE_BYTES, copy_line, fence};
+use crate::survey::first_beyond;
 use crate::workers::Workers;
 
 /// Lines of a segment of a bin: 16 KiB.
@@ -115,9 +116,10 @@ pub(crate) fn fits<W: Waiting>(grid: Grid<'_>, slots: u64) -> bool {
         && (0..grid.stripes.len()).all(|run| narrow(grid.stripes.slots(run, slots)))
 }
 
-/// Reads a stream and puts its edges into bins. Returns them by group.
+/// Reads a stream of edges between `slots` slots and puts them into bins. Returns them by group.
 pub(crate) fn partition<W: Waiting>(
     stream: &dyn EdgeStream,
+    slots: u64,
     reading: Reading,
     grid: Grid<'_>,
     arena: &Arena,
@@ -131,7 +133,11 @@ pub(crate) fn partition<W: Waiting>(
         for part in parts * worker / threads..parts * (worker + 1) / threads {
             let mut failed = None;
             stream.read(part, &mut |batch| {
-                let done = writer.add(&batch, reading);
+                // Looked at again: the survey saw a sample only, or the input changed since.
+                let done = match first_beyond(&batch, slots) {
+                    Some(vertex) => Err(EngineError::Vertex { vertex, slots }),
+                    None => writer.add(&batch, reading),
+                };
                 phase.add(batch.pairs.len() as u64);
                 failed = done.err();
                 failed.is_none() && !progress.cancelled()

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::EngineError;
 use crate::vertices::{SEGMENT_BITS, Vertices};
 
 /// Consecutive runs of segments, and which run each segment is in.
@@ -19,20 +20,22 @@ pub(crate) struct Cuts {
 impl Cuts {
     /// Cuts stripes: no wider than `2^width_bits` vertices, and none with more than its share of
     /// the edges when there shall be `pieces` of them.
+    ///
+    /// # Errors
+    /// When there would be more stripes than runs can be counted.
     pub(crate) fn stripes(
         vertices: &Vertices,
         edges: &[u64],
         width_bits: u32,
         pieces: usize,
-    ) -> Self {
+    ) -> Result<Self, EngineError> {
         let most = edges.iter().sum::<u64>().div_ceil(pieces as u64).max(1);
-        Self::greedy(
-            |start, end, held| {
-                let width = vertices.segment_start(end) - vertices.segment_start(start);
-                width <= 1 << width_bits && held <= most
-            },
-            edges,
-        )
+        let width = |start, end| vertices.segment_start(end) - vertices.segment_start(start);
+        let narrow = |start, end| width(start, end) <= 1 << width_bits;
+        let cuts = Self::greedy(|start, end, held| narrow(start, end) && held <= most, edges);
+        let all_narrow = (0..cuts.len()).all(|run| narrow(cuts.bounds[run], cuts.bounds[run + 1]));
+        // A key holds `width_bits` of its destination: one that is wider would be another vertex.
+        if all_narrow { Ok(cuts) } else { Err(too_many(vertices.count(), width_bits)) }
     }
 
     /// Cuts about `pieces` groups with equally many edges each.
@@ -85,6 +88,13 @@ impl Cuts {
     }
 }
 
+fn too_many(vertices: u64, width_bits: u32) -> EngineError {
+    let most = u32::from(u16::MAX) + 1;
+    EngineError::Configuration(format!(
+        "{vertices} vertices do not fit {most} stripes of 2^{width_bits}; take wider stripes"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,17 +102,28 @@ mod tests {
     #[test]
     fn stripes_are_narrow_enough_and_balanced() {
         let vertices = Vertices::all(10 << SEGMENT_BITS);
-        let cuts = Cuts::stripes(&vertices, &[1; 10], SEGMENT_BITS + 1, 1);
+        let cuts = Cuts::stripes(&vertices, &[1; 10], SEGMENT_BITS + 1, 1).unwrap();
         assert_eq!((0..cuts.len()).map(|run| cuts.segments(run).len()).collect::<Vec<_>>(), [2; 5]);
-        let cuts = Cuts::stripes(&vertices, &[90, 1, 1, 1, 1, 1, 1, 1, 1, 2], 24, 10);
+        let cuts = Cuts::stripes(&vertices, &[90, 1, 1, 1, 1, 1, 1, 1, 1, 2], 24, 10).unwrap();
         assert_eq!((0..cuts.len()).map(|run| cuts.segments(run).len()).collect::<Vec<_>>(), [1, 9]);
         assert_eq!((cuts.run(4095), cuts.run(4096)), (0, 1));
         assert_eq!(cuts.slots(1, 40_000), 4096..40_000);
     }
 
     #[test]
+    fn more_stripes_than_can_be_counted_are_refused() {
+        let segments = 70_000;
+        let vertices = Vertices::all(segments << SEGMENT_BITS);
+        let edges = vec![1; segments as usize];
+        let error = Cuts::stripes(&vertices, &edges, SEGMENT_BITS, 1).unwrap_err();
+        assert!(error.to_string().contains("wider stripes"), "{error}");
+        let cuts = Cuts::stripes(&vertices, &edges, SEGMENT_BITS + 1, 1).unwrap();
+        assert_eq!(cuts.len(), 35_000);
+    }
+
+    #[test]
     fn no_slots_make_no_stripes() {
-        assert_eq!(Cuts::stripes(&Vertices::all(0), &[], 12, 4).len(), 0);
+        assert_eq!(Cuts::stripes(&Vertices::all(0), &[], 12, 4).unwrap().len(), 0);
         assert_eq!(Cuts::groups(&[], 4).len(), 0);
     }
 

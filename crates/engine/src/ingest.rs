@@ -64,7 +64,7 @@ fn ingest(
         (survey.sources, survey.targets)
     };
     let pieces = STRIPES_PER_WORKER * plan.threads;
-    let stripes = Cuts::stripes(&vertices, &targets, plan.stripe_bits, pieces);
+    let stripes = Cuts::stripes(&vertices, &targets, plan.stripe_bits, pieces)?;
     let groups = Cuts::groups(&sources, plan.groups(stripes.len()));
     let arena = workers.arena();
     let grid = Grid { groups: &groups, stripes: &stripes };
@@ -106,7 +106,9 @@ fn write<W: Waiting>(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Vec<Placed>, EngineError> {
-    let bins = bins::partition::<W>(&*stream, reading, grid, recipe.arena, workers, progress)?;
+    let slots = recipe.vertices.slots();
+    let arena = recipe.arena;
+    let bins = bins::partition::<W>(&*stream, slots, reading, grid, arena, workers, progress)?;
     drop(stream);
     write_tiles::<W>(bins, grid, recipe, degrees, workers, progress)
 }

@@ -242,11 +242,13 @@ fn fold_stripe<P: Program>(
     bench.accums[..width].fill(program.identity());
     for place in &stripe.chunks {
         let chunk = graph.open(stripe, place)?;
-        let block = chunk.block_width() as usize;
+        let reach = chunk.block_width() as usize;
+        // Ingest fills less of a tile than its keys could name.
+        let block = reach.min(1 << graph.plan.block_bits);
         for tile in chunk.tiles() {
-            let sources = tile.source as usize..tile.source as usize + block;
+            let sources = tile.source as usize..tile.source as usize + reach;
             let active = active.map(|active| &active[sources.clone()]);
-            if active.is_some_and(|active| active.iter().all(|&flag| flag == 0)) {
+            if active.is_some_and(|active| active[..block].iter().all(|&flag| flag == 0)) {
                 continue;
             }
             let sources = Sources { signals: &signals[sources], active };

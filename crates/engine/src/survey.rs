@@ -12,6 +12,7 @@ use welter_model::edges::{Batch, EdgeStream};
 use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
+use crate::dispatch::dispatched;
 use crate::vertices::{Marks, SEGMENT_BITS, Vertices};
 use crate::workers::Workers;
 
@@ -105,8 +106,11 @@ pub(crate) fn survey(
 }
 
 /// A slot that does not exist. The maximum is found first, because that runs over vectors.
-fn first_beyond(batch: &Batch<'_>, slots: u64) -> Option<u64> {
-    let largest = batch.pairs.iter().fold(0, |largest, pair| pair[0].max(pair[1]).max(largest));
+pub(crate) fn first_beyond(batch: &Batch<'_>, slots: u64) -> Option<u64> {
+    let largest = dispatched(
+        #[inline(always)]
+        || batch.pairs.iter().fold(0, |largest, pair| pair[0].max(pair[1]).max(largest)),
+    );
     (!batch.pairs.is_empty() && u64::from(largest) >= slots).then_some(largest.into())
 }
 

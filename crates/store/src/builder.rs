@@ -35,9 +35,11 @@ impl ChunkBuilder {
         self.directory.is_empty()
     }
 
-    /// Bytes of keys and weights so far; weights are counted at their widest.
+    /// Bytes of keys, weights and directory so far; weights are counted at their widest. Of tiles
+    /// with an edge or two the directory is the larger part.
     pub fn bytes(&self) -> usize {
-        self.keys.len() + self.weights.len() * size_of::<f64>()
+        let directory = size_of_val(&self.directory[..]);
+        self.keys.len() + self.weights.len() * size_of::<f64>() + directory
     }
 
     /// Appends a tile. `source`: its first source, relative to the chunk's `source_base`; `keys`:
