@@ -1,10 +1,11 @@
 //! A graph as plain as it gets: slots, pairs and weights in vectors, for oracles to walk over.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use welter_model::edges::{EdgeList, Pair};
 
 /// An edge list with what is needed to judge it. Parallel edges and self-loops count as they are.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Graph {
     /// Which slots are vertices; as long as there are slots.
     pub present: Vec<bool>,
@@ -38,6 +39,30 @@ impl Graph {
     /// Number of vertices.
     pub fn vertices(&self) -> usize {
         self.present.iter().filter(|present| **present).count()
+    }
+
+    /// The slots that are vertices, ascending.
+    pub fn ids(&self) -> Vec<u64> {
+        (0..self.slots() as u64).filter(|slot| self.present[*slot as usize]).collect()
+    }
+
+    /// The number of each slot among the vertices; of a slot that is none, the next vertex's.
+    pub fn numbers(&self) -> Vec<usize> {
+        let mut vertices = 0;
+        let number = |present: &bool| {
+            vertices += usize::from(*present);
+            vertices - usize::from(*present)
+        };
+        self.present.iter().map(number).collect()
+    }
+
+    /// Which slots an edge names.
+    pub fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.slots()];
+        for slot in self.pairs.iter().flatten() {
+            used[*slot as usize] = true;
+        }
+        used
     }
 
     /// The weight of an edge: 1 where the graph has none.
@@ -89,6 +114,20 @@ impl Graph {
         renamed
     }
 
+    /// With slot `s` renamed to `s * stride`. The slots in between are vertices if `declared`.
+    #[must_use]
+    pub fn spread(&self, stride: u32, declared: bool) -> Self {
+        let slots = self.slots() * stride as usize;
+        let place =
+            |slot: usize| slot.is_multiple_of(stride as usize).then_some(slot / stride as usize);
+        let present = |slot| declared || place(slot).is_some_and(|place| self.present[place]);
+        Self {
+            present: (0..slots).map(present).collect(),
+            pairs: self.pairs.iter().map(|pair| pair.map(|slot| slot * stride)).collect(),
+            weights: self.weights.clone(),
+        }
+    }
+
     /// With the edges in the order `order`, a permutation of their numbers.
     #[must_use]
     pub fn reordered(&self, order: &[usize]) -> Self {
@@ -102,7 +141,14 @@ impl Graph {
     /// The same edges as a stream of parts of at most `part_edges_max` edges, with the number of
     /// slots stated.
     pub fn edge_list(&self, part_edges_max: usize) -> EdgeList {
-        let mut list = EdgeList::new(Some(self.slots() as u64), self.weights.is_some());
+        let mut list = self.edge_list_without_slots(part_edges_max);
+        list.set_slots(self.slots() as u64);
+        list
+    }
+
+    /// As [`Self::edge_list`], but the number of slots must be found by looking at the edges.
+    pub fn edge_list_without_slots(&self, part_edges_max: usize) -> EdgeList {
+        let mut list = EdgeList::new(None, self.weights.is_some());
         for (part, pairs) in self.pairs.chunks(part_edges_max).enumerate() {
             let start = part * part_edges_max;
             let weights = self.weights.as_deref();
@@ -110,6 +156,15 @@ impl Graph {
             list.push(pairs.to_vec(), weights.to_vec());
         }
         list
+    }
+}
+
+/// On one line, and slots without edges as a number: this is what a failing property shows.
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pairs, weights, .. } = self;
+        let (slots, vertices) = (self.slots(), self.vertices());
+        write!(f, "{vertices} vertices in {slots} slots, pairs: {pairs:?}, weights: {weights:?}")
     }
 }
 
@@ -146,6 +201,23 @@ mod tests {
         assert_eq!(there.pairs[0], [2, 0]);
         assert_eq!(there.relabelled(&[1, 3, 0, 2]), graph);
         assert_eq!(graph.reordered(&[4, 3, 2, 1, 0]).reordered(&[4, 3, 2, 1, 0]), graph);
+    }
+
+    #[test]
+    fn vertices_are_numbered_without_gaps() {
+        let mut graph = sample();
+        graph.present = vec![true, true, true, false, true];
+        assert_eq!(graph.numbers(), [0, 1, 2, 3, 3]);
+        assert_eq!(graph.ids(), [0, 1, 2, 4]);
+        assert_eq!(graph.used(), [true, true, true, false, false]);
+    }
+
+    #[test]
+    fn slots_spread_apart() {
+        let wide = sample().spread(3, false);
+        assert_eq!((wide.slots(), wide.ids()), (12, vec![0, 3, 6, 9]));
+        assert_eq!(wide.pairs[4], [6, 0]);
+        assert_eq!(sample().spread(3, true).vertices(), 12);
     }
 
     #[test]

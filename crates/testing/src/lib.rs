@@ -1,20 +1,26 @@
 //! What the tests of all crates measure themselves against.
 //!
 //! Three kinds of oracle, none of which shares code with what it judges: answers that others
-//! computed ([`answers`], [`samples`]), answers that mathematics gives ([`closed_form`]), and plain
-//! sequential programs of a different shape ([`reference`](mod@reference)). [`strategies`] makes
-//! the random graphs that they are compared on.
+//! computed ([`answers`], [`samples`], [`suites`]), answers that mathematics gives
+//! ([`closed_form`]), and plain sequential programs of a different shape
+//! ([`reference`](mod@reference), and [`interpreter`] for any program, on what [`reading`] makes of
+//! the edges). [`strategies`] makes the random graphs that they are compared on, and [`executors`]
+//! lists all that must agree.
 //!
 //! Invariant: only a dev-dependency, or a dependency of the benchmarks. This crate may panic: a
 //! test that cannot read its answers has failed.
 
 pub mod answers;
 pub mod closed_form;
+pub mod executors;
 pub mod graph;
+pub mod interpreter;
 pub mod npy;
+pub mod reading;
 pub mod reference;
 pub mod samples;
 pub mod strategies;
+pub mod suites;
 
 /// The largest `|found - expected| / |expected|`; where `expected` is 0, the largest `|found|`.
 /// LDBC Graphalytics accepts up to 1e-4.

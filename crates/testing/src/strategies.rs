@@ -36,6 +36,14 @@ pub fn dense_graphs(slots_max: u32, edges_max: usize) -> impl Strategy<Value = G
     })
 }
 
+/// A graph whose slots reach over several stripes, with no vertices in between, or with thousands
+/// that have no edges.
+pub fn wide_graphs(slots_max: u32, edges_max: usize) -> impl Strategy<Value = Graph> {
+    let strides = proptest::sample::select(vec![1, 64, 997, 4096, 5000]);
+    (graphs(slots_max, edges_max), strides, any::<bool>())
+        .prop_map(|(graph, stride, declared)| graph.spread(stride, declared))
+}
+
 /// A graph and a permutation of its slots.
 pub fn graphs_to_relabel(
     slots_max: u32,

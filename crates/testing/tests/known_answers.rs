@@ -7,6 +7,7 @@ use welter_testing::graph::Graph;
 use welter_testing::reference::{Dangling, Stop, pagerank};
 use welter_testing::relative_error;
 use welter_testing::samples::{self, Shape, samples};
+use welter_testing::suites::{Case, suites};
 
 #[test]
 fn twenty_iterations_on_every_sample() {
@@ -34,73 +35,14 @@ fn converged_ranks_on_every_sample_that_has_them() {
     }
 }
 
-/// A graph of the suites and its ranks after so many iterations.
-struct Case {
-    input: &'static str,
-    shape: Shape,
-    undirected: bool,
-    iterations: u32,
-    output: &'static str,
-    /// Relative. The validation graphs come with LDBC's own tolerance.
-    error_max: f64,
-}
-
-const CASES: [Case; 5] = [
-    Case {
-        input: "ldbc-validation/pr/dir-input",
-        shape: Shape::Adjacency,
-        undirected: false,
-        iterations: 14,
-        output: "ldbc-validation/pr/dir-output",
-        error_max: 1e-4,
-    },
-    Case {
-        input: "ldbc-validation/pr/undir-input",
-        shape: Shape::Adjacency,
-        undirected: true,
-        iterations: 26,
-        output: "ldbc-validation/pr/undir-output",
-        error_max: 1e-4,
-    },
-    Case {
-        input: "ldbc-validation/example/example-directed.e",
-        shape: Shape::Weighted,
-        undirected: false,
-        iterations: 2,
-        output: "ldbc-validation/example/example-directed-PR",
-        error_max: 1e-12,
-    },
-    Case {
-        input: "ldbc-validation/example/example-undirected.e",
-        shape: Shape::Weighted,
-        undirected: true,
-        iterations: 2,
-        output: "ldbc-validation/example/example-undirected-PR",
-        error_max: 1e-12,
-    },
-    Case {
-        input: "../graphs/p2p-31/p2p-31.e.zst",
-        shape: Shape::Weighted,
-        undirected: true,
-        iterations: 10,
-        output: "libgrape-p2p-31/p2p-31-PR.zst",
-        error_max: 1e-12,
-    },
-];
-
 #[test]
 fn the_outputs_of_ldbc_and_libgrape() {
-    let Some(data) = shared_data() else { return };
-    let suites = data.join("suites");
-    for Case { input, shape, undirected, iterations, output, error_max } in CASES {
-        let (ids, expected): (Vec<u64>, Vec<f64>) = samples::values(&suites.join(output));
-        let rows = samples::read(&suites.join(input), shape);
-        let graph = Graph::from_ids(&ids, &rows.pairs, None);
+    for Case { name, graph, undirected, iterations, ranks, error_max } in suites() {
         let graph = if undirected { graph.undirected().simple() } else { graph };
         let found = pagerank(&graph, 0.85, Stop::Iterations(iterations), Dangling::Spread);
-        let error = relative_error(&expected, &found);
-        println!("{output}: within {error:.1e}");
-        assert!(error < error_max, "{output}: {error}");
+        let error = relative_error(&ranks, &found);
+        println!("{name}: within {error:.1e}");
+        assert!(error < error_max, "{name}: {error}");
     }
 }
 

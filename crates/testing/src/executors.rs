@@ -1,0 +1,242 @@
+//! Ways to run a program on a graph, in one list, so that a test that is written once judges them
+//! all; an executor that is added to the list is judged by every test.
+//!
+//! An executor promises one of two things about sums of floats: the same bits as [`interpret`]
+//! gives (route `fold` on one machine, for any threads, widths, chunk sizes and encodings), or
+//! numbers near them. Minima, and sums of integers, are the same bits on every executor.
+
+use std::fmt::Debug;
+use std::sync::OnceLock;
+
+use welter_engine::machine::Machine;
+use welter_engine::plan::{Layout, Plan, Settings, Shape};
+use welter_engine::{EngineError, Workers};
+use welter_model::edges::{EdgeList, EdgeStream, Reading};
+use welter_model::ids::IdMap;
+use welter_model::program::{Program, Value};
+use welter_model::table::VertexColumn;
+use welter_progress::Progress;
+use welter_store::header::Encoding;
+
+use crate::graph::Graph;
+use crate::interpreter::{Answer, interpret};
+use crate::reading::read_as;
+
+/// One way to run a program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Executor {
+    /// The interpreter, on what the plain reading makes of the edges.
+    Reference,
+    /// The engine in memory.
+    Memory(Memory),
+}
+
+/// The engine in memory, with what must not change an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// Settings of the plan.
+    pub settings: Settings,
+    /// Edges in a part of the input.
+    pub part_edges_max: usize,
+    /// Whether the input states its number of slots where it need not.
+    pub slots_stated: bool,
+}
+
+/// A machine of the tests' own, so that plans are the same wherever they run.
+pub const MACHINE: Machine = Machine {
+    cores: 2,
+    l1_bytes: 48 << 10,
+    l2_bytes: 1 << 20,
+    l3_bytes: 32 << 20,
+    memory_bytes: 64 << 30,
+};
+
+/// All executors, the reference first.
+pub fn executors() -> Vec<Executor> {
+    use Encoding::{Compressed, Packed};
+    let memory = |threads, encoding, [stripe, block]: [u32; 2], chunk_bytes, part_edges_max| {
+        let settings = Settings {
+            threads: Some(threads),
+            encoding: Some(encoding),
+            stripe_bits: Some(stripe),
+            block_bits: Some(block),
+            chunk_bytes: Some(chunk_bytes),
+            ..Settings::default()
+        };
+        let slots_stated = part_edges_max % 2 == 0;
+        Executor::Memory(Memory { settings, part_edges_max, slots_stated })
+    };
+    vec![
+        Executor::Reference,
+        Executor::Memory(Memory {
+            settings: Settings { threads: Some(1), ..Settings::default() },
+            part_edges_max: 1 << 20,
+            slots_stated: true,
+        }),
+        memory(2, Packed, [18, 12], 1 << 20, 1000),
+        memory(3, Packed, [12, 6], 1 << 10, 7),
+        memory(4, Compressed, [12, 6], 1 << 10, 10),
+        memory(1, Compressed, [13, 19], 1 << 16, 1 << 20),
+        memory(2, Compressed, [24, 8], 1 << 10, 33),
+        memory(3, Packed, [20, 12], 1 << 12, 1),
+        memory(4, Packed, [14, 7], 1 << 20, 501),
+    ]
+}
+
+/// How near the answers of two executors must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Nearness {
+    /// The same bits.
+    Bits,
+    /// So much relative error, as in [`crate::relative_error`]. Executors of route `fold` on one
+    /// machine must still agree with each other to the bit.
+    Within(f64),
+}
+
+/// Runs a program on all executors, holds their answers against the reference's and against each
+/// other, and returns the reference's.
+///
+/// # Panics
+/// When an executor fails, or disagrees in vertices, values, iterations or totals.
+pub fn judge<P: Program<Total: PartialEq + Debug>>(
+    graph: &Graph,
+    reading: Reading,
+    program: &P,
+    nearness: Nearness,
+) -> Answer<P::Value, P::Total> {
+    let expected = Executor::Reference.run(graph, reading, program);
+    let mut folded: Option<(Executor, Answer<_, _>)> = None;
+    for executor in executors().into_iter().filter(|executor| *executor != Executor::Reference) {
+        let found = executor.run(graph, reading, program);
+        assert_eq!(found.iterations, expected.iterations, "iterations of {executor:?}");
+        match nearness {
+            Nearness::Bits => same_bits(&found, &expected, || format!("{executor:?}")),
+            Nearness::Within(error_max) => {
+                let error = crate::relative_error(&expected.numbers(), &found.numbers());
+                assert!(error <= error_max, "{executor:?} is {error:.1e} from the reference");
+            }
+        }
+        if let Some((first, answer)) = &folded {
+            same_bits(&found, answer, || format!("{executor:?}, not {first:?}"));
+        } else {
+            folded = Some((executor, found));
+        }
+    }
+    expected
+}
+
+fn same_bits<V: Value, T: PartialEq + Debug>(
+    found: &Answer<V, T>,
+    expected: &Answer<V, T>,
+    name: impl Fn() -> String,
+) {
+    assert!(found.bits() == expected.bits(), "other bits by {}", name());
+    assert_eq!(found.total, expected.total, "totals of {}", name());
+}
+
+impl Executor {
+    /// Runs a program on a graph whose edges are to be read as `reading`.
+    ///
+    /// # Panics
+    /// When the executor fails.
+    pub fn run<P: Program>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: &P,
+    ) -> Answer<P::Value, P::Total> {
+        match self {
+            Self::Reference => interpret(&read_as(graph, reading), program),
+            Self::Memory(memory) => memory
+                .run(graph, reading, program)
+                .unwrap_or_else(|error| panic!("{memory:?}: {error}")),
+        }
+    }
+}
+
+impl Memory {
+    fn run<P: Program>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: &P,
+    ) -> Result<Answer<P::Value, P::Total>, EngineError> {
+        let (list, ids) = self.input(graph);
+        let plan = self.plan(graph, reading, Layout::of::<P>())?;
+        let workers = workers(plan.threads);
+        let progress = Progress::new();
+        let list: Box<dyn EdgeStream> = Box::new(list);
+        let held = welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
+        assert_eq!(integers(&held.vertex_column(&ids)), graph.ids(), "vertices of {self:?}");
+        let outcome = welter_engine::run(&held, program, workers, &progress)?;
+        Ok(Answer {
+            values: outcome.values.to_vec(),
+            iterations: outcome.iterations,
+            total: outcome.total,
+        })
+    }
+
+    /// The plan for a graph.
+    ///
+    /// # Errors
+    /// When the settings are out of range.
+    pub fn plan(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        layout: Layout,
+    ) -> Result<Plan, EngineError> {
+        let arcs_an_edge = if reading.undirected { 2 } else { 1 };
+        let shape = Shape {
+            slots: graph.slots() as u64,
+            edges: graph.pairs.len() as u64 * arcs_an_edge,
+            weighted: graph.weights.is_some(),
+            estimated: false,
+            input_bytes: 0,
+        };
+        Plan::new(shape, layout, &self.settings, &MACHINE)
+    }
+
+    /// The graph as an input would hand it over. Vertices without edges beside slots that are no
+    /// vertices can only come from ids that were mapped, so then the slots are numbered anew.
+    pub fn input(&self, graph: &Graph) -> (EdgeList, IdMap) {
+        if graph.vertices() == graph.slots() {
+            return (graph.edge_list(self.part_edges_max), IdMap::Declared);
+        }
+        if graph.used() == graph.present {
+            let list = if self.slots_stated {
+                graph.edge_list(self.part_edges_max)
+            } else {
+                graph.edge_list_without_slots(self.part_edges_max)
+            };
+            return (list, IdMap::Same);
+        }
+        let numbers = graph.numbers();
+        let pair = |pair: &[u32; 2]| pair.map(|slot| numbers[slot as usize] as u32);
+        let pairs = graph.pairs.iter().map(pair).collect();
+        let packed =
+            Graph { weights: graph.weights.clone(), ..Graph::new(graph.vertices(), pairs) };
+        (packed.edge_list(self.part_edges_max), IdMap::Sparse(graph.ids()))
+    }
+}
+
+/// Workers that all tests of a process share: their memory has been used by others.
+///
+/// # Panics
+/// When the system starts no threads, or for more than 8 of them.
+pub fn workers(threads: usize) -> &'static Workers {
+    static WORKERS: [OnceLock<Workers>; 9] = [const { OnceLock::new() }; 9];
+    WORKERS[threads].get_or_init(|| Workers::new(threads).expect("threads can be started"))
+}
+
+/// The ids of a vertex column of integers.
+///
+/// # Panics
+/// When it holds names.
+pub fn integers(column: &VertexColumn) -> Vec<u64> {
+    match column {
+        VertexColumn::Range(count) => (0..*count).collect(),
+        VertexColumn::Integers(ids) => ids.clone(),
+        VertexColumn::Names(_) => panic!("ids are names"),
+    }
+}

@@ -1,0 +1,92 @@
+//! The definition of a fold program, as a loop: what every executor must agree with.
+
+use bytemuck::cast_slice;
+use welter_model::program::{Next, Program, Total, Value, Vertex};
+use welter_model::table::ColumnData;
+
+use crate::graph::Graph;
+
+/// What a run leaves, on any executor.
+#[derive(Clone, Debug)]
+pub struct Answer<V, T> {
+    /// Values of the vertices, in the order of their slots.
+    pub values: Vec<V>,
+    /// Iterations that were done.
+    pub iterations: u64,
+    /// Totals of the last one.
+    pub total: T,
+}
+
+impl<V: Value, T> Answer<V, T> {
+    /// The bytes of all values.
+    pub fn bits(&self) -> Vec<u8> {
+        cast_slice(&self.values).to_vec()
+    }
+
+    /// The columns of the result, one after the other.
+    ///
+    /// # Panics
+    /// When a column has a type that this crate does not know.
+    pub fn numbers(&self) -> Vec<f64> {
+        let numbers = |data| match data {
+            ColumnData::F32(values) => values.into_iter().map(f64::from).collect(),
+            ColumnData::F64(values) => values,
+            ColumnData::U32(values) => values.into_iter().map(f64::from).collect(),
+            ColumnData::U64(values) => values.into_iter().map(|value| value as f64).collect(),
+            ColumnData::I64(values) => values.into_iter().map(|value| value as f64).collect(),
+            other => panic!("{other:?} is not known"),
+        };
+        V::columns(&self.values)
+            .into_iter()
+            .flat_map(|(_, data)| -> Vec<f64> { numbers(data) })
+            .collect()
+    }
+}
+
+/// Runs a program on a graph, one edge after the other.
+///
+/// Updates meet an accumulator in the order of their sources, those of parallel edges in input
+/// order: the order that the route `fold` promises, so that even sums of floats can be compared bit
+/// by bit. Totals are merged in the order of the vertices.
+pub fn interpret<P: Program>(graph: &Graph, program: &P) -> Answer<P::Value, P::Total> {
+    let numbers = graph.numbers();
+    let mut edges: Vec<usize> = (0..graph.pairs.len()).collect();
+    edges.sort_by_key(|&edge| graph.pairs[edge][0]);
+    let ends = |edge: usize| graph.pairs[edge].map(|slot| numbers[slot as usize]);
+    let mut degrees = vec![0; graph.vertices()];
+    for &edge in &edges {
+        degrees[ends(edge)[0]] += 1;
+    }
+
+    let mut total = P::Total::default();
+    let mut values = Vec::new();
+    for (index, &out_degree) in degrees.iter().enumerate() {
+        let (value, share) = program.init(Vertex { index: index as u64, out_degree });
+        values.push(value);
+        total = total.merge(share);
+    }
+    let mut active = vec![true; values.len()];
+    let mut iterations = 0;
+    while program.next(iterations, &total) == Next::Iterate && active.contains(&true) {
+        let signals: Vec<P::Signal> = values.iter().map(|value| program.signal(value)).collect();
+        let mut accums = vec![program.identity(); values.len()];
+        for &edge in &edges {
+            let [from, to] = ends(edge);
+            let weight = if P::WEIGHTED { graph.weight(edge) } else { 1.0 };
+            let update = active[from].then(|| program.scatter(signals[from], weight)).flatten();
+            if let Some(update) = update {
+                accums[to] = program.gather(accums[to], update);
+            }
+        }
+        let mut sum = P::Total::default();
+        for (vertex, value) in values.iter_mut().enumerate() {
+            let applied = program.apply(*value, accums[vertex], &total);
+            *value = applied.value;
+            sum = sum.merge(applied.total);
+            active[vertex] = applied.active || !P::FRONTIER;
+        }
+        total = sum;
+        iterations += 1;
+    }
+    Answer { values, iterations, total }
+}

@@ -1,0 +1,74 @@
+//! What a [`Reading`] makes of an edge list, one edge at a time and through one ordered map.
+//!
+//! The oracle for undirected reading, self-loops and parallel edges: no bins, no sort by tiles, no
+//! threads.
+
+use std::collections::BTreeMap;
+
+use welter_model::edges::{Duplicates, Pair, Reading};
+
+use crate::graph::Graph;
+
+/// The arcs that an engine must store for `graph` read as `reading`. The vertices are the same: the
+/// end of a dropped self-loop is still one.
+#[must_use]
+pub fn read_as(graph: &Graph, reading: Reading) -> Graph {
+    let mut arcs = Vec::new();
+    for (edge, &[from, to]) in graph.pairs.iter().enumerate() {
+        if from == to && reading.drop_self_loops {
+            continue;
+        }
+        arcs.push(([from, to], graph.weight(edge)));
+        if reading.undirected && from != to {
+            arcs.push(([to, from], graph.weight(edge)));
+        }
+    }
+    let (pairs, weights): (_, Vec<f64>) = merged(arcs, reading.duplicates).into_iter().unzip();
+    let weights = graph.weights.is_some().then_some(weights);
+    Graph { present: graph.present.clone(), pairs, weights }
+}
+
+fn merged(arcs: Vec<(Pair, f64)>, duplicates: Duplicates) -> Vec<(Pair, f64)> {
+    if duplicates == Duplicates::Keep {
+        return arcs;
+    }
+    let mut kept: BTreeMap<Pair, f64> = BTreeMap::new();
+    for (pair, weight) in arcs {
+        let change = |held: &mut f64| match duplicates {
+            Duplicates::Keep | Duplicates::First => {}
+            Duplicates::Minimum => *held = held.min(weight),
+            Duplicates::Sum => *held += weight,
+        };
+        kept.entry(pair).and_modify(change).or_insert(weight);
+    }
+    kept.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arcs(reading: Reading) -> Vec<(Pair, f64)> {
+        let pairs = vec![[0, 1], [1, 0], [1, 1], [0, 1]];
+        let graph = Graph { weights: Some(vec![5.0, 3.0, 9.0, 4.0]), ..Graph::new(3, pairs) };
+        let read = read_as(&graph, reading);
+        assert_eq!(read.vertices(), 3);
+        read.pairs.iter().copied().zip(read.weights.unwrap()).collect()
+    }
+
+    #[test]
+    fn every_option_by_hand() {
+        let keep = Reading::default();
+        let of = |duplicates| Reading { duplicates, ..keep };
+        assert_eq!(arcs(keep), [([0, 1], 5.0), ([1, 0], 3.0), ([1, 1], 9.0), ([0, 1], 4.0)]);
+        let others = [([1, 0], 3.0), ([1, 1], 9.0)];
+        let with = |weight| [vec![([0, 1], weight)], others.to_vec()].concat();
+        assert_eq!(arcs(of(Duplicates::First)), with(5.0));
+        assert_eq!(arcs(of(Duplicates::Minimum)), with(4.0));
+        assert_eq!(arcs(of(Duplicates::Sum)), with(9.0));
+        let dropped = Reading { drop_self_loops: true, ..of(Duplicates::Sum) };
+        assert_eq!(arcs(dropped), [([0, 1], 9.0), ([1, 0], 3.0)]);
+        let both = Reading { undirected: true, ..of(Duplicates::First) };
+        assert_eq!(arcs(both), [([0, 1], 5.0), ([1, 0], 5.0), ([1, 1], 9.0)]);
+    }
+}

@@ -1,0 +1,23 @@
+//! The engine against the references, on every executor.
+//!
+//! One binary, so that what is dear to load is loaded once.
+//!
+//! - `pagerank`, `spmv`: against plain loops, known answers and mathematics, with tolerances.
+//! - `everywhere`: the same bits whatever the threads, widths, chunk sizes and encodings.
+//! - `laws`: relabelling, shuffling, cutting into parts, both directions.
+//! - `readings`: parallel edges, self-loops and directions against an ordered map.
+//! - `frontiers`: programs whose vertices fall silent.
+//! - `oddities`: graphs that are empty, huge in one place, or full of holes.
+//! - `failures`: inputs that fail, lie or are cancelled.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod everywhere;
+mod failures;
+mod frontiers;
+mod laws;
+mod oddities;
+mod pagerank;
+mod programs;
+mod readings;
+mod spmv;
