@@ -183,8 +183,8 @@ macro_rules! by_integer_type {
 }
 
 /// Appends pairs of two columns of the same integer type, at once and not by way of 64 bits, and
-/// returns the largest id. `None`, with nothing appended, where types differ or a row needs a closer
-/// look: a null, a negative id, or one of more than 32 bits.
+/// returns the largest id. `None`, with nothing appended, where types differ or a row needs a
+/// closer look: a null, a negative id, or one of more than 32 bits.
 fn narrow_pairs(source: &dyn Array, target: &dyn Array, pairs: &mut Vec<Pair>) -> Option<u32> {
     if source.data_type() != target.data_type() || source.null_count() + target.null_count() > 0 {
         return None;

@@ -1,7 +1,7 @@
 //! From the bytes of records to pairs and weights.
 //!
-//! Records without weights are not copied: their bytes are the pairs. All buffers are used again from
-//! batch to batch.
+//! Records without weights are not copied: their bytes are the pairs. All buffers are used again
+//! from batch to batch.
 
 use bytemuck::cast_slice;
 use welter_model::edges::Pair;
