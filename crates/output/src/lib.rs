@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Invariants: the bytes written do not depend on the number of threads · a file appears under its
-//! name when it is complete, and not at all when writing fails or is cancelled ([`target`]) ·
-//! memory is bounded by a few blocks a thread, whatever the size of a part ([`ordered`]) · the ids
+//! name when it is complete, and not at all when writing fails or is cancelled (`target`) ·
+//! memory is bounded by a few blocks a thread, whatever the size of a part (`ordered`) · the ids
 //! written are those that came in.
 
 mod columnar;

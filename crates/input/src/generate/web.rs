@@ -12,12 +12,12 @@
 //! | 1/16 | far | page `n * u^4`, u uniform: low ids are popular everywhere |
 //!
 //! (The copying is that of Kumar et al., 2000.) A copied link is found by computing the
-//! prototype's, which may be copied in turn: at most [`COPIES_MAX`] times, then the next kind is
+//! prototype's, which may be copied in turn: at most four times, then the next kind is
 //! taken instead.
 //!
 //! Out-degrees follow `x * (u^(-9/16) - 1)`, a power law with exponent 2.8 (crawls: 2.7) in which
-//! about one page in fifteen has no link. Each run of [`BLOCK`] pages holds the same degrees,
-//! shuffled differently; they sum to exactly `degree * BLOCK`. So the number of edges before any
+//! about one page in fifteen has no link. Each run of 4,096 pages holds the same degrees,
+//! shuffled differently; they sum to exactly `4096 * degree`. So the number of edges before any
 //! block is known without counting.
 
 use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
