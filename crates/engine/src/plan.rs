@@ -183,10 +183,10 @@ impl Plan {
         }
     }
 
-    /// Groups of sources, so that the edges from a group to a stripe fill half a megabyte when they
-    /// are sorted.
+    /// Groups of sources, so that the edges from a group to a stripe fill a quarter of a megabyte
+    /// when they are sorted: both of the sort's buffers then stay in the second-level cache.
     pub(crate) fn groups(&self, stripes: usize) -> usize {
-        let cell_edges = 1_u64 << 16;
+        let cell_edges = 1_u64 << 15;
         let groups = self.shape.edges.div_ceil(cell_edges * stripes.max(1) as u64);
         let segments = self.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
         groups.clamp(1, segments.min((MOST_BINS / stripes.max(1)).max(1) as u64)) as usize
