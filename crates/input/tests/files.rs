@@ -105,6 +105,19 @@ fn several_files_and_patterns_are_read_in_order() {
 }
 
 #[test]
+fn an_estimate_sees_that_lines_grow() {
+    let folder = Folder::new();
+    let mut text = String::new();
+    for row in 0..600_000u64 {
+        writeln!(text, "{}\t{}", row * row / 1000, row).unwrap();
+    }
+    let path = folder.write("growing.txt", text.as_bytes());
+    let estimate = estimate(&[path], &ReadOptions::default()).unwrap();
+    let edges = estimate.edges.unwrap();
+    assert!((540_000..660_000).contains(&edges) && !estimate.exact, "{edges}");
+}
+
+#[test]
 fn one_file_with_names_makes_all_ids_names() {
     let folder = Folder::new();
     let inputs = [folder.write("a.txt", b"1 2\n"), folder.write("b.txt", b"x y\n")];

@@ -4,8 +4,9 @@
 use proptest::prelude::*;
 
 use super::file::Grain;
+use super::whole::parse;
 use super::*;
-use crate::collect::Ids;
+use crate::collect::{Ids, Part};
 use crate::options::{ColumnRef, Separator, WeightChoice};
 use welter_progress::{Progress, Unit};
 

@@ -1,0 +1,67 @@
+//! How many rows a text holds, from samples of it.
+//!
+//! Lines of many files grow longer towards the end, because ids do; so a file that can be read
+//! anywhere is sampled in several places. Of a compressed one the beginning stands for the whole.
+
+use std::os::unix::fs::FileExt;
+
+use super::{fields, sample};
+use crate::error::InputError;
+use crate::options::ReadOptions;
+use crate::reader::Estimate;
+use crate::source::{Compression, Source};
+
+/// Decompressed bytes of the first sample.
+const FIRST_BYTES: usize = 1 << 20;
+/// Places of a large file that are looked at, the beginning included.
+const PLACES: u64 = 8;
+/// Bytes looked at in each later place.
+const PLACE_BYTES: usize = 64 << 10;
+
+/// Estimates a source without reading it whole; exact where it is small.
+pub(super) fn estimate(source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
+    let (dialect, sample) = sample(source, FIRST_BYTES, options)?;
+    let text = sample.bytes.get(dialect.start..).unwrap_or_default();
+    let rows = rows(text);
+    let edges = match source.bytes() {
+        _ if sample.whole => Some(rows),
+        None => None,
+        Some(bytes) if source.compression() == Compression::None => {
+            let first = rows as f64 / text.len().max(1) as f64;
+            let density = (first + later(source, bytes)?) / PLACES as f64;
+            Some((density * bytes as f64) as u64)
+        }
+        // The stored bytes of the sample stand for its rows.
+        Some(bytes) => Some((rows as f64 * bytes as f64 / sample.stored.max(1) as f64) as u64),
+    };
+    Ok(Estimate {
+        bytes: source.bytes(),
+        edges,
+        exact: sample.whole,
+        slots: None,
+        ids: dialect.ids,
+        weighted: dialect.columns.weight.is_some(),
+    })
+}
+
+/// The sum of the rows per byte in the later places of a large file.
+fn later(source: &Source, bytes: u64) -> Result<f64, InputError> {
+    let file = source.file()?;
+    let mut buffer = vec![0; PLACE_BYTES];
+    let mut sum = 0.0;
+    for place in 1..PLACES {
+        let at = bytes / PLACES * place;
+        let read = file
+            .read_at(&mut buffer, at)
+            .map_err(|error| InputError::io(source.name(), format!("read at byte {at}"), error))?;
+        // The place begins in the middle of a line, and ends in that of another.
+        let start = memchr::memchr(b'\n', &buffer[..read]).map_or(read, |end| end + 1);
+        let end = memchr::memrchr(b'\n', &buffer[..read]).map_or(start, |end| end + 1);
+        sum += rows(&buffer[start..end]) as f64 / (end - start).max(1) as f64;
+    }
+    Ok(sum)
+}
+
+fn rows(text: &[u8]) -> u64 {
+    text.split(|byte| *byte == b'\n').filter(|line| !fields::is_no_row(line)).count() as u64
+}
