@@ -32,8 +32,6 @@ struct Row {
     target: u64,
     /// Looked at where the dialect has weights.
     weight: f64,
-    /// Where the next line begins.
-    next: usize,
 }
 
 /// 10^0 to 10^15, all exact.
@@ -105,65 +103,48 @@ impl Plain {
     }
 
     /// Reads at most `lines` plain rows.
-    fn scalar(self, bytes: &[u8], mut at: usize, lines: usize, rows: &mut Rows) -> usize {
-        let Rows { ids, weights, .. } = &mut *rows;
-        let mut left = lines;
-        if let RowIds::Narrow { pairs, max } = ids {
-            while left > 0 {
-                let Some(row) = self.row(bytes, at) else { return at };
-                let (Ok(source), Ok(target)) = (row.source.try_into(), row.target.try_into())
-                else {
-                    break;
-                };
-                pairs.push([source, target]);
-                *max = (*max).max(source).max(target);
-                if let Some(weights) = weights {
-                    weights.push(row.weight);
-                }
-                at = row.next;
-                left -= 1;
-            }
-        }
-        while left > 0 {
-            let Some(row) = self.row(bytes, at) else { return at };
-            rows.push_integers(row.source, row.target);
+    ///
+    /// Line ends are looked for apart from the fields, so that the processor can begin a row before
+    /// it knows where the fields of the row before end.
+    fn scalar(self, bytes: &[u8], start: usize, lines: usize, rows: &mut Rows) -> usize {
+        let mut at = start;
+        for newline in memchr::memchr_iter(b'\n', &bytes[start..]).take(lines) {
+            let next = start + newline + 1;
+            let Some(Row { source, target, weight }) = self.row(bytes, at, next) else { break };
             if let Some(weights) = &mut rows.weights {
-                weights.push(row.weight);
+                weights.push(weight);
             }
-            at = row.next;
-            left -= 1;
+            rows.push_integers(source, target);
+            at = next;
         }
         at
     }
 
-    /// Reads the row at `at`, if it is plain.
+    /// Reads the row that fills `bytes[at..next]`, if it is plain.
     #[inline]
-    fn row(self, bytes: &[u8], at: usize) -> Option<Row> {
+    fn row(self, bytes: &[u8], at: usize, next: usize) -> Option<Row> {
         let (source, end) = digits(bytes, at)?;
         if !self.separates(*bytes.get(end)?) {
             return None;
         }
         let (target, end) = digits(bytes, end + 1)?;
         if !self.weighted {
-            return Some(Row { source, target, weight: 0.0, next: self.line_end(bytes, end)? });
+            return self.ends(bytes, end, next).then_some(Row { source, target, weight: 0.0 });
         }
         if !self.separates(*bytes.get(end)?) {
             return None;
         }
         let (weight, end) = number(bytes, end + 1)?;
-        Some(Row { source, target, weight, next: self.line_end(bytes, end)? })
+        self.ends(bytes, end, next).then_some(Row { source, target, weight })
     }
 
-    /// Where the next line begins, if the field that ends at `at` ends plainly.
+    /// Whether the last field that is needed, of a line up to `next`, ends plainly at `end`.
     #[inline]
-    fn line_end(self, bytes: &[u8], at: usize) -> Option<usize> {
-        match *bytes.get(at)? {
-            b'\n' => Some(at + 1),
-            b'\r' if bytes.get(at + 1) == Some(&b'\n') => Some(at + 2),
-            byte if self.separates(byte) => {
-                memchr::memchr(b'\n', &bytes[at..]).map(|length| at + length + 1)
-            }
-            _ => None,
+    fn ends(self, bytes: &[u8], end: usize, next: usize) -> bool {
+        match bytes[end] {
+            b'\n' => true,
+            b'\r' => end + 2 == next,
+            byte => self.separates(byte),
         }
     }
 
