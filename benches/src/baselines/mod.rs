@@ -1,0 +1,12 @@
+//! What welter is measured against.
+//!
+//! None of these shares code with the engine: they read the same files of raw pairs and know a
+//! graph as compressed sparse rows of incoming edges. All rank without spreading the rank of sinks,
+//! as the crate `graph` does, so that their answers can be held against each other.
+
+pub(crate) mod cost;
+pub(crate) mod csr;
+pub(crate) mod csr_pull;
+#[cfg(feature = "graph-crate")]
+pub(crate) mod graph_crate;
+pub(crate) mod pairs;

@@ -1,0 +1,182 @@
+//! Benchmarks that anyone can run: welter and its baselines, in the same process run, in turns.
+//!
+//! `cargo xtask bench` runs all of them at a size that takes minutes; `--full` runs the sizes that
+//! docs/performance.md quotes. Every figure is a median; answers are held against each other
+//! before anything is timed.
+
+mod baselines;
+mod bytes;
+mod check;
+mod codec;
+mod engine;
+mod ingest;
+mod inputs;
+mod job;
+mod kernel;
+mod measure;
+mod report;
+mod system;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use inputs::{Inputs, Kind, Shape};
+use report::{Table, replace_section};
+
+/// The allocator of the `welter` command, so that what is measured here holds there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Benchmarks of welter beside its baselines.
+#[derive(Parser)]
+#[command(name = "cargo xtask bench")]
+struct Arguments {
+    /// What to measure; all of it when nothing is said.
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// One pass over the edges, beside loops over compressed sparse rows and the crate `graph`.
+    Kernel,
+    /// The whole job: a file of unsorted pairs to ten iterations of PageRank with the result on
+    /// disk, beside the crate `graph`.
+    Job,
+    /// The phases of reading and ingesting, and the parser beside a plain loop.
+    Ingest,
+    /// Encoding and decoding of keys beside copying them, and bytes per edge.
+    Codec,
+    /// All of these.
+    All,
+    /// One job in this process, for `job`; prints what it took.
+    #[command(hide = true)]
+    JobChild(job::child::Arguments),
+}
+
+#[derive(Args)]
+struct Options {
+    /// Graphs of 2^SCALE ids with 16 edges each [default: 22].
+    #[arg(long, global = true, value_delimiter = ',')]
+    scale: Vec<u32>,
+    /// Kinds of graphs [default: rmat].
+    #[arg(long, global = true, value_delimiter = ',', value_enum)]
+    kind: Vec<Kind>,
+    /// Numbers of worker threads [default: 1 and one a core].
+    #[arg(long, global = true, value_delimiter = ',')]
+    threads: Vec<usize>,
+    /// Rounds in which all contenders take turns.
+    #[arg(long, global = true, default_value_t = 5)]
+    rounds: usize,
+    /// Scales 22 and 24, all kinds; needs 12 GB of memory, 20 GB of disk and an hour.
+    #[arg(long, global = true)]
+    full: bool,
+    /// Prints Markdown.
+    #[arg(long, global = true)]
+    markdown: bool,
+    /// Also writes the tables, as Markdown, between the marked lines of this file.
+    #[arg(long, global = true, value_name = "FILE")]
+    into: Option<PathBuf>,
+    /// Folder of the input files, which are kept [default: bench-data in the target folder].
+    #[arg(long, global = true, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    /// Removes the input files and ends.
+    #[arg(long, global = true)]
+    clean: bool,
+}
+
+/// What is measured, and how often.
+struct Settings {
+    scales: Vec<u32>,
+    kinds: Vec<Kind>,
+    threads: Vec<usize>,
+    rounds: usize,
+    full: bool,
+    inputs: Inputs,
+}
+
+impl Settings {
+    fn of(options: &Options) -> Result<Self> {
+        let or = |said: &[u32], full: &[u32], quick: &[u32]| match said {
+            [] if options.full => full.to_vec(),
+            [] => quick.to_vec(),
+            said => said.to_vec(),
+        };
+        let kinds = match &options.kind[..] {
+            [] if options.full => vec![Kind::Rmat, Kind::RmatScrambled, Kind::Web],
+            [] => vec![Kind::Rmat],
+            said => said.to_vec(),
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut threads = options.threads.clone();
+        if threads.is_empty() {
+            threads = if cores > 1 { vec![1, cores] } else { vec![1] };
+        }
+        Ok(Self {
+            scales: or(&options.scale, &[22, 24], &[22]),
+            kinds,
+            threads: threads.into_iter().map(|threads| threads.max(1)).collect(),
+            rounds: options.rounds.max(1),
+            full: options.full,
+            inputs: Inputs::open(options.data.as_deref())?,
+        })
+    }
+
+    /// The graphs to measure.
+    fn shapes(&self) -> impl Iterator<Item = Shape> + '_ {
+        let kinds = |&scale: &u32| self.kinds.iter().map(move |&kind| Shape { kind, scale });
+        self.scales.iter().flat_map(kinds)
+    }
+
+    /// The most threads that are measured.
+    fn threads_most(&self) -> usize {
+        self.threads.iter().copied().max().unwrap_or(1)
+    }
+}
+
+fn main() -> Result<()> {
+    let Arguments { what, options } = Arguments::parse();
+    if let Some(What::JobChild(child)) = what {
+        return job::child::run(&child);
+    }
+    let settings = Settings::of(&options)?;
+    if options.clean {
+        return settings.inputs.clean();
+    }
+    println!("{}\n", system::describe());
+    for (name, bench) in benches(what.as_ref()) {
+        let tables = bench(&settings)?;
+        let text = |markdown| {
+            let shown: Vec<String> = tables.iter().map(|table| table.show(markdown)).collect();
+            shown.join("\n")
+        };
+        println!("{}", text(options.markdown));
+        if let Some(file) = &options.into {
+            let text = format!("Measured on: {}.\n\n{}", system::describe(), text(true));
+            replace_section(file, name, &text)?;
+        }
+    }
+    Ok(())
+}
+
+/// A benchmark by name; it makes tables.
+type Bench = (&'static str, fn(&Settings) -> Result<Vec<Table>>);
+
+/// The benchmarks that were asked for.
+fn benches(what: Option<&What>) -> Vec<Bench> {
+    let kernel: Bench = ("kernel", kernel::bench);
+    let job: Bench = ("job", job::bench);
+    let ingest: Bench = ("ingest", ingest::bench);
+    let codec: Bench = ("codec", codec::bench);
+    match what {
+        Some(What::Kernel) => vec![kernel],
+        Some(What::Job) => vec![job],
+        Some(What::Ingest) => vec![ingest],
+        Some(What::Codec) => vec![codec],
+        Some(What::All | What::JobChild(_)) | None => vec![kernel, job, ingest, codec],
+    }
+}
