@@ -175,8 +175,9 @@ impl<P: Program> Program for Timed<P> {
 
 /// In-degrees: the least that can be done around the kernel, so that its time is the kernel's.
 ///
-/// Every vertex tells its neighbours 1, and `apply` keeps the sum. The kernel cannot know, and loads
-/// a signal, adds and stores at each edge as for any sum; the answer is exact and easily checked.
+/// Every vertex tells its neighbours 1, and `apply` keeps the sum. The kernel cannot know, and
+/// loads a signal, adds and stores at each edge as for any sum; the answer is exact and easily
+/// checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InDegree<F> {
     iterations: u64,

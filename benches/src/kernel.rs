@@ -1,9 +1,9 @@
 //! `kernel`: what one pass over the edges costs, in welter and in its baselines.
 //!
-//! All hold the same graph and take turns. Whole iterations of PageRank are measured, and the kernel
-//! alone: a sum over incoming edges with as little around it as possible ([`InDegree`], and a bare
-//! pull over compressed sparse rows). The first iteration of every turn is not counted, because
-//! fresh memory is touched in it.
+//! All hold the same graph and take turns. Whole iterations of PageRank are measured, and the
+//! kernel alone: a sum over incoming edges with as little around it as possible ([`InDegree`], and
+//! a bare pull over compressed sparse rows). The first iteration of every turn is not counted,
+//! because fresh memory is touched in it.
 
 use std::path::Path;
 use std::time::Instant;

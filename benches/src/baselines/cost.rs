@@ -1,7 +1,7 @@
 //! COST: the single-threaded loop that every parallel system has to beat.
 //!
-//! After F. McSherry, M. Isard and D. G. Murray, "Scalability! But at what COST?" (HotOS 2015): the
-//! plainest program that a good programmer writes in a quarter of an hour, kept here for ever.
+//! After the paper "Scalability! But at what COST?" (Frank `McSherry` and others, `HotOS` 2015):
+//! the plainest program that a good programmer writes in a quarter of an hour, kept here for ever.
 
 use welter_algorithms::Float;
 
