@@ -136,10 +136,15 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
         let batches =
             self.batches(group, batch_rows).map_err(|error| damaged(self.name, &error))?;
         let columns = self.picked.projected();
-        let fresh = |row| Gather::new(columns.names, columns.weight.is_some(), row);
         let mut row = rows_before as u64;
+        let end = row.saturating_add(groups[group].num_rows() as u64);
+        // Room for a part at most: the number of rows is but a claim.
+        let fresh = |row: u64| {
+            let mut gather = Gather::new(columns.names, columns.weight.is_some(), row);
+            gather.reserve((end - row.min(end)).min(PART_ROWS as u64) as usize);
+            gather
+        };
         let (mut gather, mut held, mut number) = (fresh(row), 0, (group as u64) << 32);
-        gather.reserve(BATCH_ROWS.min(groups[group].num_rows() as usize));
         for batch in batches {
             let batch = batch.map_err(|error| damaged(self.name, &ParquetError::from(error)))?;
             guard.count(size_of::<[u32; 2]>() as u64 * batch.num_rows() as u64)?;

@@ -7,9 +7,11 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::io::ErrorKind;
+use std::num::NonZero;
 use std::os::unix::fs::FileExt;
 
 use bytemuck::cast_slice_mut;
+use rustix::fs::Advice;
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
 
 use super::records::{Batch, Buffers, Pairs, Shape};
@@ -124,6 +126,9 @@ impl RawStream {
         let mut offset = (part - first) as u64 * self.part_records() * record;
         let end = (offset + self.part_records() * record).min(records * record);
         let file = File::open(name).map_err(|error| InputError::io(name, "open", error))?;
+        // A hint: the whole part is wanted, from first to last. That it is not taken is no error.
+        let _hinted = NonZero::new(end - offset)
+            .map(|length| rustix::fs::fadvise(&file, offset, Some(length), Advice::WillNeed));
         while offset < end {
             let length = (end - offset).min(BATCH_BYTES as u64 / record * record) as usize;
             let bytes = &mut cast_slice_mut::<u64, u8>(&mut reused.words)[..length];
