@@ -65,7 +65,7 @@ impl ChunkBuilder {
 
     fn close_group(&mut self) {
         let end = self.directory.len() as u32;
-        if self.groups.last().is_none_or(|group| group.end < end) {
+        if self.groups.last().map_or(0, |group| group.end) < end {
             let keys = crc32c::crc32c(&self.keys[self.group_start..]);
             self.groups.push(GroupEntry { end, keys, weights: 0 });
             self.group_start = self.keys.len();

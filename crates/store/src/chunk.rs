@@ -3,7 +3,8 @@
 //! [`Chunk::open`] checks the head, the directory and every bound, so that what it hands out can be
 //! used without further checks: on any bytes it gives a chunk whose tiles lie inside the bytes, or
 //! an error. Whether keys and weights are those that were written is what [`Chunk::verify`]
-//! answers; chunks that never left memory need not be asked.
+//! answers; chunks that never left memory need not be asked. The two together notice a flipped bit
+//! anywhere in a chunk.
 
 use bytemuck::{cast_slice, try_cast_slice, try_from_bytes};
 
@@ -25,6 +26,7 @@ pub struct Chunk<'a> {
     keys_bytes: usize,
     weights: &'a [u8],
     keys_offset: usize,
+    weights_offset: usize,
     bytes: usize,
 }
 
@@ -77,8 +79,10 @@ impl<'a> Chunk<'a> {
             keys_bytes: header.keys_bytes as usize,
             weights: &body[sections.weights..weights_end],
             keys_offset: sections.keys,
+            weights_offset: sections.weights,
             bytes: sections.bytes,
         };
+        sections.check_padding(header, body)?;
         chunk.check_directory()?;
         Ok(chunk)
     }
@@ -106,15 +110,28 @@ impl<'a> Chunk<'a> {
             if self.label.encoding == Encoding::Packed && tile.offset % 4 != 0 {
                 return Err(place(tile.offset));
             }
+            let end = u64::from(tile.source) + self.block_width();
+            if self.label.source_base.checked_add(end).is_none() {
+                return Err(place(tile.source));
+            }
+            if tile.reserved != 0 {
+                return Err(place(tile.reserved));
+            }
             edges += u64::from(tile.edges);
+        }
+        if self.directory.first().map_or(self.keys_bytes, |tile| tile.offset as usize) != 0 {
+            let (what, offset) = ("keys before the first tile", self.keys_offset as u64);
+            return Err(ChunkError::Field { what, offset, value: self.keys_bytes as u64 });
         }
         let weights = self.edges.checked_mul(self.label.weights.bytes() as u64);
         if edges != self.edges || weights != Some(self.weights.len() as u64) {
             let (what, offset) = ("number of edges", std::mem::offset_of!(Header, edges) as u64);
             return Err(ChunkError::Field { what, offset, value: self.edges });
         }
-        let last = self.groups.last().map_or(0, |group| group.end as usize);
-        if !self.groups.is_sorted_by_key(|group| group.end) || last != self.directory.len() {
+        let mut last = 0;
+        let ascending =
+            self.groups.iter().all(|group| group.end > std::mem::replace(&mut last, group.end));
+        if !ascending || last as usize != self.directory.len() {
             let (what, offset) = ("checksum table", std::mem::offset_of!(Header, groups) as u64);
             return Err(ChunkError::Field { what, offset, value: self.groups.len() as u64 });
         }
@@ -140,7 +157,7 @@ impl<'a> Chunk<'a> {
             let edges: usize = tiles.iter().map(|tile| tile.edges as usize).sum();
             let weights_end = weights_start + edges * self.label.weights.bytes();
             if crc32c::crc32c(&self.weights[weights_start..weights_end]) != group.weights {
-                let offset = weights_start as u64;
+                let offset = (self.weights_offset + weights_start) as u64;
                 return Err(ChunkError::Checksum { what: "weights", offset });
             }
             (first, weights_start) = (end, weights_end);
@@ -171,9 +188,7 @@ impl<'a> Chunk<'a> {
     /// One past the last source that any key of the chunk, even a damaged one, can name.
     pub fn sources_end(&self) -> u64 {
         let last = self.directory.iter().map(|tile| u64::from(tile.source)).max();
-        last.map_or(0, |last| {
-            self.label.source_base.saturating_add(last).saturating_add(self.block_width())
-        })
+        last.map_or(0, |last| self.label.source_base + last + self.block_width())
     }
 
     /// The tiles in the order in which they were written.
@@ -226,6 +241,28 @@ impl Sections {
             weights: weights as usize,
             bytes: bytes as usize,
         })
+    }
+
+    /// What no checksum covers, or no field needs, is zero: so a flipped bit anywhere is noticed.
+    fn check_padding(&self, header: &Header, body: &[u8]) -> Result<(), ChunkError> {
+        let keys_end = self.keys + header.keys_bytes as usize;
+        let weights_end = self.weights + header.weights_bytes as usize;
+        let unused = std::mem::offset_of!(Header, unused);
+        let reserved = std::mem::offset_of!(Header, reserved);
+        for range in [
+            reserved..reserved + header.reserved.len(),
+            unused..unused + header.unused.len(),
+            self.groups_end..self.keys,
+            keys_end..self.weights,
+            weights_end..self.bytes,
+        ] {
+            if let Some(place) = body[range.clone()].iter().position(|&byte| byte != 0) {
+                let offset = range.start + place;
+                let (what, value) = ("padding", body[offset].into());
+                return Err(ChunkError::Field { what, offset: offset as u64, value });
+            }
+        }
+        Ok(())
     }
 }
 

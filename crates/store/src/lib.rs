@@ -9,6 +9,8 @@ compile_error!("the chunk format is little-endian and is read in place");
 
 pub mod chunk;
 pub mod codec;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod header;
 pub mod weights;
 
