@@ -1,2 +1,69 @@
-//! The welter command.
-fn main() {}
+//! The `welter` command: glue between readers, engine, algorithms and writers.
+//!
+//! Invariants: every way out has a documented exit code ([`failure`]); nothing is printed to
+//! standard output but results; what takes long shows its progress ([`bars`]) and ends soon after
+//! Ctrl-C ([`interrupt`]).
+
+mod algorithms;
+mod args;
+mod bars;
+mod convert;
+mod docs;
+mod explain;
+mod failure;
+mod generate;
+mod info;
+mod interrupt;
+mod load;
+mod report;
+mod run;
+mod session;
+mod spec;
+mod text;
+mod top;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use clap::FromArgMatches;
+
+use crate::args::{Cli, Command};
+use crate::failure::{BROKEN, Failure};
+
+fn main() -> ExitCode {
+    failure::hook_panics();
+    let parsed = args::command().try_get_matches().and_then(|all| Cli::from_arg_matches(&all));
+    let command = match parsed {
+        Ok(Cli { command }) => command,
+        Err(error) => {
+            // Nobody reads the help any more, as in `welter --help | head`: no error.
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
+    match catch_unwind(AssertUnwindSafe(|| perform(command))) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => failure.report(),
+        Err(_) => ExitCode::from(BROKEN),
+    }
+}
+
+fn perform(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Run { algorithm } => {
+            let (algorithm, options) = algorithm.split();
+            run::run(&*algorithm, &options)
+        }
+        Command::Explain { algorithm } => {
+            let (algorithm, options) = algorithm.split();
+            explain::explain(&*algorithm, &options)
+        }
+        Command::Info(args) => info::info(&args),
+        Command::Convert(args) => convert::convert(&args),
+        Command::Generate { generator } => generate::generate(generator),
+        Command::Algorithms => run::print(&algorithms::list()),
+        Command::Completions { shell } => docs::completions(shell),
+        Command::Man { output } => docs::manual(output.as_deref()),
+        Command::Markdown => run::print(&docs::markdown()),
+    }
+}

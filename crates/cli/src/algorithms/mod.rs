@@ -1,0 +1,183 @@
+//! The registry: what there is to run, said once for help, `welter algorithms` and the manual.
+//!
+//! An algorithm is one file here: its options, and the call of the engine with its program. It also
+//! has a line in [`REGISTRY`] and one in [`Algorithm`].
+
+mod pagerank;
+mod spmv;
+
+use std::fmt::Write;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::Value;
+use welter_engine::plan::Layout;
+use welter_engine::{EngineError, Graph, Workers};
+use welter_input::WeightChoice;
+use welter_model::program;
+use welter_model::table::Column;
+use welter_progress::Progress;
+
+/// What there is to run.
+pub(crate) const REGISTRY: &[Entry] = &[pagerank::ENTRY, spmv::ENTRY];
+
+/// What is said of an algorithm.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Name on the command line.
+    pub(crate) name: &'static str,
+    /// One line.
+    pub(crate) about: &'static str,
+    /// The mathematics, a line each.
+    pub(crate) formula: &'static [&'static str],
+    /// What kind of program it is, and how often it reads the edges.
+    pub(crate) kind: &'static str,
+    /// Whether weights are looked at.
+    pub(crate) weights: &'static str,
+    /// Columns of the result, `vertex` first.
+    pub(crate) columns: &'static str,
+    /// For `--help`.
+    pub(crate) examples: &'static str,
+    /// Adds its options to a command.
+    options: fn(clap::Command) -> clap::Command,
+}
+
+impl Entry {
+    /// The first lines of `--help`.
+    pub(crate) fn long_about(&self) -> String {
+        format!("{}\n\n  {}", self.about, self.formula.join("\n  "))
+    }
+
+    /// Names of its own options.
+    fn options(&self) -> Vec<String> {
+        let command = (self.options)(clap::Command::new(self.name));
+        command.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect()
+    }
+}
+
+/// The text of `welter algorithms`.
+pub(crate) fn list() -> String {
+    let mut text = String::new();
+    for entry in REGISTRY {
+        let options = entry.options().join(" ");
+        let rows = [
+            ("kind", entry.kind),
+            ("weights", entry.weights),
+            ("columns", entry.columns),
+            ("options", &options),
+        ];
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}: {}\n", entry.name, entry.about);
+        for line in entry.formula {
+            let _ = writeln!(text, "    {line}");
+        }
+        text.push('\n');
+        for (name, value) in rows {
+            let _ = writeln!(text, "    {name:<9}{value}");
+        }
+        text.push('\n');
+    }
+    text + "`welter run ALGORITHM --help` says more of each.\n"
+}
+
+/// An algorithm with its options, and `C`, what the command takes beside them.
+#[derive(Debug, Subcommand)]
+#[command(subcommand_value_name = "ALGORITHM", subcommand_help_heading = "Algorithms")]
+pub(crate) enum Algorithm<C: Args> {
+    /// See the registry.
+    Pagerank(With<pagerank::Options, C>),
+    /// See the registry.
+    Spmv(With<spmv::Options, C>),
+}
+
+/// Options of an algorithm, and of the command.
+#[derive(Debug, Args)]
+pub(crate) struct With<A: Args, C: Args> {
+    #[command(flatten)]
+    algorithm: A,
+    #[command(flatten)]
+    command: C,
+}
+
+impl<C: Args> Algorithm<C> {
+    /// The algorithm apart from the rest.
+    pub(crate) fn split(self) -> (Box<dyn Chosen>, C) {
+        match self {
+            Self::Pagerank(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Spmv(With { algorithm, command }) => (Box::new(algorithm), command),
+        }
+    }
+}
+
+/// An algorithm that was chosen, with its parameters.
+pub(crate) trait Chosen {
+    /// What is said of it.
+    fn entry(&self) -> &'static Entry;
+
+    /// What it takes a vertex.
+    fn layout(&self) -> Layout;
+
+    /// Which weights it looks at.
+    fn weights(&self) -> WeightChoice {
+        WeightChoice::Ignore
+    }
+
+    /// Its parameters with their defaults filled in, for the report.
+    fn parameters(&self) -> Value;
+
+    /// Runs it.
+    fn run(
+        &self,
+        graph: &Graph,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Answer, EngineError>;
+}
+
+/// What an algorithm found.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// Results of all vertices, in the order of the graph.
+    pub(crate) columns: Vec<Column>,
+    /// Iterations that were done.
+    pub(crate) iterations: u64,
+    /// What the user should know of the result, such as that it is not settled.
+    pub(crate) note: Option<String>,
+}
+
+/// The columns of a result.
+fn columns<V: program::Value>(values: &[V]) -> Vec<Column> {
+    let named = |(name, data): (&str, _)| Column { name: name.to_owned(), data };
+    V::columns(values).into_iter().map(named).collect()
+}
+
+/// Width of the numbers of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Precision {
+    /// About 16 digits
+    F64,
+    /// About 7 digits; half the memory, and faster
+    F32,
+}
+
+impl Precision {
+    fn name(self) -> &'static str {
+        match self {
+            Self::F64 => "f64",
+            Self::F32 => "f32",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_names_all_there_is() {
+        let list = list();
+        for entry in REGISTRY {
+            assert!(list.contains(&format!("{}: {}", entry.name, entry.about)));
+        }
+        assert!(list.contains("options  --damping"));
+    }
+}

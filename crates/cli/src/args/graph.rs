@@ -1,0 +1,155 @@
+//! Options that say what the input is and how it is read as a graph.
+
+use clap::{Args, ValueEnum};
+use welter_input::{ColumnRef, Format, IdKind, ReadOptions, Separator, WeightChoice};
+use welter_model::edges::{Duplicates, Reading};
+
+use super::values::{count, parsed};
+
+/// What to read, and how.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    /// Files, patterns such as 'part-*.csv', or `-` for standard input; or one generated graph:
+    /// rmat:SCALE or web:VERTICES, and options as in `rmat:22,factor=16,seed=1,scramble`
+    ///
+    /// Text (SNAP, CSV, TSV), Parquet, Arrow and raw records are read; text may be compressed with
+    /// gzip or zstd. What a file is, is guessed from its first bytes and its name.
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) inputs: Vec<String>,
+    /// text, parquet, arrow, or raw records: u32, u64, u32f32, u32f64, u64f32, u64f64
+    /// [default: guessed]
+    #[arg(long, value_name = "FORMAT", value_parser = parsed::<Format>)]
+    pub(crate) format: Option<Format>,
+    /// What separates the columns of text: tab, comma, semicolon, pipe or spaces
+    /// [default: guessed]
+    #[arg(long, value_name = "SEPARATOR", value_parser = parsed::<Separator>)]
+    pub(crate) separator: Option<Separator>,
+    /// The first row of text names the columns [default: guessed]
+    #[arg(long, overrides_with = "no_header")]
+    pub(crate) header: bool,
+    /// The first row of text is an edge
+    #[arg(long)]
+    pub(crate) no_header: bool,
+    /// Column of the sources, by number (from 1) or name [default: guessed]
+    #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
+    pub(crate) source: Option<ColumnRef>,
+    /// Column of the targets, by number (from 1) or name [default: guessed]
+    #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
+    pub(crate) target: Option<ColumnRef>,
+    /// What ids are: names are any strings, and `auto` looks
+    #[arg(long, value_name = "KIND", default_value = "auto")]
+    pub(crate) ids: Ids,
+    /// The graph has the vertices 0 to N-1, with or without edges [default: those with edges]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) vertices: Option<u64>,
+}
+
+/// What ids are.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Ids {
+    /// Integers where a sample holds nothing else, names otherwise
+    Auto,
+    /// Integers from 0 to 2^64 - 1
+    Integers,
+    /// Strings, even those that look like integers
+    Names,
+}
+
+impl InputArgs {
+    /// The same, as the readers want it.
+    pub(crate) fn options(&self, weight: WeightChoice, threads: Option<usize>) -> ReadOptions {
+        let header = match (self.header, self.no_header) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        ReadOptions {
+            format: self.format,
+            separator: self.separator,
+            header,
+            source: self.source.clone(),
+            target: self.target.clone(),
+            weight,
+            vertices: self.vertices,
+            ids: match self.ids {
+                Ids::Auto => IdKind::Auto,
+                Ids::Integers => IdKind::Integers,
+                Ids::Names => IdKind::Names,
+            },
+            threads: threads.unwrap_or(0),
+            ..ReadOptions::default()
+        }
+    }
+}
+
+/// How edges make a graph.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Graph")]
+pub(crate) struct GraphArgs {
+    /// Every edge goes both ways
+    #[arg(long)]
+    pub(crate) undirected: bool,
+    /// Leave out edges from a vertex to itself
+    #[arg(long)]
+    pub(crate) drop_self_loops: bool,
+    /// Keep one of parallel edges, with the first, the smallest or the sum of their weights
+    #[arg(
+        long,
+        value_name = "WEIGHT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "first"
+    )]
+    pub(crate) drop_duplicates: Option<Kept>,
+}
+
+/// The weight of the edge that is kept of parallel ones.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Kept {
+    /// That of the first one in the input
+    First,
+    /// The smallest one
+    Min,
+    /// The sum of all
+    Sum,
+}
+
+impl From<GraphArgs> for Reading {
+    fn from(args: GraphArgs) -> Self {
+        Self {
+            undirected: args.undirected,
+            drop_self_loops: args.drop_self_loops,
+            duplicates: match args.drop_duplicates {
+                None => Duplicates::Keep,
+                Some(Kept::First) => Duplicates::First,
+                Some(Kept::Min) => Duplicates::Minimum,
+                Some(Kept::Sum) => Duplicates::Sum,
+            },
+        }
+    }
+}
+
+/// Which weights edges have.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct WeightArgs {
+    /// Column of the weights, by number (from 1) or name [default: one called weight, else the
+    /// third if it holds numbers, else none]
+    #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
+    pub(crate) weight: Option<ColumnRef>,
+    /// Read no weights, also where there are some
+    #[arg(long, conflicts_with = "weight")]
+    pub(crate) no_weights: bool,
+}
+
+impl WeightArgs {
+    /// The same, as the readers want it.
+    pub(crate) fn choice(&self) -> WeightChoice {
+        match (&self.weight, self.no_weights) {
+            (Some(column), _) => WeightChoice::Column(column.clone()),
+            (None, true) => WeightChoice::Ignore,
+            (None, false) => WeightChoice::IfPresent,
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The command line, as clap reads it.
+//!
+//! What is said of an algorithm (its name, its formula, examples) comes from the registry in
+//! [`crate::algorithms`], so that help, `welter algorithms` and the manual cannot disagree.
+
+mod graph;
+mod resources;
+mod values;
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use welter_output::TableFormat;
+
+use crate::algorithms::{Algorithm, REGISTRY};
+use crate::generate::{RmatArgs, WebArgs};
+
+pub(crate) use self::graph::{GraphArgs, InputArgs, WeightArgs};
+pub(crate) use self::resources::ResourceArgs;
+pub(crate) use self::values::{count, not_negative, parsed, share};
+
+/// Graph analytics: from an edge list to ranks with one command.
+#[derive(Debug, Parser)]
+#[command(name = "welter", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  welter run pagerank links.tsv.zst
+  welter run pagerank 'part-*.parquet' -o ranks.parquet
+  welter explain pagerank links.tsv.zst
+  welter generate rmat 20 -o graph.u32
+
+Exit codes:
+    0  done                        70  damaged data, or a bug in welter
+    2  wrong usage                 73  the output cannot be made
+   65  bad input (content)         74  reading or writing failed
+   66  an input is not there       78  it does not fit the memory budget
+  130  interrupted
+
+`welter COMMAND --help` says more.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run an algorithm on a graph
+    #[command(after_help = RUN_EXAMPLES, disable_help_subcommand = true)]
+    Run {
+        #[command(subcommand)]
+        algorithm: Algorithm<RunOptions>,
+    },
+    /// Say how a run would be done and what memory it would take, without doing it
+    #[command(after_help = EXPLAIN_EXAMPLES, disable_help_subcommand = true)]
+    Explain {
+        #[command(subcommand)]
+        algorithm: Algorithm<ExplainOptions>,
+    },
+    /// Describe a graph: vertices, edges, ids, self-loops, parallel edges, degrees
+    #[command(after_help = INFO_EXAMPLES)]
+    Info(InfoArgs),
+    /// Read a graph in one format and write it in another
+    #[command(after_help = CONVERT_EXAMPLES)]
+    Convert(ConvertArgs),
+    /// Make a graph
+    #[command(after_help = GENERATE_EXAMPLES, disable_help_subcommand = true)]
+    Generate {
+        #[command(subcommand)]
+        generator: Generator,
+    },
+    /// List the algorithms: what they compute, from what, into which columns
+    Algorithms,
+    /// Print the completions of a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual
+    #[command(after_help = MAN_EXAMPLES)]
+    Man {
+        /// Write a page for every command into this folder, instead of printing the first one
+        #[arg(short, long, value_name = "DIR")]
+        output: Option<PathBuf>,
+    },
+    /// Print this help, of all commands, as Markdown
+    #[command(hide = true)]
+    Markdown,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  welter run pagerank links.tsv                        the 20 highest ranks
+  welter run pagerank links.csv.gz -o ranks.parquet    the ranks of all vertices
+  zcat links.gz | welter run pagerank -                from standard input
+  welter run pagerank rmat:22 --iterations 10          on a generated graph
+  welter run pagerank --help                           all options
+
+`welter algorithms` says what each computes.";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  welter explain pagerank links.tsv
+  welter explain pagerank rmat:30 --memory 64GiB --precision f32";
+
+const INFO_EXAMPLES: &str = "\
+Examples:
+  welter info links.tsv.zst
+  welter info edges.u32
+  welter info web:1000000";
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  welter convert links.tsv.gz -o links.parquet
+  welter convert links.parquet -o links.u32            raw pairs of 32-bit ids: the fastest to read
+  welter convert 'part-*.csv' -o all.tsv.zst --no-weights";
+
+const GENERATE_EXAMPLES: &str = "\
+Examples:
+  welter generate rmat 20 -o graph.u32
+  welter generate rmat 16 --scramble --weights 255 -o graph.parquet
+  welter generate web 1000000 -o web.tsv.zst
+  welter generate rmat 8 | welter run pagerank -";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  welter completions bash > ~/.local/share/bash-completion/completions/welter
+  welter completions zsh > ~/.zfunc/_welter
+  welter completions fish > ~/.config/fish/completions/welter.fish";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  welter man | man -l -
+  welter man -o ~/.local/share/man/man1";
+
+/// What `run` takes beside the options of the algorithm.
+#[derive(Debug, Args)]
+pub(crate) struct RunOptions {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) graph: GraphArgs,
+    #[command(flatten)]
+    pub(crate) output: TableArgs,
+    #[command(flatten)]
+    pub(crate) resources: ResourceArgs,
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct TableArgs {
+    /// Write the result of every vertex here; `-` for standard output. Without it, the top is shown
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// csv, tsv, parquet, arrow or npy [default: what the name of the file ends with]
+    #[arg(long, value_name = "FORMAT", requires = "output", value_parser = parsed::<TableFormat>)]
+    pub(crate) output_format: Option<TableFormat>,
+    /// How many vertices are shown
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "output")]
+    pub(crate) top: usize,
+    /// Write a report here, as JSON: the plan, and time and bytes of every phase
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+/// What `explain` takes beside the options of the algorithm.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainOptions {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) graph: GraphArgs,
+    #[command(flatten)]
+    pub(crate) resources: ResourceArgs,
+}
+
+/// What `info` takes.
+#[derive(Debug, Args)]
+pub(crate) struct InfoArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) resources: ResourceArgs,
+}
+
+/// What `convert` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+    #[command(flatten)]
+    pub(crate) output: EdgeArgs,
+    #[command(flatten)]
+    pub(crate) resources: ResourceArgs,
+}
+
+/// Where edges go.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct EdgeArgs {
+    /// Write the edges here; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// snap, tsv, csv, parquet, arrow, or raw records: u32, u64, u32f32, u32f64, u64f32, u64f64
+    /// [default: what the name of the file ends with; snap on standard output]
+    #[arg(long, value_name = "FORMAT", value_parser = parsed::<welter_output::EdgeFormat>)]
+    pub(crate) output_format: Option<welter_output::EdgeFormat>,
+}
+
+/// A generator and its options.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generator {
+    /// R-MAT, as in Graph500: skewed degrees, no locality
+    Rmat(RmatArgs),
+    /// Web-like: most links go to near ids, pages copy the links of others
+    Web(WebArgs),
+}
+
+/// The whole command line, with what the registry says of each algorithm.
+pub(crate) fn command() -> clap::Command {
+    let with_algorithms = |command: clap::Command, run: bool| {
+        REGISTRY.iter().fold(command, |command, entry| {
+            command.mut_subcommand(entry.name, |algorithm| {
+                let algorithm = algorithm.about(entry.about).long_about(entry.long_about());
+                if run { algorithm.after_help(entry.examples) } else { algorithm }
+            })
+        })
+    };
+    Cli::command()
+        .mut_subcommand("run", |command| with_algorithms(command, true))
+        .mut_subcommand("explain", |command| with_algorithms(command, false))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_has_no_contradictions() {
+        super::command().debug_assert();
+    }
+}

@@ -1,0 +1,68 @@
+//! Options that say what of the machine a run may take.
+
+use clap::{Args, ValueEnum};
+use welter_engine::plan::Settings;
+use welter_store::header::Encoding;
+
+use super::values::bytes;
+
+/// What a run may take, and how it speaks.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Resources")]
+pub(crate) struct ResourceArgs {
+    /// Threads [default: one a core, fewer for small graphs]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+    /// Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it is read
+    /// [default: most of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
+    /// Say nothing but errors and results
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// How edges are held in memory [default: packed where it fits]
+    #[arg(long, help_heading = "Advanced")]
+    pub(crate) encoding: Option<EncodingArg>,
+    /// Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from the caches]
+    #[arg(long, value_name = "BITS", help_heading = "Advanced", hide_short_help = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(12..=24))]
+    pub(crate) stripe_bits: Option<u32>,
+    /// Log2 of the largest number of sources of a block, 6 to 20 [default: from the caches]
+    #[arg(long, value_name = "BITS", help_heading = "Advanced", hide_short_help = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(6..=20))]
+    pub(crate) block_bits: Option<u32>,
+}
+
+/// How edges are held in memory.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EncodingArg {
+    /// 4 bytes an edge, the fastest
+    Packed,
+    /// 2 to 3 bytes an edge, half as fast
+    Compressed,
+}
+
+impl ResourceArgs {
+    /// The same, as the engine wants it. `held_bytes` of memory are taken already.
+    pub(crate) fn settings(&self, held_bytes: u64) -> Settings {
+        Settings {
+            threads: self.threads,
+            memory_bytes: self.memory,
+            held_bytes,
+            encoding: self.encoding.map(|encoding| match encoding {
+                EncodingArg::Packed => Encoding::Packed,
+                EncodingArg::Compressed => Encoding::Compressed,
+            }),
+            stripe_bits: self.stripe_bits,
+            block_bits: self.block_bits,
+            ..Settings::default()
+        }
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(threads) if (1..=4096).contains(&threads) => Ok(threads),
+        _ => Err("expected a number from 1 to 4096".to_owned()),
+    }
+}

@@ -1,0 +1,96 @@
+//! Values of options, as people write them.
+
+use std::str::FromStr;
+
+/// Reads what has a parser of its own.
+pub(crate) fn parsed<T: FromStr<Err = String>>(text: &str) -> Result<T, String> {
+    text.parse()
+}
+
+/// A number of things, such as `1000000` or `1_000_000`.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    digits.parse().map_err(|_| "expected a whole number".to_owned())
+}
+
+/// A number from 0 to 1.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=1.0).contains(&number) => Ok(number),
+        _ => Err("expected a number from 0 to 1".to_owned()),
+    }
+}
+
+/// A finite number that is not below 0.
+pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err("expected a number that is not negative".to_owned()),
+    }
+}
+
+/// Units of bytes: a letter alone is binary, as in most tools.
+const UNITS: &[(&str, u64)] = &[
+    ("", 1),
+    ("b", 1),
+    ("k", 1 << 10),
+    ("kib", 1 << 10),
+    ("kb", 1_000),
+    ("m", 1 << 20),
+    ("mib", 1 << 20),
+    ("mb", 1_000_000),
+    ("g", 1 << 30),
+    ("gib", 1 << 30),
+    ("gb", 1_000_000_000),
+    ("t", 1 << 40),
+    ("tib", 1 << 40),
+    ("tb", 1_000_000_000_000),
+];
+
+/// A size such as `4GiB`, `1.5 GB`, `512m` or `1000000`.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a size such as 512MiB, 4GiB or 2.5GB".to_owned();
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = unit.trim().to_ascii_lowercase();
+    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
+    let size = if let Ok(whole) = number.parse::<u64>() {
+        whole.checked_mul(*scale)
+    } else {
+        let size = number.parse::<f64>().map_err(|_| wrong())? * *scale as f64;
+        (size < (1_u64 << 60) as f64).then_some(size as u64)
+    };
+    size.filter(|size| (1..1 << 60).contains(size)).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(bytes("4GiB"), Ok(4 << 30));
+        assert_eq!(bytes("1.5 GB"), Ok(1_500_000_000));
+        assert_eq!(bytes("512m"), Ok(512 << 20));
+        assert_eq!(bytes("1000"), Ok(1000));
+        for wrong in ["", "GiB", "4XB", "-4GiB", "1e9", "1.2.3k", "0", "99999999999TB", "4 4"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_stay_in_their_range() {
+        assert_eq!(share("0.85"), Ok(0.85));
+        assert_eq!(share("1"), Ok(1.0));
+        for wrong in ["-0.1", "1.01", "NaN", "inf", "x", ""] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(not_negative("1e-9"), Ok(1e-9));
+        for wrong in ["-1e-9", "NaN", "inf", "x"] {
+            assert!(not_negative(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(count("1_000"), Ok(1000));
+        assert!(count("-1").is_err() && count("1.5").is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! Completions, manual pages and `docs/cli.md`, all made from the same description of the command
+//! line.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use clap::Command;
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use crate::args::command;
+use crate::failure::Failure;
+use crate::run::print;
+
+/// Width of the help in `docs/cli.md`.
+const COLUMNS: usize = 96;
+
+/// `welter completions`.
+pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command(), "welter", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}
+
+/// `welter man`: the first page, or all into a folder.
+pub(crate) fn manual(folder: Option<&Path>) -> Result<(), Failure> {
+    let Some(folder) = folder else { return print(&page(&command(), "welter")?) };
+    let cannot = |path: &Path, error: std::io::Error| {
+        Failure::output(format!("{}: cannot create it: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    for (words, command) in all() {
+        let name = words.join("-");
+        let path = folder.join(format!("{name}.1"));
+        std::fs::write(&path, page(&command, &name)?).map_err(|error| cannot(&path, error))?;
+    }
+    Ok(())
+}
+
+fn page(command: &Command, name: &str) -> Result<String, Failure> {
+    let mut page = Vec::new();
+    Man::new(command.clone().disable_help_flag(true))
+        .title(name)
+        .render(&mut page)
+        .map_err(|error| Failure::new(74, format!("cannot make the page: {error}")))?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+/// The text of `docs/cli.md`.
+pub(crate) fn markdown() -> String {
+    let mut text = String::from(
+        "# The command line\n\nMade by `cargo run -- markdown > docs/cli.md`; a test holds it \
+         against the command.\n",
+    );
+    for (words, command) in all() {
+        let help = command.term_width(COLUMNS).render_long_help().to_string();
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let help = lines.join("\n");
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n## {}\n\n```text\n{}\n```\n", words.join(" "), help.trim_end());
+    }
+    text
+}
+
+/// All commands that are not hidden, each with the words that lead to it.
+fn all() -> Vec<(Vec<String>, Command)> {
+    fn walk(command: &Command, path: &[String], out: &mut Vec<(Vec<String>, Command)>) {
+        let mut words = path.to_vec();
+        words.push(command.get_name().to_owned());
+        let shown = command.clone().bin_name(words.join(" ")).display_name(words.join("-"));
+        out.push((words.clone(), shown));
+        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+            walk(sub, &words, out);
+        }
+    }
+    let mut command = command();
+    command.build();
+    let mut out = Vec::new();
+    walk(&command, &[], &mut out);
+    out
+}

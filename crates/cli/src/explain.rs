@@ -1,0 +1,61 @@
+//! `welter explain`: the plan of a run and the memory that it will take, before anything runs.
+
+use std::fmt::Write;
+
+use welter_input::IdKind;
+
+use crate::algorithms::Chosen;
+use crate::args::ExplainOptions;
+use crate::failure::Failure;
+use crate::load::Source;
+use crate::run::print;
+use crate::session::{Forecast, Session, Wanted};
+
+/// Does it.
+pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(), Failure> {
+    let session = Session::start(args.resources)?;
+    let source = Source::of(&args.input)?;
+    let forecast = session.forecast(&Wanted {
+        source: &source,
+        options: args.input.options(algorithm.weights(), args.resources.threads),
+        reading: args.graph.into(),
+        layout: algorithm.layout(),
+    })?;
+    let forecast = forecast.ok_or_else(|| {
+        Failure::usage("nothing is known of a pipe before it is read; name a file")
+    })?;
+    print(&describe(algorithm, &source, &forecast))
+}
+
+fn describe(algorithm: &dyn Chosen, source: &Source, forecast: &Forecast) -> String {
+    let Forecast { plan, estimate } = forecast;
+    let entry = algorithm.entry();
+    let input = match source {
+        Source::Files(names) if names.len() > 1 => {
+            format!("{} and {} more", names[0], names.len() - 1)
+        }
+        Source::Files(names) => names.join(""),
+        Source::Generator(spec, _) => format!("{spec}, generated"),
+    };
+    let ids = match estimate.ids {
+        IdKind::Names => "names",
+        IdKind::Integers => "integers",
+        IdKind::Auto => "not known",
+    };
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "algorithm {}", entry.name);
+    let _ = writeln!(text, "          {}", entry.kind);
+    let _ = writeln!(text, "input     {input}");
+    let _ = writeln!(text, "          ids are {ids}");
+    let _ = writeln!(text, "{plan}");
+    if !estimate.exact {
+        let _ = writeln!(text, "estimated the number of edges, from a sample of the input");
+    }
+    if estimate.slots.is_none() {
+        let what = "the number of vertices: one for 8 edges is assumed; a run counts them";
+        let label = if estimate.exact { "estimated" } else { "" };
+        let _ = writeln!(text, "{label:<10}{what}");
+    }
+    text
+}

@@ -1,0 +1,190 @@
+//! How the command ends when something is wrong: one line, a hint where there is one, and a code.
+//!
+//! Invariant: nobody but [`Failure::report`] and the hook for panics writes an error.
+
+use std::io::{self, ErrorKind};
+use std::panic::PanicHookInfo;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use welter_engine::EngineError;
+use welter_input::InputError;
+use welter_input::generate::GenerateError;
+use welter_output::OutputError;
+
+/// Exit code of damaged data and of bugs.
+pub(crate) const BROKEN: u8 = 70;
+/// Exit code of a run that was ended by Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Why the command did not do what was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// With one of the documented exit codes.
+    pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None }
+    }
+
+    /// Wrong usage.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(2, message)
+    }
+
+    /// An output that cannot be made.
+    pub(crate) fn output(message: impl Into<String>) -> Self {
+        Self::new(73, message)
+    }
+
+    /// Adds what to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Nobody reads standard output any more, as in `welter ... | head`: no error.
+    fn closed() -> Self {
+        Self::new(0, "")
+    }
+
+    /// Writing to standard output failed.
+    pub(crate) fn stdout(error: &io::Error) -> Self {
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Self::closed();
+        }
+        Self::new(74, format!("standard output: cannot write: {error}"))
+    }
+
+    /// Writing a table or edges to standard output failed.
+    pub(crate) fn stream(error: OutputError) -> Self {
+        match error {
+            OutputError::Write { source, .. } => Self::stdout(&source),
+            other => other.into(),
+        }
+    }
+
+    /// Tells the user, and ends with the code.
+    pub(crate) fn report(&self) -> ExitCode {
+        if !self.message.is_empty() {
+            eprintln!("error: {}", printable(&self.message));
+        }
+        if let Some(hint) = &self.hint {
+            eprintln!("hint: {}", printable(hint));
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+/// The same text without characters that would steer the terminal: it may quote the input.
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        let failure = Self::new(error.exit_code(), error.to_string());
+        match hint(&error) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        let code = error.exit_code();
+        match error {
+            EngineError::Input(error) => match error.downcast::<InputError>() {
+                Ok(error) => (*error).into(),
+                Err(error) => Self::new(code, error.to_string()),
+            },
+            other => Self::new(code, other.to_string()),
+        }
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        let code = error.exit_code();
+        match error {
+            OutputError::Input(error) => match error.downcast::<InputError>() {
+                Ok(error) => (*error).into(),
+                Err(error) => Self::new(code, error.to_string()),
+            },
+            other => Self::new(code, other.to_string()),
+        }
+    }
+}
+
+impl From<GenerateError> for Failure {
+    fn from(error: GenerateError) -> Self {
+        Self::new(error.exit_code(), error.to_string())
+    }
+}
+
+/// What to do about an error in an input, where that is likely.
+fn hint(error: &InputError) -> Option<&'static str> {
+    match error {
+        InputError::Budget { .. } => Some("give it more with --memory, where the machine has it"),
+        _ => None,
+    }
+}
+
+/// Makes a panic one line on standard error instead of a dump; the first one only, since others
+/// follow from it.
+pub(crate) fn hook_panics() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    std::panic::set_hook(Box::new(|info| {
+        if !SAID.swap(true, Ordering::Relaxed) {
+            eprintln!("error: {}", describe(info));
+            eprintln!("hint: this is a bug in welter; please report it, with the command");
+        }
+    }));
+}
+
+fn describe(info: &PanicHookInfo<'_>) -> String {
+    let message = info.payload_as_str().unwrap_or("no message");
+    let place = info.location().map(|place| format!(" ({}:{})", place.file(), place.line()));
+    format!("broken invariant: {}{}", printable(message), place.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_model::edges::StreamError;
+
+    use super::*;
+
+    #[test]
+    fn errors_of_the_input_keep_their_code_through_engine_and_output() {
+        let missing = || -> StreamError {
+            let what = "no such file".to_owned();
+            Box::new(InputError::Missing { file: "a.tsv".to_owned(), what })
+        };
+        for failure in [
+            Failure::from(EngineError::Input(missing())),
+            Failure::from(OutputError::Input(missing())),
+        ] {
+            assert_eq!((failure.code, failure.message.as_str()), (66, "a.tsv: no such file"));
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_error() {
+        assert_eq!(Failure::stdout(&ErrorKind::BrokenPipe.into()).code, 0);
+        assert_eq!(Failure::stdout(&ErrorKind::StorageFull.into()).code, 74);
+    }
+
+    #[test]
+    fn what_would_steer_the_terminal_is_escaped() {
+        assert_eq!(printable("a\u{1b}[31m\nü"), "a\\u{1b}[31m\\nü");
+    }
+}

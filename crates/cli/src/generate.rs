@@ -1,0 +1,106 @@
+//! `welter generate`: makes a graph and writes it in any of the formats.
+
+use clap::Args;
+use welter_input::generate::Weights;
+use welter_input::generate::rmat::RmatOptions;
+use welter_input::generate::web::WebOptions;
+use welter_model::ids::IdMap;
+
+use crate::args::{EdgeArgs, Generator, ResourceArgs, count};
+use crate::convert::write;
+use crate::failure::Failure;
+use crate::load::{Source, stream};
+use crate::run::is_stdout;
+use crate::session::{Session, promise};
+use crate::spec::{Generated, quadrants, weights};
+use crate::text::{counted, seconds};
+
+/// Options of R-MAT.
+#[derive(Debug, Args)]
+pub(crate) struct RmatArgs {
+    /// There are 2^SCALE vertices
+    #[arg(value_name = "SCALE")]
+    scale: u32,
+    /// Edges a vertex
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    factor: u32,
+    /// Renumber the vertices at random, so that ids say nothing about degrees
+    #[arg(long)]
+    scramble: bool,
+    /// Probabilities of the quadrants a, b, c and d
+    #[arg(long, value_name = "A,B,C,D", default_value = "0.57,0.19,0.19,0.05")]
+    #[arg(value_parser = parse_quadrants)]
+    quadrants: Quadrants,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// Four probabilities; a type of its own, because clap takes a bare array for several values.
+#[derive(Clone, Copy, Debug)]
+struct Quadrants([f64; 4]);
+
+fn parse_quadrants(text: &str) -> Result<Quadrants, String> {
+    quadrants(text).map(Quadrants)
+}
+
+/// Options of the web-like graph.
+#[derive(Debug, Args)]
+pub(crate) struct WebArgs {
+    /// Number of vertices
+    #[arg(value_name = "VERTICES", value_parser = count)]
+    vertices: u64,
+    /// Edges a vertex, on average
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    degree: u32,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// What all generators take.
+#[derive(Debug, Args)]
+struct CommonArgs {
+    /// Every seed gives another graph, and the same one everywhere
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Weights: none, unit (floats from 0 to 1), or the largest integer, such as 255
+    #[arg(long, value_name = "WEIGHTS", default_value = "none", value_parser = weights)]
+    weights: Weights,
+    #[command(flatten)]
+    output: EdgeArgs,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+/// Does it.
+pub(crate) fn generate(generator: Generator) -> Result<(), Failure> {
+    let (generated, common) = match generator {
+        Generator::Rmat(args) => {
+            let CommonArgs { seed, weights, .. } = args.common;
+            let RmatArgs { scale, factor, scramble, quadrants: Quadrants(quadrants), .. } = args;
+            let options = RmatOptions { scale, factor, quadrants, seed, scramble, weights };
+            (Generated::Rmat(options), args.common)
+        }
+        Generator::Web(args) => {
+            let CommonArgs { seed, weights, .. } = args.common;
+            let WebArgs { vertices: pages, degree, .. } = args;
+            (Generated::Web(WebOptions { pages, degree, seed, weights }), args.common)
+        }
+    };
+    let session = Session::start(common.resources)?;
+    let edges = stream(&generated)?;
+    let none = Source::Files(Vec::new());
+    if !is_stdout(&common.output.output) {
+        common.output.options().of(&common.output.output)?;
+        promise(&common.output.output, &none)?;
+    }
+    let count = edges.edges();
+    let vertices = edges.slots().unwrap_or(0);
+    write(session, &*edges, &IdMap::Declared, &common.output, |elapsed| {
+        format!(
+            "{}, {}, {}",
+            counted(vertices, "vertex", "vertices"),
+            counted(count, "edge", "edges"),
+            seconds(elapsed)
+        )
+    })
+}

@@ -1,0 +1,122 @@
+//! Ctrl-C: the run ends within a second and leaves no temporary files.
+//!
+//! The first signal asks all loops to end, and the usual way out removes what was half written. A
+//! loop that does not end in time (a device that does not answer, say), or a second signal, ends
+//! the process at once; temporary files are removed by name then.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use welter_progress::Progress;
+
+use crate::failure::{Failure, INTERRUPTED};
+
+/// How long loops may take to end.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+/// Outputs that may be half written.
+static OUTPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Begins to listen for Ctrl-C, SIGTERM, and SIGHUP where nobody (such as `nohup`) has it ignored.
+pub(crate) fn listen(progress: &Progress) -> Result<(), Failure> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut kinds = vec![SIGINT, SIGTERM];
+    if !is_ignored(&status, SIGHUP) {
+        kinds.push(SIGHUP);
+    }
+    let failed = |error| Failure::new(74, format!("cannot listen for Ctrl-C: {error}"));
+    let mut signals = Signals::new(kinds).map_err(failed)?;
+    let progress = progress.clone();
+    let wait = move || {
+        if signals.forever().next().is_some() {
+            progress.cancel();
+            std::thread::spawn(|| {
+                std::thread::sleep(PATIENCE);
+                leave();
+            });
+        }
+        if signals.forever().next().is_some() {
+            leave();
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
+    Ok(())
+}
+
+/// Remembers that a file may be written, under a temporary name first.
+pub(crate) fn will_write(path: &Path) {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+}
+
+/// Ends the process.
+fn leave() -> ! {
+    // A lock that is held for longer than it takes to push a path is no reason to stay.
+    if let Ok(outputs) = OUTPUTS.try_lock() {
+        outputs.iter().for_each(|path| remove_temporary(path));
+    }
+    eprintln!("error: interrupted");
+    std::process::exit(INTERRUPTED.into());
+}
+
+/// Removes the temporary files that this process may have made beside an output.
+fn remove_temporary(path: &Path) {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
+    let mine = format!(".{name}.tmp-{}", std::process::id());
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let own = |found: &str| {
+            found.strip_prefix(&mine).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        if entry.file_name().to_str().is_some_and(own) {
+            // Nobody is left to be told, and the name says what the file is.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether a signal is ignored, by the status of the process as Linux tells it.
+fn is_ignored(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_own_temporary_files_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let id = std::process::id();
+        let own = [format!(".out.csv.tmp-{id}"), format!(".out.csv.tmp-{id}-1")];
+        let others = [format!(".out.csv.tmp-{id}0"), ".out.csv.tmp-x".into(), "out.csv".into()];
+        for name in own.iter().chain(&others) {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        remove_temporary(&folder.path().join("out.csv"));
+        for name in own {
+            assert!(!folder.path().join(name).exists());
+        }
+        for name in others {
+            assert!(folder.path().join(name).exists());
+        }
+    }
+
+    #[test]
+    fn ignored_signals_are_seen() {
+        let status = "Name:\twelter\nSigIgn:\t0000000000000001\nSigCgt:\t0\n";
+        assert!(is_ignored(status, SIGHUP));
+        assert!(!is_ignored(status, SIGINT));
+        assert!(!is_ignored("", SIGHUP));
+    }
+}

@@ -1,0 +1,158 @@
+//! What a graph is read from: files, or a generator that feeds a run directly.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use welter_input::generate::rmat::Rmat;
+use welter_input::generate::web::Web;
+use welter_input::source::{self, Compression};
+use welter_input::{Estimate, Format, IdKind, ReadOptions};
+use welter_model::edges::EdgeStream;
+use welter_model::ids::IdMap;
+use welter_progress::Progress;
+
+use crate::args::InputArgs;
+use crate::failure::Failure;
+use crate::spec::{self, Generated};
+
+/// What a graph is read from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Files, patterns resolved.
+    Files(Vec<String>),
+    /// A generator, and what the user wrote.
+    Generator(String, Generated),
+}
+
+/// A graph's edges, with the way back to its ids.
+pub(crate) struct Loaded {
+    /// Edges as pairs of slots.
+    pub(crate) edges: Box<dyn EdgeStream>,
+    /// Ids by slot.
+    pub(crate) ids: IdMap,
+    /// What was read, in the order of the inputs: name and format.
+    pub(crate) files: Vec<(String, String)>,
+    /// Bytes as stored, where they are.
+    pub(crate) bytes: Option<u64>,
+}
+
+impl Source {
+    /// Finds out what the inputs are. No file is opened.
+    pub(crate) fn of(args: &InputArgs) -> Result<Self, Failure> {
+        let generated = |input: &String| match spec::parse(input) {
+            Some(generated) if !Path::new(input).exists() => Some((input.clone(), generated)),
+            _ => None,
+        };
+        match args.inputs.iter().find_map(generated) {
+            None => Ok(Self::Files(source::names(&args.inputs)?)),
+            Some((input, _)) if args.inputs.len() > 1 => {
+                Err(Failure::usage(format!("{input}: a generated graph is read alone")))
+            }
+            Some((input, _)) if args.vertices.is_some() => Err(Failure::usage(format!(
+                "{input}: a generated graph has its own number of vertices; leave --vertices out"
+            ))),
+            Some((input, generated)) => {
+                let wrong = |what| Failure::usage(format!("{input}: {what}"));
+                Ok(Self::Generator(input.clone(), generated.map_err(wrong)?))
+            }
+        }
+    }
+
+    /// Refuses to replace an input by the output.
+    pub(crate) fn refuse_to_replace(&self, output: &Path) -> Result<(), Failure> {
+        let Self::Files(names) = self else { return Ok(()) };
+        let file = |path: &Path| {
+            let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        let Some(output_file) = file(output) else { return Ok(()) };
+        match names.iter().find(|name| file(Path::new(name)) == Some(output_file)) {
+            Some(name) => {
+                Err(Failure::output(format!("{name}: is an input and cannot be the output too")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What is known before reading.
+    pub(crate) fn estimate(&self, options: &ReadOptions) -> Result<Estimate, Failure> {
+        match self {
+            Self::Files(names) => Ok(welter_input::estimate(names, options)?),
+            Self::Generator(..) => {
+                let edges = self.generate()?;
+                Ok(Estimate {
+                    bytes: Some(0),
+                    edges: Some(edges.edges()),
+                    exact: true,
+                    slots: edges.slots(),
+                    ids: IdKind::Integers,
+                    weighted: edges.weighted(),
+                })
+            }
+        }
+    }
+
+    /// Bytes of memory that an edge will take from when it is read until it is ingested: the least
+    /// that is possible, so that nothing is refused which may fit.
+    pub(crate) fn edge_bytes_min(
+        &self,
+        options: &ReadOptions,
+        weighted: bool,
+    ) -> Result<u64, Failure> {
+        let Self::Files(names) = self else { return Ok(0) };
+        for name in names {
+            if source::is_pipe(name) {
+                continue;
+            }
+            let source = source::Source::open(name, options.format)?;
+            let streamed = matches!(source.format(), Format::Raw(_))
+                && source.compression() == Compression::None;
+            if !streamed {
+                return Ok(if weighted { 16 } else { 8 });
+            }
+        }
+        Ok(0)
+    }
+
+    /// Reads the edges, or gets the generator ready.
+    pub(crate) fn load(
+        &self,
+        options: &ReadOptions,
+        progress: &Progress,
+    ) -> Result<Loaded, Failure> {
+        match self {
+            Self::Files(names) => {
+                let input = welter_input::read(names, options, progress)?;
+                let formats = input.summary.formats.iter().map(ToString::to_string);
+                Ok(Loaded {
+                    edges: input.edges,
+                    ids: input.ids,
+                    files: input.summary.files.into_iter().zip(formats).collect(),
+                    bytes: input.summary.bytes,
+                })
+            }
+            Self::Generator(input, _) => Ok(Loaded {
+                edges: self.generate()?,
+                ids: IdMap::Declared,
+                files: vec![(input.clone(), "generated".to_owned())],
+                bytes: None,
+            }),
+        }
+    }
+
+    fn generate(&self) -> Result<Box<dyn EdgeStream>, Failure> {
+        match self {
+            Self::Files(_) => Err(Failure::usage("files are read and not generated")),
+            Self::Generator(_, generated) => stream(generated),
+        }
+    }
+}
+
+/// A generated graph. Takes microseconds.
+pub(crate) fn stream(generated: &Generated) -> Result<Box<dyn EdgeStream>, Failure> {
+    Ok(match generated {
+        Generated::Rmat(options) => Box::new(Rmat::new(options)?),
+        Generated::Web(options) => Box::new(Web::new(options)?),
+    })
+}

@@ -1,0 +1,186 @@
+//! The report of a run, as JSON: what was planned, and what each phase took.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+use welter_engine::Graph;
+use welter_progress::PhaseReport;
+use welter_store::header::Encoding;
+
+use crate::algorithms::{Answer, Chosen};
+use crate::failure::Failure;
+use crate::session::{Origin, Session};
+
+/// Everything but the phases, which go on until the report is written.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    version: &'static str,
+    command: Vec<String>,
+    algorithm: &'static str,
+    parameters: Value,
+    input: Input,
+    graph: GraphFigures,
+    plan: PlanFigures,
+    iterations: u64,
+    note: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Input {
+    files: Vec<File>,
+    bytes: Option<u64>,
+    edges: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct File {
+    name: String,
+    format: String,
+}
+
+#[derive(Debug, Serialize)]
+struct GraphFigures {
+    vertices: u64,
+    edges: u64,
+    weighted: bool,
+    stripes: usize,
+    chunks: usize,
+    tiles: usize,
+    chunk_bytes: u64,
+    bytes_per_edge: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct PlanFigures {
+    route: &'static str,
+    threads: usize,
+    encoding: &'static str,
+    stripe_bits: u32,
+    block_bits: u32,
+    budget_bytes: u64,
+    memory_bytes: u64,
+}
+
+/// The file.
+#[derive(Debug, Serialize)]
+struct Written<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    phases: Vec<Phase>,
+    seconds: f64,
+    /// The most memory that the process had at any time.
+    resident_bytes_max: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Phase {
+    name: &'static str,
+    unit: &'static str,
+    done: u64,
+    bytes: u64,
+    seconds: f64,
+}
+
+impl From<PhaseReport> for Phase {
+    fn from(phase: PhaseReport) -> Self {
+        Self {
+            name: phase.name,
+            unit: phase.unit.noun(),
+            done: phase.done,
+            bytes: phase.bytes,
+            seconds: phase.elapsed.as_secs_f64(),
+        }
+    }
+}
+
+impl Report {
+    /// Gathers what is known once the algorithm has run.
+    pub(crate) fn of(
+        algorithm: &dyn Chosen,
+        graph: &Graph,
+        origin: &Origin,
+        answer: &Answer,
+    ) -> Self {
+        let plan = graph.plan();
+        let file =
+            |(name, format): &(String, String)| File { name: name.clone(), format: format.clone() };
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+            algorithm: algorithm.entry().name,
+            parameters: algorithm.parameters(),
+            input: Input {
+                files: origin.files.iter().map(file).collect(),
+                bytes: origin.bytes,
+                edges: origin.edges,
+            },
+            graph: GraphFigures {
+                vertices: graph.vertices(),
+                edges: graph.edges(),
+                weighted: plan.shape.weighted,
+                stripes: graph.stripes(),
+                chunks: graph.chunks(),
+                tiles: graph.tiles(),
+                chunk_bytes: graph.chunk_bytes(),
+                bytes_per_edge: graph.chunk_bytes() as f64 / graph.edges().max(1) as f64,
+            },
+            plan: PlanFigures {
+                route: "fold",
+                threads: plan.threads,
+                encoding: match plan.encoding {
+                    Encoding::Packed => "packed",
+                    Encoding::Compressed => "compressed",
+                },
+                stripe_bits: plan.stripe_bits,
+                block_bits: plan.block_bits,
+                budget_bytes: plan.budget_bytes,
+                memory_bytes: plan.memory.peak(),
+            },
+            iterations: answer.iterations,
+            note: answer.note.clone(),
+        }
+    }
+
+    /// Writes it, whole or not at all.
+    pub(crate) fn write(&self, path: &Path, session: &Session) -> Result<(), Failure> {
+        let written = Written {
+            report: self,
+            phases: session.progress.finished().into_iter().map(Phase::from).collect(),
+            seconds: session.started.elapsed().as_secs_f64(),
+            resident_bytes_max: resident_bytes_max(),
+        };
+        let failed = |what: &dyn std::fmt::Display| {
+            Failure::new(74, format!("{}: cannot write: {what}", path.display()))
+        };
+        let mut text = serde_json::to_string_pretty(&written).map_err(|error| failed(&error))?;
+        text.push('\n');
+        replace(path, &text).map_err(|error| failed(&error))
+    }
+}
+
+/// Writes a small file under a temporary name beside its own, then renames it.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes());
+    }
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}.tmp-{}", std::process::id()));
+    let done = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));
+    if done.is_err() {
+        // The error that is reported is the one that came first.
+        let _ = fs::remove_file(&temporary);
+    }
+    done
+}
+
+/// The peak of the resident set, as Linux tells it.
+fn resident_bytes_max() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}

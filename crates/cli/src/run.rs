@@ -1,0 +1,101 @@
+//! `welter run`: reads a graph, runs an algorithm, writes or shows what it found.
+
+use std::io::Write;
+use std::path::Path;
+
+use welter_model::table::Table;
+use welter_output::{TableFormat, write_table, write_table_to};
+
+use crate::algorithms::Chosen;
+use crate::args::{RunOptions, TableArgs};
+use crate::failure::Failure;
+use crate::load::Source;
+use crate::report::Report;
+use crate::session::{Ready, Session, Wanted, promise};
+use crate::text::{counted, seconds};
+use crate::top;
+
+/// Does it.
+pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failure> {
+    let mut session = Session::start(args.resources)?;
+    let source = Source::of(&args.input)?;
+    check_outputs(&args.output, &source)?;
+    let ready = session.graph(Wanted {
+        source: &source,
+        options: args.input.options(algorithm.weights(), args.resources.threads),
+        reading: args.graph.into(),
+        layout: algorithm.layout(),
+    })?;
+    let answer = algorithm.run(&ready.graph, &ready.workers, &session.progress)?;
+    let Ready { graph, loaded, .. } = ready;
+    let report = Report::of(algorithm, &graph, &loaded, &answer);
+    let counts = (graph.vertices(), graph.edges());
+    let table = Table { vertices: graph.vertex_column(&loaded.ids), columns: answer.columns };
+    drop((graph, loaded));
+
+    if let Some(path) = args.output.output.as_deref() {
+        write(&session, &table, path, args.output.output_format)?;
+    }
+    session.end_progress();
+    if args.output.output.is_none() {
+        print(&top::render(&table, args.output.top))?;
+    }
+    if let Some(path) = &args.output.report {
+        report.write(path, &session)?;
+    }
+    if let Some(note) = &answer.note {
+        session.say(&format!("note: {note}"));
+    }
+    session.say(&format!(
+        "{}, {}, {}, {}",
+        counted(counts.0, "vertex", "vertices"),
+        counted(counts.1, "edge", "edges"),
+        counted(answer.iterations, "iteration", "iterations"),
+        seconds(session.started.elapsed()),
+    ));
+    Ok(())
+}
+
+/// Checks everything that will be written before anything is read.
+fn check_outputs(args: &TableArgs, source: &Source) -> Result<(), Failure> {
+    if let Some(path) = args.output.as_deref().filter(|path| !is_stdout(path)) {
+        TableFormat::of(path, args.output_format)?;
+        promise(path, source)?;
+    }
+    if let Some(path) = &args.report {
+        if args.output.as_ref() == Some(path) {
+            let path = path.display();
+            return Err(Failure::usage(format!("{path}: is the output and the report")));
+        }
+        promise(path, source)?;
+    }
+    Ok(())
+}
+
+fn write(
+    session: &Session,
+    table: &Table,
+    path: &Path,
+    format: Option<TableFormat>,
+) -> Result<(), Failure> {
+    let threads = session.resources.threads.unwrap_or(0);
+    if !is_stdout(path) {
+        return Ok(write_table(table, path, format, threads, &session.progress)?);
+    }
+    let mut stdout = std::io::stdout();
+    let format = format.unwrap_or(TableFormat::Csv);
+    write_table_to(table, &mut stdout, "standard output", format, threads, &session.progress)
+        .map_err(Failure::stream)
+}
+
+/// Whether an output is standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Writes to standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::stdout(&error))
+}

@@ -1,0 +1,194 @@
+//! What all commands have in common: progress, Ctrl-C, the machine, and the plan of a graph.
+
+use std::path::Path;
+use std::time::Instant;
+
+use welter_engine::machine::Machine;
+use welter_engine::plan::{Layout, Plan, Shape};
+use welter_engine::{Graph, Workers};
+use welter_input::{Estimate, ReadOptions};
+use welter_model::edges::{EdgeStream, Reading};
+use welter_output::probe;
+use welter_progress::Progress;
+
+use crate::args::ResourceArgs;
+use crate::bars::Bars;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::load::{Loaded, Source};
+
+/// Edges a vertex where the number of vertices is not known before reading. Real graphs have more
+/// and fewer; what is decided with it is decided again once the graph is read.
+const FACTOR_GUESS: u64 = 8;
+
+/// A command at work.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// Of this command.
+    pub(crate) progress: Progress,
+    /// What the user grants.
+    pub(crate) resources: ResourceArgs,
+    /// When the command began.
+    pub(crate) started: Instant,
+    machine: Machine,
+    bars: Option<Bars>,
+}
+
+/// Which graph is wanted, and for what.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    /// Where it is read from.
+    pub(crate) source: &'a Source,
+    /// How its files are read.
+    pub(crate) options: ReadOptions,
+    /// How its edges make a graph.
+    pub(crate) reading: Reading,
+    /// What is to be run on it.
+    pub(crate) layout: Layout,
+}
+
+/// A plan made before reading.
+#[derive(Debug)]
+pub(crate) struct Forecast {
+    /// The plan.
+    pub(crate) plan: Plan,
+    /// What it was made from.
+    pub(crate) estimate: Estimate,
+}
+
+/// A graph that was read.
+pub(crate) struct Ready {
+    /// The graph.
+    pub(crate) graph: Graph,
+    /// What it was read from, without the edges.
+    pub(crate) loaded: Origin,
+    /// Threads to run on it with.
+    pub(crate) workers: Workers,
+}
+
+/// Where a graph came from.
+pub(crate) struct Origin {
+    /// Ids by slot.
+    pub(crate) ids: welter_model::ids::IdMap,
+    /// Name and format of each input.
+    pub(crate) files: Vec<(String, String)>,
+    /// Bytes as stored.
+    pub(crate) bytes: Option<u64>,
+    /// Edges in the input.
+    pub(crate) edges: u64,
+}
+
+impl Session {
+    /// Begins to listen for Ctrl-C, and to show progress.
+    pub(crate) fn start(resources: ResourceArgs) -> Result<Self, Failure> {
+        let progress = Progress::new();
+        interrupt::listen(&progress)?;
+        let bars = Bars::start(&progress, resources.quiet);
+        Ok(Self {
+            progress,
+            resources,
+            started: Instant::now(),
+            machine: Machine::detect(),
+            bars: Some(bars),
+        })
+    }
+
+    /// Ends the drawing of progress, so that results can be printed.
+    pub(crate) fn end_progress(&mut self) {
+        self.bars = None;
+    }
+
+    /// Says something to the user, on standard error, unless told to be quiet.
+    pub(crate) fn say(&self, text: &str) {
+        if !self.resources.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Plans a run before reading. `None` where nothing is known, as of a pipe.
+    ///
+    /// What certainly cannot fit is refused here; what perhaps can is decided after reading.
+    pub(crate) fn forecast(&self, wanted: &Wanted<'_>) -> Result<Option<Forecast>, Failure> {
+        let estimate = wanted.source.estimate(&wanted.options)?;
+        let weighted = estimate.weighted;
+        let Some(edges) = estimate.edges else {
+            // Settings that make no sense are still refused.
+            let shape = Shape { slots: 0, edges: 0, weighted, estimated: true, input_bytes: 0 };
+            self.plan(shape, wanted.layout, 0)?;
+            return Ok(None);
+        };
+        let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, weighted)?;
+        let slots = estimate.slots.unwrap_or((edges / FACTOR_GUESS).max(1));
+        let shape = Shape {
+            slots,
+            edges: arcs(edges, wanted.reading),
+            weighted,
+            estimated: !estimate.exact || estimate.slots.is_none(),
+            input_bytes: edges.saturating_mul(edge_bytes),
+        };
+        let plan = self.plan(shape, wanted.layout, 0)?;
+        Ok(Some(Forecast { plan, estimate }))
+    }
+
+    /// Reads a graph: plans, loads, plans again with what is known then, and ingests.
+    pub(crate) fn graph(&self, wanted: Wanted<'_>) -> Result<Ready, Failure> {
+        self.graph_through(wanted, |edges| edges)
+    }
+
+    /// The same, with something put around the edges.
+    pub(crate) fn graph_through(
+        &self,
+        wanted: Wanted<'_>,
+        around: impl FnOnce(Box<dyn EdgeStream>) -> Box<dyn EdgeStream>,
+    ) -> Result<Ready, Failure> {
+        self.forecast(&wanted)?;
+        let Loaded { edges, ids, files, bytes } = self.load(wanted.source, wanted.options)?;
+        let edges = around(edges);
+        let (count, weighted) = (edges.edges(), edges.weighted());
+        let shape = Shape {
+            slots: edges.slots().unwrap_or(count.saturating_mul(2)),
+            edges: arcs(count, wanted.reading),
+            weighted,
+            estimated: false,
+            input_bytes: edges.resident_bytes(),
+        };
+        let plan = self.plan(shape, wanted.layout, ids.bytes())?;
+        let workers = Workers::new(plan.threads)?;
+        let graph = Graph::ingest(edges, &ids, wanted.reading, &plan, &workers, &self.progress)?;
+        let loaded = Origin { ids, files, bytes, edges: count };
+        Ok(Ready { graph, loaded, workers })
+    }
+
+    /// Reads the edges, in the memory that the user grants.
+    pub(crate) fn load(
+        &self,
+        source: &Source,
+        mut options: ReadOptions,
+    ) -> Result<Loaded, Failure> {
+        options.limits.memory_bytes_max = Some(self.budget());
+        source.load(&options, &self.progress)
+    }
+
+    /// Bytes of memory that may be used.
+    fn budget(&self) -> u64 {
+        self.resources.memory.unwrap_or(self.machine.memory_bytes / 16 * 15)
+    }
+
+    fn plan(&self, shape: Shape, layout: Layout, held_bytes: u64) -> Result<Plan, Failure> {
+        let settings = self.resources.settings(held_bytes);
+        Ok(Plan::new(shape, layout, &settings, &self.machine)?)
+    }
+}
+
+/// Checks, before any work is done, that a file can be written and replaces no input.
+pub(crate) fn promise(output: &Path, source: &Source) -> Result<(), Failure> {
+    source.refuse_to_replace(output)?;
+    probe(output)?;
+    interrupt::will_write(output);
+    Ok(())
+}
+
+/// Edges as they are stored.
+fn arcs(edges: u64, reading: Reading) -> u64 {
+    if reading.undirected { edges.saturating_mul(2) } else { edges }
+}
