@@ -125,7 +125,7 @@ fn line(phase: &PhaseReport, cancelled: bool) -> String {
 /// Time that a phase will still take at its rate.
 fn left(phase: &PhaseReport, rate: f64) -> Option<Duration> {
     let left = phase.total?.saturating_sub(phase.done) as f64 / rate;
-    (rate > 0.0 && left < 1e9).then(|| Duration::from_secs_f64(left))
+    (rate > 0.0 && left < 1e9).then(|| Duration::from_secs(left.ceil() as u64))
 }
 
 /// Phases in words.

@@ -197,10 +197,7 @@ impl Figures {
         row("edges", grouped(origin.edges));
         row("weights", if self.weighted { "yes" } else { "no" }.to_owned());
         row("self-loops", grouped(self.loops));
-        row(
-            "repeated",
-            format!("{} edges repeat another one", grouped(origin.edges - self.distinct)),
-        );
+        row("duplicates", grouped(origin.edges - self.distinct));
         row("out-degrees", self.out_degrees.describe(&self.ids));
         row("in-degrees", self.in_degrees.describe(&self.ids));
         text

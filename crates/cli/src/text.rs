@@ -38,7 +38,7 @@ pub(crate) fn about(number: f64) -> String {
 pub(crate) fn seconds(time: Duration) -> String {
     let whole = time.as_secs_f64().round() as u64;
     match whole {
-        0..10 if time.subsec_millis() > 0 => format!("{:.2} s", time.as_secs_f64()),
+        0..10 if time.subsec_nanos() > 0 => format!("{:.2} s", time.as_secs_f64()),
         0..120 => format!("{whole} s"),
         120..7_200 => format!("{} min {} s", whole / 60, whole % 60),
         _ => format!("{} h {} min", whole / 3_600, whole % 3_600 / 60),

@@ -251,7 +251,7 @@ fn refusal(plans: &[Plan], budget: u64) -> EngineError {
     let need = plans.iter().map(|plan| plan.memory.peak()).min().unwrap_or(0);
     let advice = format!(
         "give it --memory {} or more on a machine that has it, or a smaller graph",
-        human_bytes(need)
+        human_bytes(need).replace(' ', "")
     );
     EngineError::Budget { need, budget, advice }
 }

@@ -14,7 +14,7 @@ use crate::args::WeightArgs;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "spmv",
-    about: "SpMV: the graph's matrix times a vector",
+    about: "The product of the graph's matrix with a vector",
     formula: &["value(v) = sum over edges u -> v of weight(u, v) * x(u)"],
     kind: "fold; reads all edges once an iteration",
     weights: "multiplied; 1 where edges have none",

@@ -15,7 +15,7 @@ pub(crate) struct InputArgs {
     ///
     /// Text (SNAP, CSV, TSV), Parquet, Arrow and raw records are read; text may be compressed with
     /// gzip or zstd. What a file is, is guessed from its first bytes and its name.
-    #[arg(value_name = "INPUT", required = true)]
+    #[arg(value_name = "INPUT", required = true, help_heading = None::<&str>)]
     pub(crate) inputs: Vec<String>,
     /// text, parquet, arrow, or raw records: u32, u64, u32f32, u32f64, u64f32, u64f64
     /// [default: guessed]

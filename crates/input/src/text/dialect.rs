@@ -13,7 +13,7 @@
 
 use std::borrow::Cow;
 
-use super::fields::{Fields, Looks, is_no_row, looks, parse_weight};
+use super::fields::{Fields, Looks, is_no_row, is_number, looks};
 use super::plain::Plain;
 use super::rows::Rows;
 use crate::columns::{self, Columns};
@@ -226,10 +226,11 @@ fn choose_columns(
     Ok(Columns { source, target, weight })
 }
 
-/// The third column, if every row of the sample has a number there.
+/// The third column, if most rows of the sample have a number there. A few that do not are errors
+/// in the weights rather than a reason to read none.
 fn third_of_numbers(rows: &[Row<'_>]) -> Option<usize> {
-    let number = |row: &Row<'_>| row.get(2).is_some_and(|field| parse_weight(field).is_ok());
-    (!rows.is_empty() && rows.iter().all(number)).then_some(2)
+    let number = |row: &&Row<'_>| row.get(2).is_some_and(|field| is_number(field));
+    (2 * rows.iter().filter(number).count() > rows.len()).then_some(2)
 }
 
 fn guess_ids(rows: &[Row<'_>], columns: Columns) -> IdKind {

@@ -176,6 +176,11 @@ fn not_an_id(field: &[u8]) -> String {
     format!("expected an integer as vertex id, found {found} (for ids that are names: --ids names)")
 }
 
+/// Whether this is meant as a number, be it one that cannot be a weight.
+pub(super) fn is_number(field: &[u8]) -> bool {
+    std::str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok())
+}
+
 /// Reads a weight: any number but NaN.
 pub(super) fn parse_weight(field: &[u8]) -> Result<f64, String> {
     let text = std::str::from_utf8(field).unwrap_or("");

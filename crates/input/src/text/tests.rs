@@ -98,7 +98,7 @@ fn columns_are_chosen_by_number_or_name() {
 }
 
 #[test]
-fn the_third_column_is_a_weight_if_asked_for_and_all_numbers() {
+fn the_third_column_is_a_weight_if_asked_for_and_most_of_it_numbers() {
     let weights = |text: &str, weight: WeightChoice| {
         read(text, &ReadOptions { weight, ..ReadOptions::default() }).unwrap().weights
     };
@@ -108,6 +108,16 @@ fn the_third_column_is_a_weight_if_asked_for_and_all_numbers() {
     assert_eq!(weights(text, WeightChoice::Ignore), None);
     assert_eq!(weights("1 2\n3 4\n", WeightChoice::IfPresent), None);
     assert_eq!(weights("1 2 x\n3 4 y\n", WeightChoice::IfPresent), None);
+    let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    for (text, what) in [
+        ("1 2 0.5\n3 4 nan\n", "not a number"),
+        ("1 2 1e999\n3 4 1\n", "64-bit float"),
+        ("1 2 1\n3 4 1\n5 6 x\n", "expected a number as weight"),
+        ("1 2 1\n3 4 1\n5 6\n", "expected at least 3 columns"),
+    ] {
+        let message = error(text, &options);
+        assert!(message.contains(what), "{text:?}: {message}");
+    }
     assert_eq!(weights("a,b,weight\n1,2,3\n", WeightChoice::IfPresent), Some(vec![3.0]));
 }
 
