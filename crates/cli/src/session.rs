@@ -6,7 +6,7 @@ use std::time::Instant;
 use welter_engine::machine::Machine;
 use welter_engine::plan::{Layout, Plan, Shape};
 use welter_engine::{Graph, Workers};
-use welter_input::{Estimate, ReadOptions};
+use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
 use welter_output::probe;
 use welter_progress::Progress;
@@ -110,7 +110,7 @@ impl Session {
     /// What certainly cannot fit is refused here; what perhaps can is decided after reading.
     pub(crate) fn forecast(&self, wanted: &Wanted<'_>) -> Result<Option<Forecast>, Failure> {
         let estimate = wanted.source.estimate(&wanted.options)?;
-        let weighted = estimate.weighted;
+        let weighted = estimate.weighted && wanted.options.weight != WeightChoice::Ignore;
         let Some(edges) = estimate.edges else {
             // Settings that make no sense are still refused.
             let shape = Shape { slots: 0, edges: 0, weighted, estimated: true, input_bytes: 0 };
@@ -142,13 +142,15 @@ impl Session {
         around: impl FnOnce(Box<dyn EdgeStream>) -> Box<dyn EdgeStream>,
     ) -> Result<Ready, Failure> {
         self.forecast(&wanted)?;
+        // A generator makes weights whether or not anybody looks at them.
+        let wants_weights = wanted.options.weight != WeightChoice::Ignore;
         let Loaded { edges, ids, files, bytes } = self.load(wanted.source, wanted.options)?;
         let edges = around(edges);
-        let (count, weighted) = (edges.edges(), edges.weighted());
+        let count = edges.edges();
         let shape = Shape {
             slots: edges.slots().unwrap_or(count.saturating_mul(2)),
             edges: arcs(count, wanted.reading),
-            weighted,
+            weighted: edges.weighted() && wants_weights,
             estimated: false,
             input_bytes: edges.resident_bytes(),
         };

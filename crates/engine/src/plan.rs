@@ -269,6 +269,19 @@ pub fn human_bytes(bytes: u64) -> String {
     format!("{:.digits$} {}", (value * scale).ceil() / scale, units[unit as usize])
 }
 
+/// `33,554,432`, for people.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let about = if self.shape.estimated { "about " } else { "" };
@@ -279,8 +292,9 @@ impl fmt::Display for Plan {
         };
         let mut lines = String::new();
         let Memory { held, input, bins, chunks, vertices, state, workers } = self.memory;
-        writeln!(lines, "graph     {about}{} edges{weighted}", self.shape.edges)?;
-        writeln!(lines, "          {about}{} vertices at most", self.shape.slots)?;
+        let most = if self.shape.estimated { "" } else { " at most" };
+        writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
+        writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
         writeln!(lines, "route     fold, in memory")?;
         writeln!(lines, "threads   {}", self.threads)?;
         writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;

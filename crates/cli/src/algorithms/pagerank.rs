@@ -39,14 +39,15 @@ Examples:
 #[command(next_help_heading = "PageRank")]
 pub(crate) struct Options {
     /// d, the probability that the walk follows an edge and does not jump anywhere
-    #[arg(long, value_name = "D", default_value_t = 0.85, value_parser = share)]
+    #[arg(long, value_name = "D", default_value_t = 0.85, allow_negative_numbers = true)]
+    #[arg(value_parser = share)]
     damping: f64,
     /// Stop after so many iterations [default: when the ranks settle, or after 200; networkx: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
     /// Stop when an iteration changes all ranks together by less than this share of them
     /// [default: 1e-9, with f32 or networkx 1e-6; none where iterations are given]
-    #[arg(long, value_name = "T", value_parser = not_negative)]
+    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = not_negative)]
     tolerance: Option<f64>,
     /// What becomes of the rank of sinks, which have no edge to carry it on
     #[arg(long, value_name = "MODE", default_value = "spread")]

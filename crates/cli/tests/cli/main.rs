@@ -1,0 +1,9 @@
+//! The command, run as a user runs it: what it prints, what it writes, and how it ends.
+
+mod bad_input;
+mod formats;
+mod help;
+mod interrupt;
+mod output;
+mod sandbox;
+mod top;

@@ -1,0 +1,105 @@
+//! A folder of its own for each test, and the command run in it.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A folder with the command run in it. Files are named relative to it.
+pub(crate) struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+/// How a command ended.
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path().join(name), bytes).unwrap();
+    }
+
+    /// Reads a file.
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Names of all files, in order.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// The command, not started yet.
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_welter"));
+        command.args(words(line)).current_dir(self.path()).env("NO_COLOR", "1");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the command. `line` is split at spaces; `'...'` keeps them.
+    pub(crate) fn run(&self, line: &str) -> Ended {
+        Ended::of(self.command(line).output().unwrap())
+    }
+
+    /// Runs the command with this on standard input.
+    pub(crate) fn run_with(&self, line: &str, input: &[u8]) -> Ended {
+        let mut child = self.command(line).stdin(Stdio::piped()).spawn().unwrap();
+        // A command that does not read all of its input is no failure of the test.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        Ended::of(child.wait_with_output().unwrap())
+    }
+
+    /// Runs a command that must end well, and returns its standard output.
+    pub(crate) fn must(&self, line: &str) -> String {
+        let ended = self.run(line);
+        assert_eq!(ended.code, Some(0), "welter {line}\n{}", ended.stderr);
+        ended.stdout
+    }
+}
+
+impl Ended {
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+fn words(line: &str) -> Vec<String> {
+    let quoted = |(number, part): (usize, &str)| -> Vec<String> {
+        if number % 2 == 1 {
+            return vec![part.to_owned()];
+        }
+        part.split_whitespace().map(str::to_owned).collect()
+    };
+    line.split('\'').enumerate().flat_map(quoted).collect()
+}
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// The example graph that the repository ships.
+pub(crate) fn example() -> String {
+    root().join("examples/debian-depends.tsv.zst").to_str().unwrap().to_owned()
+}
