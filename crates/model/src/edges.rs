@@ -44,8 +44,8 @@ pub trait EdgeStream: Send + Sync {
         false
     }
 
-    /// Bytes of memory that the stream holds for as long as it lives; 0 where edges are read or made
-    /// when they are asked for.
+    /// Bytes of memory that the stream holds for as long as it lives; 0 where edges are read or
+    /// made when they are asked for.
     fn resident_bytes(&self) -> u64 {
         0
     }
