@@ -125,7 +125,7 @@ fn speed(shape: Shape, settings: &Settings) -> Result<Table> {
         tiles.ends.len(),
         tiles.encoded.len() as f64 / keys as f64
     );
-    let mut table = Table::new(title, &["what", "ns/key", "Gkeys/s", "cost vs memcpy"]);
+    let mut table = Table::new(title, &["what", "ns/key", "G keys/s", "cost vs memcpy"]);
     let copy = samples.iter().find(|samples| samples.name == COPY);
     for own in &samples {
         let seconds = own.median();

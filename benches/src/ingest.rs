@@ -146,7 +146,7 @@ fn text(settings: &Settings) -> Result<Table> {
         }));
     }
     let samples = interleave("text", contenders, settings.rounds)?;
-    let columns = ["what", "threads", "ms", "ns/edge*core", "Medges/s", "vs scalar loop"];
+    let columns = ["what", "threads", "ms", "ns/edge*core", "M edges/s", "vs scalar loop"];
     let title = format!("Text, ids of seven digits: {TEXT_EDGES} edges, {} bytes", text.len());
     let mut table = Table::new(title, &columns);
     let cost = |seconds: f64, threads: usize| seconds * 1e9 * threads as f64 / TEXT_EDGES as f64;

@@ -10,12 +10,11 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use welter_algorithms::Float;
+use welter_algorithms::Float as Real;
 use welter_engine::{Workers, run};
 use welter_progress::Progress;
 use welter_store::header::Encoding;
 
-use crate::Settings;
 use crate::baselines::csr::{Array, Csr, Pages, Ranking};
 use crate::baselines::{cost, csr_pull};
 use crate::check::{agree, distance};
@@ -23,6 +22,7 @@ use crate::engine::{self, DAMPING, InDegree, Loaded};
 use crate::inputs::Shape;
 use crate::measure::{Contender, Samples, interleave};
 use crate::report::{Table, digits, ratio};
+use crate::{Float, Settings};
 
 #[cfg(feature = "graph-crate")]
 use crate::baselines::graph_crate::Peer;
@@ -79,7 +79,7 @@ impl Baselines {
         }
     }
 
-    fn ranking<F: Float>(&self, pages: Pages) -> Result<Ranking<F>> {
+    fn ranking<F: Real>(&self, pages: Pages) -> Result<Ranking<F>> {
         Ranking::new(self.csr(pages), self.vertices, DAMPING, pages)
     }
 }
@@ -87,8 +87,13 @@ impl Baselines {
 fn bench_graph(shape: Shape, settings: &Settings) -> Result<Vec<Table>> {
     let path = settings.inputs.raw(shape)?;
     let baselines = Baselines::load(&path, shape)?;
-    let mut tables = bench_float::<f32>("f32", &path, shape, &baselines, settings)?;
-    tables.extend(bench_float::<f64>("f64", &path, shape, &baselines, settings)?);
+    let mut tables = Vec::new();
+    for float in &settings.floats {
+        tables.extend(match float {
+            Float::F32 => bench_float::<f32>("f32", &path, shape, &baselines, settings)?,
+            Float::F64 => bench_float::<f64>("f64", &path, shape, &baselines, settings)?,
+        });
+    }
     Ok(tables)
 }
 
@@ -99,7 +104,7 @@ struct Ours {
 }
 
 impl Ours {
-    fn load<F: Float>(path: &Path, threads: usize) -> Result<Self> {
+    fn load<F: Real>(path: &Path, threads: usize) -> Result<Self> {
         let workers = Workers::new(threads)?;
         let progress = Progress::new();
         let load = |encoding| {
@@ -116,7 +121,7 @@ impl Ours {
     }
 }
 
-fn bench_float<F: Float>(
+fn bench_float<F: Real>(
     float: &str,
     path: &Path,
     shape: Shape,
@@ -151,7 +156,7 @@ fn bench_float<F: Float>(
 }
 
 /// Whether all rank alike, as a sentence.
-fn check<F: Float>(
+fn check<F: Real>(
     ours: &Ours,
     baselines: &Baselines,
     float: &str,
@@ -196,19 +201,20 @@ fn check<F: Float>(
 }
 
 /// The kernel's own answer is exact.
-fn check_degrees<F: Float>(loaded: &Loaded, csr: &Csr, workers: &Workers) -> Result<()> {
+fn check_degrees<F: Real>(loaded: &Loaded, csr: &Csr, workers: &Workers) -> Result<()> {
     let outcome = run(&loaded.graph, &InDegree::<F>::new(1), workers, &Progress::new())?;
     let degrees = engine::wide::<InDegree<F>>(&outcome.values);
     let degrees = loaded.by_id(&degrees, csr.ids());
+    let rows = csr.rows();
     let same = degrees.iter().enumerate().all(|(id, degree)| {
-        let exact = csr.row(id).len() as f64;
+        let exact = rows.row(id).len() as f64;
         (degree.unwrap_or(0.0) - exact).abs() < 0.5
     });
     ensure!(same, "the kernel counts other in-degrees than the rows hold");
     Ok(())
 }
 
-fn kernel_contenders<'a, F: Float>(
+fn kernel_contenders<'a, F: Real>(
     ours: &'a Ours,
     baselines: &'a Baselines,
     workers: &'a Workers,
@@ -233,7 +239,7 @@ fn kernel_contenders<'a, F: Float>(
     Ok(contenders)
 }
 
-fn iteration_contenders<'a, F: Float>(
+fn iteration_contenders<'a, F: Real>(
     ours: &'a Ours,
     baselines: &'a Baselines,
     workers: &'a Workers,
@@ -298,7 +304,7 @@ fn table(title: String, edges: usize, samples: &[Samples]) -> Table {
         .filter(|name| samples.iter().any(|samples| samples.name == *name))
         .collect();
     let versus: Vec<String> = baselines.iter().map(|name| format!("vs {name}")).collect();
-    let fixed = ["engine", "threads", "ms", "fastest-slowest", "ns/edge*core", "Gedges/s"];
+    let fixed = ["engine", "threads", "ms", "fastest-slowest", "ns/edge*core", "G edges/s"];
     let columns: Vec<&str> = fixed.into_iter().chain(versus.iter().map(String::as_str)).collect();
     let mut table = Table::new(title, &columns);
     for own in samples {

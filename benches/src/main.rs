@@ -25,7 +25,9 @@ use clap::{Args, Parser, Subcommand};
 use inputs::{Inputs, Kind, Shape};
 use report::{Table, replace_section};
 
-/// The allocator of the `welter` command, so that what is measured here holds there.
+/// One allocator for all contenders. This one asks for huge pages and gives memory back late, which
+/// is the best that the baselines can have.
+#[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -58,6 +60,13 @@ enum What {
     JobChild(job::child::Arguments),
 }
 
+/// A type of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Float {
+    F32,
+    F64,
+}
+
 #[derive(Args)]
 struct Options {
     /// Graphs of 2^SCALE ids with 16 edges each [default: 22].
@@ -66,6 +75,9 @@ struct Options {
     /// Kinds of graphs [default: rmat].
     #[arg(long, global = true, value_delimiter = ',', value_enum)]
     kind: Vec<Kind>,
+    /// Types of ranks that `kernel` measures [default: both].
+    #[arg(long, global = true, value_delimiter = ',', value_enum)]
+    float: Vec<Float>,
     /// Numbers of worker threads [default: 1 and one a core].
     #[arg(long, global = true, value_delimiter = ',')]
     threads: Vec<usize>,
@@ -93,6 +105,7 @@ struct Options {
 struct Settings {
     scales: Vec<u32>,
     kinds: Vec<Kind>,
+    floats: Vec<Float>,
     threads: Vec<usize>,
     rounds: usize,
     full: bool,
@@ -119,6 +132,10 @@ impl Settings {
         Ok(Self {
             scales: or(&options.scale, &[22, 24], &[22]),
             kinds,
+            floats: match &options.float[..] {
+                [] => vec![Float::F32, Float::F64],
+                said => said.to_vec(),
+            },
             threads: threads.into_iter().map(|threads| threads.max(1)).collect(),
             rounds: options.rounds.max(1),
             full: options.full,

@@ -10,12 +10,13 @@ use super::csr::{Csr, Ranking};
 /// One iteration of PageRank.
 pub(crate) fn iterate<F: Float>(graph: &Csr, ranking: &mut Ranking<F>) {
     let Ranking { base, damping, ranks, signals, shares, .. } = ranking;
+    let (rows, signals) = (graph.rows(), &mut signals[..]);
     for ((signal, &rank), &share) in signals.iter_mut().zip(&**ranks).zip(&**shares) {
         *signal = rank * share;
     }
     for (target, rank) in ranks.iter_mut().enumerate() {
         let mut sum = F::default();
-        for &source in graph.row(target) {
+        for &source in rows.row(target) {
             sum = sum + signals[source as usize];
         }
         *rank = *base + *damping * sum;

@@ -122,15 +122,15 @@ impl Csr {
         self.sources.len()
     }
 
-    /// Sources of the edges to `target`.
-    #[inline(always)]
-    pub(crate) fn row(&self, target: usize) -> &[u32] {
-        &self.sources[self.offsets[target] as usize..self.offsets[target + 1] as usize]
+    /// The rows, for loops over many of them.
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        Rows { offsets: &self.offsets, sources: &self.sources }
     }
 
     /// Number of ids that some edge names: the vertices.
     pub(crate) fn vertices(&self) -> u64 {
-        let named = |&id: &usize| self.out_degrees[id] > 0 || !self.row(id).is_empty();
+        let rows = self.rows();
+        let named = |&id: &usize| self.out_degrees[id] > 0 || !rows.row(id).is_empty();
         (0..self.ids()).filter(named).count() as u64
     }
 
@@ -138,6 +138,21 @@ impl Csr {
     pub(crate) fn shares<F: Float>(&self) -> Vec<F> {
         let share = |&degree: &u32| F::of(if degree == 0 { 0.0 } else { 1.0 / f64::from(degree) });
         self.out_degrees.iter().map(share).collect()
+    }
+}
+
+/// The rows of a graph, wherever they lie.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    offsets: &'a [u32],
+    sources: &'a [u32],
+}
+
+impl<'a> Rows<'a> {
+    /// Sources of the edges to `target`.
+    #[inline(always)]
+    pub(crate) fn row(self, target: usize) -> &'a [u32] {
+        &self.sources[self.offsets[target] as usize..self.offsets[target + 1] as usize]
     }
 }
 
@@ -209,7 +224,8 @@ mod tests {
         let graph = Csr::build(&path, 6).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!((graph.ids(), graph.edges(), graph.vertices()), (6, 5, 4));
-        assert_eq!([graph.row(0), graph.row(1), graph.row(4)], [&[0][..], &[0, 3, 3], &[1]]);
+        let rows = graph.rows();
+        assert_eq!([rows.row(0), rows.row(1), rows.row(4)], [&[0][..], &[0, 3, 3], &[1]]);
         assert_eq!(graph.out_degrees, [2, 1, 0, 2, 0, 0]);
     }
 }

@@ -40,10 +40,11 @@ fn each<F: Float>(
     pool: &ThreadPool,
     finish: impl Fn(F) -> F + Sync,
 ) {
+    let rows = graph.rows();
     pool.install(|| {
         out.par_chunks_mut(RUN).enumerate().for_each(|(run, out)| {
             for (place, out) in out.iter_mut().enumerate() {
-                let row = graph.row(run * RUN + place);
+                let row = rows.row(run * RUN + place);
                 let sum = row.iter().fold(F::default(), |sum, &id| sum + signals[id as usize]);
                 *out = finish(sum);
             }

@@ -113,7 +113,7 @@ fn bench_graph(shape: Shape, settings: &Settings) -> Result<Vec<Table>> {
     let title = |what: &str| format!("{what}, {shape}: {edges} edges, {cores} threads");
     let mut jobs = table(title("Whole job, 10 iterations"), &contenders);
     jobs.note(checks.sentence());
-    Ok(vec![jobs, phases(title("Phases of the job in welter"), &contenders, edges, cores)])
+    Ok(vec![jobs, phases(title("Phases of the job"), &contenders, edges, cores)])
 }
 
 /// Runs a contender's child: one cold job and one warm.
@@ -191,7 +191,7 @@ fn table(title: String, contenders: &[Contender]) -> Table {
         "engine",
         "cold s",
         "warm s",
-        "kernel s",
+        "system s",
         "faults",
         "peak GB",
         "cold vs graph",
@@ -218,16 +218,17 @@ fn table(title: String, contenders: &[Contender]) -> Table {
     }
     table.note(
         "Cold: a fresh process from its start to its end. Warm: the second job in the same \
-         process. Kernel s and faults: processor time in the operating system and pages touched \
+         process. System s and faults: processor time in the operating system and pages touched \
          for the first time, in the cold job. The page cache holds the input.",
     );
     table
 }
 
-/// Seconds by phase of the f32 jobs in welter.
+/// Seconds by phase of the jobs in f32.
 fn phases(title: String, contenders: &[Contender], edges: u64, cores: usize) -> Table {
-    let mut table = Table::new(title, &["job", "phase", "cold s", "warm s", "warm ns/edge*core"]);
-    for own in contenders.iter().filter(|own| own.engine == Engine::WelterF32) {
+    let columns = ["job", "engine", "phase", "cold s", "warm s", "warm ns/edge*core"];
+    let mut table = Table::new(title, &columns);
+    for own in contenders.iter().filter(|own| own.engine != Engine::WelterF64) {
         let names: Vec<String> = own.rounds.first().map_or(Vec::new(), |round| {
             round.report.jobs[0].phases.iter().map(|(name, _)| name.clone()).collect()
         });
@@ -239,7 +240,7 @@ fn phases(title: String, contenders: &[Contender], edges: u64, cores: usize) -> 
                 })
             };
             let ns = of(1) * 1e9 * cores as f64 / edges as f64;
-            let cells = [own.job, name, &digits(of(0)), &digits(of(1)), &digits(ns)];
+            let cells = [own.job, own.name, name, &digits(of(0)), &digits(of(1)), &digits(ns)];
             table.row(cells.map(str::to_owned).to_vec());
         }
     }
