@@ -99,12 +99,12 @@ fn line(phase: &PhaseReport, cancelled: bool) -> String {
         Unit::Edges | Unit::Vertices => about(amount as f64),
         Unit::Iterations => grouped(amount),
     };
-    // The unit is part of an amount of bytes; iterations may end early.
+    // The unit is part of an amount of bytes.
     let noun = match unit {
         Unit::Bytes => "",
         Unit::Edges => " edges",
         Unit::Vertices => " vertices",
-        Unit::Iterations => " iterations at most",
+        Unit::Iterations => " iterations",
     };
     let mut parts = vec![match total {
         Some(total) => format!("{}: {} of {}{noun}", verb(phase.name), amount(done), amount(total)),
@@ -117,7 +117,9 @@ fn line(phase: &PhaseReport, cancelled: bool) -> String {
     if cancelled {
         parts.push("ending".to_owned());
     } else if let Some(left) = left(phase, rate) {
-        parts.push(format!("{} left", seconds(left)));
+        // Ranks may settle before the last iteration that is allowed.
+        let most = if unit == Unit::Iterations { " at most" } else { "" };
+        parts.push(format!("{} left{most}", seconds(left)));
     }
     parts.join(", ")
 }
@@ -159,7 +161,7 @@ mod tests {
         let iterating = phase("iterate", Unit::Iterations, 10, Some(200));
         assert_eq!(
             line(&iterating, false),
-            "iterating: 10 of 200 iterations at most, 5.00/s, 38 s left"
+            "iterating: 10 of 200 iterations, 5.00/s, 38 s left at most"
         );
         let sorting = phase("sort", Unit::Edges, 0, Some(5_000_000));
         assert_eq!(line(&sorting, false), "sorting edges: 0 of 5.00 M edges, 0/s");

@@ -16,7 +16,7 @@ use welter_progress::Progress;
 use crate::failure::{Failure, INTERRUPTED};
 
 /// How long loops may take to end.
-const PATIENCE: Duration = Duration::from_millis(800);
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Outputs that may be half written.
 static OUTPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
