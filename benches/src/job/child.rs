@@ -149,11 +149,7 @@ mod peer {
     pub(super) fn job(input: &Path, output: &Path) -> Result<Vec<(String, f64)>> {
         let start = Instant::now();
         let text = input.extension().is_some_and(|extension| extension == "txt");
-        let peer = if text {
-            Peer::from_text(input)?
-        } else {
-            Peer::from_raw(input, std::env::var_os("SORTED").is_some())?
-        };
+        let peer = if text { Peer::from_text(input)? } else { Peer::from_raw(input, false)? };
         let loaded = start.elapsed().as_secs_f64();
         let ranks = peer.ranks(DAMPING, ITERATIONS as usize);
         let iterated = start.elapsed().as_secs_f64();
