@@ -12,13 +12,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::EngineError;
+use crate::meter;
 use crate::workers::lock;
 
 /// Size and alignment of a huge page.
@@ -26,8 +26,11 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// From this size on memory gets huge pages: small pages of it would not all find their addresses
 /// in the first-level TLB, and half a megabyte of accumulators is reached at random.
 const HUGE_FROM_BYTES: usize = 128 << 10;
-/// Size of a slab.
-pub(crate) const SLAB_BYTES: usize = 4 << 20;
+/// Size of a slab. Each worker has an open one for each group of sources, so big ones would take
+/// more memory than the edges in them.
+pub(crate) const SLAB_BYTES: usize = 512 << 10;
+/// What slabs are cut from.
+const REGION_BYTES: usize = 8 << 20;
 
 /// Anonymous zeroed memory, unmapped on drop.
 struct Mapping {
@@ -35,6 +38,8 @@ struct Mapping {
     bytes: usize,
     /// What was mapped: it is larger, so that `address` can be aligned.
     whole: (*mut std::ffi::c_void, usize),
+    /// Whether it is on the meter as a whole. Slabs of a region are counted one by one.
+    metered: bool,
 }
 
 // SAFETY: a mapping is plain memory that belongs to its owner alone; nothing ties it to a thread.
@@ -43,7 +48,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    fn new(bytes: usize) -> Result<Self, EngineError> {
+    fn new(bytes: usize, metered: bool) -> Result<Self, EngineError> {
         let align = if bytes >= HUGE_FROM_BYTES { HUGE_PAGE_BYTES } else { 4096 };
         let rounded =
             bytes.max(1).checked_next_multiple_of(align).ok_or(EngineError::out_of(bytes))?;
@@ -63,7 +68,10 @@ impl Mapping {
             let _ = unsafe { madvise(address.cast(), rounded, Advice::LinuxHugepage) };
         }
         let address = NonNull::new(address).ok_or(EngineError::out_of(bytes))?;
-        Ok(Self { address, bytes, whole: (whole, whole_bytes) })
+        if metered {
+            meter::more(bytes);
+        }
+        Ok(Self { address, bytes, whole: (whole, whole_bytes), metered })
     }
 }
 
@@ -78,6 +86,9 @@ impl Drop for Mapping {
         let (address, bytes) = self.whole;
         // SAFETY: exactly what was mapped, and nothing borrows from it any more.
         let _ = unsafe { munmap(address, bytes) };
+        if self.metered {
+            meter::less(self.bytes);
+        }
     }
 }
 
@@ -95,7 +106,7 @@ impl<T: Pod> Buffer<T> {
     /// When the system has no such address space.
     pub fn zeroed(len: usize) -> Result<Self, EngineError> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(EngineError::out_of(usize::MAX))?;
-        Ok(Self { mapping: Mapping::new(bytes)?, len, element: PhantomData })
+        Ok(Self { mapping: Mapping::new(bytes, true)?, len, element: PhantomData })
     }
 }
 
@@ -130,66 +141,111 @@ pub(crate) struct Arena {
 
 #[derive(Debug, Default)]
 struct Pool {
-    free: Mutex<Vec<Mapping>>,
-    mapped_bytes: AtomicU64,
+    free: Mutex<Free>,
 }
+
+/// Slabs that nobody uses.
+#[derive(Debug, Default)]
+struct Free {
+    /// Backed by memory, the last one used last.
+    warm: Vec<Place>,
+    /// Given back to the system; zeroed when they are touched again.
+    cold: Vec<Place>,
+    /// What slabs are cut from; unmapped with the pool.
+    regions: Vec<Mapping>,
+    /// Slabs in use or warm.
+    backed: usize,
+}
+
+/// [`SLAB_BYTES`] bytes inside a region.
+#[derive(Debug)]
+struct Place(NonNull<u8>);
+
+// SAFETY: a place is plain memory that belongs to its one owner; nothing ties it to a thread.
+unsafe impl Send for Place {}
+// SAFETY: shared access to a place only reads plain memory.
+unsafe impl Sync for Place {}
 
 /// [`SLAB_BYTES`] of memory, given back to its arena on drop. What an earlier user wrote may still
 /// be in it.
 pub(crate) struct Slab {
-    mapping: Option<Mapping>,
+    place: Option<Place>,
+    /// Keeps the region mapped.
     pool: Arc<Pool>,
 }
 
 impl Arena {
     /// A slab, used before where there is one.
     pub(crate) fn take(&self) -> Result<Slab, EngineError> {
-        let free = lock(&self.shared.free).pop();
-        let mapping = if let Some(mapping) = free {
-            mapping
-        } else {
-            self.shared.mapped_bytes.fetch_add(SLAB_BYTES as u64, Ordering::Relaxed);
-            Mapping::new(SLAB_BYTES)?
-        };
-        Ok(Slab { mapping: Some(mapping), pool: Arc::clone(&self.shared) })
+        let mut free = lock(&self.shared.free);
+        if let Some(place) = free.warm.pop() {
+            return Ok(Slab { place: Some(place), pool: Arc::clone(&self.shared) });
+        }
+        if free.cold.is_empty() {
+            let region = Mapping::new(REGION_BYTES, false)?;
+            // From the back, so that slabs are handed out by rising addresses.
+            for slab in (0..REGION_BYTES / SLAB_BYTES).rev() {
+                // SAFETY: the offset lies inside the region.
+                free.cold.push(Place(unsafe { region.address.add(slab * SLAB_BYTES) }));
+            }
+            free.regions.push(region);
+        }
+        let place = free.cold.pop();
+        free.backed += 1;
+        meter::more(SLAB_BYTES);
+        Ok(Slab { place, pool: Arc::clone(&self.shared) })
     }
 
-    /// Bytes of all slabs of this arena, in use or free.
-    pub(crate) fn mapped_bytes(&self) -> u64 {
-        self.shared.mapped_bytes.load(Ordering::Relaxed)
+    /// Bytes of all slabs of this arena that are in use or can be used again at once.
+    pub(crate) fn backed_bytes(&self) -> u64 {
+        (lock(&self.shared.free).backed * SLAB_BYTES) as u64
     }
 
     /// Gives free slabs back to the system.
     pub(crate) fn trim(&self) {
-        let free = std::mem::take(&mut *lock(&self.shared.free));
-        let bytes = (free.len() * SLAB_BYTES) as u64;
-        self.shared.mapped_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        let mut free = lock(&self.shared.free);
+        let warm = std::mem::take(&mut free.warm);
+        free.backed -= warm.len();
+        meter::less(warm.len() * SLAB_BYTES);
+        for place in warm {
+            // A refusal leaves the memory where it is, which only the meter does not see.
+            // SAFETY: the slab lies inside a region of the pool, and nobody uses it.
+            let _ = unsafe { madvise(place.0.as_ptr().cast(), SLAB_BYTES, Advice::LinuxDontNeed) };
+            free.cold.push(place);
+        }
     }
 }
 
 impl Slab {
     /// The memory.
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.mapping.as_ref().map_or(&[], |mapping| {
-            // SAFETY: the mapping is `bytes` long and initialised; `&self` forbids writers.
-            unsafe { std::slice::from_raw_parts(mapping.address.as_ptr(), mapping.bytes) }
+        self.place.as_ref().map_or(&[], |place| {
+            // SAFETY: a place is `SLAB_BYTES` long and initialised; `&self` forbids writers.
+            unsafe { std::slice::from_raw_parts(place.0.as_ptr(), SLAB_BYTES) }
         })
     }
 
     /// The memory, to write.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        self.mapping.as_mut().map_or(&mut [], |mapping| {
+        self.place.as_mut().map_or(&mut [], |place| {
             // SAFETY: as for `bytes`; `&mut self` makes the access unique.
-            unsafe { std::slice::from_raw_parts_mut(mapping.address.as_ptr(), mapping.bytes) }
+            unsafe { std::slice::from_raw_parts_mut(place.0.as_ptr(), SLAB_BYTES) }
         })
     }
 }
 
 impl Drop for Slab {
     fn drop(&mut self) {
-        if let Some(mapping) = self.mapping.take() {
-            lock(&self.pool.free).push(mapping);
+        if let Some(place) = self.place.take() {
+            lock(&self.pool.free).warm.push(place);
         }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let free = self.free.get_mut().unwrap_or_else(PoisonError::into_inner);
+        meter::less(free.backed * SLAB_BYTES);
     }
 }
 
@@ -219,9 +275,11 @@ mod tests {
         drop(slab);
         let again = arena.take().unwrap();
         assert_eq!(again.bytes()[5], 1);
-        assert_eq!(arena.mapped_bytes(), SLAB_BYTES as u64);
+        assert_eq!(arena.backed_bytes(), SLAB_BYTES as u64);
         drop(again);
         arena.trim();
-        assert_eq!(arena.mapped_bytes(), 0);
+        assert_eq!(arena.backed_bytes(), 0);
+        let zeroed = arena.take().unwrap();
+        assert_eq!(zeroed.bytes()[5], 0);
     }
 }

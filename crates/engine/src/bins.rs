@@ -2,13 +2,14 @@
 //!
 //! Edges are appended to one cache line a bin, and lines go to memory when they are full, so that
 //! thousands of bins are written at the speed of memory and not of its latency. A bin is a list of
-//! segments in slabs that hold edges of one group of sources only: when the group is written into
-//! chunks, its slabs are free, and the next chunks go there.
+//! segments in slabs. Consecutive groups of sources make a *lot* and share slabs with no other lot:
+//! when a lot is written into chunks, its slabs are free, and the next chunks go there.
 //!
 //! Invariant: within a bin, edges keep the order of the input (parts are dealt to workers in
 //! consecutive runs, and a bin is the concatenation of what the workers put there).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytemuck::cast_slice;
 use welter_model::edges::{Batch, EdgeStream, Reading};
@@ -22,14 +23,30 @@ use crate::stream::{LINE_BYTES, copy_line, fence};
 use crate::survey::first_beyond;
 use crate::workers::Workers;
 
-/// Lines of a segment of a bin: 16 KiB.
-const SEGMENT_LINES: usize = 256;
+/// Lines of a segment of a bin: 4 KiB. The last segment of each bin is half empty.
+const SEGMENT_LINES: usize = 64;
+pub(crate) const SEGMENT_BYTES: usize = SEGMENT_LINES * LINE_BYTES;
 
 /// Where the edges go: the cuts of both axes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid<'a> {
     pub(crate) groups: &'a Cuts,
     pub(crate) stripes: &'a Cuts,
+    /// Number of lots that the groups are dealt to, at least 1.
+    pub(crate) lots: usize,
+}
+
+impl Grid<'_> {
+    fn bins(&self) -> usize {
+        self.groups.len() * self.stripes.len()
+    }
+
+    /// The lot of each group.
+    fn lot_of_groups(&self) -> Vec<u16> {
+        let groups = self.groups.len().max(1);
+        let lots = self.lots.min(groups);
+        (0..groups).map(|group| (group * lots / groups) as u16).collect()
+    }
 }
 
 /// All edges from one group of sources, by stripe, in memory that is free when this is dropped.
@@ -38,9 +55,9 @@ pub(crate) struct GroupBins {
     parts: Vec<Part>,
 }
 
-#[derive(Default)]
 struct Part {
-    slabs: Vec<Slab>,
+    /// Those of the lot.
+    slabs: Arc<Vec<Slab>>,
     /// By stripe.
     bins: Vec<Vec<Segment>>,
 }
@@ -69,19 +86,41 @@ impl GroupBins {
         origin: Origin,
         mut records: &mut [W::Record],
     ) {
+        self.lines::<W>(stripe, |line, edges| {
+            let (front, rest) = std::mem::take(&mut records).split_at_mut(edges);
+            for (place, record) in front.iter_mut().enumerate() {
+                *record = origin.record::<W>(line, place);
+            }
+            records = rest;
+        });
+    }
+
+    /// Hands all edges to one stripe to `visit`, as [`Self::cell`] writes them.
+    pub(crate) fn each<W: Waiting>(
+        &self,
+        stripe: usize,
+        origin: Origin,
+        mut visit: impl FnMut(W::Record),
+    ) {
+        self.lines::<W>(stripe, |line, edges| {
+            for place in 0..edges {
+                visit(origin.record::<W>(line, place));
+            }
+        });
+    }
+
+    /// The lines of one stripe with the number of edges in each, in the order of the input.
+    #[inline(always)]
+    fn lines<W: Waiting>(&self, stripe: usize, mut visit: impl FnMut(&Line, usize)) {
         for part in &self.parts {
             for segment in &part.bins[stripe] {
                 let bytes = &part.slabs[segment.slab as usize].bytes()[segment.offset as usize..];
-                let lines = (segment.edges as usize).div_ceil(W::PER_LINE);
-                let lines: &[Line] = cast_slice(&bytes[..lines * LINE_BYTES]);
                 let mut left = segment.edges as usize;
-                for line in lines {
+                let lines = left.div_ceil(W::PER_LINE);
+                for line in cast_slice::<u8, Line>(&bytes[..lines * LINE_BYTES]) {
                     let edges = left.min(W::PER_LINE);
-                    let (front, rest) = records.split_at_mut(edges);
-                    for (place, record) in front.iter_mut().enumerate() {
-                        *record = origin.record::<W>(line, place);
-                    }
-                    (records, left) = (rest, left - edges);
+                    visit(line, edges);
+                    left -= edges;
                 }
             }
         }
@@ -152,7 +191,7 @@ pub(crate) fn partition<W: Waiting>(
     // From worker-major to group-major, the order of the workers kept.
     Ok((0..grid.groups.len())
         .map(|group| GroupBins {
-            parts: made.iter_mut().map(|parts| std::mem::take(&mut parts[group])).collect(),
+            parts: made.iter_mut().filter_map(|parts| parts[group].take()).collect(),
         })
         .collect())
 }
@@ -166,7 +205,8 @@ struct Writer<'a, W> {
     /// Edges in the open line of each bin.
     waiting: Vec<u8>,
     bins: Vec<Bin>,
-    groups: Vec<Group>,
+    lots: Vec<Lot>,
+    lot_of_groups: Vec<u16>,
     kind: std::marker::PhantomData<W>,
 }
 
@@ -180,37 +220,39 @@ struct Bin {
     closed: Vec<Segment>,
 }
 
+/// One worker's slabs for a lot of groups.
 #[derive(Default)]
-struct Group {
+struct Lot {
     slabs: Vec<Slab>,
     /// Where the next segment begins in the last slab.
     offset: usize,
 }
 
-impl Group {
+impl Lot {
     fn segment(&mut self, arena: &Arena) -> Result<(u32, u32), EngineError> {
         if self.slabs.is_empty() || self.offset == SLAB_BYTES {
             self.slabs.push(arena.take()?);
             self.offset = 0;
         }
         let offset = self.offset;
-        self.offset += SEGMENT_LINES * LINE_BYTES;
+        self.offset += SEGMENT_BYTES;
         Ok((self.slabs.len() as u32 - 1, offset as u32))
     }
 }
 
 impl<'a, W: Waiting> Writer<'a, W> {
     fn new(grid: Grid<'a>, arena: &'a Arena) -> Result<Self, EngineError> {
-        let bins = grid.groups.len() * grid.stripes.len();
-        let mut groups = Vec::new();
-        groups.resize_with(grid.groups.len(), Group::default);
+        let bins = grid.bins();
+        let mut lots = Vec::new();
+        lots.resize_with(grid.lots, Lot::default);
         Ok(Self {
             grid,
             arena,
             lines: Buffer::zeroed(bins)?,
             waiting: vec![0; bins],
             bins: vec![Bin::default(); bins],
-            groups,
+            lots,
+            lot_of_groups: grid.lot_of_groups(),
             kind: std::marker::PhantomData,
         })
     }
@@ -254,13 +296,13 @@ impl<'a, W: Waiting> Writer<'a, W> {
     /// Writes out the open line of a bin.
     #[inline(never)]
     fn flush(&mut self, group: usize, index: usize) -> Result<(), EngineError> {
-        let group = &mut self.groups[group];
+        let lot = &mut self.lots[usize::from(self.lot_of_groups[group])];
         let bin = &mut self.bins[index];
         if bin.lines == 0 {
-            (bin.slab, bin.offset) = group.segment(self.arena)?;
+            (bin.slab, bin.offset) = lot.segment(self.arena)?;
         }
         let offset = bin.offset as usize + bin.lines as usize * LINE_BYTES;
-        let slab = group.slabs[bin.slab as usize].bytes_mut();
+        let slab = lot.slabs[bin.slab as usize].bytes_mut();
         let (to, _) = slab[offset..].as_chunks_mut::<LINE_BYTES>();
         copy_line(&mut to[0], &self.lines[index].0);
         let open = usize::from(std::mem::take(&mut self.waiting[index]));
@@ -275,7 +317,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
     }
 
     /// Writes out the open lines and hands over the bins by group.
-    fn finish(mut self) -> Result<Vec<Part>, EngineError> {
+    fn finish(mut self) -> Result<Vec<Option<Part>>, EngineError> {
         let stripes = self.grid.stripes.len();
         for index in 0..self.bins.len() {
             if self.waiting[index] > 0 {
@@ -288,11 +330,12 @@ impl<'a, W: Waiting> Writer<'a, W> {
             }
         }
         fence();
+        let lots: Vec<_> = self.lots.into_iter().map(|lot| Arc::new(lot.slabs)).collect();
         let mut bins = self.bins.into_iter().map(|bin| bin.closed);
-        Ok(self
-            .groups
-            .into_iter()
-            .map(|group| Part { slabs: group.slabs, bins: bins.by_ref().take(stripes).collect() })
-            .collect())
+        let part = |&lot: &u16| {
+            let slabs = Arc::clone(&lots[usize::from(lot)]);
+            Some(Part { slabs, bins: bins.by_ref().take(stripes).collect() })
+        };
+        Ok(self.lot_of_groups.iter().map(part).collect())
     }
 }

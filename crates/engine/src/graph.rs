@@ -60,7 +60,7 @@ impl Graph {
 
     /// Bytes of memory that edges hold, free parts of slabs included.
     pub fn resident_bytes(&self) -> u64 {
-        self.arena.mapped_bytes()
+        self.arena.backed_bytes()
     }
 
     /// Number of stripes.
@@ -101,16 +101,13 @@ impl Graph {
         stripe: &Stripe,
         place: &'a ChunkPlace,
     ) -> Result<Chunk<'a>, EngineError> {
-        let failed = |chunk: Option<&Chunk<'_>>, error| {
-            let cell = chunk.map(|chunk| (chunk.label().cell, chunk.label().number));
-            EngineError::Chunk {
-                source_partition: cell.map_or(0, |(cell, _)| cell.source_partition),
-                stripe: cell.map_or(0, |(cell, _)| cell.stripe),
-                number: cell.map_or(0, |(_, number)| number),
-                error,
-            }
+        let failed = |error| EngineError::Chunk {
+            source_partition: place.cell.source_partition,
+            stripe: place.cell.stripe,
+            number: place.number,
+            error,
         };
-        let chunk = Chunk::open(place.bytes()).map_err(|error| failed(None, error))?;
+        let chunk = Chunk::open(place.bytes()).map_err(failed)?;
         let columns = self.vertices() + self.signal_padding() as u64;
         let label = chunk.label();
         let fits = label.target_base == stripe.vertices.start
@@ -120,7 +117,7 @@ impl Graph {
             return Ok(chunk);
         }
         let (what, value) = ("place of the chunk", label.target_base);
-        Err(failed(Some(&chunk), ChunkError::Field { what, offset: 0, value }))
+        Err(failed(ChunkError::Field { what, offset: 0, value }))
     }
 }
 

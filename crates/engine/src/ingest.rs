@@ -19,12 +19,9 @@ use crate::graph::{Graph, Stripe};
 use crate::plan::Plan;
 use crate::record::{Narrow, Waiting, Wide, WideWeighted};
 use crate::survey;
-use crate::tiles::{Placed, Recipe, Span, TileWriter};
+use crate::tiles::{ChunkPlace, Recipe, Span, TileWriter};
 use crate::vertices::Vertices;
 use crate::workers::{Workers, lock};
-
-/// More stripes than workers, so that none waits long for the last one.
-const STRIPES_PER_WORKER: usize = 8;
 
 impl Graph {
     /// Reads a stream into memory as `plan` says. Weights are kept when the plan's shape is
@@ -63,11 +60,10 @@ fn ingest(
     } else {
         (survey.sources, survey.targets)
     };
-    let pieces = STRIPES_PER_WORKER * plan.threads;
-    let stripes = Cuts::stripes(&vertices, &targets, plan.stripe_bits, pieces)?;
+    let stripes = Cuts::stripes(&vertices, &targets, plan.stripe_bits, plan.stripes_least())?;
     let groups = Cuts::groups(&sources, plan.groups(stripes.len()));
     let arena = workers.arena();
-    let grid = Grid { groups: &groups, stripes: &stripes };
+    let grid = Grid { groups: &groups, stripes: &stripes, lots: plan.lots() };
     let recipe = Recipe {
         plan,
         vertices: &vertices,
@@ -85,6 +81,9 @@ fn ingest(
     };
     let placed = write(stream, reading, grid, recipe, &mut degrees, workers, progress)?;
     let stripes = shelve(placed, &stripes, &vertices);
+    if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
+        arena.trim();
+    }
     Ok(Graph {
         edges: stripes.iter().map(|stripe| stripe.edges).sum(),
         chunk_bytes: stripes.iter().flat_map(|s| &s.chunks).map(|c| c.bytes().len() as u64).sum(),
@@ -105,7 +104,7 @@ fn write<W: Waiting>(
     degrees: &mut [u32],
     workers: &Workers,
     progress: &Progress,
-) -> Result<Vec<Placed>, EngineError> {
+) -> Result<Vec<ChunkPlace>, EngineError> {
     let slots = recipe.vertices.slots();
     let arena = recipe.arena;
     let bins = bins::partition::<W>(&*stream, slots, reading, grid, arena, workers, progress)?;
@@ -121,7 +120,7 @@ fn write_tiles<W: Waiting>(
     degrees: &mut [u32],
     workers: &Workers,
     progress: &Progress,
-) -> Result<Vec<Placed>, EngineError> {
+) -> Result<Vec<ChunkPlace>, EngineError> {
     let slots = recipe.vertices.slots();
     let span = |cuts: &Cuts, run: usize| Span { number: run as u32, slots: cuts.slots(run, slots) };
     let stripes: Vec<Span> = (0..grid.stripes.len()).map(|run| span(grid.stripes, run)).collect();
@@ -157,16 +156,14 @@ fn write_tiles<W: Waiting>(
 }
 
 /// Puts chunks to their stripes, in the order of their sources.
-fn shelve(mut placed: Vec<Placed>, cuts: &Cuts, vertices: &Vertices) -> Vec<Stripe> {
-    placed.sort_by_key(|(cell, number, _)| (cell.stripe, cell.source_partition, *number));
+fn shelve(mut placed: Vec<ChunkPlace>, cuts: &Cuts, vertices: &Vertices) -> Vec<Stripe> {
+    placed.sort_by_key(|place| (place.cell.stripe, place.cell.source_partition, place.number));
     let mut placed = placed.into_iter().peekable();
     (0..cuts.len())
         .map(|run| {
             let slots = cuts.slots(run, vertices.slots());
             let mut chunks = Vec::new();
-            while let Some((_, _, place)) =
-                placed.next_if(|(cell, _, _)| cell.stripe as usize == run)
-            {
+            while let Some(place) = placed.next_if(|place| place.cell.stripe as usize == run) {
                 chunks.push(place);
             }
             let edges = chunks

@@ -13,6 +13,7 @@
 //! - Nothing here knows a socket, or what a file is.
 
 pub mod machine;
+pub mod meter;
 pub mod plan;
 
 mod arena;
@@ -24,6 +25,7 @@ mod graph;
 mod ingest;
 mod iterate;
 mod kernel;
+mod pieces;
 mod radix;
 mod record;
 mod stream;

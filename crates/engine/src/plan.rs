@@ -7,11 +7,13 @@
 //! took 1.4 to 1.6 ns an edge and core, 2^18 1.6 to 1.7, 2^19 2.3. The design reports 0.7 for 2^20
 //! on a processor with 1 MiB of L2 and a fast last level of 32 MiB; that was not repeated here.
 
-use std::fmt;
-use std::fmt::Write;
+mod memory;
+mod show;
 
-use welter_model::program::Program;
 use welter_store::header::{Encoding, KEY_BITS};
+
+pub use self::memory::{Layout, Memory};
+pub use self::show::human_bytes;
 
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
@@ -55,28 +57,6 @@ pub struct Shape {
     pub input_bytes: u64,
 }
 
-/// Bytes that a program takes per vertex.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// Bytes of a value.
-    pub value: u64,
-    /// Bytes of a signal.
-    pub signal: u64,
-    /// Bytes of an accumulator.
-    pub accum: u64,
-}
-
-impl Layout {
-    /// The layout of a program.
-    pub fn of<P: Program>() -> Self {
-        Self {
-            value: size_of::<P::Value>() as u64,
-            signal: size_of::<P::Signal>() as u64,
-            accum: size_of::<P::Accum>() as u64,
-        }
-    }
-}
-
 /// How a run will be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -96,42 +76,6 @@ pub struct Plan {
     pub budget_bytes: u64,
     /// What memory goes where.
     pub memory: Memory,
-}
-
-/// Memory of a run by use, bytes. Ingest and iterations do not overlap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// What the caller holds all along: the ids, for instance.
-    pub held: u64,
-    /// The input while it is ingested.
-    pub input: u64,
-    /// Edges binned by tile, while they are ingested.
-    pub bins: u64,
-    /// Chunks; they are written into what bins leave.
-    pub chunks: u64,
-    /// Degrees, and which slots are vertices.
-    pub vertices: u64,
-    /// Values and two columns of signals.
-    pub state: u64,
-    /// Accumulators and buffers of the workers.
-    pub workers: u64,
-}
-
-impl Memory {
-    /// The most that is taken at any time.
-    pub fn peak(&self) -> u64 {
-        let ingest = (self.input + self.bins).max(self.bins + self.chunks / 4);
-        self.held + self.vertices + self.workers + ingest.max(self.chunks + self.state)
-    }
-}
-
-/// Bytes an edge takes in memory, an upper guess for the plan: keys, directory, half-filled slabs.
-fn edge_bytes(encoding: Encoding, weighted: bool) -> f64 {
-    let keys = match encoding {
-        Encoding::Packed => 4.1,
-        Encoding::Compressed => 3.3,
-    };
-    keys + if weighted { 4.0 } else { 0.0 }
 }
 
 impl Plan {
@@ -159,18 +103,19 @@ impl Plan {
             .unwrap_or_else(|| log2(machine.l1_bytes / 2 / layout.signal.max(1)).clamp(8, 14));
         let block_bits = block_bits.min(KEY_BITS - stripe_bits);
         let budget_bytes = settings.memory_bytes.unwrap_or(machine.memory_bytes / 16 * 15);
-        let plan = |encoding| Self {
-            threads,
-            stripe_bits,
-            block_bits,
-            encoding,
-            chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
-            shape,
-            budget_bytes,
-            memory: Memory {
-                held: settings.held_bytes,
-                ..memory(shape, layout, encoding, threads, stripe_bits)
-            },
+        let plan = |encoding| {
+            let mut plan = Self {
+                threads,
+                stripe_bits,
+                block_bits,
+                encoding,
+                chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
+                shape,
+                budget_bytes,
+                memory: Memory::default(),
+            };
+            plan.memory = Memory::of(&plan, layout, settings.held_bytes);
+            plan
         };
         let candidates = match settings.encoding {
             Some(encoding) => vec![encoding],
@@ -186,12 +131,50 @@ impl Plan {
     /// Groups of sources, so that the edges from a group to a stripe fill a quarter of a megabyte
     /// when they are sorted: both of the sort's buffers then stay in the second-level cache.
     pub(crate) fn groups(&self, stripes: usize) -> usize {
-        let cell_edges = 1_u64 << 15;
-        let groups = self.shape.edges.div_ceil(cell_edges * stripes.max(1) as u64);
+        let groups = self.shape.edges.div_ceil(CELL_EDGES * stripes.max(1) as u64);
         let segments = self.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
         groups.clamp(1, segments.min((MOST_BINS / stripes.max(1)).max(1) as u64)) as usize
     }
+
+    /// Stripes that there shall be at least, so that no worker waits long for the last one.
+    pub(crate) fn stripes_least(&self) -> usize {
+        STRIPES_PER_WORKER * self.threads
+    }
+
+    /// Lots of groups that share slabs. Each worker has a half-empty slab for each lot, which shall
+    /// be a small part of the whole; but nothing of a lot is free before all of it is sorted.
+    pub(crate) fn lots(&self) -> usize {
+        let waiting = self.shape.edges * if self.shape.weighted { 16 } else { 6 };
+        let lots = waiting / (16 * (self.threads * SLAB_BYTES) as u64);
+        lots.clamp(1, LOTS_MAX) as usize
+    }
+
+    /// Edges that a worker sorts at once, at most: bigger cells are cut into pieces.
+    pub(crate) fn sort_edges_max(&self) -> usize {
+        (self.shape.edges / (16 * self.threads as u64)).clamp(1 << 18, 1 << 21) as usize
+    }
+
+    /// Lets a piece be sorted that could not be cut small enough, because too many edges are
+    /// parallel.
+    pub(crate) fn allow_sort(&self, edges: usize) -> Result<(), EngineError> {
+        let over = edges.saturating_sub(self.sort_edges_max()) as u64;
+        let need = self.memory.peak() + over * Memory::sort_bytes(&self.shape);
+        if over == 0 || need <= self.budget_bytes {
+            return Ok(());
+        }
+        let advice = "too many of the edges are parallel".to_owned();
+        Err(EngineError::Budget { need, budget: self.budget_bytes, advice })
+    }
 }
+
+/// More stripes than workers, so that none waits long for the last one.
+const STRIPES_PER_WORKER: usize = 8;
+
+/// Edges from a group to a stripe.
+const CELL_EDGES: u64 = 1 << 15;
+
+/// More lots than this free memory no earlier than it is needed.
+const LOTS_MAX: u64 = 256;
 
 /// More bins than this would not find their write-combining lines in the second-level cache.
 const MOST_BINS: usize = 1 << 14;
@@ -230,23 +213,6 @@ fn log2(number: u64) -> u32 {
     number.max(1).ilog2()
 }
 
-fn memory(shape: Shape, layout: Layout, encoding: Encoding, threads: usize, bits: u32) -> Memory {
-    // Edges wait in lines of 12, 8 or 4; the narrow ones are used where slots allow.
-    let record = if shape.weighted { 16 } else { 8 };
-    let vertices = shape.slots;
-    let bins = shape.edges * record;
-    Memory {
-        held: 0,
-        input: shape.input_bytes,
-        // Segments of bins are half empty at their ends.
-        bins: bins + bins / 16 + (16 << 20),
-        chunks: (shape.edges as f64 * edge_bytes(encoding, shape.weighted)) as u64,
-        vertices: vertices * 4 + vertices / 64 * 12,
-        state: vertices * (layout.value + 2 * layout.signal),
-        workers: threads as u64 * ((layout.accum << bits) + (8 << 20)),
-    }
-}
-
 fn refusal(plans: &[Plan], budget: u64) -> EngineError {
     let need = plans.iter().map(|plan| plan.memory.peak()).min().unwrap_or(0);
     let advice = format!(
@@ -254,68 +220,6 @@ fn refusal(plans: &[Plan], budget: u64) -> EngineError {
         human_bytes(need).replace(' ', "")
     );
     EngineError::Budget { need, budget, advice }
-}
-
-/// `1.5 GiB`, for people. Rounded up in the third digit, so that a budget can be read off it.
-pub fn human_bytes(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let unit = (log2(bytes) / 10).min(units.len() as u32 - 1);
-    if unit == 0 {
-        return format!("{bytes} B");
-    }
-    let value = bytes as f64 / (1_u64 << (10 * unit)) as f64;
-    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
-    let scale = 10_f64.powi(digits as i32);
-    format!("{:.digits$} {}", (value * scale).ceil() / scale, units[unit as usize])
-}
-
-/// `33,554,432`, for people.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let about = if self.shape.estimated { "about " } else { "" };
-        let weighted = if self.shape.weighted { ", weighted" } else { "" };
-        let encoding = match self.encoding {
-            Encoding::Packed => "packed, 4 bytes an edge",
-            Encoding::Compressed => "compressed (stream-vbyte)",
-        };
-        let mut lines = String::new();
-        let Memory { held, input, bins, chunks, vertices, state, workers } = self.memory;
-        let most = if self.shape.estimated { "" } else { " at most" };
-        writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
-        writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
-        writeln!(lines, "route     fold, in memory")?;
-        writeln!(lines, "threads   {}", self.threads)?;
-        writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;
-        writeln!(lines, "          blocks of 2^{} sources, {encoding}", self.block_bits)?;
-        writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
-        writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
-        if held > 0 {
-            writeln!(lines, "          {:>10}  ids", human_bytes(held))?;
-        }
-        for (bytes, what) in [
-            (input, "input, while it is ingested"),
-            (bins, "edges in bins, while they are ingested"),
-            (chunks, "edges in chunks"),
-            (vertices, "degrees and vertex numbers"),
-            (state, "values and signals"),
-            (workers, "accumulators and buffers of the workers"),
-        ] {
-            writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
-        }
-        f.write_str(lines.trim_end())
-    }
 }
 
 #[cfg(test)]
@@ -331,7 +235,7 @@ mod tests {
     };
     const SHAPE: Shape =
         Shape { slots: 1 << 24, edges: 1 << 28, weighted: false, estimated: false, input_bytes: 0 };
-    const LAYOUT: Layout = Layout { value: 8, signal: 4, accum: 4 };
+    const LAYOUT: Layout = Layout { value: 8, signal: 4, accum: 4, active: 0 };
 
     #[test]
     fn widths_follow_the_caches() {
@@ -376,14 +280,5 @@ mod tests {
             let error = Plan::new(SHAPE, LAYOUT, &settings, &MACHINE).unwrap_err();
             assert!(matches!(error, EngineError::Configuration(_)), "{settings:?}");
         }
-    }
-
-    #[test]
-    fn bytes_are_rounded_up_for_people() {
-        assert_eq!(human_bytes(0), "0 B");
-        assert_eq!(human_bytes(1023), "1023 B");
-        assert_eq!(human_bytes(1536), "1.50 KiB");
-        assert_eq!(human_bytes((1 << 30) + 1), "1.01 GiB");
-        assert_eq!(human_bytes(100 << 20), "100 MiB");
     }
 }

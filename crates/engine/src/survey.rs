@@ -16,8 +16,10 @@ use crate::dispatch::dispatched;
 use crate::vertices::{Marks, SEGMENT_BITS, Vertices};
 use crate::workers::Workers;
 
-/// One part in so many is counted in histograms.
+/// One edge in so many is counted in histograms; of a costly stream, one part in so many.
 const SAMPLE: usize = 8;
+/// Streams with fewer edges are counted whole.
+const SMALL: u64 = 1 << 20;
 
 /// What the survey found.
 #[derive(Debug)]
@@ -66,9 +68,11 @@ pub(crate) fn survey(
         let marks = if all_present { None } else { Some(Marks::new(slots)?) };
         Ok((Histogram::new(slots), marks))
     })?;
-    let all = !all_present || !stream.costly();
-    let sampled = |part: usize| part.is_multiple_of(SAMPLE);
-    let look: Vec<usize> = (0..parts).filter(|&part| all || sampled(part)).collect();
+    // A stream is read whole where that is cheap, or marks are needed. Then every part gives to the
+    // sample: in a sorted input no part is like another.
+    let all = !all_present || !stream.costly() || parts < SAMPLE * SAMPLE;
+    let stride = if all && stream.edges() >= SMALL { SAMPLE } else { 1 };
+    let look: Vec<usize> = (0..parts).filter(|&part| all || part.is_multiple_of(SAMPLE)).collect();
     workers.tasks(look.len(), progress, &notes, |(histogram, marks), task| {
         let part = look[task];
         let mut wrong = None;
@@ -83,9 +87,7 @@ pub(crate) fn survey(
                     marks.set(target);
                 }
             }
-            if sampled(part) {
-                histogram.add(&batch);
-            }
+            histogram.add(&batch, stride);
             phase.add(batch.pairs.len() as u64);
             true
         })?;
@@ -126,8 +128,8 @@ impl Histogram {
         Self { sources: vec![0; segments], targets: vec![0; segments] }
     }
 
-    fn add(&mut self, batch: &Batch<'_>) {
-        for &[source, target] in batch.pairs {
+    fn add(&mut self, batch: &Batch<'_>, stride: usize) {
+        for &[source, target] in batch.pairs.iter().step_by(stride) {
             self.sources[(source >> SEGMENT_BITS) as usize] += 1;
             self.targets[(target >> SEGMENT_BITS) as usize] += 1;
         }

@@ -16,17 +16,24 @@ use crate::EngineError;
 use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::bins::{GroupBins, Origin};
 use crate::dispatch::dispatched;
-use crate::plan::Plan;
+use crate::pieces;
+use crate::plan::{CHUNK_BYTES_MAX, Plan};
 use crate::radix;
 use crate::record::{Record, Waiting};
 use crate::vertices::{Vertices, Window};
 
 /// A tile has at most so many edges, so that one never outgrows a chunk.
-const TILE_EDGES_MAX: usize = 1 << 16;
+const TILE_EDGES_MAX: usize = 1 << 15;
+
+/// Header, table of groups and padding of a chunk, at most.
+const CHUNK_FRAME_BYTES: usize = 1 << 10;
 
 /// A chunk in memory.
 #[derive(Clone)]
 pub(crate) struct ChunkPlace {
+    /// What it was written for, to name it should its bytes be damaged.
+    pub(crate) cell: CellId,
+    pub(crate) number: u32,
     slab: Arc<Slab>,
     range: Range<usize>,
 }
@@ -53,9 +60,6 @@ pub(crate) struct Span {
     pub(crate) number: u32,
     pub(crate) slots: Range<u64>,
 }
-
-/// The chunks of one cell, in order.
-pub(crate) type Placed = (CellId, u32, ChunkPlace);
 
 /// One worker's buffers, and what it has written.
 pub(crate) struct TileWriter<R> {
@@ -98,31 +102,16 @@ impl<R: Record> TileWriter<R> {
             target: stripe.slots.start as u32,
             target_bits,
         };
-        let edges = bins.edges(stripe.number as usize);
-        if edges > self.records.len() {
-            let room = edges.next_power_of_two();
-            (self.records, self.scratch) = (Buffer::zeroed(room)?, Buffer::zeroed(room)?);
-        }
-        let (records, scratch) = (&mut self.records[..edges], &mut self.scratch[..edges]);
-        bins.cell::<W>(stripe.number as usize, origin, records);
-        let key_bits = bits(&group.slots) + target_bits;
-        let mut records = radix::sort(records, scratch, &mut self.counts, target_bits, key_bits);
-        if recipe.plan.encoding == Encoding::Compressed || recipe.duplicates != Duplicates::Keep {
-            radix::sort_runs(records, target_bits);
-        }
-        if recipe.duplicates != Duplicates::Keep {
-            let left = merge_duplicates(records, recipe.duplicates);
-            records = &mut records[..left];
-        }
         let vertices = recipe.vertices;
         let numbers = Numbers {
             sources: vertices.window(group.slots.clone()),
             targets: vertices.window(stripe.slots.clone()),
             target_bits,
+            record_bits: bits(&group.slots) + target_bits,
             block_bits: recipe.plan.block_bits,
             key_bits: recipe.plan.stripe_bits,
         };
-        let label = Label {
+        let mut label = Label {
             graph: recipe.graph,
             generation: 0,
             cell: CellId { source_partition: group.number, stripe: stripe.number },
@@ -133,6 +122,53 @@ impl<R: Record> TileWriter<R> {
             encoding: recipe.plan.encoding,
             weights: WeightKind::None,
         };
+        let number = stripe.number as usize;
+        let edges = bins.edges(number);
+        let most = recipe.plan.sort_edges_max();
+        if edges <= most {
+            self.make_room(edges, recipe.plan)?;
+            bins.cell::<W>(number, origin, &mut self.records[..edges]);
+            return self.sorted(edges, &numbers, &mut label, recipe, degrees);
+        }
+        let sources = group.slots.end - group.slots.start;
+        for (keys, edges) in pieces::pieces::<W>(bins, number, origin, sources, most) {
+            self.make_room(edges, recipe.plan)?;
+            pieces::fill::<W>(bins, number, origin, &keys, &mut self.records[..edges]);
+            self.sorted(edges, &numbers, &mut label, recipe, degrees)?;
+        }
+        Ok(())
+    }
+
+    fn make_room(&mut self, edges: usize, plan: &Plan) -> Result<(), EngineError> {
+        if edges > self.records.len() {
+            plan.allow_sort(edges)?;
+            let room = edges.next_multiple_of(1 << 14);
+            // The old ones go first: both at once would be more than was planned.
+            (self.records, self.scratch) = (Buffer::zeroed(0)?, Buffer::zeroed(0)?);
+            (self.records, self.scratch) = (Buffer::zeroed(room)?, Buffer::zeroed(room)?);
+        }
+        Ok(())
+    }
+
+    /// Sorts the first `edges` records and writes them into tiles.
+    fn sorted(
+        &mut self,
+        edges: usize,
+        numbers: &Numbers<'_>,
+        label: &mut Label,
+        recipe: Recipe<'_>,
+        degrees: &mut [u32],
+    ) -> Result<(), EngineError> {
+        let (records, scratch) = (&mut self.records[..edges], &mut self.scratch[..edges]);
+        let (low, high) = (numbers.target_bits, numbers.record_bits);
+        let mut records = radix::sort(records, scratch, &mut self.counts, low, high);
+        if recipe.plan.encoding == Encoding::Compressed || recipe.duplicates != Duplicates::Keep {
+            radix::sort_runs(records, low);
+        }
+        if recipe.duplicates != Duplicates::Keep {
+            let left = merge_duplicates(records, recipe.duplicates);
+            records = &mut records[..left];
+        }
         let out = TileBuffers {
             keys: &mut self.keys,
             weights: &mut self.weights,
@@ -140,11 +176,11 @@ impl<R: Record> TileWriter<R> {
             bytes: &mut self.bytes,
             shelf: &mut self.shelf,
         };
-        out.tiles(records, &numbers, label, recipe, degrees)
+        out.tiles(records, numbers, label, recipe, degrees)
     }
 
     /// All chunks that were written.
-    pub(crate) fn finish(mut self) -> Vec<Placed> {
+    pub(crate) fn finish(mut self) -> Vec<ChunkPlace> {
         self.shelf.close();
         self.shelf.placed
     }
@@ -165,7 +201,7 @@ impl TileBuffers<'_> {
         mut self,
         mut records: &[R],
         numbers: &Numbers<'_>,
-        mut label: Label,
+        label: &mut Label,
         recipe: Recipe<'_>,
         degrees: &mut [u32],
     ) -> Result<(), EngineError> {
@@ -182,14 +218,16 @@ impl TileBuffers<'_> {
                 self.weights.extend(tile.iter().map(Record::weight));
             }
             let tile_bytes = edges * (4 + size_of::<f64>() * usize::from(R::WEIGHTED)) + 64;
-            if self.builder.bytes() + tile_bytes > recipe.plan.chunk_bytes
-                && !self.builder.is_empty()
-            {
-                self.close(&mut label, recipe.arena)?;
+            if !self.builder.is_empty() {
+                // Chunks fill their slab: a cell ends where the slab does and goes on in the next.
+                let room = recipe.plan.chunk_bytes.min(self.shelf.room());
+                if self.builder.bytes() + tile_bytes > room {
+                    self.close(label, recipe.arena)?;
+                }
             }
             self.builder.push(first, &self.keys[..edges], self.weights, label.encoding);
         }
-        if self.builder.is_empty() { Ok(()) } else { self.close(&mut label, recipe.arena) }
+        if self.builder.is_empty() { Ok(()) } else { self.close(label, recipe.arena) }
     }
 
     fn close(&mut self, label: &mut Label, arena: &Arena) -> Result<(), EngineError> {
@@ -212,6 +250,8 @@ struct Numbers<'a> {
     targets: Window<'a>,
     /// Low bits of a record's key that hold the destination's slot.
     target_bits: u32,
+    /// Bits of a record's key.
+    record_bits: u32,
     block_bits: u32,
     /// Low bits of a tile's key that hold the destination's number.
     key_bits: u32,
@@ -287,10 +327,16 @@ struct Shelf {
     filled: usize,
     /// Chunks in the open slab.
     open: Vec<(CellId, u32, Range<usize>)>,
-    placed: Vec<Placed>,
+    placed: Vec<ChunkPlace>,
 }
 
 impl Shelf {
+    /// Bytes that tiles of the next chunk may take. Where little is left it goes to a new slab.
+    fn room(&self) -> usize {
+        let left = SLAB_BYTES - self.filled;
+        if left < SLAB_BYTES / 32 { CHUNK_BYTES_MAX } else { left - CHUNK_FRAME_BYTES }
+    }
+
     fn put(&mut self, label: &Label, bytes: &[u8], arena: &Arena) -> Result<(), EngineError> {
         if self.slab.is_none() || self.filled + bytes.len() > SLAB_BYTES {
             self.close();
@@ -308,8 +354,11 @@ impl Shelf {
     fn close(&mut self) {
         if let Some(slab) = self.slab.take() {
             let slab = Arc::new(slab);
-            let places = self.open.drain(..).map(|(cell, number, range)| {
-                (cell, number, ChunkPlace { slab: Arc::clone(&slab), range })
+            let places = self.open.drain(..).map(|(cell, number, range)| ChunkPlace {
+                cell,
+                number,
+                slab: Arc::clone(&slab),
+                range,
             });
             self.placed.extend(places);
         }

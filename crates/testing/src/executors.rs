@@ -73,13 +73,13 @@ pub fn executors() -> Vec<Executor> {
             part_edges_max: 1 << 20,
             slots_stated: true,
         }),
-        memory(2, Packed, [18, 12], 1 << 20, 1000),
+        memory(2, Packed, [18, 12], 1 << 18, 1000),
         memory(3, Packed, [12, 6], 1 << 10, 7),
         memory(4, Compressed, [12, 6], 1 << 10, 10),
         memory(1, Compressed, [13, 19], 1 << 16, 1 << 20),
         memory(2, Compressed, [24, 8], 1 << 10, 33),
         memory(3, Packed, [20, 12], 1 << 12, 1),
-        memory(4, Packed, [14, 7], 1 << 20, 501),
+        memory(4, Packed, [14, 7], 1 << 18, 501),
     ]
 }
 

@@ -1,0 +1,160 @@
+//! The memory that a run takes, bounded from what is known before it.
+//!
+//! Every figure is an upper bound of what [`crate::meter`] will count, so that a run that was let in
+//! never needs more: edges in bins and their half-empty ends, chunks at the worst density of their
+//! tiles, columns of state with their padding. A test runs graphs of many shapes and holds the
+//! meter's peak against [`Memory::peak`].
+
+use welter_model::program::Program;
+use welter_store::header::{Encoding, KEY_BITS};
+
+use super::{CELL_EDGES, Plan, Shape};
+use crate::arena::SLAB_BYTES;
+use crate::bins::SEGMENT_BYTES;
+use crate::vertices::SEGMENT_BITS;
+
+/// Buffers of a worker that do not grow with the graph: building a chunk, decoding, cuts.
+const WORKER_BYTES: u64 = 2 << 20;
+/// Line, counters and list of segments of a bin.
+const BIN_BYTES: u64 = 192;
+/// Directory entry of a tile.
+const TILE_BYTES: u64 = 16;
+
+/// Bytes that a program takes per vertex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Bytes of a value.
+    pub value: u64,
+    /// Bytes of a signal.
+    pub signal: u64,
+    /// Bytes of an accumulator.
+    pub accum: u64,
+    /// Bytes that tell whether a vertex is active: 1 where the program has a frontier.
+    pub active: u64,
+}
+
+impl Layout {
+    /// The layout of a program.
+    pub fn of<P: Program>() -> Self {
+        Self {
+            value: size_of::<P::Value>() as u64,
+            signal: size_of::<P::Signal>() as u64,
+            accum: size_of::<P::Accum>() as u64,
+            active: u64::from(P::FRONTIER),
+        }
+    }
+}
+
+/// Memory of a run by use, bytes. Ingest and iterations do not overlap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// What the caller holds all along: the ids, for instance.
+    pub held: u64,
+    /// The input while it is ingested.
+    pub input: u64,
+    /// Marks on the slots that are vertices, while the input is surveyed.
+    pub marks: u64,
+    /// Edges binned by tile, while they are ingested.
+    pub bins: u64,
+    /// Chunks that are written before the bins that they came from are free.
+    pub overlap: u64,
+    /// Chunks; they are written into what bins leave.
+    pub chunks: u64,
+    /// Degrees, and which slots are vertices.
+    pub vertices: u64,
+    /// Values, two columns of signals, and who is active.
+    pub state: u64,
+    /// Accumulators and buffers of the workers.
+    pub workers: u64,
+}
+
+impl Memory {
+    /// The most that is taken at any time.
+    pub fn peak(&self) -> u64 {
+        let survey = self.input + self.marks;
+        let sort = self.bins + self.overlap.min(self.chunks);
+        let ingest = survey.max(self.input + self.bins).max(sort);
+        self.held + self.vertices + self.workers + ingest.max(self.chunks + self.state)
+    }
+
+    /// What will be taken when ingest left `backed` bytes of slabs, free ones included.
+    pub(crate) fn left_by_ingest(&self, backed: u64) -> u64 {
+        self.held + self.vertices + self.workers + backed + self.state
+    }
+
+    /// Bounds the memory of a run with these widths.
+    pub(super) fn of(plan: &Plan, layout: Layout, held: u64) -> Self {
+        let Shape { slots, edges, input_bytes, .. } = plan.shape;
+        let threads = plan.threads as u64;
+        let segments = slots.div_ceil(1 << SEGMENT_BITS).max(1);
+        let stripes = stripes_most(plan, segments);
+        // A greedy cut makes at most two runs and one for each that it was asked for.
+        let cells = (2 * (edges / CELL_EDGES) + 3 * stripes).min(segments * stripes);
+        let waiting = edges * waiting_bytes(plan.shape) / 3;
+        let ends = cells * threads * SEGMENT_BYTES as u64;
+        let lots = plan.lots() as u64 * threads * SLAB_BYTES as u64;
+        let chunks = chunk_bytes(plan, stripes) + threads * SLAB_BYTES as u64;
+        // Lots that are being written are as many as threads, and one more that has just begun.
+        let in_flight = (threads + 1).min(plan.lots() as u64);
+        let sort_edges = (plan.sort_edges_max() as u64).min(edges) + (1 << 14);
+        let sort = sort_edges * Self::sort_bytes(&plan.shape);
+        let padding = 1 << (KEY_BITS - plan.stripe_bits);
+        Self {
+            held,
+            input: input_bytes,
+            marks: threads * segments * (1 << SEGMENT_BITS) / 8,
+            bins: waiting
+                + waiting / 64
+                + ends.min(edges * threads * 64)
+                + lots
+                + threads * cells * BIN_BYTES,
+            overlap: chunks * in_flight / plan.lots() as u64 + threads * SLAB_BYTES as u64,
+            chunks,
+            vertices: slots * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12,
+            state: slots * layout.value + (slots + padding) * 2 * (layout.signal + layout.active),
+            workers: threads * ((layout.accum << plan.stripe_bits) + sort + WORKER_BYTES),
+        }
+    }
+
+    /// Bytes that sorting takes per edge: two records.
+    pub(super) fn sort_bytes(shape: &Shape) -> u64 {
+        if shape.weighted { 32 } else { 16 }
+    }
+}
+
+/// Three times the bytes that a waiting edge takes: lines hold 4, 8 or 12 of them.
+fn waiting_bytes(shape: Shape) -> u64 {
+    match (shape.weighted, shape.slots <= 1 << 20) {
+        (true, _) => 48,
+        (false, false) => 24,
+        (false, true) => 16,
+    }
+}
+
+/// The most stripes that a greedy cut makes: each is full by width or, with its neighbour, by edges.
+fn stripes_most(plan: &Plan, segments: u64) -> u64 {
+    let full = ((1_u64 << plan.stripe_bits) - (1 << SEGMENT_BITS)).max(1 << SEGMENT_BITS);
+    (plan.shape.slots / full + 2 * plan.stripes_least() as u64 + 2).min(segments)
+}
+
+/// Bytes of all chunks, slabs that are not quite full included.
+fn chunk_bytes(plan: &Plan, stripes: u64) -> u64 {
+    let Shape { slots, edges, weighted, .. } = plan.shape;
+    let blocks = (slots >> plan.block_bits) + 2;
+    // Every tile has an edge, groups of sources cut some blocks in two, and long tiles are cut.
+    let tiles = edges.min(2 * blocks * stripes + edges / 1024);
+    let key = match plan.encoding {
+        Encoding::Packed => 4.0,
+        Encoding::Compressed => {
+            // Keys of a tile ascend, so their distances add up to its width: the average distance is
+            // at most the number of places in the matrix by edge, and a distance of b bits takes at
+            // most 1 + b/8 bytes and 2 bits to say so.
+            let distance = (slots as f64).powi(2) / edges.max(1) as f64;
+            (1.0 + distance.max(1.0).log2() / 8.0).min(4.0) + 0.25
+        }
+    };
+    let weight = if weighted { 8.0 } else { 0.0 };
+    let bytes = (edges as f64 * (key + weight)) as u64 + tiles * TILE_BYTES;
+    // A slab ends where the next tile does not fit.
+    bytes + bytes / 16 + SLAB_BYTES as u64
+}

@@ -1,0 +1,84 @@
+//! How a plan looks to a person.
+
+use std::fmt;
+use std::fmt::Write;
+
+use welter_store::header::Encoding;
+
+use super::{Memory, Plan, log2};
+
+/// `1.5 GiB`, for people. Rounded up in the third digit, so that a budget can be read off it.
+pub fn human_bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let unit = (log2(bytes) / 10).min(units.len() as u32 - 1);
+    if unit == 0 {
+        return format!("{bytes} B");
+    }
+    let value = bytes as f64 / (1_u64 << (10 * unit)) as f64;
+    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    let scale = 10_f64.powi(digits as i32);
+    format!("{:.digits$} {}", (value * scale).ceil() / scale, units[unit as usize])
+}
+
+/// `33,554,432`, for people.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = if self.shape.estimated { "about " } else { "" };
+        let weighted = if self.shape.weighted { ", weighted" } else { "" };
+        let encoding = match self.encoding {
+            Encoding::Packed => "packed, 4 bytes an edge",
+            Encoding::Compressed => "compressed (stream-vbyte)",
+        };
+        let mut lines = String::new();
+        let Memory { held, input, bins, chunks, vertices, state, workers, .. } = self.memory;
+        let most = if self.shape.estimated { "" } else { " at most" };
+        writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
+        writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
+        writeln!(lines, "route     fold, in memory")?;
+        writeln!(lines, "threads   {}", self.threads)?;
+        writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;
+        writeln!(lines, "          blocks of 2^{} sources, {encoding}", self.block_bits)?;
+        writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
+        writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
+        if held > 0 {
+            writeln!(lines, "          {:>10}  ids", human_bytes(held))?;
+        }
+        for (bytes, what) in [
+            (input, "input, while it is ingested"),
+            (bins, "edges in bins, while they are ingested"),
+            (chunks, "edges in chunks"),
+            (vertices, "degrees and vertex numbers"),
+            (state, "values and signals"),
+            (workers, "accumulators and buffers of the workers"),
+        ] {
+            writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
+        }
+        f.write_str(lines.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_rounded_up_for_people() {
+        assert_eq!(human_bytes(0), "0 B");
+        assert_eq!(human_bytes(1023), "1023 B");
+        assert_eq!(human_bytes(1536), "1.50 KiB");
+        assert_eq!(human_bytes((1 << 30) + 1), "1.01 GiB");
+        assert_eq!(human_bytes(100 << 20), "100 MiB");
+    }
+}

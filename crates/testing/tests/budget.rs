@@ -1,0 +1,115 @@
+//! What a run takes against what its plan said it takes at most.
+//!
+//! One test, because the meter counts what the whole process holds.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use welter_algorithms::pagerank::{Dangling, PageRank};
+use welter_engine::plan::{Layout, Plan, Settings, Shape};
+use welter_engine::{Graph, Workers, meter, run};
+use welter_model::edges::{EdgeList, EdgeStream, Reading};
+use welter_model::ids::IdMap;
+use welter_progress::Progress;
+use welter_store::header::Encoding;
+use welter_testing::executors::MACHINE;
+
+/// How the ends of edges are chosen.
+#[derive(Clone, Copy, Debug)]
+enum Pattern {
+    Uniform,
+    /// Every edge ends in the same vertex.
+    StarIn,
+    /// Every edge begins in the same vertex.
+    StarOut,
+    /// Half of the edges run between a few vertices.
+    Dense,
+    /// Ends are next to each other.
+    Near,
+}
+
+const PATTERNS: [Pattern; 5] =
+    [Pattern::Uniform, Pattern::StarIn, Pattern::StarOut, Pattern::Dense, Pattern::Near];
+
+fn edges(count: u32, slots: u32, pattern: Pattern, weighted: bool) -> EdgeList {
+    let mut state = 7_u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as u32
+    };
+    let mut list = EdgeList::new(Some(slots.into()), weighted);
+    for _ in 0..16 {
+        let pairs: Vec<_> = (0..count / 16)
+            .map(|edge| match pattern {
+                Pattern::StarIn => [random() % slots, 17],
+                Pattern::StarOut => [17, random() % slots],
+                Pattern::Dense if edge % 2 == 0 => [random() % 64, random() % 64],
+                Pattern::Uniform | Pattern::Dense => [random() % slots, random() % slots],
+                Pattern::Near => {
+                    let source = random() % slots;
+                    [source, (source + random() % 8) % slots]
+                }
+            })
+            .collect();
+        let weights = pairs.iter().map(|pair| f64::from(pair[0]) / 3.0);
+        let weights = if weighted { weights.collect() } else { Vec::new() };
+        list.push(pairs, weights);
+    }
+    list
+}
+
+/// Runs PageRank and returns the plan's peak and the meter's.
+fn run_once(list: EdgeList, settings: &Settings, undirected: bool) -> (u64, u64, String) {
+    let shape = Shape {
+        slots: list.slots().unwrap(),
+        edges: list.edges() * if undirected { 2 } else { 1 },
+        weighted: list.weighted(),
+        estimated: false,
+        // The list is not on the meter.
+        input_bytes: 0,
+    };
+    let plan = Plan::new(shape, Layout::of::<PageRank<f64>>(), settings, &MACHINE).unwrap();
+    let workers = Workers::new(plan.threads).unwrap();
+    let reading = Reading { undirected, ..Reading::default() };
+    let progress = Progress::new();
+    meter::restart();
+    let before = meter::held_bytes();
+    let graph =
+        Graph::ingest(Box::new(list), &IdMap::Declared, reading, &plan, &workers, &progress)
+            .unwrap();
+    let ingest = meter::peak_bytes() - before;
+    let program = PageRank::<f64>::new(graph.vertices(), 0.85, 2, 0.0, Dangling::Spread);
+    run(&graph, &program, &workers, &progress).unwrap();
+    let shown = format!("{:?}, ingest {ingest}, {graph:?}", plan.memory);
+    (plan.memory.peak(), meter::peak_bytes() - before, shown)
+}
+
+#[test]
+fn no_run_takes_more_than_its_plan_says() {
+    let mut nearest: f64 = 0.0;
+    for (count, slots) in
+        [(1 << 20, 5000), (1 << 20, 300_000), (1 << 13, 4_000_000), (1 << 21, 1_500_000)]
+    {
+        for (case, pattern) in PATTERNS.into_iter().enumerate() {
+            for threads in [1, 8] {
+                let weighted = (case + threads) % 3 == 0;
+                let undirected = case % 2 == 1;
+                let encoding = if threads == 8 { Encoding::Compressed } else { Encoding::Packed };
+                let settings = Settings {
+                    threads: Some(threads),
+                    encoding: Some(encoding),
+                    stripe_bits: (case == 2).then_some(12),
+                    ..Settings::default()
+                };
+                let list = edges(count, slots, pattern, weighted);
+                let (planned, taken, shown) = run_once(list, &settings, undirected);
+                assert!(
+                    taken <= planned,
+                    "{count} edges, {slots} slots, {pattern:?}, {settings:?}: \
+                     {taken} taken, {planned} planned: {shown}"
+                );
+                nearest = nearest.max(taken as f64 / planned as f64);
+            }
+        }
+    }
+    // A bound that no run comes near to would refuse what fits.
+    assert!(nearest > 0.5, "no run took more than {nearest:.2} of its plan");
+}
