@@ -7,7 +7,7 @@ use welter_model::ids::IdMap;
 use welter_output::{EdgeFormatOptions, write_edges, write_edges_to};
 
 use crate::args::{ConvertArgs, EdgeArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, printable};
 use crate::load::{Loaded, Source};
 use crate::run::is_stdout;
 use crate::session::{Session, promise};
@@ -29,7 +29,10 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         promise(&args.output.output, &source)?;
     }
     let options = args.input.options(args.weights.choice(), args.resources.threads);
-    let Loaded { edges, ids, .. } = session.load(&source, options)?;
+    let Loaded { edges, ids, notes, .. } = session.load(&source, options)?;
+    for note in &notes {
+        session.say(&format!("note: {}", printable(note)));
+    }
     let count = edges.edges();
     write(session, &*edges, &ids, &args.output, |elapsed| {
         format!("{}, {}", counted(count, "edge", "edges"), seconds(elapsed))

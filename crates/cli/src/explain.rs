@@ -47,7 +47,8 @@ fn describe(algorithm: &dyn Chosen, source: &Source, forecast: &Forecast) -> Str
     let _ = writeln!(text, "algorithm {}", entry.name);
     let _ = writeln!(text, "          {}", entry.kind);
     let _ = writeln!(text, "input     {input}");
-    let _ = writeln!(text, "          ids are {ids}");
+    let direction = if estimate.undirected == Some(true) { ", edges undirected" } else { "" };
+    let _ = writeln!(text, "          ids are {ids}{direction}");
     let _ = writeln!(text, "{plan}");
     if !estimate.exact {
         let _ = writeln!(text, "estimated the number of edges, from a sample of the input");

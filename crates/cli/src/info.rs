@@ -38,8 +38,11 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     };
     let loops = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&loops);
-    let Ready { graph, loaded, workers } =
-        session.graph_through(wanted, |edges| Box::new(Watched::new(edges, count)))?;
+    let Ready { graph, loaded, workers } = session.graph_through(wanted, |edges, reading| {
+        // An edge between two vertices is two arcs, a loop is one: without loops, arcs tell.
+        reading.drop_self_loops = reading.undirected;
+        Box::new(Watched::new(edges, count))
+    })?;
     let outcome = run(&graph, &program, &workers, &session.progress)?;
     session.end_progress();
     let figures = Figures {
@@ -194,12 +197,22 @@ impl Figures {
             _ => format!(", from {} to {}", id(&self.ids, 0), id(&self.ids, rows - 1)),
         };
         row("ids", format!("{kind}{range}"));
-        row("edges", grouped(origin.edges));
+        let direction = if origin.undirected { ", undirected" } else { "" };
+        row("edges", format!("{}{direction}", grouped(origin.edges)));
         row("weights", if self.weighted { "yes" } else { "no" }.to_owned());
         row("self-loops", grouped(self.loops));
-        row("duplicates", grouped(origin.edges - self.distinct));
-        row("out-degrees", self.out_degrees.describe(&self.ids));
-        row("in-degrees", self.in_degrees.describe(&self.ids));
+        if origin.undirected {
+            let others = origin.edges - self.loops;
+            row("duplicates", format!("{} beside self-loops", grouped(others - self.distinct / 2)));
+            row("degrees", self.out_degrees.describe(&self.ids));
+        } else {
+            row("duplicates", grouped(origin.edges - self.distinct));
+            row("out-degrees", self.out_degrees.describe(&self.ids));
+            row("in-degrees", self.in_degrees.describe(&self.ids));
+        }
+        for (number, note) in origin.notes.iter().enumerate() {
+            row(if number == 0 { "note" } else { "" }, printable(note));
+        }
         text
     }
 }
@@ -207,7 +220,7 @@ impl Figures {
 /// The id of a row.
 fn id(ids: &VertexColumn, row: usize) -> String {
     match ids {
-        VertexColumn::Range(_) => row.to_string(),
+        VertexColumn::Range(ids) => (ids.start + row as u64).to_string(),
         VertexColumn::Integers(ids) => ids.get(row).map_or(String::new(), u64::to_string),
         VertexColumn::Names(names) if row < names.len() => printable(names.get(row)),
         VertexColumn::Names(_) => String::new(),

@@ -35,6 +35,10 @@ pub(crate) struct Loaded {
     pub(crate) files: Vec<(String, String)>,
     /// Bytes as stored, where they are.
     pub(crate) bytes: Option<u64>,
+    /// Whether each edge stands for both directions: what the user said, else what formats say.
+    pub(crate) undirected: bool,
+    /// What a person should know about how it was read.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Source {
@@ -88,6 +92,7 @@ impl Source {
                     slots: edges.slots(),
                     ids: IdKind::Integers,
                     weighted: edges.weighted(),
+                    undirected: options.undirected,
                 })
             }
         }
@@ -130,6 +135,8 @@ impl Source {
                     ids: input.ids,
                     files: input.summary.files.into_iter().zip(formats).collect(),
                     bytes: input.summary.bytes,
+                    undirected: input.summary.undirected.unwrap_or(false),
+                    notes: input.summary.notes,
                 })
             }
             Self::Generator(input, _) => Ok(Loaded {
@@ -137,6 +144,8 @@ impl Source {
                 ids: IdMap::Declared,
                 files: vec![(input.clone(), "generated".to_owned())],
                 bytes: None,
+                undirected: options.undirected.unwrap_or(false),
+                notes: Vec::new(),
             }),
         }
     }

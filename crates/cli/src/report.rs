@@ -33,6 +33,8 @@ struct Input {
     files: Vec<File>,
     bytes: Option<u64>,
     edges: u64,
+    undirected: bool,
+    notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -116,6 +118,8 @@ impl Report {
                 files: origin.files.iter().map(file).collect(),
                 bytes: origin.bytes,
                 edges: origin.edges,
+                undirected: origin.undirected,
+                notes: origin.notes.clone(),
             },
             graph: GraphFigures {
                 vertices: graph.vertices(),

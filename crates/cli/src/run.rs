@@ -8,7 +8,7 @@ use welter_output::{TableFormat, write_table, write_table_to};
 
 use crate::algorithms::Chosen;
 use crate::args::{RunOptions, TableArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, printable};
 use crate::load::Source;
 use crate::report::Report;
 use crate::session::{Ready, Session, Wanted, promise};
@@ -30,6 +30,7 @@ pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failu
     let Ready { graph, loaded, .. } = ready;
     let report = Report::of(algorithm, &graph, &loaded, &answer);
     let counts = (graph.vertices(), graph.edges());
+    let notes = loaded.notes.clone();
     let table = Table { vertices: graph.vertex_column(&loaded.ids), columns: answer.columns };
     drop((graph, loaded));
 
@@ -42,6 +43,9 @@ pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failu
     }
     if let Some(path) = &args.output.report {
         report.write(path, &session)?;
+    }
+    for note in &notes {
+        session.say(&format!("note: {}", printable(note)));
     }
     if let Some(note) = &answer.note {
         session.say(&format!("note: {note}"));

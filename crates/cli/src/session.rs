@@ -41,7 +41,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) source: &'a Source,
     /// How its files are read.
     pub(crate) options: ReadOptions,
-    /// How its edges make a graph.
+    /// How its edges make a graph. Whether they are undirected is settled by `options` and the
+    /// inputs, and not here.
     pub(crate) reading: Reading,
     /// What is to be run on it.
     pub(crate) layout: Layout,
@@ -76,6 +77,10 @@ pub(crate) struct Origin {
     pub(crate) bytes: Option<u64>,
     /// Edges in the input.
     pub(crate) edges: u64,
+    /// Whether each of them stands for both directions.
+    pub(crate) undirected: bool,
+    /// What a person should know about how it was read.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Session {
@@ -121,7 +126,7 @@ impl Session {
         let slots = estimate.slots.unwrap_or((edges / FACTOR_GUESS).max(1));
         let shape = Shape {
             slots,
-            edges: arcs(edges, wanted.reading),
+            edges: arcs(edges, estimate.undirected.unwrap_or(false)),
             weighted,
             estimated: !estimate.exact || estimate.slots.is_none(),
             input_bytes: edges.saturating_mul(edge_bytes),
@@ -132,32 +137,34 @@ impl Session {
 
     /// Reads a graph: plans, loads, plans again with what is known then, and ingests.
     pub(crate) fn graph(&self, wanted: Wanted<'_>) -> Result<Ready, Failure> {
-        self.graph_through(wanted, |edges| edges)
+        self.graph_through(wanted, |edges, _| edges)
     }
 
-    /// The same, with something put around the edges.
+    /// The same, with something put around the edges, once it is known how they are read.
     pub(crate) fn graph_through(
         &self,
         wanted: Wanted<'_>,
-        around: impl FnOnce(Box<dyn EdgeStream>) -> Box<dyn EdgeStream>,
+        around: impl FnOnce(Box<dyn EdgeStream>, &mut Reading) -> Box<dyn EdgeStream>,
     ) -> Result<Ready, Failure> {
         self.forecast(&wanted)?;
         // A generator makes weights whether or not anybody looks at them.
         let wants_weights = wanted.options.weight != WeightChoice::Ignore;
-        let Loaded { edges, ids, files, bytes } = self.load(wanted.source, wanted.options)?;
-        let edges = around(edges);
+        let Loaded { edges, ids, files, bytes, undirected, notes } =
+            self.load(wanted.source, wanted.options)?;
+        let mut reading = Reading { undirected, ..wanted.reading };
+        let edges = around(edges, &mut reading);
         let count = edges.edges();
         let shape = Shape {
             slots: edges.slots().unwrap_or(count.saturating_mul(2)),
-            edges: arcs(count, wanted.reading),
+            edges: arcs(count, undirected),
             weighted: edges.weighted() && wants_weights,
             estimated: false,
             input_bytes: edges.resident_bytes(),
         };
         let plan = self.plan(shape, wanted.layout, ids.bytes())?;
         let workers = Workers::new(plan.threads)?;
-        let graph = Graph::ingest(edges, &ids, wanted.reading, &plan, &workers, &self.progress)?;
-        let loaded = Origin { ids, files, bytes, edges: count };
+        let graph = Graph::ingest(edges, &ids, reading, &plan, &workers, &self.progress)?;
+        let loaded = Origin { ids, files, bytes, edges: count, undirected, notes };
         Ok(Ready { graph, loaded, workers })
     }
 
@@ -191,6 +198,6 @@ pub(crate) fn promise(output: &Path, source: &Source) -> Result<(), Failure> {
 }
 
 /// Edges as they are stored.
-fn arcs(edges: u64, reading: Reading) -> u64 {
-    if reading.undirected { edges.saturating_mul(2) } else { edges }
+fn arcs(edges: u64, undirected: bool) -> u64 {
+    if undirected { edges.saturating_mul(2) } else { edges }
 }

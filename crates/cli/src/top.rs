@@ -59,7 +59,7 @@ fn numbers(rows: usize) -> Shown {
 
 fn ids(vertices: &VertexColumn, rows: &[usize]) -> Shown {
     let cell = |row: &usize| match vertices {
-        VertexColumn::Range(_) => row.to_string(),
+        VertexColumn::Range(ids) => (ids.start + *row as u64).to_string(),
         VertexColumn::Integers(ids) => ids[*row].to_string(),
         VertexColumn::Names(names) => printable(names.get(*row)),
     };

@@ -116,7 +116,8 @@ impl Vertices {
         match (ids, &self.present) {
             (IdMap::Sparse(ids), _) => VertexColumn::Integers(ids.clone()),
             (IdMap::Names(names), _) => VertexColumn::Names(names.clone()),
-            (_, None) => VertexColumn::Range(self.count),
+            (IdMap::Offset(first), _) => VertexColumn::Range(*first..*first + self.count),
+            (_, None) => VertexColumn::Range(0..self.count),
             (_, Some(present)) => VertexColumn::Integers(present.slots(self.count)),
         }
     }
@@ -218,5 +219,7 @@ mod tests {
         assert_eq!(vertices.index(42), 42);
         assert_eq!(vertices.segments(), 1);
         assert_eq!(vertices.segment_start(1), 100);
+        assert_eq!(vertices.column(&IdMap::Declared), VertexColumn::Range(0..100));
+        assert_eq!(vertices.column(&IdMap::Offset(1)), VertexColumn::Range(1..101));
     }
 }

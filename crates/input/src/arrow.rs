@@ -71,6 +71,7 @@ impl Reader for Arrow {
             slots: None,
             ids: if picked.names { IdKind::Names } else { IdKind::Integers },
             weighted: picked.weight.is_some(),
+            undirected: None,
         })
     }
 }

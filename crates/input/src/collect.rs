@@ -1,5 +1,8 @@
 //! Where readers leave what they parsed: parts, in any order of time, numbered in input order.
 //!
+//! Beside parts a source may state its vertices, whether its edges are undirected, and what a
+//! person should know about how it was read.
+//!
 //! Invariant: parts come out in the order (source, number), whatever thread pushed them when, so
 //! the order of edges never depends on scheduling. The bytes held never exceed the stated budget by
 //! more than one part a thread.
@@ -89,6 +92,35 @@ pub struct Part {
     pub weights: Option<Vec<f64>>,
 }
 
+/// Vertices that a source states: they exist, with or without edges. The reader of the source
+/// refuses edges that name others, with their place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stated {
+    /// The integers from `first` on, `count` of them. Takes no memory, however large the count.
+    Range {
+        /// The smallest id: mostly 0 or 1.
+        first: u64,
+        /// Number of ids. At most [`SLOTS_MAX`].
+        count: u64,
+    },
+    /// These integers, in any order; one may come more than once.
+    Integers(Vec<u64>),
+    /// These strings, in any order; one may come more than once.
+    Names(Names),
+}
+
+/// The most vertices that a graph may have: slots fit 32 bits.
+pub const SLOTS_MAX: u64 = u32::MAX as u64;
+
+/// What is wrong with a stated number of vertices, if it is too large for any graph here. Readers
+/// ask as soon as they have read it, because they know its place.
+pub(crate) fn count_fits(count: u64) -> Result<(), String> {
+    if count <= SLOTS_MAX {
+        return Ok(());
+    }
+    Err(format!("expected at most {SLOTS_MAX} vertices, found a stated number of {count}"))
+}
+
 /// A part with its place.
 #[derive(Debug)]
 pub(crate) struct Placed {
@@ -109,6 +141,18 @@ pub struct Collector {
 struct State {
     files: Vec<String>,
     parts: Vec<Placed>,
+    /// With the sources that said it.
+    stated: Vec<(usize, Stated)>,
+    undirected: Vec<(usize, bool)>,
+    notes: Vec<String>,
+}
+
+/// All that the sources said.
+pub(crate) struct Gathered {
+    pub(crate) files: Vec<String>,
+    pub(crate) parts: Vec<Placed>,
+    pub(crate) stated: Vec<(usize, Stated)>,
+    pub(crate) memory_bytes_max: Option<u64>,
 }
 
 impl Collector {
@@ -134,28 +178,120 @@ impl Collector {
         }
         let weights = part.weights.as_ref().map_or(0, |weights| size_of_val(&weights[..]) as u64);
         let bytes = part.ids.bytes() + weights;
-        let held = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let mut state = self.lock();
-        if let Some(allowed_bytes) = self.memory_bytes_max.filter(|allowed| held > *allowed) {
-            let file = state.files.last().cloned().unwrap_or_default();
-            return Err(InputError::Budget { file, allowed_bytes });
-        }
-        let source = state.files.len().saturating_sub(1);
+        let mut state = self.hold(bytes)?;
+        let source = state.source();
         state.parts.push(Placed { source, number, part });
         Ok(())
     }
 
-    /// All parts in input order, and the names of the sources.
-    pub(crate) fn into_parts(self) -> (Vec<Placed>, Vec<String>) {
-        let State { files, mut parts } =
+    /// States vertices of the present source. May be called more than once: all of them exist.
+    ///
+    /// # Errors
+    /// [`InputError::Content`] when a range is larger than [`SLOTS_MAX`] or ends beyond 2^64,
+    /// [`InputError::Budget`] when more memory is held than the run may take.
+    pub fn state(&self, stated: Stated) -> Result<(), InputError> {
+        let bytes = match &stated {
+            Stated::Range { first, count } => {
+                let fits = count_fits(*count).and_then(|()| {
+                    let beyond =
+                        || format!("expected vertex ids below 2^64, found {first} + {count}");
+                    first.checked_add(*count).map(|_| ()).ok_or_else(beyond)
+                });
+                let file = || self.lock().files.last().cloned().unwrap_or_default();
+                fits.map_err(|what| InputError::content(&file(), what))?;
+                0
+            }
+            Stated::Integers(ids) => size_of_val(&ids[..]) as u64,
+            Stated::Names(names) => names.bytes(),
+        };
+        let mut state = self.hold(bytes)?;
+        let source = state.source();
+        state.stated.push((source, stated));
+        Ok(())
+    }
+
+    /// States whether each edge of the present source stands for both directions (`true`), or is an
+    /// arc as it is, as also where a format lists both arcs of an edge (`false`).
+    pub fn state_undirected(&self, undirected: bool) {
+        let mut state = self.lock();
+        let source = state.source();
+        state.undirected.push((source, undirected));
+    }
+
+    /// Notes something about the present source that a person should know, though it is no error:
+    /// one sentence without the name of the file.
+    pub fn note(&self, what: &str) {
+        let mut state = self.lock();
+        let file = state.files.last().cloned().unwrap_or_default();
+        state.notes.push(format!("{file}: {what}"));
+    }
+
+    /// Whether each edge stands for both directions, where sources say so.
+    ///
+    /// # Errors
+    /// [`InputError::Inputs`] when two of them say different things.
+    pub fn undirected(&self) -> Result<Option<bool>, InputError> {
+        let state = self.lock();
+        let said = state.undirected.iter().map(|(source, said)| (&state.files[*source][..], *said));
+        agreed(said)
+    }
+
+    /// What was noted, in input order.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.lock().notes.clone()
+    }
+
+    /// All parts in input order, with the names of the sources and what they state.
+    pub(crate) fn gathered(self) -> Gathered {
+        let State { files, mut parts, stated, .. } =
             self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         parts.sort_by_key(|placed| (placed.source, placed.number));
-        (parts, files)
+        Gathered { files, parts, stated, memory_bytes_max: self.memory_bytes_max }
+    }
+
+    /// Counts bytes that are held from now on.
+    fn hold(&self, bytes: u64) -> Result<std::sync::MutexGuard<'_, State>, InputError> {
+        let held = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let state = self.lock();
+        if let Some(allowed_bytes) = self.memory_bytes_max.filter(|allowed| held > *allowed) {
+            let file = state.files.last().cloned().unwrap_or_default();
+            return Err(InputError::Budget { file, allowed_bytes });
+        }
+        Ok(state)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl State {
+    /// Number of the present source.
+    fn source(&self) -> usize {
+        self.files.len().saturating_sub(1)
+    }
+}
+
+/// What all that say something about direction say; an error names two that disagree.
+pub(crate) fn agreed<'a>(
+    said: impl Iterator<Item = (&'a str, bool)>,
+) -> Result<Option<bool>, InputError> {
+    let mut first: Option<(&str, bool)> = None;
+    for (file, undirected) in said {
+        match first {
+            None => first = Some((file, undirected)),
+            Some((other, agreed)) if agreed != undirected => {
+                let (undirected, directed) = if agreed { (other, file) } else { (file, other) };
+                let what = format!(
+                    "{undirected} has undirected edges and {directed} directed ones; \
+                     say --directed or --undirected for all"
+                );
+                return Err(InputError::Inputs { what });
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(first.map(|(_, undirected)| undirected))
 }
 
 #[cfg(test)]
@@ -175,10 +311,37 @@ mod tests {
         collector.push(1, Part { ids: Ids::narrow(vec![]), weights: None }).unwrap();
         collector.begin("b");
         collector.push(0, part(2)).unwrap();
-        let (parts, files) = collector.into_parts();
+        let Gathered { parts, files, .. } = collector.gathered();
         let ids: Vec<_> = parts.into_iter().map(|placed| placed.part.ids).collect();
         assert_eq!(ids, [0, 1, 2].map(|id| Ids::narrow(vec![[id, id]])));
         assert_eq!(files, ["a", "b"]);
+    }
+
+    #[test]
+    fn sources_that_disagree_about_direction_are_named() {
+        let collector = Collector::new(None);
+        collector.begin("a.txt");
+        assert_eq!(collector.undirected().unwrap(), None);
+        collector.begin("b.gr");
+        collector.state_undirected(false);
+        assert_eq!(collector.undirected().unwrap(), Some(false));
+        collector.begin("c.col");
+        collector.state_undirected(true);
+        let error = collector.undirected().unwrap_err();
+        assert!(error.to_string().starts_with("c.col has undirected edges and b.gr directed"));
+        assert_eq!(error.exit_code(), 65);
+    }
+
+    #[test]
+    fn counts_that_no_graph_can_have_are_refused_at_once() {
+        let collector = Collector::new(None);
+        collector.begin("a");
+        for (first, count) in [(0, 1 << 60), (1, SLOTS_MAX + 1), (u64::MAX, 1)] {
+            let error = collector.state(Stated::Range { first, count }).unwrap_err();
+            assert_eq!(error.exit_code(), 65, "{error}");
+            assert!(error.to_string().starts_with("a: expected"), "{error}");
+        }
+        collector.state(Stated::Range { first: 1, count: SLOTS_MAX }).unwrap();
     }
 
     #[test]
@@ -187,6 +350,7 @@ mod tests {
         collector.begin("a");
         collector.push(0, part(0)).unwrap();
         assert_eq!(collector.push(1, part(0)).unwrap_err().exit_code(), 78);
+        assert_eq!(collector.state(Stated::Integers(vec![1])).unwrap_err().exit_code(), 78);
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod collect;
 mod columnar;
 mod columns;
 mod error;
+mod format;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod generate;
@@ -39,11 +40,11 @@ use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_progress::{Progress, Unit};
 
-pub use crate::collect::{Collector, Ids, Part};
+use crate::collect::agreed;
+pub use crate::collect::{Collector, Ids, Part, SLOTS_MAX, Stated};
 pub use crate::error::InputError;
-pub use crate::options::{
-    ColumnRef, Format, IdKind, Limits, RawLayout, RawWeight, ReadOptions, Separator, WeightChoice,
-};
+pub use crate::format::{Format, RawLayout, RawWeight};
+pub use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, Separator, WeightChoice};
 pub use crate::reader::Estimate;
 use crate::reader::{Context, Ready};
 use crate::source::Source;
@@ -71,6 +72,10 @@ pub struct InputSummary {
     pub edges: u64,
     /// Whether they have weights.
     pub weighted: bool,
+    /// Whether each edge stands for both directions: what the user said, else what formats say.
+    pub undirected: Option<bool>,
+    /// What a person should know about how files were read, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// Reads all inputs as one edge list, in their order. Each is a path, a pattern with `*`, `?` or
@@ -89,7 +94,7 @@ pub fn read(
     let phase = progress.phase("read", Unit::Bytes, bytes);
     let options = with_id_kind(&sources, options, progress, &phase, &pool)?;
     let context = Context { options: &options, progress, phase: &phase, pool: &pool };
-    let Ready { edges, ids } = match stream(&sources, &context)? {
+    let Ready { edges, ids, undirected, notes } = match stream(&sources, &context)? {
         Some(ready) => ready,
         None => collect(&sources, &context)?,
     };
@@ -99,6 +104,8 @@ pub fn read(
         bytes,
         edges: edges.edges(),
         weighted: edges.weighted(),
+        undirected: options.undirected.or(undirected),
+        notes,
     };
     Ok(Input { edges, ids, summary })
 }
@@ -111,23 +118,32 @@ pub fn read(
 /// See [`InputError`].
 pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, InputError> {
     let mut all = Estimate { bytes: Some(0), edges: Some(0), exact: true, ..Estimate::default() };
-    for name in source::names(inputs)? {
-        let one = if source::is_pipe(&name) {
+    let names = source::names(inputs)?;
+    let mut said = Vec::new();
+    let mut unstated = false;
+    for name in &names {
+        let one = if source::is_pipe(name) {
             Estimate::default()
         } else {
-            let source = Source::open(&name, options.format)?;
+            let source = Source::open(name, options.format)?;
             reader::of(&source).estimate(&source, options)?
         };
         all.bytes = all.bytes.zip(one.bytes).map(|(a, b)| a + b);
         all.edges = all.edges.zip(one.edges).map(|(a, b)| a.saturating_add(b));
         all.exact &= one.exact;
         all.slots = all.slots.max(one.slots);
+        unstated |= one.slots.is_none();
+        said.extend(one.undirected.map(|undirected| (&name[..], undirected)));
         all.weighted |= one.weighted;
         if all.ids != IdKind::Names {
             all.ids = one.ids;
         }
     }
-    all.slots = options.vertices.or(all.slots);
+    all.slots = options.vertices.or(all.slots.filter(|_| !unstated));
+    all.undirected = match options.undirected {
+        None => agreed(said.into_iter())?,
+        said => said,
+    };
     Ok(all)
 }
 
@@ -174,8 +190,13 @@ fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputErro
         collector.begin(source.name());
         reader::of(source).read(source, context, &collector)?;
     }
+    let undirected = match context.options.undirected {
+        None => collector.undirected()?,
+        said => said,
+    };
+    let notes = collector.notes();
     let (edges, ids) = collector.finish(context.options.vertices, context.pool)?;
-    Ok(Ready { edges: Box::new(edges), ids })
+    Ok(Ready { edges: Box::new(edges), ids, undirected, notes })
 }
 
 fn pool(threads: usize) -> Result<ThreadPool, InputError> {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::format::Format;
+
 /// How inputs are to be read. The default guesses everything from the files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadOptions {
@@ -20,6 +22,9 @@ pub struct ReadOptions {
     pub weight: WeightChoice,
     /// Number of vertices: ids are `0..vertices`, and those without an edge are vertices too.
     pub vertices: Option<u64>,
+    /// Whether each edge stands for both directions; `None` leaves it to formats that say so. What
+    /// is said here wins over them, also where they disagree.
+    pub undirected: Option<bool>,
     /// What ids are.
     pub ids: IdKind,
     /// Threads that parse; 0 stands for one a core.
@@ -140,96 +145,6 @@ impl FromStr for Separator {
     }
 }
 
-/// Format of a file, under its compression if it has any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Format {
-    /// Rows of text: SNAP, CSV, TSV and their relatives.
-    Text,
-    /// Apache Parquet.
-    Parquet,
-    /// Arrow IPC, file or stream.
-    Arrow,
-    /// Little-endian records without a header.
-    Raw(RawLayout),
-}
-
-/// One record of a raw file: source, target, and the weight if there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawLayout {
-    /// Whether ids are 64-bit rather than 32-bit.
-    pub wide: bool,
-    /// Type of the weight that follows the two ids.
-    pub weight: RawWeight,
-}
-
-/// Type of the weights of a raw file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RawWeight {
-    /// There are none.
-    #[default]
-    None,
-    /// 32-bit floats.
-    F32,
-    /// 64-bit floats.
-    F64,
-}
-
-/// Name of each format, which is also its extension. The first name of a format is the one shown.
-const FORMATS: &[(&str, Format)] = &[
-    ("text", Format::Text),
-    ("txt", Format::Text),
-    ("tsv", Format::Text),
-    ("csv", Format::Text),
-    ("el", Format::Text),
-    ("wel", Format::Text),
-    ("edges", Format::Text),
-    ("edgelist", Format::Text),
-    ("parquet", Format::Parquet),
-    ("pq", Format::Parquet),
-    ("arrow", Format::Arrow),
-    ("arrows", Format::Arrow),
-    ("feather", Format::Arrow),
-    ("ipc", Format::Arrow),
-    ("u32", raw(false, RawWeight::None)),
-    ("u64", raw(true, RawWeight::None)),
-    ("u32f32", raw(false, RawWeight::F32)),
-    ("u32f64", raw(false, RawWeight::F64)),
-    ("u64f32", raw(true, RawWeight::F32)),
-    ("u64f64", raw(true, RawWeight::F64)),
-];
-
-const fn raw(wide: bool, weight: RawWeight) -> Format {
-    Format::Raw(RawLayout { wide, weight })
-}
-
-impl Format {
-    /// The format whose name or extension this is, in any case.
-    pub fn by_extension(extension: &str) -> Option<Self> {
-        let known = FORMATS.iter().find(|(name, _)| name.eq_ignore_ascii_case(extension));
-        known.map(|(_, format)| *format)
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::by_extension(text).ok_or_else(|| {
-            let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
-            format!("expected one of {}, found \"{text}\"", names.join(", "))
-        })
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name =
-            FORMATS.iter().find(|(_, format)| format == self).map_or("raw", |(name, _)| name);
-        f.write_str(name)
-    }
-}
-
 /// What reading may cost, whatever the input claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -261,17 +176,6 @@ impl Default for Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn formats_are_known_by_name_and_shown_by_their_first() {
-        for (name, format) in FORMATS {
-            assert_eq!(name.parse::<Format>(), Ok(*format));
-            assert_eq!(format.to_string().parse::<Format>(), Ok(*format));
-        }
-        assert_eq!(Format::Text.to_string(), "text");
-        assert_eq!(Format::by_extension("CSV"), Some(Format::Text));
-        assert!("bin".parse::<Format>().is_err());
-    }
 
     #[test]
     fn columns_count_from_one() {

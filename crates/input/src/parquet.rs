@@ -70,6 +70,7 @@ impl Reader for Parquet {
             slots: None,
             ids: if file.picked.names { IdKind::Names } else { IdKind::Integers },
             weighted: file.picked.weight.is_some(),
+            undirected: None,
         })
     }
 }

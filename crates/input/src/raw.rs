@@ -32,8 +32,9 @@ use welter_model::ids::IdMap;
 use crate::collect::{Collector, Ids, Part};
 use crate::columns;
 use crate::error::InputError;
+use crate::format::{Format, RawLayout, RawWeight};
 use crate::ids::is_dense;
-use crate::options::{Format, IdKind, RawLayout, RawWeight, ReadOptions};
+use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader, Ready};
 use crate::source::{Compression, Source};
 use records::{Batch, Buffers, Pairs, Shape};
@@ -49,10 +50,6 @@ const SAMPLE_BYTES: usize = 1 << 20;
 pub(crate) struct Raw;
 
 impl Reader for Raw {
-    fn id_kind(&self, _source: &Source, _context: &Context<'_>) -> Result<IdKind, InputError> {
-        Ok(IdKind::Integers)
-    }
-
     fn read(
         &self,
         source: &Source,
@@ -98,6 +95,7 @@ impl Reader for Raw {
             slots: None,
             ids,
             weighted: shape.weights,
+            undirected: None,
         })
     }
 
@@ -120,7 +118,7 @@ impl Reader for Raw {
                 return Ok(None);
             }
             stream.set_ends(Ends::Declared(vertices));
-            return Ok(Some(Ready { edges: Box::new(stream), ids: IdMap::Declared }));
+            return Ok(Some(Ready::new(Box::new(stream), IdMap::Declared)));
         }
         let max = scan(&stream, context)?;
         if !is_dense(max, stream.edges()) {
@@ -130,7 +128,7 @@ impl Reader for Raw {
             return Ok(None);
         }
         stream.set_ends(Ends::Seen(max + 1));
-        Ok(Some(Ready { edges: Box::new(stream), ids: IdMap::Same }))
+        Ok(Some(Ready::new(Box::new(stream), IdMap::Same)))
     }
 }
 

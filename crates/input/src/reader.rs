@@ -13,7 +13,8 @@ use welter_progress::{Phase, Progress};
 use crate::arrow::Arrow;
 use crate::collect::Collector;
 use crate::error::InputError;
-use crate::options::{Format, IdKind, ReadOptions};
+use crate::format::Format;
+use crate::options::{IdKind, ReadOptions};
 use crate::parquet::Parquet;
 use crate::raw::Raw;
 use crate::source::Source;
@@ -54,6 +55,8 @@ pub struct Estimate {
     pub ids: IdKind,
     /// Whether edges would be read with weights.
     pub weighted: bool,
+    /// Whether each edge stands for both directions, where that is stated.
+    pub undirected: Option<bool>,
 }
 
 /// Edges that need no copy in memory, with the way back to their ids.
@@ -62,17 +65,34 @@ pub struct Ready {
     pub edges: Box<dyn EdgeStream>,
     /// Ids by slot.
     pub ids: IdMap,
+    /// Whether each edge stands for both directions, where that is stated.
+    pub undirected: Option<bool>,
+    /// What a person should know about how files were read, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Ready {
+    /// Edges of a format that says nothing about direction.
+    pub(crate) fn new(edges: Box<dyn EdgeStream>, ids: IdMap) -> Self {
+        Self { edges, ids, undirected: None, notes: Vec::new() }
+    }
 }
 
 /// A format.
 pub trait Reader: Sync {
-    /// Whether the ids of a source are integers or names, from a sample or a schema.
+    /// Whether the ids of a source are integers or names, from a sample or a schema. Integers,
+    /// where the format has no other.
     ///
     /// # Errors
     /// When the source is not of this format, or cannot be read.
-    fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError>;
+    fn id_kind(&self, _source: &Source, _context: &Context<'_>) -> Result<IdKind, InputError> {
+        Ok(IdKind::Integers)
+    }
 
-    /// Reads a source whole. Parts may be pushed from any thread; their numbers order them.
+    /// Reads a source whole. Parts may be pushed from any thread; their numbers order them. What
+    /// the format states of vertices and direction goes to the collector too
+    /// ([`Collector::state`], [`Collector::state_undirected`]); an edge that names a vertex outside
+    /// of what its source states is an error, with its place.
     ///
     /// # Errors
     /// The first one in the order of the file, with its place.

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::InputError;
-use crate::options::{Format, Limits};
+use crate::format::{self, Format};
+use crate::options::Limits;
 use crate::unpack::Unpacked;
 
 /// Bytes of a file that are looked at to know what it is.
@@ -61,13 +62,24 @@ impl Source {
         let bytes = (metadata.is_file() && name != "-").then_some(metadata.len());
         let head_bytes = if bytes.is_some() { HEAD_BYTES } else { PIPE_HEAD_BYTES };
         let mut head = Vec::new();
-        let taken = (&mut file).take(head_bytes).read_to_end(&mut head);
-        taken.map_err(|error| InputError::io(name, "read", error))?;
+        let mut take = |bytes, head: &mut Vec<u8>| {
+            let taken = (&mut file).take(bytes).read_to_end(head);
+            taken.map_err(|error| InputError::io(name, "read", error))
+        };
+        take(head_bytes, &mut head)?;
         let compression = Compression::of(&head);
-        let format = match format.or_else(|| guess(name, &head)) {
+        let kept = head.len();
+        if bytes.is_some() && compression != Compression::None {
+            // A block of zstd says nothing before all of it is there.
+            take(PIPE_HEAD_BYTES, &mut head)?;
+        }
+        let begin = begin(name, compression, &head);
+        head.truncate(kept);
+        let known = format.or_else(|| Format::by_head(&begin)).or_else(|| by_name(name));
+        let format = match known {
             Some(format) => format,
-            None if compression == Compression::None && memchr::memchr(0, &head).is_some() => {
-                let what = "expected text, Parquet or Arrow, found binary data; say which format";
+            None if memchr::memchr(0, &begin).is_some() => {
+                let what = "expected a known format, found binary data; say which format";
                 return Err(InputError::content(name, what));
             }
             None => Format::Text,
@@ -81,6 +93,11 @@ impl Source {
             compression,
             format,
         })
+    }
+
+    /// Where it lies; `-` for standard input. For formats that have files beside each other.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The name that errors use.
@@ -191,14 +208,23 @@ impl Compression {
     }
 }
 
-/// The format by magic bytes, else by the extension under that of a compression.
-fn guess(name: &str, head: &[u8]) -> Option<Format> {
-    if head.starts_with(b"PAR1") {
-        return Some(Format::Parquet);
+/// The first bytes of a file, decompressed as far as its first stored bytes reach. Damage is for
+/// the reader to find.
+fn begin(name: &str, compression: Compression, head: &[u8]) -> Vec<u8> {
+    let mut begin = vec![0; format::HEAD_BYTES];
+    let mut filled = 0;
+    let stored = Box::new(std::io::Cursor::new(head.to_vec()));
+    if let Ok(mut unpacked) = Unpacked::new(name, compression, stored, &Limits::default()) {
+        while let Ok(count @ 1..) = unpacked.read(&mut begin[filled..]) {
+            filled += count;
+        }
     }
-    if head.starts_with(b"ARROW1") {
-        return Some(Format::Arrow);
-    }
+    begin.truncate(filled);
+    begin
+}
+
+/// The format by the extension, under that of a compression.
+fn by_name(name: &str) -> Option<Format> {
     let mut path = Path::new(name);
     let extension = |path: &Path| path.extension()?.to_str().map(str::to_ascii_lowercase);
     if matches!(extension(path).as_deref(), Some("gz" | "zst" | "zstd")) {

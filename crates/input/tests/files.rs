@@ -209,7 +209,7 @@ fn bad_content_is_65_with_its_place() {
         (
             "x.bin",
             b"\0\0\0\x01\0\0\0\x02",
-            "x.bin: expected text, Parquet or Arrow, found binary data; \
+            "x.bin: expected a known format, found binary data; \
             say which format",
         ),
     ] {

@@ -78,6 +78,7 @@ fn survey(input: &Input) -> (Vec<u64>, u64) {
             ids.extend(batch.pairs.iter().flatten().map(|slot| match &input.ids {
                 IdMap::Sparse(ids) => ids[*slot as usize],
                 IdMap::Same | IdMap::Declared => u64::from(*slot),
+                IdMap::Offset(first) => first + u64::from(*slot),
                 IdMap::Names(_) => panic!("ids are integers"),
             }));
             assert!(batch.weights.is_none_or(|weights| weights.len() == batch.pairs.len()));

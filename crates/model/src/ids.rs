@@ -11,6 +11,9 @@ pub enum IdMap {
     Same,
     /// The slot is the id and all slots are vertices: the input or the user stated their number.
     Declared,
+    /// The id is the slot plus this number, and all slots are vertices: the input stated that its
+    /// ids count from there, mostly from 1.
+    Offset(u64),
     /// Sparse integers, ascending and distinct; each is a vertex.
     Sparse(Vec<u64>),
     /// Strings, ascending by their bytes and distinct; each is a vertex.
@@ -26,7 +29,7 @@ impl IdMap {
     /// Heap bytes that the map takes.
     pub fn bytes(&self) -> u64 {
         match self {
-            Self::Same | Self::Declared => 0,
+            Self::Same | Self::Declared | Self::Offset(_) => 0,
             Self::Sparse(ids) => size_of_val(&ids[..]) as u64,
             Self::Names(names) => names.bytes(),
         }

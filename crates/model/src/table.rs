@@ -1,12 +1,14 @@
 //! The result of a run as a table: one row a vertex, the column `vertex` first.
 
+use std::ops::Range;
+
 use crate::ids::Names;
 
 /// The ids of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum VertexColumn {
-    /// Rows are the ids `0..count`.
-    Range(u64),
+    /// These ids, ascending.
+    Range(Range<u64>),
     /// Integer ids, ascending.
     Integers(Vec<u64>),
     /// String ids, ascending by their bytes.
@@ -17,7 +19,7 @@ impl VertexColumn {
     /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
-            Self::Range(count) => *count as usize,
+            Self::Range(ids) => (ids.end - ids.start) as usize,
             Self::Integers(ids) => ids.len(),
             Self::Names(names) => names.len(),
         }

@@ -185,10 +185,32 @@ struct Edges<'a> {
 enum IdView<'a> {
     /// The slot.
     Slots,
+    /// The slot plus `first`; none is larger than `last`.
+    Offset { first: u64, last: u64 },
     /// An integer.
     Integers(&'a [u64]),
     /// A string.
     Names(&'a Names),
+}
+
+impl IdView<'_> {
+    /// The largest id, if it does not fit into 32 bits.
+    fn beyond_u32(&self) -> Option<u64> {
+        let last = match self {
+            Self::Offset { last, .. } | Self::Integers([.., last]) => *last,
+            _ => 0,
+        };
+        (last > u32::MAX.into()).then_some(last)
+    }
+
+    /// The integer id of a slot.
+    fn integer(&self, slot: u32) -> u64 {
+        match self {
+            Self::Offset { first, .. } => first + u64::from(slot),
+            Self::Integers(ids) => ids[slot as usize],
+            Self::Slots | Self::Names(_) => slot.into(),
+        }
+    }
 }
 
 impl<'a> Edges<'a> {
@@ -202,6 +224,10 @@ impl<'a> Edges<'a> {
     ) -> Result<Self, OutputError> {
         let ids = match ids {
             IdMap::Same | IdMap::Declared => IdView::Slots,
+            IdMap::Offset(first) => {
+                let slots = stream.slots().unwrap_or(u32::MAX.into());
+                IdView::Offset { first: *first, last: first + slots.saturating_sub(1) }
+            }
             IdMap::Sparse(ids) => IdView::Integers(ids),
             IdMap::Names(names) => IdView::Names(names),
         };

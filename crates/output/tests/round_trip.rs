@@ -40,6 +40,7 @@ impl Graph {
 fn shown(ids: &IdMap, slot: u32) -> String {
     match ids {
         IdMap::Same | IdMap::Declared => slot.to_string(),
+        IdMap::Offset(first) => (first + u64::from(slot)).to_string(),
         IdMap::Sparse(ids) => ids[slot as usize].to_string(),
         IdMap::Names(names) => names.get(slot as usize).to_owned(),
     }
@@ -93,6 +94,7 @@ fn ids(slots: usize) -> impl Strategy<Value = IdMap> {
     let name = "[a-zA-Z0-9äß_][a-zA-Z0-9äß_.,;| \"'-]{0,10}[a-zA-Z0-9äß]";
     prop_oneof![
         Just(IdMap::Same),
+        prop_oneof![Just(1), any::<u32>().prop_map(u64::from)].prop_map(IdMap::Offset),
         proptest::collection::btree_set(any::<u64>(), slots)
             .prop_map(|ids| IdMap::Sparse(ids.into_iter().collect())),
         proptest::collection::btree_set(name, slots)

@@ -235,7 +235,7 @@ pub fn workers(threads: usize) -> &'static Workers {
 /// When it holds names.
 pub fn integers(column: &VertexColumn) -> Vec<u64> {
     match column {
-        VertexColumn::Range(count) => (0..*count).collect(),
+        VertexColumn::Range(ids) => ids.clone().collect(),
         VertexColumn::Integers(ids) => ids.clone(),
         VertexColumn::Names(_) => panic!("ids are names"),
     }

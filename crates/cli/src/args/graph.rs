@@ -43,6 +43,20 @@ pub(crate) struct InputArgs {
     /// The graph has the vertices 0 to N-1, with or without edges [default: those with edges]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) vertices: Option<u64>,
+    #[command(flatten)]
+    pub(crate) direction: DirectionArgs,
+}
+
+/// Whether edges go both ways.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Graph")]
+pub(crate) struct DirectionArgs {
+    /// Every edge goes both ways [default: what the format says, else no]
+    #[arg(long, overrides_with = "directed")]
+    pub(crate) undirected: bool,
+    /// Every edge goes one way, also where the format says otherwise
+    #[arg(long)]
+    pub(crate) directed: bool,
 }
 
 /// What ids are.
@@ -72,6 +86,11 @@ impl InputArgs {
             target: self.target.clone(),
             weight,
             vertices: self.vertices,
+            undirected: match (self.direction.undirected, self.direction.directed) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            },
             ids: match self.ids {
                 Ids::Auto => IdKind::Auto,
                 Ids::Integers => IdKind::Integers,
@@ -87,9 +106,6 @@ impl InputArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Graph")]
 pub(crate) struct GraphArgs {
-    /// Every edge goes both ways
-    #[arg(long)]
-    pub(crate) undirected: bool,
     /// Leave out edges from a vertex to itself
     #[arg(long)]
     pub(crate) drop_self_loops: bool,
@@ -118,7 +134,8 @@ pub(crate) enum Kept {
 impl From<GraphArgs> for Reading {
     fn from(args: GraphArgs) -> Self {
         Self {
-            undirected: args.undirected,
+            // Settled by the options of the input, and by what formats say.
+            undirected: false,
             drop_self_loops: args.drop_self_loops,
             duplicates: match args.drop_duplicates {
                 None => Duplicates::Keep,

@@ -5,6 +5,9 @@
 
 mod bitmap;
 mod shards;
+mod stated;
+
+use std::ops::Range;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -13,62 +16,128 @@ use welter_model::ids::{IdMap, Names};
 
 use self::bitmap::Bitmap;
 use self::shards::{Shards, Spread};
-use crate::collect::{Collector, Ids, Placed};
+use self::stated::{Vertices, mixed};
+use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
 use crate::error::InputError;
-
-/// Slots must be fewer than 2^32, so that a pair of them takes eight bytes.
-const SLOTS_MAX: u64 = u32::MAX as u64;
 
 impl Collector {
     /// Ends the reading: maps ids to slots where they are not dense enough to be slots themselves.
     ///
     /// # Errors
-    /// When there is no edge and no declared number of vertices, when an id is not below that
-    /// number, when parts with and without weights or with integers and names are mixed, or when
-    /// there are too many ids for 32-bit slots.
+    /// When there is no edge and no stated vertex, when an id is none of the stated vertices of
+    /// its source or not below `vertices`, when parts with and without weights or with integers
+    /// and names are mixed, or when there are too many ids for 32-bit slots.
     pub fn finish(
         self,
         vertices: Option<u64>,
         pool: &ThreadPool,
     ) -> Result<(EdgeList, IdMap), InputError> {
-        let (parts, files) = self.into_parts();
-        let weighted = weighted(&parts, &files)?;
-        if let Some(vertices) = vertices.filter(|vertices| *vertices > SLOTS_MAX) {
-            let what = format!("{vertices} vertices are more than the {SLOTS_MAX} that fit");
-            return Err(InputError::Options { what });
-        }
-        let mut list = EdgeList::new(vertices, weighted);
-        let ids = if parts.is_empty() {
-            no_edges(vertices, &files)?
-        } else if names(&parts, &files)? {
-            if vertices.is_some() {
-                let what = "a number of vertices goes with integer ids, and these are names";
-                return Err(InputError::Options { what: what.to_owned() });
-            }
-            pool.install(|| map_names(parts, &mut list))?
-        } else if let Some(vertices) = vertices {
+        let Gathered { files, parts, stated, memory_bytes_max } = self.gathered();
+        let mut list = EdgeList::new(vertices, weighted(&parts, &files)?);
+        let stating: Vec<usize> = stated.iter().map(|(source, _)| *source).collect();
+        let stated = pool.install(|| stated::merge(stated, &files, memory_bytes_max))?;
+        let named = names(&parts, &files, &stated)?;
+        if let Some(vertices) = vertices {
+            check_declared(vertices, named, &stated)?;
             declared(parts, &files, vertices, &mut list)?;
-            IdMap::Declared
-        } else if dense(&parts) {
-            let max = parts.iter().map(|placed| max(&placed.part.ids)).max().unwrap_or(0);
-            keep(parts, &mut list);
-            list.set_slots(max + 1);
-            IdMap::Same
-        } else {
-            pool.install(|| map_integers(parts, &mut list))?
-        };
+            return Ok((list, IdMap::Declared));
+        }
+        if parts.is_empty() && stated.none() {
+            return Err(no_edges(&files));
+        }
+        let ids = pool.install(|| match stated {
+            Vertices::Names(stated) => map_names(parts, &stated, &mut list),
+            _ if named => map_names(parts, &[], &mut list),
+            Vertices::Range(range) if within(&parts, &range) => Ok(shift(parts, range, &mut list)),
+            Vertices::Range(range) => {
+                refuse_foreign(&parts, &stating, &files, &|id| range.contains(&id))?;
+                stated::list_fits(range.end - range.start, &files, memory_bytes_max)?;
+                map_integers(parts, &range.collect::<Vec<_>>(), &mut list)
+            }
+            Vertices::Integers(stated) => {
+                let known = |id| stated.binary_search(&id).is_ok();
+                refuse_foreign(&parts, &stating, &files, &known)?;
+                map_integers(parts, &stated, &mut list)
+            }
+            Vertices::Unstated if dense(&parts) => {
+                let max = parts.iter().map(|placed| max(&placed.part.ids)).max().unwrap_or(0);
+                keep(parts, 0, &mut list);
+                list.set_slots(max + 1);
+                Ok(IdMap::Same)
+            }
+            Vertices::Unstated => map_integers(parts, &[], &mut list),
+        })?;
         Ok((list, ids))
     }
 }
 
-fn no_edges(vertices: Option<u64>, files: &[String]) -> Result<IdMap, InputError> {
-    if vertices.is_some() {
-        return Ok(IdMap::Declared);
+/// Refuses a number of vertices from the user that cannot be.
+fn check_declared(vertices: u64, named: bool, stated: &Vertices) -> Result<(), InputError> {
+    let refuse = |what| Err(InputError::Options { what });
+    let last = match stated {
+        Vertices::Range(range) => range.end.checked_sub(1),
+        Vertices::Integers(ids) => ids.last().copied(),
+        Vertices::Unstated | Vertices::Names(_) => None,
+    };
+    match last {
+        _ if vertices > SLOTS_MAX => {
+            refuse(format!("{vertices} vertices are more than the {SLOTS_MAX} that fit"))
+        }
+        _ if named => {
+            let what = "a number of vertices goes with integer ids, and these are names";
+            refuse(what.to_owned())
+        }
+        Some(last) if last >= vertices => refuse(format!(
+            "the input states its vertices, up to {last}; a number of {vertices} vertices, \
+             which are those below it, leaves some out"
+        )),
+        _ => Ok(()),
     }
+}
+
+fn no_edges(files: &[String]) -> InputError {
     let names = files.join(", ");
     let what = if files.is_empty() { String::new() } else { names + ": " };
     let what = what + "expected edges, found none";
-    Err(InputError::Inputs { what })
+    InputError::Inputs { what }
+}
+
+/// Whether the ids of all edges lie in a range.
+fn within(parts: &[Placed], range: &Range<u64>) -> bool {
+    parts.iter().all(|placed| {
+        max(&placed.part.ids) < range.end
+            && (range.start == 0 || min(&placed.part.ids) >= range.start)
+    })
+}
+
+/// Refuses edges of a source that states its vertices and names others. Readers do so themselves
+/// and know the place; this is for what they let through.
+fn refuse_foreign(
+    parts: &[Placed],
+    stating: &[usize],
+    files: &[String],
+    known: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<(), InputError> {
+    let foreign = |placed: &Placed| match &placed.part.ids {
+        Ids::Narrow { pairs, .. } => first_unknown(pairs, known),
+        Ids::Wide { pairs, .. } => first_unknown(pairs, known),
+        Ids::Names { .. } => None,
+    };
+    for placed in parts.iter().filter(|placed| stating.contains(&placed.source)) {
+        if let Some(id) = foreign(placed) {
+            let what = format!("expected only ids that the file states as vertices, found {id}");
+            return Err(InputError::content(&files[placed.source], what));
+        }
+    }
+    Ok(())
+}
+
+fn first_unknown<I: Copy + Into<u64> + Sync>(
+    pairs: &[[I; 2]],
+    known: &(dyn Fn(u64) -> bool + Sync),
+) -> Option<u64> {
+    let unknown = |pair: &[I; 2]| pair.iter().map(|id| (*id).into()).find(|id| !known(*id));
+    pairs.par_iter().find_map_first(unknown)
 }
 
 /// Whether all parts have weights, or none has.
@@ -85,18 +154,34 @@ fn weighted(parts: &[Placed], files: &[String]) -> Result<bool, InputError> {
     }
 }
 
-/// Whether all parts have names, or none has.
-fn names(parts: &[Placed], files: &[String]) -> Result<bool, InputError> {
+/// Whether ids are names: those of all edges and stated vertices, or of none.
+fn names(parts: &[Placed], files: &[String], stated: &Vertices) -> Result<bool, InputError> {
     let named = |placed: &Placed| matches!(placed.part.ids, Ids::Names { .. });
-    let first = named(&parts[0]);
-    match parts.iter().find(|placed| named(placed) != first) {
-        None => Ok(first),
-        Some(other) => {
-            let (a, b) = (&files[parts[0].source], &files[other.source]);
-            let (a, b) = if first { (a, b) } else { (b, a) };
-            let what = format!("{a} has names as ids and {b} integers; read all as names");
-            Err(InputError::Inputs { what })
+    let first = parts.first().map(named);
+    if let Some(other) = parts.iter().find(|placed| Some(named(placed)) != first) {
+        let (a, b) = (&files[parts[0].source], &files[other.source]);
+        return Err(if first == Some(true) { mixed(a, b) } else { mixed(b, a) });
+    }
+    let vertices = match stated {
+        Vertices::Unstated => return Ok(first == Some(true)),
+        Vertices::Names(_) => true,
+        Vertices::Range(_) | Vertices::Integers(_) => false,
+    };
+    match first {
+        Some(first) if first != vertices => {
+            let what = "some inputs have names as ids and others integers; read all as names";
+            Err(InputError::Inputs { what: what.to_owned() })
         }
+        _ => Ok(vertices),
+    }
+}
+
+/// The smallest id, 0 where there is none.
+fn min(ids: &Ids) -> u64 {
+    match ids {
+        Ids::Narrow { pairs, .. } => pairs.par_iter().flatten().min().map_or(0, |id| (*id).into()),
+        Ids::Wide { pairs, .. } => pairs.par_iter().flatten().min().copied().unwrap_or(0),
+        Ids::Names { .. } => 0,
     }
 }
 
@@ -121,17 +206,30 @@ pub(crate) fn is_dense(max: u64, edges: u64) -> bool {
     max < edges.saturating_mul(8).saturating_add(1024) && max < SLOTS_MAX
 }
 
-/// Moves parts whose ids are slots as they are.
-fn keep(parts: Vec<Placed>, list: &mut EdgeList) {
+/// Moves parts whose ids are slots once `first` is taken off; those ids are not smaller.
+fn keep(parts: Vec<Placed>, first: u64, list: &mut EdgeList) {
     for placed in parts {
         let pairs = match placed.part.ids {
-            Ids::Narrow { pairs, .. } | Ids::Names { pairs, .. } => pairs,
-            Ids::Wide { pairs, .. } => {
-                pairs.into_iter().map(|[source, target]| [source as u32, target as u32]).collect()
+            Ids::Narrow { pairs, .. } if first == 0 => pairs,
+            Ids::Narrow { mut pairs, .. } => {
+                let first = first as u32;
+                pairs.par_iter_mut().for_each(|pair| *pair = pair.map(|id| id - first));
+                pairs
             }
+            Ids::Wide { pairs, .. } => {
+                pairs.par_iter().map(|pair| pair.map(|id| (id - first) as u32)).collect()
+            }
+            Ids::Names { pairs, .. } => pairs,
         };
         list.push(pairs, placed.part.weights.unwrap_or_default());
     }
+}
+
+/// Makes slots of ids that lie in a range, all of which are vertices.
+fn shift(parts: Vec<Placed>, range: Range<u64>, list: &mut EdgeList) -> IdMap {
+    keep(parts, range.start, list);
+    list.set_slots(range.end - range.start);
+    if range.start == 0 { IdMap::Declared } else { IdMap::Offset(range.start) }
 }
 
 fn declared(
@@ -147,17 +245,24 @@ fn declared(
             return Err(InputError::content(&files[placed.source], what));
         }
     }
-    keep(parts, list);
+    keep(parts, 0, list);
     Ok(())
 }
 
 /// Edges that are mapped at once.
 const BATCH_EDGES: usize = 32 << 10;
 
-fn map_integers(parts: Vec<Placed>, list: &mut EdgeList) -> Result<IdMap, InputError> {
-    let edges = parts.iter().map(|placed| placed.part.ids.len() as u64).sum();
+/// Numbers the ids of all edges and of stated vertices, which are ascending.
+fn map_integers(
+    parts: Vec<Placed>,
+    stated: &[u64],
+    list: &mut EdgeList,
+) -> Result<IdMap, InputError> {
+    let edges: u64 = parts.iter().map(|placed| placed.part.ids.len() as u64).sum();
     let max = parts.iter().map(|placed| max(&placed.part.ids)).max().unwrap_or(0);
-    let ids = if let Some(bitmap) = Bitmap::new(max, edges) {
+    let max = max.max(stated.last().copied().unwrap_or(0));
+    let ids = if let Some(bitmap) = Bitmap::new(max, edges + stated.len() as u64) {
+        stated.par_iter().for_each(|id| bitmap.add(*id));
         for placed in &parts {
             match &placed.part.ids {
                 Ids::Narrow { pairs, .. } => mark(&bitmap, pairs),
@@ -170,6 +275,9 @@ fn map_integers(parts: Vec<Placed>, list: &mut EdgeList) -> Result<IdMap, InputE
         ranks.ids()
     } else {
         let mut shards = Shards::new();
+        stated.par_chunks(BATCH_EDGES).for_each_init(Spread::default, |spread, ids| {
+            shards.add(ids.iter().copied(), spread);
+        });
         for placed in &parts {
             match &placed.part.ids {
                 Ids::Narrow { pairs, .. } => add(&shards, pairs),
@@ -221,7 +329,12 @@ fn add<I: Copy + PartialEq + Into<u64> + Sync>(shards: &Shards<u64>, pairs: &[[I
     });
 }
 
-fn map_names(parts: Vec<Placed>, list: &mut EdgeList) -> Result<IdMap, InputError> {
+/// Numbers the names of all edges and of stated vertices.
+fn map_names(
+    parts: Vec<Placed>,
+    stated: &[Names],
+    list: &mut EdgeList,
+) -> Result<IdMap, InputError> {
     let mut dictionaries = Vec::with_capacity(parts.len());
     let mut edges = Vec::with_capacity(parts.len());
     for placed in parts {
@@ -231,7 +344,7 @@ fn map_names(parts: Vec<Placed>, list: &mut EdgeList) -> Result<IdMap, InputErro
         }
     }
     let mut shards: Shards<&str> = Shards::new();
-    dictionaries.par_iter().for_each_init(Spread::default, |spread, names| {
+    dictionaries.par_iter().chain(stated).for_each_init(Spread::default, |spread, names| {
         shards.add(names.iter(), spread);
     });
     let sorted = shards.number(SLOTS_MAX as usize).map_err(too_many)?;

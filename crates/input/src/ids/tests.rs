@@ -5,7 +5,7 @@ use rayon::ThreadPoolBuilder;
 use welter_model::edges::EdgeStream;
 
 use super::*;
-use crate::collect::Part;
+use crate::collect::{Part, Stated};
 
 fn finish(
     parts: Vec<(Ids, Option<Vec<f64>>)>,
@@ -18,6 +18,28 @@ fn finish(
         collector.push(0, Part { ids, weights }).unwrap();
     }
     collector.finish(vertices, &pool).map_err(|error| error.to_string())
+}
+
+/// Finishes sources of integers that state their vertices, or do not.
+fn finish_stated(
+    sources: &[(Option<Stated>, &[[u64; 2]])],
+) -> Result<(Vec<Pair>, Option<u64>, IdMap), String> {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let collector = Collector::new(Some(1 << 20));
+    for (number, (stated, pairs)) in sources.iter().enumerate() {
+        collector.begin(&format!("f{number}"));
+        if let Some(stated) = stated {
+            collector.state(stated.clone()).unwrap();
+        }
+        let ids = Ids::integers(pairs.to_vec());
+        collector.push(0, Part { ids, weights: None }).unwrap();
+    }
+    let (list, ids) = collector.finish(None, &pool).map_err(|error| error.to_string())?;
+    Ok((list.pairs().collect(), list.slots(), ids))
+}
+
+fn range(first: u64, count: u64) -> Stated {
+    Stated::Range { first, count }
 }
 
 fn integers(pairs: &[[u64; 2]]) -> (Ids, Option<Vec<f64>>) {
@@ -71,6 +93,66 @@ fn a_declared_number_of_vertices_is_kept_to() {
     assert_eq!(message, "f1: expected vertex ids below 9, found 9");
     assert!(finish(vec![named(&[["a", "b"]])], Some(9)).is_err());
     assert!(finish(vec![], Some(1 << 32)).is_err());
+}
+
+#[test]
+fn a_stated_range_takes_off_its_first_id() {
+    let done = finish_stated(&[(Some(range(1, 5)), &[[1, 5], [2, 1]])]).unwrap();
+    assert_eq!(done, (vec![[0, 4], [1, 0]], Some(5), IdMap::Offset(1)));
+    let done = finish_stated(&[(Some(range(0, 5)), &[[1, 4]]), (None, &[[2, 2]])]).unwrap();
+    assert_eq!(done, (vec![[1, 4], [2, 2]], Some(5), IdMap::Declared));
+    let wide = 1 << 40;
+    let done = finish_stated(&[(Some(range(wide, 3)), &[[wide + 2, wide]])]).unwrap();
+    assert_eq!(done, (vec![[2, 0]], Some(3), IdMap::Offset(wide)));
+    let done = finish_stated(&[(Some(range(1, 7)), &[])]).unwrap();
+    assert_eq!(done, (vec![], Some(7), IdMap::Offset(1)));
+    assert!(finish_stated(&[(Some(range(1, 0)), &[])]).is_err());
+}
+
+#[test]
+fn stated_lists_are_vertices_with_or_without_edges() {
+    let list = |ids: &[u64]| Some(Stated::Integers(ids.to_vec()));
+    let done = finish_stated(&[(list(&[90, 7, 80]), &[[80, 7]])]).unwrap();
+    assert_eq!(done, (vec![[1, 0]], Some(3), IdMap::Sparse(vec![7, 80, 90])));
+    // Without statements of their own, other sources add vertices.
+    let done = finish_stated(&[(list(&[9]), &[[9, 9]]), (None, &[[9, 1 << 50]])]).unwrap();
+    assert_eq!(done, (vec![[0, 0], [0, 1]], Some(2), IdMap::Sparse(vec![9, 1 << 50])));
+    let done = finish_stated(&[(Some(range(1, 3)), &[[1, 2]]), (None, &[[9, 1]])]).unwrap();
+    assert_eq!(done, (vec![[0, 1], [3, 0]], Some(4), IdMap::Sparse(vec![1, 2, 3, 9])));
+}
+
+#[test]
+fn edges_outside_of_what_their_source_states_are_refused() {
+    for stated in [range(1, 3), Stated::Integers(vec![1, 2, 5])] {
+        let error = finish_stated(&[(Some(stated), &[[1, 2], [2, 4]])]).unwrap_err();
+        assert_eq!(error, "f0: expected only ids that the file states as vertices, found 4");
+    }
+}
+
+#[test]
+fn stated_names_are_vertices() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let collector = Collector::new(None);
+    collector.begin("f");
+    collector.state(Stated::Names(["z", "a", "a"].into_iter().collect())).unwrap();
+    let (ids, weights) = named(&[["b", "a"]]);
+    collector.push(0, Part { ids, weights }).unwrap();
+    let (list, ids) = collector.finish(None, &pool).unwrap();
+    assert_eq!(ids, IdMap::Names(["a", "b", "z"].into_iter().collect()));
+    assert_eq!((list.pairs().collect::<Vec<_>>(), list.slots()), (vec![[1, 0]], Some(3)));
+}
+
+#[test]
+fn a_number_of_vertices_must_hold_the_stated_ones() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for (vertices, fits) in [(3, false), (4, true), (9, true)] {
+        let collector = Collector::new(None);
+        collector.begin("f");
+        collector.state(Stated::Range { first: 1, count: 3 }).unwrap();
+        let done = collector.finish(Some(vertices), &pool);
+        assert_eq!(done.is_ok(), fits, "{vertices}");
+        assert!(done.is_err() || done.is_ok_and(|(_, ids)| ids == IdMap::Declared));
+    }
 }
 
 #[test]

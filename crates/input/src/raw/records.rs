@@ -7,7 +7,7 @@ use bytemuck::cast_slice;
 use welter_model::edges::Pair;
 
 use crate::error::InputError;
-use crate::options::{RawLayout, RawWeight};
+use crate::format::{RawLayout, RawWeight};
 
 /// What to make of a record.
 #[derive(Clone, Copy, Debug)]

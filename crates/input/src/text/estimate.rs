@@ -41,6 +41,7 @@ pub(super) fn estimate(source: &Source, options: &ReadOptions) -> Result<Estimat
         slots: None,
         ids: dialect.ids,
         weighted: dialect.columns.weight.is_some(),
+        undirected: None,
     })
 }
 

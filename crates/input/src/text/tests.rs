@@ -317,7 +317,7 @@ fn through_file(
     } else {
         file::read(&source, text.len() as u64, grain, &dialect, &context, &collector)?;
     }
-    Ok(collector.into_parts().0.into_iter().map(|placed| placed.part).collect())
+    Ok(collector.gathered().parts.into_iter().map(|placed| placed.part).collect())
 }
 
 /// Ids as text and bits of weights, in order.

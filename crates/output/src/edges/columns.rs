@@ -33,11 +33,9 @@ enum Kind {
 impl<'a> Rows<'a> {
     pub(super) fn new(edges: &'a Edges<'a>, job: &'a Job<'a>) -> Self {
         let (kind, id) = match edges.ids {
-            IdView::Integers([.., last]) if u32::try_from(*last).is_err() => {
-                (Kind::U64, DataType::UInt64)
-            }
-            IdView::Slots | IdView::Integers(_) => (Kind::U32, DataType::UInt32),
             IdView::Names(_) => (Kind::Names, DataType::LargeUtf8),
+            ids if ids.beyond_u32().is_some() => (Kind::U64, DataType::UInt64),
+            _ => (Kind::U32, DataType::UInt32),
         };
         let mut fields =
             vec![Field::new("source", id.clone(), false), Field::new("target", id, false)];
@@ -49,10 +47,7 @@ impl<'a> Rows<'a> {
 
     /// The ids of a column, by their slots.
     fn ids(&self, slots: Vec<u32>) -> ArrayRef {
-        let integer = |slot: u32| match self.edges.ids {
-            IdView::Integers(ids) => ids[slot as usize],
-            _ => slot.into(),
-        };
+        let integer = |slot: u32| self.edges.ids.integer(slot);
         match (self.kind, self.edges.ids) {
             (_, IdView::Names(names)) => {
                 let names = slots.iter().map(|slot| names.get(*slot as usize));

@@ -30,9 +30,11 @@ pub(super) fn check(
     name: &str,
 ) -> Result<(), OutputError> {
     let unfit = |what: String| Err(OutputError::unfit(name, what));
-    match edges.ids {
-        IdView::Names(_) => unfit("raw records hold integer ids, found names".to_owned()),
-        IdView::Integers([.., last]) if !wide && u32::try_from(*last).is_err() => {
+    if matches!(edges.ids, IdView::Names(_)) {
+        return unfit("raw records hold integer ids, found names".to_owned());
+    }
+    match edges.ids.beyond_u32() {
+        Some(last) if !wide => {
             unfit(format!("the id {last} does not fit into 32 bits; write one of the u64 formats"))
         }
         _ if edges.weighted && weight == RawWeight::None => {
@@ -94,10 +96,7 @@ fn records(
     }
     for (edge, pair) in batch.pairs.iter().enumerate() {
         for slot in *pair {
-            let id = match ids {
-                IdView::Integers(ids) => ids[slot as usize],
-                _ => slot.into(),
-            };
+            let id = ids.integer(slot);
             // `check` has seen that narrow ids fit.
             block.extend_from_slice(&id.to_le_bytes()[..if wide { 8 } else { 4 }]);
         }

@@ -71,8 +71,8 @@ fn lines(ids: IdView<'_>, batch: Batch<'_>, separator: u8, text: &mut Vec<u8>) {
         IdView::Slots => {
             rows(batch, separator, text, |text, slot| text::integer(text, slot.into()));
         }
-        IdView::Integers(ids) => {
-            rows(batch, separator, text, |text, slot| text::integer(text, ids[slot as usize]));
+        IdView::Offset { .. } | IdView::Integers(_) => {
+            rows(batch, separator, text, |text, slot| text::integer(text, ids.integer(slot)));
         }
         IdView::Names(names) => rows(batch, separator, text, |text, slot| {
             text::name(text, names.get(slot as usize), separator);

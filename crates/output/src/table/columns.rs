@@ -42,8 +42,8 @@ impl<'a> Rows<'a> {
 
     fn vertices(&self, rows: Range<usize>) -> ArrayRef {
         match self.view.vertices {
-            VertexColumn::Range(_) => {
-                Arc::new(UInt64Array::from_iter_values(rows.map(|row| row as u64)))
+            VertexColumn::Range(ids) => {
+                Arc::new(UInt64Array::from_iter_values(rows.map(|row| ids.start + row as u64)))
             }
             VertexColumn::Integers(ids) => Arc::new(UInt64Array::from(ids[rows].to_vec())),
             VertexColumn::Names(names) => {

@@ -100,7 +100,7 @@ struct Field<'a> {
 
 #[derive(Clone, Copy)]
 enum Values<'a> {
-    Rows,
+    From(u64),
     Ids(&'a [u64]),
     Names(&'a Names),
     Cells(Cells<'a>),
@@ -108,7 +108,7 @@ enum Values<'a> {
 
 fn fields<'a>(view: &View<'a>) -> Vec<Field<'a>> {
     let (kind, bytes, values) = match view.vertices {
-        VertexColumn::Range(_) => ("<u8".to_owned(), 8, Values::Rows),
+        VertexColumn::Range(ids) => ("<u8".to_owned(), 8, Values::From(ids.start)),
         VertexColumn::Integers(ids) => ("<u8".to_owned(), 8, Values::Ids(ids)),
         VertexColumn::Names(names) => {
             let width = width(names);
@@ -164,7 +164,9 @@ fn records(fields: &[Field<'_>], rows: Range<usize>, stride: usize, block: &mut 
     for field in fields {
         let mut place = Place { block, stride, offset };
         match field.values {
-            Values::Rows => place.fill(rows.clone().map(|row| (row as u64).to_le_bytes())),
+            Values::From(first) => {
+                place.fill(rows.clone().map(|row| (first + row as u64).to_le_bytes()));
+            }
             Values::Ids(ids) => place.fill(ids[rows.clone()].iter().map(|id| id.to_le_bytes())),
             Values::Names(names) => place.names(rows.clone(), names, field.bytes),
             Values::Cells(cells) => match cells {

@@ -40,7 +40,7 @@ pub(super) fn write(
 fn lines(view: &View<'_>, rows: Range<usize>, separator: u8, text: &mut Vec<u8>) {
     for row in rows {
         match view.vertices {
-            VertexColumn::Range(_) => text::integer(text, row as u64),
+            VertexColumn::Range(ids) => text::integer(text, ids.start + row as u64),
             VertexColumn::Integers(ids) => text::integer(text, ids[row]),
             VertexColumn::Names(names) => text::name(text, names.get(row), separator),
         }
