@@ -111,7 +111,7 @@ impl Source {
                 continue;
             }
             let source = source::Source::open(name, options.format)?;
-            let streamed = matches!(source.format(), Format::Raw(_))
+            let streamed = matches!(source.format(), Format::Raw(_) | Format::Graph500)
                 && source.compression() == Compression::None;
             if !streamed {
                 return Ok(if weighted { 16 } else { 8 });

@@ -18,6 +18,8 @@ pub enum Format {
     Arrow,
     /// Little-endian records without a header.
     Raw(RawLayout),
+    /// Packed edges of the Graph500 generator: records of two 48-bit ids.
+    Graph500,
 }
 
 /// One record of a raw file: source, target, and the weight if there is one.
@@ -60,6 +62,7 @@ const FORMATS: &[(Format, &[&str], Begins)] = &[
     (raw(false, RawWeight::F64), &["u32f64"], never),
     (raw(true, RawWeight::F32), &["u64f32"], never),
     (raw(true, RawWeight::F64), &["u64f64"], never),
+    (Format::Graph500, &["graph500"], never),
 ];
 
 const fn raw(wide: bool, weight: RawWeight) -> Format {

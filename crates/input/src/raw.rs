@@ -1,5 +1,4 @@
-//! Raw little-endian records: source, target, and the weight if there is one. No header, no
-//! padding.
+//! Little-endian records: source, target, and the weight if there is one. No header, no padding.
 //!
 //! ```text
 //! u32     | source u32 | target u32 |                 8 bytes
@@ -8,7 +7,12 @@
 //! u64     | source u64 | target u64 |                16
 //! u64f32  | source u64 | target u64 | weight f32 |   20
 //! u64f64  | source u64 | target u64 | weight f64 |   24
+//!
+//! graph500  | source, low u32 | target, low u32 | source, high u16 | target, high u16 |   12
 //! ```
+//!
+//! The last one is the packed edge of the Graph500 generator: two signed 48-bit ids. Its layout on
+//! a big-endian machine is another; ids that look like that are refused ([`refuse_big_endian`]).
 //!
 //! Files are not kept in memory: where their ids can be slots as they are, the stream that the
 //! engine gets reads them ([`stream`]). For that the largest id must be known, so all records are
@@ -37,7 +41,7 @@ use crate::ids::is_dense;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader, Ready};
 use crate::source::{Compression, Source};
-use records::{Batch, Buffers, Pairs, Shape};
+use records::{Batch, Buffers, Pairs, Record, Shape};
 use stream::{Ends, RawStream};
 
 /// Bytes of a part of a file that comes through a pipe or a decompressor.
@@ -45,6 +49,12 @@ const PART_BYTES: usize = 4 << 20;
 
 /// Decompressed bytes to guess the number of edges from.
 const SAMPLE_BYTES: usize = 1 << 20;
+
+/// Bytes that are looked at to know the order of bytes.
+const LOOK_BYTES: usize = 4 << 10;
+
+/// Edges that tell the order of bytes.
+const TELLING_EDGES: usize = 16;
 
 /// The reader of raw records.
 pub(crate) struct Raw;
@@ -134,21 +144,26 @@ impl Reader for Raw {
 
 /// What the options make of the records of a source.
 fn shape(source: &Source, options: &ReadOptions) -> Result<Shape, InputError> {
-    let Format::Raw(layout) = source.format() else {
-        return Err(InputError::content(source.name(), "expected raw records"));
+    let record = match source.format() {
+        Format::Raw(layout) => Record::Plain(layout),
+        Format::Graph500 => Record::Packed,
+        _ => return Err(InputError::content(source.name(), "expected raw records")),
     };
     if options.ids == IdKind::Names {
         let what = "expected names as ids, found raw records, which hold integers";
         return Err(InputError::content(source.name(), what));
     }
-    shape_of(source.name(), layout, options)
+    if record == Record::Packed {
+        let sample = source.sample(LOOK_BYTES, &options.limits)?;
+        refuse_big_endian(source.name(), &sample.bytes)?;
+    }
+    shape_of(source.name(), record, options)
 }
 
-fn shape_of(file: &str, layout: RawLayout, options: &ReadOptions) -> Result<Shape, InputError> {
-    let names: &[&str] = match layout.weight {
-        RawWeight::None => &["source", "target"],
-        RawWeight::F32 | RawWeight::F64 => &["source", "target", "weight"],
-    };
+fn shape_of(file: &str, record: Record, options: &ReadOptions) -> Result<Shape, InputError> {
+    let weighted = matches!(record, Record::Plain(layout) if layout.weight != RawWeight::None);
+    let names: &[&str] =
+        if weighted { &["source", "target", "weight"] } else { &["source", "target"] };
     let columns = columns::by_name(file, names, options)?;
     let weights = match columns.weight {
         None => false,
@@ -156,13 +171,27 @@ fn shape_of(file: &str, layout: RawLayout, options: &ReadOptions) -> Result<Shap
         Some(_) => return Err(InputError::content(file, "an id cannot be the weight")),
     };
     match (columns.source, columns.target) {
-        (0, 1) => Ok(Shape { layout, swap: false, weights }),
-        (1, 0) => Ok(Shape { layout, swap: true, weights }),
+        (0, 1) => Ok(Shape { record, swap: false, weights }),
+        (1, 0) => Ok(Shape { record, swap: true, weights }),
         _ => {
             let what = "expected the source and the target to be columns 1 and 2 of the records";
             Err(InputError::content(file, what))
         }
     }
+}
+
+/// Refuses packed edges that a big-endian machine wrote, where the first ones tell: of ids below
+/// 2^24 the lowest byte is then always 0, and each looks like a multiple of 256.
+fn refuse_big_endian(file: &str, bytes: &[u8]) -> Result<(), InputError> {
+    let edges = bytes.as_chunks::<12>().0;
+    let swapped = |edge: &[u8; 12]| edge[0] | edge[4] == 0 && edge[8..] == [0; 4];
+    let zero = |edge: &[u8; 12]| *edge == [0; 12];
+    if edges.len() < TELLING_EDGES || !edges.iter().all(swapped) || edges.iter().all(zero) {
+        return Ok(());
+    }
+    let what = "expected packed edges in little-endian order, found only ids that are multiples of \
+                256, as if a big-endian machine had written them; swap the bytes of its words";
+    Err(InputError::content(file, what))
 }
 
 /// The largest id. Finds everything that can be wrong with a file on the way.
@@ -232,8 +261,13 @@ struct Collected {
 impl Collected {
     fn add(&mut self, batch: Batch<'_>) {
         match batch.pairs {
-            Pairs::Narrow(pairs) => self.narrow.extend_from_slice(pairs),
-            Pairs::Wide(pairs) => self.wide.extend_from_slice(pairs),
+            Pairs::Narrow(pairs) if self.wide.is_empty() => self.narrow.extend_from_slice(pairs),
+            Pairs::Narrow(pairs) => self.wide.extend(pairs.iter().map(|pair| pair.map(u64::from))),
+            Pairs::Wide(pairs) => {
+                // Batches of packed edges may be of either width.
+                self.wide.extend(self.narrow.drain(..).map(|pair| pair.map(u64::from)));
+                self.wide.extend_from_slice(pairs);
+            }
         }
         if let Some(weights) = batch.weights {
             self.weights.get_or_insert_default().extend_from_slice(weights);
@@ -251,7 +285,9 @@ impl Collected {
 pub(crate) fn decode_for_fuzzing(choice: u8, bytes: &[u8]) {
     let weight = [RawWeight::None, RawWeight::F32, RawWeight::F64][usize::from(choice >> 1) % 3];
     let layout = RawLayout { wide: choice & 1 == 1, weight };
-    let shape = Shape { layout, swap: choice & 8 == 8, weights: weight != RawWeight::None };
+    let record = if choice & 16 == 0 { Record::Plain(layout) } else { Record::Packed };
+    let weights = weight != RawWeight::None && record != Record::Packed;
+    let shape = Shape { record, swap: choice & 8 == 8, weights };
     let records = bytes.len() / shape.record_bytes();
     match Buffers::default().decode(bytes, shape) {
         Ok(Batch { pairs, weights }) => {

@@ -127,7 +127,7 @@ pub trait Reader: Sync {
 pub(crate) fn of(source: &Source) -> &'static dyn Reader {
     match source.format() {
         Format::Text => &TextReader,
-        Format::Raw(_) => &Raw,
+        Format::Raw(_) | Format::Graph500 => &Raw,
         Format::Parquet => &Parquet,
         Format::Arrow => &Arrow,
     }

@@ -1,7 +1,8 @@
 //! From the bytes of records to pairs and weights.
 //!
 //! Records without weights are not copied: their bytes are the pairs. All buffers are used again
-//! from batch to batch.
+//! from batch to batch. Packed edges have 48-bit ids, but nearly always ones that fit into 32 bits;
+//! a batch of those is decoded as narrow pairs.
 
 use bytemuck::cast_slice;
 use welter_model::edges::Pair;
@@ -9,11 +10,26 @@ use welter_model::edges::Pair;
 use crate::error::InputError;
 use crate::format::{RawLayout, RawWeight};
 
+/// What a record holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Record {
+    /// Two ids as wide as a machine word, and the weight if there is one.
+    Plain(RawLayout),
+    /// Two 48-bit ids, as Graph500 packs them.
+    Packed,
+}
+
+/// Bytes of a packed edge.
+const PACKED_BYTES: usize = 12;
+
+/// The sign of a packed id: the highest of its 48 bits.
+const SIGN: u64 = 1 << 47;
+
 /// What to make of a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// What a record holds.
-    pub(super) layout: RawLayout,
+    /// What it holds.
+    pub(super) record: Record,
     /// Whether the first id is the target.
     pub(super) swap: bool,
     /// Whether weights are wanted.
@@ -23,17 +39,23 @@ pub(super) struct Shape {
 impl Shape {
     /// Bytes of one record.
     pub(super) fn record_bytes(self) -> usize {
-        let weight = match self.layout.weight {
+        let Record::Plain(layout) = self.record else { return PACKED_BYTES };
+        let weight = match layout.weight {
             RawWeight::None => 0,
             RawWeight::F32 => 4,
             RawWeight::F64 => 8,
         };
-        weight + if self.layout.wide { 16 } else { 8 }
+        weight + if layout.wide { 16 } else { 8 }
     }
 
-    /// Whether the bytes of records are pairs as they are.
-    fn is_plain(self) -> bool {
-        self.layout.weight == RawWeight::None && !self.swap && cfg!(target_endian = "little")
+    /// The layout of records whose bytes are pairs as they are.
+    fn plain(self) -> Option<RawLayout> {
+        match self.record {
+            Record::Plain(layout) if layout.weight == RawWeight::None && !self.swap => {
+                cfg!(target_endian = "little").then_some(layout)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -69,14 +91,30 @@ impl Pairs<'_> {
 #[derive(Debug)]
 pub(super) struct BadRecord {
     index: usize,
+    fault: Fault,
+}
+
+#[derive(Debug)]
+enum Fault {
+    Nan,
+    Negative,
 }
 
 impl BadRecord {
     /// The error for a record of the bytes that begin at `offset`.
     pub(super) fn explain(self, file: &str, offset: u64, shape: Shape) -> InputError {
-        let ids = if shape.layout.wide { 16 } else { 8 };
-        let place = offset + (self.index * shape.record_bytes()) as u64 + ids;
-        InputError::byte(file, place, "expected a weight, found a NaN (not a number)")
+        let place = offset + (self.index * shape.record_bytes()) as u64;
+        match (self.fault, shape.record) {
+            (Fault::Nan, Record::Plain(layout)) => {
+                let ids = if layout.wide { 16 } else { 8 };
+                let what = "expected a weight, found a NaN (not a number)";
+                InputError::byte(file, place + ids, what)
+            }
+            _ => {
+                let what = "expected ids of 48 bits that are not negative, found a negative one";
+                InputError::byte(file, place, what)
+            }
+        }
     }
 }
 
@@ -95,21 +133,44 @@ impl Buffers {
         bytes: &'a [u8],
         shape: Shape,
     ) -> Result<Batch<'a>, BadRecord> {
-        if shape.is_plain() && bytes.as_ptr().align_offset(align_of::<u64>()) == 0 {
+        let aligned = bytes.as_ptr().align_offset(align_of::<u64>()) == 0;
+        if let Some(layout) = shape.plain().filter(|_| aligned) {
             let whole = &bytes[..bytes.len() / shape.record_bytes() * shape.record_bytes()];
-            let pairs = if shape.layout.wide {
+            let pairs = if layout.wide {
                 Pairs::Wide(cast_slice(whole))
             } else {
                 Pairs::Narrow(cast_slice(whole))
             };
             return Ok(Batch { pairs, weights: None });
         }
+        self.narrow.clear();
+        self.wide.clear();
+        self.weights.clear();
+        match shape.record {
+            Record::Plain(layout) => self.plain(bytes, layout),
+            Record::Packed => self.packed(bytes)?,
+        }
         let Self { narrow, wide, weights } = self;
-        narrow.clear();
-        wide.clear();
-        weights.clear();
-        let RawLayout { wide: is_wide, weight } = shape.layout;
-        match (is_wide, weight) {
+        if shape.swap {
+            for pair in narrow.iter_mut() {
+                pair.reverse();
+            }
+            for pair in wide.iter_mut() {
+                pair.reverse();
+            }
+        }
+        let bad = weights.iter().position(|weight| weight.is_nan());
+        if let Some(index) = bad.filter(|_| shape.weights) {
+            return Err(BadRecord { index, fault: Fault::Nan });
+        }
+        let pairs = if wide.is_empty() { Pairs::Narrow(narrow) } else { Pairs::Wide(wide) };
+        Ok(Batch { pairs, weights: shape.weights.then_some(weights) })
+    }
+
+    /// Decodes ids and weights that are as wide as machine words.
+    fn plain(&mut self, bytes: &[u8], layout: RawLayout) {
+        let Self { narrow, wide, weights } = self;
+        match (layout.wide, layout.weight) {
             (false, RawWeight::None) => narrow.extend(records::<8>(bytes).map(pair)),
             (false, RawWeight::F32) => {
                 narrow.extend(records::<12>(bytes).map(pair));
@@ -129,20 +190,19 @@ impl Buffers {
                 weights.extend(records::<24>(bytes).map(|record| double(record, 16)));
             }
         }
-        if shape.swap {
-            for pair in narrow.iter_mut() {
-                pair.reverse();
-            }
-            for pair in wide.iter_mut() {
-                pair.reverse();
-            }
+    }
+
+    /// Decodes packed edges.
+    fn packed(&mut self, bytes: &[u8]) -> Result<(), BadRecord> {
+        let edges = || records::<PACKED_BYTES>(bytes);
+        let high = edges().fold(0, |bits, edge| bits | u32::from_le_bytes(part(edge, 8)));
+        if high == 0 {
+            self.narrow.extend(edges().map(pair));
+            return Ok(());
         }
-        let bad = weights.iter().position(|weight| weight.is_nan());
-        if let Some(index) = bad.filter(|_| shape.weights) {
-            return Err(BadRecord { index });
-        }
-        let pairs = if is_wide { Pairs::Wide(wide) } else { Pairs::Narrow(narrow) };
-        Ok(Batch { pairs, weights: shape.weights.then_some(weights) })
+        self.wide.extend(edges().map(packed_pair));
+        let negative = self.wide.iter().position(|pair| (pair[0] | pair[1]) & SIGN != 0);
+        negative.map_or(Ok(()), |index| Err(BadRecord { index, fault: Fault::Negative }))
     }
 }
 
@@ -164,6 +224,15 @@ fn pair<const N: usize>(record: &[u8; N]) -> Pair {
 
 fn wide_pair<const N: usize>(record: &[u8; N]) -> [u64; 2] {
     [u64::from_le_bytes(part(record, 0)), u64::from_le_bytes(part(record, 8))]
+}
+
+/// The low 32 bits of both ids come first, then the high 16 bits of both.
+fn packed_pair(edge: &[u8; PACKED_BYTES]) -> [u64; 2] {
+    let id = |low: usize, high: usize| {
+        u64::from(u32::from_le_bytes(part(edge, low)))
+            | u64::from(u16::from_le_bytes(part(edge, high))) << 32
+    };
+    [id(0, 8), id(4, 10)]
 }
 
 fn single<const N: usize>(record: &[u8; N], start: usize) -> f64 {
