@@ -6,6 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use welter_model::records::RAW_LAYOUTS;
+pub use welter_model::records::{RawLayout, RawWeight};
+
 /// Format of a file, under its compression if it has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,27 +23,10 @@ pub enum Format {
     Raw(RawLayout),
     /// Packed edges of the Graph500 generator: records of two 48-bit ids.
     Graph500,
-}
-
-/// One record of a raw file: source, target, and the weight if there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawLayout {
-    /// Whether ids are 64-bit rather than 32-bit.
-    pub wide: bool,
-    /// Type of the weight that follows the two ids.
-    pub weight: RawWeight,
-}
-
-/// Type of the weights of a raw file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RawWeight {
-    /// There are none.
-    #[default]
-    None,
-    /// 32-bit floats.
-    F32,
-    /// 64-bit floats.
-    F64,
+    /// GML, the Graph Modelling Language.
+    Gml,
+    /// GraphML.
+    GraphMl,
 }
 
 /// Whether a file that begins with these bytes (decompressed; up to [`HEAD_BYTES`]) is surely of a
@@ -56,18 +42,16 @@ const FORMATS: &[(Format, &[&str], Begins)] = &[
     (Format::Text, &["text", "txt", "tsv", "csv", "el", "wel", "edges", "edgelist"], never),
     (Format::Parquet, &["parquet", "pq"], |head| head.starts_with(b"PAR1")),
     (Format::Arrow, &["arrow", "arrows", "feather", "ipc"], |head| head.starts_with(b"ARROW1")),
-    (raw(false, RawWeight::None), &["u32"], never),
-    (raw(true, RawWeight::None), &["u64"], never),
-    (raw(false, RawWeight::F32), &["u32f32"], never),
-    (raw(false, RawWeight::F64), &["u32f64"], never),
-    (raw(true, RawWeight::F32), &["u64f32"], never),
-    (raw(true, RawWeight::F64), &["u64f64"], never),
+    (Format::Raw(RAW_LAYOUTS[0].0), &[RAW_LAYOUTS[0].1], never),
+    (Format::Raw(RAW_LAYOUTS[1].0), &[RAW_LAYOUTS[1].1], never),
+    (Format::Raw(RAW_LAYOUTS[2].0), &[RAW_LAYOUTS[2].1], never),
+    (Format::Raw(RAW_LAYOUTS[3].0), &[RAW_LAYOUTS[3].1], never),
+    (Format::Raw(RAW_LAYOUTS[4].0), &[RAW_LAYOUTS[4].1], never),
+    (Format::Raw(RAW_LAYOUTS[5].0), &[RAW_LAYOUTS[5].1], never),
     (Format::Graph500, &["graph500"], never),
+    (Format::Gml, &["gml"], |head| head.starts_with(b"graph [")),
+    (Format::GraphMl, &["graphml"], |head| memchr::memmem::find(head, b"<graphml").is_some()),
 ];
-
-const fn raw(wide: bool, weight: RawWeight) -> Format {
-    Format::Raw(RawLayout { wide, weight })
-}
 
 /// For formats that have no magic bytes.
 fn never(_head: &[u8]) -> bool {

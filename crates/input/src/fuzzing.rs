@@ -85,6 +85,23 @@ pub fn arrow(data: &[u8]) {
     });
 }
 
+/// Reads bytes as GML: an error or edges, within the limits.
+pub fn gml(data: &[u8]) {
+    small(data, &crate::gml::GML);
+}
+
+/// Reads bytes as GraphML: an error or edges, within the limits.
+pub fn graphml(data: &[u8]) {
+    small(data, &crate::graphml::GRAPHML);
+}
+
+fn small(data: &[u8], reader: &crate::small::SmallReader) {
+    table(data, |context, collector, bytes| {
+        let bytes = crate::small::bytes::Bytes::of_slice("fuzz", bytes);
+        reader.read_bytes("fuzz", bytes, context.options, collector)
+    });
+}
+
 /// Lets foreign decoders panic in silence inside their fence, and ends the process where code of
 /// this crate panics there, which the fence would hide.
 pub fn guard_fences() {

@@ -25,12 +25,15 @@ mod format;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod generate;
+mod gml;
+mod graphml;
 mod ids;
 mod options;
 mod pages;
 mod parquet;
 mod raw;
 pub mod reader;
+mod small;
 pub mod source;
 mod text;
 pub mod unpack;

@@ -14,6 +14,8 @@ use crate::arrow::Arrow;
 use crate::collect::Collector;
 use crate::error::InputError;
 use crate::format::Format;
+use crate::gml::GML;
+use crate::graphml::GRAPHML;
 use crate::options::{IdKind, ReadOptions};
 use crate::parquet::Parquet;
 use crate::raw::Raw;
@@ -130,5 +132,7 @@ pub(crate) fn of(source: &Source) -> &'static dyn Reader {
         Format::Raw(_) | Format::Graph500 => &Raw,
         Format::Parquet => &Parquet,
         Format::Arrow => &Arrow,
+        Format::Gml => &GML,
+        Format::GraphMl => &GRAPHML,
     }
 }

@@ -34,7 +34,7 @@ fn replay(name: &str, changes: u32, target: fn(&[u8])) {
 }
 
 fn change(data: &mut Vec<u8>, random: &mut impl FnMut(usize) -> usize) {
-    const TELLING: &[u8] = b"0123456789\t\n\r ,\"#-.;|%\xff";
+    const TELLING: &[u8] = b"0123456789\t\n\r ,\"#-.;|%\xff[]<>/&=";
     let at = random(data.len());
     let end = (at + random(20)).min(data.len());
     match random(5) {
@@ -73,4 +73,14 @@ fn parquet() {
 #[test]
 fn arrow() {
     replay("arrow", 400, fuzzing::arrow);
+}
+
+#[test]
+fn gml() {
+    replay("gml", 1500, fuzzing::gml);
+}
+
+#[test]
+fn graphml() {
+    replay("graphml", 1500, fuzzing::graphml);
 }

@@ -5,4 +5,5 @@
 pub mod edges;
 pub mod ids;
 pub mod program;
+pub mod records;
 pub mod table;

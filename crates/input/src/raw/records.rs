@@ -39,13 +39,10 @@ pub(super) struct Shape {
 impl Shape {
     /// Bytes of one record.
     pub(super) fn record_bytes(self) -> usize {
-        let Record::Plain(layout) = self.record else { return PACKED_BYTES };
-        let weight = match layout.weight {
-            RawWeight::None => 0,
-            RawWeight::F32 => 4,
-            RawWeight::F64 => 8,
-        };
-        weight + if layout.wide { 16 } else { 8 }
+        match self.record {
+            Record::Plain(layout) => layout.record_bytes(),
+            Record::Packed => PACKED_BYTES,
+        }
     }
 
     /// The layout of records whose bytes are pairs as they are.
@@ -104,17 +101,12 @@ impl BadRecord {
     /// The error for a record of the bytes that begin at `offset`.
     pub(super) fn explain(self, file: &str, offset: u64, shape: Shape) -> InputError {
         let place = offset + (self.index * shape.record_bytes()) as u64;
-        match (self.fault, shape.record) {
-            (Fault::Nan, Record::Plain(layout)) => {
-                let ids = if layout.wide { 16 } else { 8 };
-                let what = "expected a weight, found a NaN (not a number)";
-                InputError::byte(file, place + ids, what)
-            }
-            _ => {
-                let what = "expected ids of 48 bits that are not negative, found a negative one";
-                InputError::byte(file, place, what)
-            }
+        if let (Fault::Nan, Record::Plain(layout)) = (self.fault, shape.record) {
+            let what = "expected a weight, found a NaN (not a number)";
+            return InputError::byte(file, place + layout.id_bytes() as u64, what);
         }
+        let what = "expected ids of 48 bits that are not negative, found a negative one";
+        InputError::byte(file, place, what)
     }
 }
 

@@ -130,7 +130,7 @@ pub(super) fn is_no_row(line: &[u8]) -> bool {
 
 /// What a field looks like as an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Looks {
+pub(crate) enum Looks {
     /// Digits.
     Integer,
     /// A number that is no id: negative, fractional, too large.
@@ -140,7 +140,7 @@ pub(super) enum Looks {
 }
 
 /// Guesses what a field is meant to be.
-pub(super) fn looks(field: &[u8]) -> Looks {
+pub(crate) fn looks(field: &[u8]) -> Looks {
     if parse_id(field).is_ok() {
         return Looks::Integer;
     }
@@ -149,7 +149,7 @@ pub(super) fn looks(field: &[u8]) -> Looks {
 }
 
 /// Reads an integer id.
-pub(super) fn parse_id(field: &[u8]) -> Result<u64, String> {
+pub(crate) fn parse_id(field: &[u8]) -> Result<u64, String> {
     if field.is_empty() {
         return Err("expected a vertex id, found an empty field".to_owned());
     }
@@ -182,7 +182,7 @@ pub(super) fn is_number(field: &[u8]) -> bool {
 }
 
 /// Reads a weight: any number but NaN.
-pub(super) fn parse_weight(field: &[u8]) -> Result<f64, String> {
+pub(crate) fn parse_weight(field: &[u8]) -> Result<f64, String> {
     let text = std::str::from_utf8(field).unwrap_or("");
     match text.parse::<f64>() {
         Ok(weight) if weight.is_nan() => {
@@ -199,7 +199,7 @@ pub(super) fn parse_weight(field: &[u8]) -> Result<f64, String> {
 }
 
 /// Text from an input as a message shows it: quoted, escaped and cut.
-pub(super) fn show(text: &[u8]) -> String {
+pub(crate) fn show(text: &[u8]) -> String {
     const SHOWN_MAX: usize = 40;
     let lossy = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN_MAX)]).into_owned();
     let mut shown: String = lossy.chars().take(SHOWN_MAX).collect();

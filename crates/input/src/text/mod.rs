@@ -17,7 +17,7 @@
 mod dialect;
 mod estimate;
 mod failure;
-mod fields;
+pub(crate) mod fields;
 mod file;
 mod parse;
 mod plain;

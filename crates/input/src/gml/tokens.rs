@@ -1,0 +1,176 @@
+//! The words of GML: keys, numbers, texts and brackets, each with its line.
+//!
+//! A line that begins with `#` is a comment. A text may hold line ends, and of `&...;` the few
+//! names that everybody writes and numbers of characters; other uses of `&` stay as they are.
+
+use crate::error::InputError;
+use crate::small::bytes::Bytes;
+use crate::text::fields::show;
+
+/// A word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// A name; see [`Tokens::text`].
+    Key,
+    /// What begins like a number; see [`Tokens::text`].
+    Number,
+    /// What stands between quotes; see [`Tokens::text`].
+    Text,
+    Open,
+    Close,
+    End,
+}
+
+/// The words of a file, one after the other.
+pub(super) struct Tokens<'a> {
+    file: &'a str,
+    bytes: Bytes<'a>,
+    text: Vec<u8>,
+    /// Line in which the last word begins.
+    line: u64,
+    bytes_max: usize,
+}
+
+impl<'a> Tokens<'a> {
+    /// The words of bytes; none may be longer than `bytes_max`.
+    pub(super) fn new(bytes: Bytes<'a>, bytes_max: usize) -> Self {
+        Self { file: bytes.file(), bytes, text: Vec::new(), line: 1, bytes_max }
+    }
+
+    /// What the last key, number or text says.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Whether the last word, a key, is this one, in any case.
+    pub(super) fn is(&self, key: &str) -> bool {
+        self.text.eq_ignore_ascii_case(key.as_bytes())
+    }
+
+    /// The line in which the last word begins.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The error for the last word.
+    pub(super) fn wrong(&self, what: impl Into<String>) -> InputError {
+        InputError::Line { file: self.file.to_owned(), line: self.line, what: what.into() }
+    }
+
+    /// The error for a word that should be another.
+    pub(super) fn unexpected(&self, expected: &str, token: Token) -> InputError {
+        let found = match token {
+            Token::Open => "the beginning of a list".to_owned(),
+            Token::Close => "the end of a list".to_owned(),
+            Token::End => "the end of the file, which may be cut off".to_owned(),
+            Token::Key | Token::Number | Token::Text => show(&self.text),
+        };
+        self.wrong(format!("expected {expected}, found {found}"))
+    }
+
+    /// The next word.
+    pub(super) fn next(&mut self) -> Result<Token, InputError> {
+        self.text.clear();
+        loop {
+            let byte = self.bytes.peek()?;
+            self.line = self.bytes.line();
+            let Some(byte) = byte else { return Ok(Token::End) };
+            match byte {
+                b'[' => return Ok(self.bracket(Token::Open)),
+                b']' => return Ok(self.bracket(Token::Close)),
+                b'"' => return self.quoted(),
+                b'#' => self.comment()?,
+                // White space, and the three bytes of a byte order mark.
+                b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => self.bytes.pass(),
+                byte if byte.is_ascii_alphabetic() || byte == b'_' => return self.word(Token::Key),
+                b'+' | b'-' | b'.' | b'0'..=b'9' => return self.word(Token::Number),
+                byte => {
+                    let what = format!(
+                        "expected a key, a number, a text in quotes or a bracket, found {}",
+                        show(&[byte])
+                    );
+                    return Err(self.wrong(what));
+                }
+            }
+        }
+    }
+
+    fn bracket(&mut self, token: Token) -> Token {
+        self.bytes.pass();
+        token
+    }
+
+    fn comment(&mut self) -> Result<(), InputError> {
+        while let Some(byte) = self.bytes.peek()? {
+            self.bytes.pass();
+            if byte == b'\n' {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A key or number, which ends before white space or a bracket.
+    fn word(&mut self, token: Token) -> Result<Token, InputError> {
+        while let Some(byte) = self.bytes.peek()? {
+            if byte.is_ascii_whitespace() || matches!(byte, b'[' | b']' | b'"' | b'#') {
+                break;
+            }
+            self.keep(byte)?;
+        }
+        Ok(token)
+    }
+
+    fn quoted(&mut self) -> Result<Token, InputError> {
+        self.bytes.pass();
+        loop {
+            match self.bytes.peek()? {
+                None => return Err(self.wrong("expected a closing quote before the end")),
+                Some(b'"') => {
+                    self.bytes.pass();
+                    unescape(&mut self.text);
+                    return Ok(Token::Text);
+                }
+                Some(byte) => self.keep(byte)?,
+            }
+        }
+    }
+
+    fn keep(&mut self, byte: u8) -> Result<(), InputError> {
+        if self.text.len() >= self.bytes_max {
+            let what = format!("expected a word of at most {} bytes", self.bytes_max);
+            return Err(self.wrong(what));
+        }
+        self.text.push(byte);
+        self.bytes.pass();
+        Ok(())
+    }
+}
+
+/// Puts characters in the place of their names.
+fn unescape(text: &mut Vec<u8>) {
+    const NAMES: [(&str, char); 5] =
+        [("quot", '"'), ("amp", '&'), ("lt", '<'), ("gt", '>'), ("apos", '\'')];
+    if !text.contains(&b'&') {
+        return;
+    }
+    let character = |name: &[u8]| {
+        let name = std::str::from_utf8(name).ok()?;
+        let known = NAMES.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        known.or_else(|| char::from_u32(name.strip_prefix('#')?.parse().ok()?))
+    };
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = &text[..];
+    while let Some(start) = memchr::memchr(b'&', rest) {
+        plain.extend_from_slice(&rest[..start]);
+        rest = &rest[start..];
+        // The longest name is that of a character by its number.
+        let end = memchr::memchr(b';', &rest[..rest.len().min(12)]);
+        let known = end.and_then(|end| Some((end + 1, character(&rest[1..end])?)));
+        let (passed, value) = known.unwrap_or((1, '&'));
+        plain.extend_from_slice(value.encode_utf8(&mut [0; 4]).as_bytes());
+        rest = &rest[passed..];
+    }
+    plain.extend_from_slice(rest);
+    *text = plain;
+}

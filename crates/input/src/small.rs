@@ -1,0 +1,225 @@
+//! Formats for small graphs, in which nodes and edges are described one by one, with attributes and
+//! in any order: GML and GraphML. This is what they share: the graph while it is read, and the
+//! reader around their parsers.
+//!
+//! - A node has a key, by which edges name it. Keys are the ids, as integers where all of them are
+//!   that. Where ids are read as names and the format has labels, labels are the ids.
+//! - Every node is a vertex, with or without edges. An edge of a node that is not there is an
+//!   error with its line, wherever in the file the node would have stood.
+//! - The weight is the attribute `weight` of edges, else `value`, or the one that the user names. If
+//!   any edge has a number there, all must.
+//! - Edges may be directed or not, each by itself. If both kinds are there, an undirected edge
+//!   becomes two arcs.
+//!
+//! Invariant: memory is that of the nodes and edges that were read, whatever is stated, and is held
+//! against the budget while it grows.
+
+pub(crate) mod bytes;
+mod whole;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use welter_model::edges::Pair;
+use welter_model::ids::Names;
+
+use crate::error::InputError;
+use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
+use crate::text::Dictionary;
+use crate::text::fields::{Looks, looks, parse_weight};
+pub(crate) use whole::SmallReader;
+
+/// The attributes that are weights where the user names none, the first one before the other.
+const WEIGHTS: [&[u8]; 2] = [b"weight", b"value"];
+
+/// Bytes that a node and an edge take beside their names, about.
+const NODE_BYTES: u64 = 48;
+const EDGE_BYTES: u64 = 64;
+
+/// A graph while it is read.
+pub(crate) struct Small<'a> {
+    file: &'a str,
+    options: &'a ReadOptions,
+    /// Whether nodes may have labels beside their keys.
+    labelled: bool,
+    /// Whether edges are directed that do not say it themselves.
+    directed: bool,
+    keys: Dictionary,
+    /// By the place of the key.
+    nodes: Vec<Node>,
+    labels: Names,
+    edges: Vec<Edge>,
+    weights: [Weights; 2],
+    /// Whether a key is no number at all.
+    named: bool,
+    /// Bytes held, about.
+    bytes: u64,
+}
+
+/// A node, or a key that only edges know so far.
+#[derive(Clone, Copy, Default)]
+struct Node {
+    /// Where it was stated; 0 if it was not.
+    line: u64,
+    /// Its place in the labels, plus one; 0 where it has none.
+    label: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Edge {
+    ends: Pair,
+    directed: Option<bool>,
+    line: u64,
+}
+
+/// An attribute of edges that may be their weight.
+#[derive(Default)]
+struct Weights {
+    /// As many as edges; NaN where there is no number.
+    values: Vec<f64>,
+    /// Values that are numbers.
+    numbers: usize,
+    /// The first value that is none: its line and what is wrong.
+    bad: Option<(u64, String)>,
+}
+
+/// An edge as it is read.
+#[derive(Default)]
+pub(crate) struct Described {
+    /// Key of the source.
+    pub(crate) source: Option<Vec<u8>>,
+    /// Key of the target.
+    pub(crate) target: Option<Vec<u8>>,
+    /// Whether it is directed, where it says so itself.
+    pub(crate) directed: Option<bool>,
+    /// Values of the attributes that [`Small::weight_rank`] knows.
+    pub(crate) weights: [Option<Vec<u8>>; 2],
+    /// Where it begins.
+    pub(crate) line: u64,
+}
+
+impl<'a> Small<'a> {
+    /// Nothing yet. `labelled`: whether nodes may have labels that are their names.
+    pub(crate) fn new(file: &'a str, options: &'a ReadOptions, labelled: bool) -> Self {
+        Self {
+            file,
+            options,
+            labelled,
+            directed: false,
+            keys: Dictionary::default(),
+            nodes: Vec::new(),
+            labels: Names::new(),
+            edges: Vec::new(),
+            weights: Default::default(),
+            named: false,
+            bytes: 0,
+        }
+    }
+
+    /// What the user said.
+    pub(crate) fn options(&self) -> &'a ReadOptions {
+        self.options
+    }
+
+    /// The error for a line.
+    pub(crate) fn wrong(&self, line: u64, what: impl Into<String>) -> InputError {
+        InputError::Line { file: self.file.to_owned(), line, what: what.into() }
+    }
+
+    /// States whether edges are directed that do not say it themselves.
+    pub(crate) fn state_directed(&mut self, directed: bool) {
+        self.directed = directed;
+    }
+
+    /// Whether names are wanted, so that a label is of use.
+    pub(crate) fn wants_labels(&self) -> bool {
+        self.labelled && self.options.ids == IdKind::Names
+    }
+
+    /// Which of the two possible weights an attribute of edges is, if any.
+    pub(crate) fn weight_rank(&self, attribute: &[u8]) -> Option<usize> {
+        match &self.options.weight {
+            WeightChoice::Ignore | WeightChoice::Column(ColumnRef::Number(_)) => None,
+            WeightChoice::IfPresent => WEIGHTS.iter().position(|name| *name == attribute),
+            WeightChoice::Column(ColumnRef::Name(name)) => {
+                (name.as_bytes() == attribute).then_some(0)
+            }
+        }
+    }
+
+    /// Adds a node.
+    pub(crate) fn node(
+        &mut self,
+        key: &[u8],
+        label: Option<&[u8]>,
+        line: u64,
+    ) -> Result<(), InputError> {
+        let place = self.place(key, line)? as usize;
+        if self.nodes[place].line > 0 {
+            let first = self.nodes[place].line;
+            let what = format!("expected another id than that of the node in line {first}");
+            return Err(self.wrong(line, what));
+        }
+        self.nodes[place].line = line;
+        if let Some(label) = label.filter(|label| !label.is_empty() && self.wants_labels()) {
+            let label = std::str::from_utf8(label)
+                .map_err(|_| self.wrong(line, "expected a label in UTF-8"))?;
+            self.labels.push(label);
+            self.nodes[place].label = self.labels.len() as u32;
+            self.hold(label.len() as u64 + NODE_BYTES)?;
+        }
+        Ok(())
+    }
+
+    /// Adds an edge.
+    pub(crate) fn edge(&mut self, edge: &Described) -> Result<(), InputError> {
+        let line = edge.line;
+        let missing = |what: &str| self.wrong(line, format!("expected an edge with a {what}"));
+        let source = edge.source.as_deref().ok_or_else(|| missing("source"))?;
+        let target = edge.target.as_deref().ok_or_else(|| missing("target"))?;
+        let ends = [self.place(source, line)?, self.place(target, line)?];
+        self.edges.push(Edge { ends, directed: edge.directed, line });
+        for (weights, value) in self.weights.iter_mut().zip(&edge.weights) {
+            let weight = value.as_deref().map_or(Ok(f64::NAN), |value| {
+                weights.numbers += 1;
+                parse_weight(value.trim_ascii())
+            });
+            weights.values.push(weight.unwrap_or_else(|what| {
+                weights.numbers -= 1;
+                weights.bad.get_or_insert((line, what));
+                f64::NAN
+            }));
+        }
+        self.hold(EDGE_BYTES)
+    }
+
+    fn place(&mut self, key: &[u8], line: u64) -> Result<u32, InputError> {
+        let key = if self.labelled || self.options.ids != IdKind::Names { plain(key) } else { key };
+        let place = self.keys.place(key).map_err(|what| self.wrong(line, what))?;
+        if place as usize == self.nodes.len() {
+            self.nodes.push(Node::default());
+            self.named |= looks(key) == Looks::Name;
+            self.hold(key.len() as u64 + NODE_BYTES)?;
+        }
+        Ok(place)
+    }
+
+    fn hold(&mut self, bytes: u64) -> Result<(), InputError> {
+        self.bytes += bytes;
+        match self.options.limits.memory_bytes_max {
+            Some(allowed_bytes) if self.bytes > allowed_bytes => {
+                Err(InputError::Budget { file: self.file.to_owned(), allowed_bytes })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An integer without zeros in front, so that one id has one key.
+fn plain(key: &[u8]) -> &[u8] {
+    if !key.iter().all(u8::is_ascii_digit) {
+        return key;
+    }
+    let zeros = key.iter().take_while(|byte| **byte == b'0').count();
+    &key[zeros.min(key.len().saturating_sub(1))..]
+}

@@ -1,0 +1,116 @@
+//! Bytes of a source one after the other, with the line that they are on.
+//!
+//! Invariant: one buffer is held, whatever the source is. As a [`BufRead`] it gives at most a
+//! stated number of bytes between two calls of [`Bytes::allow`], so that a decoder that gathers
+//! what belongs together cannot be made to gather without end.
+
+use std::io::{self, BufRead, Read};
+
+use crate::error::InputError;
+
+/// Fills a buffer from its beginning and says how far; 0 is the end.
+pub(crate) type Fill<'a> = Box<dyn FnMut(&mut [u8]) -> Result<usize, InputError> + 'a>;
+
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// The bytes of a source.
+pub(crate) struct Bytes<'a> {
+    file: &'a str,
+    fill: Fill<'a>,
+    buffer: Vec<u8>,
+    at: usize,
+    filled: usize,
+    line: u64,
+    allowed: usize,
+    /// Why [`BufRead`] failed, with more than an `io::Error` can say.
+    failure: Option<InputError>,
+}
+
+impl<'a> Bytes<'a> {
+    /// The bytes that `fill` gives.
+    pub(crate) fn new(file: &'a str, fill: Fill<'a>) -> Self {
+        let buffer = vec![0; BUFFER_BYTES];
+        Self { file, fill, buffer, at: 0, filled: 0, line: 1, allowed: 0, failure: None }
+    }
+
+    /// Bytes in memory.
+    pub(crate) fn of_slice(file: &'a str, mut slice: &'a [u8]) -> Self {
+        let fill = move |buffer: &mut [u8]| {
+            let count = slice.len().min(buffer.len());
+            buffer[..count].copy_from_slice(&slice[..count]);
+            slice = &slice[count..];
+            Ok(count)
+        };
+        Self::new(file, Box::new(fill))
+    }
+
+    /// The name that errors use.
+    pub(crate) fn file(&self) -> &'a str {
+        self.file
+    }
+
+    /// The line of the next byte, counted from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The next byte, which stays.
+    pub(crate) fn peek(&mut self) -> Result<Option<u8>, InputError> {
+        if self.at == self.filled {
+            self.filled = (self.fill)(&mut self.buffer)?;
+            self.at = 0;
+        }
+        Ok(self.buffer[..self.filled].get(self.at).copied())
+    }
+
+    /// Passes the byte that [`Bytes::peek`] gave.
+    pub(crate) fn pass(&mut self) {
+        self.line += u64::from(self.buffer[self.at] == b'\n');
+        self.at += 1;
+    }
+
+    /// Lets a decoder take so many more bytes.
+    pub(crate) fn allow(&mut self, bytes: usize) {
+        self.allowed = bytes;
+    }
+
+    /// Why reading as [`BufRead`] failed, if that is why a decoder failed.
+    pub(crate) fn take_failure(&mut self) -> Option<InputError> {
+        self.failure.take()
+    }
+}
+
+impl BufRead for Bytes<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let failure = match self.peek() {
+            Ok(Some(_)) if self.allowed == 0 => {
+                let what = "expected less text and fewer attributes in one piece".to_owned();
+                InputError::Line { file: self.file.to_owned(), line: self.line, what }
+            }
+            Ok(_) => {
+                let end = self.filled.min(self.at.saturating_add(self.allowed));
+                return Ok(&self.buffer[self.at..end]);
+            }
+            Err(failure) => failure,
+        };
+        self.failure = Some(failure);
+        Err(io::Error::other("see the failure"))
+    }
+
+    fn consume(&mut self, amount: usize) {
+        let passed = &self.buffer[self.at..self.at + amount];
+        self.line += memchr::memchr_iter(b'\n', passed).count() as u64;
+        self.at += amount;
+        self.allowed = self.allowed.saturating_sub(amount);
+    }
+}
+
+impl Read for Bytes<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let available = self.fill_buf()?;
+        let count = available.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&available[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}

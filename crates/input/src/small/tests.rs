@@ -1,0 +1,147 @@
+//! What GML and GraphML share, through either of them.
+
+use rayon::ThreadPoolBuilder;
+use welter_model::edges::EdgeStream;
+use welter_model::ids::IdMap;
+
+use super::bytes::Bytes;
+use super::*;
+use crate::collect::Collector;
+use crate::gml::GML;
+
+/// A graph as a person sees it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) edges: Vec<(String, String)>,
+    pub(crate) weights: Option<Vec<f64>>,
+    pub(crate) vertices: Vec<String>,
+    pub(crate) undirected: Option<bool>,
+}
+
+/// Options that take a weight where there is one.
+pub(crate) fn weighted(ids: IdKind) -> ReadOptions {
+    ReadOptions { ids, weight: WeightChoice::IfPresent, ..ReadOptions::default() }
+}
+
+/// Reads text as a file of a format.
+pub(crate) fn see(
+    reader: &SmallReader,
+    text: &str,
+    options: &ReadOptions,
+) -> Result<Seen, InputError> {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let collector = Collector::new(options.limits.memory_bytes_max);
+    collector.begin("f");
+    reader.read_bytes("f", Bytes::of_slice("f", text.as_bytes()), options, &collector)?;
+    let undirected = collector.undirected()?;
+    let (list, ids) = collector.finish(options.vertices, &pool)?;
+    let shown = |slot: u32| match &ids {
+        IdMap::Names(names) => names.get(slot as usize).to_owned(),
+        IdMap::Sparse(ids) => ids[slot as usize].to_string(),
+        IdMap::Offset(first) => (u64::from(slot) + first).to_string(),
+        _ => slot.to_string(),
+    };
+    Ok(Seen {
+        edges: list.pairs().map(|[source, target]| (shown(source), shown(target))).collect(),
+        weights: list.weighted().then(|| list.weights().collect()),
+        vertices: (0..list.slots().unwrap_or(0) as u32).map(shown).collect(),
+        undirected,
+    })
+}
+
+/// The error that reading ends with, which is one about content.
+pub(crate) fn refuse(reader: &SmallReader, text: &str, options: &ReadOptions) -> String {
+    let error = see(reader, text, options).unwrap_err();
+    assert_eq!(error.exit_code(), 65, "{error}");
+    error.to_string()
+}
+
+/// Pairs of names.
+pub(crate) fn named(edges: &[(&str, &str)]) -> Vec<(String, String)> {
+    edges.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+}
+
+const NODES: &str = "node [ id 0 ] node [ id 1 ] node [ id 2 ]";
+
+fn gml(edges: &str) -> String {
+    format!("graph [\n{NODES}\n{edges}\n]")
+}
+
+#[test]
+fn either_all_edges_have_a_weight_or_none() {
+    let options = weighted(IdKind::Integers);
+    let see = |edges: &str| see(&GML, &gml(edges), &options).unwrap().weights;
+    let edge = "edge [ source 0 target 1 ]";
+    let value = "edge [ source 0 target 1 value 2 ]";
+    let both = "edge [ source 0 target 1 value 2 weight 3.5 ]";
+    assert_eq!(see(edge), None);
+    assert_eq!(see(value), Some(vec![2.0]));
+    assert_eq!(see(both), Some(vec![3.5]));
+    assert_eq!(see("edge [ source 0 target 1 value \"friend\" ]"), None);
+    for (edges, expected) in [
+        ([value, edge], "f:4: expected an edge with a weight"),
+        ([both, "edge [ source 0 target 1 weight \"x\" ]"], "f:4: expected a number as weight"),
+        ([both, "edge [ source 0 target 1 weight NAN ]"], "f:4: expected a value"),
+    ] {
+        let error = refuse(&GML, &gml(&edges.join("\n")), &options);
+        assert!(error.starts_with(expected), "{error}");
+    }
+    let named = WeightChoice::Column(ColumnRef::Name("length".to_owned()));
+    let options = ReadOptions { weight: named, ..options };
+    let error = refuse(&GML, &gml(value), &options);
+    assert!(error.contains("with the attribute \"length\""), "{error}");
+    let by_number = WeightChoice::Column(ColumnRef::Number(3));
+    let options = ReadOptions { weight: by_number, ..options };
+    let error = super::tests::see(&GML, &gml(value), &options).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn edges_of_nodes_that_are_not_there_are_refused() {
+    let options = weighted(IdKind::Integers);
+    assert_eq!(
+        refuse(&GML, &gml("edge [ source 0 target 1 ]\nedge [ source 7 target 1 ]"), &options),
+        "f:4: expected an edge between nodes of the graph, found \"7\", which is none"
+    );
+    let error = refuse(&GML, &gml("node [ id 01 ]"), &options);
+    assert_eq!(error, "f:3: expected another id than that of the node in line 2");
+    let error = refuse(&GML, &gml("edge [ source 0 ]"), &options);
+    assert_eq!(error, "f:3: expected an edge with a target");
+    let error = refuse(&GML, &gml("node [ id -5 ]"), &options);
+    assert_eq!(error, "f:3: expected a vertex id, found the negative number \"-5\"");
+}
+
+#[test]
+fn nodes_are_vertices_with_or_without_edges() {
+    let options = weighted(IdKind::Integers);
+    let seen = see(&GML, &gml(""), &options).unwrap();
+    assert_eq!(seen.vertices, ["0", "1", "2"]);
+    assert_eq!((seen.edges, seen.undirected), (vec![], Some(true)));
+    let sparse = "graph [ node [ id 70 ] node [ id 1234567890123 ] node [ id 7 ] ]";
+    let seen = see(&GML, sparse, &options).unwrap();
+    assert_eq!(seen.vertices, ["7", "70", "1234567890123"]);
+}
+
+#[test]
+fn memory_is_held_against_the_budget_while_it_grows() {
+    let mut options = weighted(IdKind::Integers);
+    options.limits.memory_bytes_max = Some(10_000);
+    let many = "edge [ source 0 target 1 ]\n".repeat(200);
+    assert_eq!(see(&GML, &gml(&many), &options).unwrap_err().exit_code(), 78);
+}
+
+#[test]
+fn a_decoder_is_given_as_much_as_it_may_take() {
+    use std::io::BufRead;
+    let mut bytes = Bytes::of_slice("f", b"ab\ncd\n");
+    bytes.allow(4);
+    assert_eq!(bytes.fill_buf().unwrap(), b"ab\nc");
+    bytes.consume(4);
+    assert_eq!(bytes.line(), 2);
+    assert!(bytes.fill_buf().is_err());
+    assert!(bytes.take_failure().unwrap().to_string().starts_with("f:2: expected less"));
+    bytes.allow(9);
+    assert_eq!(bytes.fill_buf().unwrap(), b"d\n");
+    bytes.consume(2);
+    assert_eq!(bytes.fill_buf().unwrap(), b"");
+}

@@ -1,0 +1,263 @@
+//! What is made of a small graph when all of it was read, and the reader around its parser.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use welter_model::edges::Pair;
+use welter_model::ids::Names;
+
+use super::bytes::Bytes;
+use super::{Small, Weights};
+use crate::collect::{Collector, Ids, Part, Stated};
+use crate::error::InputError;
+use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
+use crate::reader::{Context, Estimate, Reader};
+use crate::source::Source;
+use crate::text::Dictionary;
+use crate::text::fields::parse_id;
+
+/// Edges of a part.
+const PART_EDGES: usize = 1 << 20;
+
+/// Decompressed bytes to guess from.
+const SAMPLE_BYTES: usize = 1 << 20;
+
+/// The reader of a format for small graphs.
+pub(crate) struct SmallReader {
+    /// Whether nodes may have labels beside their keys.
+    pub(crate) labelled: bool,
+    /// Reads a file into the graph.
+    pub(crate) parse: fn(Bytes<'_>, &mut Small<'_>) -> Result<(), InputError>,
+}
+
+impl SmallReader {
+    /// Reads bytes, wherever they come from.
+    pub(crate) fn read_bytes(
+        &self,
+        file: &str,
+        bytes: Bytes<'_>,
+        options: &ReadOptions,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        check_options(options)?;
+        let mut small = Small::new(file, options, self.labelled);
+        (self.parse)(bytes, &mut small)?;
+        small.finish(collector)
+    }
+
+    /// The beginning of a source, and whether that is all. What is wrong with it is found when it
+    /// is read.
+    fn peek<'a>(
+        &self,
+        source: &'a Source,
+        options: &'a ReadOptions,
+    ) -> Result<(Small<'a>, bool, u64), InputError> {
+        let sample = source.sample(SAMPLE_BYTES, &options.limits)?;
+        let mut small = Small::new(source.name(), options, self.labelled);
+        let parsed = (self.parse)(Bytes::of_slice(source.name(), &sample.bytes), &mut small);
+        Ok((small, sample.whole && parsed.is_ok(), sample.stored))
+    }
+}
+
+impl Reader for SmallReader {
+    fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
+        Ok(self.peek(source, context.options)?.0.id_kind())
+    }
+
+    fn read(
+        &self,
+        source: &Source,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        let mut unpacked = source.unpack(&context.options.limits)?;
+        let fill = move |buffer: &mut [u8]| {
+            let stored = unpacked.stored();
+            let count = unpacked.read(buffer)?;
+            context.advance(unpacked.stored() - stored)?;
+            Ok(count)
+        };
+        let bytes = Bytes::new(source.name(), Box::new(fill));
+        self.read_bytes(source.name(), bytes, context.options, collector)
+    }
+
+    fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
+        check_options(options)?;
+        let (small, whole, stored) = self.peek(source, options)?;
+        let seen = small.edges.len() as u64;
+        let scaled =
+            |bytes: u64| (u128::from(seen) * u128::from(bytes) / u128::from(stored.max(1))) as u64;
+        Ok(Estimate {
+            bytes: source.bytes(),
+            edges: if whole { Some(seen) } else { source.bytes().map(scaled) },
+            exact: whole,
+            slots: whole.then_some(small.nodes.len() as u64),
+            ids: small.id_kind(),
+            weighted: small.weights.iter().any(|weights| weights.numbers > 0),
+            undirected: options.undirected.or(Some(!small.directed)),
+        })
+    }
+}
+
+/// Refuses options that mean nothing here.
+fn check_options(options: &ReadOptions) -> Result<(), InputError> {
+    let what = if options.source.is_some() || options.target.is_some() {
+        "GML and GraphML have no columns; leave out which one is the source or the target"
+    } else if matches!(options.weight, WeightChoice::Column(ColumnRef::Number(_))) {
+        "GML and GraphML have no columns; say the weight by the name of the attribute"
+    } else {
+        return Ok(());
+    };
+    Err(InputError::Options { what: what.to_owned() })
+}
+
+impl Small<'_> {
+    fn id_kind(&self) -> IdKind {
+        match self.options.ids {
+            IdKind::Auto if self.named => IdKind::Names,
+            IdKind::Auto => IdKind::Integers,
+            kind => kind,
+        }
+    }
+
+    /// Hands all over.
+    fn finish(mut self, collector: &Collector) -> Result<(), InputError> {
+        self.check_ends()?;
+        let weights = self.take_weights()?;
+        let directed = |edge: &super::Edge| edge.directed.unwrap_or(self.directed);
+        let arcs = self.edges.iter().filter(|edge| directed(edge)).count();
+        let mixed = 0 < arcs && arcs < self.edges.len();
+        if mixed {
+            collector.note("holds edges of both kinds; undirected ones became two arcs each");
+        }
+        let stays_undirected = if self.edges.is_empty() { !self.directed } else { arcs == 0 };
+        collector.state_undirected(stays_undirected);
+        let mut pairs: Vec<Pair> = Vec::with_capacity(self.edges.len());
+        let mut kept = weights.as_ref().map(|_| Vec::with_capacity(self.edges.len()));
+        for (number, edge) in self.edges.iter().enumerate() {
+            let [source, target] = edge.ends;
+            let both = mixed && !directed(edge) && source != target;
+            pairs.push([source, target]);
+            pairs.extend(both.then_some([target, source]));
+            if let (Some(kept), Some(weights)) = (&mut kept, &weights) {
+                kept.extend(std::iter::repeat_n(weights[number], 1 + usize::from(both)));
+            }
+        }
+        self.edges = Vec::new();
+        if self.options.ids == IdKind::Names {
+            let names = self.names()?;
+            collector.state(Stated::Names(names.clone()))?;
+            collector.push(0, Part { ids: Ids::Names { names, pairs }, weights: kept })
+        } else {
+            self.push_integers(&pairs, kept.as_deref(), collector)
+        }
+    }
+
+    /// Refuses edges of nodes that are not there.
+    fn check_ends(&mut self) -> Result<(), InputError> {
+        let unstated = |place: &u32| self.nodes[*place as usize].line == 0;
+        let unknown = self
+            .edges
+            .iter()
+            .find_map(|edge| Some((edge.line, *edge.ends.iter().find(|end| unstated(end))?)));
+        let Some((line, place)) = unknown else { return Ok(()) };
+        let keys = std::mem::take(&mut self.keys).into_names();
+        let what = format!(
+            "expected an edge between nodes of the graph, found {:?}, which is none",
+            keys.get(place as usize)
+        );
+        Err(self.wrong(line, what))
+    }
+
+    /// The attribute that is the weight.
+    fn take_weights(&mut self) -> Result<Option<Vec<f64>>, InputError> {
+        let count = self.edges.len();
+        let weights: Weights = match &self.options.weight {
+            WeightChoice::Ignore => return Ok(None),
+            WeightChoice::IfPresent => {
+                let mut present = self.weights.iter_mut().filter(|weights| weights.numbers > 0);
+                match present.next() {
+                    None => return Ok(None),
+                    Some(weights) => std::mem::take(weights),
+                }
+            }
+            WeightChoice::Column(_) => std::mem::take(&mut self.weights[0]),
+        };
+        if weights.numbers == count {
+            return Ok(Some(weights.values));
+        }
+        if let Some((line, what)) = weights.bad {
+            return Err(self.wrong(line, what));
+        }
+        let first = weights.values.iter().position(|weight| weight.is_nan()).unwrap_or(0);
+        let what = match (&self.options.weight, weights.numbers) {
+            (WeightChoice::Column(name), 0) => {
+                format!("expected an edge with the attribute {name}")
+            }
+            _ => "expected an edge with a weight, as others have one; \
+                  leave weights out, or give each edge one"
+                .to_owned(),
+        };
+        Err(self.wrong(self.edges[first].line, what))
+    }
+
+    /// Names by place.
+    fn names(&mut self) -> Result<Names, InputError> {
+        let keys = std::mem::take(&mut self.keys).into_names();
+        if self.labels.is_empty() {
+            return Ok(keys);
+        }
+        let mut names = Dictionary::default();
+        for (place, node) in self.nodes.iter().enumerate() {
+            let name = match node.label.checked_sub(1) {
+                Some(label) => self.labels.get(label as usize),
+                None => keys.get(place),
+            };
+            let known = names.place(name.as_bytes()).map_err(|what| self.wrong(node.line, what))?;
+            if (known as usize) < place {
+                let what = format!(
+                    "expected labels that tell nodes apart, found {name:?} for the second time; \
+                     read ids as integers"
+                );
+                return Err(self.wrong(node.line, what));
+            }
+        }
+        Ok(names.into_names())
+    }
+
+    fn push_integers(
+        mut self,
+        pairs: &[Pair],
+        weights: Option<&[f64]>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        let keys = std::mem::take(&mut self.keys).into_names();
+        let ids: Result<Vec<u64>, InputError> = keys
+            .iter()
+            .zip(&self.nodes)
+            .map(|(key, node)| parse_id(key.as_bytes()).map_err(|what| self.wrong(node.line, what)))
+            .collect();
+        let ids = ids?;
+        drop(keys);
+        for (number, run) in pairs.chunks(PART_EDGES).enumerate() {
+            let first = number * PART_EDGES;
+            let run: Vec<[u64; 2]> =
+                run.iter().map(|pair| pair.map(|place| ids[place as usize])).collect();
+            let weights = weights.map(|weights| weights[first..first + run.len()].to_vec());
+            collector.push(number as u64, Part { ids: Ids::integers(run), weights })?;
+        }
+        collector.state(stated(ids))
+    }
+}
+
+/// The vertices as a range, where they are one.
+fn stated(ids: Vec<u64>) -> Stated {
+    let first = ids.iter().copied().min().unwrap_or(0);
+    let last = ids.iter().copied().max().unwrap_or(0);
+    let distinct: HashSet<u64, RandomState> = ids.iter().copied().collect();
+    debug_assert_eq!(distinct.len(), ids.len());
+    if !ids.is_empty() && last - first == ids.len() as u64 - 1 {
+        return Stated::Range { first, count: ids.len() as u64 };
+    }
+    Stated::Integers(ids)
+}
