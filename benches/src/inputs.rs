@@ -14,7 +14,8 @@ use welter_input::generate::rmat::{Rmat, RmatOptions};
 use welter_input::generate::web::{Web, WebOptions};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
-use welter_output::{EdgeFormat, EdgeFormatOptions, RawWeight, write_edges, write_edges_to};
+use welter_model::records::{RawLayout, RawWeight};
+use welter_output::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 use welter_progress::Progress;
 
 /// What kind of graph.
@@ -112,7 +113,7 @@ impl Inputs {
         let path = self.folder.join(format!("{}.u32", shape.name()));
         if !path.exists() {
             eprintln!("making {}", path.display());
-            let format = EdgeFormat::Raw { wide: false, weight: RawWeight::None };
+            let format = EdgeFormat::Raw(RawLayout { wide: false, weight: RawWeight::None });
             let options = EdgeFormatOptions { format: Some(format), ..Default::default() };
             let progress = Progress::new();
             write_edges(&*shape.stream()?, &IdMap::Declared, &path, &options, 0, &progress)?;

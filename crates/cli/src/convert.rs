@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
-use welter_output::{EdgeFormatOptions, write_edges, write_edges_to};
+use welter_output::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 
 use crate::args::{ConvertArgs, EdgeArgs};
 use crate::failure::{Failure, printable};
@@ -15,8 +15,17 @@ use crate::text::{counted, seconds};
 
 impl EdgeArgs {
     /// The same, as the writers want it.
-    pub(crate) fn options(&self) -> EdgeFormatOptions {
+    fn options(&self) -> EdgeFormatOptions {
         EdgeFormatOptions { format: self.output_format, ..EdgeFormatOptions::default() }
+    }
+
+    /// Checks, before any work is done, that all files can be written and replace no input.
+    pub(crate) fn promise(&self, source: &Source) -> Result<(), Failure> {
+        if is_stdout(&self.output) {
+            return Ok(());
+        }
+        let files = self.options().files(&self.output)?;
+        files.iter().try_for_each(|file| promise(file, source))
     }
 }
 
@@ -24,17 +33,14 @@ impl EdgeArgs {
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let session = Session::start(args.resources)?;
     let source = Source::of(&args.input)?;
-    if !is_stdout(&args.output.output) {
-        args.output.options().of(&args.output.output)?;
-        promise(&args.output.output, &source)?;
-    }
+    args.output.promise(&source)?;
     let options = args.input.options(args.weights.choice(), args.resources.threads);
-    let Loaded { edges, ids, notes, .. } = session.load(&source, options)?;
+    let Loaded { edges, ids, notes, undirected, .. } = session.load(&source, options)?;
     for note in &notes {
         session.say(&format!("note: {}", printable(note)));
     }
     let count = edges.edges();
-    write(session, &*edges, &ids, &args.output, |elapsed| {
+    write(session, &*edges, &ids, undirected, &args.output, |elapsed| {
         format!("{}, {}", counted(count, "edge", "edges"), seconds(elapsed))
     })
 }
@@ -44,20 +50,32 @@ pub(crate) fn write(
     mut session: Session,
     edges: &dyn EdgeStream,
     ids: &IdMap,
+    undirected: bool,
     args: &EdgeArgs,
     summary: impl Fn(Duration) -> String,
 ) -> Result<(), Failure> {
     let threads = session.resources.threads.unwrap_or(0);
-    let (path, options) = (&args.output, args.options());
-    if is_stdout(path) {
+    let held = edges.resident_bytes() + ids.bytes();
+    let memory_bytes_max = Some(session.budget().saturating_sub(held));
+    let (path, options) =
+        (&args.output, EdgeFormatOptions { undirected, memory_bytes_max, ..args.options() });
+    let format = if is_stdout(path) {
         let mut stdout = std::io::stdout();
         let name = "standard output";
         write_edges_to(edges, ids, &mut stdout, name, &options, threads, &session.progress)
             .map_err(Failure::stream)?;
+        options.format.unwrap_or(EdgeFormat::Snap)
     } else {
         write_edges(edges, ids, path, &options, threads, &session.progress)?;
-    }
+        options.of(path)?.1
+    };
     session.end_progress();
     session.say(&summary(session.started.elapsed()));
+    if undirected && !format.tells_direction() {
+        session.say(&format!(
+            "note: each edge stands for both directions, which {format} cannot say; \
+             read it with --undirected"
+        ));
+    }
     Ok(())
 }

@@ -10,8 +10,7 @@ use crate::args::{EdgeArgs, Generator, ResourceArgs, count};
 use crate::convert::write;
 use crate::failure::Failure;
 use crate::load::{Source, stream};
-use crate::run::is_stdout;
-use crate::session::{Session, promise};
+use crate::session::Session;
 use crate::spec::{Generated, quadrants, weights};
 use crate::text::{counted, seconds};
 
@@ -88,14 +87,10 @@ pub(crate) fn generate(generator: Generator) -> Result<(), Failure> {
     };
     let session = Session::start(common.resources)?;
     let edges = stream(&generated)?;
-    let none = Source::Files(Vec::new());
-    if !is_stdout(&common.output.output) {
-        common.output.options().of(&common.output.output)?;
-        promise(&common.output.output, &none)?;
-    }
+    common.output.promise(&Source::Files(Vec::new()))?;
     let count = edges.edges();
     let vertices = edges.slots().unwrap_or(0);
-    write(session, &*edges, &IdMap::Declared, &common.output, |elapsed| {
+    write(session, &*edges, &IdMap::Declared, false, &common.output, |elapsed| {
         format!(
             "{}, {}, {}",
             counted(vertices, "vertex", "vertices"),

@@ -179,7 +179,7 @@ impl Session {
     }
 
     /// Bytes of memory that may be used.
-    fn budget(&self) -> u64 {
+    pub(crate) fn budget(&self) -> u64 {
         self.resources.memory.unwrap_or(self.machine.memory_bytes / 16 * 15)
     }
 

@@ -2,14 +2,16 @@
 //!
 //! One file of this module is one group of formats; what they share is [`Edges`].
 
+mod adjacency;
 mod columns;
+mod format;
+mod graphalytics;
+mod numbered;
 mod raw;
 mod text;
 
-use std::fmt;
 use std::io::Write;
 use std::path::Path;
-use std::str::FromStr;
 
 use welter_model::edges::{Batch, EdgeStream};
 use welter_model::ids::{IdMap, Names};
@@ -21,113 +23,7 @@ use crate::error::OutputError;
 use crate::ordered::{Job, check};
 use crate::target::Target;
 use crate::thread_count;
-
-/// Format of an edge list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EdgeFormat {
-    /// Text as SNAP has it: ids separated by a tab, comments in front.
-    Snap,
-    /// Tab-separated text with a header.
-    Tsv,
-    /// Comma-separated text with a header.
-    Csv,
-    /// Little-endian records without a header: source, target, and the weight if there is one.
-    Raw {
-        /// Whether ids are 64-bit rather than 32-bit.
-        wide: bool,
-        /// Type of the weight.
-        weight: RawWeight,
-    },
-    /// Apache Parquet.
-    Parquet,
-    /// An Arrow IPC file.
-    Arrow,
-}
-
-/// Type of the weight in a raw record. It follows the two ids without padding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RawWeight {
-    /// There is none.
-    #[default]
-    None,
-    /// A 32-bit float: the nearest one to the weight.
-    F32,
-    /// A 64-bit float.
-    F64,
-}
-
-/// Name of each format, which is also its extension. The first name of a format is the one shown.
-const FORMATS: &[(&str, EdgeFormat)] = &[
-    ("snap", EdgeFormat::Snap),
-    ("txt", EdgeFormat::Snap),
-    ("el", EdgeFormat::Snap),
-    ("wel", EdgeFormat::Snap),
-    ("edges", EdgeFormat::Snap),
-    ("edgelist", EdgeFormat::Snap),
-    ("tsv", EdgeFormat::Tsv),
-    ("csv", EdgeFormat::Csv),
-    ("parquet", EdgeFormat::Parquet),
-    ("pq", EdgeFormat::Parquet),
-    ("arrow", EdgeFormat::Arrow),
-    ("feather", EdgeFormat::Arrow),
-    ("ipc", EdgeFormat::Arrow),
-    ("u32", EdgeFormat::Raw { wide: false, weight: RawWeight::None }),
-    ("u64", EdgeFormat::Raw { wide: true, weight: RawWeight::None }),
-    ("u32f32", EdgeFormat::Raw { wide: false, weight: RawWeight::F32 }),
-    ("u32f64", EdgeFormat::Raw { wide: false, weight: RawWeight::F64 }),
-    ("u64f32", EdgeFormat::Raw { wide: true, weight: RawWeight::F32 }),
-    ("u64f64", EdgeFormat::Raw { wide: true, weight: RawWeight::F64 }),
-];
-
-impl FromStr for EdgeFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = FORMATS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-        known.map(|(_, format)| *format).ok_or_else(|| {
-            let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
-            format!("expected one of {}, found \"{text}\"", names.join(", "))
-        })
-    }
-}
-
-impl fmt::Display for EdgeFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = FORMATS.iter().find(|(_, format)| format == self).map_or("", |(name, _)| name);
-        f.write_str(name)
-    }
-}
-
-/// How an edge list is to be written. The default takes everything from the file's name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EdgeFormatOptions {
-    /// Format; `None` takes it from the extension.
-    pub format: Option<EdgeFormat>,
-    /// Compression of text; `None` takes it from the extension.
-    pub compression: Option<Compression>,
-    /// Whether weights are left out where the edges have any.
-    pub drop_weights: bool,
-}
-
-impl EdgeFormatOptions {
-    /// Format and compression of a file called `path`.
-    ///
-    /// # Errors
-    /// [`OutputError::Format`] when neither options nor name tell, or they do not go together.
-    pub fn of(&self, path: &Path) -> Result<(Compression, EdgeFormat), OutputError> {
-        let (compression, format) = compression::resolve(path, self.format)?;
-        let compression = self.compression.unwrap_or(compression);
-        compression::check(compression, format.is_text(), format, path)?;
-        Ok((compression, format))
-    }
-}
-
-impl EdgeFormat {
-    fn is_text(self) -> bool {
-        matches!(self, Self::Snap | Self::Tsv | Self::Csv)
-    }
-}
+pub use format::{EdgeFormat, EdgeFormatOptions};
 
 /// Writes edges to a file, with `threads` threads (0: one a core).
 ///
@@ -143,10 +39,13 @@ pub fn write_edges(
 ) -> Result<(), OutputError> {
     let name = path.display().to_string();
     let (compression, format) = options.of(path)?;
-    let edges = Edges::of(stream, ids, options.drop_weights, format, &name)?;
+    let edges = Edges::of(stream, ids, options, format, &name)?;
+    if format == EdgeFormat::Graphalytics {
+        return graphalytics::write(&edges, path, &edges.job(&name, threads, progress));
+    }
     let target = Target::create(path)?;
     if let Some(mut file) = target.file() {
-        edges.write(&mut file, format, compression, &name, threads, progress)?;
+        edges.write(&mut file, format, compression, &edges.job(&name, threads, progress))?;
     }
     target.commit()
 }
@@ -168,8 +67,12 @@ pub fn write_edges_to(
     let format = options.format.unwrap_or(EdgeFormat::Snap);
     let compression = options.compression.unwrap_or_default();
     compression::check(compression, format.is_text(), format, Path::new(name))?;
-    let edges = Edges::of(stream, ids, options.drop_weights, format, name)?;
-    edges.write(sink, format, compression, name, threads, progress)
+    if format == EdgeFormat::Graphalytics {
+        let what = "LDBC Graphalytics is three files; name the one that ends in .properties";
+        return Err(OutputError::Format { name: name.to_owned(), what: what.to_owned() });
+    }
+    let edges = Edges::of(stream, ids, options, format, name)?;
+    edges.write(sink, format, compression, &edges.job(name, threads, progress))
 }
 
 /// Edges that are known to fit the format.
@@ -178,6 +81,11 @@ struct Edges<'a> {
     ids: IdView<'a>,
     /// Whether the weights of the stream are written.
     weighted: bool,
+    /// Whether every slot is a vertex.
+    all_present: bool,
+    /// Whether each edge stands for both directions.
+    undirected: bool,
+    memory_bytes_max: Option<u64>,
 }
 
 /// What is written for a slot.
@@ -203,6 +111,14 @@ impl IdView<'_> {
         (last > u32::MAX.into()).then_some(last)
     }
 
+    /// Appends the id of a slot as one field of a row with this separator.
+    fn append(&self, text: &mut Vec<u8>, slot: u32, separator: u8) {
+        match self {
+            Self::Names(names) => crate::text::name(text, names.get(slot as usize), separator),
+            _ => crate::text::integer(text, self.integer(slot)),
+        }
+    }
+
     /// The integer id of a slot.
     fn integer(&self, slot: u32) -> u64 {
         match self {
@@ -218,10 +134,11 @@ impl<'a> Edges<'a> {
     fn of(
         stream: &'a dyn EdgeStream,
         ids: &'a IdMap,
-        drop_weights: bool,
+        options: &EdgeFormatOptions,
         format: EdgeFormat,
         name: &str,
     ) -> Result<Self, OutputError> {
+        let all_present = ids.all_present();
         let ids = match ids {
             IdMap::Same | IdMap::Declared => IdView::Slots,
             IdMap::Offset(first) => {
@@ -231,14 +148,30 @@ impl<'a> Edges<'a> {
             IdMap::Sparse(ids) => IdView::Integers(ids),
             IdMap::Names(names) => IdView::Names(names),
         };
-        let edges = Self { stream, ids, weighted: stream.weighted() && !drop_weights };
-        if let EdgeFormat::Raw { wide, weight } = format {
-            raw::check(&edges, wide, weight, name)?;
-        }
-        if format == EdgeFormat::Snap {
-            text::check_snap(&edges, name)?;
+        let edges = Self {
+            stream,
+            ids,
+            weighted: stream.weighted() && !options.drop_weights,
+            all_present,
+            undirected: options.undirected,
+            memory_bytes_max: options.memory_bytes_max,
+        };
+        match format {
+            EdgeFormat::Raw(layout) => raw::check(&edges, layout, name)?,
+            EdgeFormat::Graph500 => raw::check_packed(&edges, name)?,
+            EdgeFormat::Snap => text::check_snap(&edges, name)?,
+            EdgeFormat::MatrixMarket | EdgeFormat::Dimacs => numbered::check(&edges, name)?,
+            EdgeFormat::Metis => adjacency::check_metis(&edges, name)?,
+            EdgeFormat::Adjacency => adjacency::check_lists(&edges, name)?,
+            EdgeFormat::Graphalytics => graphalytics::check(&edges, name)?,
+            EdgeFormat::Tsv | EdgeFormat::Csv | EdgeFormat::Parquet | EdgeFormat::Arrow => {}
         }
         Ok(edges)
+    }
+
+    fn job<'j>(&self, name: &'j str, threads: usize, progress: &'j Progress) -> Job<'j> {
+        let phase = progress.phase("write", Unit::Edges, Some(self.stream.edges()));
+        Job { name, threads: thread_count(threads), progress, phase }
     }
 
     fn write(
@@ -246,22 +179,54 @@ impl<'a> Edges<'a> {
         sink: &mut (dyn Write + Send),
         format: EdgeFormat,
         compression: Compression,
-        name: &str,
-        threads: usize,
-        progress: &Progress,
+        job: &Job<'_>,
     ) -> Result<(), OutputError> {
-        let phase = progress.phase("write", Unit::Edges, Some(self.stream.edges()));
-        let job = Job { name, threads: thread_count(threads), progress, phase };
         match format {
             EdgeFormat::Snap | EdgeFormat::Tsv | EdgeFormat::Csv => {
-                text::write(self, sink, compression, format, &job)
+                text::write(self, sink, compression, format, job)
             }
-            EdgeFormat::Raw { wide, weight } => raw::write(self, sink, wide, weight, &job),
+            EdgeFormat::Raw(layout) => raw::write(self, sink, layout, job),
+            EdgeFormat::Graph500 => raw::write_packed(self, sink, job),
             EdgeFormat::Parquet => {
-                columnar::write_parquet(&columns::Rows::new(self, &job), sink, &job)
+                columnar::write_parquet(&columns::Rows::new(self, job), sink, job)
             }
-            EdgeFormat::Arrow => columnar::write_arrow(&columns::Rows::new(self, &job), sink, &job),
+            EdgeFormat::Arrow => columnar::write_arrow(&columns::Rows::new(self, job), sink, job),
+            EdgeFormat::MatrixMarket => numbered::write_matrix_market(self, sink, compression, job),
+            EdgeFormat::Dimacs => numbered::write_dimacs(self, sink, compression, job),
+            EdgeFormat::Metis => adjacency::write_metis(self, sink, compression, job),
+            EdgeFormat::Adjacency => adjacency::write_lists(self, sink, compression, job),
+            EdgeFormat::Graphalytics => {
+                Err(OutputError::unfit(job.name, "LDBC Graphalytics is three files, not one"))
+            }
         }
+    }
+
+    /// Number of slots; looks at all edges where nobody knows it.
+    fn slots(&self, job: &Job<'_>) -> Result<u64, OutputError> {
+        match self.ids {
+            IdView::Integers(ids) => return Ok(ids.len() as u64),
+            IdView::Names(names) => return Ok(names.len() as u64),
+            IdView::Slots | IdView::Offset { .. } => {}
+        }
+        if let Some(slots) = self.stream.slots() {
+            return Ok(slots);
+        }
+        let mut slots = 0;
+        self.visit_all(job, |batch| {
+            let last = batch.pairs.as_flattened().iter().max();
+            slots = slots.max(last.map_or(0, |last| u64::from(*last) + 1));
+            Ok(())
+        })?;
+        Ok(slots)
+    }
+
+    /// Visits the batches of all parts in order.
+    fn visit_all(
+        &self,
+        job: &Job<'_>,
+        mut each: impl FnMut(Batch<'_>) -> Result<(), OutputError>,
+    ) -> Result<(), OutputError> {
+        (0..self.stream.parts() as u64).try_for_each(|part| self.visit(part, job, &mut each))
     }
 
     /// Visits the batches of a part until one of them fails.

@@ -36,6 +36,19 @@ pub enum OutputError {
         /// What does not fit, and what to use instead.
         what: String,
     },
+    /// More memory would be needed than the run may take.
+    #[error(
+        "{name}: sorting edges by vertex, as this format wants them, takes {needed_bytes} bytes \
+         of memory, more than the {allowed_bytes} that are left"
+    )]
+    Budget {
+        /// Name of the output.
+        name: String,
+        /// What it takes.
+        needed_bytes: u64,
+        /// What there is.
+        allowed_bytes: u64,
+    },
     /// Writing, or giving the file its name, failed; the disk may be full.
     #[error("{name}: cannot write: {source}")]
     Write {
@@ -60,6 +73,7 @@ impl OutputError {
             Self::Format { .. } => 2,
             Self::Create { .. } | Self::Unfit { .. } => 73,
             Self::Write { .. } | Self::Input(_) => 74,
+            Self::Budget { .. } => 78,
             Self::Cancelled => 130,
         }
     }

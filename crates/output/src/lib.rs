@@ -15,13 +15,14 @@ mod columnar;
 mod compression;
 mod edges;
 mod error;
+mod names;
 mod ordered;
 mod table;
 mod target;
 mod text;
 
 pub use compression::Compression;
-pub use edges::{EdgeFormat, EdgeFormatOptions, RawWeight, write_edges, write_edges_to};
+pub use edges::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 pub use error::OutputError;
 pub use table::{TableFormat, write_table, write_table_to};
 pub use target::probe;

@@ -17,6 +17,7 @@ use welter_progress::{Progress, Unit};
 use crate::columnar;
 use crate::compression::{self, Compression};
 use crate::error::OutputError;
+use crate::names;
 use crate::ordered::Job;
 use crate::target::Target;
 use crate::thread_count;
@@ -54,18 +55,13 @@ impl FromStr for TableFormat {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = FORMATS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-        known.map(|(_, format)| *format).ok_or_else(|| {
-            let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
-            format!("expected one of {}, found \"{text}\"", names.join(", "))
-        })
+        names::find(FORMATS, text)
     }
 }
 
 impl fmt::Display for TableFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = FORMATS.iter().find(|(_, format)| format == self).map_or("", |(name, _)| name);
-        f.write_str(name)
+        f.write_str(names::name(FORMATS, self))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Edge lists as raw little-endian records: source, target, and the weight if there is one.
+//! Edge lists as little-endian records: source, target, and the weight if there is one.
 //!
 //! ```text
 //! u32     | source u32 | target u32 |                 8 bytes
@@ -7,6 +7,8 @@
 //! u64     | source u64 | target u64 |                16
 //! u64f32  | source u64 | target u64 | weight f32 |   20
 //! u64f64  | source u64 | target u64 | weight f64 |   24
+//!
+//! graph500  | source, low u32 | target, low u32 | source, high u16 | target, high u16 |   12
 //! ```
 //!
 //! There is no header and no padding; a file is as long as its number of edges times the record.
@@ -14,8 +16,9 @@
 use std::io::Write;
 
 use welter_model::edges::Batch;
+use welter_model::records::{RawLayout, RawWeight};
 
-use super::{Edges, IdView, RawWeight};
+use super::{Edges, IdView};
 use crate::error::OutputError;
 use crate::ordered::{Job, PIECE_BYTES, run};
 
@@ -23,33 +26,67 @@ use crate::ordered::{Job, PIECE_BYTES, run};
 const RUN_EDGES: usize = 1 << 16;
 
 /// Refuses ids and weights that the records have no room for.
-pub(super) fn check(
-    edges: &Edges<'_>,
-    wide: bool,
-    weight: RawWeight,
-    name: &str,
-) -> Result<(), OutputError> {
+pub(super) fn check(edges: &Edges<'_>, layout: RawLayout, name: &str) -> Result<(), OutputError> {
     let unfit = |what: String| Err(OutputError::unfit(name, what));
     if matches!(edges.ids, IdView::Names(_)) {
         return unfit("raw records hold integer ids, found names".to_owned());
     }
     match edges.ids.beyond_u32() {
-        Some(last) if !wide => {
+        Some(last) if !layout.wide => {
             unfit(format!("the id {last} does not fit into 32 bits; write one of the u64 formats"))
         }
-        _ if edges.weighted && weight == RawWeight::None => {
+        _ if edges.weighted && layout.weight == RawWeight::None => {
             unfit("the records have no room for weights; name one that has, or drop them".into())
         }
         _ => Ok(()),
     }
 }
 
+/// Refuses ids and weights that packed edges have no room for.
+pub(super) fn check_packed(edges: &Edges<'_>, name: &str) -> Result<(), OutputError> {
+    check(edges, RawLayout { wide: true, weight: RawWeight::None }, name)?;
+    match edges.ids.beyond_u32().filter(|last| last >> 47 > 0) {
+        Some(last) => {
+            let what = format!("the id {last} does not fit into 47 bits; write one of u64");
+            Err(OutputError::unfit(name, what))
+        }
+        None => Ok(()),
+    }
+}
+
 pub(super) fn write(
     edges: &Edges<'_>,
     sink: &mut (dyn Write + Send),
-    wide: bool,
-    weight: RawWeight,
+    layout: RawLayout,
     job: &Job<'_>,
+) -> Result<(), OutputError> {
+    write_runs(edges, sink, job, |run, block| records(edges.ids, run, layout, job.name, block))
+}
+
+pub(super) fn write_packed(
+    edges: &Edges<'_>,
+    sink: &mut (dyn Write + Send),
+    job: &Job<'_>,
+) -> Result<(), OutputError> {
+    write_runs(edges, sink, job, |run, block| {
+        for pair in run.pairs {
+            // `check_packed` has seen that the high halves fit.
+            let [source, target] = pair.map(|slot| edges.ids.integer(slot));
+            block.extend_from_slice(&(source as u32).to_le_bytes());
+            block.extend_from_slice(&(target as u32).to_le_bytes());
+            block.extend_from_slice(&((source >> 32) as u16).to_le_bytes());
+            block.extend_from_slice(&((target >> 32) as u16).to_le_bytes());
+        }
+        Ok(())
+    })
+}
+
+/// Writes what `append` makes of each run of edges.
+fn write_runs(
+    edges: &Edges<'_>,
+    sink: &mut (dyn Write + Send),
+    job: &Job<'_>,
+    append: impl Fn(Batch<'_>, &mut Vec<u8>) -> Result<(), OutputError> + Sync,
 ) -> Result<(), OutputError> {
     let mut write = |block: &mut Vec<u8>| {
         sink.write_all(block).map_err(|error| OutputError::write(job.name, error))?;
@@ -68,7 +105,7 @@ pub(super) fn write(
                     let end = batch.pairs.len().min(start + RUN_EDGES);
                     let weights = batch.weights.map(|weights| &weights[start..end]);
                     let run = Batch { pairs: &batch.pairs[start..end], weights };
-                    records(edges.ids, run, wide, weight, job.name, block)?;
+                    append(run, block)?;
                     job.phase.add(run.pairs.len() as u64);
                     if block.len() >= PIECE_BYTES {
                         turn.hand_on(block)?;
@@ -84,8 +121,7 @@ pub(super) fn write(
 fn records(
     ids: IdView<'_>,
     batch: Batch<'_>,
-    wide: bool,
-    weight: RawWeight,
+    RawLayout { wide, weight }: RawLayout,
     name: &str,
     block: &mut Vec<u8>,
 ) -> Result<(), OutputError> {

@@ -5,6 +5,7 @@ use std::fs;
 
 use welter_model::edges::EdgeList;
 
+use super::format::FORMATS;
 use super::*;
 
 fn weighted() -> EdgeList {
@@ -61,6 +62,122 @@ fn raw_records_lie_as_drawn() {
     let plain = EdgeList::from_pairs(vec![[1, 2]]);
     let bytes = write(&plain, &IdMap::Same, "u64f32").unwrap();
     assert_eq!(bytes[16..], 1.0_f32.to_le_bytes(), "an edge without a weight weighs 1");
+}
+
+/// Writes an undirected graph.
+fn undirected(list: &EdgeList, ids: &IdMap, format: &str) -> Result<String, OutputError> {
+    let options = EdgeFormatOptions {
+        format: Some(format.parse().unwrap()),
+        undirected: true,
+        memory_bytes_max: Some(200),
+        ..EdgeFormatOptions::default()
+    };
+    let mut bytes = Vec::new();
+    write_edges_to(list, ids, &mut bytes, "out", &options, 2, &Progress::new())?;
+    Ok(String::from_utf8(bytes).unwrap())
+}
+
+#[test]
+fn packed_edges_lie_as_drawn() {
+    let plain = EdgeList::from_pairs(vec![[1, 2]]);
+    let bytes = write(&plain, &IdMap::Same, "graph500").unwrap();
+    assert_eq!(bytes, [1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+    let bytes = write(&plain, &sparse(0x1234_5678_9abc), "graph500").unwrap();
+    assert_eq!(bytes, [20, 0, 0, 0, 0xbc, 0x9a, 0x78, 0x56, 0, 0, 0x34, 0x12]);
+    assert_eq!(write(&plain, &sparse(1 << 47), "graph500").unwrap_err().exit_code(), 73);
+    assert_eq!(write(&plain, &ids(), "graph500").unwrap_err().exit_code(), 73);
+    assert_eq!(write(&weighted(), &IdMap::Same, "graph500").unwrap_err().exit_code(), 73);
+}
+
+#[test]
+fn numbered_formats_count_from_one() {
+    let banner = "%%MatrixMarket matrix coordinate";
+    assert_eq!(
+        text(&weighted(), &IdMap::Same, "mtx"),
+        format!("{banner} real general\n3 3 3\n1 2 1\n3 1 0.25\n2 3 -3.5\n")
+    );
+    let mut plain = EdgeList::from_pairs(vec![[0, 1], [2, 2]]);
+    plain.set_slots(5);
+    assert_eq!(
+        text(&plain, &IdMap::Offset(1), "mtx"),
+        format!("{banner} pattern general\n5 5 2\n1 2\n3 3\n")
+    );
+    assert_eq!(
+        undirected(&plain, &IdMap::Declared, "mtx").unwrap(),
+        format!("{banner} pattern symmetric\n5 5 2\n2 1\n3 3\n")
+    );
+    assert_eq!(text(&plain, &IdMap::Declared, "gr"), "p sp 5 2\na 1 2 1\na 3 3 1\n");
+    let both = undirected(&plain, &IdMap::Declared, "gr").unwrap();
+    assert_eq!(both, "p sp 5 3\na 1 2 1\na 2 1 1\na 3 3 1\n");
+    for format in ["mtx", "gr", "metis"] {
+        for ids in [ids(), sparse(30)] {
+            let error = undirected(&plain, &ids, format).unwrap_err();
+            assert!(error.to_string().contains("numbers vertices from 1"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn lists_hold_the_neighbours_of_each_vertex() {
+    let mut list = EdgeList::new(Some(4), true);
+    list.push(vec![[2, 0], [0, 1]], vec![7.0, 2.0]);
+    assert_eq!(
+        undirected(&list, &IdMap::Declared, "metis").unwrap(),
+        "4 2 001\n3 7 2 2\n1 2\n1 7\n\n"
+    );
+    let mut plain = EdgeList::from_pairs(vec![[2, 0], [0, 1], [2, 1], [0, 0]]);
+    plain.set_slots(4);
+    assert_eq!(text(&plain, &IdMap::Declared, "adj"), "0 1 0\n1\n2 0 1\n3\n");
+    assert_eq!(text(&plain, &IdMap::Same, "adj"), "0 1 0\n2 0 1\n");
+    let both = undirected(&plain, &IdMap::Offset(5), "adj").unwrap();
+    assert_eq!(both, "5 7 6 5\n6 5 7\n7 5 6\n8\n");
+    assert_eq!(write(&plain, &ids(), "adj").unwrap_err().exit_code(), 73);
+    let names = IdMap::Names(["a", "b", "c"].into_iter().collect());
+    let three = EdgeList::from_pairs(vec![[2, 0], [2, 1]]);
+    assert_eq!(text(&three, &names, "adj"), "a\nb\nc a b\n");
+}
+
+#[test]
+fn lists_are_refused_that_cannot_be_or_do_not_fit() {
+    let plain = EdgeList::from_pairs(vec![[0, 1]]);
+    let error = write(&plain, &IdMap::Same, "metis").unwrap_err().to_string();
+    assert!(error.contains("METIS holds undirected graphs"), "{error}");
+    let loops = EdgeList::from_pairs(vec![[0, 1], [1, 1]]);
+    let error = undirected(&loops, &IdMap::Same, "metis").unwrap_err().to_string();
+    assert!(error.contains("no self-loops, found 1"), "{error}");
+    let error = undirected(&weighted(), &IdMap::Same, "metis").unwrap_err().to_string();
+    assert!(error.contains("positive integers as weights, found 0.25"), "{error}");
+    assert_eq!(write(&weighted(), &IdMap::Same, "adj").unwrap_err().exit_code(), 73);
+    let mut wide = EdgeList::from_pairs(vec![[0, 1]]);
+    wide.set_slots(u32::MAX.into());
+    for format in ["metis", "adj"] {
+        let error = undirected(&wide, &IdMap::Declared, format).unwrap_err();
+        assert_eq!(error.exit_code(), 78, "{error}");
+    }
+}
+
+#[test]
+fn graphalytics_is_three_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("g.properties");
+    let read = |extension: &str| fs::read_to_string(path.with_extension(extension)).unwrap();
+    let options = EdgeFormatOptions { undirected: true, ..EdgeFormatOptions::default() };
+    assert_eq!(options.files(&path).unwrap().len(), 3);
+    let holes = EdgeList::from_pairs(vec![[0, 1], [70, 0]]);
+    write_edges(&holes, &IdMap::Same, &path, &options, 2, &Progress::new()).unwrap();
+    assert_eq!((read("v").as_str(), read("e").as_str()), ("0\n1\n70\n", "0 1\n70 0\n"));
+    assert_eq!(
+        read("properties"),
+        "graph.g.vertex-file = g.v\ngraph.g.edge-file = g.e\ngraph.g.meta.vertices = 3\n\
+         graph.g.meta.edges = 2\ngraph.g.directed = false\n"
+    );
+    let options = EdgeFormatOptions::default();
+    write_edges(&weighted(), &sparse(1 << 40), &path, &options, 2, &Progress::new()).unwrap();
+    assert_eq!(read("v"), "10\n20\n1099511627776\n");
+    assert_eq!(read("e").lines().next(), Some("10 20 1"));
+    assert!(read("properties").contains("graph.g.edge-properties.types = real\n"));
+    let error = write(&weighted(), &IdMap::Same, "graphalytics").unwrap_err();
+    assert_eq!(error.exit_code(), 2, "three files are no stream");
 }
 
 #[test]
@@ -138,7 +255,7 @@ fn errors_of_the_stream_pass_through_and_leave_nothing() {
     let directory = tempfile::tempdir().unwrap();
     for (extension, _) in FORMATS {
         let path = directory.path().join(format!("out.{extension}"));
-        let options = EdgeFormatOptions::default();
+        let options = EdgeFormatOptions { undirected: true, ..EdgeFormatOptions::default() };
         let error = write_edges(&Broken, &IdMap::Same, &path, &options, 2, &Progress::new());
         assert_eq!(error.unwrap_err().to_string(), "part 1 is gone");
         let progress = Progress::new();

@@ -39,7 +39,20 @@ pub(super) fn write(
     job: &Job<'_>,
 ) -> Result<(), OutputError> {
     let separator = if format == EdgeFormat::Csv { b',' } else { b'\t' };
-    let header = header(edges, format);
+    write_runs(edges, sink, compression, &header(edges, format), job, |run, text| {
+        lines(edges.ids, run, separator, text);
+    })
+}
+
+/// Writes a header, and the lines that `append` makes of each run of edges.
+pub(super) fn write_runs(
+    edges: &Edges<'_>,
+    sink: &mut (dyn Write + Send),
+    compression: Compression,
+    header: &str,
+    job: &Job<'_>,
+    append: impl Fn(Batch<'_>, &mut Vec<u8>) + Sync,
+) -> Result<(), OutputError> {
     let parts = edges.stream.parts() as u64;
     text::write(job, sink, compression, header.as_bytes(), parts, |block, part, turn| {
         edges.visit(part, job, |batch| {
@@ -47,7 +60,7 @@ pub(super) fn write(
                 let end = batch.pairs.len().min(start + RUN_EDGES);
                 let weights = batch.weights.map(|weights| &weights[start..end]);
                 let run = Batch { pairs: &batch.pairs[start..end], weights };
-                lines(edges.ids, run, separator, &mut block.text);
+                append(run, &mut block.text);
                 job.phase.add(run.pairs.len() as u64);
                 text::hand_on_if_large(block, turn)?;
             }
@@ -66,7 +79,7 @@ fn header(edges: &Edges<'_>, format: EdgeFormat) -> String {
     }
 }
 
-fn lines(ids: IdView<'_>, batch: Batch<'_>, separator: u8, text: &mut Vec<u8>) {
+pub(super) fn lines(ids: IdView<'_>, batch: Batch<'_>, separator: u8, text: &mut Vec<u8>) {
     match ids {
         IdView::Slots => {
             rows(batch, separator, text, |text, slot| text::integer(text, slot.into()));
