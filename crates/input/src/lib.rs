@@ -17,6 +17,7 @@
 //! input merely states.
 
 mod arrow;
+pub mod attributes;
 mod collect;
 mod columnar;
 mod columns;

@@ -4,7 +4,8 @@
 //! - separator: the one of tab, comma, semicolon, pipe, or else runs of spaces, that most rows
 //!   have;
 //! - header: the first row, if its ids are no integers while all later ones are, or if its names
-//!   tell source from target, or weight from the rest;
+//!   tell source from target, or weight from the rest, or if a stated column of weights holds
+//!   numbers but in this row;
 //! - ids: names, if most of a column are neither integers nor numbers; so one bad line in a file of
 //!   integers is an error and does not turn a graph of integers into one of names.
 //!
@@ -189,9 +190,17 @@ fn guess_header(rows: &[Row<'_>], options: &ReadOptions) -> bool {
     let all = |row: &Row<'_>, wanted: &dyn Fn(Looks) -> bool| {
         ids.iter().all(|place| row.get(*place).is_some_and(|field| wanted(looks(field))))
     };
+    let weight = match &options.weight {
+        WeightChoice::Column(ColumnRef::Number(number)) => number.checked_sub(1),
+        _ => None,
+    };
+    // A stated weight tells where ids are names: that of a header is no number.
+    let heavy = |row: &Row<'_>| Some(is_number(row.get(weight?)?));
+    let numbers = rest.iter().filter(|row| heavy(row) == Some(true)).count();
+    let light = heavy(first) == Some(false) && 2 * numbers > rest.len();
     !rest.is_empty()
         && all(first, &|looks| looks == Looks::Name)
-        && rest.iter().all(|row| all(row, &|looks| looks == Looks::Integer))
+        && (light || rest.iter().all(|row| all(row, &|looks| looks == Looks::Integer)))
 }
 
 fn texts<'a>(row: &'a Row<'_>) -> Vec<Cow<'a, str>> {

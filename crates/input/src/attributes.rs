@@ -1,0 +1,302 @@
+//! Attributes of vertices: a second table, keyed by the ids of the graph.
+//!
+//! A row is an id and a value. That is read as an edge list whose source and target are the same
+//! column and whose weight is the value, so every kind of table that holds edges also holds
+//! attributes, and what is wrong with a file is said in the same words. [`listed`] reads ids alone,
+//! such as those of sources.
+//!
+//! Invariant: a value goes to the vertex whose id its row names, or nowhere and is counted; no
+//! vertex gets a value that nobody stated.
+
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+use welter_model::ids::IdMap;
+use welter_progress::{Progress, Unit};
+
+use crate::collect::{Collector, Ids, Part};
+use crate::error::InputError;
+use crate::format::Format;
+use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, Separator, WeightChoice};
+use crate::reader::{self, Context};
+use crate::source::{self, Source};
+
+/// How a table of attributes is to be read. The default takes ids from the first column and values
+/// from the second, and wants one for every vertex.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttributeOptions {
+    /// Format; `None` guesses it. Text, Parquet and Arrow are read.
+    pub format: Option<Format>,
+    /// What separates the columns of text; `None` guesses it.
+    pub separator: Option<Separator>,
+    /// Whether the first row of text is a header; `None` guesses it.
+    pub header: Option<bool>,
+    /// Column of the ids; `None` is the first.
+    pub id: Option<ColumnRef>,
+    /// Column of the values; `None` is the second.
+    pub value: Option<ColumnRef>,
+    /// The value of vertices that have no row; `None` makes that an error.
+    pub missing: Option<f64>,
+    /// Whether a row whose id is no vertex is an error, rather than counted and passed over.
+    pub refuse_foreign: bool,
+    /// Threads; 0 stands for one a core.
+    pub threads: usize,
+    /// What a hostile or broken table may cost.
+    pub limits: Limits,
+}
+
+/// The vertices that attributes are for.
+#[derive(Clone, Copy)]
+pub struct Vertices<'a> {
+    /// Ids by slot.
+    pub ids: &'a IdMap,
+    /// Number of slots.
+    pub slots: u64,
+    /// Which slots are vertices; asked only where `ids` does not say that all are.
+    pub is_vertex: &'a (dyn Fn(u32) -> bool + Sync),
+}
+
+/// A column of values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attributes {
+    /// A value a slot; 0 for slots that are no vertices.
+    pub values: Vec<f64>,
+    /// Rows of the table.
+    pub rows: u64,
+    /// Vertices without a row.
+    pub missing: u64,
+    /// Rows whose id is no vertex.
+    pub foreign: u64,
+}
+
+/// Stands for an id that is no vertex.
+const FOREIGN: u32 = u32::MAX;
+
+/// Reads one value for each vertex from tables, which are paths, patterns, or `-` for standard
+/// input.
+///
+/// # Errors
+/// See [`InputError`]. Also when an id has two rows, and, unless `options` let that pass, when a
+/// vertex has none or an id is no vertex.
+pub fn attributes(
+    inputs: &[String],
+    vertices: &Vertices<'_>,
+    options: &AttributeOptions,
+    progress: &Progress,
+) -> Result<Attributes, InputError> {
+    let value = options.value.clone().unwrap_or(ColumnRef::Number(2));
+    let rows = read_rows(inputs, vertices, options, WeightChoice::Column(value), progress)?;
+    let mut values = vec![options.missing.unwrap_or(0.0); vertices.slots as usize];
+    let mut seen = vec![0_u64; values.len().div_ceil(64)];
+    let (mut count, mut foreign) = (0, 0);
+    for Row { file, number, slot, value } in rows.iter() {
+        count += 1;
+        if slot == FOREIGN {
+            foreign += 1;
+            if options.refuse_foreign {
+                return Err(wrong_row(file, number, "expected the id of a vertex, found another"));
+            }
+            continue;
+        }
+        let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
+        if seen[word] & bit != 0 {
+            let what = format!("expected one row for each id, found {} again", vertices.show(slot));
+            return Err(wrong_row(file, number, what));
+        }
+        seen[word] |= bit;
+        values[slot as usize] = value;
+    }
+    let unseen = |slot: &u32| seen[*slot as usize / 64] >> (slot % 64) & 1 == 0;
+    let mut without = (0..vertices.slots as u32).filter(|slot| unseen(slot) && vertices.has(*slot));
+    let first = without.next();
+    let missing = without.count() as u64 + u64::from(first.is_some());
+    if let Some(slot) = first.filter(|_| options.missing.is_none()) {
+        let what = format!(
+            "expected a value for each vertex, found none for {missing} of them, such as {}; \
+             give a value for those",
+            vertices.show(slot)
+        );
+        return Err(InputError::content(&rows.files.join(", "), what));
+    }
+    if options.missing.is_some() && !vertices.ids.all_present() {
+        for slot in (0..vertices.slots as u32).filter(|slot| !vertices.has(*slot)) {
+            values[slot as usize] = 0.0;
+        }
+    }
+    Ok(Attributes { values, rows: count, missing, foreign })
+}
+
+/// Reads the slots of the vertices that tables list, in their order; one may come more than once.
+/// The column of values is not looked at.
+///
+/// # Errors
+/// See [`InputError`]. Also when an id is no vertex.
+pub fn listed(
+    inputs: &[String],
+    vertices: &Vertices<'_>,
+    options: &AttributeOptions,
+    progress: &Progress,
+) -> Result<Vec<u32>, InputError> {
+    let rows = read_rows(inputs, vertices, options, WeightChoice::Ignore, progress)?;
+    let slot = |row: Row<'_>| match row.slot {
+        FOREIGN => Err(wrong_row(row.file, row.number, "expected the id of a vertex of the graph")),
+        slot => Ok(slot),
+    };
+    rows.iter().map(slot).collect()
+}
+
+fn wrong_row(file: &str, row: u64, what: impl Into<String>) -> InputError {
+    InputError::Row { file: file.to_owned(), row, what: what.into() }
+}
+
+impl Vertices<'_> {
+    /// Whether a slot is a vertex.
+    fn has(&self, slot: u32) -> bool {
+        u64::from(slot) < self.slots && (self.ids.all_present() || (self.is_vertex)(slot))
+    }
+
+    /// The slot of an integer id.
+    fn of_integer(&self, id: u64) -> u32 {
+        let slot = match self.ids {
+            IdMap::Same | IdMap::Declared => Some(id),
+            IdMap::Offset(first) => id.checked_sub(*first),
+            IdMap::Sparse(ids) => ids.binary_search(&id).ok().map(|slot| slot as u64),
+            IdMap::Names(_) => None,
+        };
+        self.checked(slot)
+    }
+
+    /// The slot of a name.
+    fn of_name(&self, name: &str) -> u32 {
+        let IdMap::Names(names) = self.ids else { return FOREIGN };
+        let (mut low, mut high) = (0, names.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if names.get(middle) < name {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.checked((low < names.len() && names.get(low) == name).then_some(low as u64))
+    }
+
+    fn checked(&self, slot: Option<u64>) -> u32 {
+        let slot = slot.and_then(|slot| u32::try_from(slot).ok()).filter(|slot| self.has(*slot));
+        slot.unwrap_or(FOREIGN)
+    }
+
+    /// The id of a slot, for messages.
+    fn show(&self, slot: u32) -> String {
+        match self.ids {
+            IdMap::Same | IdMap::Declared => slot.to_string(),
+            IdMap::Offset(first) => (first + u64::from(slot)).to_string(),
+            IdMap::Sparse(ids) => ids[slot as usize].to_string(),
+            IdMap::Names(names) => format!("{:?}", names.get(slot as usize)),
+        }
+    }
+}
+
+/// Rows of all tables, in order.
+struct Rows {
+    files: Vec<String>,
+    parts: Vec<RowPart>,
+}
+
+/// Some rows of one table.
+struct RowPart {
+    source: usize,
+    slots: Vec<u32>,
+    /// Empty where none are read.
+    values: Vec<f64>,
+}
+
+/// A row.
+struct Row<'a> {
+    file: &'a str,
+    /// In its file, counted from 1.
+    number: u64,
+    slot: u32,
+    value: f64,
+}
+
+impl Rows {
+    fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        let mut before = vec![0; self.files.len()];
+        self.parts.iter().flat_map(move |part| {
+            let first = before[part.source] + 1;
+            before[part.source] += part.slots.len() as u64;
+            (first..).zip(&part.slots).enumerate().map(|(place, (number, slot))| Row {
+                file: &self.files[part.source],
+                number,
+                slot: *slot,
+                value: part.values.get(place).copied().unwrap_or(0.0),
+            })
+        })
+    }
+}
+
+/// Reads tables and finds the slots of their ids.
+fn read_rows(
+    inputs: &[String],
+    vertices: &Vertices<'_>,
+    options: &AttributeOptions,
+    weight: WeightChoice,
+    progress: &Progress,
+) -> Result<Rows, InputError> {
+    let id = options.id.clone().unwrap_or(ColumnRef::Number(1));
+    let options = ReadOptions {
+        format: options.format,
+        separator: options.separator,
+        header: options.header,
+        source: Some(id.clone()),
+        target: Some(id),
+        weight,
+        ids: match vertices.ids {
+            IdMap::Names(_) => IdKind::Names,
+            _ => IdKind::Integers,
+        },
+        threads: options.threads,
+        limits: options.limits,
+        ..ReadOptions::default()
+    };
+    let sources = crate::open(&source::names(inputs)?, &options)?;
+    let pool = crate::pool(options.thread_count())?;
+    let bytes = sources.iter().map(Source::bytes).sum::<Option<u64>>();
+    let phase = progress.phase("attributes", Unit::Bytes, bytes);
+    let context = Context { options: &options, progress, phase: &phase, pool: &pool };
+    let collector = Collector::new(options.limits.memory_bytes_max);
+    for source in &sources {
+        if !matches!(source.format(), Format::Text | Format::Parquet | Format::Arrow) {
+            let what =
+                format!("expected a table (text, Parquet, Arrow), found {}", source.format());
+            return Err(InputError::content(source.name(), what));
+        }
+        collector.begin(source.name());
+        reader::of(source).read(source, &context, &collector)?;
+    }
+    let gathered = collector.gathered();
+    let found = |Part { ids, weights }: Part| (slots(vertices, ids), weights.unwrap_or_default());
+    let parts = gathered.parts.into_iter().map(|placed| {
+        let (slots, values) = pool.install(|| found(placed.part));
+        RowPart { source: placed.source, slots, values }
+    });
+    Ok(Rows { parts: parts.collect(), files: gathered.files })
+}
+
+/// The slots of the ids of a part.
+fn slots(vertices: &Vertices<'_>, ids: Ids) -> Vec<u32> {
+    match ids {
+        Ids::Narrow { pairs, .. } => {
+            pairs.par_iter().map(|[id, _]| vertices.of_integer((*id).into())).collect()
+        }
+        Ids::Wide { pairs, .. } => {
+            pairs.par_iter().map(|[id, _]| vertices.of_integer(*id)).collect()
+        }
+        Ids::Names { names, pairs } => {
+            let known: Vec<u32> = names.iter().map(|name| vertices.of_name(name)).collect();
+            pairs.iter().map(|[place, _]| known[*place as usize]).collect()
+        }
+    }
+}
