@@ -124,7 +124,7 @@ impl<P: Program> Program for Timed<P> {
     const FRONTIER: bool = P::FRONTIER;
 
     #[inline(always)]
-    fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total) {
+    fn init(&self, vertex: Vertex) -> Applied<Self::Value, Self::Total> {
         self.program.init(vertex)
     }
 
@@ -210,8 +210,8 @@ impl<F: Float> Program for InDegree<F> {
 
     const WEIGHTED: bool = false;
 
-    fn init(&self, _: Vertex) -> (Degree<F>, ()) {
-        (Degree(F::default()), ())
+    fn init(&self, _: Vertex) -> Applied<Degree<F>, ()> {
+        Applied::active(Degree(F::default()), ())
     }
 
     #[inline(always)]

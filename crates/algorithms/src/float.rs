@@ -14,6 +14,9 @@ pub trait Float:
     fn of(value: f64) -> Self;
     /// The same value.
     fn wide(self) -> f64;
+    /// The smaller of two values, neither of them NaN.
+    #[must_use]
+    fn least(self, other: Self) -> Self;
     /// A column of such values.
     fn column(values: Vec<Self>) -> ColumnData;
 }
@@ -27,6 +30,11 @@ impl Float for f32 {
     #[inline(always)]
     fn wide(self) -> f64 {
         self.into()
+    }
+
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        if other < self { other } else { self }
     }
 
     fn column(values: Vec<Self>) -> ColumnData {
@@ -43,6 +51,11 @@ impl Float for f64 {
     #[inline(always)]
     fn wide(self) -> f64 {
         self
+    }
+
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        if other < self { other } else { self }
     }
 
     fn column(values: Vec<Self>) -> ColumnData {

@@ -113,14 +113,14 @@ impl<F: Float> Program for PageRank<F> {
     const WEIGHTED: bool = false;
 
     #[inline(always)]
-    fn init(&self, vertex: Vertex) -> (Rank<F>, RankTotal) {
+    fn init(&self, vertex: Vertex) -> Applied<Rank<F>, RankTotal> {
         let rank = if self.dangling == Dangling::Papers { 1.0 } else { 1.0 / self.vertices };
         let sink = vertex.out_degree == 0;
         let share = if sink { 0.0 } else { 1.0 / vertex.out_degree as f64 };
         let value = Rank([F::of(rank), F::of(share)]);
         // The first iteration is never the last for want of change.
         let sinks = if sink { rank } else { 0.0 };
-        (value, RankTotal { sinks, change: f64::INFINITY })
+        Applied::active(value, RankTotal { sinks, change: f64::INFINITY })
     }
 
     #[inline(always)]
@@ -216,7 +216,7 @@ mod tests {
         let mut values: Vec<_> = (0..vertices)
             .map(|v| {
                 let vertex = Vertex { index: v as u64, out_degree: degree(v) };
-                let (value, share) = program.init(vertex);
+                let Applied { value, total: share, .. } = program.init(vertex);
                 total = total.merge(share);
                 value
             })

@@ -82,8 +82,8 @@ impl<F: Float> Program for Spmv<F> {
     const WEIGHTED: bool = true;
 
     #[inline(always)]
-    fn init(&self, vertex: Vertex) -> (Element<F>, ()) {
-        (Element(F::of(self.vector.at(vertex.index))), ())
+    fn init(&self, vertex: Vertex) -> Applied<Element<F>, ()> {
+        Applied::active(Element(F::of(self.vector.at(vertex.index))), ())
     }
 
     #[inline(always)]

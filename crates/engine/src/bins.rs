@@ -18,8 +18,8 @@ use welter_progress::{Progress, Unit};
 use crate::EngineError;
 use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::cuts::Cuts;
+use crate::nontemporal::{LINE_BYTES, copy_line, fence};
 use crate::record::{Line, Record, Waiting};
-use crate::stream::{LINE_BYTES, copy_line, fence};
 use crate::survey::first_beyond;
 use crate::workers::Workers;
 

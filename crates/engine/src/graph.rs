@@ -11,6 +11,7 @@ use welter_store::header::KEY_BITS;
 
 use crate::EngineError;
 use crate::arena::{Arena, Buffer};
+use crate::index::SourceIndex;
 use crate::plan::Plan;
 use crate::tiles::ChunkPlace;
 use crate::vertices::Vertices;
@@ -24,6 +25,8 @@ pub struct Graph {
     pub(crate) arena: Arena,
     pub(crate) edges: u64,
     pub(crate) chunk_bytes: u64,
+    /// Where the edges of each band of sources lie, when the plan's program has a frontier.
+    pub(crate) index: Option<SourceIndex>,
 }
 
 /// The edges to one range of destinations.
@@ -35,6 +38,13 @@ pub(crate) struct Stripe {
     pub(crate) edges: u64,
     /// In the order of their sources.
     pub(crate) chunks: Vec<ChunkPlace>,
+}
+
+impl Stripe {
+    /// Number of its destinations.
+    pub(crate) fn width(&self) -> usize {
+        (self.vertices.end - self.vertices.start) as usize
+    }
 }
 
 impl Graph {

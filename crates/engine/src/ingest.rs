@@ -16,6 +16,7 @@ use crate::arena::Buffer;
 use crate::bins::{self, Grid, GroupBins};
 use crate::cuts::Cuts;
 use crate::graph::{Graph, Stripe};
+use crate::index::SourceIndex;
 use crate::plan::Plan;
 use crate::record::{Narrow, Waiting, Wide, WideWeighted};
 use crate::survey;
@@ -84,7 +85,7 @@ fn ingest(
     if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
         arena.trim();
     }
-    Ok(Graph {
+    let mut graph = Graph {
         edges: stripes.iter().map(|stripe| stripe.edges).sum(),
         chunk_bytes: stripes.iter().flat_map(|s| &s.chunks).map(|c| c.bytes().len() as u64).sum(),
         vertices,
@@ -92,7 +93,12 @@ fn ingest(
         stripes,
         plan: plan.clone(),
         arena: arena.clone(),
-    })
+        index: None,
+    };
+    if plan.frontier {
+        graph.index = Some(SourceIndex::build(&graph, workers, progress)?);
+    }
+    Ok(graph)
 }
 
 /// Bins the edges, drops the stream, and writes the bins into chunks.

@@ -1,10 +1,11 @@
 //! The iteration driver, route `fold`: scatter, gather and apply in one pass over the chunks.
 //!
-//! A worker takes a stripe, folds all its edges into its own accumulators, and applies them while
-//! they are in the cache. Values change in place; signals have two columns that swap roles, because
-//! other stripes still read what this one said last.
+//! Each iteration is *dense* or *sparse*. In a dense one a worker takes a stripe, folds all its
+//! edges into its own accumulators, and applies them while they are in the cache; values change in
+//! place, and signals have two columns that swap roles, because other stripes still read what this
+//! one said last. A monotone program whose active vertices have few edges gets sparse iterations
+//! ([`crate::sparse`]), which touch only what is reached.
 
-use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::program::{Applied, Next, Program, Total, Vertex};
@@ -13,8 +14,12 @@ use welter_progress::{Progress, Unit};
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::dispatch::dispatched;
+use crate::frontier::{Frontier, Masks};
 use crate::graph::{Graph, Stripe};
-use crate::kernel::{Scratch, Sources, fold_tile};
+use crate::index::{IndexedTiles, SourceIndex};
+use crate::kernel::{Coding, Scratch, Sources, fold_tile};
+use crate::sparse;
+use crate::state::{Part, Parts, State, segments};
 use crate::workers::{Workers, lock};
 
 /// What a run leaves.
@@ -26,6 +31,28 @@ pub struct Outcome<V, T> {
     pub iterations: u64,
     /// Totals of the last iteration (of `init` when there was none).
     pub total: T,
+    /// What was done in each iteration of a program with a frontier; empty for others.
+    pub levels: Vec<Level>,
+}
+
+/// How an iteration found its edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// All stripes were folded; tiles without an active source were skipped.
+    Dense,
+    /// Only the bands of active sources were read, and only what they reached was applied.
+    Sparse,
+}
+
+/// An iteration of a program with a frontier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// How edges were found.
+    pub mode: Mode,
+    /// Vertices that scattered.
+    pub active: u64,
+    /// Edges that were looked at.
+    pub edges: u64,
 }
 
 /// Runs a program on a graph.
@@ -39,87 +66,77 @@ pub fn run<P: Program>(
     progress: &Progress,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
+    let made;
+    let index = match &graph.index {
+        _ if !P::FRONTIER => None,
+        Some(index) => Some(index),
+        None => {
+            made = SourceIndex::build(graph, workers, progress)?;
+            Some(&made)
+        }
+    };
+    let tiles = index.map(|index| IndexedTiles::new::<P>(graph, index)).transpose()?;
+    let driver = Driver { graph, program, workers, progress, tiles };
     let mut state = State::<P>::new(graph)?;
-    let mut total = state.init(graph, program, workers, progress)?;
+    let mut total = driver.init(&mut state)?;
+    let mut frontier = Frontier::new(state.active_count);
     let benches = workers.states(|| Bench::<P>::new(graph))?;
+    let mut levels = Vec::new();
     let mut iterations = 0;
-    while program.next(iterations, &total) == Next::Iterate && state.any_active() {
-        total = state.iterate(graph, program, &total, &benches, workers, progress)?;
+    while program.next(iterations, &total) == Next::Iterate && state.active_count > 0 {
+        if progress.cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        let level;
+        (total, level) = match (&driver.tiles, frontier.select(graph, program, &state)) {
+            (Some(tiles), Some(selected)) => {
+                sparse::iterate(&driver, tiles, &mut state, &mut frontier, selected, &total)?
+            }
+            _ => {
+                let done = driver.dense(&mut state, &total, &benches)?;
+                frontier.scattered_all(state.active_count);
+                done
+            }
+        };
+        if P::FRONTIER {
+            levels.push(level);
+        }
         iterations += 1;
         phase.add(1);
-        phase.add_bytes(graph.chunk_bytes());
+        phase.add_bytes(if P::FRONTIER { level.edges * 4 } else { graph.chunk_bytes() });
     }
-    Ok(Outcome { values: state.values, iterations, total })
+    Ok(Outcome { values: state.values, iterations, total, levels })
 }
 
 /// Accumulators and buffers of one worker.
 struct Bench<P: Program> {
     accums: Buffer<P::Accum>,
     scratch: Scratch,
+    /// Edges that were looked at.
+    edges: u64,
 }
 
 impl<P: Program> Bench<P> {
     fn new(graph: &Graph) -> Result<Self, EngineError> {
         let accums = Buffer::zeroed(1 << graph.plan().stripe_bits)?;
-        Ok(Self { accums, scratch: Scratch::new() })
+        Ok(Self { accums, scratch: Scratch::new(), edges: 0 })
     }
 }
 
-/// The columns of a run.
-struct State<P: Program> {
-    values: Buffer<P::Value>,
-    /// What scatter reads, and what the next iteration will read.
-    signals: [Buffer<P::Signal>; 2],
-    /// Likewise, for programs whose vertices fall inactive; empty otherwise.
-    active: [Buffer<u8>; 2],
-    /// Totals by segment.
-    totals: Vec<P::Total>,
-    /// Vertices that scatter in the next iteration.
-    active_count: u64,
-    /// Stripes by falling number of edges, so that the longest do not come last.
-    order: Vec<usize>,
+/// What all iterations of a run have in common.
+pub(crate) struct Driver<'a, P> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) program: &'a P,
+    pub(crate) workers: &'a Workers,
+    pub(crate) progress: &'a Progress,
+    tiles: Option<IndexedTiles<'a>>,
 }
 
-/// The part of the columns that belongs to one stripe.
-struct Part<'a, P: Program> {
-    stripe: &'a Stripe,
-    values: &'a mut [P::Value],
-    signals: &'a mut [P::Signal],
-    active: &'a mut [u8],
-    totals: &'a mut [P::Total],
-    active_count: u64,
-}
-
-impl<P: Program> State<P> {
-    fn new(graph: &Graph) -> Result<Self, EngineError> {
-        let count = graph.vertices() as usize;
-        let padded = count + graph.signal_padding();
-        let flags = if P::FRONTIER { padded } else { 0 };
-        let mut order: Vec<usize> = (0..graph.stripes.len()).collect();
-        order.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
-        Ok(Self {
-            values: Buffer::zeroed(count)?,
-            signals: [Buffer::zeroed(padded)?, Buffer::zeroed(padded)?],
-            active: [Buffer::zeroed(flags)?, Buffer::zeroed(flags)?],
-            totals: vec![P::Total::default(); graph.vertices.segments()],
-            active_count: graph.vertices(),
-            order,
-        })
-    }
-
-    fn any_active(&self) -> bool {
-        self.active_count > 0
-    }
-
+impl<P: Program> Driver<'_, P> {
     /// Sets values, signals and totals of all vertices.
-    fn init(
-        &mut self,
-        graph: &Graph,
-        program: &P,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<P::Total, EngineError> {
-        let (parts, _, _) = self.parts(graph);
+    fn init(&self, state: &mut State<P>) -> Result<P::Total, EngineError> {
+        let Self { graph, program, workers, progress, .. } = *self;
+        let Parts { parts, .. } = state.parts(graph);
         workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
             let mut part = lock(&parts[task]);
             dispatched(
@@ -128,26 +145,38 @@ impl<P: Program> State<P> {
             );
             Ok(())
         })?;
+        let active_count = parts.iter().map(|part| lock(part).active_count).sum();
         drop(parts);
-        Ok(self.close())
+        state.active_count = active_count;
+        Ok(state.close())
     }
 
-    fn iterate(
-        &mut self,
-        graph: &Graph,
-        program: &P,
+    fn dense(
+        &self,
+        state: &mut State<P>,
         last: &P::Total,
         benches: &[Mutex<Bench<P>>],
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<P::Total, EngineError> {
-        let order = self.order.clone();
-        let all_active = self.active_count == graph.vertices();
-        let (parts, signals, active) = self.parts(graph);
-        let active = (P::FRONTIER && !all_active).then_some(active);
+    ) -> Result<(P::Total, Level), EngineError> {
+        let Self { graph, program, workers, progress, .. } = *self;
+        let order = state.order.clone();
+        let scattering = state.active_count;
+        let Parts { parts, signals, active } = state.parts(graph);
+        let masks =
+            (P::FRONTIER && scattering < graph.vertices()).then(|| Masks::of_flags(graph, active));
+        // An update of an inactive vertex does no harm in a monotone program, and a branch at every
+        // edge would.
+        let active = (masks.is_some() && !P::MONOTONE).then_some(active);
         workers.tasks(parts.len(), progress, benches, |bench, task| {
-            let mut part = lock(&parts[order[task]]);
-            fold_stripe(graph, program, part.stripe, signals, active, bench)?;
+            let number = order[task];
+            let mut part = lock(&parts[number]);
+            let width = part.stripe.width();
+            bench.accums[..width].fill(program.identity());
+            match (&masks, &self.tiles) {
+                (Some(masks), Some(tiles)) => {
+                    self.fold_active(tiles, number, masks, signals, active, bench);
+                }
+                _ => fold_stripe(graph, program, part.stripe, signals, bench)?,
+            }
             dispatched(
                 #[inline(always)]
                 || apply_part(graph, program, last, &bench.accums, &mut part),
@@ -156,77 +185,39 @@ impl<P: Program> State<P> {
         })?;
         let active_count = parts.iter().map(|part| lock(part).active_count).sum();
         drop(parts);
-        self.active_count = active_count;
-        Ok(self.close())
+        state.active_count = active_count;
+        let edges = benches.iter().map(|bench| std::mem::take(&mut lock(bench).edges)).sum();
+        Ok((state.close(), Level { mode: Mode::Dense, active: scattering, edges }))
     }
 
-    /// Cuts the columns by stripe. Also returns the columns to read.
-    #[expect(clippy::type_complexity, reason = "three things for one caller pattern")]
-    fn parts<'a>(
-        &'a mut self,
-        graph: &'a Graph,
-    ) -> (Vec<Mutex<Part<'a, P>>>, &'a [P::Signal], &'a [u8]) {
-        let [signals_now, signals_next] = &mut self.signals;
-        let [active_now, active_next] = &mut self.active;
-        let mut values = Column(&mut self.values[..]);
-        let mut signals = Column(&mut signals_next[..]);
-        let mut active = Column(&mut active_next[..]);
-        let mut totals = Column(&mut self.totals[..]);
-        let parts = graph.stripes.iter().map(|stripe| {
-            let width = (stripe.vertices.end - stripe.vertices.start) as usize;
-            let flags = if P::FRONTIER { width } else { 0 };
-            Mutex::new(Part {
-                stripe,
-                values: values.take(width),
-                signals: signals.take(width),
-                active: active.take(flags),
-                totals: totals.take(stripe.segments.len()),
-                active_count: width as u64,
-            })
-        });
-        (parts.collect(), signals_now, active_now)
-    }
-
-    /// Ends an iteration: what was written is what is read next. Merges totals in their order.
-    fn close(&mut self) -> P::Total {
-        self.signals.swap(0, 1);
-        self.active.swap(0, 1);
-        self.totals.iter().fold(P::Total::default(), |sum, total| sum.merge(*total))
-    }
-}
-
-/// A column of which stripes take their parts, one after the other.
-struct Column<'a, T>(&'a mut [T]);
-
-impl<'a, T> Column<'a, T> {
-    fn take(&mut self, count: usize) -> &'a mut [T] {
-        let (front, rest) = std::mem::take(&mut self.0).split_at_mut(count);
-        self.0 = rest;
-        front
-    }
-}
-
-/// The vertices of each segment of a stripe, relative to the stripe.
-fn segments<'a>(graph: &'a Graph, stripe: &'a Stripe) -> impl Iterator<Item = Range<usize>> + 'a {
-    let place = |segment| (graph.vertices.segment_start(segment) - stripe.vertices.start) as usize;
-    stripe.segments.clone().map(move |segment| place(segment)..place(segment + 1))
-}
-
-#[inline(always)]
-fn init_part<P: Program>(graph: &Graph, program: &P, part: &mut Part<'_, P>) {
-    let base = part.stripe.vertices.start;
-    let degrees = &graph.degrees[base as usize..];
-    for (segment, total) in segments(graph, part.stripe).zip(&mut *part.totals) {
-        *total = P::Total::default();
-        for place in segment {
-            let index = base + place as u64;
-            let (value, share) = program.init(Vertex { index, out_degree: degrees[place].into() });
-            part.values[place] = value;
-            part.signals[place] = program.signal(&value);
-            *total = total.merge(share);
+    /// Folds the edges of active bands of a stripe into a worker's accumulators.
+    fn fold_active(
+        &self,
+        tiles: &IndexedTiles<'_>,
+        stripe: usize,
+        masks: &Masks,
+        signals: &[P::Signal],
+        active: Option<&[u8]>,
+        bench: &mut Bench<P>,
+    ) {
+        let graph = self.graph;
+        let reach = graph.signal_padding();
+        for indexed in tiles.of_stripe(stripe) {
+            let source = indexed.tile.source as usize;
+            let coding = indexed.coding(graph);
+            let sources = source..source + reach;
+            let sources = Sources {
+                signals: &signals[sources.clone()],
+                active: active.map(|active| &active[sources]),
+            };
+            for bands in masks.runs(source >> graph.plan.block_bits, coding.encoding) {
+                let edges = indexed.edges(bands);
+                bench.edges += edges.len() as u64;
+                let Bench { accums, scratch, .. } = bench;
+                fold_tile(self.program, &indexed.tile, edges, coding, sources, accums, scratch);
+            }
         }
     }
-    part.active.fill(1);
 }
 
 /// Folds all edges of a stripe into a worker's accumulators.
@@ -235,34 +226,45 @@ fn fold_stripe<P: Program>(
     program: &P,
     stripe: &Stripe,
     signals: &[P::Signal],
-    active: Option<&[u8]>,
     bench: &mut Bench<P>,
 ) -> Result<(), EngineError> {
-    let width = (stripe.vertices.end - stripe.vertices.start) as usize;
-    bench.accums[..width].fill(program.identity());
     for place in &stripe.chunks {
         let chunk = graph.open(stripe, place)?;
         let reach = chunk.block_width() as usize;
-        // Ingest fills less of a tile than its keys could name.
-        let block = reach.min(1 << graph.plan.block_bits);
+        let coding = Coding::of::<P>(chunk.label());
         for tile in chunk.tiles() {
             let sources = tile.source as usize..tile.source as usize + reach;
-            let active = active.map(|active| &active[sources.clone()]);
-            if active.is_some_and(|active| active[..block].iter().all(|&flag| flag == 0)) {
-                continue;
-            }
-            let sources = Sources { signals: &signals[sources], active };
-            fold_tile(
-                program,
-                &tile,
-                chunk.label(),
-                sources,
-                &mut bench.accums,
-                &mut bench.scratch,
-            );
+            let sources = Sources { signals: &signals[sources], active: None };
+            let Bench { accums, scratch, .. } = bench;
+            fold_tile(program, &tile, 0..tile.edges, coding, sources, accums, scratch);
         }
+        bench.edges += chunk.edges();
     }
     Ok(())
+}
+
+#[inline(always)]
+fn init_part<P: Program>(graph: &Graph, program: &P, part: &mut Part<'_, P>) {
+    let base = part.stripe.vertices.start;
+    let degrees = &graph.degrees[base as usize..];
+    let mut count = 0;
+    for (segment, total) in segments(graph, part.stripe).zip(&mut *part.totals) {
+        *total = P::Total::default();
+        for place in segment {
+            let index = base + place as u64;
+            let first = program.init(Vertex { index, out_degree: degrees[place].into() });
+            part.values[place] = first.value;
+            part.signals[place] = program.signal(&first.value);
+            *total = total.merge(first.total);
+            if P::FRONTIER {
+                part.active[place] = first.active.into();
+                count += u64::from(first.active);
+            }
+        }
+    }
+    if P::FRONTIER {
+        part.active_count = count;
+    }
 }
 
 #[inline(always)]

@@ -9,6 +9,8 @@
 //! signals, of which there are `2^(32 - target_bits)` from the tile's first source on.
 #![expect(unsafe_code, reason = "indexes columns whose length the width of a key bounds")]
 
+use std::ops::Range;
+
 use welter_model::program::Program;
 use welter_store::chunk::Tile;
 use welter_store::codec::{Decoder, Level};
@@ -37,6 +39,67 @@ impl Scratch {
     }
 }
 
+/// How the edges of a tile are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Coding {
+    pub(crate) encoding: Encoding,
+    pub(crate) weights: WeightKind,
+    pub(crate) target_bits: u32,
+}
+
+impl Coding {
+    /// The coding of a chunk's tiles for a program that may not look at weights.
+    pub(crate) fn of<P: Program>(label: &Label) -> Self {
+        let weights = if P::WEIGHTED { label.weights } else { WeightKind::None };
+        Self { encoding: label.encoding, weights, target_bits: label.target_bits }
+    }
+
+    /// Hands the keys of some edges of a tile to `visit`, a run at a time, with their weights where
+    /// there are any.
+    #[inline(always)]
+    pub(crate) fn keys(
+        self,
+        tile: &Tile<'_>,
+        edges: Range<usize>,
+        scratch: &mut Scratch,
+        mut visit: impl FnMut(&[u32], Option<&[f64]>),
+    ) {
+        let Scratch { keys, weights, level } = scratch;
+        let weighted = self.weights != WeightKind::None;
+        if self.encoding == Encoding::Packed && !weighted {
+            return visit(&tile.packed()[edges], None);
+        }
+        let mut decoder = match self.encoding {
+            Encoding::Compressed => Some(Decoder::new(tile.keys, tile.edges, *level)),
+            Encoding::Packed => None,
+        };
+        // Compressed keys lead to each other, so all before the first that is wanted are decoded.
+        let mut done = if decoder.is_some() { 0 } else { edges.start };
+        while done < edges.end {
+            let run = match &mut decoder {
+                Some(decoder) => {
+                    let count = decoder.fill(&mut keys[..]);
+                    &keys[..count]
+                }
+                None => &tile.packed()[done..edges.end.min(done + BUFFER)],
+            };
+            let next = done + run.len();
+            let wanted = edges.start.clamp(done, next) - done..edges.end.min(next) - done;
+            let first = done + wanted.start;
+            let run = &run[wanted];
+            let weights = weighted.then(|| {
+                let out = &mut weights[..run.len()];
+                self.weights.decode(&tile.weights[first * self.weights.bytes()..], out);
+                &*out
+            });
+            if !run.is_empty() {
+                visit(run, weights);
+            }
+            done = next;
+        }
+    }
+}
+
 /// What the sources of a tile say: `2^(32 - target_bits)` of each, from the tile's first source on.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a, S> {
@@ -45,43 +108,19 @@ pub(crate) struct Sources<'a, S> {
     pub(crate) active: Option<&'a [u8]>,
 }
 
-/// Folds all edges of a tile into the accumulators of its stripe, `2^target_bits` of them.
+/// Folds some edges of a tile into the accumulators of its stripe, `2^target_bits` of them.
 pub(crate) fn fold_tile<P: Program>(
     program: &P,
     tile: &Tile<'_>,
-    label: &Label,
+    edges: Range<usize>,
+    coding: Coding,
     sources: Sources<'_, P::Signal>,
     accums: &mut [P::Accum],
     scratch: &mut Scratch,
 ) {
-    let Scratch { keys, weights, level } = scratch;
-    let weighted = P::WEIGHTED && label.weights != WeightKind::None;
-    let bits = label.target_bits;
-    if label.encoding == Encoding::Packed && !weighted {
-        return fold_any(program, tile.packed(), None, bits, sources, accums);
-    }
-    let mut decoder = match label.encoding {
-        Encoding::Compressed => Some(Decoder::new(tile.keys, tile.edges, *level)),
-        Encoding::Packed => None,
-    };
-    let mut done = 0;
-    while done < tile.edges {
-        let keys = match &mut decoder {
-            Some(decoder) => {
-                let count = decoder.fill(&mut keys[..]);
-                &keys[..count]
-            }
-            None => &tile.packed()[done..tile.edges.min(done + BUFFER)],
-        };
-        let width = label.weights.bytes();
-        let weights = weighted.then(|| {
-            let out = &mut weights[..keys.len()];
-            label.weights.decode(&tile.weights[done * width..], out);
-            &*out
-        });
-        fold_any(program, keys, weights, bits, sources, accums);
-        done += keys.len();
-    }
+    coding.keys(tile, edges, scratch, |keys, weights| {
+        fold_any(program, keys, weights, coding.target_bits, sources, accums);
+    });
 }
 
 fn fold_any<P: Program>(

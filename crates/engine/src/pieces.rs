@@ -1,8 +1,8 @@
 //! Cutting a cell that is too big to be sorted at once.
 //!
 //! Cells hold about 2^15 edges, but where many edges run between few vertices one may hold all of
-//! the graph. Such a cell is sorted in pieces, each a range of keys, so that the memory of a sort is
-//! known before. Every piece reads the whole cell again, which costs less than the sort.
+//! the graph. Such a cell is sorted in pieces, each a range of keys, so that the memory of a sort
+//! is known before. Every piece reads the whole cell again, which costs less than the sort.
 
 use std::ops::Range;
 

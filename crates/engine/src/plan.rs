@@ -40,6 +40,22 @@ pub struct Settings {
     pub block_bits: Option<u32>,
     /// Size at which a chunk is closed, bytes.
     pub chunk_bytes: Option<usize>,
+    /// How iterations of programs with a frontier find their edges.
+    pub frontier: FrontierMode,
+}
+
+/// How iterations of monotone programs with a frontier find their edges. It changes no answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrontierMode {
+    /// By the number of edges that leave active vertices.
+    #[default]
+    Auto,
+    /// All stripes are folded.
+    Dense,
+    /// Active vertices are looked up, one after the other.
+    Alone,
+    /// Active vertices are looked up by all workers, stripe by stripe.
+    Together,
 }
 
 /// What is known of a graph before it is read.
@@ -70,6 +86,10 @@ pub struct Plan {
     pub encoding: Encoding,
     /// Size at which a chunk is closed, bytes.
     pub chunk_bytes: usize,
+    /// Whether the program has a frontier, so that an index of sources is made.
+    pub frontier: bool,
+    /// How its iterations find their edges.
+    pub frontier_mode: FrontierMode,
     /// What was planned for.
     pub shape: Shape,
     /// Memory budget, bytes.
@@ -110,6 +130,8 @@ impl Plan {
                 block_bits,
                 encoding,
                 chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
+                frontier: layout.active > 0,
+                frontier_mode: settings.frontier,
                 shape,
                 budget_bytes,
                 memory: Memory::default(),
@@ -235,7 +257,7 @@ mod tests {
     };
     const SHAPE: Shape =
         Shape { slots: 1 << 24, edges: 1 << 28, weighted: false, estimated: false, input_bytes: 0 };
-    const LAYOUT: Layout = Layout { value: 8, signal: 4, accum: 4, active: 0 };
+    const LAYOUT: Layout = Layout { value: 8, signal: 4, accum: 4, active: 0, sparse: 0 };
 
     #[test]
     fn widths_follow_the_caches() {

@@ -9,7 +9,7 @@ use std::fmt::Debug;
 
 use bytemuck::{Pod, Zeroable, cast, cast_mut, cast_ref};
 
-use crate::stream::LINE_BYTES;
+use crate::nontemporal::LINE_BYTES;
 
 /// A cache line of waiting edges.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

@@ -23,7 +23,7 @@ use crate::record::{Record, Waiting};
 use crate::vertices::{Vertices, Window};
 
 /// A tile has at most so many edges, so that one never outgrows a chunk.
-const TILE_EDGES_MAX: usize = 1 << 15;
+pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
 
 /// Header, table of groups and padding of a chunk, at most.
 const CHUNK_FRAME_BYTES: usize = 1 << 10;
@@ -103,8 +103,12 @@ impl<R: Record> TileWriter<R> {
             target_bits,
         };
         let vertices = recipe.vertices;
+        let first_source = vertices.index(group.slots.start);
+        // Blocks begin at multiples of their width, whatever group they are in.
+        let source_base = first_source >> recipe.plan.block_bits << recipe.plan.block_bits;
         let numbers = Numbers {
             sources: vertices.window(group.slots.clone()),
+            source_shift: (first_source - source_base) as u32,
             targets: vertices.window(stripe.slots.clone()),
             target_bits,
             record_bits: bits(&group.slots) + target_bits,
@@ -116,7 +120,7 @@ impl<R: Record> TileWriter<R> {
             generation: 0,
             cell: CellId { source_partition: group.number, stripe: stripe.number },
             number: 0,
-            source_base: vertices.index(group.slots.start),
+            source_base,
             target_base: vertices.index(stripe.slots.start),
             target_bits: recipe.plan.stripe_bits,
             encoding: recipe.plan.encoding,
@@ -247,6 +251,8 @@ fn bits(slots: &Range<u64>) -> u32 {
 /// How the slots of a record become the key of a tile.
 struct Numbers<'a> {
     sources: Window<'a>,
+    /// Vertices between the first block and the group.
+    source_shift: u32,
     targets: Window<'a>,
     /// Low bits of a record's key that hold the destination's slot.
     target_bits: u32,
@@ -258,6 +264,7 @@ struct Numbers<'a> {
 }
 
 impl Numbers<'_> {
+    /// Number of the source among those of the group.
     #[inline(always)]
     fn source(&self, record: &impl Record) -> u32 {
         self.sources.index((record.key() >> self.target_bits) as u32)
@@ -265,7 +272,7 @@ impl Numbers<'_> {
 
     /// First source of the block that a record is in.
     fn block(&self, record: &impl Record) -> u32 {
-        self.source(record) >> self.block_bits << self.block_bits
+        (self.source(record) + self.source_shift) >> self.block_bits << self.block_bits
     }
 
     /// Writes the keys of the records at the front that lie in the block beginning at `first`, adds
@@ -286,7 +293,7 @@ impl Numbers<'_> {
         let mut edges = 0;
         for (record, key) in records.iter().zip(keys) {
             let source = self.source(record);
-            let local = source - first;
+            let local = source + self.source_shift - first;
             if local >= width {
                 break;
             }

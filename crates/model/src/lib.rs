@@ -6,4 +6,5 @@ pub mod edges;
 pub mod ids;
 pub mod program;
 pub mod records;
+pub mod stream;
 pub mod table;

@@ -51,7 +51,7 @@ pub enum Next {
     Stop,
 }
 
-/// What `apply` makes of a vertex.
+/// What `init` and `apply` make of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Applied<V, G> {
     /// The new value.
@@ -61,6 +61,13 @@ pub struct Applied<V, G> {
     /// Whether its edges are scattered in the next iteration. Looked at in programs with
     /// [`Program::FRONTIER`] only.
     pub active: bool,
+}
+
+impl<V, G> Applied<V, G> {
+    /// A vertex that is active.
+    pub fn active(value: V, total: G) -> Self {
+        Self { value, total, active: true }
+    }
 }
 
 /// A fold program: accumulators have a fixed size, however many updates a vertex gets.
@@ -73,7 +80,7 @@ pub trait Program: Sync {
     /// What travels along an edge.
     type Update: Copy;
     /// What updates are folded into.
-    type Accum: Pod + Send + Sync;
+    type Accum: Pod + PartialEq + Send + Sync;
     /// Totals over all vertices, handed back to `apply` one iteration later.
     type Total: Total;
 
@@ -83,8 +90,16 @@ pub trait Program: Sync {
     /// Whether vertices may fall inactive, so that the engine must keep track of who is active.
     const FRONTIER: bool = false;
 
-    /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
-    fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
+    /// Whether values only ever move towards the answer, as depths and distances do. Then an update
+    /// may be scattered late, or again, or by a vertex that is not active, without changing the
+    /// answer, and a vertex that met no update stays as it is: `apply` of the identity leaves its
+    /// value, does not activate it and adds the default total. Engines then touch only what an
+    /// update reached. Needs `FRONTIER`, and totals that are the same in any order.
+    const MONOTONE: bool = false;
+
+    /// Value before the first iteration, what it adds to the totals that `apply` sees first, and
+    /// whether the vertex scatters in the first iteration.
+    fn init(&self, vertex: Vertex) -> Applied<Self::Value, Self::Total>;
 
     /// What the vertex tells its neighbours.
     fn signal(&self, value: &Self::Value) -> Self::Signal;
@@ -110,6 +125,12 @@ pub trait Program: Sync {
         accum: Self::Accum,
         last: &Self::Total,
     ) -> Applied<Self::Value, Self::Total>;
+
+    /// Which of the active vertices go first in a monotone program: those with the smallest number.
+    /// An engine may let others wait, which saves updates that would be improved upon later.
+    fn urgency(&self, _value: &Self::Value) -> u64 {
+        0
+    }
 
     /// Whether to go on after `iterations` iterations, the last of which had these totals.
     fn next(&self, iterations: u64, total: &Self::Total) -> Next;

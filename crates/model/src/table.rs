@@ -45,7 +45,12 @@ pub enum ColumnData {
     U64(Vec<u64>),
     /// Signed 64-bit integers.
     I64(Vec<i64>),
+    /// Vertices by their numbers, shown as their ids; [`NO_VERTEX`] where there is none.
+    Vertices(Vec<u32>),
 }
+
+/// Stands for no vertex in [`ColumnData::Vertices`].
+pub const NO_VERTEX: u32 = u32::MAX;
 
 impl ColumnData {
     /// Number of rows.
@@ -56,6 +61,7 @@ impl ColumnData {
             Self::U32(values) => values.len(),
             Self::U64(values) => values.len(),
             Self::I64(values) => values.len(),
+            Self::Vertices(values) => values.len(),
         }
     }
 

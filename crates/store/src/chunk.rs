@@ -175,6 +175,11 @@ impl<'a> Chunk<'a> {
         self.edges
     }
 
+    /// Number of tiles.
+    pub fn tile_count(&self) -> usize {
+        self.directory.len()
+    }
+
     /// Bytes of the whole chunk.
     pub fn bytes(&self) -> usize {
         self.bytes

@@ -9,11 +9,12 @@ use std::fmt::Debug;
 use std::sync::OnceLock;
 
 use welter_engine::machine::Machine;
-use welter_engine::plan::{Layout, Plan, Settings, Shape};
+use welter_engine::plan::{FrontierMode, Layout, Plan, Settings, Shape};
 use welter_engine::{EngineError, Workers};
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::program::{Program, Value};
+use welter_model::stream::Stream;
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
@@ -54,13 +55,16 @@ pub const MACHINE: Machine = Machine {
 /// All executors, the reference first.
 pub fn executors() -> Vec<Executor> {
     use Encoding::{Compressed, Packed};
-    let memory = |threads, encoding, [stripe, block]: [u32; 2], chunk_bytes, part_edges_max| {
+    use FrontierMode::{Alone, Auto, Dense, Together};
+    let mut modes = [Alone, Together, Auto, Together, Alone, Dense, Auto].into_iter().cycle();
+    let mut memory = |threads, encoding, [stripe, block]: [u32; 2], chunk_bytes, part_edges_max| {
         let settings = Settings {
             threads: Some(threads),
             encoding: Some(encoding),
             stripe_bits: Some(stripe),
             block_bits: Some(block),
             chunk_bytes: Some(chunk_bytes),
+            frontier: modes.next().unwrap_or_default(),
             ..Settings::default()
         };
         let slots_stated = part_edges_max % 2 == 0;
@@ -174,6 +178,25 @@ impl Memory {
             iterations: outcome.iterations,
             total: outcome.total,
         })
+    }
+
+    /// Shows a graph's edges to a stream program.
+    ///
+    /// # Panics
+    /// When the engine fails.
+    pub fn pass<S: Stream>(&self, graph: &Graph, reading: Reading, program: &S) -> Vec<S::Value> {
+        let (list, ids) = self.input(graph);
+        let done = || {
+            let plan = self.plan(graph, reading, Layout::of_stream::<S>())?;
+            let workers = workers(plan.threads);
+            let list: Box<dyn EdgeStream> = Box::new(list);
+            let progress = Progress::new();
+            let held =
+                welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
+            welter_engine::pass(&held, program, workers, &progress)
+        };
+        let values = done().unwrap_or_else(|error: EngineError| panic!("{self:?}: {error}"));
+        values.to_vec()
     }
 
     /// The plan for a graph.

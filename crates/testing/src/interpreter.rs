@@ -33,6 +33,7 @@ impl<V: Value, T> Answer<V, T> {
             ColumnData::F64(values) => values,
             ColumnData::U32(values) => values.into_iter().map(f64::from).collect(),
             ColumnData::U64(values) => values.into_iter().map(|value| value as f64).collect(),
+            ColumnData::Vertices(values) => values.into_iter().map(f64::from).collect(),
             ColumnData::I64(values) => values.into_iter().map(|value| value as f64).collect(),
             other => panic!("{other:?} is not known"),
         };
@@ -60,12 +61,13 @@ pub fn interpret<P: Program>(graph: &Graph, program: &P) -> Answer<P::Value, P::
 
     let mut total = P::Total::default();
     let mut values = Vec::new();
+    let mut active = Vec::new();
     for (index, &out_degree) in degrees.iter().enumerate() {
-        let (value, share) = program.init(Vertex { index: index as u64, out_degree });
-        values.push(value);
-        total = total.merge(share);
+        let first = program.init(Vertex { index: index as u64, out_degree });
+        values.push(first.value);
+        total = total.merge(first.total);
+        active.push(first.active || !P::FRONTIER);
     }
-    let mut active = vec![true; values.len()];
     let mut iterations = 0;
     while program.next(iterations, &total) == Next::Iterate && active.contains(&true) {
         let signals: Vec<P::Signal> = values.iter().map(|value| program.signal(value)).collect();

@@ -1,16 +1,18 @@
 //! The memory that a run takes, bounded from what is known before it.
 //!
-//! Every figure is an upper bound of what [`crate::meter`] will count, so that a run that was let in
-//! never needs more: edges in bins and their half-empty ends, chunks at the worst density of their
-//! tiles, columns of state with their padding. A test runs graphs of many shapes and holds the
-//! meter's peak against [`Memory::peak`].
+//! Every figure is an upper bound of what [`crate::meter`] will count, so that a run that was let
+//! in never needs more: edges in bins and their half-empty ends, chunks at the worst density of
+//! their tiles, columns of state with their padding. A test runs graphs of many shapes and holds
+//! the meter's peak against [`Memory::peak`].
 
 use welter_model::program::Program;
+use welter_model::stream::Stream;
 use welter_store::header::{Encoding, KEY_BITS};
 
 use super::{CELL_EDGES, Plan, Shape};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
+use crate::index::ENTRY_BYTES;
 use crate::vertices::SEGMENT_BITS;
 
 /// Buffers of a worker that do not grow with the graph: building a chunk, decoding, cuts.
@@ -19,6 +21,8 @@ const WORKER_BYTES: u64 = 2 << 20;
 const BIN_BYTES: u64 = 192;
 /// Directory entry of a tile.
 const TILE_BYTES: u64 = 16;
+/// What the index of sources takes for a tile: its entry, and a place in the list of tiles.
+const INDEX_BYTES: u64 = ENTRY_BYTES as u64 + 96;
 
 /// Bytes that a program takes per vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +35,9 @@ pub struct Layout {
     pub accum: u64,
     /// Bytes that tell whether a vertex is active: 1 where the program has a frontier.
     pub active: u64,
+    /// Bytes that sparse iterations take: an accumulator and a place on lists where the program is
+    /// monotone.
+    pub sparse: u64,
 }
 
 impl Layout {
@@ -41,7 +48,15 @@ impl Layout {
             signal: size_of::<P::Signal>() as u64,
             accum: size_of::<P::Accum>() as u64,
             active: u64::from(P::FRONTIER),
+            sparse: if P::MONOTONE { size_of::<P::Accum>() as u64 + 8 } else { 0 },
         }
+    }
+
+    /// The layout of a stream program.
+    pub fn of_stream<S: Stream>() -> Self {
+        // Its state takes the place of accumulators in the caches.
+        let (value, accum) = (size_of::<S::Value>() as u64, S::STATE_BYTES);
+        Self { value, signal: S::STATE_BYTES, accum, active: 0, sparse: 0 }
     }
 }
 
@@ -111,7 +126,9 @@ impl Memory {
             overlap: chunks * in_flight / plan.lots() as u64 + threads * SLAB_BYTES as u64,
             chunks,
             vertices: slots * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12,
-            state: slots * layout.value + (slots + padding) * 2 * (layout.signal + layout.active),
+            state: slots * (layout.value + layout.sparse)
+                + (slots + padding) * 2 * (layout.signal + layout.active)
+                + if plan.frontier { tiles_most(plan, stripes) * INDEX_BYTES } else { 0 },
             workers: threads * ((layout.accum << plan.stripe_bits) + sort + WORKER_BYTES),
         }
     }
@@ -131,24 +148,31 @@ fn waiting_bytes(shape: Shape) -> u64 {
     }
 }
 
-/// The most stripes that a greedy cut makes: each is full by width or, with its neighbour, by edges.
+/// The most stripes that a greedy cut makes: each is full by width or, with its neighbour, by
+/// edges.
 fn stripes_most(plan: &Plan, segments: u64) -> u64 {
     let full = ((1_u64 << plan.stripe_bits) - (1 << SEGMENT_BITS)).max(1 << SEGMENT_BITS);
     (plan.shape.slots / full + 2 * plan.stripes_least() as u64 + 2).min(segments)
 }
 
+/// The most tiles that there are: each has an edge, groups of sources cut some blocks in two, and
+/// long tiles are cut.
+fn tiles_most(plan: &Plan, stripes: u64) -> u64 {
+    let Shape { slots, edges, .. } = plan.shape;
+    let blocks = (slots >> plan.block_bits) + 2;
+    edges.min(2 * blocks * stripes + edges / 1024)
+}
+
 /// Bytes of all chunks, slabs that are not quite full included.
 fn chunk_bytes(plan: &Plan, stripes: u64) -> u64 {
     let Shape { slots, edges, weighted, .. } = plan.shape;
-    let blocks = (slots >> plan.block_bits) + 2;
-    // Every tile has an edge, groups of sources cut some blocks in two, and long tiles are cut.
-    let tiles = edges.min(2 * blocks * stripes + edges / 1024);
+    let tiles = tiles_most(plan, stripes);
     let key = match plan.encoding {
         Encoding::Packed => 4.0,
         Encoding::Compressed => {
-            // Keys of a tile ascend, so their distances add up to its width: the average distance is
-            // at most the number of places in the matrix by edge, and a distance of b bits takes at
-            // most 1 + b/8 bytes and 2 bits to say so.
+            // Keys of a tile ascend, so their distances add up to its width: the average distance
+            // is at most the number of places in the matrix by edge, and a distance of b bits takes
+            // at most 1 + b/8 bytes and 2 bits to say so.
             let distance = (slots as f64).powi(2) / edges.max(1) as f64;
             (1.0 + distance.max(1.0).log2() / 8.0).min(4.0) + 0.25
         }

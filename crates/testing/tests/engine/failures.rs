@@ -183,8 +183,8 @@ impl Program for Interrupted {
 
     const WEIGHTED: bool = false;
 
-    fn init(&self, vertex: Vertex) -> (One<i64>, Count) {
-        (One(vertex.index as i64), Count(0))
+    fn init(&self, vertex: Vertex) -> Applied<One<i64>, Count> {
+        Applied::active(One(vertex.index as i64), Count(0))
     }
 
     fn signal(&self, value: &One<i64>) -> i64 {

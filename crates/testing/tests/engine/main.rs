@@ -7,6 +7,7 @@
 //! - `laws`: relabelling, shuffling, cutting into parts, both directions.
 //! - `readings`: parallel edges, self-loops and directions against an ordered map.
 //! - `frontiers`: programs whose vertices fall silent.
+//! - `traversals`: breadth-first search, shortest paths and components against plain loops.
 //! - `oddities`: graphs that are empty, huge in one place, or full of holes.
 //! - `failures`: inputs that fail, lie or are cancelled.
 
@@ -21,3 +22,4 @@ mod pagerank;
 mod programs;
 mod readings;
 mod spmv;
+mod traversals;

@@ -103,7 +103,7 @@ fn vertices_at_the_edges_of_everything() {
 fn held(list: EdgeList, ids: &IdMap, slots: u64, settings: &Settings) -> welter_engine::Graph {
     let edges = list.pairs().count() as u64;
     let shape = Shape { slots, edges, weighted: false, estimated: false, input_bytes: 0 };
-    let layout = Layout { value: 8, signal: 8, accum: 8, active: 0 };
+    let layout = Layout { value: 8, signal: 8, accum: 8, active: 0, sparse: 0 };
     let plan = Plan::new(shape, layout, settings, &MACHINE).unwrap();
     let workers = workers(plan.threads);
     let progress = Progress::new();

@@ -51,8 +51,8 @@ impl Program for SmallestLabel {
     const WEIGHTED: bool = false;
     const FRONTIER: bool = true;
 
-    fn init(&self, vertex: Vertex) -> (One<u32>, Count) {
-        (One(vertex.index as u32), Count(1))
+    fn init(&self, vertex: Vertex) -> Applied<One<u32>, Count> {
+        Applied::active(One(vertex.index as u32), Count(1))
     }
 
     fn signal(&self, value: &One<u32>) -> u32 {
@@ -101,9 +101,9 @@ impl Program for Depth {
     const WEIGHTED: bool = false;
     const FRONTIER: bool = true;
 
-    fn init(&self, vertex: Vertex) -> (One<i64>, Count) {
+    fn init(&self, vertex: Vertex) -> Applied<One<i64>, Count> {
         let is_source = vertex.index == self.source;
-        (One(if is_source { 0 } else { -1 }), Count(is_source.into()))
+        Applied::active(One(if is_source { 0 } else { -1 }), Count(is_source.into()))
     }
 
     fn signal(&self, value: &One<i64>) -> i64 {
@@ -153,8 +153,8 @@ impl Program for Distance {
     const WEIGHTED: bool = true;
     const FRONTIER: bool = true;
 
-    fn init(&self, vertex: Vertex) -> (One<f64>, ()) {
-        (One(if vertex.index == self.source { 0.0 } else { f64::INFINITY }), ())
+    fn init(&self, vertex: Vertex) -> Applied<One<f64>, ()> {
+        Applied::active(One(if vertex.index == self.source { 0.0 } else { f64::INFINITY }), ())
     }
 
     fn signal(&self, value: &One<f64>) -> f64 {
@@ -220,9 +220,9 @@ impl Program for Flicker {
     const WEIGHTED: bool = false;
     const FRONTIER: bool = true;
 
-    fn init(&self, vertex: Vertex) -> (Flickering, Count) {
+    fn init(&self, vertex: Vertex) -> Applied<Flickering, Count> {
         let value = Flickering { index: vertex.index, round: 0, sum: 0 };
-        (value, Count(vertex.out_degree as i64))
+        Applied::active(value, Count(vertex.out_degree as i64))
     }
 
     fn signal(&self, value: &Flickering) -> u32 {
@@ -293,8 +293,8 @@ impl Program for Classes {
 
     const WEIGHTED: bool = true;
 
-    fn init(&self, vertex: Vertex) -> (PerClass, Count) {
-        (PerClass { index: vertex.index, ..self.identity() }, Count(0))
+    fn init(&self, vertex: Vertex) -> Applied<PerClass, Count> {
+        Applied::active(PerClass { index: vertex.index, ..self.identity() }, Count(0))
     }
 
     fn signal(&self, value: &PerClass) -> u8 {

@@ -1,0 +1,247 @@
+//! Breadth-first search: how many edges lead from the nearest source to each vertex.
+//!
+//! ```text
+//! depth(s) = 0 for each source s
+//! depth(v) = 1 + min over edges u -> v of depth(u)
+//! ```
+//!
+//! All vertices of one depth scatter in one iteration, so an update need not say a depth: that it
+//! arrived is enough, and an accumulator is a byte. [`BfsTree`] also tells through which vertex the
+//! shortest path came; its accumulators are four times as wide.
+//!
+//! Source: Chaos, Table 1; LDBC Graphalytics (`BFS`).
+
+use bytemuck::{Pod, Zeroable};
+use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
+use welter_model::table::{ColumnData, NO_VERTEX};
+
+/// Depth of a vertex that no path leads to.
+const UNREACHED: u32 = u32::MAX;
+
+/// How far the search has come. The same in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// The depth that was reached.
+    pub depth: u32,
+    /// Vertices of this depth.
+    pub vertices: u64,
+}
+
+impl Total for Reach {
+    fn merge(self, other: Self) -> Self {
+        let vertices = self.vertices + other.vertices;
+        Self { depth: self.depth.max(other.depth), vertices }
+    }
+}
+
+impl Reach {
+    /// One vertex of a depth.
+    fn one(depth: u32) -> Self {
+        Self { depth, vertices: 1 }
+    }
+
+    fn next(self) -> Next {
+        if self.vertices > 0 { Next::Iterate } else { Next::Stop }
+    }
+}
+
+fn depths(depths: impl Iterator<Item = u32>) -> (&'static str, ColumnData) {
+    let signed = |depth| if depth == UNREACHED { -1 } else { i64::from(depth) };
+    ("depth", ColumnData::I64(depths.map(signed).collect()))
+}
+
+/// Breadth-first search from some vertices.
+#[derive(Clone, Debug)]
+pub struct Bfs {
+    sources: Sources,
+}
+
+/// Numbers of vertices, ascending.
+#[derive(Clone, Debug)]
+struct Sources(Vec<u64>);
+
+impl Sources {
+    fn new(mut sources: Vec<u64>) -> Self {
+        sources.sort_unstable();
+        Self(sources)
+    }
+
+    fn has(&self, vertex: u64) -> bool {
+        self.0.binary_search(&vertex).is_ok()
+    }
+}
+
+impl Bfs {
+    /// A search from vertices of these numbers, which need no order.
+    pub fn new(sources: Vec<u64>) -> Self {
+        Self { sources: Sources::new(sources) }
+    }
+}
+
+/// Edges from the nearest source; the column is -1 where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Depth(u32);
+
+impl Value for Depth {
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+        vec![depths(values.iter().map(|value| value.0))]
+    }
+}
+
+impl Program for Bfs {
+    type Value = Depth;
+    /// Whether the vertex was reached.
+    type Signal = u8;
+    type Update = u8;
+    type Accum = u8;
+    type Total = Reach;
+
+    const WEIGHTED: bool = false;
+    const FRONTIER: bool = true;
+    const MONOTONE: bool = true;
+
+    #[inline(always)]
+    fn init(&self, vertex: Vertex) -> Applied<Depth, Reach> {
+        if self.sources.has(vertex.index) {
+            Applied { value: Depth(0), total: Reach::one(0), active: true }
+        } else {
+            Applied { value: Depth(UNREACHED), total: Reach::default(), active: false }
+        }
+    }
+
+    #[inline(always)]
+    fn signal(&self, value: &Depth) -> u8 {
+        (value.0 != UNREACHED).into()
+    }
+
+    #[inline(always)]
+    fn scatter(&self, signal: u8, _: f64) -> Option<u8> {
+        Some(signal)
+    }
+
+    #[inline(always)]
+    fn identity(&self) -> u8 {
+        0
+    }
+
+    #[inline(always)]
+    fn gather(&self, accum: u8, update: u8) -> u8 {
+        accum | update
+    }
+
+    #[inline(always)]
+    fn merge(&self, left: u8, right: u8) -> u8 {
+        left | right
+    }
+
+    #[inline(always)]
+    fn apply(&self, value: Depth, accum: u8, last: &Reach) -> Applied<Depth, Reach> {
+        if accum == 0 || value.0 != UNREACHED {
+            return Applied { value, total: Reach::default(), active: false };
+        }
+        let depth = last.depth + 1;
+        Applied { value: Depth(depth), total: Reach::one(depth), active: true }
+    }
+
+    fn next(&self, _: u64, total: &Reach) -> Next {
+        total.next()
+    }
+}
+
+/// Breadth-first search that also finds a tree of shortest paths.
+#[derive(Clone, Debug)]
+pub struct BfsTree {
+    sources: Sources,
+}
+
+impl BfsTree {
+    /// A search from vertices of these numbers, which need no order.
+    pub fn new(sources: Vec<u64>) -> Self {
+        Self { sources: Sources::new(sources) }
+    }
+}
+
+/// Depth, and the vertex before it on a shortest path: of several the one with the smallest id, of
+/// a source itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Branch {
+    depth: u32,
+    parent: u32,
+    index: u32,
+}
+
+impl Value for Branch {
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+        let parents = values.iter().map(|value| value.parent).collect();
+        vec![
+            depths(values.iter().map(|value| value.depth)),
+            ("parent", ColumnData::Vertices(parents)),
+        ]
+    }
+}
+
+impl Program for BfsTree {
+    type Value = Branch;
+    /// The number of a vertex that was reached.
+    type Signal = u32;
+    type Update = u32;
+    type Accum = u32;
+    type Total = Reach;
+
+    const WEIGHTED: bool = false;
+    const FRONTIER: bool = true;
+    const MONOTONE: bool = true;
+
+    #[inline(always)]
+    fn init(&self, vertex: Vertex) -> Applied<Branch, Reach> {
+        let index = vertex.index as u32;
+        if self.sources.has(vertex.index) {
+            let value = Branch { depth: 0, parent: index, index };
+            Applied { value, total: Reach::one(0), active: true }
+        } else {
+            let value = Branch { depth: UNREACHED, parent: NO_VERTEX, index };
+            Applied { value, total: Reach::default(), active: false }
+        }
+    }
+
+    #[inline(always)]
+    fn signal(&self, value: &Branch) -> u32 {
+        if value.depth == UNREACHED { NO_VERTEX } else { value.index }
+    }
+
+    #[inline(always)]
+    fn scatter(&self, signal: u32, _: f64) -> Option<u32> {
+        Some(signal)
+    }
+
+    #[inline(always)]
+    fn identity(&self) -> u32 {
+        NO_VERTEX
+    }
+
+    #[inline(always)]
+    fn gather(&self, accum: u32, update: u32) -> u32 {
+        accum.min(update)
+    }
+
+    #[inline(always)]
+    fn merge(&self, left: u32, right: u32) -> u32 {
+        left.min(right)
+    }
+
+    #[inline(always)]
+    fn apply(&self, value: Branch, accum: u32, last: &Reach) -> Applied<Branch, Reach> {
+        if accum == NO_VERTEX || value.depth != UNREACHED {
+            return Applied { value, total: Reach::default(), active: false };
+        }
+        let depth = last.depth + 1;
+        let value = Branch { depth, parent: accum, ..value };
+        Applied { value, total: Reach::one(depth), active: true }
+    }
+
+    fn next(&self, _: u64, total: &Reach) -> Next {
+        total.next()
+    }
+}

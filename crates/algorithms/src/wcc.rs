@@ -1,0 +1,164 @@
+//! Weakly connected components: which vertices hang together, whatever way the edges point.
+//!
+//! ```text
+//! component(v) = the smallest id of all vertices that a path of edges, in any direction, joins to
+//! v
+//! ```
+//!
+//! [`Wcc`] is a stream program: union-find over the edges in the order in which they lie, in one
+//! pass. A root always takes the smaller number, so every component ends with its smallest vertex
+//! as root and the answer is the same for any number of threads. [`LabelPropagation`] is the same
+//! as a fold program that spreads the smallest number, which takes as many passes as the longest
+//! shortest path; the papers do it so, and it is the oracle here. It follows edges one way, so it
+//! wants a graph that was read as undirected.
+//!
+//! Source: Chaos, Table 1; BlitzG (`CC`); LDBC Graphalytics (`WCC`).
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytemuck::{Pod, Zeroable};
+use welter_model::program::{Applied, Next, Program, Value, Vertex};
+use welter_model::stream::Stream;
+use welter_model::table::ColumnData;
+
+/// The number of the smallest vertex of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Label(u32);
+
+impl Value for Label {
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+        let labels = values.iter().map(|value| value.0).collect();
+        vec![("component", ColumnData::Vertices(labels))]
+    }
+}
+
+/// Components by union-find.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wcc;
+
+/// A forest: each vertex points at a smaller one of its component, or at itself.
+///
+/// Threads share it without locks. A root is hooked under a smaller one by compare-and-swap, so of
+/// two threads that want to hook it one fails and looks again; shortening a path changes no root.
+#[derive(Debug)]
+pub struct Forest(Vec<AtomicU32>);
+
+impl Forest {
+    #[inline(always)]
+    fn parent(&self, vertex: u32) -> u32 {
+        self.0[vertex as usize].load(Ordering::Relaxed)
+    }
+
+    /// The root of a vertex. Halves the path on the way.
+    fn root(&self, mut vertex: u32) -> u32 {
+        loop {
+            let parent = self.parent(vertex);
+            let grandparent = self.parent(parent);
+            if parent == grandparent {
+                return parent;
+            }
+            self.0[vertex as usize].store(grandparent, Ordering::Relaxed);
+            vertex = grandparent;
+        }
+    }
+
+    #[inline(never)]
+    fn join(&self, mut one: u32, mut other: u32) {
+        loop {
+            (one, other) = (self.root(one), self.root(other));
+            if one == other {
+                return;
+            }
+            let (small, large) = (one.min(other), one.max(other));
+            let hooked = self.0[large as usize].compare_exchange(
+                large,
+                small,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            if hooked.is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+impl Stream for Wcc {
+    type Value = Label;
+    type State = Forest;
+
+    const STATE_BYTES: u64 = size_of::<AtomicU32>() as u64;
+
+    fn begin(&self, vertices: u64) -> Forest {
+        Forest((0..vertices as u32).map(AtomicU32::new).collect())
+    }
+
+    #[inline(always)]
+    fn edge(&self, forest: &Forest, source: u32, target: u32, _: f64) {
+        // Soon nearly all edges join what hangs together, and most vertices know their root.
+        if forest.parent(source) != forest.parent(target) {
+            forest.join(source, target);
+        }
+    }
+
+    fn value(&self, forest: &Forest, vertex: u32) -> Label {
+        Label(forest.root(vertex))
+    }
+}
+
+/// Components by spreading the smallest number.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LabelPropagation;
+
+impl Program for LabelPropagation {
+    type Value = Label;
+    type Signal = u32;
+    type Update = u32;
+    type Accum = u32;
+    type Total = ();
+
+    const WEIGHTED: bool = false;
+    const FRONTIER: bool = true;
+    const MONOTONE: bool = true;
+
+    #[inline(always)]
+    fn init(&self, vertex: Vertex) -> Applied<Label, ()> {
+        Applied::active(Label(vertex.index as u32), ())
+    }
+
+    #[inline(always)]
+    fn signal(&self, value: &Label) -> u32 {
+        value.0
+    }
+
+    #[inline(always)]
+    fn scatter(&self, signal: u32, _: f64) -> Option<u32> {
+        Some(signal)
+    }
+
+    #[inline(always)]
+    fn identity(&self) -> u32 {
+        u32::MAX
+    }
+
+    #[inline(always)]
+    fn gather(&self, accum: u32, update: u32) -> u32 {
+        accum.min(update)
+    }
+
+    #[inline(always)]
+    fn merge(&self, left: u32, right: u32) -> u32 {
+        left.min(right)
+    }
+
+    #[inline(always)]
+    fn apply(&self, value: Label, accum: u32, (): &()) -> Applied<Label, ()> {
+        let active = accum < value.0;
+        Applied { value: Label(value.0.min(accum)), total: (), active }
+    }
+
+    fn next(&self, _: u64, (): &()) -> Next {
+        Next::Iterate
+    }
+}

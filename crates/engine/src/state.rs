@@ -1,0 +1,114 @@
+//! The columns of a run, and the parts of them that stripes own.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use welter_model::program::{Program, Total};
+
+use crate::EngineError;
+use crate::arena::Buffer;
+use crate::graph::{Graph, Stripe};
+
+/// The columns of a run.
+pub(crate) struct State<P: Program> {
+    pub(crate) values: Buffer<P::Value>,
+    /// What scatter reads, and what the next dense iteration will read.
+    pub(crate) signals: [Buffer<P::Signal>; 2],
+    /// Who is active, likewise, for programs whose vertices fall inactive; empty otherwise.
+    pub(crate) active: [Buffer<u8>; 2],
+    /// Accumulators of all vertices for sparse iterations, all of them the identity in between.
+    /// Empty for programs that are not monotone.
+    pub(crate) accums: Buffer<P::Accum>,
+    /// Totals by segment.
+    pub(crate) totals: Vec<P::Total>,
+    /// Vertices that are active.
+    pub(crate) active_count: u64,
+    /// Stripes by falling number of edges, so that the longest do not come last.
+    pub(crate) order: Vec<usize>,
+}
+
+/// The part of the columns that belongs to one stripe.
+pub(crate) struct Part<'a, P: Program> {
+    pub(crate) stripe: &'a Stripe,
+    pub(crate) values: &'a mut [P::Value],
+    pub(crate) signals: &'a mut [P::Signal],
+    pub(crate) active: &'a mut [u8],
+    pub(crate) totals: &'a mut [P::Total],
+    pub(crate) active_count: u64,
+}
+
+/// All parts, and the columns that are read meanwhile.
+pub(crate) struct Parts<'a, P: Program> {
+    pub(crate) parts: Vec<Mutex<Part<'a, P>>>,
+    pub(crate) signals: &'a [P::Signal],
+    pub(crate) active: &'a [u8],
+}
+
+impl<P: Program> State<P> {
+    pub(crate) fn new(graph: &Graph) -> Result<Self, EngineError> {
+        let count = graph.vertices() as usize;
+        let padded = count + graph.signal_padding();
+        let flags = if P::FRONTIER { padded } else { 0 };
+        let mut order: Vec<usize> = (0..graph.stripes.len()).collect();
+        order.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
+        Ok(Self {
+            values: Buffer::zeroed(count)?,
+            signals: [Buffer::zeroed(padded)?, Buffer::zeroed(padded)?],
+            active: [Buffer::zeroed(flags)?, Buffer::zeroed(flags)?],
+            accums: Buffer::zeroed(0)?,
+            totals: vec![P::Total::default(); graph.vertices.segments()],
+            active_count: graph.vertices(),
+            order,
+        })
+    }
+
+    /// Cuts the columns by stripe.
+    pub(crate) fn parts<'a>(&'a mut self, graph: &'a Graph) -> Parts<'a, P> {
+        let [signals_now, signals_next] = &mut self.signals;
+        let [active_now, active_next] = &mut self.active;
+        let mut values = Column(&mut self.values[..]);
+        let mut signals = Column(&mut signals_next[..]);
+        let mut active = Column(&mut active_next[..]);
+        let mut totals = Column(&mut self.totals[..]);
+        let parts = graph.stripes.iter().map(|stripe| {
+            let width = stripe.width();
+            let flags = if P::FRONTIER { width } else { 0 };
+            Mutex::new(Part {
+                stripe,
+                values: values.take(width),
+                signals: signals.take(width),
+                active: active.take(flags),
+                totals: totals.take(stripe.segments.len()),
+                active_count: width as u64,
+            })
+        });
+        Parts { parts: parts.collect(), signals: signals_now, active: active_now }
+    }
+
+    /// Ends a dense iteration: what was written is what is read next. Merges totals in their order.
+    pub(crate) fn close(&mut self) -> P::Total {
+        self.signals.swap(0, 1);
+        self.active.swap(0, 1);
+        self.totals.iter().fold(P::Total::default(), |sum, total| sum.merge(*total))
+    }
+}
+
+/// A column of which stripes take their parts, one after the other.
+pub(crate) struct Column<'a, T>(pub(crate) &'a mut [T]);
+
+impl<'a, T> Column<'a, T> {
+    pub(crate) fn take(&mut self, count: usize) -> &'a mut [T] {
+        let (front, rest) = std::mem::take(&mut self.0).split_at_mut(count);
+        self.0 = rest;
+        front
+    }
+}
+
+/// The vertices of each segment of a stripe, relative to the stripe.
+pub(crate) fn segments<'a>(
+    graph: &'a Graph,
+    stripe: &'a Stripe,
+) -> impl Iterator<Item = Range<usize>> + 'a {
+    let place = |segment| (graph.vertices.segment_start(segment) - stripe.vertices.start) as usize;
+    stripe.segments.clone().map(move |segment| place(segment)..place(segment + 1))
+}
