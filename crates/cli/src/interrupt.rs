@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,8 +16,12 @@ use welter_progress::Progress;
 
 use crate::failure::{Failure, INTERRUPTED};
 
-/// How long loops may take to end.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long loops may take to end. Nearly all do in 100 ms; the rest of the second is for the kernel,
+/// which takes about 100 ms to free each GB that the process held.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Whether a signal came.
+static CAME: AtomicBool = AtomicBool::new(false);
 
 /// Outputs that may be half written.
 static OUTPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -33,6 +38,7 @@ pub(crate) fn listen(progress: &Progress) -> Result<(), Failure> {
     let progress = progress.clone();
     let wait = move || {
         if signals.forever().next().is_some() {
+            CAME.store(true, Ordering::Relaxed);
             progress.cancel();
             std::thread::spawn(|| {
                 std::thread::sleep(PATIENCE);
@@ -45,6 +51,12 @@ pub(crate) fn listen(progress: &Progress) -> Result<(), Failure> {
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
     Ok(())
+}
+
+/// Whether the user wants the command to end: its exit code says so even where the work was done
+/// before anybody looked, so that a script which runs several commands ends too.
+pub(crate) fn came() -> bool {
+    CAME.load(Ordering::Relaxed)
 }
 
 /// Remembers that a file may be written, under a temporary name first.

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 use crate::args::{Cli, Command};
-use crate::failure::{BROKEN, Failure};
+use crate::failure::{BROKEN, Failure, INTERRUPTED};
 
 fn main() -> ExitCode {
     failure::hook_panics();
@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         }
     };
     match catch_unwind(AssertUnwindSafe(|| perform(command))) {
+        Ok(Ok(())) if interrupt::came() => Failure::new(INTERRUPTED, "interrupted").report(),
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(failure)) => failure.report(),
         Err(_) => ExitCode::from(BROKEN),

@@ -2,41 +2,56 @@
 //!
 //! `cargo bench -p welter-input --bench text [EDGES]`. Ids have seven digits. "memory" reads text
 //! in memory into a fresh vector, "cache" a piece of it again and again into memory that was used
-//! before, "file" a file that the page cache holds into an edge list.
+//! before, "file" a file that the page cache holds into an edge list. "third column" is skipped
+//! unless it says "weight".
 
 use std::hint::black_box;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use welter_input::{ReadOptions, fuzzing, read};
+use welter_input::{ReadOptions, WeightChoice, fuzzing, read};
 use welter_progress::Progress;
 
 const RUNS: usize = 7;
 
 fn main() {
     let edges = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(8_000_000);
-    for (name, separator, end) in [("tab", "\t", "\n"), ("crlf", "\t", "\r\n"), ("csv", ",", "\n")]
-    {
-        let text = seven_digits(edges, separator, end);
+    let (none, present) = (WeightChoice::Ignore, WeightChoice::IfPresent);
+    for (name, separator, third, end, weight) in [
+        ("tab", "\t", Third::None, "\n", &none),
+        ("crlf", "\t", Third::None, "\r\n", &none),
+        ("csv", ",", Third::None, "\n", &none),
+        ("third column, 1 to 255", "\t", Third::Byte, "\n", &none),
+        ("weight, 1 to 255", "\t", Third::Byte, "\n", &present),
+        ("weight, 0 to 1000, two decimals", ",", Third::Cents, "\n", &present),
+        ("weight, 0 to 1, as short as exact", ",", Third::Unit, "\n", &present),
+    ] {
+        let text = seven_digits(edges, separator, third, end);
         println!("{name}: {edges} edges, {} bytes", text.len());
-        report("scalar loop, memory", edges, 1, || scalar(&text));
-        report("parse, memory", edges, 1, || fuzzing::parse_rounds(&text, 1) as u64);
-        let slice = &text[..text.len() / edges * 20_000];
-        report("parse, cache", edges, 1, || fuzzing::parse_rounds(slice, edges / 20_000) as u64);
-        let directory = std::env::temp_dir();
-        let path = directory.join(format!("welter-bench-text-{}.txt", std::process::id()));
-        let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(&text));
-        written.expect("a file in the temporary directory");
-        for threads in [1, 2] {
-            let options = ReadOptions { threads, ..ReadOptions::default() };
-            let inputs = [path.to_string_lossy().into_owned()];
-            report(&format!("file, {threads} threads"), edges, threads, || {
-                let input = read(&inputs, &options, &Progress::new()).expect("good text");
-                input.edges.edges()
-            });
-        }
-        std::fs::remove_file(&path).expect("the file that was just written");
+        let options = ReadOptions { weight: weight.clone(), ..ReadOptions::default() };
+        measure(&text, edges, &options);
     }
+}
+
+fn measure(text: &[u8], edges: usize, options: &ReadOptions) {
+    let parse = |text, rounds| fuzzing::parse_rounds(text, rounds, options) as u64;
+    report("scalar loop, memory", edges, 1, || scalar(text));
+    report("parse, memory", edges, 1, || parse(text, 1));
+    let lines = 20_000.min(edges);
+    let slice = memchr::memchr_iter(b'\n', text).nth(lines - 1).map_or(text, |end| &text[..=end]);
+    report("parse, cache", edges / lines * lines, 1, || parse(slice, edges / lines));
+    let path = std::env::temp_dir().join(format!("welter-bench-text-{}.txt", std::process::id()));
+    let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(text));
+    written.expect("a file in the temporary directory");
+    for threads in [1, 2] {
+        let options = ReadOptions { threads, ..options.clone() };
+        let inputs = [path.to_string_lossy().into_owned()];
+        report(&format!("file, {threads} threads"), edges, threads, || {
+            let input = read(&inputs, &options, &Progress::new()).expect("good text");
+            input.edges.edges()
+        });
+    }
+    std::fs::remove_file(&path).expect("the file that was just written");
 }
 
 /// Prints the best and the median of a few runs.
@@ -57,17 +72,35 @@ fn report(name: &str, edges: usize, threads: usize, mut work: impl FnMut() -> u6
     );
 }
 
-fn seven_digits(edges: usize, separator: &str, end: &str) -> Vec<u8> {
-    let mut text = Vec::with_capacity(edges * 18);
+/// What stands behind the two ids.
+#[derive(Clone, Copy)]
+enum Third {
+    None,
+    Byte,
+    Cents,
+    Unit,
+}
+
+fn seven_digits(edges: usize, separator: &str, third: Third, end: &str) -> Vec<u8> {
+    let mut text = Vec::with_capacity(edges * 27);
     let mut state = 1u64;
-    let mut id = || {
+    let mut random = || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        1_000_000 + (state >> 33) % 9_000_000
+        state >> 33
     };
     for _ in 0..edges {
-        let (source, target) = (id(), id());
-        write!(text, "{source}{separator}{target}{end}").expect("memory");
+        let [source, target] = [random(), random()].map(|id| 1_000_000 + id % 9_000_000);
+        write!(text, "{source}{separator}{target}").expect("memory");
+        let weight = random();
+        match third {
+            Third::None => Ok(()),
+            Third::Byte => write!(text, "{separator}{}", 1 + weight % 255),
+            Third::Cents => write!(text, "{separator}{:.2}", (weight % 100_000) as f64 / 100.0),
+            Third::Unit => write!(text, "{separator}{}", weight as f64 / (1u64 << 31) as f64),
+        }
+        .expect("memory");
+        text.extend_from_slice(end.as_bytes());
     }
     text
 }

@@ -60,8 +60,8 @@ fn options(choice: u8, vertices: u8) -> ReadOptions {
 }
 
 /// Reads a text `rounds` times without a file, for the benchmark, and says how many edges it read.
-pub fn parse_rounds(text: &[u8], rounds: usize) -> usize {
-    crate::text::whole::parse_rounds(text, rounds)
+pub fn parse_rounds(text: &[u8], rounds: usize, options: &ReadOptions) -> usize {
+    crate::text::whole::parse_rounds(text, rounds, options)
 }
 
 /// Reads bytes as raw records. The first byte chooses the layout and the columns.
@@ -132,7 +132,7 @@ fn table(
     let collector = Collector::new(None);
     collector.begin("fuzz");
     if read(&context, &collector, bytes).is_ok()
-        && let Ok((edges, _)) = collector.finish(None, pool)
+        && let Ok((edges, _)) = collector.finish(None, pool, &Progress::new())
     {
         let allowed = limits.ratio_free_bytes.max(bytes.len() as u64 * limits.ratio_max);
         assert!(welter_model::edges::EdgeStream::edges(&edges) * 8 <= allowed);

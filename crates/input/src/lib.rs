@@ -199,7 +199,8 @@ fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputErro
         said => said,
     };
     let notes = collector.notes();
-    let (edges, ids) = collector.finish(context.options.vertices, context.pool)?;
+    let (edges, ids) =
+        collector.finish(context.options.vertices, context.pool, context.progress)?;
     Ok(Ready { edges: Box::new(edges), ids, undirected, notes })
 }
 

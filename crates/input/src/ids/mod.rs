@@ -13,6 +13,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 use welter_model::edges::{EdgeList, Pair};
 use welter_model::ids::{IdMap, Names};
+use welter_progress::Progress;
 
 use self::bitmap::Bitmap;
 use self::shards::{Shards, Spread};
@@ -26,11 +27,13 @@ impl Collector {
     /// # Errors
     /// When there is no edge and no stated vertex, when an id is none of the stated vertices of
     /// its source or not below `vertices`, when parts with and without weights or with integers
-    /// and names are mixed, or when there are too many ids for 32-bit slots.
+    /// and names are mixed, when there are too many ids for 32-bit slots, or
+    /// when `progress` is cancelled.
     pub fn finish(
         self,
         vertices: Option<u64>,
         pool: &ThreadPool,
+        progress: &Progress,
     ) -> Result<(EdgeList, IdMap), InputError> {
         let Gathered { files, parts, stated, memory_bytes_max } = self.gathered();
         let mut list = EdgeList::new(vertices, weighted(&parts, &files)?);
@@ -46,18 +49,18 @@ impl Collector {
             return Err(no_edges(&files));
         }
         let ids = pool.install(|| match stated {
-            Vertices::Names(stated) => map_names(parts, &stated, &mut list),
-            _ if named => map_names(parts, &[], &mut list),
+            Vertices::Names(stated) => map_names(parts, &stated, &mut list, progress),
+            _ if named => map_names(parts, &[], &mut list, progress),
             Vertices::Range(range) if within(&parts, &range) => Ok(shift(parts, range, &mut list)),
             Vertices::Range(range) => {
                 refuse_foreign(&parts, &stating, &files, &|id| range.contains(&id))?;
                 stated::list_fits(range.end - range.start, &files, memory_bytes_max)?;
-                map_integers(parts, &range.collect::<Vec<_>>(), &mut list)
+                map_integers(parts, &range.collect::<Vec<_>>(), &mut list, progress)
             }
             Vertices::Integers(stated) => {
                 let known = |id| stated.binary_search(&id).is_ok();
                 refuse_foreign(&parts, &stating, &files, &known)?;
-                map_integers(parts, &stated, &mut list)
+                map_integers(parts, &stated, &mut list, progress)
             }
             Vertices::Unstated if dense(&parts) => {
                 let max = parts.iter().map(|placed| max(&placed.part.ids)).max().unwrap_or(0);
@@ -65,7 +68,7 @@ impl Collector {
                 list.set_slots(max + 1);
                 Ok(IdMap::Same)
             }
-            Vertices::Unstated => map_integers(parts, &[], &mut list),
+            Vertices::Unstated => map_integers(parts, &[], &mut list, progress),
         })?;
         Ok((list, ids))
     }
@@ -252,11 +255,17 @@ fn declared(
 /// Edges that are mapped at once.
 const BATCH_EDGES: usize = 32 << 10;
 
+/// Ends a run that is to end. Steps over one part are not ended in their middle.
+fn go_on(progress: &Progress) -> Result<(), InputError> {
+    if progress.cancelled() { Err(InputError::Cancelled) } else { Ok(()) }
+}
+
 /// Numbers the ids of all edges and of stated vertices, which are ascending.
 fn map_integers(
     parts: Vec<Placed>,
     stated: &[u64],
     list: &mut EdgeList,
+    progress: &Progress,
 ) -> Result<IdMap, InputError> {
     let edges: u64 = parts.iter().map(|placed| placed.part.ids.len() as u64).sum();
     let max = parts.iter().map(|placed| max(&placed.part.ids)).max().unwrap_or(0);
@@ -264,6 +273,7 @@ fn map_integers(
     let ids = if let Some(bitmap) = Bitmap::new(max, edges + stated.len() as u64) {
         stated.par_iter().for_each(|id| bitmap.add(*id));
         for placed in &parts {
+            go_on(progress)?;
             match &placed.part.ids {
                 Ids::Narrow { pairs, .. } => mark(&bitmap, pairs),
                 Ids::Wide { pairs, .. } => mark(&bitmap, pairs),
@@ -271,7 +281,7 @@ fn map_integers(
             }
         }
         let ranks = bitmap.into_ranks(SLOTS_MAX as usize).map_err(too_many)?;
-        map(parts, list, |id| ranks.of(id));
+        map(parts, list, progress, |id| ranks.of(id))?;
         ranks.ids()
     } else {
         let mut shards = Shards::new();
@@ -279,6 +289,7 @@ fn map_integers(
             shards.add(ids.iter().copied(), spread);
         });
         for placed in &parts {
+            go_on(progress)?;
             match &placed.part.ids {
                 Ids::Narrow { pairs, .. } => add(&shards, pairs),
                 Ids::Wide { pairs, .. } => add(&shards, pairs),
@@ -287,7 +298,7 @@ fn map_integers(
         }
         let ids = shards.number(SLOTS_MAX as usize).map_err(too_many)?;
         let slots = shards.into_numbers();
-        map(parts, list, |id| slots.of(id));
+        map(parts, list, progress, |id| slots.of(id))?;
         ids
     };
     list.set_slots(ids.len() as u64);
@@ -295,8 +306,14 @@ fn map_integers(
 }
 
 /// Puts slots in the place of ids, part by part, and frees each part that it has mapped.
-fn map(parts: Vec<Placed>, list: &mut EdgeList, slot: impl Fn(u64) -> u32 + Sync) {
+fn map(
+    parts: Vec<Placed>,
+    list: &mut EdgeList,
+    progress: &Progress,
+    slot: impl Fn(u64) -> u32 + Sync,
+) -> Result<(), InputError> {
     for placed in parts {
+        go_on(progress)?;
         let pairs: Vec<Pair> = match placed.part.ids {
             Ids::Narrow { mut pairs, .. } => {
                 pairs.par_iter_mut().for_each(|pair| *pair = pair.map(|id| slot(id.into())));
@@ -307,6 +324,7 @@ fn map(parts: Vec<Placed>, list: &mut EdgeList, slot: impl Fn(u64) -> u32 + Sync
         };
         list.push(pairs, placed.part.weights.unwrap_or_default());
     }
+    Ok(())
 }
 
 /// Marks the ids of edges.
@@ -334,6 +352,7 @@ fn map_names(
     parts: Vec<Placed>,
     stated: &[Names],
     list: &mut EdgeList,
+    progress: &Progress,
 ) -> Result<IdMap, InputError> {
     let mut dictionaries = Vec::with_capacity(parts.len());
     let mut edges = Vec::with_capacity(parts.len());
@@ -344,19 +363,25 @@ fn map_names(
         }
     }
     let mut shards: Shards<&str> = Shards::new();
-    dictionaries.par_iter().chain(stated).for_each_init(Spread::default, |spread, names| {
+    let all = dictionaries.par_iter().chain(stated);
+    all.try_for_each_init(Spread::default, |spread, names| {
         shards.add(names.iter(), spread);
-    });
+        go_on(progress)
+    })?;
     let sorted = shards.number(SLOTS_MAX as usize).map_err(too_many)?;
     let slots = shards.into_numbers();
     let places: Vec<Vec<u32>> = dictionaries
         .par_iter()
-        .map(|names| names.iter().map(|name| slots.of(name)).collect())
-        .collect();
+        .map(|names| {
+            go_on(progress)?;
+            Ok(names.iter().map(|name| slots.of(name)).collect())
+        })
+        .collect::<Result<_, InputError>>()?;
     drop(slots);
     let names: Names = sorted.into_iter().collect();
     drop(dictionaries);
     for ((mut pairs, weights), places) in edges.into_iter().zip(places) {
+        go_on(progress)?;
         pairs.par_iter_mut().for_each(|pair| *pair = pair.map(|place| places[place as usize]));
         list.push(pairs, weights.unwrap_or_default());
     }

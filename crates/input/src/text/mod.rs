@@ -11,7 +11,7 @@
 //! compressed, pipe:  one thread: unpack ─► queue ─► workers: parse   (stream)
 //! ```
 //!
-//! Invariants: [`plain`] and [`simd`] agree with [`fields`] on every line; of several bad lines the
+//! Invariants: [`plain`], [`regular`] and [`simd`] agree with [`fields`] on every line; of several bad lines the
 //! first is reported, with its number, for any number of threads.
 
 mod dialect;
@@ -21,6 +21,7 @@ pub(crate) mod fields;
 mod file;
 mod parse;
 mod plain;
+mod regular;
 mod rows;
 mod simd;
 mod stream;

@@ -3,7 +3,11 @@
 //! Invariant: a row is taken here only if the careful reader of [`super::dialect`] would read the
 //! same from it; anything unusual (a quote, a second space, twenty digits, a comment) is left to
 //! it. Columns after the last one that is needed are skipped unread by both.
+//!
+//! Three ways lead through a file, each faster and pickier than the one before: this one, row by
+//! row; [`super::regular`], any fixed number of columns; [`super::simd`], two short integers.
 
+use super::regular::Regular;
 use super::rows::{RowIds, Rows};
 use super::simd;
 use crate::columns::Columns;
@@ -18,10 +22,8 @@ pub(super) struct Plain {
     separator: u8,
     /// Another byte that separates as well; equal to `separator` where there is none.
     other: u8,
-    /// Whether the third column is the weight.
-    weighted: bool,
-    /// Whether nothing but the line end follows the second column in the first row.
-    pair: bool,
+    /// The shape that the first row has.
+    regular: Regular,
     /// Whether the first line ends with `\r\n`.
     crlf: bool,
 }
@@ -35,7 +37,7 @@ struct Row {
 }
 
 /// 10^0 to 10^15, all exact.
-const POWERS: [f64; 16] =
+pub(super) const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 /// 10^0 to 10^15.
@@ -69,9 +71,13 @@ impl Plain {
             None if first[end] == b'\t' => (b'\t', b' '),
             None => (b' ', b'\t'),
         };
-        let second = first.get(end + 1..).unwrap_or_default();
-        let pair = second.iter().all(u8::is_ascii_digit);
-        Some(Self { separator, other, weighted: columns.weight.is_some(), pair, crlf })
+        let columns_found = 1 + memchr::memchr_iter(separator, first).count();
+        let regular = Regular {
+            separator,
+            columns: columns_found.max(2),
+            weighted: columns.weight.is_some(),
+        };
+        Some(Self { separator, other, regular, crlf })
     }
 
     /// Reads plain rows from `at` on, which is the beginning of a line, and returns the beginning
@@ -84,22 +90,23 @@ impl Plain {
             if next == at || next == bytes.len() {
                 return next;
             }
-            at = next;
-            if !self.pair || self.weighted {
-                stretch = usize::MAX;
-                continue;
-            }
-            let Rows { ids, positions, .. } = rows;
-            let RowIds::Narrow { pairs, max } = ids else {
-                stretch = usize::MAX;
-                continue;
-            };
-            let line = simd::Line { separator: self.separator, crlf: self.crlf };
-            let next = simd::run(line, bytes, at, positions, pairs, max);
-            // Where the kernel gets nowhere it is asked more and more seldom.
-            stretch = if next - at < 64 { (stretch * 2).min(4096) } else { 1 };
-            at = next;
+            at = self.vectors(bytes, next, rows);
+            // Where the vectors get nowhere they are asked more and more seldom.
+            stretch = if at - next < 64 { (stretch * 2).min(4096) } else { 1 };
         }
+    }
+
+    /// Reads rows as fast as the machine and the shape of the rows allow.
+    fn vectors(self, bytes: &[u8], at: usize, rows: &mut Rows) -> usize {
+        let mut from = at;
+        if self.regular.columns == 2
+            && let Rows { ids: RowIds::Narrow { pairs, max }, positions, .. } = rows
+        {
+            let line = simd::Line { separator: self.separator, crlf: self.crlf };
+            from = simd::run(line, bytes, at, positions, pairs, max);
+        }
+        // One window only: what stopped the other kernel may be behind it.
+        if from - at < 64 { self.regular.window(bytes, from, rows) } else { from }
     }
 
     /// Reads at most `lines` plain rows.
@@ -114,7 +121,7 @@ impl Plain {
             if let Some(weights) = &mut rows.weights {
                 weights.push(weight);
             }
-            rows.push_integers(source, target);
+            rows.ids.push(source, target);
             at = next;
         }
         at
@@ -128,7 +135,7 @@ impl Plain {
             return None;
         }
         let (target, end) = digits(bytes, end + 1)?;
-        if !self.weighted {
+        if !self.regular.weighted {
             return self.ends(bytes, end, next).then_some(Row { source, target, weight: 0.0 });
         }
         if !self.separates(*bytes.get(end)?) {
@@ -184,10 +191,16 @@ fn eight(bytes: &[u8], at: usize) -> (u64, usize) {
     }
     // The first digit comes lowest; shifting up puts zeros before it.
     let digits = word << (64 - 8 * count);
+    (value_of(digits), count)
+}
+
+/// The integer of eight digits, one a byte, the first one lowest.
+#[inline]
+pub(super) fn value_of(digits: u64) -> u64 {
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let high = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
     let low = ((pairs >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
-    (high.wrapping_add(low) >> 32, count)
+    high.wrapping_add(low) >> 32
 }
 
 /// [`eight`] near the end of the text.

@@ -33,6 +33,39 @@ pub(super) enum RowIds {
     Names(Dictionary),
 }
 
+impl RowIds {
+    /// Appends a row; integers only.
+    #[inline]
+    pub(super) fn push(&mut self, source: u64, target: u64) {
+        let larger = source.max(target);
+        match self {
+            Self::Narrow { pairs, max } if u32::try_from(larger).is_ok() => {
+                *max = (*max).max(larger as u32);
+                pairs.push([source as u32, target as u32]);
+            }
+            Self::Narrow { .. } => {
+                self.widen();
+                self.push(source, target);
+            }
+            Self::Wide { pairs, max } => {
+                *max = (*max).max(larger);
+                pairs.push([source, target]);
+            }
+            Self::Names(_) => unreachable!("rows of names take fields"),
+        }
+    }
+
+    #[cold]
+    fn widen(&mut self) {
+        if let Self::Narrow { pairs, max } = self {
+            let max = u64::from(*max);
+            let mut wide = Vec::with_capacity(pairs.capacity());
+            wide.extend(pairs.iter().map(|pair| pair.map(u64::from)));
+            *self = Self::Wide { pairs: wide, max };
+        }
+    }
+}
+
 impl Rows {
     /// No rows yet.
     pub(super) fn new(names: bool, weighted: bool, vertices: Option<u64>) -> Self {
@@ -85,7 +118,7 @@ impl Rows {
         } else {
             let (source, target) = (parse_id(source)?, parse_id(target)?);
             self.check(source.max(target))?;
-            self.push_integers(source, target);
+            self.ids.push(source, target);
         }
         if let (Some(weights), Some(weight)) = (&mut self.weights, weight) {
             weights.push(weight);
@@ -99,37 +132,6 @@ impl Rows {
                 Err(format!("expected vertex ids below {vertices}, found {id}"))
             }
             _ => Ok(()),
-        }
-    }
-
-    /// Appends a row without its weight; integers only.
-    #[inline]
-    pub(super) fn push_integers(&mut self, source: u64, target: u64) {
-        let larger = source.max(target);
-        match &mut self.ids {
-            RowIds::Narrow { pairs, max } if u32::try_from(larger).is_ok() => {
-                *max = (*max).max(larger as u32);
-                pairs.push([source as u32, target as u32]);
-            }
-            RowIds::Narrow { .. } => {
-                self.widen();
-                self.push_integers(source, target);
-            }
-            RowIds::Wide { pairs, max } => {
-                *max = (*max).max(larger);
-                pairs.push([source, target]);
-            }
-            RowIds::Names(_) => unreachable!("rows of names take fields"),
-        }
-    }
-
-    #[cold]
-    fn widen(&mut self) {
-        if let RowIds::Narrow { pairs, max } = &mut self.ids {
-            let max = u64::from(*max);
-            let mut wide = Vec::with_capacity(pairs.capacity());
-            wide.extend(pairs.iter().map(|pair| pair.map(u64::from)));
-            self.ids = RowIds::Wide { pairs: wide, max };
         }
     }
 
@@ -214,8 +216,8 @@ mod tests {
     #[test]
     fn integers_widen_when_one_needs_it() {
         let mut rows = Rows::new(false, false, None);
-        rows.push_integers(1, 4_294_967_295);
-        rows.push_integers(4_294_967_296, 2);
+        rows.ids.push(1, 4_294_967_295);
+        rows.ids.push(4_294_967_296, 2);
         let part = rows.into_part();
         let pairs = vec![[1, 4_294_967_295], [4_294_967_296, 2]];
         assert_eq!(part.ids, Ids::Wide { pairs, max: 4_294_967_296 });

@@ -210,6 +210,21 @@ fn plain_line() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Rows of three columns, most of them as a fast path likes them.
+fn heavy_line() -> impl Strategy<Value = String> {
+    let weight = prop_oneof![
+        10 => "[0-9]{1,3}",
+        10 => "-?[0-9]{1,4}[.][0-9]{1,12}",
+        2 => "[0-9]{0,2}[.][0-9]{14,20}",
+        1 => "[-+0-9.einfINF]{0,9}",
+        1 => "[^\n]{0,9}",
+    ];
+    let id = || prop_oneof![30 => "[0-9]{1,8}", 3 => "[0-9]{9,16}", 1 => "[0-9 \t]{0,20}"];
+    let end =
+        prop_oneof![40 => Just("\n"), 2 => Just("\r\n"), 1 => Just("\t9\n"), 1 => Just("\n\n")];
+    (id(), id(), weight, end).prop_map(|(a, b, weight, end)| format!("{a}\t{b}\t{weight}{end}"))
+}
+
 fn any_options() -> impl Strategy<Value = ReadOptions> {
     let separator = prop_oneof![
         3 => Just(Some(Separator::Tab)),
@@ -251,6 +266,21 @@ proptest! {
         let _ = read(&text, &options);
         let text = format!("{}{}", lines.concat(), good.concat());
         let _ = read(&text, &options);
+    }
+
+    #[test]
+    fn fast_reads_what_careful_reads_heavy(
+        lines in prop::collection::vec(heavy_line(), 0..300),
+        plain in 0..300usize,
+        options in any_options(),
+        crlf in any::<bool>(),
+    ) {
+        let first = "1\t2\t0.5\n".repeat(plain) + &lines.concat();
+        let first = if crlf { first.replace('\n', "\r\n") } else { first };
+        let _ = read(&first, &options);
+        let good = first.lines().filter(|line| parse(line.as_bytes(), &options, true).is_ok());
+        let good: Vec<&str> = good.collect();
+        let _ = read(&(good.join("\n") + "\n"), &options);
     }
 
     #[test]

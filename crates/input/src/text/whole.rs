@@ -38,9 +38,8 @@ pub(crate) fn parse(
 
 /// Reads a text many times, each time into the memory that the time before gave back, so that only
 /// parsing is measured.
-pub(crate) fn parse_rounds(text: &[u8], rounds: usize) -> usize {
-    let options = ReadOptions::default();
-    let Ok(dialect) = Dialect::guess("text", text, true, &options) else { return 0 };
+pub(crate) fn parse_rounds(text: &[u8], rounds: usize, options: &ReadOptions) -> usize {
+    let Ok(dialect) = Dialect::guess("text", text, true, options) else { return 0 };
     let mut edges = 0;
     for _ in 0..rounds {
         let mut rows = dialect.rows(None);

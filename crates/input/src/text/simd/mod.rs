@@ -39,6 +39,18 @@ impl Default for Positions {
     }
 }
 
+/// What the first pass looks for.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+enum Seek {
+    /// Ends of numbers in rows of two, lines ending with `\n`.
+    Pairs,
+    /// The same, lines ending with `\r\n`.
+    PairsCrlf,
+    /// Every separator and every `\n`, whatever stands between them.
+    Marks,
+}
+
 /// What ends the numbers of a row.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
@@ -46,6 +58,30 @@ pub(super) struct Line {
     pub(super) separator: u8,
     /// Whether `\r\n` rather than `\n` comes after the second.
     pub(super) crlf: bool,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Line {
+    fn seek(self) -> Seek {
+        if self.crlf { Seek::PairsCrlf } else { Seek::Pairs }
+    }
+}
+
+/// Where separators and line ends stand in the first few kilobytes of a text, in order; without its
+/// last bytes. Nothing where the machine has no kernel.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn marks<'a>(separator: u8, text: &[u8], positions: &'a mut Positions) -> &'a [u32] {
+    let Some(scan) = x86::scanners(Seek::Marks).first() else { return &[] };
+    let chunks = (text.len() / CHUNK_BYTES).min(CHUNKS_MAX);
+    // SAFETY: `scanners` answers only what this machine can run.
+    let count = unsafe { scan(separator, text, chunks, &mut positions.0) };
+    &positions.0[1..=count]
+}
+
+/// Nothing: there is no kernel for such machines.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn marks<'a>(_separator: u8, _text: &[u8], _positions: &'a mut Positions) -> &'a [u32] {
+    &[]
 }
 
 /// Reads rows from `at` on, the beginning of a line; returns the beginning of the first that was
@@ -59,7 +95,7 @@ pub(super) fn run(
     pairs: &mut Vec<Pair>,
     max: &mut u32,
 ) -> usize {
-    match x86::scanners(line.crlf).first() {
+    match x86::scanners(line.seek()).first() {
         Some(scan) => run_with(*scan, line, bytes, at, positions, pairs, max),
         None => at,
     }
@@ -151,6 +187,20 @@ mod tests {
 
     proptest! {
         #[test]
+        fn marks_are_all_separators_and_line_ends(text in "[0-9\t\r\n ]{0,300}") {
+            let chunks = text.len() / CHUNK_BYTES;
+            let whole = &text.as_bytes()[..chunks * CHUNK_BYTES];
+            let mark = |&at: &u32| matches!(whole[at as usize], b'\t' | b'\n');
+            let expected: Vec<u32> = (0..whole.len() as u32).filter(mark).collect();
+            for scan in x86::scanners(Seek::Marks) {
+                let mut positions = Positions::default();
+                // SAFETY: `scanners` answers only what this machine can run.
+                let count = unsafe { scan(b'\t', text.as_bytes(), chunks, &mut positions.0) };
+                prop_assert_eq!(&positions.0[1..=count], &expected[..]);
+            }
+        }
+
+        #[test]
         fn every_scanner_reads_a_prefix_of_what_the_model_reads(
             text in rows(),
             crlf in any::<bool>(),
@@ -158,7 +208,7 @@ mod tests {
             let text = if crlf { text.replace('\n', "\r\n") } else { text };
             let line = Line { separator: b'\t', crlf };
             let (expected, end) = model(line, text.as_bytes());
-            for scan in x86::scanners(crlf) {
+            for scan in x86::scanners(line.seek()) {
                 let (mut pairs, mut max) = (Vec::new(), 0);
                 let mut positions = Positions::default();
                 let bytes = text.as_bytes();

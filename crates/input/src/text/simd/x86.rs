@@ -18,14 +18,14 @@ use std::arch::x86_64::{
     _mm512_sub_epi8,
 };
 
-use super::{CHUNK_BYTES, Pair, ROWS, SLACK_BYTES};
+use super::{CHUNK_BYTES, Pair, ROWS, SLACK_BYTES, Seek};
 
-/// First pass: writes where the numbers of `chunks` chunks of text end and returns how many do, up
-/// to the first chunk in which something else than plain rows stands.
+/// First pass: writes the places that a [`Seek`] asks for in `chunks` chunks of text and returns how
+/// many there are; of pairs, up to the first chunk in which something else than plain rows stands.
 pub(super) type Scan = unsafe fn(u8, &[u8], usize, &mut [u32]) -> usize;
 
 /// The first passes that this machine can run, the best one first.
-pub(super) fn scanners(crlf: bool) -> &'static [Scan] {
+pub(super) fn scanners(seek: Seek) -> &'static [Scan] {
     if !is_x86_feature_detected!("avx2")
         || !is_x86_feature_detected!("pclmulqdq")
         || !is_x86_feature_detected!("bmi1")
@@ -36,13 +36,18 @@ pub(super) fn scanners(crlf: bool) -> &'static [Scan] {
     let wide = is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vbmi2");
-    let all: &[Scan; 2] = if crlf {
-        &[scan_avx512::<true>, scan_avx2::<true>]
-    } else {
-        &[scan_avx512::<false>, scan_avx2::<false>]
+    let all: &[Scan; 2] = match seek {
+        Seek::Pairs => &[scan_avx512::<PAIRS>, scan_avx2::<PAIRS>],
+        Seek::PairsCrlf => &[scan_avx512::<PAIRS_CRLF>, scan_avx2::<PAIRS_CRLF>],
+        Seek::Marks => &[scan_avx512::<MARKS>, scan_avx2::<MARKS>],
     };
     if wide { all } else { &all[1..] }
 }
+
+/// [`Seek`] as a constant that code is compiled for.
+const PAIRS: u8 = Seek::Pairs as u8;
+const PAIRS_CRLF: u8 = Seek::PairsCrlf as u8;
+const MARKS: u8 = Seek::Marks as u8;
 
 /// One bit a byte of a chunk.
 struct Masks {
@@ -63,14 +68,18 @@ struct Turns {
 }
 
 impl Turns {
-    /// The ends of numbers in a chunk, if it holds nothing but plain rows.
+    /// The ends of numbers in a chunk, if it holds nothing but plain rows; or all marks.
     #[target_feature(enable = "pclmulqdq,popcnt")]
     #[inline]
-    fn ends<const CRLF: bool>(&mut self, masks: &Masks) -> Option<u64> {
+    fn ends<const SEEK: u8>(&mut self, masks: &Masks) -> Option<u64> {
         let Masks { digit, separator, newline, carriage } = *masks;
-        let end = if CRLF { carriage } else { newline };
+        if SEEK == MARKS {
+            return Some(separator | newline);
+        }
+        let crlf = SEEK == PAIRS_CRLF;
+        let end = if crlf { carriage } else { newline };
         let ends = separator | end;
-        let mut plain = if CRLF {
+        let mut plain = if crlf {
             let after = carriage << 1 | self.carriage_before;
             self.carriage_before = carriage >> 63;
             newline == after && ends | newline == !digit
@@ -107,7 +116,7 @@ fn check(text: &[u8], chunks: usize, positions: &[u32]) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,pclmulqdq,popcnt,bmi1")]
-fn scan_avx512<const CRLF: bool>(
+fn scan_avx512<const SEEK: u8>(
     separator: u8,
     text: &[u8],
     chunks: usize,
@@ -129,10 +138,14 @@ fn scan_avx512<const CRLF: bool>(
             digit: _mm512_cmple_epu8_mask(values, bytes_of(9)),
             separator: _mm512_cmpeq_epi8_mask(bytes, bytes_of(separator)),
             newline: _mm512_cmpeq_epi8_mask(bytes, bytes_of(b'\n')),
-            carriage: if CRLF { _mm512_cmpeq_epi8_mask(bytes, bytes_of(b'\r')) } else { 0 },
+            carriage: if SEEK == PAIRS_CRLF {
+                _mm512_cmpeq_epi8_mask(bytes, bytes_of(b'\r'))
+            } else {
+                0
+            },
         };
-        let Some(ends) = turns.ends::<CRLF>(&masks) else {
-            return count - usize::from(CRLF && text[..base].ends_with(b"\r"));
+        let Some(ends) = turns.ends::<SEEK>(&masks) else {
+            return count - usize::from(SEEK == PAIRS_CRLF && text[..base].ends_with(b"\r"));
         };
         let found = ends.count_ones() as usize;
         let packed = _mm512_maskz_compress_epi8(ends, places);
@@ -156,7 +169,7 @@ fn scan_avx512<const CRLF: bool>(
 }
 
 #[target_feature(enable = "avx2,pclmulqdq,popcnt,bmi1")]
-fn scan_avx2<const CRLF: bool>(
+fn scan_avx2<const SEEK: u8>(
     separator: u8,
     text: &[u8],
     chunks: usize,
@@ -186,10 +199,10 @@ fn scan_avx2<const CRLF: bool>(
             })),
             separator: equal(separator),
             newline: equal(b'\n'),
-            carriage: if CRLF { equal(b'\r') } else { 0 },
+            carriage: if SEEK == PAIRS_CRLF { equal(b'\r') } else { 0 },
         };
-        let Some(ends) = turns.ends::<CRLF>(&masks) else {
-            return count - usize::from(CRLF && text[..base].ends_with(b"\r"));
+        let Some(ends) = turns.ends::<SEEK>(&masks) else {
+            return count - usize::from(SEEK == PAIRS_CRLF && text[..base].ends_with(b"\r"));
         };
         let found = ends.count_ones() as usize;
         let mut left = ends;

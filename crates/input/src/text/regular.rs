@@ -1,0 +1,223 @@
+//! The fast path for rows of any fixed number of columns, of which two are ids and the third may
+//! be a weight.
+//!
+//! A first pass ([`super::simd`]) notes where separators and line ends stand in a few kilobytes of
+//! text, so every field of a row is known before the row before it is read. Numbers are then
+//! converted without a branch on their length: their characters are shifted to the upper end of a
+//! word, whose lower end fills with zeros.
+//!
+//! Invariant: a row is taken only if it has exactly as many columns as the first row of the file,
+//! each separated by one byte, and if the careful reader would read the same from it.
+
+use super::fields::parse_weight;
+use super::plain::{POWERS, value_of};
+use super::rows::Rows;
+use super::simd;
+
+/// `'0'` in every byte.
+const ZEROS: u128 = 0x3030_3030_3030_3030_3030_3030_3030_3030;
+/// 1 in every byte.
+const ONES: u128 = 0x0101_0101_0101_0101_0101_0101_0101_0101;
+/// The highest bit of every byte.
+const HIGHS: u128 = ONES << 7;
+/// What `'.'` becomes where digits become their values.
+const POINT: u128 = (b'.' ^ b'0') as u128 * ONES;
+/// Integers up to this are exact as floats.
+const EXACT_MAX: u64 = 1 << 53;
+
+/// What rows look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Regular {
+    /// Stands once between two columns.
+    pub(super) separator: u8,
+    /// Columns of a row, at least two.
+    pub(super) columns: usize,
+    /// Whether the third column is the weight.
+    pub(super) weighted: bool,
+}
+
+impl Regular {
+    /// Reads rows from `at` on, the beginning of a line, as far as one window reaches and they are
+    /// regular; returns the beginning of the first row that was not read.
+    pub(super) fn window(self, bytes: &[u8], at: usize, rows: &mut Rows) -> usize {
+        let Rows { ids, weights, positions, .. } = rows;
+        let text = &bytes[at..];
+        let marks = simd::marks(self.separator, text, positions);
+        let mut start = 0;
+        for marks in marks.chunks_exact(self.columns) {
+            if !self.is_row(text, marks) {
+                break;
+            }
+            let Some((source, target)) = ends(text, start, marks) else { break };
+            if let Some(weights) = weights {
+                let Some(weight) = weight(text, marks) else { break };
+                weights.push(weight);
+            }
+            ids.push(source, target);
+            start = marks[self.columns - 1] as usize + 1;
+        }
+        at + start
+    }
+
+    /// Whether the marks are separators and one line end at last.
+    #[inline]
+    fn is_row(self, text: &[u8], marks: &[u32]) -> bool {
+        let Some((end, between)) = marks.split_last() else { return false };
+        between.iter().all(|&mark| text[mark as usize] == self.separator)
+            && text[*end as usize] == b'\n'
+    }
+}
+
+/// The ids of the row that begins at `start`.
+#[inline]
+fn ends(text: &[u8], start: usize, marks: &[u32]) -> Option<(u64, u64)> {
+    let (first, second) = (marks[0] as usize, marks[1] as usize);
+    let last = if marks.len() == 2 { without_carriage(text, second) } else { second };
+    Some((integer(text, start, first)?, integer(text, first + 1, last)?))
+}
+
+/// The third column.
+#[inline]
+fn weight(text: &[u8], marks: &[u32]) -> Option<f64> {
+    let &[_, second, third, ..] = marks else { return None };
+    let (start, end) = (second as usize + 1, third as usize);
+    let end = if marks.len() == 3 { without_carriage(text, end) } else { end };
+    decimal(text, start, end).or_else(|| parse_weight(text.get(start..end)?).ok())
+}
+
+/// The end of the last field of a line whose newline is at `newline`.
+#[inline]
+fn without_carriage(text: &[u8], newline: usize) -> usize {
+    newline - usize::from(newline > 0 && text[newline - 1] == b'\r')
+}
+
+/// The integer that fills `text[start..end]` with one to sixteen digits.
+#[inline]
+fn integer(text: &[u8], start: usize, end: usize) -> Option<u64> {
+    let length = end.wrapping_sub(start);
+    if length.wrapping_sub(1) < 8 {
+        let word = text.get(start..start + 8)?.try_into().ok()?;
+        let digits = (u64::from_le_bytes(word) ^ ZEROS as u64) << (64 - 8 * length);
+        return are_digits(digits).then(|| value_of(digits));
+    }
+    let digits = characters(text, start, length)?;
+    whole(digits)
+}
+
+/// The number that fills `text[start..end]`: an optional minus, then at most sixteen characters,
+/// which are digits and perhaps one point. It is a quotient of two exact floats, which the
+/// division rounds correctly.
+#[inline]
+fn decimal(text: &[u8], start: usize, end: usize) -> Option<f64> {
+    let negative = *text.get(start)? == b'-';
+    let start = start + usize::from(negative);
+    let length = end.wrapping_sub(start);
+    let digits = characters(text, start, length)?;
+    let others = digits ^ POINT;
+    // The lowest bit found is exact, and that is the first point.
+    let points = others.wrapping_sub(ONES) & !others & HIGHS;
+    let value = if points == 0 {
+        exact(whole(digits)?)?
+    } else {
+        if length == 1 {
+            return None;
+        }
+        // What is before the point moves up to where it was.
+        let place = points.trailing_zeros() - 7;
+        let before = (1 << place) - 1;
+        let after = !(before << 8 | 0xff);
+        let mantissa = whole(digits & after | (digits & before) << 8)?;
+        exact(mantissa)? / POWERS[15 - place as usize / 8]
+    };
+    Some(if negative { -value } else { value })
+}
+
+/// One to sixteen characters, the last one highest, each combined with `'0'`; zeros below them.
+#[inline]
+fn characters(text: &[u8], start: usize, length: usize) -> Option<u128> {
+    if length.wrapping_sub(1) >= 16 {
+        return None;
+    }
+    let word = text.get(start..start + 16)?.try_into().ok()?;
+    Some((u128::from_le_bytes(word) ^ ZEROS) << (128 - 8 * length))
+}
+
+/// The integer of sixteen digits, the first one lowest.
+#[inline]
+fn whole(digits: u128) -> Option<u64> {
+    let (first, last) = (digits as u64, (digits >> 64) as u64);
+    let good = are_digits(first) && are_digits(last);
+    good.then(|| value_of(first) * 100_000_000 + value_of(last))
+}
+
+/// Whether all bytes are below ten.
+#[inline]
+fn are_digits(bytes: u64) -> bool {
+    // A carry can only come from a byte that is none.
+    (bytes.wrapping_add(0x7676_7676_7676_7676) | bytes) & HIGHS as u64 == 0
+}
+
+#[inline]
+fn exact(integer: u64) -> Option<f64> {
+    (integer <= EXACT_MAX).then_some(integer as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// With bytes around the field that must not matter.
+    fn within<T>(field: &str, read: impl Fn(&[u8], usize, usize) -> Option<T>) -> Option<T> {
+        let text = format!("77{field}99999999999999999");
+        read(text.as_bytes(), 2, 2 + field.len())
+    }
+
+    #[test]
+    fn numbers_of_every_form_are_read_or_left() {
+        for (field, expected) in [
+            ("0", Some(0.0)),
+            ("-0", Some(-0.0)),
+            ("7.", Some(7.0)),
+            (".5", Some(0.5)),
+            ("-12.75", Some(-12.75)),
+            ("123456789012345.", Some(123_456_789_012_345.0)),
+            ("9007199254740992", Some(9_007_199_254_740_992.0)),
+            ("9007199254740993", None),
+            (".", None),
+            ("-", None),
+            ("", None),
+            ("1.2.3", None),
+            ("1e5", None),
+            ("--1", None),
+            ("0.1234567890123456", None),
+        ] {
+            let found = within(field, decimal);
+            assert_eq!(found.map(f64::to_bits), expected.map(f64::to_bits), "{field}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn integers_are_those_of_the_standard_library(field in "[0-9]{0,18}|[0-9 .:/-]{1,16}") {
+            let digits = field.bytes().all(|byte| byte.is_ascii_digit());
+            let expected = field.parse::<u64>().ok().filter(|_| digits && field.len() <= 16);
+            prop_assert_eq!(within(&field, integer), expected);
+        }
+
+        #[test]
+        fn decimals_are_those_of_the_standard_library(
+            field in "-?[0-9]{0,16}[.]?[0-9]{0,12}|-?[0-9]{1,4}[.][0-9]{1,9}|[-+0-9.ex/:]{0,17}",
+        ) {
+            if let Some(found) = within(&field, decimal) {
+                prop_assert_eq!(found.to_bits(), field.parse::<f64>().unwrap().to_bits());
+            } else {
+                let body = field.strip_prefix('-').unwrap_or(&field);
+                let simple = body.len() <= 15
+                    && body.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+                prop_assert!(!(simple && field.parse::<f64>().is_ok()), "{}", field);
+            }
+        }
+    }
+}
