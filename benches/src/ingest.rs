@@ -130,7 +130,7 @@ fn text(settings: &Settings) -> Result<Table> {
     let mut contenders = vec![
         Contender::new(SCALAR, 1, || Ok(vec![timed(|| scalar(&text))])),
         Contender::new("parser alone, in memory", 1, || {
-            Ok(vec![timed(|| fuzzing::parse_rounds(&text, 1))])
+            Ok(vec![timed(|| fuzzing::parse_rounds(&text, 1, &ReadOptions::default()))])
         }),
     ];
     for &threads in &settings.threads {

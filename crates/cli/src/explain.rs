@@ -20,6 +20,7 @@ pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(
         options: args.input.options(algorithm.weights(), args.resources.threads),
         reading: args.graph.into(),
         layout: algorithm.layout(),
+        weighs: algorithm.weighs(),
     })?;
     let forecast = forecast.ok_or_else(|| {
         Failure::usage("nothing is known of a pipe before it is read; name a file")

@@ -35,10 +35,11 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         options: options(WeightChoice::Ignore),
         reading: Reading { duplicates: Duplicates::First, ..Reading::default() },
         layout: Layout::of::<Spmv<f64>>(),
+        weighs: false,
     };
     let loops = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&loops);
-    let Ready { graph, loaded, workers } = session.graph_through(wanted, |edges, reading| {
+    let Ready { graph, loaded, workers } = session.graph_through(&wanted, |edges, reading| {
         // An edge between two vertices is two arcs, a loop is one: without loops, arcs tell.
         reading.drop_self_loops = reading.undirected;
         Box::new(Watched::new(edges, count))

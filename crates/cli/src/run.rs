@@ -20,11 +20,12 @@ pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failu
     let mut session = Session::start(args.resources)?;
     let source = Source::of(&args.input)?;
     check_outputs(&args.output, &source)?;
-    let ready = session.graph(Wanted {
+    let ready = session.graph(&Wanted {
         source: &source,
         options: args.input.options(algorithm.weights(), args.resources.threads),
         reading: args.graph.into(),
         layout: algorithm.layout(),
+        weighs: algorithm.weighs(),
     })?;
     let answer = algorithm.run(&ready.graph, &ready.workers, &session.progress)?;
     let Ready { graph, loaded, .. } = ready;

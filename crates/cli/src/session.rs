@@ -46,6 +46,20 @@ pub(crate) struct Wanted<'a> {
     pub(crate) reading: Reading,
     /// What is to be run on it.
     pub(crate) layout: Layout,
+    /// Whether that looks at weights.
+    pub(crate) weighs: bool,
+}
+
+impl Wanted<'_> {
+    /// Whether the graph keeps weights, of an input that has them or has none.
+    fn keeps_weights(&self, weighted: bool) -> bool {
+        self.weighs && (self.reads_weights(weighted) || self.reading.makes_weights())
+    }
+
+    /// Whether weights are read. A generator makes some whether or not anybody looks at them.
+    fn reads_weights(&self, weighted: bool) -> bool {
+        weighted && self.options.weight != WeightChoice::Ignore
+    }
 }
 
 /// A plan made before reading.
@@ -115,14 +129,15 @@ impl Session {
     /// What certainly cannot fit is refused here; what perhaps can is decided after reading.
     pub(crate) fn forecast(&self, wanted: &Wanted<'_>) -> Result<Option<Forecast>, Failure> {
         let estimate = wanted.source.estimate(&wanted.options)?;
-        let weighted = estimate.weighted && wanted.options.weight != WeightChoice::Ignore;
+        let weighted = wanted.keeps_weights(estimate.weighted);
         let Some(edges) = estimate.edges else {
             // Settings that make no sense are still refused.
             let shape = Shape { slots: 0, edges: 0, weighted, estimated: true, input_bytes: 0 };
             self.plan(shape, wanted.layout, 0)?;
             return Ok(None);
         };
-        let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, weighted)?;
+        let read = wanted.reads_weights(estimate.weighted);
+        let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, read)?;
         let slots = estimate.slots.unwrap_or((edges / FACTOR_GUESS).max(1));
         let shape = Shape {
             slots,
@@ -136,28 +151,26 @@ impl Session {
     }
 
     /// Reads a graph: plans, loads, plans again with what is known then, and ingests.
-    pub(crate) fn graph(&self, wanted: Wanted<'_>) -> Result<Ready, Failure> {
+    pub(crate) fn graph(&self, wanted: &Wanted<'_>) -> Result<Ready, Failure> {
         self.graph_through(wanted, |edges, _| edges)
     }
 
     /// The same, with something put around the edges, once it is known how they are read.
     pub(crate) fn graph_through(
         &self,
-        wanted: Wanted<'_>,
+        wanted: &Wanted<'_>,
         around: impl FnOnce(Box<dyn EdgeStream>, &mut Reading) -> Box<dyn EdgeStream>,
     ) -> Result<Ready, Failure> {
-        self.forecast(&wanted)?;
-        // A generator makes weights whether or not anybody looks at them.
-        let wants_weights = wanted.options.weight != WeightChoice::Ignore;
+        self.forecast(wanted)?;
         let Loaded { edges, ids, files, bytes, undirected, notes } =
-            self.load(wanted.source, wanted.options)?;
+            self.load(wanted.source, wanted.options.clone())?;
         let mut reading = Reading { undirected, ..wanted.reading };
         let edges = around(edges, &mut reading);
         let count = edges.edges();
         let shape = Shape {
             slots: edges.slots().unwrap_or(count.saturating_mul(2)),
             edges: arcs(count, undirected),
-            weighted: edges.weighted() && wants_weights,
+            weighted: wanted.keeps_weights(edges.weighted()),
             estimated: false,
             input_bytes: edges.resident_bytes(),
         };

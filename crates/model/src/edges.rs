@@ -72,7 +72,8 @@ pub enum Duplicates {
     First,
     /// One is kept, with the smallest weight.
     Minimum,
-    /// One is kept, with the sum of the weights, added in input order.
+    /// One is kept, with the sum of the weights, added in input order; without weights, with the
+    /// number of edges.
     Sum,
 }
 
@@ -85,6 +86,13 @@ pub struct Reading {
     pub drop_self_loops: bool,
     /// What becomes of parallel edges.
     pub duplicates: Duplicates,
+}
+
+impl Reading {
+    /// Whether edges of an input without weights get weights other than 1.
+    pub fn makes_weights(&self) -> bool {
+        self.duplicates == Duplicates::Sum
+    }
 }
 
 /// Edges in memory: the stream over what a reader parsed, a generator made or a test wrote down.

@@ -213,7 +213,7 @@ impl Memory {
         let shape = Shape {
             slots: graph.slots() as u64,
             edges: graph.pairs.len() as u64 * arcs_an_edge,
-            weighted: graph.weights.is_some(),
+            weighted: graph.weights.is_some() || reading.makes_weights(),
             estimated: false,
             input_bytes: 0,
         };

@@ -24,7 +24,8 @@ pub fn read_as(graph: &Graph, reading: Reading) -> Graph {
         }
     }
     let (pairs, weights): (_, Vec<f64>) = merged(arcs, reading.duplicates).into_iter().unzip();
-    let weights = graph.weights.is_some().then_some(weights);
+    let weighted = graph.weights.is_some() || reading.makes_weights();
+    let weights = weighted.then_some(weights);
     Graph { present: graph.present.clone(), pairs, weights }
 }
 

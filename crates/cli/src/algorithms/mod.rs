@@ -116,7 +116,12 @@ pub(crate) trait Chosen {
     /// What it takes a vertex.
     fn layout(&self) -> Layout;
 
-    /// Which weights it looks at.
+    /// Whether it looks at weights, those that merged edges get included.
+    fn weighs(&self) -> bool {
+        self.weights() != WeightChoice::Ignore
+    }
+
+    /// Which weights are read for it.
     fn weights(&self) -> WeightChoice {
         WeightChoice::Ignore
     }

@@ -86,6 +86,10 @@ impl Chosen for Options {
         }
     }
 
+    fn weighs(&self) -> bool {
+        true
+    }
+
     fn weights(&self) -> WeightChoice {
         self.weights.choice()
     }

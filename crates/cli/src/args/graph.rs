@@ -128,7 +128,7 @@ pub(crate) enum Kept {
     First,
     /// The smallest one
     Min,
-    /// The sum of all
+    /// The sum of all; where there are no weights, the number of edges
     Sum,
 }
 

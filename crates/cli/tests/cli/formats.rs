@@ -109,6 +109,15 @@ fn options_on_the_input_are_obeyed() {
     assert_eq!(heavy("first"), "vertex,value\n0,0.0\n1,3.0\n");
     assert_eq!(heavy("min"), "vertex,value\n0,0.0\n1,2.0\n");
     assert_eq!(heavy("sum"), "vertex,value\n0,0.0\n1,5.0\n");
+    // Without weights every edge weighs 1, and so the sum is the number of edges.
+    assert_eq!(heavy("sum --no-weights"), "vertex,value\n0,0.0\n1,2.0\n");
+    sandbox.write("light.txt", "0 1\n0 1\n0 1\n");
+    let light =
+        |kept: &str| sandbox.must(&format!("run spmv light.txt -o - --drop-duplicates={kept}"));
+    assert_eq!(light("sum"), "vertex,value\n0,0.0\n1,3.0\n");
+    assert_eq!(light("first"), "vertex,value\n0,0.0\n1,1.0\n");
+    let ranks = |options: &str| sandbox.must(&format!("run pagerank light.txt -o - {options}"));
+    assert_eq!(ranks("--drop-duplicates=sum"), ranks("--drop-duplicates"));
 }
 
 #[test]

@@ -83,6 +83,12 @@ fn a_hundred_thousand_parallel_edges() {
     }
     graph.present = graph.used();
     assert_eq!(in_degrees(&graph), [450_000.0, 0.0]);
+    graph.weights = None;
+    for (duplicates, sum) in [(Duplicates::Sum, 100_000.0), (Duplicates::Minimum, 1.0)] {
+        let reading = Reading { duplicates, ..PLAIN };
+        let found = judge(&graph, reading, &Spmv::<f64>::new(Vector::Ones, 1), Nearness::Bits);
+        assert_eq!(found.numbers()[0].to_bits(), f64::to_bits(sum), "{duplicates:?}");
+    }
 }
 
 /// Ids at the edges of segments, words and stripes.
