@@ -22,12 +22,13 @@ mod spec;
 mod text;
 mod top;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
 use crate::args::{Cli, Command};
-use crate::failure::Failure;
+use crate::failure::{BROKEN, Failure, INTERRUPTED};
 
 fn main() -> ExitCode {
     failure::hook_panics();
@@ -40,7 +41,12 @@ fn main() -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
-    ExitCode::from(failure::code_of(|| perform(command)))
+    match catch_unwind(AssertUnwindSafe(|| perform(command))) {
+        Ok(Ok(())) if interrupt::came() => Failure::new(INTERRUPTED, "interrupted").report(),
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => failure.report(),
+        Err(_) => ExitCode::from(BROKEN),
+    }
 }
 
 fn perform(command: Command) -> Result<(), Failure> {

@@ -27,6 +27,8 @@ pub enum Format {
     Gml,
     /// GraphML.
     GraphMl,
+    /// A compressed graph of WebGraph, named by its properties.
+    WebGraph,
 }
 
 /// Whether a file that begins with these bytes (decompressed; up to [`HEAD_BYTES`]) is surely of a
@@ -50,6 +52,7 @@ const FORMATS: &[(Format, &[&str], Begins)] = &[
     (Format::Raw(RAW_LAYOUTS[5].0), &[RAW_LAYOUTS[5].1], never),
     (Format::Graph500, &["graph500"], never),
     (Format::Gml, &["gml"], |head| head.starts_with(b"graph [")),
+    (Format::WebGraph, &["webgraph", "bvgraph"], crate::webgraph::begins),
     (Format::GraphMl, &["graphml"], |head| memchr::memmem::find(head, b"<graphml").is_some()),
 ];
 

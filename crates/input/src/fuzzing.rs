@@ -95,6 +95,14 @@ pub fn graphml(data: &[u8]) {
     small(data, &crate::graphml::GRAPHML);
 }
 
+/// Reads bytes as the lists of a graph of WebGraph. The first byte chooses how they are coded.
+pub fn webgraph(data: &[u8]) {
+    let choice = data.first().copied().unwrap_or(0);
+    table(data, |context, collector, bytes| {
+        crate::webgraph::read_for_fuzzing(choice, bytes, context.options, collector)
+    });
+}
+
 fn small(data: &[u8], reader: &crate::small::SmallReader) {
     table(data, |context, collector, bytes| {
         let bytes = crate::small::bytes::Bytes::of_slice("fuzz", bytes);

@@ -38,6 +38,7 @@ mod small;
 pub mod source;
 mod text;
 pub mod unpack;
+mod webgraph;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_model::edges::EdgeStream;

@@ -21,6 +21,7 @@ use crate::parquet::Parquet;
 use crate::raw::Raw;
 use crate::source::Source;
 use crate::text::TextReader;
+use crate::webgraph::WebGraph;
 
 /// What every reader is given beside its source.
 pub struct Context<'a> {
@@ -134,5 +135,6 @@ pub(crate) fn of(source: &Source) -> &'static dyn Reader {
         Format::Arrow => &Arrow,
         Format::Gml => &GML,
         Format::GraphMl => &GRAPHML,
+        Format::WebGraph => &WebGraph,
     }
 }

@@ -6,8 +6,8 @@
 //!   that. Where ids are read as names and the format has labels, labels are the ids.
 //! - Every node is a vertex, with or without edges. An edge of a node that is not there is an
 //!   error with its line, wherever in the file the node would have stood.
-//! - The weight is the attribute `weight` of edges, else `value`, or the one that the user names. If
-//!   any edge has a number there, all must.
+//! - The weight is the attribute `weight` of edges, else `value`, or the one that the user names.
+//!   If any edge has a number there, all must.
 //! - Edges may be directed or not, each by itself. If both kinds are there, an undirected edge
 //!   becomes two arcs.
 //!

@@ -84,3 +84,8 @@ fn gml() {
 fn graphml() {
     replay("graphml", 1500, fuzzing::graphml);
 }
+
+#[test]
+fn webgraph() {
+    replay("webgraph", 1500, fuzzing::webgraph);
+}

@@ -13,13 +13,13 @@ pub(crate) struct InputArgs {
     /// Files, patterns such as 'part-*.csv', or `-` for standard input; or one generated graph:
     /// rmat:SCALE or web:VERTICES, and options as in `rmat:22,factor=16,seed=1,scramble`
     ///
-    /// Text (SNAP, CSV, TSV), Parquet, Arrow, GML, GraphML, Graph500's packed edges and raw records
-    /// are read; all but Parquet may be compressed with gzip or zstd. What a file is, is guessed
-    /// from its first bytes and its name.
+    /// Text (SNAP, CSV, TSV), Parquet, Arrow, GML, GraphML, Graph500's packed edges, raw records,
+    /// and WebGraph's graphs (name the .properties) are read; all but Parquet and WebGraph may be
+    /// compressed with gzip or zstd. What a file is, is guessed from its first bytes and its name.
     #[arg(value_name = "INPUT", required = true, help_heading = None::<&str>)]
     pub(crate) inputs: Vec<String>,
-    /// text, parquet, arrow, gml, graphml, graph500, or raw records: u32, u64, u32f32, u32f64,
-    /// u64f32, u64f64 [default: guessed]
+    /// text, parquet, arrow, gml, graphml, graph500, webgraph, or raw records: u32, u64, u32f32,
+    /// u32f64, u64f32, u64f64 [default: guessed]
     #[arg(long, value_name = "FORMAT", value_parser = parsed::<Format>)]
     pub(crate) format: Option<Format>,
     /// What separates the columns of text: tab, comma, semicolon, pipe or spaces
