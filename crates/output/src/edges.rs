@@ -160,8 +160,9 @@ impl<'a> Edges<'a> {
             EdgeFormat::Raw(layout) => raw::check(&edges, layout, name)?,
             EdgeFormat::Graph500 => raw::check_packed(&edges, name)?,
             EdgeFormat::Snap => text::check_snap(&edges, name)?,
-            EdgeFormat::MatrixMarket | EdgeFormat::Dimacs => numbered::check(&edges, name)?,
-            EdgeFormat::Metis => adjacency::check_metis(&edges, name)?,
+            EdgeFormat::MatrixMarket | EdgeFormat::Dimacs | EdgeFormat::Metis => {
+                numbered::check(&edges, name)?;
+            }
             EdgeFormat::Adjacency => adjacency::check_lists(&edges, name)?,
             EdgeFormat::Graphalytics => graphalytics::check(&edges, name)?,
             EdgeFormat::Tsv | EdgeFormat::Csv | EdgeFormat::Parquet | EdgeFormat::Arrow => {}

@@ -213,8 +213,9 @@ pub(crate) struct EdgeArgs {
     /// on standard output]
     ///
     /// mtx (Matrix Market), gr (DIMACS) and metis number vertices from 1: ids that begin with 0 are
-    /// shifted, sparse ids and names are refused. metis holds undirected graphs only. graphalytics
-    /// writes NAME.v and NAME.e beside NAME.properties.
+    /// shifted, sparse ids and names are refused. metis holds undirected graphs only, or directed
+    /// ones in which every edge has one back. graphalytics writes NAME.v and NAME.e beside
+    /// NAME.properties.
     #[arg(long, value_name = "FORMAT", value_parser = parsed::<welter_output::EdgeFormat>)]
     pub(crate) output_format: Option<welter_output::EdgeFormat>,
 }

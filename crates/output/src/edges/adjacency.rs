@@ -10,11 +10,12 @@
 //!
 //! Edges have to be sorted by vertex for that, which is done in memory: 4 bytes an arc, 8 more
 //! for its weight, and 8 bytes a vertex, held against the budget before any is taken. Neighbours
-//! keep the order of the edges. Both arcs of an undirected edge are listed.
+//! keep the order of the edges. Both arcs of an undirected edge are listed. METIS takes edges that
+//! are directed too, if each has one back that weighs the same; their neighbours come ascending.
 
 use std::io::Write;
 
-use super::{Edges, numbered, text};
+use super::{Edges, text};
 use crate::compression::Compression;
 use crate::error::OutputError;
 use crate::ordered::Job;
@@ -22,17 +23,6 @@ use crate::text::{integer, write};
 
 /// Vertices whose lines are made at once.
 const BLOCK_SLOTS: u64 = 1 << 14;
-
-/// Refuses what METIS cannot say.
-pub(super) fn check_metis(edges: &Edges<'_>, name: &str) -> Result<(), OutputError> {
-    numbered::check(edges, name)?;
-    if edges.undirected {
-        return Ok(());
-    }
-    let what = "METIS holds undirected graphs, and these edges are directed; \
-                write another format, or say --undirected if each edge stands for both directions";
-    Err(OutputError::unfit(name, what))
-}
 
 /// Refuses what adjacency lists cannot say.
 pub(super) fn check_lists(edges: &Edges<'_>, name: &str) -> Result<(), OutputError> {
@@ -117,6 +107,40 @@ impl Lists {
         self.starts[slot as usize] as usize..self.starts[slot as usize + 1] as usize
     }
 
+    /// Sorts the list of each slot, and finds an arc that has none back with its weight, if any.
+    ///
+    /// Slots are visited ascending, and so are the arcs of each; so the arcs that lead back to a
+    /// slot are found ascending too, and one place a slot says which comes next.
+    fn sort_and_find_one_way(&mut self) -> Option<[u32; 2]> {
+        for slot in 0..self.slots() {
+            let arcs = self.arcs(slot);
+            if self.weights.is_empty() {
+                self.targets[arcs].sort_unstable();
+                continue;
+            }
+            let weighted = self.targets[arcs.clone()].iter().zip(&self.weights[arcs.clone()]);
+            let mut sorted: Vec<(u32, f64)> = weighted.map(|(to, weight)| (*to, *weight)).collect();
+            sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            for (place, (to, weight)) in arcs.zip(sorted) {
+                (self.targets[place], self.weights[place]) = (to, weight);
+            }
+        }
+        let mut next = self.starts.clone();
+        for from in 0..self.slots() {
+            for arc in self.arcs(from) {
+                let to = self.targets[arc];
+                let back = next[to as usize] as usize;
+                let found = self.arcs(to.into()).end > back && self.targets[back] == from as u32;
+                let weigh = |place: usize| self.weights.get(place).map(|weight| weight.to_bits());
+                if !found || weigh(arc) != weigh(back) {
+                    return Some([from as u32, to]);
+                }
+                next[to as usize] += 1;
+            }
+        }
+        None
+    }
+
     /// Writes a header and a line a slot.
     fn write(
         &self,
@@ -144,7 +168,7 @@ pub(super) fn write_metis(
     compression: Compression,
     job: &Job<'_>,
 ) -> Result<(), OutputError> {
-    let lists = Lists::of(edges, job)?;
+    let mut lists = Lists::of(edges, job)?;
     if lists.loops > 0 {
         let what = format!("METIS holds no self-loops, found {}; drop them first", lists.loops);
         return Err(OutputError::unfit(job.name, what));
@@ -154,8 +178,17 @@ pub(super) fn write_metis(
         let what = format!("METIS has positive integers as weights, found {other}");
         return Err(OutputError::unfit(job.name, what));
     }
+    let one_way = if edges.undirected { None } else { lists.sort_and_find_one_way() };
+    if let Some(pair) = one_way {
+        let [from, to] = pair.map(|slot| edges.ids.integer(slot));
+        let what = format!(
+            "METIS holds undirected graphs, and the edge from {from} to {to} has none back that \
+             weighs the same; say --undirected if each edge stands for both directions"
+        );
+        return Err(OutputError::unfit(job.name, what));
+    }
     let format = if edges.weighted { " 001" } else { "" };
-    let header = format!("{} {}{format}\n", lists.slots(), edges.stream.edges());
+    let header = format!("{} {}{format}\n", lists.slots(), lists.targets.len() / 2);
     lists.write(sink, compression, &header, job, |slot, line| {
         for (number, arc) in lists.arcs(slot).enumerate() {
             if number > 0 {

@@ -138,10 +138,40 @@ fn lists_hold_the_neighbours_of_each_vertex() {
 }
 
 #[test]
+fn metis_takes_edges_that_all_have_one_back() {
+    let list = |edges: &[([u32; 2], f64)]| {
+        let mut list = EdgeList::new(Some(4), true);
+        let (pairs, weights) = edges.iter().copied().unzip();
+        list.push(pairs, weights);
+        list
+    };
+    let mut edges = vec![
+        ([0, 3], 1.0),
+        ([3, 0], 2.0),
+        ([2, 0], 5.0),
+        ([0, 3], 2.0),
+        ([0, 2], 5.0),
+        ([3, 0], 1.0),
+    ];
+    assert_eq!(
+        text(&list(&edges), &IdMap::Declared, "metis"),
+        "4 3 001\n3 5 4 1 4 2\n\n1 5\n1 1 1 2\n"
+    );
+    edges[0].1 = 7.0;
+    let error = write(&list(&edges), &IdMap::Declared, "metis").unwrap_err().to_string();
+    assert!(error.contains("the edge from 0 to 3 has none back"), "{error}");
+    for one_way in [vec![[0, 1], [1, 0], [1, 2]], vec![[0, 1], [0, 1], [1, 0]], vec![[2, 1]]] {
+        let list = EdgeList::from_pairs(one_way);
+        assert_eq!(write(&list, &IdMap::Same, "metis").unwrap_err().exit_code(), 73);
+    }
+}
+
+#[test]
 fn lists_are_refused_that_cannot_be_or_do_not_fit() {
     let plain = EdgeList::from_pairs(vec![[0, 1]]);
     let error = write(&plain, &IdMap::Same, "metis").unwrap_err().to_string();
     assert!(error.contains("METIS holds undirected graphs"), "{error}");
+    assert!(error.contains("the edge from 0 to 1 has none back"), "{error}");
     let loops = EdgeList::from_pairs(vec![[0, 1], [1, 1]]);
     let error = undirected(&loops, &IdMap::Same, "metis").unwrap_err().to_string();
     assert!(error.contains("no self-loops, found 1"), "{error}");
