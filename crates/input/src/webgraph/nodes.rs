@@ -17,7 +17,7 @@
 //! Invariant: a list is not longer than what is left of the stated edges, and holds ascending
 //! numbers below the number of vertices.
 
-use super::bits::{Bits, Fault};
+use super::bits::{Bits, Code, Fault};
 use super::properties::Properties;
 use crate::error::InputError;
 
@@ -104,7 +104,7 @@ impl<'a> Lists<'a> {
             let count = self.bits.gamma()?;
             let mut end = None;
             for _ in 0..count {
-                let left = self.after(end, |bits| bits.gamma())?;
+                let left = self.after(end, Code::Gamma)?;
                 let length = self.bits.gamma()? + interval_min;
                 rest = rest.checked_sub(length).ok_or(too_long)?;
                 let next = left.saturating_add(length);
@@ -119,7 +119,7 @@ impl<'a> Lists<'a> {
         for _ in 0..rest {
             // The end of a residual is the number after it, so that the next one may follow.
             let next = match end {
-                None => self.after(None, |bits| bits.read(residuals))?,
+                None => self.after(None, residuals)?,
                 Some(end) => self.bits.read(residuals)?.saturating_add(end),
             };
             if next >= nodes {
@@ -128,8 +128,7 @@ impl<'a> Lists<'a> {
             list.push(next as u32);
             end = Some(next + 1);
         }
-        // Three ascending runs, which this sort finds and merges.
-        list.sort();
+        merge_runs(list);
         if list.windows(2).any(|pair| pair[0] == pair[1]) {
             return Err(Fault::Wrong("expected each successor once"));
         }
@@ -169,12 +168,8 @@ impl<'a> Lists<'a> {
     }
 
     /// The next left end: by a signed difference to the node, or after the end of the one before.
-    fn after(
-        &mut self,
-        end: Option<u64>,
-        read: impl Fn(&mut Bits<'a>) -> Result<u64, Fault>,
-    ) -> Result<u64, Fault> {
-        let number = read(&mut self.bits)?;
+    fn after(&mut self, end: Option<u64>, code: Code) -> Result<u64, Fault> {
+        let number = self.bits.read(code)?;
         let place = match end {
             Some(end) => Some(end.saturating_add(number).saturating_add(1)),
             None if number % 2 == 0 => Some(self.node.saturating_add(number / 2)),
@@ -182,6 +177,11 @@ impl<'a> Lists<'a> {
         };
         place.filter(|place| *place < self.properties.nodes).ok_or(BEYOND)
     }
+}
+
+#[expect(clippy::stable_sort_primitive, reason = "it finds ascending runs, here three, and merges")]
+fn merge_runs(list: &mut [u32]) {
+    list.sort();
 }
 
 const BEYOND: Fault = Fault::Wrong("expected successors below the stated number of vertices");
