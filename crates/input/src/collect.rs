@@ -73,8 +73,17 @@ impl Ids {
         self.len() == 0
     }
 
+    /// The largest id; 0 where there is none, and of names.
+    pub(crate) fn max(&self) -> u64 {
+        match self {
+            Self::Narrow { max, .. } => u64::from(*max),
+            Self::Wide { max, .. } => *max,
+            Self::Names { .. } => 0,
+        }
+    }
+
     /// Heap bytes taken.
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Narrow { pairs, .. } => size_of_val(&pairs[..]) as u64,
             Self::Wide { pairs, .. } => size_of_val(&pairs[..]) as u64,
@@ -92,8 +101,8 @@ pub struct Part {
     pub weights: Option<Vec<f64>>,
 }
 
-/// Vertices that a source states: they exist, with or without edges. The reader of the source
-/// refuses edges that name others, with their place.
+/// Vertices that a source states: they exist, with or without edges. Where a format lists all of
+/// its vertices, its reader refuses edges that name others, with their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stated {
     /// The integers from `first` on, `count` of them. Takes no memory, however large the count.
@@ -247,6 +256,19 @@ impl Collector {
             self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         parts.sort_by_key(|placed| (placed.source, placed.number));
         Gathered { files, parts, stated, memory_bytes_max: self.memory_bytes_max }
+    }
+
+    /// Counts bytes that a reader holds for itself from now on.
+    ///
+    /// # Errors
+    /// [`InputError::Budget`] when more memory is held than the run may take.
+    pub(crate) fn borrow(&self, bytes: u64) -> Result<(), InputError> {
+        self.hold(bytes).map(|_| ())
+    }
+
+    /// Counts borrowed bytes as free again.
+    pub(crate) fn give_back(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Counts bytes that are held from now on.

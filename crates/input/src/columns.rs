@@ -4,7 +4,7 @@
 //! first two columns; the weight is the column named `weight`.
 
 use crate::error::InputError;
-use crate::options::{ColumnRef, ReadOptions, WeightChoice};
+use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
 
 /// Places of the columns, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,22 @@ pub(crate) fn by_name(
     let source = pick("source", options.source.as_ref(), first)?;
     let target = pick("target", options.target.as_ref(), second)?;
     Ok(Columns { source, target, weight })
+}
+
+/// Whether weights are to be read from a format whose columns are fixed: source, target, and the
+/// weight if there is one. Refuses what a user says of columns or ids that such a format has not.
+pub(crate) fn fixed(file: &str, weighted: bool, options: &ReadOptions) -> Result<bool, InputError> {
+    if options.ids == IdKind::Names {
+        let what = "expected names as ids, found a format that has integers";
+        return Err(InputError::content(file, what));
+    }
+    let names = &["source", "target", "weight"][..if weighted { 3 } else { 2 }];
+    let picked = by_name(file, names, options)?;
+    if (picked.source, picked.target) != (0, 1) || picked.weight.is_some_and(|place| place != 2) {
+        let what = "expected source, target and weight where this format has them";
+        return Err(InputError::content(file, what));
+    }
+    Ok(picked.weight.is_some())
 }
 
 /// Finds a column that the user named.

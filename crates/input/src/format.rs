@@ -19,6 +19,20 @@ pub enum Format {
     Parquet,
     /// Arrow IPC, file or stream.
     Arrow,
+    /// Matrix Market coordinates.
+    MatrixMarket,
+    /// METIS: a line a vertex, with its neighbours.
+    Metis,
+    /// DIMACS: shortest paths (`.gr`) and colouring (`.col`).
+    Dimacs,
+    /// LDBC Graphalytics: edges, with a list of vertices beside them.
+    Ldbc,
+    /// LDBC Graphalytics: the properties that name both files.
+    LdbcProperties,
+    /// TNTP: links of transport networks.
+    Tntp,
+    /// Adjacency lists: a vertex and its neighbours a line.
+    Adjacency,
     /// Little-endian records without a header.
     Raw(RawLayout),
     /// Packed edges of the Graph500 generator: records of two 48-bit ids.
@@ -41,9 +55,16 @@ pub(crate) const HEAD_BYTES: usize = 4 << 10;
 /// Names of each format, which are also its extensions, and how its files begin. The first name is
 /// the one shown.
 const FORMATS: &[(Format, &[&str], Begins)] = &[
-    (Format::Text, &["text", "txt", "tsv", "csv", "el", "wel", "edges", "edgelist"], never),
+    (Format::Text, &["text", "txt", "tsv", "csv", "el", "wel", "edges", "edgelist", "jlg"], never),
     (Format::Parquet, &["parquet", "pq"], |head| head.starts_with(b"PAR1")),
     (Format::Arrow, &["arrow", "arrows", "feather", "ipc"], |head| head.starts_with(b"ARROW1")),
+    (Format::MatrixMarket, &["mtx", "mm", "mmio"], crate::matrix_market::begins),
+    (Format::Metis, &["metis", "graph"], never),
+    (Format::Dimacs, &["dimacs", "gr", "col"], crate::dimacs::begins),
+    (Format::Ldbc, &["ldbc", "e"], never),
+    (Format::LdbcProperties, &["properties"], never),
+    (Format::Tntp, &["tntp"], crate::tntp::begins),
+    (Format::Adjacency, &["adjacency", "adj", "adjlist"], never),
     (Format::Raw(RAW_LAYOUTS[0].0), &[RAW_LAYOUTS[0].1], never),
     (Format::Raw(RAW_LAYOUTS[1].0), &[RAW_LAYOUTS[1].1], never),
     (Format::Raw(RAW_LAYOUTS[2].0), &[RAW_LAYOUTS[2].1], never),
@@ -123,6 +144,7 @@ mod tests {
     #[test]
     fn magic_bytes_tell() {
         assert_eq!(Format::by_head(b"PAR1..."), Some(Format::Parquet));
+        assert_eq!(Format::by_head(b"%%matrixmarket matrix"), Some(Format::MatrixMarket));
         assert_eq!(Format::by_head(b"1 2\n"), None);
     }
 }

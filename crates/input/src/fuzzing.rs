@@ -9,8 +9,9 @@ use crate::collect::Collector;
 use crate::error::InputError;
 use crate::options::{IdKind, Limits, ReadOptions, Separator, WeightChoice};
 use crate::reader::Context;
-use crate::source::Compression;
+use crate::source::{Compression, Source};
 use crate::unpack::Unpacked;
+use crate::{Format, Input};
 
 /// Reads bytes as text, twice: the fast and the careful way must agree, and neither may panic. The
 /// first byte chooses options, the second the number of vertices.
@@ -144,5 +145,58 @@ fn table(
     {
         let allowed = limits.ratio_free_bytes.max(bytes.len() as u64 * limits.ratio_max);
         assert!(welter_model::edges::EdgeStream::edges(&edges) * 8 <= allowed);
+    }
+}
+
+/// Reads bytes as a file of this name and format, as [`crate::read`] reads a compressed one or a
+/// pipe.
+///
+/// # Errors
+/// See [`InputError`].
+pub fn read_bytes(
+    name: &str,
+    bytes: &[u8],
+    format: Format,
+    options: &ReadOptions,
+) -> Result<Input, InputError> {
+    let source = Source::held(name, bytes, format)?;
+    crate::read_sources(&[source], options, &Progress::new())
+}
+
+/// The same, with weights where there are some.
+///
+/// # Errors
+/// See [`InputError`].
+pub fn weighing(name: &str, text: &str, format: Format) -> Result<Input, InputError> {
+    let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    read_bytes(name, text.as_bytes(), format, &options)
+}
+
+/// All edges and weights of an input.
+#[cfg(test)]
+pub(crate) fn edges(input: &Input) -> (Vec<welter_model::edges::Pair>, Vec<f64>) {
+    let (mut pairs, mut weights) = (Vec::new(), Vec::new());
+    for part in 0..input.edges.parts() {
+        let mut visit = |batch: welter_model::edges::Batch<'_>| {
+            pairs.extend_from_slice(batch.pairs);
+            weights.extend_from_slice(batch.weights.unwrap_or_default());
+            true
+        };
+        assert!(input.edges.read(part, &mut visit).is_ok());
+    }
+    (pairs, weights)
+}
+
+/// Texts that a format must refuse, with 65 and a message that holds the second string.
+#[cfg(test)]
+pub(crate) fn refusals(format: Format, cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        match weighing("f", text, format) {
+            Ok(_) => panic!("{text:?} must be refused"),
+            Err(error) => {
+                assert!(error.to_string().contains(expected), "{text:?}: {error}");
+                assert_eq!(error.exit_code(), 65, "{text:?}");
+            }
+        }
     }
 }

@@ -16,11 +16,13 @@
 //! several errors the first in input order is reported; no allocation follows a number that an
 //! input merely states.
 
+mod adjacency;
 mod arrow;
 pub mod attributes;
 mod collect;
 mod columnar;
 mod columns;
+mod dimacs;
 mod error;
 mod format;
 #[doc(hidden)]
@@ -28,7 +30,11 @@ pub mod fuzzing;
 pub mod generate;
 mod gml;
 mod graphml;
+mod head;
 mod ids;
+mod ldbc;
+mod matrix_market;
+mod metis;
 mod options;
 mod pages;
 mod parquet;
@@ -37,6 +43,7 @@ pub mod reader;
 mod small;
 pub mod source;
 mod text;
+mod tntp;
 pub mod unpack;
 mod webgraph;
 
@@ -93,15 +100,22 @@ pub fn read(
     options: &ReadOptions,
     progress: &Progress,
 ) -> Result<Input, InputError> {
-    let sources = open(&source::names(inputs)?, options)?;
+    read_sources(&open(&source::names(inputs)?, options)?, options, progress)
+}
+
+fn read_sources(
+    sources: &[Source],
+    options: &ReadOptions,
+    progress: &Progress,
+) -> Result<Input, InputError> {
     let bytes = sources.iter().map(Source::bytes).sum::<Option<u64>>();
     let pool = pool(options.thread_count())?;
     let phase = progress.phase("read", Unit::Bytes, bytes);
-    let options = with_id_kind(&sources, options, progress, &phase, &pool)?;
+    let options = with_id_kind(sources, options, progress, &phase, &pool)?;
     let context = Context { options: &options, progress, phase: &phase, pool: &pool };
-    let Ready { edges, ids, undirected, notes } = match stream(&sources, &context)? {
+    let Ready { edges, ids, undirected, notes } = match stream(sources, &context)? {
         Some(ready) => ready,
-        None => collect(&sources, &context)?,
+        None => collect(sources, &context)?,
     };
     let summary = InputSummary {
         files: sources.iter().map(|source| source.name().to_owned()).collect(),

@@ -10,17 +10,24 @@ use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_progress::{Phase, Progress};
 
+use crate::adjacency::Adjacency;
 use crate::arrow::Arrow;
 use crate::collect::Collector;
+use crate::dimacs::Dimacs;
 use crate::error::InputError;
 use crate::format::Format;
 use crate::gml::GML;
 use crate::graphml::GRAPHML;
+use crate::ldbc::Ldbc;
+use crate::ldbc::properties::LdbcProperties;
+use crate::matrix_market::MatrixMarket;
+use crate::metis::Metis;
 use crate::options::{IdKind, ReadOptions};
 use crate::parquet::Parquet;
 use crate::raw::Raw;
 use crate::source::Source;
 use crate::text::TextReader;
+use crate::tntp::Tntp;
 use crate::webgraph::WebGraph;
 
 /// What every reader is given beside its source.
@@ -136,5 +143,12 @@ pub(crate) fn of(source: &Source) -> &'static dyn Reader {
         Format::Gml => &GML,
         Format::GraphMl => &GRAPHML,
         Format::WebGraph => &WebGraph,
+        Format::MatrixMarket => &MatrixMarket,
+        Format::Metis => &Metis,
+        Format::Dimacs => &Dimacs,
+        Format::Ldbc => &Ldbc,
+        Format::LdbcProperties => &LdbcProperties,
+        Format::Tntp => &Tntp,
+        Format::Adjacency => &Adjacency,
     }
 }

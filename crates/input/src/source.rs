@@ -95,6 +95,20 @@ impl Source {
         })
     }
 
+    /// Bytes in memory, uncompressed: read as a pipe is. For tests and fuzzing.
+    pub(crate) fn held(name: &str, bytes: &[u8], format: Format) -> Result<Self, InputError> {
+        let rest = File::open("/dev/null").map_err(|error| unopened("/dev/null", error))?;
+        Ok(Self {
+            name: name.to_owned(),
+            path: PathBuf::from(name),
+            bytes: None,
+            pipe: Mutex::new(Some(rest)),
+            head: bytes.to_vec(),
+            compression: Compression::of(bytes),
+            format,
+        })
+    }
+
     /// Where it lies; `-` for standard input. For formats that have files beside each other.
     pub fn path(&self) -> &Path {
         &self.path

@@ -18,7 +18,7 @@ use welter_progress::Progress;
 use self::bitmap::Bitmap;
 use self::shards::{Shards, Spread};
 use self::stated::{Vertices, mixed};
-use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
+use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX, Stated};
 use crate::error::InputError;
 
 impl Collector {
@@ -37,7 +37,9 @@ impl Collector {
     ) -> Result<(EdgeList, IdMap), InputError> {
         let Gathered { files, parts, stated, memory_bytes_max } = self.gathered();
         let mut list = EdgeList::new(vertices, weighted(&parts, &files)?);
-        let stating: Vec<usize> = stated.iter().map(|(source, _)| *source).collect();
+        let ranged = |stated: &Stated| matches!(stated, Stated::Range { .. });
+        let stating: Vec<usize> =
+            stated.iter().filter(|(_, said)| ranged(said)).map(|(source, _)| *source).collect();
         let stated = pool.install(|| stated::merge(stated, &files, memory_bytes_max))?;
         let named = names(&parts, &files, &stated)?;
         if let Some(vertices) = vertices {
@@ -63,7 +65,7 @@ impl Collector {
                 map_integers(parts, &stated, &mut list, progress)
             }
             Vertices::Unstated if dense(&parts) => {
-                let max = parts.iter().map(|placed| max(&placed.part.ids)).max().unwrap_or(0);
+                let max = parts.iter().map(|placed| placed.part.ids.max()).max().unwrap_or(0);
                 keep(parts, 0, &mut list);
                 list.set_slots(max + 1);
                 Ok(IdMap::Same)
@@ -108,12 +110,12 @@ fn no_edges(files: &[String]) -> InputError {
 /// Whether the ids of all edges lie in a range.
 fn within(parts: &[Placed], range: &Range<u64>) -> bool {
     parts.iter().all(|placed| {
-        max(&placed.part.ids) < range.end
+        placed.part.ids.max() < range.end
             && (range.start == 0 || min(&placed.part.ids) >= range.start)
     })
 }
 
-/// Refuses edges of a source that states its vertices and names others. Readers do so themselves
+/// Refuses edges of a source that states a range of vertices and names others. Readers do so themselves
 /// and know the place; this is for what they let through.
 fn refuse_foreign(
     parts: &[Placed],
@@ -188,19 +190,11 @@ fn min(ids: &Ids) -> u64 {
     }
 }
 
-fn max(ids: &Ids) -> u64 {
-    match ids {
-        Ids::Narrow { max, .. } => u64::from(*max),
-        Ids::Wide { max, .. } => *max,
-        Ids::Names { .. } => 0,
-    }
-}
-
 /// Whether ids are near enough to `0..vertices` to be slots as they are: at most 8 slots an edge,
 /// so that arrays over slots stay in proportion to the edges.
 fn dense(parts: &[Placed]) -> bool {
     let edges: u64 = parts.iter().map(|placed| placed.part.ids.len() as u64).sum();
-    let max = parts.iter().map(|placed| max(&placed.part.ids)).max().unwrap_or(0);
+    let max = parts.iter().map(|placed| placed.part.ids.max()).max().unwrap_or(0);
     is_dense(max, edges)
 }
 
@@ -242,7 +236,7 @@ fn declared(
     list: &mut EdgeList,
 ) -> Result<(), InputError> {
     for placed in &parts {
-        let max = max(&placed.part.ids);
+        let max = placed.part.ids.max();
         if max >= vertices {
             let what = format!("expected vertex ids below {vertices}, found {max}");
             return Err(InputError::content(&files[placed.source], what));
@@ -268,7 +262,7 @@ fn map_integers(
     progress: &Progress,
 ) -> Result<IdMap, InputError> {
     let edges: u64 = parts.iter().map(|placed| placed.part.ids.len() as u64).sum();
-    let max = parts.iter().map(|placed| max(&placed.part.ids)).max().unwrap_or(0);
+    let max = parts.iter().map(|placed| placed.part.ids.max()).max().unwrap_or(0);
     let max = max.max(stated.last().copied().unwrap_or(0));
     let ids = if let Some(bitmap) = Bitmap::new(max, edges + stated.len() as u64) {
         stated.par_iter().for_each(|id| bitmap.add(*id));

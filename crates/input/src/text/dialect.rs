@@ -9,12 +9,15 @@
 //! - ids: names, if most of a column are neither integers nor numbers; so one bad line in a file of
 //!   integers is an error and does not turn a graph of integers into one of names.
 //!
-//! A first row that is a header of numbers (such as `vertices edges`) looks like an edge and is
-//! read as one unless the user says that it is a header.
+//! A first row of numbers may count vertices and edges, see [`super::counted`].
 
 use std::borrow::Cow;
 
+use super::counted::Counted;
 use super::fields::{Fields, Looks, is_no_row, is_number, looks};
+use super::known::Known;
+use super::lines::Lines;
+use super::parse::{self, Fault};
 use super::plain::Plain;
 use super::rows::Rows;
 use crate::columns::{self, Columns};
@@ -25,8 +28,8 @@ use crate::options::{ColumnRef, IdKind, ReadOptions, Separator, WeightChoice};
 const ROWS_MAX: usize = 2000;
 
 /// How to read the rows of one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Dialect {
+#[derive(Clone, Debug)]
+pub(crate) struct Dialect {
     pub(super) separator: Separator,
     pub(super) columns: Columns,
     /// Integers or names.
@@ -35,11 +38,17 @@ pub(super) struct Dialect {
     pub(super) start: usize,
     /// The fast path for this dialect, if it has one.
     pub(super) plain: Option<Plain>,
+    /// Which ids may come.
+    pub(crate) known: Known,
+    /// Whether more columns than are needed are an error.
+    pub(super) exact: bool,
+    /// What the row before `start` counts.
+    pub(super) counted: Counted,
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-type Row<'a> = Vec<Cow<'a, [u8]>>;
+pub(super) type Row<'a> = Vec<Cow<'a, [u8]>>;
 
 impl Dialect {
     /// Guesses the dialect of a file from its first bytes.
@@ -60,26 +69,53 @@ impl Dialect {
             Some(header) => header,
             None => guess_header(&rows, options),
         };
-        let columns = choose_columns(file, &rows, header, options)?;
-        let data = rows.get(usize::from(header)..).unwrap_or_default();
+        let counted = if header { Counted::No } else { Counted::of(&rows, options) };
+        let before = usize::from(header || counted != Counted::No);
+        let data = rows.get(before..).unwrap_or_default();
+        let columns = choose_columns(file, if header { &rows } else { data }, header, options)?;
         let ids = match options.ids {
             IdKind::Auto => guess_ids(data, columns),
             stated => stated,
         };
-        let start = if header { lines[0].next } else { mark };
+        let start = if before > 0 { lines[0].next } else { mark };
         let crlf = lines.iter().take(1).any(|line| sample[..line.next].ends_with(b"\r\n"));
         let plain = if ids == IdKind::Names {
             None
         } else {
-            let first = lines.get(usize::from(header)).or(lines.first()).map(|line| line.text);
+            let first = lines.get(before).or(lines.first()).map(|line| line.text);
             Plain::new(separator, columns, first.unwrap_or_default(), crlf)
         };
-        Ok(Self { separator, columns, ids, start, plain })
+        let known = match (counted, options.vertices) {
+            (Counted::Graph { vertices, .. }, _) => Known::Range(1..vertices.saturating_add(1)),
+            (_, Some(vertices)) => Known::Range(0..vertices),
+            (_, None) => Known::Any,
+        };
+        Ok(Self { separator, columns, ids, start, plain, known, exact: false, counted })
+    }
+
+    /// The dialect of a format that leaves nothing to guess: integers in the first two columns, a
+    /// weight in the third if there is one, and nothing else; separated by spaces. Rows begin at
+    /// `start` of `sample`.
+    pub(crate) fn fixed(sample: &[u8], start: usize, weighted: bool, known: Known) -> Self {
+        let columns = Columns { source: 0, target: 1, weight: weighted.then_some(2) };
+        let separator = Separator::Spaces;
+        let lines = rows_of(sample, start, true);
+        let first = lines.first().map(|line| (line.text, line.next));
+        let crlf = first.is_some_and(|(_, next)| sample[..next].ends_with(b"\r\n"));
+        let text = first.map_or(&b""[..], |(text, _)| text);
+        let plain = Plain::new(separator, columns, text, crlf).map(Plain::exact);
+        let (ids, counted) = (IdKind::Integers, Counted::No);
+        Self { separator, columns, ids, start, plain, known, exact: true, counted }
     }
 
     /// No rows yet, of the kind that this dialect makes.
-    pub(super) fn rows(&self, vertices: Option<u64>) -> Rows {
-        Rows::new(self.ids == IdKind::Names, self.columns.weight.is_some(), vertices)
+    pub(super) fn rows(&self) -> Rows {
+        Rows::new(self.ids == IdKind::Names, self.columns.weight.is_some(), self.known.clone())
+    }
+
+    /// Number of the line at which rows begin, counted from 1.
+    pub(super) fn start_line(&self, sample: &[u8]) -> u64 {
+        parse::newlines(&sample[..self.start.min(sample.len())]) + 1
     }
 
     /// Reads one line, which comes without its newline. `cut`: the file ends here without one.
@@ -92,7 +128,8 @@ impl Dialect {
         let count = source.max(target).max(weight.unwrap_or(0)) + 1;
         let (mut from, mut to, mut heavy) = (None, None, None);
         let mut found = 0;
-        for (place, field) in Fields::new(line, self.separator).take(count).enumerate() {
+        let taken = count + usize::from(self.exact);
+        for (place, field) in Fields::new(line, self.separator).take(taken).enumerate() {
             let field = field?;
             if weight == Some(place) {
                 heavy = Some(field.clone());
@@ -104,6 +141,9 @@ impl Dialect {
                 from = Some(field);
             }
             found = place + 1;
+        }
+        if found > count {
+            return Err(format!("expected {count} columns, found more"));
         }
         match (&from, &to, &heavy) {
             (Some(from), Some(to), heavy) if heavy.is_some() == weight.is_some() => {
@@ -118,6 +158,24 @@ impl Dialect {
         let cut =
             if cut { "; the file ends here without a newline and may be cut short" } else { "" };
         format!("expected at least {expected} columns separated by {separator}, found {found}{cut}")
+    }
+}
+
+impl Lines for Dialect {
+    fn start(&self) -> usize {
+        self.start
+    }
+
+    fn rows(&self) -> Rows {
+        Self::rows(self)
+    }
+
+    fn line(&self, line: &[u8], cut: bool, rows: &mut Rows) -> Result<(), String> {
+        Self::line(self, line, cut, rows)
+    }
+
+    fn parse(&self, text: &[u8], rows: &mut Rows) -> Result<(), Fault> {
+        parse::lines(text, self.plain, rows, &|line, cut, rows| self.line(line, cut, rows))
     }
 }
 

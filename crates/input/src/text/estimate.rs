@@ -5,6 +5,7 @@
 
 use std::os::unix::fs::FileExt;
 
+use super::counted::Counted;
 use super::{fields, sample};
 use crate::error::InputError;
 use crate::options::ReadOptions;
@@ -22,6 +23,10 @@ const PLACE_BYTES: usize = 64 << 10;
 pub(super) fn estimate(source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
     let (dialect, sample) = sample(source, FIRST_BYTES, options)?;
     let text = sample.bytes.get(dialect.start..).unwrap_or_default();
+    let (slots, undirected) = match dialect.counted {
+        Counted::Graph { vertices, undirected, .. } => (Some(vertices), Some(undirected)),
+        Counted::No | Counted::Perhaps { .. } => (None, None),
+    };
     let rows = rows(text);
     let edges = match source.bytes() {
         _ if sample.whole => Some(rows),
@@ -38,10 +43,10 @@ pub(super) fn estimate(source: &Source, options: &ReadOptions) -> Result<Estimat
         bytes: source.bytes(),
         edges,
         exact: sample.whole,
-        slots: None,
+        slots,
         ids: dialect.ids,
         weighted: dialect.columns.weight.is_some(),
-        undirected: None,
+        undirected,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::options::Separator;
 
 /// The fields of a line, in order. Quotes around a field are taken off, doubled ones inside it
 /// stand for one; spaces around a field are no part of it.
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     /// What is left; `None` after the last field.
     rest: Option<&'a [u8]>,
     /// `None` stands for runs of spaces and tabs.
@@ -123,7 +123,7 @@ impl Separator {
 }
 
 /// Whether a line holds no row: nothing but white space, or a comment.
-pub(super) fn is_no_row(line: &[u8]) -> bool {
+pub(crate) fn is_no_row(line: &[u8]) -> bool {
     let first = line.iter().find(|byte| !byte.is_ascii_whitespace());
     matches!(first, None | Some(b'#' | b'%'))
 }

@@ -8,13 +8,12 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::dialect::Dialect;
 use super::failure::First;
+use super::lines::Lines;
 use super::parse::{self, Fault};
-use super::rows::Rows;
+use super::rows::{RowIds, Rows};
 use crate::collect::Collector;
 use crate::error::InputError;
-use crate::options::IdKind;
 use crate::reader::Context;
 use crate::source::Source;
 
@@ -53,8 +52,9 @@ pub(super) struct Grain {
 
 impl Grain {
     /// Several parts a thread, within the sizes that are good for what comes after.
-    pub(super) fn of(bytes: u64, threads: usize, ids: IdKind) -> Self {
-        let most = if ids == IdKind::Names { NAMES_BYTES_MAX } else { PART_BYTES_MAX };
+    pub(super) fn of(bytes: u64, threads: usize, rows: &Rows) -> Self {
+        let names = matches!(rows.ids, RowIds::Names(_));
+        let most = if names { NAMES_BYTES_MAX } else { PART_BYTES_MAX };
         let part_bytes = (bytes / (4 * threads as u64)).clamp(PART_BYTES_MIN, most);
         Self { part_bytes, read_bytes: READ_BYTES }
     }
@@ -65,13 +65,13 @@ pub(super) fn read(
     source: &Source,
     bytes: u64,
     grain: Grain,
-    dialect: &Dialect,
+    lines: &dyn Lines,
     context: &Context<'_>,
     collector: &Collector,
 ) -> Result<(), InputError> {
     let file = source.file()?;
     let threads = context.options.thread_count();
-    let reading = Reading { source, file: &file, bytes, grain, dialect, context };
+    let reading = Reading { source, file: &file, bytes, grain, lines, context };
     let parts = bytes.div_ceil(grain.part_bytes);
     let next = AtomicU64::new(0);
     let first = First::new();
@@ -84,7 +84,7 @@ pub(super) fn read(
             }
             let done = reading
                 .part(number, &mut buffer)
-                .and_then(|rows| Ok(collector.push(number, rows.into_part())?));
+                .and_then(|rows| Ok(lines.keep(number, rows, collector)?));
             if let Err(trouble) = done {
                 first.note(number, trouble);
             }
@@ -110,18 +110,19 @@ struct Reading<'a> {
     file: &'a File,
     bytes: u64,
     grain: Grain,
-    dialect: &'a Dialect,
+    lines: &'a dyn Lines,
     context: &'a Context<'a>,
 }
 
 impl Reading<'_> {
     /// Reads the lines that begin in part `number`.
     fn part(&self, number: u64, buffer: &mut Vec<u8>) -> Result<Rows, Trouble> {
-        let from = (number * self.grain.part_bytes).max(self.dialect.start as u64);
+        let begin = self.lines.start() as u64;
+        let from = (number * self.grain.part_bytes).max(begin);
         let to = ((number + 1) * self.grain.part_bytes).min(self.bytes);
-        let mut rows = self.dialect.rows(self.context.options.vertices);
+        let mut rows = self.lines.rows();
         // A line begins at `from` if the byte before it ends one.
-        let inside = number > 0 && from > self.dialect.start as u64;
+        let inside = number > 0 && from > begin;
         let mut base = if inside { from - 1 } else { from };
         let mut skipping = inside;
         let mut kept = 0;
@@ -145,8 +146,9 @@ impl Reading<'_> {
                 rows.reserve(expected_rows(text, to - from));
                 reserved = true;
             }
-            parse::lines(text, self.dialect, &mut rows).map_err(|Fault { offset, what }| {
-                Trouble::Line { offset: base + (start + offset) as u64, what }
+            self.lines.parse(text, &mut rows).map_err(|Fault { offset, what }| Trouble::Line {
+                offset: base + (start + offset) as u64,
+                what,
             })?;
             buffer.copy_within(stop..filled, 0);
             kept = filled - stop;

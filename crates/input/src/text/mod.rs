@@ -14,15 +14,18 @@
 //! Invariants: [`plain`], [`regular`] and [`simd`] agree with [`fields`] on every line; of several bad lines the
 //! first is reported, with its number, for any number of threads.
 
-mod dialect;
+mod counted;
+pub(crate) mod dialect;
 mod estimate;
 mod failure;
 pub(crate) mod fields;
 mod file;
-mod parse;
-mod plain;
+pub(crate) mod known;
+pub(crate) mod lines;
+pub(crate) mod parse;
+pub(crate) mod plain;
 mod regular;
-mod rows;
+pub(crate) mod rows;
 mod simd;
 mod stream;
 #[cfg(test)]
@@ -30,13 +33,12 @@ mod tests;
 pub(crate) mod whole;
 
 use self::dialect::Dialect;
-use self::file::Grain;
 pub(crate) use self::rows::Dictionary;
 use crate::collect::Collector;
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
-use crate::source::{Compression, Sample, Source};
+use crate::source::{Sample, Source};
 
 /// Decompressed bytes that are looked at to know a file's dialect.
 const SAMPLE_BYTES: usize = 256 << 10;
@@ -56,19 +58,21 @@ impl Reader for TextReader {
         context: &Context<'_>,
         collector: &Collector,
     ) -> Result<(), InputError> {
-        let (dialect, _) = sample(source, SAMPLE_BYTES, context.options)?;
-        match source.bytes() {
-            Some(bytes) if source.compression() == Compression::None => {
-                let grain = Grain::of(bytes, context.options.thread_count(), dialect.ids);
-                file::read(source, bytes, grain, &dialect, context, collector)
-            }
-            _ => stream::read(source, &dialect, context, collector),
-        }
+        let (dialect, sample) = sample(source, SAMPLE_BYTES, context.options)?;
+        let line = dialect.start_line(&sample.bytes).saturating_sub(1);
+        counted::read(source.name(), line, &dialect, collector, |lines| {
+            lines::read(source, lines, context, collector)
+        })
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
         estimate::estimate(source, options)
     }
+}
+
+/// The dialect of a source.
+pub(crate) fn dialect_of(source: &Source, options: &ReadOptions) -> Result<Dialect, InputError> {
+    sample(source, SAMPLE_BYTES, options).map(|(dialect, _)| dialect)
 }
 
 /// The beginning of a source and the dialect that it is in.

@@ -1,31 +1,42 @@
 //! Whole lines in, rows out: plain lines by the fast path, all others one by one.
 
 use super::dialect::Dialect;
+use super::plain::Plain;
 use super::rows::Rows;
 
 /// What is wrong with a text, and at which byte of it the line begins.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) offset: usize,
-    pub(super) what: String,
+pub(crate) struct Fault {
+    pub(crate) offset: usize,
+    pub(crate) what: String,
 }
 
 /// Reads the lines of `text`, which begins at the beginning of a line. Only the last line of a file
-/// may lack its newline.
-pub(super) fn lines(text: &[u8], dialect: &Dialect, rows: &mut Rows) -> Result<(), Fault> {
-    let read = quickly(text, dialect, rows);
-    // The fast path does not compare ids; the careful one finds the line.
-    if rows.exceed() { carefully(text, dialect, rows) } else { read }
+/// may lack its newline. Plain lines take the fast path, if there is one, and all others `line`.
+pub(crate) fn lines(
+    text: &[u8],
+    plain: Option<Plain>,
+    rows: &mut Rows,
+    line: Line<'_>,
+) -> Result<(), Fault> {
+    let read = quickly(text, plain, rows, line);
+    // The fast path does not compare values; the careful one finds the line.
+    if rows.amiss() { each(text, rows, line) } else { read }
 }
 
-fn quickly(text: &[u8], dialect: &Dialect, rows: &mut Rows) -> Result<(), Fault> {
+fn quickly(
+    text: &[u8],
+    plain: Option<Plain>,
+    rows: &mut Rows,
+    line: Line<'_>,
+) -> Result<(), Fault> {
     let mut at = 0;
     while at < text.len() {
-        if let Some(plain) = dialect.plain {
+        if let Some(plain) = plain {
             at = plain.run(text, at, rows);
         }
         if at < text.len() {
-            at = one(text, at, dialect, rows)?;
+            at = one(text, at, rows, line)?;
         }
     }
     Ok(())
@@ -33,18 +44,26 @@ fn quickly(text: &[u8], dialect: &Dialect, rows: &mut Rows) -> Result<(), Fault>
 
 /// Reads all lines one by one. Means the same as [`lines`].
 pub(super) fn carefully(text: &[u8], dialect: &Dialect, rows: &mut Rows) -> Result<(), Fault> {
+    each(text, rows, &|line, cut, rows| dialect.line(line, cut, rows))
+}
+
+/// Reads a line without its newline; the flag says that the file ends here without one.
+pub(crate) type Line<'a> = &'a dyn Fn(&[u8], bool, &mut Rows) -> Result<(), String>;
+
+/// Reads all lines one by one.
+pub(super) fn each(text: &[u8], rows: &mut Rows, line: Line<'_>) -> Result<(), Fault> {
     let mut at = 0;
     while at < text.len() {
-        at = one(text, at, dialect, rows)?;
+        at = one(text, at, rows, line)?;
     }
     Ok(())
 }
 
 /// Reads the line at `at` and returns the beginning of the next.
-fn one(text: &[u8], at: usize, dialect: &Dialect, rows: &mut Rows) -> Result<usize, Fault> {
+fn one(text: &[u8], at: usize, rows: &mut Rows, line: Line<'_>) -> Result<usize, Fault> {
     let newline = memchr::memchr(b'\n', &text[at..]);
     let end = newline.map_or(text.len(), |length| at + length);
-    let read = dialect.line(&text[at..end], newline.is_none(), rows);
+    let read = line(&text[at..end], newline.is_none(), rows);
     read.map_err(|what| Fault { offset: at, what })?;
     Ok((end + 1).min(text.len()))
 }

@@ -17,7 +17,7 @@ pub(super) use super::simd::Positions;
 
 /// What plain rows of a file look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Plain {
+pub(crate) struct Plain {
     /// The separator that the first row uses.
     separator: u8,
     /// Another byte that separates as well; equal to `separator` where there is none.
@@ -26,6 +26,10 @@ pub(super) struct Plain {
     regular: Regular,
     /// Whether the first line ends with `\r\n`.
     crlf: bool,
+    /// Whether nothing but spaces may follow the last column that is needed.
+    exact: bool,
+    /// What stands before the first number of each row, with a space after it.
+    tag: Option<u8>,
 }
 
 /// A plain row.
@@ -77,7 +81,20 @@ impl Plain {
             columns: columns_found.max(2),
             weighted: columns.weight.is_some(),
         };
-        Some(Self { separator, other, regular, crlf })
+        Some(Self { separator, other, regular, crlf, exact: false, tag: None })
+    }
+
+    /// The same for files that have no more columns than are needed.
+    pub(super) fn exact(self) -> Self {
+        let columns = if self.regular.weighted { 3 } else { 2 };
+        Self { exact: true, regular: Regular { columns, ..self.regular }, ..self }
+    }
+
+    /// Rows such as `a 1 2 7`: a letter, source, target, and the weight if there is one.
+    pub(crate) fn tagged(tag: u8, weighted: bool) -> Self {
+        let (separator, other) = (b' ', b'\t');
+        let regular = Regular { separator, columns: 2, weighted };
+        Self { separator, other, regular, crlf: false, exact: true, tag: Some(tag) }
     }
 
     /// Reads plain rows from `at` on, which is the beginning of a line, and returns the beginning
@@ -99,6 +116,9 @@ impl Plain {
     /// Reads rows as fast as the machine and the shape of the rows allow.
     fn vectors(self, bytes: &[u8], at: usize, rows: &mut Rows) -> usize {
         let mut from = at;
+        if self.tag.is_some() {
+            return at;
+        }
         if self.regular.columns == 2
             && let Rows { ids: RowIds::Narrow { pairs, max }, positions, .. } = rows
         {
@@ -117,7 +137,12 @@ impl Plain {
         let mut at = start;
         for newline in memchr::memchr_iter(b'\n', &bytes[start..]).take(lines) {
             let next = start + newline + 1;
-            let Some(Row { source, target, weight }) = self.row(bytes, at, next) else { break };
+            let first = match self.tag {
+                None => at,
+                Some(tag) if bytes[at..next].starts_with(&[tag, b' ']) => at + 2,
+                Some(_) => break,
+            };
+            let Some(Row { source, target, weight }) = self.row(bytes, first, next) else { break };
             if let Some(weights) = &mut rows.weights {
                 weights.push(weight);
             }
@@ -151,6 +176,9 @@ impl Plain {
         match bytes[end] {
             b'\n' => true,
             b'\r' => end + 2 == next,
+            byte if self.exact => {
+                self.separates(byte) && bytes[end..next].iter().all(u8::is_ascii_whitespace)
+            }
             byte => self.separates(byte),
         }
     }

@@ -9,22 +9,29 @@ use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
 use super::fields::{parse_id, parse_weight, show};
+use super::known::{Known, Values};
 use super::plain::Positions;
 use crate::collect::{Ids, Part};
 
 /// Edges parsed so far.
-pub(super) struct Rows {
-    pub(super) ids: RowIds,
+pub(crate) struct Rows {
+    pub(crate) ids: RowIds,
     /// Present when the dialect has a weight column; then one an edge.
-    pub(super) weights: Option<Vec<f64>>,
-    /// Ids must be below this number.
-    pub(super) vertices: Option<u64>,
+    pub(crate) weights: Option<Vec<f64>>,
+    /// Which ids may come.
+    pub(crate) known: Known,
+    /// Which weights may come.
+    pub(super) values: Values,
+    /// Lines that stand for a vertex by their place, where a format has such.
+    pub(crate) vertex_lines: u64,
+    /// Integer ids of vertices that came without an edge.
+    pub(crate) alone: Vec<u64>,
     /// Workspace of the fast path.
     pub(super) positions: Positions,
 }
 
 /// Ids parsed so far.
-pub(super) enum RowIds {
+pub(crate) enum RowIds {
     /// All integers so far fit in 32 bits.
     Narrow { pairs: Vec<Pair>, max: u32 },
     /// Some do not.
@@ -36,7 +43,7 @@ pub(super) enum RowIds {
 impl RowIds {
     /// Appends a row; integers only.
     #[inline]
-    pub(super) fn push(&mut self, source: u64, target: u64) {
+    pub(crate) fn push(&mut self, source: u64, target: u64) {
         let larger = source.max(target);
         match self {
             Self::Narrow { pairs, max } if u32::try_from(larger).is_ok() => {
@@ -68,14 +75,22 @@ impl RowIds {
 
 impl Rows {
     /// No rows yet.
-    pub(super) fn new(names: bool, weighted: bool, vertices: Option<u64>) -> Self {
+    pub(crate) fn new(names: bool, weighted: bool, known: Known) -> Self {
         let ids = if names {
             RowIds::Names(Dictionary::default())
         } else {
             RowIds::Narrow { pairs: Vec::new(), max: 0 }
         };
         let weights = weighted.then(Vec::new);
-        Self { ids, weights, vertices, positions: Positions::default() }
+        Self {
+            ids,
+            weights,
+            known,
+            values: Values::Any,
+            vertex_lines: 0,
+            alone: Vec::new(),
+            positions: Positions::default(),
+        }
     }
 
     /// Makes room for about `rows` more rows, so that vectors seldom grow.
@@ -94,30 +109,52 @@ impl Rows {
         }
     }
 
-    /// Whether an integer id is not below the declared number of vertices.
-    pub(super) fn exceed(&self) -> bool {
-        let (max, none) = match &self.ids {
-            RowIds::Narrow { pairs, max } => (u64::from(*max), pairs.is_empty()),
-            RowIds::Wide { pairs, max } => (*max, pairs.is_empty()),
-            RowIds::Names(_) => return false,
+    /// The same, where only some weights may come.
+    pub(crate) fn with_values(self, values: Values) -> Self {
+        Self { values, ..self }
+    }
+
+    /// Whether an id or a weight came that may not.
+    pub(super) fn amiss(&self) -> bool {
+        let ids = match &self.ids {
+            RowIds::Narrow { pairs, max } => !self.known.holds(pairs, (*max).into()),
+            RowIds::Wide { pairs, max } => !self.known.holds(pairs, *max),
+            RowIds::Names(_) => false,
         };
-        !none && self.vertices.is_some_and(|vertices| max >= vertices)
+        ids || self.weights.iter().flatten().any(|weight| !self.values.holds(*weight))
+    }
+
+    /// Number of edges so far.
+    pub(crate) fn len(&self) -> usize {
+        match &self.ids {
+            RowIds::Narrow { pairs, .. } => pairs.len(),
+            RowIds::Wide { pairs, .. } => pairs.len(),
+            RowIds::Names(dictionary) => dictionary.pairs.len(),
+        }
     }
 
     /// Appends a row from its fields. On error nothing was appended.
-    pub(super) fn push_fields(
+    pub(crate) fn push_fields(
         &mut self,
         source: &[u8],
         target: &[u8],
         weight: Option<&[u8]>,
     ) -> Result<(), String> {
-        let weight = weight.map(parse_weight).transpose()?;
+        let weight = match weight {
+            Some(field) => {
+                let weight = parse_weight(field)?;
+                self.values.check(weight, field)?;
+                Some(weight)
+            }
+            None => None,
+        };
         if let RowIds::Names(dictionary) = &mut self.ids {
             let pair = [dictionary.place(source)?, dictionary.place(target)?];
             dictionary.pairs.push(pair);
         } else {
             let (source, target) = (parse_id(source)?, parse_id(target)?);
-            self.check(source.max(target))?;
+            self.known.check(source)?;
+            self.known.check(target)?;
             self.ids.push(source, target);
         }
         if let (Some(weights), Some(weight)) = (&mut self.weights, weight) {
@@ -126,17 +163,19 @@ impl Rows {
         Ok(())
     }
 
-    fn check(&self, id: u64) -> Result<(), String> {
-        match self.vertices {
-            Some(vertices) if id >= vertices => {
-                Err(format!("expected vertex ids below {vertices}, found {id}"))
-            }
-            _ => Ok(()),
+    /// Appends a vertex without an edge.
+    pub(crate) fn push_alone(&mut self, id: &[u8]) -> Result<(), String> {
+        if let RowIds::Names(dictionary) = &mut self.ids {
+            return dictionary.place(id).map(|_| ());
         }
+        let id = parse_id(id)?;
+        self.known.check(id)?;
+        self.alone.push(id);
+        Ok(())
     }
 
     /// Hands the rows over.
-    pub(super) fn into_part(self) -> Part {
+    pub(crate) fn into_part(self) -> Part {
         let ids = match self.ids {
             RowIds::Narrow { pairs, max } => Ids::Narrow { pairs: fit(pairs), max },
             RowIds::Wide { pairs, max } => Ids::Wide { pairs: fit(pairs), max },
@@ -215,7 +254,7 @@ mod tests {
 
     #[test]
     fn integers_widen_when_one_needs_it() {
-        let mut rows = Rows::new(false, false, None);
+        let mut rows = Rows::new(false, false, Known::Any);
         rows.ids.push(1, 4_294_967_295);
         rows.ids.push(4_294_967_296, 2);
         let part = rows.into_part();
@@ -225,7 +264,7 @@ mod tests {
 
     #[test]
     fn names_are_kept_once() {
-        let mut rows = Rows::new(true, true, None);
+        let mut rows = Rows::new(true, true, Known::Any);
         rows.push_fields(b"b", b"a", Some(b"1")).unwrap();
         rows.push_fields(b"a", b"a", Some(b"2")).unwrap();
         assert!(rows.push_fields(b"a", b"\xff", Some(b"2")).is_err());
@@ -238,8 +277,8 @@ mod tests {
 
     #[test]
     fn ids_beyond_the_declared_number_are_refused() {
-        let mut rows = Rows::new(false, false, Some(3));
-        assert!(rows.push_fields(b"1", b"3", None).unwrap_err().contains("below 3"));
+        let mut rows = Rows::new(false, false, Known::Range(0..3));
+        assert!(rows.push_fields(b"1", b"3", None).unwrap_err().contains("from 0 to 2"));
         rows.push_fields(b"1", b"2", None).unwrap();
         assert_eq!(rows.into_part().ids.len(), 1);
     }

@@ -6,9 +6,9 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::dialect::Dialect;
 use super::failure::First;
 use super::file::{expected_rows, too_long};
+use super::lines::Lines;
 use super::parse::{self, Fault};
 use crate::collect::Collector;
 use crate::error::InputError;
@@ -35,7 +35,7 @@ enum Trouble {
 
 /// What the workers share.
 struct Shared<'a> {
-    dialect: &'a Dialect,
+    lines: &'a dyn Lines,
     context: &'a Context<'a>,
     collector: &'a Collector,
     first: First<Trouble>,
@@ -46,13 +46,13 @@ struct Shared<'a> {
 /// Reads a source from its beginning to its end, once.
 pub(super) fn read(
     source: &Source,
-    dialect: &Dialect,
+    lines: &dyn Lines,
     context: &Context<'_>,
     collector: &Collector,
 ) -> Result<(), InputError> {
-    let mut feed = Feed::new(source, dialect, context)?;
+    let mut feed = Feed::new(source, lines, context)?;
     let shared =
-        Shared { dialect, context, collector, first: First::new(), newlines: Mutex::default() };
+        Shared { lines, context, collector, first: First::new(), newlines: Mutex::default() };
     let threads = context.options.thread_count();
     if threads == 1 {
         alone(&mut feed, &shared);
@@ -66,7 +66,7 @@ pub(super) fn read(
         Some((number, Trouble::Line { before, what })) => {
             let counts = newlines.into_inner().unwrap_or_else(PoisonError::into_inner);
             let earlier = counts.iter().filter(|(block, _)| *block < number);
-            let line = earlier.map(|(_, count)| count).sum::<u64>() + before + 1;
+            let line = feed.skipped + earlier.map(|(_, count)| count).sum::<u64>() + before + 1;
             Err(InputError::Line { file: source.name().to_owned(), line, what })
         }
     }
@@ -147,10 +147,10 @@ impl Shared<'_> {
         if self.first.precedes(number) {
             return text;
         }
-        let mut rows = self.dialect.rows(self.context.options.vertices);
+        let mut rows = self.lines.rows();
         rows.reserve(expected_rows(&text, text.len() as u64));
-        let parsed = match parse::lines(&text, self.dialect, &mut rows) {
-            Ok(()) => self.collector.push(number, rows.into_part()).map_err(Trouble::Other),
+        let parsed = match self.lines.parse(&text, &mut rows) {
+            Ok(()) => self.lines.keep(number, rows, self.collector).map_err(Trouble::Other),
             Err(Fault { offset, what }) => {
                 Err(Trouble::Line { before: parse::newlines(&text[..offset]), what })
             }
@@ -173,26 +173,28 @@ struct Feed<'a> {
     /// Stored bytes that were counted as read.
     counted: u64,
     ended: bool,
+    /// Newlines before the first block.
+    skipped: u64,
 }
 
 impl<'a> Feed<'a> {
     fn new(
         source: &Source,
-        dialect: &Dialect,
+        lines: &dyn Lines,
         context: &'a Context<'a>,
     ) -> Result<Self, InputError> {
         let unpacked = source.unpack(&context.options.limits)?;
-        let mut feed = Self { unpacked, context, rest: Vec::new(), counted: 0, ended: false };
-        feed.skip_to(dialect.start)?;
+        let mut feed =
+            Self { unpacked, context, rest: Vec::new(), counted: 0, ended: false, skipped: 0 };
+        feed.skip_to(lines.start())?;
         Ok(feed)
     }
 
-    /// Blanks out what comes before the rows but keeps its newlines, so that lines are counted
-    /// right.
+    /// Leaves out what comes before the rows, but counts its newlines.
     fn skip_to(&mut self, start: usize) -> Result<(), InputError> {
         let mut before = vec![0; start];
         let filled = self.unpacked.fill(&mut before)?;
-        self.rest = vec![b'\n'; parse::newlines(&before[..filled]) as usize];
+        self.skipped = parse::newlines(&before[..filled]);
         Ok(())
     }
 

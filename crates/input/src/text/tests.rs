@@ -171,7 +171,7 @@ fn a_bad_row_is_one_error_with_its_line() {
     }
     let options = ReadOptions { vertices: Some(5), ..ReadOptions::default() };
     let message = error("0 1\n1 4\n2 5\n9 9\n", &options);
-    assert_eq!(message, "text:3: expected vertex ids below 5, found 5");
+    assert_eq!(message, "text:3: expected a vertex id from 0 to 4, found 5");
     let message = error("a b\nc \u{0}\u{1}\nd \n", &ReadOptions::default());
     assert!(message.starts_with("text:3: expected at least 2 columns"), "{message}");
 }
@@ -323,6 +323,48 @@ proptest! {
     }
 }
 
+#[test]
+fn a_first_row_that_counts_rows_is_a_header_and_any_other_an_edge() {
+    let rows: String =
+        (0..120).fold(String::new(), |rows, row| format!("{rows}{} {}\n", row % 30, row % 7));
+    let read = |first: &str| {
+        let input = crate::fuzzing::read_bytes(
+            "t",
+            format!("{first}\n{rows}").as_bytes(),
+            crate::Format::Text,
+            &ReadOptions::default(),
+        );
+        let input = input.unwrap();
+        (input.edges.edges(), input.summary.notes.len())
+    };
+    assert_eq!(read("30 120"), (120, 1));
+    for edge in ["30 119", "28 120", "120 30", "121 120"] {
+        assert_eq!(read(edge), (121, 0), "{edge}");
+    }
+}
+
+#[test]
+fn a_first_row_with_a_direction_states_vertices_and_edges() {
+    let read = |text: &str| {
+        let options = ReadOptions::default();
+        crate::fuzzing::read_bytes("t", text.as_bytes(), crate::Format::Text, &options)
+    };
+    let input = read("4,2,u,graph\n1,2\n2,3\n").unwrap();
+    assert_eq!((input.edges.edges(), input.edges.slots()), (2, Some(4)));
+    assert_eq!(input.ids, welter_model::ids::IdMap::Offset(1));
+    assert_eq!(input.summary.undirected, Some(true));
+    assert_eq!(read("4,1,d\n1,2\n").unwrap().summary.undirected, Some(false));
+    for (text, expected) in [
+        ("4,2,u,graph\n1,2\n2,5\n", "t:3: expected a vertex id from 1 to 4, found 5"),
+        ("4,2,u,graph\n0,2\n2,4\n", "t:2: expected a vertex id from 1 to 4, found 0"),
+        ("4,3,u,graph\n1,2\n2,4\n", "t: expected 3 edges, as the first row says, found 2"),
+        ("9999999999,1,u\n1,2\n", "t:1: expected at most 4294967295 vertices"),
+    ] {
+        let error = read(text).err().unwrap().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
 /// Reads text by way of a file, in parts or as a compressed stream.
 fn through_file(
     text: &[u8],
@@ -341,12 +383,15 @@ fn through_file(
     let context = Context { options, progress: &progress, phase: &phase, pool: &pool };
     let collector = Collector::new(None);
     collector.begin(source.name());
-    let (dialect, _) = sample(&source, SAMPLE_BYTES, options)?;
-    if compress {
-        stream::read(&source, &dialect, &context, &collector)?;
-    } else {
-        file::read(&source, text.len() as u64, grain, &dialect, &context, &collector)?;
-    }
+    let (dialect, sample) = sample(&source, SAMPLE_BYTES, options)?;
+    let line = dialect.start_line(&sample.bytes).saturating_sub(1);
+    counted::read(source.name(), line, &dialect, &collector, |lines| {
+        if compress {
+            stream::read(&source, lines, &context, &collector)
+        } else {
+            file::read(&source, text.len() as u64, grain, lines, &context, &collector)
+        }
+    })?;
     Ok(collector.gathered().parts.into_iter().map(|placed| placed.part).collect())
 }
 

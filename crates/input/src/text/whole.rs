@@ -1,8 +1,9 @@
 //! Reading of a text in memory, for tests, fuzzing and benchmarks.
 
 use super::dialect::Dialect;
+use super::lines::Lines;
 use super::{SAMPLE_BYTES, file, parse};
-use crate::collect::Part;
+use crate::collect::{Ids, Part};
 use crate::error::InputError;
 use crate::options::ReadOptions;
 
@@ -20,20 +21,45 @@ pub(crate) fn parse(
         options,
     )?;
     let rows_text = &text[dialect.start..];
-    let mut rows = dialect.rows(options.vertices);
+    let mut rows = dialect.rows();
     let read = if carefully {
         parse::carefully(rows_text, &dialect, &mut rows)
     } else {
         rows.reserve(file::expected_rows(rows_text, rows_text.len() as u64));
-        parse::lines(rows_text, &dialect, &mut rows)
+        dialect.parse(rows_text, &mut rows)
     };
     match read {
-        Ok(()) => Ok(rows.into_part()),
+        Ok(()) => {
+            let part = rows.into_part();
+            let counted = dialect.counted;
+            if counted.holds(part.ids.len() as u64, part.ids.max()) {
+                return Ok(part);
+            }
+            let line = dialect.start_line(text) - 1;
+            match counted.edge(part.weights.is_some()) {
+                Ok(Some(first)) => Ok(after(first, part)),
+                Ok(None) => Ok(part),
+                Err(what) => Err(InputError::Line { file: file.to_owned(), line, what }),
+            }
+        }
         Err(parse::Fault { offset, what }) => {
             let line = parse::newlines(&text[..dialect.start + offset]) + 1;
             Err(InputError::Line { file: file.to_owned(), line, what })
         }
     }
+}
+
+/// The edges of one part, then those of another.
+fn after(first: Part, rest: Part) -> Part {
+    let wide = |ids: Ids| match ids {
+        Ids::Narrow { pairs, .. } => pairs.into_iter().map(|pair| pair.map(u64::from)).collect(),
+        Ids::Wide { pairs, .. } => pairs,
+        Ids::Names { .. } => Vec::new(),
+    };
+    let mut pairs = wide(first.ids);
+    pairs.extend(wide(rest.ids));
+    let weights = first.weights.zip(rest.weights).map(|(a, b)| [a, b].concat());
+    Part { ids: Ids::integers(pairs), weights }
 }
 
 /// Reads a text many times, each time into the memory that the time before gave back, so that only
@@ -42,9 +68,9 @@ pub(crate) fn parse_rounds(text: &[u8], rounds: usize, options: &ReadOptions) ->
     let Ok(dialect) = Dialect::guess("text", text, true, options) else { return 0 };
     let mut edges = 0;
     for _ in 0..rounds {
-        let mut rows = dialect.rows(None);
+        let mut rows = dialect.rows();
         rows.reserve(file::expected_rows(text, text.len() as u64));
-        if parse::lines(text, &dialect, &mut rows).is_ok() {
+        if dialect.parse(text, &mut rows).is_ok() {
             edges += rows.into_part().ids.len();
         }
     }

@@ -1,0 +1,181 @@
+//! Adjacency lists: each line is a vertex and the vertices that its edges lead to.
+//!
+//! ```text
+//! # a comment
+//! 1 2 3          edges from 1 to 2 and from 1 to 3
+//! 4              a vertex, perhaps without edges
+//! ```
+//!
+//! Each neighbour is one edge as it is listed: files that list an edge at both of its ends are
+//! directed graphs here with both arcs. Ids are integers or names. A vertex may have more than one
+//! line, and a neighbour none.
+
+use welter_model::ids::Names;
+
+use crate::collect::{Collector, Ids, Stated};
+use crate::error::InputError;
+use crate::head::{sample, words};
+use crate::options::{IdKind, ReadOptions, WeightChoice};
+use crate::reader::{Context, Estimate, Reader};
+use crate::source::Source;
+use crate::text::fields::{Looks, is_no_row, looks};
+use crate::text::known::Known;
+use crate::text::lines::{self, Lines};
+use crate::text::rows::Rows;
+
+/// Lines of a sample that are looked at.
+const LINES_MAX: usize = 2000;
+
+/// The reader of adjacency lists.
+pub(crate) struct Adjacency;
+
+impl Reader for Adjacency {
+    fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
+        kind(source, context.options)
+    }
+
+    fn read(
+        &self,
+        source: &Source,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        check(source, context.options)?;
+        let names = context.options.ids == IdKind::Names;
+        let known = match context.options.vertices {
+            Some(vertices) => Known::Range(0..vertices),
+            None => Known::Any,
+        };
+        lines::read(source, &Neighbours { names, known }, context, collector)
+    }
+
+    fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
+        check(source, options)?;
+        let sample = sample(source, &options.limits)?;
+        let lines = sample.bytes.split(|byte| *byte == b'\n').filter(|line| !is_no_row(line));
+        let edges: u64 = lines.map(|line| words(line).count().saturating_sub(1) as u64).sum();
+        let scale = |bytes: u64| bytes as f64 / sample.stored.max(1) as f64;
+        let edges = match source.bytes() {
+            _ if sample.whole => Some(edges),
+            bytes => bytes.map(|bytes| (edges as f64 * scale(bytes)) as u64),
+        };
+        Ok(Estimate {
+            bytes: source.bytes(),
+            edges,
+            exact: sample.whole,
+            ids: kind(source, options)?,
+            ..Estimate::default()
+        })
+    }
+}
+
+/// Refuses what a user says of columns, which there are none of.
+fn check(source: &Source, options: &ReadOptions) -> Result<(), InputError> {
+    let column = matches!(options.weight, WeightChoice::Column(_));
+    if !column && options.source.is_none() && options.target.is_none() {
+        return Ok(());
+    }
+    let what = "expected columns, found an adjacency list, which has none";
+    Err(InputError::content(source.name(), what))
+}
+
+/// Names, if most lines begin with what is neither an integer nor a number.
+fn kind(source: &Source, options: &ReadOptions) -> Result<IdKind, InputError> {
+    if options.ids != IdKind::Auto {
+        return Ok(options.ids);
+    }
+    let sample = sample(source, &options.limits)?;
+    let lines = sample.bytes.split(|byte| *byte == b'\n').filter(|line| !is_no_row(line));
+    let (mut rows, mut names) = (0, 0);
+    for line in lines.take(LINES_MAX) {
+        rows += 1;
+        names += usize::from(words(line).take(2).any(|word| looks(word) == Looks::Name));
+    }
+    Ok(if 2 * names > rows { IdKind::Names } else { IdKind::Integers })
+}
+
+/// The lines of a file.
+struct Neighbours {
+    names: bool,
+    known: Known,
+}
+
+impl Lines for Neighbours {
+    fn start(&self) -> usize {
+        0
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::new(self.names, false, self.known.clone())
+    }
+
+    fn line(&self, line: &[u8], _cut: bool, rows: &mut Rows) -> Result<(), String> {
+        if is_no_row(line) {
+            return Ok(());
+        }
+        let mut fields = words(line);
+        let vertex = fields.next().unwrap_or_default();
+        let mut alone = true;
+        for neighbour in fields {
+            alone = false;
+            rows.push_fields(vertex, neighbour, None)?;
+        }
+        if alone { rows.push_alone(vertex) } else { Ok(()) }
+    }
+
+    fn keep(&self, number: u64, mut rows: Rows, collector: &Collector) -> Result<(), InputError> {
+        let alone = std::mem::take(&mut rows.alone);
+        if !alone.is_empty() {
+            collector.state(Stated::Integers(alone))?;
+        }
+        let part = rows.into_part();
+        // Names that no edge of the part has are vertices too, but a part without edges is dropped.
+        if let Ids::Names { names, pairs } = &part.ids
+            && pairs.is_empty()
+            && !names.is_empty()
+        {
+            collector.state(Stated::Names(names.iter().collect::<Names>()))?;
+        }
+        collector.push(number, part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_model::ids::IdMap;
+
+    use crate::Format;
+    use crate::fuzzing::{edges, refusals, weighing};
+
+    const FORMAT: Format = Format::Adjacency;
+
+    #[test]
+    fn a_line_is_a_vertex_with_its_neighbours() {
+        let input = weighing("x.adj", "# c\n1 2 3\r\n\n7\n2 1 1", FORMAT).unwrap();
+        assert_eq!(input.ids, IdMap::Sparse(vec![1, 2, 3, 7]));
+        assert_eq!(edges(&input).0, [[0, 1], [0, 2], [1, 0], [1, 0]]);
+        assert_eq!(input.summary.undirected, None);
+    }
+
+    #[test]
+    fn names_are_vertices_with_or_without_edges() {
+        let input = weighing("x.adj", "b a\nd\nc\n", FORMAT).unwrap();
+        assert_eq!(input.ids, IdMap::Names(["a", "b", "c", "d"].into_iter().collect()));
+        assert_eq!(edges(&input).0, [[1, 0]]);
+        let input = weighing("x.adj", "x\ny\n", FORMAT).unwrap();
+        assert_eq!((input.edges.edges(), input.edges.slots()), (0, Some(2)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        refusals(
+            FORMAT,
+            &[
+                ("", "expected edges, found none"),
+                ("1 2\n2 x\n3 1\n", "f:2: expected an integer as vertex id, found \"x\""),
+                ("1 2\n3 -1\n", "f:2: expected a vertex id, found the negative number"),
+                ("1 2\n3 99999999999999999999\n", "f:2: expected a vertex id of at most"),
+            ],
+        );
+    }
+}

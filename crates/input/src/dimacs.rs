@@ -1,0 +1,251 @@
+//! DIMACS: graphs of the challenges, for shortest paths (`.gr`) and for colouring (`.col`).
+//!
+//! ```text
+//! c a comment, anywhere                 c a comment
+//! p sp 3 2        vertices, arcs        p edge 3 2      vertices, edges (also `p col`)
+//! a 1 2 7         an arc, its weight    e 1 2           an undirected edge
+//! ```
+//!
+//! Vertices count from 1. The number of arcs must be the stated one. Of colouring graphs there are
+//! two kinds: most list each edge once; some list both of its directions and state half as many, and
+//! are read as the arcs that they list. Those that list both directions and count both cannot be
+//! told from graphs with parallel edges: dropping duplicates helps.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::collect::{Collector, Stated, count_fits};
+use crate::columns;
+use crate::error::InputError;
+use crate::head::{Head, plausible, sample, words};
+use crate::options::{IdKind, ReadOptions};
+use crate::reader::{Context, Estimate, Reader};
+use crate::source::Source;
+use crate::text::fields::{parse_id, show};
+use crate::text::known::Known;
+use crate::text::lines::{self, Lines};
+use crate::text::parse::{self, Fault};
+use crate::text::plain::Plain;
+use crate::text::rows::Rows;
+
+/// Bytes of the shortest row: `e 1 2` and its line end.
+const ROW_BYTES_MIN: u64 = 6;
+
+/// The reader of DIMACS files.
+pub(crate) struct Dimacs;
+
+/// What a problem line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Problem {
+    /// Rows are arcs with weights (`a`) and not edges (`e`).
+    paths: bool,
+    vertices: u64,
+    edges: u64,
+    /// Byte at which the next line begins.
+    start: usize,
+}
+
+/// Whether a file that begins so is surely of this format: comments, then a problem line.
+pub(crate) fn begins(head: &[u8]) -> bool {
+    let mut lines = head.split(|byte| *byte == b'\n');
+    let problem = lines.find(|line| {
+        let line = line.trim_ascii();
+        !(line.is_empty() || line == b"c" || line.starts_with(b"c "))
+    });
+    problem.is_some_and(|line| problem_line(line.trim_ascii()).is_ok())
+}
+
+impl Reader for Dimacs {
+    fn read(
+        &self,
+        source: &Source,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        let problem = problem(source, context.options)?;
+        let weighted = columns::fixed(source.name(), problem.paths, context.options)?;
+        collector.state(Stated::Range { first: 1, count: problem.vertices })?;
+        let challenge = Challenge { problem, weighted, count: AtomicU64::new(0) };
+        lines::read(source, &challenge, context, collector)?;
+        let (found, stated) = (challenge.count.into_inner(), problem.edges);
+        let both = !problem.paths && found == stated.saturating_mul(2) && found > 0;
+        if found != stated && !both {
+            let what = format!("expected {stated} rows, as the problem line says, found {found}");
+            return Err(InputError::content(source.name(), what));
+        }
+        if both {
+            collector.note("each edge is listed in both directions, and read as two arcs");
+        }
+        collector.state_undirected(!problem.paths && !both);
+        Ok(())
+    }
+
+    fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
+        let problem = problem(source, options)?;
+        Ok(Estimate {
+            bytes: source.bytes(),
+            edges: Some(problem.edges),
+            exact: problem.paths,
+            slots: Some(problem.vertices),
+            ids: IdKind::Integers,
+            weighted: columns::fixed(source.name(), problem.paths, options)?,
+            undirected: Some(!problem.paths),
+        })
+    }
+}
+
+/// Reads up to the problem line.
+fn problem(source: &Source, options: &ReadOptions) -> Result<Problem, InputError> {
+    let sample = sample(source, &options.limits)?;
+    let mut head = Head::new(source.name(), &sample);
+    let line = loop {
+        let line = head.next().ok_or_else(|| head.missing("a problem line (p sp or p edge)"))?;
+        if !is_comment(line) {
+            break line;
+        }
+    };
+    let stated = problem_line(line).map_err(|what| head.error(what))?;
+    let fits = count_fits(stated.vertices)
+        .and_then(|()| plausible(source, &options.limits, stated.edges, ROW_BYTES_MIN, "rows"));
+    fits.map_err(|what| head.error(what))?;
+    Ok(Problem { start: head.at(), ..stated })
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    matches!(words(line).next(), None | Some([b'c', ..]))
+}
+
+fn problem_line(line: &[u8]) -> Result<Problem, String> {
+    let fields: Vec<&[u8]> = words(line).take(6).collect();
+    let wrong = || format!("expected p sp or p edge, vertices and edges, found {}", show(line));
+    let [b"p", kind, vertices, edges] = fields[..] else { return Err(wrong()) };
+    let paths = match kind {
+        b"sp" => true,
+        b"edge" | b"edges" | b"col" => false,
+        _ => return Err(wrong()),
+    };
+    let (Ok(vertices), Ok(edges)) = (parse_id(vertices), parse_id(edges)) else {
+        return Err(wrong());
+    };
+    Ok(Problem { paths, vertices, edges, start: 0 })
+}
+
+/// The rows of a graph.
+struct Challenge {
+    problem: Problem,
+    /// Whether weights are kept.
+    weighted: bool,
+    /// Rows found so far.
+    count: AtomicU64,
+}
+
+impl Challenge {
+    fn tag(&self) -> u8 {
+        if self.problem.paths { b'a' } else { b'e' }
+    }
+}
+
+impl Lines for Challenge {
+    fn start(&self) -> usize {
+        self.problem.start
+    }
+
+    fn rows(&self) -> Rows {
+        let known = Known::Range(1..self.problem.vertices + 1);
+        Rows::new(false, self.problem.paths, known)
+    }
+
+    fn line(&self, line: &[u8], cut: bool, rows: &mut Rows) -> Result<(), String> {
+        if is_comment(line) {
+            return Ok(());
+        }
+        let fields: Vec<&[u8]> = words(line).take(5).collect();
+        let tag = [self.tag()];
+        match fields[..] {
+            [first, source, target] if first == tag && !self.problem.paths => {
+                rows.push_fields(source, target, None)
+            }
+            [first, source, target, weight] if first == tag && self.problem.paths => {
+                rows.push_fields(source, target, Some(weight))
+            }
+            _ => {
+                let row = if self.problem.paths { "a SOURCE TARGET WEIGHT" } else { "e U V" };
+                let cut = if cut { "; the file ends here and may be cut short" } else { "" };
+                Err(format!("expected {row}, found {}{cut}", show(line)))
+            }
+        }
+    }
+
+    fn parse(&self, text: &[u8], rows: &mut Rows) -> Result<(), Fault> {
+        let plain = Plain::tagged(self.tag(), self.problem.paths);
+        parse::lines(text, Some(plain), rows, &|line, cut, rows| self.line(line, cut, rows))
+    }
+
+    fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
+        self.count.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        let mut part = rows.into_part();
+        if !self.weighted {
+            part.weights = None;
+        }
+        collector.push(number, part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Format;
+    use crate::fuzzing::{edges, refusals, weighing};
+
+    const FORMAT: Format = Format::Dimacs;
+
+    #[test]
+    fn arcs_have_weights_and_edges_have_none() {
+        let text = "c x\n\np sp 4 3\nc y\na 1 2 7\r\na 4  1\t-2.5\na 2 2 0";
+        let input = weighing("x.gr", text, FORMAT).unwrap();
+        assert_eq!(edges(&input), (vec![[0, 1], [3, 0], [1, 1]], vec![7.0, -2.5, 0.0]));
+        assert_eq!((input.edges.slots(), input.summary.undirected), (Some(4), Some(false)));
+        let input = weighing("x.col", "p edge 3 2\ne 1 2\ne 3 2\n", FORMAT).unwrap();
+        assert_eq!(edges(&input), (vec![[0, 1], [2, 1]], vec![]));
+        assert_eq!(input.summary.undirected, Some(true));
+    }
+
+    #[test]
+    fn edges_in_both_directions_are_arcs() {
+        let text = "p col 3 2\ne 1 2\ne 2 1\ne 2 3\ne 3 2\n";
+        let input = weighing("x.col", text, FORMAT).unwrap();
+        assert_eq!((input.edges.edges(), input.summary.undirected), (4, Some(false)));
+        assert_eq!(input.summary.notes.len(), 1);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        refusals(
+            FORMAT,
+            &[
+                ("", "f:1: expected a problem line"),
+                ("c only\n", "f:1: expected a problem line"),
+                ("a 1 2 3\n", "f:1: expected p sp or p edge"),
+                ("p max 3 1\n", "f:1: expected p sp or p edge"),
+                ("p sp 3\n", "f:1: expected p sp or p edge"),
+                ("p sp 3 x\n", "f:1: expected p sp or p edge"),
+                ("p sp 3 1\na 1 4 1\n", "f:2: expected a vertex id from 1 to 3, found 4"),
+                ("p sp 3 1\na 0 1 1\n", "f:2: expected a vertex id from 1 to 3, found 0"),
+                ("p sp 3 1\na 1 2\n", "f:2: expected a SOURCE TARGET WEIGHT"),
+                ("p sp 3 1\na 1 2 3 4\n", "f:2: expected a SOURCE TARGET WEIGHT"),
+                ("p sp 3 1\ne 1 2\n", "f:2: expected a SOURCE TARGET WEIGHT"),
+                ("p sp 3 1\na 1 2 x\n", "f:2: expected a number as weight"),
+                ("p sp 3 2\na 1 2 3\n", "expected 2 rows, as the problem line says, found 1"),
+                ("p sp 3 1\na 1 2 3\na 1 2 3\n", "expected 1 rows"),
+                ("p edge 3 1\ne 1 2 3\n", "f:2: expected e U V"),
+                ("p sp 1152921504606846976 1\na 1 2 3\n", "f:1: expected at most"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_problem_line_after_comments_tells_the_format() {
+        assert!(begins(b"c a\nc\n\np sp 3 4\na 1 2 3\n"));
+        assert!(begins(b"p col 3 4"));
+        assert!(!begins(b"p\nq\n") && !begins(b"c a\n1 2\n") && !begins(b""));
+    }
+}

@@ -1,0 +1,111 @@
+//! Headers of text formats: lines one by one from a sample, errors with their numbers, and whether
+//! what a header states can be true.
+//!
+//! Invariant: a count that a header states is held against the size of the file before anybody
+//! relies on it.
+
+use crate::error::InputError;
+use crate::options::Limits;
+use crate::source::{Compression, Sample, Source};
+
+/// Decompressed bytes in which a header must end.
+const SAMPLE_BYTES: usize = 256 << 10;
+
+/// The beginning of a file in which its header lies.
+pub(crate) fn sample(source: &Source, limits: &Limits) -> Result<Sample, InputError> {
+    source.sample(SAMPLE_BYTES, limits)
+}
+
+/// The lines of a header.
+pub(crate) struct Head<'a> {
+    file: &'a str,
+    text: &'a [u8],
+    whole: bool,
+    at: usize,
+    line: u64,
+}
+
+impl<'a> Head<'a> {
+    /// Before the first line.
+    pub(crate) fn new(file: &'a str, sample: &'a Sample) -> Self {
+        Self { file, text: &sample.bytes, whole: sample.whole, at: 0, line: 0 }
+    }
+
+    /// The next line without its end; `None` where the sample ends.
+    pub(crate) fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let (line, length) = match memchr::memchr(b'\n', rest) {
+            Some(length) => (&rest[..length], length + 1),
+            None if self.whole => (rest, rest.len()),
+            None => return None,
+        };
+        self.at += length;
+        self.line += 1;
+        Some(line.strip_suffix(b"\r").unwrap_or(line))
+    }
+
+    /// Byte at which the next line begins.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// What is wrong with the line that came last.
+    pub(crate) fn error(&self, what: impl Into<String>) -> InputError {
+        InputError::Line { file: self.file.to_owned(), line: self.line.max(1), what: what.into() }
+    }
+
+    /// The header does not come to its end.
+    pub(crate) fn missing(&self, what: &str) -> InputError {
+        let found = if self.whole { "the end of the file" } else { "only other lines at first" };
+        self.error(format!("expected {what}, found {found}"))
+    }
+}
+
+/// Words of a line, separated by spaces and tabs.
+pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
+/// Refuses a stated number of things of which each takes at least so many bytes of text, where the
+/// file is too small to hold them.
+pub(crate) fn plausible(
+    source: &Source,
+    limits: &Limits,
+    count: u64,
+    bytes_each: u64,
+    things: &str,
+) -> Result<(), String> {
+    let Some(stored) = source.bytes() else { return Ok(()) };
+    let bytes = match source.compression() {
+        Compression::None => stored,
+        Compression::Gzip | Compression::Zstd => {
+            stored.saturating_mul(limits.ratio_max).max(limits.ratio_free_bytes)
+        }
+    };
+    let most = bytes / bytes_each + 1;
+    if count <= most {
+        return Ok(());
+    }
+    Err(format!(
+        "expected a number of {things} that a file of this size can hold (at most {most}), \
+         found {count}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_with_their_numbers() {
+        let sample = Sample { bytes: b"a b\r\n\nc".to_vec(), whole: true, stored: 0 };
+        let mut head = Head::new("f", &sample);
+        assert_eq!(head.next(), Some(&b"a b"[..]));
+        assert_eq!((head.next(), head.at()), (Some(&b""[..]), 6));
+        assert_eq!(head.error("no").to_string(), "f:2: no");
+        assert_eq!((head.next(), head.next()), (Some(&b"c"[..]), None));
+        let cut = Sample { whole: false, ..sample };
+        let mut head = Head::new("f", &cut);
+        assert_eq!(std::iter::from_fn(|| head.next()).count(), 2);
+    }
+}

@@ -1,0 +1,213 @@
+//! LDBC Graphalytics: edges (`.e`) beside a list of vertices (`.v`).
+//!
+//! ```text
+//! graph.v    1           a vertex; further columns are attributes
+//! graph.e    1 2 0.5     an edge, and its weight if there is one
+//! ```
+//!
+//! Of `graph.e` the list is `graph.v` in the same folder, compressed or not. Where it is there, all
+//! of its vertices exist, and an edge that names another is an error. Where it is not, the file is
+//! rows of text as any other. Which of the two directions an edge has, only the properties say
+//! ([`properties`]).
+
+pub(crate) mod properties;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hashbrown::HashSet;
+
+use crate::collect::{Collector, Ids, Stated};
+use crate::error::InputError;
+use crate::format::Format;
+use crate::head::words;
+use crate::options::{IdKind, ReadOptions};
+use crate::reader::{Context, Estimate, Reader};
+use crate::source::Source;
+use crate::text::dialect::Dialect;
+use crate::text::fields::is_no_row;
+use crate::text::known::Known;
+use crate::text::lines::{self, Lines};
+use crate::text::parse::Fault;
+use crate::text::rows::Rows;
+use crate::text::{self, TextReader};
+
+/// Endings of compressed files.
+const COMPRESSED: &[&str] = &["gz", "zst", "zstd"];
+
+/// The reader of edges with their vertices beside them.
+pub(crate) struct Ldbc;
+
+impl Reader for Ldbc {
+    fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
+        TextReader.id_kind(source, context)
+    }
+
+    fn read(
+        &self,
+        source: &Source,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        let vertices = beside(source.path()).map(|path| open(&path)).transpose()?;
+        edges(source, vertices.as_ref(), context, collector).map(|_| ())
+    }
+
+    fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
+        TextReader.estimate(source, &headless(options))
+    }
+}
+
+/// What was found in both files.
+struct Found {
+    /// Distinct vertices of the list, if there is one.
+    vertices: Option<u64>,
+    edges: u64,
+}
+
+/// Reads vertices and edges.
+fn edges(
+    source: &Source,
+    vertices: Option<&Source>,
+    context: &Context<'_>,
+    collector: &Collector,
+) -> Result<Found, InputError> {
+    let options = headless(context.options);
+    let mut dialect = text::dialect_of(source, &options)?;
+    let mut listed = None;
+    if let Some(vertices) = vertices {
+        let (known, count) = list(vertices, context, collector)?;
+        dialect.known = known;
+        listed = Some(count);
+    }
+    let edges = Edges { dialect, count: AtomicU64::new(0) };
+    lines::read(source, &edges, context, collector)?;
+    Ok(Found { vertices: listed, edges: edges.count.into_inner() })
+}
+
+/// The first row is an edge, unless the user says otherwise.
+fn headless(options: &ReadOptions) -> ReadOptions {
+    ReadOptions { header: Some(options.header.unwrap_or(false)), ..options.clone() }
+}
+
+/// The list of vertices that belongs to a file of edges, if it is there.
+fn beside(edges: &Path) -> Option<PathBuf> {
+    let ends = |path: &Path, ending: &str| path.extension().is_some_and(|end| end == ending);
+    let plain = if COMPRESSED.iter().any(|ending| ends(edges, ending)) {
+        edges.with_extension("")
+    } else {
+        edges.to_path_buf()
+    };
+    if !ends(&plain, "e") {
+        return None;
+    }
+    existing(&plain.with_extension("v"))
+}
+
+/// A file, compressed or not.
+fn existing(path: &Path) -> Option<PathBuf> {
+    let compressed = COMPRESSED.iter().map(|ending| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".");
+        name.push(ending);
+        PathBuf::from(name)
+    });
+    std::iter::once(path.to_path_buf()).chain(compressed).find(|path| path.is_file())
+}
+
+/// Opens a file that another one leads to.
+fn open(path: &Path) -> Result<Source, InputError> {
+    Source::open(&path.to_string_lossy(), Some(Format::Ldbc))
+}
+
+/// Reads and states a list of vertices; what it allows, and how many there are.
+fn list(
+    source: &Source,
+    context: &Context<'_>,
+    collector: &Collector,
+) -> Result<(Known, u64), InputError> {
+    let vertices =
+        Vertices { names: context.options.ids == IdKind::Names, found: Mutex::default() };
+    lines::read(source, &vertices, context, collector)?;
+    let mut ids = vertices.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if vertices.names {
+        return Ok((Known::Any, 0));
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    let count = ids.len() as u64;
+    let known = match (ids.first(), ids.last()) {
+        (Some(first), Some(last)) if last - first == count - 1 && *last < u64::MAX => {
+            collector.state(Stated::Range { first: *first, count })?;
+            return Ok((Known::Range(*first..last + 1), count));
+        }
+        _ => Known::Listed(Arc::new(ids.iter().copied().collect::<HashSet<_, _>>())),
+    };
+    collector.state(Stated::Integers(ids))?;
+    Ok((known, count))
+}
+
+/// The lines of a list of vertices.
+struct Vertices {
+    names: bool,
+    found: Mutex<Vec<u64>>,
+}
+
+impl Lines for Vertices {
+    fn start(&self) -> usize {
+        0
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::new(self.names, false, Known::Any)
+    }
+
+    fn line(&self, line: &[u8], _cut: bool, rows: &mut Rows) -> Result<(), String> {
+        if is_no_row(line) {
+            return Ok(());
+        }
+        rows.push_alone(words(line).next().unwrap_or_default())
+    }
+
+    fn keep(&self, _number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.extend_from_slice(&rows.alone);
+        drop(found);
+        match rows.into_part().ids {
+            Ids::Names { names, .. } => collector.state(Stated::Names(names)),
+            Ids::Narrow { .. } | Ids::Wide { .. } => Ok(()),
+        }
+    }
+}
+
+/// The rows of a file of edges, counted.
+struct Edges {
+    dialect: Dialect,
+    count: AtomicU64,
+}
+
+impl Lines for Edges {
+    fn start(&self) -> usize {
+        self.dialect.start()
+    }
+
+    fn rows(&self) -> Rows {
+        self.dialect.rows()
+    }
+
+    fn line(&self, line: &[u8], cut: bool, rows: &mut Rows) -> Result<(), String> {
+        self.dialect.line(line, cut, rows)
+    }
+
+    fn parse(&self, text: &[u8], rows: &mut Rows) -> Result<(), Fault> {
+        self.dialect.parse(text, rows)
+    }
+
+    fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
+        self.count.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        collector.push(number, rows.into_part())
+    }
+}

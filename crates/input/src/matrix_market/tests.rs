@@ -1,0 +1,94 @@
+//! Matrices that are graphs, and those that are not.
+
+use welter_model::ids::IdMap;
+
+use crate::fuzzing::{edges, read_bytes};
+use crate::options::{ReadOptions, WeightChoice};
+use crate::{Format, Input, InputError};
+
+fn read(text: &str) -> Result<Input, InputError> {
+    let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    read_bytes("m.mtx", text.as_bytes(), Format::MatrixMarket, &options)
+}
+
+#[test]
+fn entries_are_edges_between_rows_and_columns() {
+    let text = "%%MATRIXMARKET Matrix Coordinate REAL General\r\n% c\r\n\r\n4 4 3\r\n\
+                1 4 0.5\r\n% c\r\n\r\n 4\t1 -2 \r\n3 3 1e3";
+    let input = read(text).unwrap();
+    assert_eq!(edges(&input), (vec![[0, 3], [3, 0], [2, 2]], vec![0.5, -2.0, 1000.0]));
+    assert_eq!((&input.ids, input.edges.slots()), (&IdMap::Offset(1), Some(4)));
+    assert_eq!(input.summary.undirected, Some(false));
+}
+
+#[test]
+fn symmetric_entries_are_undirected_edges_and_skew_ones_both_arcs() {
+    let input =
+        read("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n").unwrap();
+    assert_eq!(edges(&input), (vec![[1, 0], [2, 2]], vec![]));
+    assert_eq!(input.summary.undirected, Some(true));
+    let input =
+        read("%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n2 1 7\n").unwrap();
+    assert_eq!(edges(&input), (vec![[1, 0], [0, 1]], vec![7.0, -7.0]));
+    assert_eq!(input.summary.undirected, Some(false));
+}
+
+#[test]
+fn a_matrix_without_entries_has_vertices() {
+    let input = read("%%MatrixMarket matrix coordinate real general\n5 5 0\n").unwrap();
+    assert_eq!((input.edges.edges(), input.edges.slots()), (0, Some(5)));
+}
+
+#[test]
+fn weights_are_checked_also_where_nobody_wants_them() {
+    let text = "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 pi\n";
+    let options = ReadOptions::default();
+    let error = read_bytes("m", text.as_bytes(), Format::MatrixMarket, &options).err().unwrap();
+    assert_eq!(error.to_string(), "m:3: expected a number as weight, found \"pi\"");
+    let text = text.replace("pi", "3");
+    let input = read_bytes("m", text.as_bytes(), Format::MatrixMarket, &options).unwrap();
+    assert!(!input.summary.weighted);
+}
+
+#[test]
+fn what_is_no_graph_is_refused_with_its_line() {
+    const GENERAL: &str = "%%MatrixMarket matrix coordinate real general\n";
+    for (text, expected) in [
+        ("", "m.mtx:1: expected the banner"),
+        ("3 3 1\n1 1 1\n", "m.mtx:1: expected the banner"),
+        ("%%MatrixMarketing matrix coordinate real general\n", "m.mtx:1: expected the banner"),
+        ("%%MatrixMarket mangled coordinate real general\n", "m.mtx:1: expected matrix"),
+        ("%%MatrixMarket matrix array real general\n", "found a dense array"),
+        ("%%MatrixMarket matrix coordinate complex general\n", "complex numbers"),
+        ("%%MatrixMarket matrix coordinate real hermitian\n", "found \"hermitian\""),
+        ("%%MatrixMarket matrix coordinate pattern skew-symmetric\n", "found a pattern"),
+        ("%%MatrixMarket matrix coordinate real\n", "found \"\""),
+        (&format!("{GENERAL}% c\n"), "m.mtx:2: expected a line with the size"),
+        (&format!("{GENERAL}3\n"), "m.mtx:2: expected the numbers of rows"),
+        (&format!("{GENERAL}3 4 1\n"), "m.mtx:2: expected a square matrix"),
+        (&format!("{GENERAL}3 3 1\n1 4 1\n"), "m.mtx:3: expected a vertex id from 1 to 3, found 4"),
+        (&format!("{GENERAL}3 3 1\n0 1 1\n"), "m.mtx:3: expected a vertex id from 1 to 3, found 0"),
+        (&format!("{GENERAL}3 3 1\n1 1\n"), "m.mtx:3: expected at least 3 columns"),
+        (&format!("{GENERAL}3 3 1\n1 1 1 1\n"), "m.mtx:3: expected 3 columns, found more"),
+        (&format!("{GENERAL}3 3 2\n1 1 1\n"), "expected 2 entries, as the size line says, found 1"),
+        (&format!("{GENERAL}3 3 1\n1 1 1\n2 2 2\n"), "expected 1 entries"),
+        (&format!("{GENERAL}0 0 1\n1 1 1\n"), "m.mtx:3: expected no vertex"),
+        (&format!("{GENERAL}%%GraphBLAS type gunk\n3 3 1\n1 1 1\n"), "m.mtx:2: expected a type"),
+        (
+            &format!("{GENERAL}%%GraphBLAS type int8_t\n3 3 1\n1 1 128\n"),
+            "m.mtx:4: expected an integer from -128 to 127, found \"128\"",
+        ),
+        (
+            "%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 1 1.5\n",
+            "m.mtx:3: expected an integer",
+        ),
+        (
+            &format!("{GENERAL}1152921504606846976 1152921504606846976 1\n1 1 1\n"),
+            "m.mtx:2: expected at most 4294967295 vertices",
+        ),
+    ] {
+        let error = read(text).err().unwrap();
+        assert!(error.to_string().contains(expected), "{text}: {error}");
+        assert_eq!(error.exit_code(), 65, "{text}");
+    }
+}

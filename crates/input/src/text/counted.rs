@@ -1,0 +1,170 @@
+//! First rows that count: how many vertices, how many edges.
+//!
+//! - `17903,197031,u,graph`: vertices, edges, `u`ndirected or `d`irected, and words. Rows between
+//!   the vertices 1 to V follow. Known for what it is by its third column.
+//! - `36692 367662`: looks like an edge. It is a header if it is one of at least 100 rows, its
+//!   second number is that of the rows after it and larger than the first, and no id in those rows
+//!   is larger than its first. An edge could be all that only if it went from the largest id of all
+//!   others to a vertex that no other edge names and whose id is the number of other edges.
+//!
+//! Invariant: whether a file has such a row can be known only at its end; until then rows are read
+//! without it, and it is put in front of them if it turns out to be an edge.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::dialect::{Dialect, Row};
+use super::fields::parse_id;
+use super::lines::Lines;
+use super::parse::Fault;
+use super::rows::Rows;
+use crate::collect::{Collector, Ids, Part, Stated, count_fits};
+use crate::error::InputError;
+use crate::options::{IdKind, ReadOptions};
+
+/// Fewer rows are a graph that somebody wrote down, where numbers meet by chance.
+const EDGES_MIN: u64 = 100;
+
+/// What the first row counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// Nothing.
+    No,
+    /// Perhaps vertices and edges.
+    Perhaps { vertices: u64, edges: u64 },
+    /// Vertices, from 1, and edges.
+    Graph { vertices: u64, edges: u64, undirected: bool },
+}
+
+impl Counted {
+    /// Looks at the first of the rows of a sample.
+    pub(super) fn of(rows: &[Row<'_>], options: &ReadOptions) -> Self {
+        let Some(first) = rows.first() else { return Self::No };
+        let columns = options.source.is_some() || options.target.is_some();
+        if options.header.is_some() || options.ids == IdKind::Names || columns {
+            return Self::No;
+        }
+        let number = |place: usize| first.get(place).and_then(|field| parse_id(field).ok());
+        let (Some(vertices), Some(edges)) = (number(0), number(1)) else { return Self::No };
+        match first.get(2).map(AsRef::as_ref) {
+            Some(b"u") => Self::Graph { vertices, edges, undirected: true },
+            Some(b"d") => Self::Graph { vertices, edges, undirected: false },
+            None if edges > vertices && edges >= EDGES_MIN => Self::Perhaps { vertices, edges },
+            _ => Self::No,
+        }
+    }
+
+    /// Whether a first row that perhaps counts does so, once all rows after it were read.
+    pub(super) fn holds(self, rows: u64, max: u64) -> bool {
+        match self {
+            Self::Perhaps { vertices, edges } => edges == rows && max <= vertices,
+            Self::No | Self::Graph { .. } => true,
+        }
+    }
+
+    /// The first row as the edge that it is, unless a weight is missing there.
+    pub(super) fn edge(self, weighted: bool) -> Result<Option<Part>, String> {
+        match self {
+            Self::Perhaps { .. } if weighted => {
+                Err("expected at least 3 columns, as in later rows, found 2".to_owned())
+            }
+            Self::Perhaps { vertices, edges } => {
+                Ok(Some(Part { ids: Ids::integers(vec![[vertices, edges]]), weights: None }))
+            }
+            Self::No | Self::Graph { .. } => Ok(None),
+        }
+    }
+}
+
+/// Reads rows with regard to a first one that may count, which is on a line of this number.
+pub(super) fn read(
+    file: &str,
+    line: u64,
+    dialect: &Dialect,
+    collector: &Collector,
+    rows: impl FnOnce(&dyn Lines) -> Result<(), InputError>,
+) -> Result<(), InputError> {
+    if dialect.counted == Counted::No {
+        return rows(dialect);
+    }
+    let counting = Counting::new(dialect);
+    counting.state(file, line, collector)?;
+    rows(&counting)?;
+    counting.settle(file, line, collector)
+}
+
+/// Rows after a first one that counts.
+struct Counting<'a> {
+    dialect: &'a Dialect,
+    rows: AtomicU64,
+    max: AtomicU64,
+}
+
+impl<'a> Counting<'a> {
+    fn new(dialect: &'a Dialect) -> Self {
+        Self { dialect, rows: AtomicU64::new(0), max: AtomicU64::new(0) }
+    }
+
+    /// States, before reading, what the first row says, which is on a line of this number.
+    fn state(&self, file: &str, line: u64, collector: &Collector) -> Result<(), InputError> {
+        if let Counted::Graph { vertices, undirected, .. } = self.dialect.counted {
+            count_fits(vertices).map_err(|what| InputError::Line {
+                file: file.to_owned(),
+                line,
+                what,
+            })?;
+            collector.state(Stated::Range { first: 1, count: vertices })?;
+            collector.state_undirected(undirected);
+        }
+        Ok(())
+    }
+
+    /// Settles, after reading, what the first row was.
+    fn settle(self, file: &str, line: u64, collector: &Collector) -> Result<(), InputError> {
+        let (rows, max) = (self.rows.into_inner(), self.max.into_inner());
+        let counted = self.dialect.counted;
+        match counted {
+            Counted::Graph { edges, .. } if edges != rows => {
+                let what = format!("expected {edges} edges, as the first row says, found {rows}");
+                Err(InputError::content(file, what))
+            }
+            Counted::Perhaps { vertices, edges } if counted.holds(rows, max) => {
+                collector.note(&format!(
+                    "the first row, {vertices} {edges}, is taken for the numbers of vertices and \
+                     edges and not for an edge (--no-header makes it one)"
+                ));
+                Ok(())
+            }
+            _ => match counted.edge(self.dialect.columns.weight.is_some()) {
+                Ok(Some(edge)) => collector.push(0, edge),
+                Ok(None) => Ok(()),
+                Err(what) => Err(InputError::Line { file: file.to_owned(), line, what }),
+            },
+        }
+    }
+}
+
+impl Lines for Counting<'_> {
+    fn start(&self) -> usize {
+        self.dialect.start
+    }
+
+    fn rows(&self) -> Rows {
+        self.dialect.rows()
+    }
+
+    fn line(&self, line: &[u8], cut: bool, rows: &mut Rows) -> Result<(), String> {
+        self.dialect.line(line, cut, rows)
+    }
+
+    fn parse(&self, text: &[u8], rows: &mut Rows) -> Result<(), Fault> {
+        self.dialect.parse(text, rows)
+    }
+
+    fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
+        let part = rows.into_part();
+        self.rows.fetch_add(part.ids.len() as u64, Ordering::Relaxed);
+        self.max.fetch_max(part.ids.max(), Ordering::Relaxed);
+        // The first row may yet become part 0.
+        collector.push(number + 1, part)
+    }
+}

@@ -1,0 +1,54 @@
+//! The seam between formats of lines and their parallel reading.
+//!
+//! A format says how one line becomes rows; [`read`] cuts a file into parts, or a compressed stream
+//! into blocks, hands them to all threads, and finds the number of the first bad line. A format
+//! with a fast path of its own replaces [`Lines::parse`].
+
+use super::file::Grain;
+use super::parse::{self, Fault};
+use super::rows::Rows;
+use super::{file, stream};
+use crate::collect::Collector;
+use crate::error::InputError;
+use crate::reader::Context;
+use crate::source::{Compression, Source};
+
+/// How the lines of one file become rows.
+pub(crate) trait Lines: Sync {
+    /// Byte of the decompressed text at which these lines begin: after a header that was read
+    /// already.
+    fn start(&self) -> usize;
+
+    /// No rows yet.
+    fn rows(&self) -> Rows;
+
+    /// Reads one line, which comes without its newline and may end with `\r`. `cut`: the file ends
+    /// here without a newline. On error nothing was appended.
+    fn line(&self, line: &[u8], cut: bool, rows: &mut Rows) -> Result<(), String>;
+
+    /// Reads whole lines. Only the last line of a file may lack its newline.
+    fn parse(&self, text: &[u8], rows: &mut Rows) -> Result<(), Fault> {
+        parse::each(text, rows, &|line, cut, rows| self.line(line, cut, rows))
+    }
+
+    /// Takes the rows of a part. Parts come in any order; their numbers order them.
+    fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
+        collector.push(number, rows.into_part())
+    }
+}
+
+/// Reads all lines of a source, on all threads.
+pub(crate) fn read(
+    source: &Source,
+    lines: &dyn Lines,
+    context: &Context<'_>,
+    collector: &Collector,
+) -> Result<(), InputError> {
+    match source.bytes() {
+        Some(bytes) if source.compression() == Compression::None => {
+            let grain = Grain::of(bytes, context.options.thread_count(), &lines.rows());
+            file::read(source, bytes, grain, lines, context, collector)
+        }
+        _ => stream::read(source, lines, context, collector),
+    }
+}
