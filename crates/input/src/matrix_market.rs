@@ -14,9 +14,12 @@
 //! opposite weight. Values are always read, because the banner says what they are; a pattern has
 //! none. An entry that comes twice is two parallel edges.
 //!
+//! Some files have no banner; they begin with the size, and are general matrices, of which the first
+//! entry shows whether they have values.
+//!
 //! Refused: dense (`array`), complex and Hermitian matrices, which are no graphs with one weight an
-//! edge; rectangular ones, which are no adjacency matrices; files without a banner; counts that are
-//! not what is found; values that the stated type cannot hold.
+//! edge; rectangular ones, which are no adjacency matrices; counts that are not what is found;
+//! values that the stated type cannot hold.
 
 mod banner;
 #[cfg(test)]
@@ -49,6 +52,8 @@ pub(crate) use self::banner::begins;
 
 /// What the lines before the first entry say.
 struct Header {
+    /// There is no banner.
+    bare: bool,
     field: Field,
     symmetry: Symmetry,
     values: Values,
@@ -69,6 +74,9 @@ impl Reader for MatrixMarket {
         let weighted = weighted(source, header.field, context.options)?;
         collector.state(Stated::Range { first: 1, count: header.size })?;
         collector.state_undirected(header.symmetry == Symmetry::Symmetric);
+        if header.bare {
+            collector.note("there is no banner, so it is read as a general matrix");
+        }
         let entries = header.entries;
         let matrix = Matrix { header, weighted, count: AtomicU64::new(0) };
         lines::read(source, &matrix, context, collector)?;
@@ -103,37 +111,57 @@ fn weighted(source: &Source, field: Field, options: &ReadOptions) -> Result<bool
 fn header(source: &Source, options: &ReadOptions) -> Result<Header, InputError> {
     let sample = sample(source, &options.limits)?;
     let mut head = Head::new(source.name(), &sample);
-    let banner = head.next().unwrap_or_default();
-    let (field, symmetry) = parse_banner(banner).map_err(|what| head.error(what))?;
-    let mut values = if field == Field::Integer {
-        Values::Integers(i64::MIN as f64, u64::MAX as f64)
+    let first = head.next().unwrap_or_default();
+    let banner = if begins(first) {
+        Some(parse_banner(first).map_err(|what| head.error(what))?)
     } else {
-        Values::Any
+        None
     };
-    let line = loop {
-        let line = head.next().ok_or_else(|| head.missing("a line with the size"))?;
-        if line.starts_with(b"%") {
-            let stated = type_values(line, symmetry).map_err(|what| head.error(what))?;
-            values = stated.unwrap_or(values);
-        } else if words(line).next().is_some() {
-            break line;
+    let mut line = if banner.is_some() { head.next() } else { Some(first) };
+    let symmetry = banner.map_or(Symmetry::General, |(_, symmetry)| symmetry);
+    let mut stated = None;
+    let size = loop {
+        let text = line.ok_or_else(|| head.missing("a line with the size"))?;
+        if text.starts_with(b"%") {
+            stated = type_values(text, symmetry).map_err(|what| head.error(what))?.or(stated);
+        } else if words(text).next().is_some() {
+            break text;
         }
+        line = head.next();
     };
-    let (size, entries) = sizes(line).map_err(|what| head.error(what))?;
-    plausible(source, &options.limits, entries, ENTRY_BYTES_MIN, "entries")
-        .map_err(|what| head.error(what))?;
+    let sizes = sizes(size, banner.is_some()).map_err(|what| head.error(what))?;
+    let fits = plausible(source, &options.limits, sizes.1, ENTRY_BYTES_MIN, "entries");
+    fits.map_err(|what| head.error(what))?;
+    let (size, entries) = sizes;
+    let start = head.at();
+    let field = banner.map_or_else(|| field_of(&mut head), |(field, _)| field);
+    let values = stated.unwrap_or(match field {
+        Field::Integer => Values::Integers(i64::MIN as f64, u64::MAX as f64),
+        Field::Real | Field::Pattern => Values::Any,
+    });
     let known = Known::Range(1..size + 1);
-    let dialect = Dialect::fixed(&sample.bytes, head.at(), field != Field::Pattern, known);
-    Ok(Header { field, symmetry, values, size, entries, dialect })
+    let dialect = Dialect::fixed(&sample.bytes, start, field != Field::Pattern, known);
+    let bare = banner.is_none();
+    Ok(Header { bare, field, symmetry, values, size, entries, dialect })
+}
+
+/// What entries have, where no banner says so: as much as the first of them.
+fn field_of(head: &mut Head<'_>) -> Field {
+    let mut rows = std::iter::from_fn(|| head.next()).filter(|line| !line.starts_with(b"%"));
+    match rows.find_map(|line| Some(words(line).count()).filter(|count| *count > 0)) {
+        Some(2) => Field::Pattern,
+        _ => Field::Real,
+    }
 }
 
 /// Reads the size line: rows, columns, entries.
-fn sizes(line: &[u8]) -> Result<(u64, u64), String> {
+fn sizes(line: &[u8], banner: bool) -> Result<(u64, u64), String> {
     let numbers: Option<Vec<u64>> = words(line).map(|word| parse_id(word).ok()).collect();
     let Some(&[rows, columns, entries]) = numbers.as_deref() else {
+        let banner = if banner { "" } else { "the banner %%MatrixMarket, or " };
+        let found = show(line);
         return Err(format!(
-            "expected the numbers of rows, columns and entries, found {}",
-            show(line)
+            "expected {banner}the numbers of rows, columns and entries, found {found}"
         ));
     };
     if rows != columns {

@@ -38,10 +38,7 @@ pub(super) fn parse_banner(line: &[u8]) -> Result<(Field, Symmetry), String> {
     let lower = line.to_ascii_lowercase();
     let mut words = words(&lower);
     if !begins(line) || words.next() != Some(&BANNER.to_ascii_lowercase()) {
-        return Err(format!(
-            "expected the banner %%MatrixMarket, found {} (rows without a banner: --format text)",
-            show(line)
-        ));
+        return Err(format!("expected the banner %%MatrixMarket, found {}", show(line)));
     }
     let mut next = |expected: &str| {
         let word = words.next().unwrap_or_default();
@@ -103,7 +100,7 @@ pub(super) fn type_values(line: &[u8], symmetry: Symmetry) -> Result<Option<Valu
         [b"uint16_t"] => (integers(0.0, u16::MAX.into()), false),
         [b"uint32_t"] => (integers(0.0, u32::MAX.into()), false),
         [b"uint64_t"] => (integers(0.0, u64::MAX as f64), false),
-        [b"float" | b"double"] => return Ok(None),
+        [b"float" | b"double"] => return Ok(Some(Values::Any)),
         _ => {
             return Err(format!(
                 "expected a type of real numbers after type, found {}",

@@ -40,6 +40,14 @@ fn a_matrix_without_entries_has_vertices() {
 }
 
 #[test]
+fn without_a_banner_the_first_entry_shows_what_there_is() {
+    let input = read("% c\n3 3 2\n\n% c\n1 2\n3 1\n").unwrap();
+    assert_eq!(edges(&input), (vec![[0, 1], [2, 0]], vec![]));
+    assert_eq!(input.summary.notes.len(), 1);
+    assert_eq!(edges(&read("3 3 1\n1 2 -5\n").unwrap()).1, [-5.0]);
+}
+
+#[test]
 fn weights_are_checked_also_where_nobody_wants_them() {
     let text = "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 pi\n";
     let options = ReadOptions::default();
@@ -54,8 +62,9 @@ fn weights_are_checked_also_where_nobody_wants_them() {
 fn what_is_no_graph_is_refused_with_its_line() {
     const GENERAL: &str = "%%MatrixMarket matrix coordinate real general\n";
     for (text, expected) in [
-        ("", "m.mtx:1: expected the banner"),
-        ("3 3 1\n1 1 1\n", "m.mtx:1: expected the banner"),
+        ("", "m.mtx:1: expected a line with the size"),
+        ("1 2\n2 1\n", "m.mtx:1: expected the banner %%MatrixMarket, or the numbers of rows"),
+        ("3 3 1\n1 2\n1 3\n", "expected 1 entries, as the size line says, found 2"),
         ("%%MatrixMarketing matrix coordinate real general\n", "m.mtx:1: expected the banner"),
         ("%%MatrixMarket mangled coordinate real general\n", "m.mtx:1: expected matrix"),
         ("%%MatrixMarket matrix array real general\n", "found a dense array"),
