@@ -111,6 +111,50 @@ fn small(data: &[u8], reader: &crate::small::SmallReader) {
     });
 }
 
+/// Reads bytes as Matrix Market. Here and below the first byte chooses options.
+pub fn matrix_market(data: &[u8]) {
+    held(data, Format::MatrixMarket);
+}
+
+/// Reads bytes as METIS.
+pub fn metis(data: &[u8]) {
+    held(data, Format::Metis);
+}
+
+/// Reads bytes as DIMACS.
+pub fn dimacs(data: &[u8]) {
+    held(data, Format::Dimacs);
+}
+
+/// Reads bytes as TNTP.
+pub fn tntp(data: &[u8]) {
+    held(data, Format::Tntp);
+}
+
+/// Reads bytes as an adjacency list.
+pub fn adjacency(data: &[u8]) {
+    held(data, Format::Adjacency);
+}
+
+/// Reads bytes as the properties of LDBC Graphalytics, and as a list of vertices and, after a byte
+/// that is no text, edges.
+pub fn ldbc(data: &[u8]) {
+    crate::ldbc::properties::read_for_fuzzing(data);
+    table(data, |context, collector, bytes| {
+        let cut = memchr::memchr(0xff, bytes).unwrap_or(bytes.len());
+        let edges = bytes.get(cut + 1..).unwrap_or_default();
+        crate::ldbc::read_for_fuzzing(&bytes[..cut], edges, context, collector)
+    });
+}
+
+/// Reads bytes as a format that states vertices.
+fn held(data: &[u8], format: Format) {
+    table(data, |context, collector, bytes| {
+        let source = Source::held("fuzz", bytes, format)?;
+        crate::reader::of(&source).read(&source, context, collector)
+    });
+}
+
 /// Lets foreign decoders panic in silence inside their fence, and ends the process where code of
 /// this crate panics there, which the fence would hide.
 pub fn guard_fences() {
@@ -134,7 +178,7 @@ fn table(
         Err(error) => panic!("no thread: {error}"),
     });
     let limits = Limits { ratio_free_bytes: 1 << 20, ..Limits::default() };
-    let options = ReadOptions { limits, ..options(*choice & 0xe0, 0) };
+    let options = ReadOptions { limits, threads: 1, ..options(*choice & 0xe0, 0) };
     let progress = Progress::new();
     let phase = progress.phase("read", Unit::Bytes, None);
     let context = Context { options: &options, progress: &progress, phase: &phase, pool };

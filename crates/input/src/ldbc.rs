@@ -211,3 +211,15 @@ impl Lines for Edges {
         collector.push(number, rows.into_part())
     }
 }
+
+/// Reads a list of vertices and edges that are no files.
+pub(crate) fn read_for_fuzzing(
+    vertices: &[u8],
+    rows: &[u8],
+    context: &Context<'_>,
+    collector: &Collector,
+) -> Result<(), InputError> {
+    let vertices = Source::held("vertices", vertices, Format::Ldbc)?;
+    let source = Source::held("edges", rows, Format::Ldbc)?;
+    edges(&source, Some(&vertices), context, collector).map(|_| ())
+}

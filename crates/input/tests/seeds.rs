@@ -89,3 +89,33 @@ fn graphml() {
 fn webgraph() {
     replay("webgraph", 1500, fuzzing::webgraph);
 }
+
+#[test]
+fn matrix_market() {
+    replay("matrix_market", 800, fuzzing::matrix_market);
+}
+
+#[test]
+fn metis() {
+    replay("metis", 800, fuzzing::metis);
+}
+
+#[test]
+fn dimacs() {
+    replay("dimacs", 800, fuzzing::dimacs);
+}
+
+#[test]
+fn tntp() {
+    replay("tntp", 800, fuzzing::tntp);
+}
+
+#[test]
+fn adjacency() {
+    replay("adjacency", 800, fuzzing::adjacency);
+}
+
+#[test]
+fn ldbc() {
+    replay("ldbc", 800, fuzzing::ldbc);
+}

@@ -4,6 +4,7 @@
 mod bad_input;
 mod formats;
 mod help;
+mod hostile;
 mod interrupt;
 mod output;
 mod sandbox;

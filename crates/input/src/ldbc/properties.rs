@@ -17,6 +17,7 @@ use std::path::Path;
 use super::{existing, headless, open};
 use crate::collect::Collector;
 use crate::error::InputError;
+use crate::format::Format;
 use crate::head::Head;
 use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
@@ -177,4 +178,14 @@ impl Properties {
 fn plain_name(name: &str) -> Option<String> {
     let elsewhere = name.is_empty() || name.contains(['/', '\\', '\0']) || name.starts_with("..");
     (!elsewhere && name != ".").then(|| name.to_owned())
+}
+
+/// Reads properties that are no file; what they lead to is not looked at.
+pub(crate) fn read_for_fuzzing(bytes: &[u8]) {
+    let options = ReadOptions::default();
+    let Ok(source) = Source::held("fuzz", bytes, Format::LdbcProperties) else { return };
+    if let Ok(read) = properties(&source, &options) {
+        let names = [&read.vertex_file, &read.edge_file];
+        assert!(names.iter().copied().flatten().all(|name| !name.contains('/')));
+    }
 }
