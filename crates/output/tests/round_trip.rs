@@ -62,10 +62,14 @@ fn seen(stream: &dyn EdgeStream, ids: &IdMap) -> Vec<Seen> {
 }
 
 fn back(graph: &Graph, name: &str, drop_weights: bool) -> Input {
+    let options = EdgeFormatOptions { drop_weights, ..EdgeFormatOptions::default() };
+    back_with(graph, name, &options)
+}
+
+fn back_with(graph: &Graph, name: &str, options: &EdgeFormatOptions) -> Input {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
-    let options = EdgeFormatOptions { drop_weights, ..EdgeFormatOptions::default() };
-    write_edges(&graph.list(), &graph.ids, &path, &options, 2, &Progress::new()).unwrap();
+    write_edges(&graph.list(), &graph.ids, &path, options, 2, &Progress::new()).unwrap();
     let options = ReadOptions {
         weight: WeightChoice::IfPresent,
         ids: if graph.names() { IdKind::Names } else { IdKind::Auto },
@@ -120,6 +124,25 @@ fn graph() -> impl Strategy<Value = Graph> {
     })
 }
 
+/// The vertices as a person sees them.
+fn vertices(input: &Input) -> Vec<String> {
+    (0..input.edges.slots().unwrap_or(0) as u32).map(|slot| shown(&input.ids, slot)).collect()
+}
+
+/// Both arcs of each edge, sorted; one of a self-loop.
+fn both_ways(edges: Vec<Seen>) -> Vec<Seen> {
+    let back = |(a, b, w): &Seen| (a != b).then(|| (b.clone(), a.clone(), *w));
+    let mut arcs: Vec<Seen> =
+        edges.into_iter().flat_map(|edge| [back(&edge), Some(edge)]).flatten().collect();
+    arcs.sort();
+    arcs
+}
+
+/// Options for a graph that is undirected or not.
+fn directed(undirected: bool, drop_weights: bool) -> EdgeFormatOptions {
+    EdgeFormatOptions { undirected, drop_weights, ..EdgeFormatOptions::default() }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
@@ -157,4 +180,104 @@ proptest! {
         let plain = Graph { weighted: graph.weighted && !drop_weights, ..graph };
         prop_assert_eq!(seen(&*input.edges, &input.ids), seen(&plain.list(), &plain.ids));
     }
+
+    #[test]
+    fn matrices_give_back_vertices_and_direction(
+        graph in graph().prop_map(|graph| Graph { ids: IdMap::Offset(1), ..graph }),
+        undirected in any::<bool>(),
+    ) {
+        let input = back_with(&graph, "g.mtx", &directed(undirected, false));
+        prop_assert_eq!(input.summary.undirected, Some(undirected));
+        prop_assert_eq!(input.edges.weighted(), graph.weighted);
+        let (found, expected) = (seen(&*input.edges, &input.ids), seen(&graph.list(), &graph.ids));
+        if undirected {
+            prop_assert_eq!(both_ways(found), both_ways(expected));
+        } else {
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn dimacs_gives_back_arcs(
+        graph in graph().prop_map(|graph| Graph { ids: IdMap::Offset(1), ..graph }),
+        undirected in any::<bool>(),
+    ) {
+        let input = back_with(&graph, "g.gr.gz", &directed(undirected, false));
+        let (mut found, expected) =
+            (seen(&*input.edges, &input.ids), seen(&graph.list(), &graph.ids));
+        if undirected {
+            found.sort();
+            prop_assert_eq!(found, both_ways(expected));
+        } else {
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn metis_gives_back_both_arcs(
+        graph in graph().prop_map(|graph| Graph { ids: IdMap::Offset(1), ..graph }),
+    ) {
+        let plain = |part: &mut Vec<([u32; 2], f64)>| {
+            part.retain(|([source, target], _)| source != target);
+            part.iter_mut().for_each(|(_, weight)| *weight = weight.abs().min(1e6).ceil().max(1.0));
+        };
+        let mut graph = graph;
+        graph.parts.iter_mut().for_each(plain);
+        prop_assume!(graph.parts.iter().any(|part| !part.is_empty()));
+        let input = back_with(&graph, "g.metis", &directed(true, false));
+        let mut found = seen(&*input.edges, &input.ids);
+        found.sort();
+        prop_assert_eq!(&found, &both_ways(seen(&graph.list(), &graph.ids)));
+        // What METIS gives is directed, and can be written as METIS again.
+        let parts = vec![arcs(&input)];
+        let again = back_with(&Graph { parts, ..graph }, "h.metis", &directed(false, false));
+        let mut found_again = seen(&*again.edges, &again.ids);
+        found_again.sort();
+        prop_assert_eq!(found_again, found);
+    }
+
+    #[test]
+    fn adjacency_lists_give_back_arcs(graph in graph(), undirected in any::<bool>()) {
+        let spaced = |names: &str| names.contains([' ', '"']);
+        prop_assume!(!matches!(&graph.ids, IdMap::Names(names) if names.iter().any(spaced)));
+        let input = back_with(&graph, "g.adj", &directed(undirected, true));
+        let plain = Graph { weighted: false, ..graph };
+        let mut found = seen(&*input.edges, &input.ids);
+        let mut expected = seen(&plain.list(), &plain.ids);
+        if undirected {
+            expected = both_ways(expected);
+        }
+        found.sort();
+        expected.sort();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn graphalytics_gives_back_all(
+        graph in graph().prop_filter("integers", |graph| !graph.names()),
+        undirected in any::<bool>(),
+    ) {
+        let input = back_with(&graph, "g.properties", &directed(undirected, false));
+        prop_assert_eq!(seen(&*input.edges, &input.ids), seen(&graph.list(), &graph.ids));
+        prop_assert_eq!(input.summary.undirected, Some(undirected));
+        if let IdMap::Sparse(ids) = &graph.ids {
+            let stated: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            prop_assert_eq!(vertices(&input), stated);
+        }
+    }
+}
+
+/// The edges as a graph is made of them.
+fn arcs(input: &Input) -> Vec<([u32; 2], f64)> {
+    let mut all = Vec::new();
+    for part in 0..input.edges.parts() {
+        let mut visit = |batch: welter_model::edges::Batch<'_>| {
+            for (edge, pair) in batch.pairs.iter().enumerate() {
+                all.push((*pair, batch.weights.map_or(1.0, |weights| weights[edge])));
+            }
+            true
+        };
+        input.edges.read(part, &mut visit).unwrap();
+    }
+    all
 }

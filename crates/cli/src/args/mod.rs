@@ -208,14 +208,14 @@ pub(crate) struct EdgeArgs {
     /// Write the edges here; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// snap, tsv, csv, parquet, arrow, mtx, gr, metis, adj, graphalytics, graph500, or raw records:
-    /// u32, u64, u32f32, u32f64, u64f32, u64f64 [default: what the name of the file ends with; snap
-    /// on standard output]
+    /// snap, tsv, csv, parquet, arrow, mtx, dimacs, metis, adjacency, ldbc, graph500, or raw
+    /// records: u32, u64, u32f32, u32f64, u64f32, u64f64 [default: what the name of the file ends
+    /// with; snap on standard output]
     ///
-    /// mtx (Matrix Market), gr (DIMACS) and metis number vertices from 1: ids that begin with 0 are
-    /// shifted, sparse ids and names are refused. metis holds undirected graphs only, or directed
-    /// ones in which every edge has one back. graphalytics writes NAME.v and NAME.e beside
-    /// NAME.properties.
+    /// mtx (Matrix Market), dimacs (.gr) and metis number vertices from 1: ids that begin with 0
+    /// are shifted, sparse ids and names are refused. metis holds undirected graphs only, or
+    /// directed ones in which every edge has one back. ldbc (Graphalytics) writes NAME.v and NAME.e
+    /// beside NAME.properties.
     #[arg(long, value_name = "FORMAT", value_parser = parsed::<welter_output::EdgeFormat>)]
     pub(crate) output_format: Option<welter_output::EdgeFormat>,
 }

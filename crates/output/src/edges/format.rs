@@ -63,12 +63,14 @@ pub(super) const FORMATS: &[(&str, EdgeFormat)] = &[
     (RAW_LAYOUTS[5].1, EdgeFormat::Raw(RAW_LAYOUTS[5].0)),
     ("graph500", EdgeFormat::Graph500),
     ("mtx", EdgeFormat::MatrixMarket),
+    ("dimacs", EdgeFormat::Dimacs),
     ("gr", EdgeFormat::Dimacs),
     ("metis", EdgeFormat::Metis),
     ("graph", EdgeFormat::Metis),
-    ("adj", EdgeFormat::Adjacency),
     ("adjacency", EdgeFormat::Adjacency),
-    ("graphalytics", EdgeFormat::Graphalytics),
+    ("adj", EdgeFormat::Adjacency),
+    ("adjlist", EdgeFormat::Adjacency),
+    ("ldbc", EdgeFormat::Graphalytics),
     ("properties", EdgeFormat::Graphalytics),
 ];
 

@@ -206,7 +206,7 @@ fn graphalytics_is_three_files() {
     assert_eq!(read("v"), "10\n20\n1099511627776\n");
     assert_eq!(read("e").lines().next(), Some("10 20 1"));
     assert!(read("properties").contains("graph.g.edge-properties.types = real\n"));
-    let error = write(&weighted(), &IdMap::Same, "graphalytics").unwrap_err();
+    let error = write(&weighted(), &IdMap::Same, "ldbc").unwrap_err();
     assert_eq!(error.exit_code(), 2, "three files are no stream");
 }
 
