@@ -16,8 +16,8 @@ use welter_progress::Progress;
 
 use crate::failure::{Failure, INTERRUPTED};
 
-/// How long loops may take to end. Nearly all do in 100 ms; the rest of the second is for the kernel,
-/// which takes about 100 ms to free each GB that the process held.
+/// How long loops may take to end. Nearly all do in 100 ms; the rest of the second is for the
+/// kernel, which takes about 100 ms to free each GB that the process held.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Whether a signal came.

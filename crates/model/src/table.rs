@@ -58,10 +58,9 @@ impl ColumnData {
         match self {
             Self::F32(values) => values.len(),
             Self::F64(values) => values.len(),
-            Self::U32(values) => values.len(),
+            Self::U32(values) | Self::Vertices(values) => values.len(),
             Self::U64(values) => values.len(),
             Self::I64(values) => values.len(),
-            Self::Vertices(values) => values.len(),
         }
     }
 

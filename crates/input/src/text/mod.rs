@@ -11,8 +11,8 @@
 //! compressed, pipe:  one thread: unpack ─► queue ─► workers: parse   (stream)
 //! ```
 //!
-//! Invariants: [`plain`], [`regular`] and [`simd`] agree with [`fields`] on every line; of several bad lines the
-//! first is reported, with its number, for any number of threads.
+//! Invariants: [`plain`], [`regular`] and [`simd`] agree with [`fields`] on every line; of several
+//! bad lines the first is reported, with its number, for any number of threads.
 
 mod counted;
 pub(crate) mod dialect;

@@ -7,6 +7,7 @@
 //! Three ways lead through a file, each faster and pickier than the one before: this one, row by
 //! row; [`super::regular`], any fixed number of columns; [`super::simd`], two short integers.
 
+use super::fields::parse_weight;
 use super::regular::Regular;
 use super::rows::{RowIds, Rows};
 use super::simd;
@@ -166,8 +167,20 @@ impl Plain {
         if !self.separates(*bytes.get(end)?) {
             return None;
         }
-        let (weight, end) = number(bytes, end + 1)?;
+        let (weight, end) = number(bytes, end + 1)
+            .filter(|(_, end)| self.ends(bytes, *end, next))
+            .or_else(|| self.any_number(bytes, end + 1, next))?;
         self.ends(bytes, end, next).then_some(Row { source, target, weight })
+    }
+
+    /// The field at `at` of a line up to `next`, as the careful reader takes it.
+    #[cold]
+    fn any_number(self, bytes: &[u8], at: usize, next: usize) -> Option<(f64, usize)> {
+        let line = bytes.get(at..next)?;
+        let length = line.iter().position(|&byte| self.separates(byte) || byte == b'\n')?;
+        let field = &line[..length];
+        let field = field.strip_suffix(b"\r").unwrap_or(field);
+        Some((parse_weight(field).ok()?, at + field.len()))
     }
 
     /// Whether the last field that is needed, of a line up to `next`, ends plainly at `end`.

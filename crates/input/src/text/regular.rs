@@ -11,7 +11,7 @@
 
 use super::fields::parse_weight;
 use super::plain::{POWERS, value_of};
-use super::rows::Rows;
+use super::rows::{RowIds, Rows};
 use super::simd;
 
 /// `'0'` in every byte.
@@ -43,9 +43,28 @@ impl Regular {
         let Rows { ids, weights, positions, .. } = rows;
         let text = &bytes[at..];
         let marks = simd::marks(self.separator, text, positions);
+        // Code of its own for the shape that is common: it knows that there are three columns.
+        at + match self.columns {
+            3 => self.rows(text, marks.chunks_exact(3), ids, weights),
+            columns => self.rows(text, marks.chunks_exact(columns), ids, weights),
+        }
+    }
+
+    /// Reads the rows between marks; returns the end of the last one.
+    #[inline(always)]
+    fn rows<'a>(
+        self,
+        text: &[u8],
+        rows: impl Iterator<Item = &'a [u32]>,
+        ids: &mut RowIds,
+        weights: &mut Option<Vec<f64>>,
+    ) -> usize {
         let mut start = 0;
-        for marks in marks.chunks_exact(self.columns) {
-            if !self.is_row(text, marks) {
+        for marks in rows {
+            let Some((&end, between)) = marks.split_last() else { break };
+            // A mark is a separator or a line end.
+            let separates = |&mark: &u32| text[mark as usize] == self.separator;
+            if text[end as usize] != b'\n' || !between.iter().all(separates) {
                 break;
             }
             let Some((source, target)) = ends(text, start, marks) else { break };
@@ -54,17 +73,9 @@ impl Regular {
                 weights.push(weight);
             }
             ids.push(source, target);
-            start = marks[self.columns - 1] as usize + 1;
+            start = end as usize + 1;
         }
-        at + start
-    }
-
-    /// Whether the marks are separators and one line end at last.
-    #[inline]
-    fn is_row(self, text: &[u8], marks: &[u32]) -> bool {
-        let Some((end, between)) = marks.split_last() else { return false };
-        between.iter().all(|&mark| text[mark as usize] == self.separator)
-            && text[*end as usize] == b'\n'
+        start
     }
 }
 
@@ -112,24 +123,45 @@ fn decimal(text: &[u8], start: usize, end: usize) -> Option<f64> {
     let negative = *text.get(start)? == b'-';
     let start = start + usize::from(negative);
     let length = end.wrapping_sub(start);
+    let value = if length <= 8 { short(text, start, length) } else { long(text, start, length) }?;
+    Some(if negative { -value } else { value })
+}
+
+/// [`decimal`] without a sign, of at most eight characters.
+#[inline]
+fn short(text: &[u8], start: usize, length: usize) -> Option<f64> {
+    if length == 0 {
+        return None;
+    }
+    let word = text.get(start..start + 8)?.try_into().ok()?;
+    let digits = (u64::from_le_bytes(word) ^ ZEROS as u64) << (64 - 8 * length);
+    let others = digits ^ POINT as u64;
+    // The lowest bit found is exact, and that is the first point.
+    let points = others.wrapping_sub(ONES as u64) & !others & HIGHS as u64;
+    if points == 0 {
+        return are_digits(digits).then(|| value_of(digits) as f64);
+    }
+    let place = points.trailing_zeros() - 7;
+    let before = (1 << place) - 1;
+    let digits = digits & !(before << 8 | 0xff) | (digits & before) << 8;
+    let good = length > 1 && are_digits(digits);
+    good.then(|| value_of(digits) as f64 / POWERS[7 - place as usize / 8])
+}
+
+/// The same of nine to sixteen characters.
+#[inline]
+fn long(text: &[u8], start: usize, length: usize) -> Option<f64> {
     let digits = characters(text, start, length)?;
     let others = digits ^ POINT;
-    // The lowest bit found is exact, and that is the first point.
     let points = others.wrapping_sub(ONES) & !others & HIGHS;
-    let value = if points == 0 {
-        exact(whole(digits)?)?
-    } else {
-        if length == 1 {
-            return None;
-        }
-        // What is before the point moves up to where it was.
-        let place = points.trailing_zeros() - 7;
-        let before = (1 << place) - 1;
-        let after = !(before << 8 | 0xff);
-        let mantissa = whole(digits & after | (digits & before) << 8)?;
-        exact(mantissa)? / POWERS[15 - place as usize / 8]
-    };
-    Some(if negative { -value } else { value })
+    if points == 0 {
+        return exact(whole(digits)?);
+    }
+    // What is before the point moves up to where it was.
+    let place = points.trailing_zeros() - 7;
+    let before = (1 << place) - 1;
+    let mantissa = whole(digits & !(before << 8 | 0xff) | (digits & before) << 8)?;
+    Some(exact(mantissa)? / POWERS[15 - place as usize / 8])
 }
 
 /// One to sixteen characters, the last one highest, each combined with `'0'`; zeros below them.

@@ -42,7 +42,7 @@ pub(crate) enum RowIds {
 
 impl RowIds {
     /// Appends a row; integers only.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, source: u64, target: u64) {
         let larger = source.max(target);
         match self {
