@@ -21,7 +21,8 @@ use std::arch::x86_64::{
 use super::{CHUNK_BYTES, Pair, ROWS, SLACK_BYTES, Seek};
 
 /// First pass: writes the places that a [`Seek`] asks for in `chunks` chunks of text and returns
-/// how many there are; of pairs, up to the first chunk in which something else than plain rows stands.
+/// how many there are; of pairs, up to the first chunk in which something else than plain rows
+/// stands.
 pub(super) type Scan = unsafe fn(u8, &[u8], usize, &mut [u32]) -> usize;
 
 /// The first passes that this machine can run, the best one first.
