@@ -7,16 +7,14 @@
 //! ```
 //!
 //! Vertices count from 1. The number of arcs must be the stated one. Of colouring graphs there are
-//! two kinds: most list each edge once; some list both of its directions and state half as many, and
-//! are read as the arcs that they list. Those that list both directions and count both cannot be
-//! told from graphs with parallel edges: dropping duplicates helps.
-
-use std::sync::atomic::{AtomicU64, Ordering};
+//! two kinds: most list each edge once; some list both of its directions and state half as many,
+//! and are read as the arcs that they list. Those that list both directions and count both cannot
+//! be told from graphs with parallel edges: dropping duplicates helps.
 
 use crate::collect::{Collector, Stated, count_fits};
 use crate::columns;
 use crate::error::InputError;
-use crate::head::{Head, plausible, sample, words};
+use crate::head::{Head, Tally, plausible, sample, words};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
@@ -64,9 +62,11 @@ impl Reader for Dimacs {
         let problem = problem(source, context.options)?;
         let weighted = columns::fixed(source.name(), problem.paths, context.options)?;
         collector.state(Stated::Range { first: 1, count: problem.vertices })?;
-        let challenge = Challenge { problem, weighted, count: AtomicU64::new(0) };
+        let listed = if problem.paths { 1 } else { 2 };
+        let tally = Tally::new(problem.edges.saturating_mul(listed));
+        let challenge = Challenge { problem, weighted, tally, file: source.name() };
         lines::read(source, &challenge, context, collector)?;
-        let (found, stated) = (challenge.count.into_inner(), problem.edges);
+        let (found, stated) = (challenge.tally.found(), problem.edges);
         let both = !problem.paths && found == stated.saturating_mul(2) && found > 0;
         if found != stated && !both {
             let what = format!("expected {stated} rows, as the problem line says, found {found}");
@@ -130,21 +130,22 @@ fn problem_line(line: &[u8]) -> Result<Problem, String> {
 }
 
 /// The rows of a graph.
-struct Challenge {
+struct Challenge<'a> {
     problem: Problem,
     /// Whether weights are kept.
     weighted: bool,
     /// Rows found so far.
-    count: AtomicU64,
+    tally: Tally,
+    file: &'a str,
 }
 
-impl Challenge {
+impl Challenge<'_> {
     fn tag(&self) -> u8 {
         if self.problem.paths { b'a' } else { b'e' }
     }
 }
 
-impl Lines for Challenge {
+impl Lines for Challenge<'_> {
     fn start(&self) -> usize {
         self.problem.start
     }
@@ -181,7 +182,8 @@ impl Lines for Challenge {
     }
 
     fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
-        self.count.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        let many = |what| InputError::content(self.file, format!("expected rows, {what}"));
+        self.tally.add(rows.len()).map_err(many)?;
         let mut part = rows.into_part();
         if !self.weighted {
             part.weights = None;
@@ -235,7 +237,7 @@ mod tests {
                 ("p sp 3 1\ne 1 2\n", "f:2: expected a SOURCE TARGET WEIGHT"),
                 ("p sp 3 1\na 1 2 x\n", "f:2: expected a number as weight"),
                 ("p sp 3 2\na 1 2 3\n", "expected 2 rows, as the problem line says, found 1"),
-                ("p sp 3 1\na 1 2 3\na 1 2 3\n", "expected 1 rows"),
+                ("p sp 3 1\na 1 2 3\na 1 2 3\n", "expected rows, found more than the 1"),
                 ("p edge 3 1\ne 1 2 3\n", "f:2: expected e U V"),
                 ("p sp 1152921504606846976 1\na 1 2 3\n", "f:1: expected at most"),
             ],

@@ -4,6 +4,8 @@
 //! Invariant: a count that a header states is held against the size of the file before anybody
 //! relies on it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::error::InputError;
 use crate::options::Limits;
 use crate::source::{Compression, Sample, Source};
@@ -90,6 +92,37 @@ pub(crate) fn plausible(
         "expected a number of {things} that a file of this size can hold (at most {most}), \
          found {count}"
     ))
+}
+
+/// Things that a header counts and a file holds.
+///
+/// Invariant: no more of them are kept than were stated, up to a part a thread, so that a small
+/// file that stands for a large one takes no more memory than its header may claim.
+pub(crate) struct Tally {
+    most: u64,
+    found: AtomicU64,
+}
+
+impl Tally {
+    /// None found yet, and at most so many to come.
+    pub(crate) fn new(most: u64) -> Self {
+        Self { most, found: AtomicU64::new(0) }
+    }
+
+    /// Counts more of them; an error once they are too many.
+    pub(crate) fn add(&self, more: usize) -> Result<(), String> {
+        let more = more as u64;
+        let found = self.found.fetch_add(more, Ordering::Relaxed).saturating_add(more);
+        if found <= self.most {
+            return Ok(());
+        }
+        Err(format!("found more than the {} that the header states", self.most))
+    }
+
+    /// How many were found.
+    pub(crate) fn found(&self) -> u64 {
+        self.found.load(Ordering::Relaxed)
+    }
 }
 
 #[cfg(test)]

@@ -159,6 +159,10 @@ pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, In
         }
     }
     all.slots = options.vertices.or(all.slots.filter(|_| !unstated));
+    if let Some(vertices) = all.slots.filter(|vertices| *vertices > SLOTS_MAX) {
+        let what = format!("{vertices} vertices are more than the {SLOTS_MAX} that fit");
+        return Err(InputError::Options { what });
+    }
     all.undirected = match options.undirected {
         None => agreed(said.into_iter())?,
         said => said,

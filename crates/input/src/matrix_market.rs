@@ -14,8 +14,8 @@
 //! opposite weight. Values are always read, because the banner says what they are; a pattern has
 //! none. An entry that comes twice is two parallel edges.
 //!
-//! Some files have no banner; they begin with the size, and are general matrices, of which the first
-//! entry shows whether they have values.
+//! Some files have no banner; they begin with the size, and are general matrices, of which the
+//! first entry shows whether they have values.
 //!
 //! Refused: dense (`array`), complex and Hermitian matrices, which are no graphs with one weight an
 //! edge; rectangular ones, which are no adjacency matrices; counts that are not what is found;
@@ -25,13 +25,11 @@ mod banner;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use self::banner::{Field, Symmetry, parse_banner, type_values};
 use crate::collect::{Collector, Ids, Part, Stated, count_fits};
 use crate::columns;
 use crate::error::InputError;
-use crate::head::{Head, plausible, sample, words};
+use crate::head::{Head, Tally, plausible, sample, words};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
@@ -78,9 +76,10 @@ impl Reader for MatrixMarket {
             collector.note("there is no banner, so it is read as a general matrix");
         }
         let entries = header.entries;
-        let matrix = Matrix { header, weighted, count: AtomicU64::new(0) };
+        let file = source.name();
+        let matrix = Matrix { header, weighted, tally: Tally::new(entries), file };
         lines::read(source, &matrix, context, collector)?;
-        let found = matrix.count.into_inner();
+        let found = matrix.tally.found();
         if found != entries {
             let what = format!("expected {entries} entries, as the size line says, found {found}");
             return Err(InputError::content(source.name(), what));
@@ -175,15 +174,16 @@ fn sizes(line: &[u8], banner: bool) -> Result<(u64, u64), String> {
 }
 
 /// The entries of a matrix.
-struct Matrix {
+struct Matrix<'a> {
     header: Header,
     /// Whether values are kept as weights.
     weighted: bool,
     /// Entries found so far.
-    count: AtomicU64,
+    tally: Tally,
+    file: &'a str,
 }
 
-impl Lines for Matrix {
+impl Lines for Matrix<'_> {
     fn start(&self) -> usize {
         self.header.dialect.start()
     }
@@ -201,7 +201,8 @@ impl Lines for Matrix {
     }
 
     fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
-        self.count.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        let many = |what| InputError::content(self.file, format!("expected entries, {what}"));
+        self.tally.add(rows.len()).map_err(many)?;
         let mut part = rows.into_part();
         if !self.weighted {
             part.weights = None;

@@ -12,11 +12,11 @@
 //! vertices (as many as the fourth number says, else one), sizes of vertices. Weights and sizes of
 //! vertices are skipped.
 //!
-//! Every edge stands at both of its ends, so the file lists arcs, and is read as those; it must list
-//! twice as many as the header says. There is a second reading, of the GAP suite, in which the
+//! Every edge stands at both of its ends, so the file lists arcs, and is read as those; it must
+//! list twice as many as the header says. There is a second reading, of the GAP suite, in which the
 //! header counts arcs: a file that lists as many as it says is taken for that. There, and in the
-//! 10th DIMACS challenge, format 100 means something else than sizes; they are taken for sizes only
-//! where the numbers of edges agree with that.
+//! 10th DIMACS challenge, format 100 means something else than sizes; numbers are taken for sizes
+//! only where the count of edges agrees with that.
 //!
 //! Vertices are numbered by their lines, so a part of a file does not know its vertices before all
 //! earlier parts were read: parts count from 1, and are put right at the end.
@@ -29,7 +29,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::collect::{Collector, Ids, Part, SLOTS_MAX, Stated, count_fits};
 use crate::columns;
 use crate::error::InputError;
-use crate::head::{Head, plausible, sample, words};
+use crate::head::{Head, Tally, plausible, sample, words};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
@@ -70,9 +70,12 @@ impl Reader for Metis {
         let weighted = columns::fixed(source.name(), header.weighted, context.options)?;
         collector.state(Stated::Range { first: 1, count: header.vertices })?;
         collector.state_undirected(false);
-        let graph = Graph { header, weighted, parts: Mutex::default() };
+        let sizes = if header.ambiguous { header.vertices } else { 0 };
+        let arcs = Tally::new(header.edges.saturating_mul(2).saturating_add(sizes));
+        let file = source.name();
+        let graph = Graph { header, weighted, arcs, file, parts: Mutex::default() };
         lines::read(source, &graph, context, collector)?;
-        graph.finish(source.name(), collector)
+        graph.finish(collector)
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
@@ -143,15 +146,18 @@ fn header_line(line: &[u8]) -> Result<Header, String> {
 }
 
 /// The lines of vertices.
-struct Graph {
+struct Graph<'a> {
     header: Header,
     /// Whether weights are kept.
     weighted: bool,
+    /// Arcs found so far.
+    arcs: Tally,
+    file: &'a str,
     /// Parts that were read: their numbers, lines, and arcs from vertices that count from 1.
     parts: Mutex<Vec<(u64, u64, Part)>>,
 }
 
-impl Lines for Graph {
+impl Lines for Graph<'_> {
     fn start(&self) -> usize {
         self.header.start
     }
@@ -195,6 +201,8 @@ impl Lines for Graph {
     }
 
     fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
+        let many = |what| InputError::content(self.file, format!("expected neighbours, {what}"));
+        self.arcs.add(rows.len()).map_err(many)?;
         let lines = rows.vertex_lines;
         let mut part = rows.into_part();
         if !self.weighted {
@@ -207,11 +215,11 @@ impl Lines for Graph {
     }
 }
 
-impl Graph {
+impl Graph<'_> {
     /// Holds what was found against the header, and numbers the vertices of all parts.
-    fn finish(self, file: &str, collector: &Collector) -> Result<(), InputError> {
+    fn finish(self, collector: &Collector) -> Result<(), InputError> {
         let Header { vertices, edges, ambiguous, .. } = self.header;
-        let refuse = |what: String| Err(InputError::content(file, what));
+        let refuse = |what: String| Err(InputError::content(self.file, what));
         let mut parts = self.parts.into_inner().unwrap_or_else(PoisonError::into_inner);
         parts.sort_unstable_by_key(|(number, ..)| *number);
         let lines: u64 = parts.iter().map(|(_, lines, _)| lines).sum();

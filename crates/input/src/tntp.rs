@@ -8,15 +8,13 @@
 //!     1  2  25900.2  6  6  0.15  4  0  0  1  ;
 //! ```
 //!
-//! Nodes count from 1, links are directed, and a row ends with `;`. The weight is the free flow time
-//! unless a column is named, by number or by its title after `~` (letters and digits count). Lines
-//! that begin with `~` or `<` and blank ones are no rows.
-
-use std::sync::atomic::{AtomicU64, Ordering};
+//! Nodes count from 1, links are directed, and a row ends with `;`. The weight is the free flow
+//! time unless a column is named, by number or by its title after `~` (letters and digits count).
+//! Lines that begin with `~` or `<` and blank ones are no rows.
 
 use crate::collect::{Collector, Stated, count_fits};
 use crate::error::InputError;
-use crate::head::{Head, plausible, sample, words};
+use crate::head::{Head, Tally, plausible, sample, words};
 use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
@@ -63,9 +61,10 @@ impl Reader for Tntp {
         let header = header(source, context.options)?;
         collector.state(Stated::Range { first: 1, count: header.nodes })?;
         collector.state_undirected(false);
-        let network = Network { header, count: AtomicU64::new(0) };
+        let tally = Tally::new(header.links);
+        let network = Network { header, tally, file: source.name() };
         lines::read(source, &network, context, collector)?;
-        let (stated, found) = (network.header.links, network.count.into_inner());
+        let (stated, found) = (network.header.links, network.tally.found());
         if stated != found {
             let what = format!("expected {stated} links, as the metadata say, found {found}");
             return Err(InputError::content(source.name(), what));
@@ -185,13 +184,14 @@ fn weight(
 }
 
 /// The links of a network.
-struct Network {
+struct Network<'a> {
     header: Header,
     /// Links found so far.
-    count: AtomicU64,
+    tally: Tally,
+    file: &'a str,
 }
 
-impl Lines for Network {
+impl Lines for Network<'_> {
     fn start(&self) -> usize {
         self.header.start
     }
@@ -220,7 +220,8 @@ impl Lines for Network {
     }
 
     fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
-        self.count.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        let many = |what| InputError::content(self.file, format!("expected links, {what}"));
+        self.tally.add(rows.len()).map_err(many)?;
         collector.push(number, rows.into_part())
     }
 }

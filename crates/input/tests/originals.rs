@@ -162,7 +162,7 @@ fn adjacency_lists_of_ldbc_load() {
     }
 }
 
-/// Whether a Matrix Market file of LAGraph is no graph: mangled on purpose, dense, complex,
+/// Whether a Matrix Market file of `LAGraph` is no graph: mangled on purpose, dense, complex,
 /// rectangular, or with a weight that is not a number.
 fn is_no_graph(name: &str) -> bool {
     let others = ["empty", "lp_afiro", "lp_afiro_structure", "sources_7", "comments_west0067"];

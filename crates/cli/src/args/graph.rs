@@ -13,11 +13,12 @@ pub(crate) struct InputArgs {
     /// Files, patterns such as 'part-*.csv', or `-` for standard input; or one generated graph:
     /// rmat:SCALE or web:VERTICES, and options as in `rmat:22,factor=16,seed=1,scramble`
     ///
-    /// What a file is, is guessed from its first bytes and its name; all but Parquet and WebGraph may
-    /// be compressed with gzip or zstd. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx), METIS
-    /// (.graph), DIMACS (.gr, .col), LDBC Graphalytics (.e with its .v, or .properties), TNTP (.tntp),
-    /// adjacency lists (.adj), GML, GraphML and WebGraph (name the .properties) state their vertices,
-    /// so those without edges exist too, and most of them whether edges are directed.
+    /// What a file is, is guessed from its first bytes and its name; all but Parquet and WebGraph
+    /// may be compressed with gzip or zstd. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx),
+    /// METIS (.graph), DIMACS (.gr, .col), LDBC Graphalytics (.e with its .v, or .properties), TNTP
+    /// (.tntp), adjacency lists (.adj), GML, GraphML and WebGraph (name the .properties) state
+    /// their vertices, so those without edges exist too, and most of them whether edges are
+    /// directed.
     #[arg(value_name = "INPUT", required = true, help_heading = None::<&str>)]
     pub(crate) inputs: Vec<String>,
     /// text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml, graphml,

@@ -1,5 +1,5 @@
-//! Headers that state what no file holds, and small files that stand for large ones: refused with 65,
-//! in little memory, whatever the format.
+//! Headers that state what no file holds, and small files that stand for large ones: refused with
+//! 65, in little memory, whatever the format.
 
 use std::io::Write;
 use std::process::Command;

@@ -115,8 +115,8 @@ fn within(parts: &[Placed], range: &Range<u64>) -> bool {
     })
 }
 
-/// Refuses edges of a source that states a range of vertices and names others. Readers do so themselves
-/// and know the place; this is for what they let through.
+/// Refuses edges of a source that states a range of vertices and names others. Readers do so
+/// themselves and know the place; this is for what they let through.
 fn refuse_foreign(
     parts: &[Placed],
     stating: &[usize],

@@ -53,6 +53,13 @@ impl Counted {
         }
     }
 
+    /// Refuses a number of vertices that no graph can have.
+    pub(super) fn check(self, file: &str, line: u64) -> Result<(), InputError> {
+        let Self::Graph { vertices, .. } = self else { return Ok(()) };
+        let wrong = |what| InputError::Line { file: file.to_owned(), line, what };
+        count_fits(vertices).map_err(wrong)
+    }
+
     /// Whether a first row that perhaps counts does so, once all rows after it were read.
     pub(super) fn holds(self, rows: u64, max: u64) -> bool {
         match self {
@@ -86,32 +93,28 @@ pub(super) fn read(
     if dialect.counted == Counted::No {
         return rows(dialect);
     }
-    let counting = Counting::new(dialect);
-    counting.state(file, line, collector)?;
+    let counting = Counting::new(file, dialect);
+    counting.state(collector)?;
     rows(&counting)?;
     counting.settle(file, line, collector)
 }
 
 /// Rows after a first one that counts.
 struct Counting<'a> {
+    file: &'a str,
     dialect: &'a Dialect,
     rows: AtomicU64,
     max: AtomicU64,
 }
 
 impl<'a> Counting<'a> {
-    fn new(dialect: &'a Dialect) -> Self {
-        Self { dialect, rows: AtomicU64::new(0), max: AtomicU64::new(0) }
+    fn new(file: &'a str, dialect: &'a Dialect) -> Self {
+        Self { file, dialect, rows: AtomicU64::new(0), max: AtomicU64::new(0) }
     }
 
-    /// States, before reading, what the first row says, which is on a line of this number.
-    fn state(&self, file: &str, line: u64, collector: &Collector) -> Result<(), InputError> {
+    /// States, before reading, what the first row says.
+    fn state(&self, collector: &Collector) -> Result<(), InputError> {
         if let Counted::Graph { vertices, undirected, .. } = self.dialect.counted {
-            count_fits(vertices).map_err(|what| InputError::Line {
-                file: file.to_owned(),
-                line,
-                what,
-            })?;
             collector.state(Stated::Range { first: 1, count: vertices })?;
             collector.state_undirected(undirected);
         }
@@ -162,7 +165,14 @@ impl Lines for Counting<'_> {
 
     fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
         let part = rows.into_part();
-        self.rows.fetch_add(part.ids.len() as u64, Ordering::Relaxed);
+        let more = part.ids.len() as u64;
+        let rows = self.rows.fetch_add(more, Ordering::Relaxed).saturating_add(more);
+        if let Counted::Graph { edges, .. } = self.dialect.counted
+            && rows > edges
+        {
+            let what = format!("expected {edges} edges, as the first row says, found more");
+            return Err(InputError::content(self.file, what));
+        }
         self.max.fetch_max(part.ids.max(), Ordering::Relaxed);
         // The first row may yet become part 0.
         collector.push(number + 1, part)
