@@ -3,14 +3,15 @@
 //! Invariant: nobody but [`Failure::report`] and the hook for panics writes an error.
 
 use std::io::{self, ErrorKind};
-use std::panic::PanicHookInfo;
-use std::process::ExitCode;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use welter_engine::EngineError;
 use welter_input::InputError;
 use welter_input::generate::GenerateError;
 use welter_output::OutputError;
+
+use crate::interrupt;
 
 /// Exit code of damaged data and of bugs.
 pub(crate) const BROKEN: u8 = 70;
@@ -68,15 +69,26 @@ impl Failure {
         }
     }
 
-    /// Tells the user, and ends with the code.
-    pub(crate) fn report(&self) -> ExitCode {
+    /// Tells the user, and returns the exit code.
+    fn report(&self) -> u8 {
         if !self.message.is_empty() {
             eprintln!("error: {}", printable(&self.message));
         }
         if let Some(hint) = &self.hint {
             eprintln!("hint: {}", printable(hint));
         }
-        ExitCode::from(self.code)
+        self.code
+    }
+}
+
+/// Does the work of a command, tells the user what went wrong, and returns the exit code.
+pub(crate) fn code_of(work: impl FnOnce() -> Result<(), Failure>) -> u8 {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(())) if interrupt::came() => Failure::new(INTERRUPTED, "interrupted").report(),
+        Ok(Ok(())) => 0,
+        Ok(Err(failure)) => failure.report(),
+        // The hook has said what.
+        Err(_) => BROKEN,
     }
 }
 
@@ -175,6 +187,35 @@ mod tests {
         ] {
             assert_eq!((failure.code, failure.message.as_str()), (66, "a.tsv: no such file"));
         }
+    }
+
+    /// Set in a process of its own, in which a panic may set the hook and end everything.
+    const ALONE: &str = "WELTER_TEST_ALONE";
+
+    #[test]
+    fn a_panic_is_one_error_with_its_own_code() {
+        if std::env::var_os(ALONE).is_some() {
+            hook_panics();
+            let code = code_of(|| {
+                // A worker that panics takes the run with it, and only the first one is told.
+                let worker = std::thread::spawn(|| panic!("a \u{1b}[31mworker"));
+                let followed: Result<(), _> = worker.join();
+                followed.expect("its work");
+                Ok(())
+            });
+            std::process::exit(code.into());
+        }
+        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+        alone.args(["--exact", "--nocapture"]).env(ALONE, "1");
+        alone.arg("failure::tests::a_panic_is_one_error_with_its_own_code");
+        let ended = alone.output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(BROKEN.into()), "{said}");
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 2, "{said}");
+        assert!(lines[0].starts_with("error: broken invariant: a \\u{1b}[31mworker ("), "{said}");
+        assert!(lines[0].contains("failure.rs:"), "{said}");
+        assert!(lines[1].starts_with("hint: this is a bug in welter"), "{said}");
     }
 
     #[test]

@@ -164,6 +164,9 @@ impl Degrees {
     }
 }
 
+/// Said of degrees where it makes a difference.
+const MERGED: &str = "parallel edges are counted once";
+
 /// What is said of a graph.
 struct Figures {
     weighted: bool,
@@ -206,10 +209,16 @@ impl Figures {
             let others = origin.edges - self.loops;
             row("duplicates", format!("{} beside self-loops", grouped(others - self.distinct / 2)));
             row("degrees", self.out_degrees.describe(&self.ids));
+            if others > self.distinct / 2 {
+                row("", MERGED.to_owned());
+            }
         } else {
             row("duplicates", grouped(origin.edges - self.distinct));
             row("out-degrees", self.out_degrees.describe(&self.ids));
             row("in-degrees", self.in_degrees.describe(&self.ids));
+            if self.distinct < origin.edges {
+                row("", MERGED.to_owned());
+            }
         }
         for (number, note) in origin.notes.iter().enumerate() {
             row(if number == 0 { "note" } else { "" }, printable(note));

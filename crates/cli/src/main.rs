@@ -26,13 +26,12 @@ mod spec;
 mod text;
 mod top;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
 use crate::args::{Cli, Command};
-use crate::failure::{BROKEN, Failure, INTERRUPTED};
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
     failure::hook_panics();
@@ -45,12 +44,7 @@ fn main() -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
-    match catch_unwind(AssertUnwindSafe(|| perform(command))) {
-        Ok(Ok(())) if interrupt::came() => Failure::new(INTERRUPTED, "interrupted").report(),
-        Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(failure)) => failure.report(),
-        Err(_) => ExitCode::from(BROKEN),
-    }
+    ExitCode::from(failure::code_of(|| perform(command)))
 }
 
 fn perform(command: Command) -> Result<(), Failure> {

@@ -130,7 +130,9 @@ fn write_tiles<W: Waiting>(
     let slots = recipe.vertices.slots();
     let span = |cuts: &Cuts, run: usize| Span { number: run as u32, slots: cuts.slots(run, slots) };
     let stripes: Vec<Span> = (0..grid.stripes.len()).map(|run| span(grid.stripes, run)).collect();
+    let held = |bins: &GroupBins| (0..stripes.len()).map(|run| bins.edges(run) as u64).sum::<u64>();
     let mut rest = degrees;
+    let edges = bins.iter().map(held).sum();
     let groups: Vec<_> = bins
         .into_iter()
         .enumerate()
@@ -143,14 +145,14 @@ fn write_tiles<W: Waiting>(
             Mutex::new(Some((span, bins, degrees)))
         })
         .collect();
-    let phase = progress.phase("sort", Unit::Vertices, Some(recipe.vertices.count()));
+    let phase = progress.phase("sort", Unit::Edges, Some(edges));
     let writers = workers.states(TileWriter::<W::Record>::new)?;
     workers.tasks(groups.len(), progress, &writers, |writer, task| {
         let Some((group, bins, degrees)) = lock(&groups[task]).take() else { return Ok(()) };
         for stripe in &stripes {
             writer.cell::<W>(recipe, &group, stripe, &bins, degrees)?;
         }
-        phase.add(degrees.len() as u64);
+        phase.add(held(&bins));
         Ok(())
     })?;
     Ok(writers

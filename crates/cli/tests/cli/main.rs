@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
 mod bad_input;
+mod bars;
 mod formats;
 mod help;
 mod hostile;

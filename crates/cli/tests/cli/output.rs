@@ -90,7 +90,7 @@ fn a_report_tells_plan_and_phases() {
     assert_eq!(report["input"]["files"][0]["format"], "text");
     let phases = report["phases"].as_array().unwrap();
     for (name, unit) in
-        [("read", "bytes"), ("sort", "vertices"), ("iterate", "iterations"), ("write", "vertices")]
+        [("read", "bytes"), ("sort", "edges"), ("iterate", "iterations"), ("write", "vertices")]
     {
         let phase = phases.iter().find(|phase| phase["name"] == name).unwrap();
         assert_eq!(phase["unit"], unit);
