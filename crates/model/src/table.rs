@@ -29,6 +29,27 @@ impl VertexColumn {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The id of a row.
+    ///
+    /// # Panics
+    /// When there are not so many rows of integers or names.
+    pub fn get(&self, row: usize) -> Id<'_> {
+        match self {
+            Self::Range(ids) => Id::Integer(ids.start + row as u64),
+            Self::Integers(ids) => Id::Integer(ids[row]),
+            Self::Names(names) => Id::Name(names.get(row)),
+        }
+    }
+}
+
+/// The id of a vertex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Id<'a> {
+    /// An integer.
+    Integer(u64),
+    /// A string.
+    Name(&'a str),
 }
 
 /// The values of one column.

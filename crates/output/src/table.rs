@@ -1,6 +1,8 @@
 //! Result tables: one row a vertex, the column `vertex` first.
 //!
-//! One file of this module is one format; what they share is the checked [`View`] of a table.
+//! One file of this module is one format; what they share is the checked [`View`] of a table. A
+//! column of vertices (parents, components) holds ids of the same type as the column `vertex`; no
+//! vertex is an empty field in text, a null in Parquet and Arrow, and see [`npy`] for numpy.
 
 mod columns;
 mod npy;
@@ -11,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
-use welter_model::table::{ColumnData, Table, VertexColumn};
+use welter_model::table::{ColumnData, NO_VERTEX, Table, VertexColumn};
 use welter_progress::{Progress, Unit};
 
 use crate::columnar;
@@ -161,6 +163,8 @@ enum Cells<'a> {
     U32(&'a [u32]),
     U64(&'a [u64]),
     I64(&'a [i64]),
+    /// Rows of the table, shown as their ids; below the number of rows, or [`NO_VERTEX`].
+    Vertices(&'a [u32]),
 }
 
 impl<'a> View<'a> {
@@ -184,6 +188,16 @@ impl<'a> View<'a> {
                 ColumnData::U32(values) => Cells::U32(values),
                 ColumnData::U64(values) => Cells::U64(values),
                 ColumnData::I64(values) => Cells::I64(values),
+                ColumnData::Vertices(values) => {
+                    let beyond = |vertex: &&u32| **vertex != NO_VERTEX && **vertex as usize >= rows;
+                    if let Some(vertex) = values.iter().find(beyond) {
+                        let what = format!(
+                            "column \"{title}\" names vertex number {vertex} of {rows} vertices"
+                        );
+                        return Err(OutputError::unfit(name, what));
+                    }
+                    Cells::Vertices(values)
+                }
                 _ => {
                     let what = format!("column \"{title}\" has a type that no format has");
                     return Err(OutputError::unfit(name, what));

@@ -8,7 +8,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use welter_model::table::VertexColumn;
+use welter_model::table::{Id, NO_VERTEX, VertexColumn};
 
 use super::{Cells, VERTEX, View};
 use crate::columnar::{BATCH_ROWS, Batches, Give};
@@ -26,7 +26,7 @@ impl<'a> Rows<'a> {
             VertexColumn::Range(_) | VertexColumn::Integers(_) => DataType::UInt64,
             VertexColumn::Names(_) => DataType::LargeUtf8,
         };
-        let mut fields = vec![Field::new(VERTEX, id, false)];
+        let mut fields = vec![Field::new(VERTEX, id.clone(), false)];
         fields.extend(view.columns.iter().map(|(name, cells)| {
             let kind = match cells {
                 Cells::F32(_) => DataType::Float32,
@@ -34,8 +34,9 @@ impl<'a> Rows<'a> {
                 Cells::U32(_) => DataType::UInt32,
                 Cells::U64(_) => DataType::UInt64,
                 Cells::I64(_) => DataType::Int64,
+                Cells::Vertices(_) => id.clone(),
             };
-            Field::new(*name, kind, false)
+            Field::new(*name, kind, matches!(cells, Cells::Vertices(_)))
         }));
         Self { view, schema: Arc::new(Schema::new(fields)) }
     }
@@ -48,6 +49,23 @@ impl<'a> Rows<'a> {
             VertexColumn::Integers(ids) => Arc::new(UInt64Array::from(ids[rows].to_vec())),
             VertexColumn::Names(names) => {
                 Arc::new(LargeStringArray::from_iter_values(rows.map(|row| names.get(row))))
+            }
+        }
+    }
+
+    /// The ids of some vertices.
+    fn named(&self, vertices: &[u32]) -> ArrayRef {
+        let ids = vertices
+            .iter()
+            .map(|&vertex| (vertex != NO_VERTEX).then(|| self.view.vertices.get(vertex as usize)));
+        match self.view.vertices {
+            VertexColumn::Range(_) | VertexColumn::Integers(_) => {
+                let integer = |id| if let Id::Integer(id) = id { Some(id) } else { None };
+                Arc::new(ids.map(|id| id.and_then(integer)).collect::<UInt64Array>())
+            }
+            VertexColumn::Names(_) => {
+                let name = |id| if let Id::Name(name) = id { Some(name) } else { None };
+                Arc::new(ids.map(|id| id.and_then(name)).collect::<LargeStringArray>())
             }
         }
     }
@@ -74,6 +92,7 @@ impl Batches for Rows<'_> {
                 Cells::U32(values) => Arc::new(UInt32Array::from(values[rows].to_vec())),
                 Cells::U64(values) => Arc::new(UInt64Array::from(values[rows].to_vec())),
                 Cells::I64(values) => Arc::new(Int64Array::from(values[rows].to_vec())),
+                Cells::Vertices(values) => self.named(&values[rows]),
             }
         }));
         give(RecordBatch::try_new(self.schema(), columns))

@@ -12,14 +12,16 @@
 //! Integer ids are `<u8` whatever their size, so that a program reads every graph alike. String ids
 //! are `<U`: as wide as the longest, four bytes a character, which numpy shows as `str`. Such a
 //! column is refused where a name is longer than [`NAME_CHARS_MAX`] or the padding is out of all
-//! proportion ([`PADDED_BYTES_FREE`], [`PADDED_RATIO_MAX`]).
+//! proportion ([`PADDED_BYTES_FREE`], [`PADDED_RATIO_MAX`]). Other columns of vertices have the type
+//! of the first; numpy has no nulls, so no vertex is 2^64 - 1 or the empty string. Neither can be
+//! the id of a vertex: no reader takes an empty name, and a table that has both is refused.
 
 use std::fmt::Write as _;
 use std::io::Write;
 use std::ops::Range;
 
 use welter_model::ids::Names;
-use welter_model::table::VertexColumn;
+use welter_model::table::{Id, NO_VERTEX, VertexColumn};
 
 use super::{Cells, VERTEX, View};
 use crate::error::OutputError;
@@ -34,11 +36,26 @@ const PADDED_BYTES_FREE: u64 = 1 << 30;
 /// A larger one may take so many times the bytes of the names themselves.
 const PADDED_RATIO_MAX: u64 = 32;
 
+/// Stands for no vertex in columns of integer ids.
+const NOBODY: u64 = u64::MAX;
+
 /// Bytes of one block, which should stay in a cache of the second level.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Refuses names that numpy cannot hold.
+/// Refuses ids that numpy cannot hold.
 pub(super) fn check(view: &View<'_>, name: &str) -> Result<(), OutputError> {
+    let last = view.rows.checked_sub(1).map(|row| view.vertices.get(row));
+    if last == Some(Id::Integer(NOBODY)) {
+        let none =
+            |cells: &Cells<'_>| matches!(cells, Cells::Vertices(v) if v.contains(&NO_VERTEX));
+        if let Some((title, _)) = view.columns.iter().find(|(_, cells)| none(cells)) {
+            let what = format!(
+                "in column \"{title}\" npy has {NOBODY} for no vertex, but that is the id of one; \
+                 write Parquet, Arrow or CSV"
+            );
+            return Err(OutputError::unfit(name, what));
+        }
+    }
     let VertexColumn::Names(names) = view.vertices else { return Ok(()) };
     let width = width(names);
     if width > NAME_CHARS_MAX {
@@ -104,6 +121,8 @@ enum Values<'a> {
     Ids(&'a [u64]),
     Names(&'a Names),
     Cells(Cells<'a>),
+    /// Rows, shown as their ids.
+    Vertices(&'a [u32], &'a VertexColumn),
 }
 
 fn fields<'a>(view: &View<'a>) -> Vec<Field<'a>> {
@@ -115,9 +134,13 @@ fn fields<'a>(view: &View<'a>) -> Vec<Field<'a>> {
             (format!("<U{width}"), 4 * width, Values::Names(names))
         }
     };
-    let mut fields = vec![Field { name: VERTEX, kind, bytes, values }];
+    let mut fields = vec![Field { name: VERTEX, kind: kind.clone(), bytes, values }];
     fields.extend(view.columns.iter().map(|(name, cells)| {
         let (kind, bytes) = match cells {
+            Cells::Vertices(rows) => {
+                let values = Values::Vertices(rows, view.vertices);
+                return Field { name, kind: kind.clone(), bytes, values };
+            }
             Cells::F32(_) => ("<f4", 4),
             Cells::F64(_) => ("<f8", 8),
             Cells::U32(_) => ("<u4", 4),
@@ -168,8 +191,25 @@ fn records(fields: &[Field<'_>], rows: Range<usize>, stride: usize, block: &mut 
                 place.fill(rows.clone().map(|row| (first + row as u64).to_le_bytes()));
             }
             Values::Ids(ids) => place.fill(ids[rows.clone()].iter().map(|id| id.to_le_bytes())),
-            Values::Names(names) => place.names(rows.clone(), names, field.bytes),
+            Values::Names(names) => {
+                place.names(rows.clone().map(|row| names.get(row)), field.bytes);
+            }
+            Values::Vertices(vertices, VertexColumn::Names(names)) => {
+                let name = |&vertex: &u32| match vertex {
+                    NO_VERTEX => "",
+                    vertex => names.get(vertex as usize),
+                };
+                place.names(vertices[rows.clone()].iter().map(name), field.bytes);
+            }
+            Values::Vertices(vertices, ids) => {
+                let id = |&vertex: &u32| match vertex {
+                    NO_VERTEX => NOBODY,
+                    vertex => integer(ids, vertex as usize),
+                };
+                place.fill(vertices[rows.clone()].iter().map(|vertex| id(vertex).to_le_bytes()));
+            }
             Values::Cells(cells) => match cells {
+                Cells::Vertices(_) => {}
                 Cells::F32(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
                 Cells::F64(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
                 Cells::U32(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
@@ -178,6 +218,14 @@ fn records(fields: &[Field<'_>], rows: Range<usize>, stride: usize, block: &mut 
             },
         }
         offset += field.bytes;
+    }
+}
+
+/// The id of a row where ids are integers.
+fn integer(ids: &VertexColumn, row: usize) -> u64 {
+    match ids.get(row) {
+        Id::Integer(id) => id,
+        Id::Name(_) => NOBODY,
     }
 }
 
@@ -195,10 +243,10 @@ impl Place<'_> {
         }
     }
 
-    fn names(&mut self, rows: Range<usize>, names: &Names, bytes: usize) {
-        for (record, row) in self.block.chunks_exact_mut(self.stride).zip(rows) {
+    fn names<'n>(&mut self, names: impl Iterator<Item = &'n str>, bytes: usize) {
+        for (record, name) in self.block.chunks_exact_mut(self.stride).zip(names) {
             let mut field = record[self.offset..self.offset + bytes].chunks_exact_mut(4);
-            for character in names.get(row).chars() {
+            for character in name.chars() {
                 if let Some(place) = field.next() {
                     place.copy_from_slice(&u32::from(character).to_le_bytes());
                 }

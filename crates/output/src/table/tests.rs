@@ -37,6 +37,22 @@ fn large(rows: usize) -> Table {
     }
 }
 
+/// A path of three vertices with these ids, and one that it does not reach.
+fn tree(vertices: VertexColumn) -> Table {
+    let parents = ColumnData::Vertices(vec![0, 0, NO_VERTEX, 1]);
+    let depths = ColumnData::I64(vec![0, 1, -1, 2]);
+    Table { vertices, columns: vec![column("depth", depths), column("parent", parents)] }
+}
+
+fn trees() -> [Table; 3] {
+    let names: Names = ["a", "b,c", "d", "libc6"].into_iter().collect();
+    [
+        tree(VertexColumn::Range(5..9)),
+        tree(VertexColumn::Integers(vec![3, 70, 1 << 40, u64::MAX - 1])),
+        tree(VertexColumn::Names(names)),
+    ]
+}
+
 fn bytes(table: &Table, format: TableFormat, threads: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_table_to(table, &mut bytes, "out", format, threads, &Progress::new()).unwrap();
@@ -51,6 +67,73 @@ fn text_has_a_header_and_quotes_names() {
     assert_eq!(text, expected);
     let text = String::from_utf8(bytes(&small(), TableFormat::Tsv, 1)).unwrap();
     assert!(text.starts_with("vertex\trank\tlabel\tdelta\na,b\t0.1\t"), "{text}");
+}
+
+#[test]
+fn vertices_are_written_as_their_ids() {
+    let text = |table| String::from_utf8(bytes(table, TableFormat::Csv, 1)).unwrap();
+    let [range, integers, names] = trees();
+    assert_eq!(text(&range), "vertex,depth,parent\n5,0,5\n6,1,5\n7,-1,\n8,2,6\n");
+    let expected = "vertex,depth,parent\n3,0,3\n70,1,3\n1099511627776,-1,\n\
+        18446744073709551614,2,70\n";
+    assert_eq!(text(&integers), expected);
+    assert_eq!(text(&names), "vertex,depth,parent\na,0,a\n\"b,c\",1,a\nd,-1,\nlibc6,2,\"b,c\"\n");
+}
+
+#[test]
+fn no_vertex_is_a_null_in_parquet_and_arrow() {
+    for table in trees() {
+        for batches in [
+            parquet_batches(&bytes(&table, TableFormat::Parquet, 1)),
+            arrow_batches(&bytes(&table, TableFormat::Arrow, 1)),
+        ] {
+            let (ids, parents) = (batches[0].column(0), batches[0].column(2));
+            assert_eq!(ids.data_type(), parents.data_type());
+            assert!((0..4).all(|row| parents.is_null(row) == (row == 2)));
+            for (row, parent) in [(0, 0), (1, 0), (3, 1)] {
+                assert_eq!(parents.slice(row, 1).as_ref(), ids.slice(parent, 1).as_ref());
+            }
+            assert!(batches[0].schema().field(2).is_nullable());
+        }
+    }
+}
+
+#[test]
+fn npy_has_the_largest_number_or_no_characters_for_no_vertex() {
+    let [range, integers, names] = trees();
+    for (table, ids) in [(range, [5, 5, u64::MAX, 6]), (integers, [3, 3, u64::MAX, 70])] {
+        let file = bytes(&table, TableFormat::Npy, 1);
+        assert!(String::from_utf8_lossy(&file).contains("('depth', '<i8'), ('parent', '<u8'), "));
+        for (record, id) in file[file.len() - 4 * 24..].chunks_exact(24).zip(ids) {
+            assert_eq!(record[16..], id.to_le_bytes());
+        }
+    }
+    let file = bytes(&names, TableFormat::Npy, 1);
+    assert!(String::from_utf8_lossy(&file).contains("('depth', '<i8'), ('parent', '<U5'), "));
+    let parents = file[file.len() - 4 * 48..].chunks_exact(48).map(|record| {
+        let characters = record[28..].chunks_exact(4).map(|bytes| char::from(bytes[0]));
+        characters.filter(|character| *character != '\0').collect::<String>()
+    });
+    assert_eq!(parents.collect::<Vec<_>>(), ["a", "a", "", "b,c"]);
+}
+
+#[test]
+fn vertices_that_cannot_be_told_or_do_not_exist_are_refused() {
+    let refuse = |table: &Table, format| {
+        let mut sink = Vec::new();
+        let error = write_table_to(table, &mut sink, "out", format, 1, &Progress::new());
+        let error = error.unwrap_err();
+        assert_eq!((error.exit_code(), sink.len()), (73, 0));
+        error.to_string()
+    };
+    let largest = tree(VertexColumn::Integers(vec![1, 2, 3, u64::MAX]));
+    assert!(refuse(&largest, TableFormat::Npy).contains("\"parent\" npy has 1844674407370955"));
+    assert!(!bytes(&largest, TableFormat::Parquet, 1).is_empty());
+    let mut wrong = tree(VertexColumn::Range(0..4));
+    wrong.columns[1].data = ColumnData::Vertices(vec![0, 1, 4, 2]);
+    for format in [TableFormat::Csv, TableFormat::Npy, TableFormat::Arrow] {
+        assert!(refuse(&wrong, format).contains("vertex number 4 of 4 vertices"));
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::ops::Range;
 
-use welter_model::table::VertexColumn;
+use welter_model::table::{Id, NO_VERTEX, VertexColumn};
 
 use super::{Cells, VERTEX, View};
 use crate::compression::Compression;
@@ -39,11 +39,7 @@ pub(super) fn write(
 
 fn lines(view: &View<'_>, rows: Range<usize>, separator: u8, text: &mut Vec<u8>) {
     for row in rows {
-        match view.vertices {
-            VertexColumn::Range(ids) => text::integer(text, ids.start + row as u64),
-            VertexColumn::Integers(ids) => text::integer(text, ids[row]),
-            VertexColumn::Names(names) => text::name(text, names.get(row), separator),
-        }
+        vertex(view.vertices, row, separator, text);
         for (_, cells) in &view.columns {
             text.push(separator);
             match cells {
@@ -52,8 +48,19 @@ fn lines(view: &View<'_>, rows: Range<usize>, separator: u8, text: &mut Vec<u8>)
                 Cells::U32(values) => text::integer(text, values[row].into()),
                 Cells::U64(values) => text::integer(text, values[row]),
                 Cells::I64(values) => text::signed(text, values[row]),
+                Cells::Vertices(values) if values[row] == NO_VERTEX => {}
+                Cells::Vertices(values) => {
+                    vertex(view.vertices, values[row] as usize, separator, text);
+                }
             }
         }
         text.push(b'\n');
+    }
+}
+
+fn vertex(ids: &VertexColumn, row: usize, separator: u8, text: &mut Vec<u8>) {
+    match ids.get(row) {
+        Id::Integer(id) => text::integer(text, id),
+        Id::Name(name) => text::name(text, name, separator),
     }
 }
