@@ -1,31 +1,75 @@
-//! The top of a table, for the terminal: the vertices with the highest results.
+//! The top of a table, for the terminal: the vertices with the highest results, or the largest
+//! groups of them.
 //!
-//! Vertices with equal results come in the order of their ids.
+//! What is equal comes in the order of the ids.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
-use welter_model::table::{ColumnData, Table, VertexColumn};
+use welter_model::table::{ColumnData, Id, NO_VERTEX, Table, VertexColumn};
 
 use crate::failure::printable;
+use crate::text::grouped;
 
 /// Digits that tell results apart.
 const DIGITS: i32 = 6;
 
-/// The `count` rows with the highest values of the first column, highest first.
-pub(crate) fn render(table: &Table, count: usize) -> String {
+/// What is at the top of a table, judged by its first column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Top {
+    /// The vertices with the highest values.
+    Highest,
+    /// The same, but infinity is for what was not reached, which comes last.
+    Farthest,
+    /// The vertices that most vertices have as their value, with the number of those.
+    Groups,
+}
+
+/// The `count` first rows.
+pub(crate) fn render(table: &Table, top: Top, count: usize) -> String {
     let Some(first) = table.columns.first() else { return String::new() };
-    let rows = highest(&first.data, count);
-    let mut columns = vec![numbers(rows.len()), ids(&table.vertices, &rows)];
-    columns.extend(table.columns.iter().map(|column| Shown {
-        title: column.name.clone(),
-        cells: cells(&column.data, &rows),
-        left: false,
+    if let (Top::Groups, ColumnData::Vertices(values)) = (top, &first.data) {
+        let mut sizes = sizes(values);
+        sizes.truncate(count);
+        let (rows, sizes): (Vec<usize>, Vec<u64>) = sizes.into_iter().unzip();
+        let cells = sizes.into_iter().map(grouped).collect();
+        let sizes = Shown { title: "vertices".to_owned(), cells, left: false };
+        return lines(&[numbers(rows.len()), ids(&first.name, &table.vertices, rows), sizes]);
+    }
+    let rows = highest(&first.data, top, count);
+    let vertices = ids("vertex", &table.vertices, rows.iter().copied());
+    let mut columns = vec![numbers(rows.len()), vertices];
+    columns.extend(table.columns.iter().map(|column| match &column.data {
+        ColumnData::Vertices(values) => {
+            let vertices = rows.iter().map(|&row| values[row] as usize);
+            ids(&column.name, &table.vertices, vertices)
+        }
+        data => Shown { title: column.name.clone(), cells: cells(data, &rows), left: false },
     }));
+    lines(&columns)
+}
+
+/// The vertices that are values, each with the number of rows that have it, most first.
+pub(crate) fn sizes(values: &[u32]) -> Vec<(usize, u64)> {
+    let mut counts = vec![0_u64; values.len()];
+    for value in values {
+        if let Some(count) = counts.get_mut(*value as usize) {
+            *count += 1;
+        }
+    }
+    let mut sizes: Vec<(usize, u64)> =
+        counts.into_iter().enumerate().filter(|(_, count)| *count > 0).collect();
+    sizes.sort_by_key(|(_, count)| Reverse(*count));
+    sizes
+}
+
+/// Columns side by side.
+fn lines(columns: &[Shown]) -> String {
+    let rows = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
     let mut text = String::new();
     // One line for the titles, then one for each row.
-    for line in 0..=rows.len() {
+    for line in 0..=rows {
         let cells: Vec<String> = columns.iter().map(|column| column.padded(line)).collect();
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", cells.join("  ").trim_end());
@@ -57,21 +101,30 @@ fn numbers(rows: usize) -> Shown {
     Shown { title: String::new(), cells, left: false }
 }
 
-fn ids(vertices: &VertexColumn, rows: &[usize]) -> Shown {
-    let cell = |row: &usize| match vertices {
-        VertexColumn::Range(ids) => (ids.start + *row as u64).to_string(),
-        VertexColumn::Integers(ids) => ids[*row].to_string(),
-        VertexColumn::Names(names) => printable(names.get(*row)),
+fn ids(title: &str, vertices: &VertexColumn, rows: impl IntoIterator<Item = usize>) -> Shown {
+    let cell = |row: usize| {
+        if row == NO_VERTEX as usize {
+            return "-".to_owned();
+        }
+        match vertices.get(row) {
+            Id::Integer(id) => id.to_string(),
+            Id::Name(name) => printable(name),
+        }
     };
     let left = matches!(vertices, VertexColumn::Names(_));
-    Shown { title: "vertex".to_owned(), cells: rows.iter().map(cell).collect(), left }
+    Shown { title: title.to_owned(), cells: rows.into_iter().map(cell).collect(), left }
 }
 
 /// The rows with the highest values, highest first.
-fn highest(data: &ColumnData, count: usize) -> Vec<usize> {
+fn highest(data: &ColumnData, top: Top, count: usize) -> Vec<usize> {
+    let key = |value: f64| {
+        if top == Top::Farthest && value.is_infinite() { f64::NEG_INFINITY } else { value }
+    };
     match data {
-        ColumnData::F32(values) => select(values, count, f32::total_cmp),
-        ColumnData::F64(values) => select(values, count, f64::total_cmp),
+        ColumnData::F32(values) => {
+            select(values, count, |a, b| key((*a).into()).total_cmp(&key((*b).into())))
+        }
+        ColumnData::F64(values) => select(values, count, |a, b| key(*a).total_cmp(&key(*b))),
         ColumnData::U32(values) => select(values, count, Ord::cmp),
         ColumnData::U64(values) => select(values, count, Ord::cmp),
         ColumnData::I64(values) => select(values, count, Ord::cmp),
@@ -108,7 +161,7 @@ fn floats(values: impl Iterator<Item = f64> + Clone) -> Vec<String> {
         .clone()
         .filter(|value| value.is_finite())
         .fold(0.0, |largest: f64, value| largest.max(value.abs()));
-    let whole = values.clone().all(|value| value.fract() == 0.0);
+    let whole = values.clone().all(|value| !value.is_finite() || value.fract() == 0.0);
     let magnitude = if largest > 0.0 { largest.log10().floor() as i32 } else { 0 };
     if !(-9..15).contains(&magnitude) {
         return values.map(|value| format!("{value:.5e}")).collect();
@@ -141,15 +194,50 @@ mod tests {
             "2  bb      0.250000",
             "3  a       0.100000",
         ];
-        assert_eq!(render(&table, 3), lines.join("\n") + "\n");
-        assert_eq!(render(&table, 99).lines().count(), 5);
-        assert_eq!(render(&table, 0).lines().count(), 1);
+        assert_eq!(render(&table, Top::Highest, 3), lines.join("\n") + "\n");
+        assert_eq!(render(&table, Top::Highest, 99).lines().count(), 5);
+        assert_eq!(render(&table, Top::Highest, 0).lines().count(), 1);
     }
 
     #[test]
     fn integers_are_aligned_on_the_right_and_whole_numbers_have_no_fraction() {
         let table = table(VertexColumn::Integers(vec![7, 1000]), vec![3.0, 12.0]);
-        assert_eq!(render(&table, 2), "   vertex  rank\n1    1000    12\n2       7     3\n");
+        let lines = "   vertex  rank\n1    1000    12\n2       7     3\n";
+        assert_eq!(render(&table, Top::Highest, 2), lines);
+    }
+
+    #[test]
+    fn what_was_not_reached_comes_last() {
+        let table = table(VertexColumn::Range(0..3), vec![7.0, f64::INFINITY, 12.0]);
+        let lines = "   vertex  rank\n1       2    12\n2       0     7\n3       1   inf\n";
+        assert_eq!(render(&table, Top::Farthest, 3), lines);
+        assert!(render(&table, Top::Highest, 1).contains("inf"));
+    }
+
+    #[test]
+    fn vertices_are_shown_as_their_ids() {
+        let names: Names = ["a", "bb", "c"].into_iter().collect();
+        let column = |name: &str, data| Column { name: name.into(), data };
+        let depths = column("depth", ColumnData::I64(vec![0, 1, -1]));
+        let parents = column("parent", ColumnData::Vertices(vec![0, 0, NO_VERTEX]));
+        let table = Table { vertices: VertexColumn::Names(names), columns: vec![depths, parents] };
+        let lines = [
+            "   vertex  depth  parent",
+            "1  bb          1  a",
+            "2  a           0  a",
+            "3  c          -1  -",
+        ];
+        assert_eq!(render(&table, Top::Farthest, 9), lines.join("\n") + "\n");
+    }
+
+    #[test]
+    fn the_largest_groups_come_first() {
+        let data = ColumnData::Vertices(vec![0, 1, 1, 0, 1, 5]);
+        let columns = vec![Column { name: "component".into(), data }];
+        let table = Table { vertices: VertexColumn::Range(10..16), columns };
+        let lines = ["   component  vertices", "1         11         3", "2         10         2"];
+        assert_eq!(render(&table, Top::Groups, 2), lines.join("\n") + "\n");
+        assert_eq!(render(&table, Top::Groups, 9).lines().count(), 4);
     }
 
     #[test]
