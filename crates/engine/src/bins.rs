@@ -258,7 +258,8 @@ impl<'a, W: Waiting> Writer<'a, W> {
     }
 
     fn add(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {
-        if W::Record::WEIGHTED || reading.undirected || reading.drop_self_loops {
+        let plain = !(reading.undirected || reading.reversed || reading.drop_self_loops);
+        if W::Record::WEIGHTED || !plain {
             return self.add_carefully(batch, reading);
         }
         for &[source, target] in batch.pairs {
@@ -269,6 +270,8 @@ impl<'a, W: Waiting> Writer<'a, W> {
 
     fn add_carefully(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {
         for (edge, &[source, target]) in batch.pairs.iter().enumerate() {
+            let [source, target] =
+                if reading.reversed { [target, source] } else { [source, target] };
             let weight = batch.weights.map_or(1.0, |weights| weights[edge]);
             let is_loop = source == target;
             if is_loop && reading.drop_self_loops {

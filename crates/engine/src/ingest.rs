@@ -58,6 +58,8 @@ fn ingest(
         let both: Vec<u64> =
             survey.sources.iter().zip(&survey.targets).map(|(out, into)| out + into).collect();
         (both.clone(), both)
+    } else if reading.reversed {
+        (survey.targets, survey.sources)
     } else {
         (survey.sources, survey.targets)
     };

@@ -82,6 +82,9 @@ pub enum Duplicates {
 pub struct Reading {
     /// Each edge stands for both directions. A self-loop is still one arc.
     pub undirected: bool,
+    /// Each edge is read from its target to its source. That changes nothing in an undirected
+    /// reading but the order of parallel arcs.
+    pub reversed: bool,
     /// Edges from a vertex to itself are left out. Their end still counts as a vertex.
     pub drop_self_loops: bool,
     /// What becomes of parallel edges.

@@ -18,6 +18,7 @@ pub fn read_as(graph: &Graph, reading: Reading) -> Graph {
         if from == to && reading.drop_self_loops {
             continue;
         }
+        let (from, to) = if reading.reversed { (to, from) } else { (from, to) };
         arcs.push(([from, to], graph.weight(edge)));
         if reading.undirected && from != to {
             arcs.push(([to, from], graph.weight(edge)));
@@ -71,5 +72,7 @@ mod tests {
         assert_eq!(arcs(dropped), [([0, 1], 9.0), ([1, 0], 3.0)]);
         let both = Reading { undirected: true, ..of(Duplicates::First) };
         assert_eq!(arcs(both), [([0, 1], 5.0), ([1, 0], 5.0), ([1, 1], 9.0)]);
+        let back = Reading { reversed: true, ..keep };
+        assert_eq!(arcs(back), [([1, 0], 5.0), ([0, 1], 3.0), ([1, 1], 9.0), ([1, 0], 4.0)]);
     }
 }

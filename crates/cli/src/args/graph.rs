@@ -141,6 +141,7 @@ impl From<GraphArgs> for Reading {
         Self {
             // Settled by the options of the input, and by what formats say.
             undirected: false,
+            reversed: false,
             drop_self_loops: args.drop_self_loops,
             duplicates: match args.drop_duplicates {
                 None => Duplicates::Keep,

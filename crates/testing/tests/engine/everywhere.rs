@@ -43,7 +43,8 @@ fn pagerank_in_both_precisions() {
 #[test]
 fn spmv_of_merged_edges() {
     for duplicates in [Duplicates::Keep, Duplicates::Sum] {
-        let reading = Reading { undirected: true, drop_self_loops: true, duplicates };
+        let reading =
+            Reading { undirected: true, drop_self_loops: true, duplicates, ..Reading::default() };
         let program = Spmv::<f64>::new(Vector::Random { seed: 9 }, 2);
         judge(large(), reading, &program, Nearness::Bits);
     }

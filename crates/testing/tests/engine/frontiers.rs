@@ -12,6 +12,7 @@ use crate::programs::{Classes, Depth, Distance, Flicker, SmallestLabel};
 
 const PLAIN: Reading = Reading {
     undirected: false,
+    reversed: false,
     drop_self_loops: false,
     duplicates: welter_model::edges::Duplicates::Keep,
 };

@@ -12,8 +12,12 @@ use welter_testing::graph::Graph;
 
 use crate::programs::SmallestLabel;
 
-const PLAIN: Reading =
-    Reading { undirected: false, drop_self_loops: false, duplicates: Duplicates::Keep };
+const PLAIN: Reading = Reading {
+    undirected: false,
+    reversed: false,
+    drop_self_loops: false,
+    duplicates: Duplicates::Keep,
+};
 
 fn ranks(graph: &Graph) -> Vec<f64> {
     let vertices = graph.vertices() as u64;

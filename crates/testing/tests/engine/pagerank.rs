@@ -29,7 +29,8 @@ const PAIRED: [(Dangling, reference::Dangling); 4] = [
 
 /// How the answers of the shared data read the raw rows of a file.
 fn simple(undirected: bool) -> Reading {
-    Reading { undirected, drop_self_loops: true, duplicates: Duplicates::Minimum }
+    let duplicates = Duplicates::Minimum;
+    Reading { undirected, drop_self_loops: true, duplicates, ..Reading::default() }
 }
 
 /// The ranks of the vertices, where the plain loop has one for each slot.

@@ -15,8 +15,12 @@ const DUPLICATES: [Duplicates; 4] =
     [Duplicates::Keep, Duplicates::First, Duplicates::Minimum, Duplicates::Sum];
 
 fn readings() -> impl Strategy<Value = Reading> {
-    (any::<bool>(), any::<bool>(), 0_usize..4).prop_map(|(undirected, drop_self_loops, which)| {
-        Reading { undirected, drop_self_loops, duplicates: DUPLICATES[which] }
+    let flags = any::<[bool; 3]>();
+    (flags, 0_usize..4).prop_map(|([undirected, reversed, drop_self_loops], which)| Reading {
+        undirected,
+        reversed,
+        drop_self_loops,
+        duplicates: DUPLICATES[which],
     })
 }
 
