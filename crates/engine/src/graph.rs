@@ -53,6 +53,16 @@ impl Graph {
         self.vertices.count()
     }
 
+    /// Number of slots, those that are no vertices included.
+    pub fn slots(&self) -> u64 {
+        self.vertices.slots()
+    }
+
+    /// The number of the vertex in a slot, if that is one.
+    pub fn vertex_of_slot(&self, slot: u64) -> Option<u64> {
+        self.vertices.number(slot)
+    }
+
     /// Number of edges as they are stored: after dropping, merging and adding reverse arcs.
     pub fn edges(&self) -> u64 {
         self.edges

@@ -37,6 +37,7 @@ mod state;
 mod survey;
 mod tiles;
 mod vertices;
+mod weights;
 mod workers;
 
 pub use arena::Buffer;

@@ -52,6 +52,8 @@ pub enum FrontierMode {
     Auto,
     /// All stripes are folded.
     Dense,
+    /// Active vertices are looked up, by one thread or by all as their edges are few or many.
+    Sparse,
     /// Active vertices are looked up, one after the other.
     Alone,
     /// Active vertices are looked up by all workers, stripe by stripe.

@@ -37,7 +37,9 @@ pub(crate) fn iterate<P: Program>(
         state.accums.fill(driver.program.identity());
     }
     let is_alone = match driver.graph.plan.frontier_mode {
-        FrontierMode::Auto | FrontierMode::Dense => selected.edges < ALONE_BELOW,
+        FrontierMode::Auto | FrontierMode::Dense | FrontierMode::Sparse => {
+            selected.edges < ALONE_BELOW
+        }
         FrontierMode::Alone => true,
         FrontierMode::Together => false,
     };

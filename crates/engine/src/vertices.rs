@@ -85,6 +85,16 @@ impl Vertices {
         u64::from(present.before[word] + below.count_ones())
     }
 
+    /// The number of the vertex in `slot`, if that is one.
+    pub(crate) fn number(&self, slot: u64) -> Option<u64> {
+        let is_one = slot < self.slots
+            && self.present.as_ref().is_none_or(|present| {
+                let word = present.words.get((slot / 64) as usize);
+                word.is_some_and(|word| word >> (slot % 64) & 1 == 1)
+            });
+        is_one.then(|| self.index(slot))
+    }
+
     /// A view on the numbers of one range of slots, for loops that stay inside it.
     pub(crate) fn window(&self, slots: std::ops::Range<u64>) -> Window<'_> {
         let base = self.index(slots.start);
@@ -203,7 +213,9 @@ mod tests {
         assert_eq!(vertices.count(), 6);
         for (index, &slot) in slots.iter().enumerate() {
             assert_eq!(vertices.index(u64::from(slot)), index as u64);
+            assert_eq!(vertices.number(u64::from(slot)), Some(index as u64));
         }
+        assert!([1, 65, 9001, 12_287, 12_288, u64::MAX].map(|s| vertices.number(s)) == [None; 6]);
         assert_eq!(vertices.index(9001), 6);
         assert_eq!((0..=3).map(|s| vertices.segment_start(s)).collect::<Vec<_>>(), [0, 4, 5, 6]);
         let window = vertices.window(4096..9001);
@@ -217,6 +229,7 @@ mod tests {
         let vertices = marked(100, &(0..100).collect::<Vec<_>>());
         assert_eq!(vertices, Vertices::all(100));
         assert_eq!(vertices.index(42), 42);
+        assert_eq!((vertices.number(99), vertices.number(100)), (Some(99), None));
         assert_eq!(vertices.segments(), 1);
         assert_eq!(vertices.segment_start(1), 100);
         assert_eq!(vertices.column(&IdMap::Declared), VertexColumn::Range(0..100));

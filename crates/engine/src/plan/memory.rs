@@ -77,8 +77,10 @@ pub struct Memory {
     pub chunks: u64,
     /// Degrees, and which slots are vertices.
     pub vertices: u64,
-    /// Values, two columns of signals, and who is active.
+    /// Values, and two columns of signals.
     pub state: u64,
+    /// Who is active, the accumulators of sparse iterations, and the index of sources.
+    pub frontier: u64,
     /// Accumulators and buffers of the workers.
     pub workers: u64,
 }
@@ -89,12 +91,12 @@ impl Memory {
         let survey = self.input + self.marks;
         let sort = self.bins + self.overlap.min(self.chunks);
         let ingest = survey.max(self.input + self.bins).max(sort);
-        self.held + self.vertices + self.workers + ingest.max(self.chunks + self.state)
+        self.held + self.vertices + self.workers + ingest.max(self.chunks + self.state + self.frontier)
     }
 
     /// What will be taken when ingest left `backed` bytes of slabs, free ones included.
     pub(crate) fn left_by_ingest(&self, backed: u64) -> u64 {
-        self.held + self.vertices + self.workers + backed + self.state
+        self.held + self.vertices + self.workers + backed + self.state + self.frontier
     }
 
     /// Bounds the memory of a run with these widths.
@@ -126,8 +128,9 @@ impl Memory {
             overlap: chunks * in_flight / plan.lots() as u64 + threads * SLAB_BYTES as u64,
             chunks,
             vertices: slots * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12,
-            state: slots * (layout.value + layout.sparse)
-                + (slots + padding) * 2 * (layout.signal + layout.active)
+            state: slots * layout.value + (slots + padding) * 2 * layout.signal,
+            frontier: slots * layout.sparse
+                + (slots + padding) * 2 * layout.active
                 + if plan.frontier { tiles_most(plan, stripes) * INDEX_BYTES } else { 0 },
             workers: threads * ((layout.accum << plan.stripe_bits) + sort + WORKER_BYTES),
         }

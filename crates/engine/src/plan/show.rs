@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use welter_store::header::Encoding;
 
-use super::{Memory, Plan, log2};
+use super::{FrontierMode, Memory, Plan, log2};
 
 /// `1.5 GiB`, for people. Rounded up in the third digit, so that a budget can be read off it.
 pub fn human_bytes(bytes: u64) -> String {
@@ -42,7 +42,7 @@ impl fmt::Display for Plan {
             Encoding::Compressed => "compressed (stream-vbyte)",
         };
         let mut lines = String::new();
-        let Memory { held, input, bins, chunks, vertices, state, workers, .. } = self.memory;
+        let Memory { held, input, bins, chunks, vertices, state, frontier, workers, .. } = self.memory;
         let most = if self.shape.estimated { "" } else { " at most" };
         writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
         writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
@@ -50,6 +50,9 @@ impl fmt::Display for Plan {
         writeln!(lines, "threads   {}", self.threads)?;
         writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;
         writeln!(lines, "          blocks of 2^{} sources, {encoding}", self.block_bits)?;
+        if self.frontier {
+            writeln!(lines, "frontier  {}", self.frontier_mode)?;
+        }
         writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
         writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
         if held > 0 {
@@ -65,7 +68,23 @@ impl fmt::Display for Plan {
         ] {
             writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
         }
+        if frontier > 0 {
+            let what = "frontier: who is active, and where the edges of each source lie";
+            writeln!(lines, "          {:>10}  {what}", human_bytes(frontier))?;
+        }
         f.write_str(lines.trim_end())
+    }
+}
+
+impl fmt::Display for FrontierMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "edges of few active vertices are looked up, of many met in passing",
+            Self::Dense => "edges of active vertices are met in passing",
+            Self::Sparse | Self::Alone | Self::Together => {
+                "edges of active vertices are looked up"
+            }
+        })
     }
 }
 
