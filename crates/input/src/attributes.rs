@@ -21,6 +21,7 @@ use crate::format::Format;
 use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, Separator, WeightChoice};
 use crate::reader::{self, Context};
 use crate::source::{self, Source};
+use crate::text::fields::parse_id;
 
 /// How a table of attributes is to be read. The default takes ids from the first column and values
 /// from the second, and wants one for every vertex.
@@ -154,6 +155,16 @@ impl Vertices<'_> {
     /// Whether a slot is a vertex.
     fn has(&self, slot: u32) -> bool {
         u64::from(slot) < self.slots && (self.ids.all_present() || (self.is_vertex)(slot))
+    }
+
+    /// The slot of the vertex with this id, if there is one.
+    pub fn find(&self, id: &str) -> Option<u32> {
+        let slot = match (self.ids, parse_id(id.as_bytes())) {
+            (IdMap::Names(_), _) => self.of_name(id),
+            (_, Ok(id)) => self.of_integer(id),
+            (_, Err(_)) => FOREIGN,
+        };
+        (slot != FOREIGN).then_some(slot)
     }
 
     /// The slot of an integer id.

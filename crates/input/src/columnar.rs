@@ -34,6 +34,8 @@ pub(crate) struct Picked {
     pub(crate) weight: Option<usize>,
     /// Whether ids are names.
     pub(crate) names: bool,
+    /// Whether negative weights are refused.
+    pub(crate) non_negative: bool,
 }
 
 impl Picked {
@@ -54,7 +56,7 @@ impl Picked {
             source: place(self.source),
             target: place(self.target),
             weight: self.weight.map(place),
-            names: self.names,
+            ..*self
         }
     }
 }
@@ -88,7 +90,8 @@ pub(crate) fn pick(
     if let Some(place) = weight.filter(|place| !is_number(schema.field(*place).data_type())) {
         return Err(wrong(place, "numbers"));
     }
-    Ok(Picked { source, target, weight, names: has_names })
+    let non_negative = options.non_negative;
+    Ok(Picked { source, target, weight, names: has_names, non_negative })
 }
 
 /// What a column of ids can hold.

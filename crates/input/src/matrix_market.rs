@@ -70,6 +70,12 @@ impl Reader for MatrixMarket {
     ) -> Result<(), InputError> {
         let header = header(source, context.options)?;
         let weighted = weighted(source, header.field, context.options)?;
+        let mirrored = header.symmetry == Symmetry::Skew && header.entries > 0;
+        if weighted && context.options.non_negative && mirrored {
+            let what = "expected weights that are not negative, found a skew-symmetric matrix, \
+                        whose mirrored entries are";
+            return Err(InputError::content(source.name(), what));
+        }
         collector.state(Stated::Range { first: 1, count: header.size })?;
         collector.state_undirected(header.symmetry == Symmetry::Symmetric);
         if header.bare {

@@ -188,12 +188,13 @@ impl Lines for Graph<'_> {
         while let Some(field) = fields.next() {
             let neighbour = parse_id(field)?;
             rows.known.check(neighbour)?;
-            if let Some(weights) = &mut rows.weights {
+            if rows.weights.is_some() {
                 let cut = if cut { "; the file may be cut short" } else { "" };
                 let weight = fields.next().ok_or_else(|| {
                     format!("expected a weight after the last neighbour, found none{cut}")
                 })?;
-                weights.push(parse_weight(weight)?);
+                let weight = rows.weight(weight)?;
+                rows.weights.get_or_insert_default().push(weight);
             }
             rows.ids.push(vertex, neighbour);
         }

@@ -20,6 +20,8 @@ pub struct ReadOptions {
     pub target: Option<ColumnRef>,
     /// Which column, if any, is the weight of an edge.
     pub weight: WeightChoice,
+    /// Whether a negative weight is an error, with its place, where weights are read.
+    pub non_negative: bool,
     /// Number of vertices: ids are `0..vertices`, and those without an edge are vertices too.
     pub vertices: Option<u64>,
     /// Whether each edge stands for both directions; `None` leaves it to formats that say so. What
@@ -171,6 +173,11 @@ impl Default for Limits {
             memory_bytes_max: None,
         }
     }
+}
+
+/// What is wrong with a weight where it may not be negative; `found` is how it is shown.
+pub(crate) fn negative_weight(found: &dyn fmt::Display) -> String {
+    format!("expected a weight that is not negative, found {found}")
 }
 
 #[cfg(test)]

@@ -141,7 +141,8 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
         let end = row.saturating_add(groups[group].num_rows() as u64);
         // Room for a part at most: the number of rows is but a claim.
         let fresh = |row: u64| {
-            let mut gather = Gather::new(columns.names, columns.weight.is_some(), row);
+            let mut gather = Gather::new(columns.names, columns.weight.is_some(), row)
+                .with_signs(self.picked.non_negative);
             gather.reserve((end - row.min(end)).min(PART_ROWS as u64) as usize);
             gather
         };

@@ -170,9 +170,10 @@ fn shape_of(file: &str, record: Record, options: &ReadOptions) -> Result<Shape, 
         Some(2) => true,
         Some(_) => return Err(InputError::content(file, "an id cannot be the weight")),
     };
+    let non_negative = options.non_negative;
     match (columns.source, columns.target) {
-        (0, 1) => Ok(Shape { record, swap: false, weights }),
-        (1, 0) => Ok(Shape { record, swap: true, weights }),
+        (0, 1) => Ok(Shape { record, swap: false, weights, non_negative }),
+        (1, 0) => Ok(Shape { record, swap: true, weights, non_negative }),
         _ => {
             let what = "expected the source and the target to be columns 1 and 2 of the records";
             Err(InputError::content(file, what))
@@ -287,7 +288,7 @@ pub(crate) fn decode_for_fuzzing(choice: u8, bytes: &[u8]) {
     let layout = RawLayout { wide: choice & 1 == 1, weight };
     let record = if choice & 16 == 0 { Record::Plain(layout) } else { Record::Packed };
     let weights = weight != RawWeight::None && record != Record::Packed;
-    let shape = Shape { record, swap: choice & 8 == 8, weights };
+    let shape = Shape { record, swap: choice & 8 == 8, weights, non_negative: choice & 32 == 32 };
     let records = bytes.len() / shape.record_bytes();
     match Buffers::default().decode(bytes, shape) {
         Ok(Batch { pairs, weights }) => {

@@ -14,12 +14,15 @@ use welter_model::edges::Pair;
 
 use crate::collect::{Ids, Part};
 use crate::error::InputError;
+use crate::options::negative_weight;
 use crate::text::Dictionary;
 
 /// Edges gathered so far.
 pub(crate) struct Gather {
     ids: Gathered,
     weights: Option<Vec<f64>>,
+    /// Whether negative weights are refused.
+    non_negative: bool,
     /// Rows before the next array, in the whole file.
     row: u64,
     sources: Vec<u64>,
@@ -47,7 +50,12 @@ impl Gather {
             Gathered::Narrow { pairs: Vec::new(), max: 0 }
         };
         let weights = weighted.then(Vec::new);
-        Self { ids, weights, row, sources: Vec::new(), targets: Vec::new() }
+        Self { ids, weights, non_negative: false, row, sources: Vec::new(), targets: Vec::new() }
+    }
+
+    /// The same, where negative weights are refused if `non_negative`.
+    pub(crate) fn with_signs(self, non_negative: bool) -> Self {
+        Self { non_negative, ..self }
     }
 
     /// Makes room for so many rows, which must be known to exist.
@@ -74,7 +82,12 @@ impl Gather {
         let first = self.row;
         let ids = self.rows(source, target);
         let weights = match (&mut self.weights, weight) {
-            (Some(weights), Some(weight)) => extend_weights(weights, weight),
+            (Some(weights), Some(weight)) => {
+                let before = weights.len();
+                let extended = extend_weights(weights, weight);
+                let negative = if self.non_negative { signs(&weights[before..]) } else { Ok(()) };
+                earlier(extended, negative)
+            }
             _ => Ok(()),
         };
         earlier(ids, weights).map_err(|BadRow { row, what }| {
@@ -323,6 +336,14 @@ impl<'a> Values<'a> {
             Self::LongBytes(array) => array.value(index),
             Self::ViewBytes(array) => array.value(index),
         }
+    }
+}
+
+/// Refuses negative weights.
+fn signs(weights: &[f64]) -> Result<(), BadRow> {
+    match weights.iter().position(|weight| *weight < 0.0) {
+        Some(row) => Err(BadRow { row, what: negative_weight(&weights[row]) }),
+        None => Ok(()),
     }
 }
 

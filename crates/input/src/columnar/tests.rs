@@ -29,12 +29,18 @@ fn columns_of_fitting_types_are_picked() {
     let mut options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
     let types = [("weight", DataType::Float32), ("to", DataType::Int8), ("from", DataType::UInt64)];
     let picked = pick("f", &schema(&types), &options).unwrap();
-    assert_eq!(picked, Picked { source: 2, target: 1, weight: Some(0), names: false });
+    assert_eq!(
+        picked,
+        Picked { source: 2, target: 1, weight: Some(0), names: false, non_negative: false }
+    );
     assert_eq!(picked.places(), [0, 1, 2]);
     options.weight = WeightChoice::Ignore;
     let picked = pick("f", &schema(&types), &options).unwrap();
     assert_eq!(picked.places(), [1, 2]);
-    assert_eq!(picked.projected(), Picked { source: 1, target: 0, weight: None, names: false });
+    assert_eq!(
+        picked.projected(),
+        Picked { source: 1, target: 0, weight: None, names: false, non_negative: false }
+    );
     options.source = Some(ColumnRef::Number(2));
     let picked = pick("f", &schema(&types), &options).unwrap();
     assert_eq!((picked.places(), picked.projected().source), (vec![1], 0));
@@ -152,4 +158,23 @@ fn panics_become_errors() {
     let error = fenced::<()>("f", || panic!("planted {}", 7)).unwrap_err();
     assert_eq!(error.to_string(), "f: the file is damaged: planted 7");
     assert_eq!(error.exit_code(), 65);
+}
+
+#[test]
+fn negative_weights_are_named_by_their_row_where_they_are_refused() {
+    let ids: ArrayRef = Arc::new(UInt32Array::from(vec![1, 2, 3]));
+    let floats: ArrayRef = Arc::new(Float64Array::from(vec![0.5, -0.25, -3.0]));
+    let integers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, -7]));
+    for (weights, row, found) in [(floats, 12, "-0.25"), (integers, 13, "-7")] {
+        for non_negative in [false, true] {
+            let mut gather = Gather::new(false, true, 10).with_signs(non_negative);
+            match gather.push("f", &ids, &ids, Some(&weights)) {
+                Ok(()) => assert!(!non_negative),
+                Err(error) => {
+                    let what = "expected a weight that is not negative";
+                    assert_eq!(error.to_string(), format!("f: row {row}: {what}, found {found}"));
+                }
+            }
+        }
+    }
 }

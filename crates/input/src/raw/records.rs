@@ -9,6 +9,7 @@ use welter_model::edges::Pair;
 
 use crate::error::InputError;
 use crate::format::{RawLayout, RawWeight};
+use crate::options::negative_weight;
 
 /// What a record holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(super) struct Shape {
     pub(super) swap: bool,
     /// Whether weights are wanted.
     pub(super) weights: bool,
+    /// Whether negative ones are refused.
+    pub(super) non_negative: bool,
 }
 
 impl Shape {
@@ -94,6 +97,7 @@ pub(super) struct BadRecord {
 #[derive(Debug)]
 enum Fault {
     Nan,
+    NegativeWeight,
     Negative,
 }
 
@@ -101,8 +105,12 @@ impl BadRecord {
     /// The error for a record of the bytes that begin at `offset`.
     pub(super) fn explain(self, file: &str, offset: u64, shape: Shape) -> InputError {
         let place = offset + (self.index * shape.record_bytes()) as u64;
-        if let (Fault::Nan, Record::Plain(layout)) = (self.fault, shape.record) {
-            let what = "expected a weight, found a NaN (not a number)";
+        let what = match self.fault {
+            Fault::Nan => Some("expected a weight, found a NaN (not a number)".to_owned()),
+            Fault::NegativeWeight => Some(negative_weight(&"a negative one")),
+            Fault::Negative => None,
+        };
+        if let (Some(what), Record::Plain(layout)) = (what, shape.record) {
             return InputError::byte(file, place + layout.id_bytes() as u64, what);
         }
         let what = "expected ids of 48 bits that are not negative, found a negative one";
@@ -154,6 +162,10 @@ impl Buffers {
         let bad = weights.iter().position(|weight| weight.is_nan());
         if let Some(index) = bad.filter(|_| shape.weights) {
             return Err(BadRecord { index, fault: Fault::Nan });
+        }
+        let bad = weights.iter().position(|weight| *weight < 0.0);
+        if let Some(index) = bad.filter(|_| shape.weights && shape.non_negative) {
+            return Err(BadRecord { index, fault: Fault::NegativeWeight });
         }
         let pairs = if wide.is_empty() { Pairs::Narrow(narrow) } else { Pairs::Wide(wide) };
         Ok(Batch { pairs, weights: shape.weights.then_some(weights) })

@@ -183,6 +183,9 @@ impl Small<'_> {
             }
             WeightChoice::Column(_) => std::mem::take(&mut self.weights[0]),
         };
+        if let Some((line, what)) = weights.negative {
+            return Err(self.wrong(line, what));
+        }
         if weights.numbers == count {
             return Ok(Some(weights.values));
         }

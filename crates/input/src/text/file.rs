@@ -120,7 +120,7 @@ impl Reading<'_> {
         let begin = self.lines.start() as u64;
         let from = (number * self.grain.part_bytes).max(begin);
         let to = ((number + 1) * self.grain.part_bytes).min(self.bytes);
-        let mut rows = self.lines.rows();
+        let mut rows = self.lines.rows().with_signs(self.context.options.non_negative);
         // A line begins at `from` if the byte before it ends one.
         let inside = number > 0 && from > begin;
         let mut base = if inside { from - 1 } else { from };

@@ -12,6 +12,7 @@ use super::fields::{parse_id, parse_weight, show};
 use super::known::{Known, Values};
 use super::plain::Positions;
 use crate::collect::{Ids, Part};
+use crate::options::negative_weight;
 
 /// Edges parsed so far.
 pub(crate) struct Rows {
@@ -22,6 +23,8 @@ pub(crate) struct Rows {
     pub(crate) known: Known,
     /// Which weights may come.
     pub(super) values: Values,
+    /// Whether negative weights are refused.
+    pub(super) non_negative: bool,
     /// Lines that stand for a vertex by their place, where a format has such.
     pub(crate) vertex_lines: u64,
     /// Integer ids of vertices that came without an edge.
@@ -87,6 +90,7 @@ impl Rows {
             weights,
             known,
             values: Values::Any,
+            non_negative: false,
             vertex_lines: 0,
             alone: Vec::new(),
             positions: Positions::default(),
@@ -114,6 +118,11 @@ impl Rows {
         Self { values, ..self }
     }
 
+    /// The same, where negative weights are refused if `non_negative`.
+    pub(crate) fn with_signs(self, non_negative: bool) -> Self {
+        Self { non_negative, ..self }
+    }
+
     /// Whether an id or a weight came that may not.
     pub(super) fn amiss(&self) -> bool {
         let ids = match &self.ids {
@@ -121,7 +130,9 @@ impl Rows {
             RowIds::Wide { pairs, max } => !self.known.holds(pairs, *max),
             RowIds::Names(_) => false,
         };
-        ids || self.weights.iter().flatten().any(|weight| !self.values.holds(*weight))
+        let wrong =
+            |weight: &f64| !self.values.holds(*weight) || (self.non_negative && *weight < 0.0);
+        ids || self.weights.iter().flatten().any(wrong)
     }
 
     /// Number of edges so far.
@@ -133,6 +144,16 @@ impl Rows {
         }
     }
 
+    /// Reads a weight, which may come or is refused.
+    pub(crate) fn weight(&self, field: &[u8]) -> Result<f64, String> {
+        let weight = parse_weight(field)?;
+        if self.non_negative && weight < 0.0 {
+            return Err(negative_weight(&show(field)));
+        }
+        self.values.check(weight, field)?;
+        Ok(weight)
+    }
+
     /// Appends a row from its fields. On error nothing was appended.
     pub(crate) fn push_fields(
         &mut self,
@@ -140,14 +161,7 @@ impl Rows {
         target: &[u8],
         weight: Option<&[u8]>,
     ) -> Result<(), String> {
-        let weight = match weight {
-            Some(field) => {
-                let weight = parse_weight(field)?;
-                self.values.check(weight, field)?;
-                Some(weight)
-            }
-            None => None,
-        };
+        let weight = weight.map(|field| self.weight(field)).transpose()?;
         if let RowIds::Names(dictionary) = &mut self.ids {
             let pair = [dictionary.place(source)?, dictionary.place(target)?];
             dictionary.pairs.push(pair);

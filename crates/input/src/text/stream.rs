@@ -147,7 +147,7 @@ impl Shared<'_> {
         if self.first.precedes(number) {
             return text;
         }
-        let mut rows = self.lines.rows();
+        let mut rows = self.lines.rows().with_signs(self.context.options.non_negative);
         rows.reserve(expected_rows(&text, text.len() as u64));
         let parsed = match self.lines.parse(&text, &mut rows) {
             Ok(()) => self.lines.keep(number, rows, self.collector).map_err(Trouble::Other),
