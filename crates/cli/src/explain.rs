@@ -15,20 +15,20 @@ use crate::session::{Forecast, Session, Wanted};
 pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(), Failure> {
     let session = Session::start(args.resources)?;
     let source = Source::of(&args.input)?;
-    let forecast = session.forecast(&Wanted {
-        source: &source,
-        options: args.input.options(algorithm.weights(), args.resources.threads),
-        reading: args.graph.into(),
-        layout: algorithm.layout(),
-        weighs: algorithm.weighs(),
-    })?;
+    let wanted = Wanted::of(algorithm, &source, (&args.input, args.graph), args.resources);
+    let forecast = session.forecast(&wanted)?;
     let forecast = forecast.ok_or_else(|| {
         Failure::usage("nothing is known of a pipe before it is read; name a file")
     })?;
-    print(&describe(algorithm, &source, &forecast))
+    print(&describe(algorithm, &source, &forecast, wanted.reading.reversed))
 }
 
-fn describe(algorithm: &dyn Chosen, source: &Source, forecast: &Forecast) -> String {
+fn describe(
+    algorithm: &dyn Chosen,
+    source: &Source,
+    forecast: &Forecast,
+    reversed: bool,
+) -> String {
     let Forecast { plan, estimate } = forecast;
     let entry = algorithm.entry();
     let input = match source {
@@ -48,7 +48,11 @@ fn describe(algorithm: &dyn Chosen, source: &Source, forecast: &Forecast) -> Str
     let _ = writeln!(text, "algorithm {}", entry.name);
     let _ = writeln!(text, "          {}", entry.kind);
     let _ = writeln!(text, "input     {input}");
-    let direction = if estimate.undirected == Some(true) { ", edges undirected" } else { "" };
+    let direction = match (estimate.undirected, reversed) {
+        (Some(true), _) => ", edges undirected",
+        (_, true) => ", edges read backwards",
+        (_, false) => "",
+    };
     let _ = writeln!(text, "          ids are {ids}{direction}");
     let _ = writeln!(text, "{plan}");
     if !estimate.exact {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use welter_algorithms::spmv::{Spmv, Vector};
-use welter_engine::plan::{Layout, human_bytes};
+use welter_engine::plan::{FrontierMode, Layout, human_bytes};
 use welter_engine::run;
 use welter_input::WeightChoice;
 use welter_model::edges::{Batch, Duplicates, EdgeStream, Reading, StreamError};
@@ -35,6 +35,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         options: options(WeightChoice::Ignore),
         reading: Reading { duplicates: Duplicates::First, ..Reading::default() },
         layout: Layout::of::<Spmv<f64>>(),
+        frontier: FrontierMode::Auto,
         weighs: false,
     };
     let loops = Arc::new(AtomicU64::new(0));

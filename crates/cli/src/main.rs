@@ -18,6 +18,7 @@ mod failure;
 mod generate;
 mod info;
 mod interrupt;
+mod levels;
 mod load;
 mod report;
 mod run;

@@ -12,6 +12,7 @@ use welter_store::header::Encoding;
 
 use crate::algorithms::{Answer, Chosen};
 use crate::failure::Failure;
+use crate::levels::{Iterations, summarised};
 use crate::session::{Origin, Session};
 
 /// Everything but the phases, which go on until the report is written.
@@ -25,6 +26,9 @@ pub(crate) struct Report {
     graph: GraphFigures,
     plan: PlanFigures,
     iterations: u64,
+    /// Of programs with a frontier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    levels: Option<Vec<Iterations>>,
     note: Option<String>,
 }
 
@@ -34,6 +38,7 @@ struct Input {
     bytes: Option<u64>,
     edges: u64,
     undirected: bool,
+    reversed: bool,
     notes: Vec<String>,
 }
 
@@ -119,6 +124,7 @@ impl Report {
                 bytes: origin.bytes,
                 edges: origin.edges,
                 undirected: origin.undirected,
+                reversed: origin.reversed,
                 notes: origin.notes.clone(),
             },
             graph: GraphFigures {
@@ -144,6 +150,7 @@ impl Report {
                 memory_bytes: plan.memory.peak(),
             },
             iterations: answer.iterations,
+            levels: answer.levels.as_deref().map(summarised),
             note: answer.note.clone(),
         }
     }

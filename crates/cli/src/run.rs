@@ -9,6 +9,7 @@ use welter_output::{TableFormat, write_table, write_table_to};
 use crate::algorithms::Chosen;
 use crate::args::{RunOptions, TableArgs};
 use crate::failure::{Failure, printable};
+use crate::levels;
 use crate::load::Source;
 use crate::report::Report;
 use crate::session::{Ready, Session, Wanted, promise};
@@ -19,18 +20,19 @@ use crate::top;
 pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failure> {
     let mut session = Session::start(args.resources)?;
     let source = Source::of(&args.input)?;
+    algorithm.check(&args.input.inputs)?;
     check_outputs(&args.output, &source)?;
-    let ready = session.graph(&Wanted {
-        source: &source,
-        options: args.input.options(algorithm.weights(), args.resources.threads),
-        reading: args.graph.into(),
-        layout: algorithm.layout(),
-        weighs: algorithm.weighs(),
-    })?;
-    let answer = algorithm.run(&ready.graph, &ready.workers, &session.progress)?;
+    let wanted = Wanted::of(algorithm, &source, (&args.input, args.graph), args.resources);
+    let ready = session.graph(&wanted)?;
+    let answer = algorithm.run(&ready, &session)?;
     let Ready { graph, loaded, .. } = ready;
     let report = Report::of(algorithm, &graph, &loaded, &answer);
     let counts = (graph.vertices(), graph.edges());
+    let way = match (loaded.undirected, loaded.reversed) {
+        (true, _) => " (both ways)",
+        (false, true) => " (backwards)",
+        (false, false) => "",
+    };
     let notes = loaded.notes.clone();
     let table = Table { vertices: graph.vertex_column(&loaded.ids), columns: answer.columns };
     drop((graph, loaded));
@@ -40,7 +42,7 @@ pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failu
     }
     session.end_progress();
     if args.output.output.is_none() {
-        print(&top::render(&table, args.output.top))?;
+        print(&top::render(&table, answer.top, args.output.top))?;
     }
     if let Some(path) = &args.output.report {
         report.write(path, &session)?;
@@ -51,8 +53,11 @@ pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failu
     if let Some(note) = &answer.note {
         session.say(&format!("note: {note}"));
     }
+    if let Some(levels) = answer.levels.filter(|_| args.output.report.is_some()) {
+        session.say(&levels::line(&levels, counts.1));
+    }
     session.say(&format!(
-        "{}, {}, {}, {}",
+        "{}, {}{way}, {}, {}",
         counted(counts.0, "vertex", "vertices"),
         counted(counts.1, "edge", "edges"),
         counted(answer.iterations, "iteration", "iterations"),

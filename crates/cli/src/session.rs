@@ -4,14 +4,15 @@ use std::path::Path;
 use std::time::Instant;
 
 use welter_engine::machine::Machine;
-use welter_engine::plan::{Layout, Plan, Shape};
+use welter_engine::plan::{FrontierMode, Layout, Plan, Settings, Shape};
 use welter_engine::{Graph, Workers};
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
 use welter_output::probe;
 use welter_progress::Progress;
 
-use crate::args::ResourceArgs;
+use crate::algorithms::Chosen;
+use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::bars::Bars;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -48,9 +49,31 @@ pub(crate) struct Wanted<'a> {
     pub(crate) layout: Layout,
     /// Whether that looks at weights.
     pub(crate) weighs: bool,
+    /// How it finds its edges, where it has a frontier.
+    pub(crate) frontier: FrontierMode,
 }
 
-impl Wanted<'_> {
+impl<'a> Wanted<'a> {
+    /// The graph that an algorithm wants of what the user said.
+    pub(crate) fn of(
+        algorithm: &dyn Chosen,
+        source: &'a Source,
+        (input, graph): (&InputArgs, GraphArgs),
+        resources: ResourceArgs,
+    ) -> Self {
+        let mut options = input.options(algorithm.weights(), resources.threads);
+        let mut reading = graph.into();
+        algorithm.read(&mut options, &mut reading);
+        Self {
+            source,
+            options,
+            reading,
+            layout: algorithm.layout(),
+            weighs: algorithm.weighs(),
+            frontier: algorithm.frontier(),
+        }
+    }
+
     /// Whether the graph keeps weights, of an input that has them or has none.
     fn keeps_weights(&self, weighted: bool) -> bool {
         self.weighs && (self.reads_weights(weighted) || self.reading.makes_weights())
@@ -93,6 +116,8 @@ pub(crate) struct Origin {
     pub(crate) edges: u64,
     /// Whether each of them stands for both directions.
     pub(crate) undirected: bool,
+    /// Whether each was read from its target to its source.
+    pub(crate) reversed: bool,
     /// What a person should know about how it was read.
     pub(crate) notes: Vec<String>,
 }
@@ -133,7 +158,7 @@ impl Session {
         let Some(edges) = estimate.edges else {
             // Settings that make no sense are still refused.
             let shape = Shape { slots: 0, edges: 0, weighted, estimated: true, input_bytes: 0 };
-            self.plan(shape, wanted.layout, 0)?;
+            self.plan(shape, wanted, 0)?;
             return Ok(None);
         };
         let read = wanted.reads_weights(estimate.weighted);
@@ -146,7 +171,7 @@ impl Session {
             estimated: !estimate.exact || estimate.slots.is_none(),
             input_bytes: edges.saturating_mul(edge_bytes),
         };
-        let plan = self.plan(shape, wanted.layout, 0)?;
+        let plan = self.plan(shape, wanted, 0)?;
         Ok(Some(Forecast { plan, estimate }))
     }
 
@@ -174,10 +199,11 @@ impl Session {
             estimated: false,
             input_bytes: edges.resident_bytes(),
         };
-        let plan = self.plan(shape, wanted.layout, ids.bytes())?;
+        let plan = self.plan(shape, wanted, ids.bytes())?;
         let workers = Workers::new(plan.threads)?;
         let graph = Graph::ingest(edges, &ids, reading, &plan, &workers, &self.progress)?;
-        let loaded = Origin { ids, files, bytes, edges: count, undirected, notes };
+        let reversed = reading.reversed && !undirected;
+        let loaded = Origin { ids, files, bytes, edges: count, undirected, reversed, notes };
         Ok(Ready { graph, loaded, workers })
     }
 
@@ -196,9 +222,10 @@ impl Session {
         self.resources.memory.unwrap_or(self.machine.memory_bytes / 16 * 15)
     }
 
-    fn plan(&self, shape: Shape, layout: Layout, held_bytes: u64) -> Result<Plan, Failure> {
-        let settings = self.resources.settings(held_bytes);
-        Ok(Plan::new(shape, layout, &settings, &self.machine)?)
+    fn plan(&self, shape: Shape, wanted: &Wanted<'_>, held_bytes: u64) -> Result<Plan, Failure> {
+        let settings =
+            Settings { frontier: wanted.frontier, ..self.resources.settings(held_bytes) };
+        Ok(Plan::new(shape, wanted.layout, &settings, &self.machine)?)
     }
 }
 

@@ -3,22 +3,32 @@
 //! An algorithm is one file here: its options, and the call of the engine with its program. It also
 //! has a line in [`REGISTRY`] and one in [`Algorithm`].
 
+mod bfs;
 mod pagerank;
+mod sources;
 mod spmv;
+mod sssp;
+mod traversal;
+mod wcc;
 
 use std::fmt::Write;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
-use welter_engine::plan::Layout;
-use welter_engine::{EngineError, Graph, Workers};
-use welter_input::WeightChoice;
+use welter_engine::Level;
+use welter_engine::plan::{FrontierMode, Layout};
+use welter_input::{ReadOptions, WeightChoice};
+use welter_model::edges::Reading;
 use welter_model::program;
 use welter_model::table::Column;
-use welter_progress::Progress;
+
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::top::Top;
 
 /// What there is to run.
-pub(crate) const REGISTRY: &[Entry] = &[pagerank::ENTRY, spmv::ENTRY];
+pub(crate) const REGISTRY: &[Entry] =
+    &[pagerank::ENTRY, bfs::ENTRY, sssp::ENTRY, wcc::ENTRY, spmv::ENTRY];
 
 /// What is said of an algorithm.
 #[derive(Debug)]
@@ -86,6 +96,12 @@ pub(crate) enum Algorithm<C: Args> {
     /// See the registry.
     Pagerank(With<pagerank::Options, C>),
     /// See the registry.
+    Bfs(With<bfs::Options, C>),
+    /// See the registry.
+    Sssp(With<sssp::Options, C>),
+    /// See the registry.
+    Wcc(With<wcc::Options, C>),
+    /// See the registry.
     Spmv(With<spmv::Options, C>),
 }
 
@@ -103,6 +119,9 @@ impl<C: Args> Algorithm<C> {
     pub(crate) fn split(self) -> (Box<dyn Chosen>, C) {
         match self {
             Self::Pagerank(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Bfs(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Sssp(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Wcc(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Spmv(With { algorithm, command }) => (Box::new(algorithm), command),
         }
     }
@@ -126,16 +145,25 @@ pub(crate) trait Chosen {
         WeightChoice::Ignore
     }
 
+    /// Refuses parameters that a run cannot begin with, before anything is read. `inputs`: what the
+    /// graph is read from.
+    fn check(&self, _inputs: &[String]) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Says how it wants the edges, over what the user says of the graph.
+    fn read(&self, _options: &mut ReadOptions, _reading: &mut Reading) {}
+
+    /// How its iterations find their edges, where it has a frontier.
+    fn frontier(&self) -> FrontierMode {
+        FrontierMode::Auto
+    }
+
     /// Its parameters with their defaults filled in, for the report.
     fn parameters(&self) -> Value;
 
     /// Runs it.
-    fn run(
-        &self,
-        graph: &Graph,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<Answer, EngineError>;
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure>;
 }
 
 /// What an algorithm found.
@@ -147,6 +175,10 @@ pub(crate) struct Answer {
     pub(crate) iterations: u64,
     /// What the user should know of the result, such as that it is not settled.
     pub(crate) note: Option<String>,
+    /// What was done in each iteration, of programs with a frontier.
+    pub(crate) levels: Option<Vec<Level>>,
+    /// What is shown where the whole is not wanted.
+    pub(crate) top: Top,
 }
 
 /// The columns of a result.

@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 use welter_algorithms::pagerank::{Dangling, PageRank};
 use welter_algorithms::{Float, pagerank};
 use welter_engine::plan::Layout;
-use welter_engine::{EngineError, Graph, Workers, run};
-use welter_progress::Progress;
+use welter_engine::run;
 
 use super::{Answer, Chosen, Entry, Precision, columns};
 use crate::args::{not_negative, share};
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "pagerank",
@@ -30,7 +32,7 @@ Examples:
   welter run pagerank links.tsv -o ranks.csv          the ranks of all vertices
   welter run pagerank links.tsv --iterations 10       exactly ten iterations
   welter run pagerank links.tsv --dangling networkx   the same numbers as NetworkX
-  welter run pagerank friends.csv --undirected --source 3 --target 4",
+  welter run pagerank friends.csv --undirected --source-column 3 --target-column 4",
     options: Options::augment_args,
 };
 
@@ -102,12 +104,8 @@ impl Options {
         }
     }
 
-    fn run_as<F: Float>(
-        &self,
-        graph: &Graph,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<Answer, EngineError> {
+    fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let Ready { graph, workers, .. } = ready;
         let vertices = graph.vertices();
         // The papers' ranks sum to about the number of vertices.
         let sum = if self.dangling == Mode::Papers { vertices as f64 } else { 1.0 };
@@ -119,12 +117,14 @@ impl Options {
             tolerance,
             self.dangling(),
         );
-        let outcome = run(graph, &program, workers, progress)?;
+        let outcome = run(graph, &program, workers, &session.progress)?;
         let each = if self.dangling == Mode::Networkx { vertices as f64 } else { 1.0 };
         Ok(Answer {
             columns: columns(&outcome.values),
             iterations: outcome.iterations,
             note: self.unsettled(outcome.total, tolerance * each, sum),
+            levels: None,
+            top: Top::Highest,
         })
     }
 
@@ -166,15 +166,10 @@ impl Chosen for Options {
         })
     }
 
-    fn run(
-        &self,
-        graph: &Graph,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<Answer, EngineError> {
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         match self.precision {
-            Precision::F64 => self.run_as::<f64>(graph, workers, progress),
-            Precision::F32 => self.run_as::<f32>(graph, workers, progress),
+            Precision::F64 => self.run_as::<f64>(ready, session),
+            Precision::F32 => self.run_as::<f32>(ready, session),
         }
     }
 }

@@ -5,12 +5,14 @@ use serde_json::{Value, json};
 use welter_algorithms::Float;
 use welter_algorithms::spmv::{Spmv, Vector};
 use welter_engine::plan::Layout;
-use welter_engine::{EngineError, Graph, Workers, run};
+use welter_engine::run;
 use welter_input::WeightChoice;
-use welter_progress::Progress;
 
 use super::{Answer, Chosen, Entry, Precision, columns};
 use crate::args::WeightArgs;
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "spmv",
@@ -58,19 +60,16 @@ enum VectorArg {
 }
 
 impl Options {
-    fn run_as<F: Float>(
-        &self,
-        graph: &Graph,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<Answer, EngineError> {
+    fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let Ready { graph, workers, .. } = ready;
         let vector = match self.vector {
             VectorArg::Ones => Vector::Ones,
             VectorArg::Random => Vector::Random { seed: self.seed },
         };
-        let outcome = run(graph, &Spmv::<F>::new(vector, self.iterations), workers, progress)?;
+        let outcome =
+            run(graph, &Spmv::<F>::new(vector, self.iterations), workers, &session.progress)?;
         let (columns, iterations) = (columns(&outcome.values), outcome.iterations);
-        Ok(Answer { columns, iterations, note: None })
+        Ok(Answer { columns, iterations, note: None, levels: None, top: Top::Highest })
     }
 }
 
@@ -105,15 +104,10 @@ impl Chosen for Options {
         })
     }
 
-    fn run(
-        &self,
-        graph: &Graph,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<Answer, EngineError> {
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         match self.precision {
-            Precision::F64 => self.run_as::<f64>(graph, workers, progress),
-            Precision::F32 => self.run_as::<f32>(graph, workers, progress),
+            Precision::F64 => self.run_as::<f64>(ready, session),
+            Precision::F32 => self.run_as::<f32>(ready, session),
         }
     }
 }

@@ -38,10 +38,10 @@ pub(crate) struct InputArgs {
     pub(crate) no_header: bool,
     /// Column of the sources, by number (from 1) or name [default: guessed]
     #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
-    pub(crate) source: Option<ColumnRef>,
+    pub(crate) source_column: Option<ColumnRef>,
     /// Column of the targets, by number (from 1) or name [default: guessed]
     #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
-    pub(crate) target: Option<ColumnRef>,
+    pub(crate) target_column: Option<ColumnRef>,
     /// What ids are: names are any strings, and `auto` looks
     #[arg(long, value_name = "KIND", default_value = "auto")]
     pub(crate) ids: Ids,
@@ -87,8 +87,8 @@ impl InputArgs {
             format: self.format,
             separator: self.separator,
             header,
-            source: self.source.clone(),
-            target: self.target.clone(),
+            source: self.source_column.clone(),
+            target: self.target_column.clone(),
             weight,
             vertices: self.vertices,
             undirected: match (self.direction.undirected, self.direction.directed) {

@@ -115,14 +115,14 @@ fn tables_of_the_wrong_shape_are_refused() {
         sandbox.must(&format!("run pagerank rmat:6 -o ranks.{format}"));
         let name = format!("ranks.{format}");
         fails(&sandbox, &format!("run pagerank {name}"), 65, &[&name, "rank"]);
-        fails(&sandbox, &format!("run pagerank {name} --source from"), 65, &[&name, "from"]);
+        fails(&sandbox, &format!("run pagerank {name} --source-column from"), 65, &[&name, "from"]);
         let bytes = sandbox.read(&name);
         let cut = format!("cut.{format}");
         sandbox.write(&cut, &bytes[..bytes.len() / 2]);
         fails(&sandbox, &format!("run pagerank {cut}"), 65, &[&cut]);
     }
     sandbox.write("named.csv", "source,target\n1,2\n");
-    let options = "--source who --target whom";
+    let options = "--source-column who --target-column whom";
     fails(&sandbox, &format!("run pagerank named.csv {options}"), 65, &["named.csv", "who"]);
     sandbox.write("ids.txt", "0 1\n1 7\n");
     fails(&sandbox, "run pagerank ids.txt --vertices 5", 65, &["ids.txt", "7"]);

@@ -90,9 +90,15 @@ fn options_on_the_input_are_obeyed() {
         let text = sandbox.must(&format!("run pagerank odd.txt -o - {options}"));
         text.lines().skip(1).map(|line| line.split(',').next().unwrap().to_owned() + " ").collect()
     };
-    assert_eq!(ids("--source from --target to"), "10 20 30 ");
-    assert_eq!(ids("--source 3 --target 2 --separator semicolon --header"), "10 20 30 ");
-    assert_eq!(ids("--source 3 --target 2 --ids names --no-header"), "10 20 30 from to ");
+    assert_eq!(ids("--source-column from --target-column to"), "10 20 30 ");
+    assert_eq!(
+        ids("--source-column 3 --target-column 2 --separator semicolon --header"),
+        "10 20 30 "
+    );
+    assert_eq!(
+        ids("--source-column 3 --target-column 2 --ids names --no-header"),
+        "10 20 30 from to "
+    );
     sandbox.write("plain.txt", "0 1\n0 1\n1 1\n");
     let degrees = |options: &str| {
         sandbox.must(&format!("info plain.txt {options}"));

@@ -10,3 +10,4 @@ mod interrupt;
 mod output;
 mod sandbox;
 mod top;
+mod traversals;

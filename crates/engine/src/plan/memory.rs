@@ -91,7 +91,10 @@ impl Memory {
         let survey = self.input + self.marks;
         let sort = self.bins + self.overlap.min(self.chunks);
         let ingest = survey.max(self.input + self.bins).max(sort);
-        self.held + self.vertices + self.workers + ingest.max(self.chunks + self.state + self.frontier)
+        self.held
+            + self.vertices
+            + self.workers
+            + ingest.max(self.chunks + self.state + self.frontier)
     }
 
     /// What will be taken when ingest left `backed` bytes of slabs, free ones included.

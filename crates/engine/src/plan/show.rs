@@ -42,7 +42,8 @@ impl fmt::Display for Plan {
             Encoding::Compressed => "compressed (stream-vbyte)",
         };
         let mut lines = String::new();
-        let Memory { held, input, bins, chunks, vertices, state, frontier, workers, .. } = self.memory;
+        let Memory { held, input, bins, chunks, vertices, state, frontier, workers, .. } =
+            self.memory;
         let most = if self.shape.estimated { "" } else { " at most" };
         writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
         writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
@@ -81,9 +82,7 @@ impl fmt::Display for FrontierMode {
         f.write_str(match self {
             Self::Auto => "edges of few active vertices are looked up, of many met in passing",
             Self::Dense => "edges of active vertices are met in passing",
-            Self::Sparse | Self::Alone | Self::Together => {
-                "edges of active vertices are looked up"
-            }
+            Self::Sparse | Self::Alone | Self::Together => "edges of active vertices are looked up",
         })
     }
 }

@@ -1,0 +1,128 @@
+//! Breadth-first search on the command line.
+
+use clap::Args;
+use serde_json::{Value, json};
+use welter_algorithms::bfs::{Bfs, BfsTree, Reach};
+use welter_engine::plan::{FrontierMode, Layout};
+use welter_engine::{Outcome, run};
+use welter_input::ReadOptions;
+use welter_model::edges::Reading;
+use welter_model::program::Program;
+use welter_model::table::{Column, ColumnData};
+
+use super::sources::SourceArgs;
+use super::traversal::{Direction, FrontierArgs};
+use super::{Answer, Chosen, Entry, columns};
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::text::{counted, grouped};
+use crate::top::Top;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "bfs",
+    about: "The number of edges from the nearest source to each vertex",
+    formula: &[
+        "depth(s) = 0                                           for each source s",
+        "depth(v) = 1 + (least of depth(u) over edges u -> v)   for all others",
+    ],
+    kind: "fold with a frontier; reads the edges of vertices that were just reached",
+    weights: "not looked at",
+    columns: "vertex, depth (i64; -1 where no path leads); with --parents also parent (an id)",
+    examples: "\
+Examples:
+  welter run bfs links.tsv --source 42                 the farthest 20, and how many were reached
+  welter run bfs depends.tsv --source libc6 --direction in -o users.csv
+                                                       who needs libc6, through how many others
+  welter run bfs links.tsv --source 42 --parents -o tree.parquet
+  welter run bfs roads.csv --direction both --sources-from stations.txt -o nearest.csv",
+    options: Options::augment_args,
+};
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Breadth-first search")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    sources: SourceArgs,
+    /// Which way edges are followed
+    #[arg(long, value_name = "WAY", default_value = "out")]
+    direction: Direction,
+    /// Also find the vertex before each on a shortest path: the one with the smallest id, of a
+    /// source itself
+    #[arg(long)]
+    parents: bool,
+    #[command(flatten)]
+    frontier: FrontierArgs,
+}
+
+impl Options {
+    fn run_as<P: Program<Total = Reach>>(
+        program: &P,
+        sources: usize,
+        ready: &Ready,
+        session: &Session,
+    ) -> Result<Answer, Failure> {
+        let Outcome { values, iterations, levels, .. } =
+            run(&ready.graph, program, &ready.workers, &session.progress)?;
+        let columns = columns(&values);
+        let note = Some(note(&columns, sources));
+        Ok(Answer { columns, iterations, note, levels: Some(levels), top: Top::Farthest })
+    }
+}
+
+/// How much was reached, and how far it is.
+fn note(columns: &[Column], sources: usize) -> String {
+    let Some(ColumnData::I64(depths)) = columns.first().map(|column| &column.data) else {
+        return String::new();
+    };
+    let reached = depths.iter().filter(|depth| **depth >= 0).count() as u64;
+    let deepest = depths.iter().copied().max().unwrap_or(0).max(0) as u64;
+    format!(
+        "reached {} of {} from {}; the farthest is {} away",
+        grouped(reached),
+        counted(depths.len() as u64, "vertex", "vertices"),
+        counted(sources as u64, "source", "sources"),
+        counted(deepest, "edge", "edges"),
+    )
+}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        if self.parents { Layout::of::<BfsTree>() } else { Layout::of::<Bfs>() }
+    }
+
+    fn check(&self, inputs: &[String]) -> Result<(), Failure> {
+        self.sources.check(ENTRY.name, inputs)
+    }
+
+    fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
+        self.direction.put(options, reading);
+    }
+
+    fn frontier(&self) -> FrontierMode {
+        self.frontier.mode()
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "sources": self.sources.described(),
+            "direction": self.direction.name(),
+            "parents": self.parents,
+            "frontier": self.frontier.name(),
+        })
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let sources = self.sources.find(ready, session)?;
+        let count = sources.len();
+        if self.parents {
+            Self::run_as(&BfsTree::new(sources), count, ready, session)
+        } else {
+            Self::run_as(&Bfs::new(sources), count, ready, session)
+        }
+    }
+}

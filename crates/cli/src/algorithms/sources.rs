@@ -1,0 +1,84 @@
+//! Where a traversal begins: vertices by their ids, said one by one or listed in files.
+//!
+//! Invariant: none is guessed. That a source is missing is found before anything is read, that one
+//! is no vertex of the graph right after.
+
+use clap::Args;
+use serde_json::{Value, json};
+use welter_input::attributes::{AttributeOptions, Vertices, listed};
+use welter_input::source;
+
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+
+/// The sources.
+#[derive(Clone, Debug, Args)]
+pub(super) struct SourceArgs {
+    /// Id of a vertex to begin at, as in the input; may be said several times
+    #[arg(long, value_name = "ID")]
+    source: Vec<String>,
+    /// Files of such ids, the first column of a table or one a line; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    sources_from: Vec<String>,
+}
+
+impl SourceArgs {
+    /// Refuses to begin nowhere. `inputs`: what the graph is read from.
+    pub(super) fn check(&self, algorithm: &str, inputs: &[String]) -> Result<(), Failure> {
+        if self.source.is_empty() && self.sources_from.is_empty() {
+            let what = format!("{algorithm} must be told the vertex to begin at");
+            let hint = "say its id with --source ID, or list many with --sources-from FILE";
+            return Err(Failure::usage(what).hint(hint));
+        }
+        if self.sources_from.is_empty() {
+            return Ok(());
+        }
+        let pipe = |names: &[String]| names.iter().any(|name| name == "-");
+        if pipe(&self.sources_from) && pipe(inputs) {
+            let what = "standard input is either the graph or the list of sources";
+            return Err(Failure::usage(what));
+        }
+        source::names(&self.sources_from)?;
+        Ok(())
+    }
+
+    /// The numbers of the sources, ascending, each once.
+    pub(super) fn find(&self, ready: &Ready, session: &Session) -> Result<Vec<u64>, Failure> {
+        let Ready { graph, loaded, .. } = ready;
+        let vertices = Vertices {
+            ids: &loaded.ids,
+            slots: graph.slots(),
+            is_vertex: &|slot| graph.vertex_of_slot(slot.into()).is_some(),
+        };
+        let mut slots = Vec::new();
+        for id in &self.source {
+            let slot = vertices.find(id).ok_or_else(|| {
+                Failure::new(65, format!("--source {id}: the graph has no vertex of this id"))
+            })?;
+            slots.push(slot);
+        }
+        if !self.sources_from.is_empty() {
+            let mut options = AttributeOptions {
+                threads: session.resources.threads.unwrap_or(0),
+                ..AttributeOptions::default()
+            };
+            options.limits.memory_bytes_max =
+                Some(session.budget().saturating_sub(graph.resident_bytes()));
+            slots.extend(listed(&self.sources_from, &vertices, &options, &session.progress)?);
+        }
+        let mut numbers: Vec<u64> =
+            slots.into_iter().filter_map(|slot| graph.vertex_of_slot(slot.into())).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.is_empty() {
+            let files = self.sources_from.join(", ");
+            return Err(Failure::new(65, format!("{files}: expected ids of sources, found none")));
+        }
+        Ok(numbers)
+    }
+
+    /// For the report.
+    pub(super) fn described(&self) -> Value {
+        json!({ "source": self.source, "sources_from": self.sources_from })
+    }
+}

@@ -1,0 +1,195 @@
+//! Shortest paths on the command line.
+
+use clap::Args;
+use serde_json::{Value, json};
+use welter_algorithms::{Float, Sssp};
+use welter_engine::plan::{FrontierMode, Layout};
+use welter_engine::{Outcome, run};
+use welter_input::{ReadOptions, WeightChoice};
+use welter_model::edges::Reading;
+use welter_model::table::{Column, ColumnData};
+
+use super::sources::SourceArgs;
+use super::traversal::{Direction, FrontierArgs};
+use super::{Answer, Chosen, Entry, Precision, columns};
+use crate::args::WeightArgs;
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::text::{counted, grouped};
+use crate::top::Top;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "sssp",
+    about: "The length of the shortest path from the nearest source to each vertex",
+    formula: &[
+        "distance(s) = 0                                                       for each source s",
+        "distance(v) = least of distance(u) + weight(u, v) over edges u -> v   for all others",
+    ],
+    kind: "fold with a frontier; reads the edges of vertices that came nearer, the nearest first",
+    weights: "added up, a negative one is an error; 1 where edges have none",
+    columns: "vertex, distance (f64 or f32; inf where no path leads)",
+    examples: "\
+Examples:
+  welter run sssp roads.csv --source 42                  the farthest 20, and how many were reached
+  welter run sssp roads.csv --source 42 --direction both -o distances.parquet
+  welter run sssp roads.csv --sources-from hospitals.txt --direction in -o nearest.csv
+  welter run sssp roads.csv --source 42 --weight minutes --precision f32",
+    options: Options::augment_args,
+};
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Shortest paths")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    sources: SourceArgs,
+    /// Which way edges are followed
+    #[arg(long, value_name = "WAY", default_value = "out")]
+    direction: Direction,
+    /// Width of the distances
+    #[arg(long, value_name = "TYPE", default_value = "f64")]
+    precision: Precision,
+    /// Distances are settled by steps of this width; the result is the same. auto is the mean
+    /// weight of a sample of the edges, inf is one step
+    #[arg(long, value_name = "WIDTH", default_value = "auto", help_heading = "Advanced")]
+    #[arg(hide_short_help = true, value_parser = delta, allow_negative_numbers = true)]
+    delta: Delta,
+    #[command(flatten)]
+    frontier: FrontierArgs,
+    #[command(flatten)]
+    weights: WeightArgs,
+}
+
+/// Width of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Delta {
+    Auto,
+    Width(f64),
+}
+
+fn delta(text: &str) -> Result<Delta, String> {
+    if text == "auto" {
+        return Ok(Delta::Auto);
+    }
+    match text.parse::<f64>() {
+        Ok(width) if width > 0.0 => Ok(Delta::Width(width)),
+        _ => Err("expected auto, or a number above 0".to_owned()),
+    }
+}
+
+impl Options {
+    fn run_as<F: Float>(
+        &self,
+        sources: Vec<u64>,
+        ready: &Ready,
+        session: &Session,
+    ) -> Result<Answer, Failure> {
+        let delta = match self.delta {
+            Delta::Width(width) => width,
+            Delta::Auto => {
+                let mean = ready.graph.mean_weight()?;
+                if mean > 0.0 { mean } else { f64::INFINITY }
+            }
+        };
+        let count = sources.len();
+        let program = Sssp::<F>::new(sources, delta);
+        let Outcome { values, iterations, levels, .. } =
+            run(&ready.graph, &program, &ready.workers, &session.progress)?;
+        let columns = columns(&values);
+        let note = Some(note(&columns, count, ready.graph.plan().shape.weighted));
+        Ok(Answer { columns, iterations, note, levels: Some(levels), top: Top::Farthest })
+    }
+}
+
+/// How much was reached, how far it is, and what that means.
+fn note(columns: &[Column], sources: usize, weighted: bool) -> String {
+    let distances: Vec<f64> = match columns.first().map(|column| &column.data) {
+        Some(ColumnData::F32(values)) => values.iter().map(|value| (*value).into()).collect(),
+        Some(ColumnData::F64(values)) => values.clone(),
+        _ => Vec::new(),
+    };
+    let reached = distances.iter().filter(|distance| distance.is_finite());
+    let (count, farthest) = reached
+        .fold((0, 0.0_f64), |(count, farthest), distance| (count + 1, farthest.max(*distance)));
+    let weights =
+        if weighted { "lengths add up weights" } else { "edges have no weights: each counts 1" };
+    format!(
+        "reached {} of {} from {}; the farthest is {farthest} away; {weights}",
+        grouped(count),
+        counted(distances.len() as u64, "vertex", "vertices"),
+        counted(sources as u64, "source", "sources"),
+    )
+}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        match self.precision {
+            Precision::F64 => Layout::of::<Sssp<f64>>(),
+            Precision::F32 => Layout::of::<Sssp<f32>>(),
+        }
+    }
+
+    fn weighs(&self) -> bool {
+        true
+    }
+
+    fn weights(&self) -> WeightChoice {
+        self.weights.choice()
+    }
+
+    fn check(&self, inputs: &[String]) -> Result<(), Failure> {
+        self.sources.check(ENTRY.name, inputs)
+    }
+
+    fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
+        self.direction.put(options, reading);
+        options.non_negative = true;
+    }
+
+    fn frontier(&self) -> FrontierMode {
+        self.frontier.mode()
+    }
+
+    fn parameters(&self) -> Value {
+        let delta = match self.delta {
+            Delta::Auto => json!("auto"),
+            // JSON has no infinity.
+            Delta::Width(width) if width.is_infinite() => json!("inf"),
+            Delta::Width(width) => json!(width),
+        };
+        json!({
+            "sources": self.sources.described(),
+            "direction": self.direction.name(),
+            "precision": self.precision.name(),
+            "delta": delta,
+            "frontier": self.frontier.name(),
+        })
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let sources = self.sources.find(ready, session)?;
+        match self.precision {
+            Precision::F64 => self.run_as::<f64>(sources, ready, session),
+            Precision::F32 => self.run_as::<f32>(sources, ready, session),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_have_a_width() {
+        assert_eq!(delta("auto"), Ok(Delta::Auto));
+        assert_eq!(delta("2.5"), Ok(Delta::Width(2.5)));
+        assert_eq!(delta("inf"), Ok(Delta::Width(f64::INFINITY)));
+        for wrong in ["0", "-1", "NaN", "x", ""] {
+            assert!(delta(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Weakly connected components on the command line.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use welter_algorithms::{LabelPropagation, Wcc};
+use welter_engine::plan::{FrontierMode, Layout};
+use welter_engine::{Outcome, pass, run};
+use welter_input::ReadOptions;
+use welter_model::edges::Reading;
+use welter_model::table::{Column, ColumnData};
+
+use super::traversal::FrontierArgs;
+use super::{Answer, Chosen, Entry, columns};
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::text::counted;
+use crate::top::{Top, sizes};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "wcc",
+    about: "Which vertices hang together, whatever way the edges point",
+    formula: &["component(v) = the smallest id that a path of edges, in any direction, joins to v"],
+    kind: "stream; reads all edges once (with --method labels: fold with a frontier)",
+    weights: "not looked at",
+    columns: "vertex, component (the id of its smallest vertex)",
+    examples: "\
+Examples:
+  welter run wcc links.tsv                            the 20 largest components, and how many exist
+  welter run wcc links.tsv -o components.parquet      the component of every vertex
+  welter run wcc links.tsv --method labels --report report.json",
+    options: Options::augment_args,
+};
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Weakly connected components")]
+pub(crate) struct Options {
+    /// How components are found; the result is the same
+    #[arg(long, value_name = "METHOD", default_value = "union-find")]
+    method: Method,
+    #[command(flatten)]
+    frontier: FrontierArgs,
+}
+
+/// How components are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// One pass over the edges, each of which joins two trees
+    UnionFind,
+    /// The smallest id spreads along both directions of edges until nothing changes
+    Labels,
+}
+
+impl Method {
+    fn name(self) -> &'static str {
+        match self {
+            Self::UnionFind => "union-find",
+            Self::Labels => "labels",
+        }
+    }
+}
+
+/// How many components there are, and how large the largest is.
+fn note(columns: &[Column]) -> Option<String> {
+    let ColumnData::Vertices(components) = &columns.first()?.data else { return None };
+    let sizes = sizes(components);
+    let (_, largest) = sizes.first()?;
+    let count = counted(sizes.len() as u64, "component", "components");
+    Some(format!("{count}, the largest with {}", counted(*largest, "vertex", "vertices")))
+}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        match self.method {
+            Method::UnionFind => Layout::of_stream::<Wcc>(),
+            Method::Labels => Layout::of::<LabelPropagation>(),
+        }
+    }
+
+    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
+        // Union-find looks at both ends of an edge, so one arc for each will do.
+        options.undirected = Some(self.method == Method::Labels);
+    }
+
+    fn frontier(&self) -> FrontierMode {
+        self.frontier.mode()
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "method": self.method.name(), "frontier": self.frontier.name() })
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        let (columns, iterations, levels) = match self.method {
+            Method::UnionFind => {
+                (columns(&pass(graph, &Wcc, workers, &session.progress)?), 1, None)
+            }
+            Method::Labels => {
+                let Outcome { values, iterations, levels, .. } =
+                    run(graph, &LabelPropagation, workers, &session.progress)?;
+                (columns(&values), iterations, Some(levels))
+            }
+        };
+        let note = note(&columns);
+        Ok(Answer { columns, iterations, note, levels, top: Top::Groups })
+    }
+}

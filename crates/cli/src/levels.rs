@@ -1,0 +1,90 @@
+//! What a program with a frontier did, iteration by iteration, for the report and its one line.
+
+use serde::Serialize;
+use welter_engine::{Level, Mode};
+
+use crate::text::{counted, grouped};
+
+/// The most entries of a report: searches on roads have hundreds of thousands of iterations.
+const ENTRIES_MAX: usize = 1000;
+
+/// Consecutive iterations.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Iterations {
+    iterations: usize,
+    /// `dense`, `sparse`, or `mixed`.
+    mode: &'static str,
+    /// Vertices that scattered.
+    active: u64,
+    /// Edges that were looked at.
+    edges: u64,
+}
+
+/// One entry an iteration, or one for equally many where there are too many.
+pub(crate) fn summarised(levels: &[Level]) -> Vec<Iterations> {
+    let each = levels.len().div_ceil(ENTRIES_MAX).max(1);
+    let sum = |levels: &[Level]| Iterations {
+        iterations: levels.len(),
+        mode: match dense(levels) {
+            0 => "sparse",
+            count if count == levels.len() => "dense",
+            _ => "mixed",
+        },
+        active: levels.iter().map(|level| level.active).sum(),
+        edges: levels.iter().map(|level| level.edges).sum(),
+    };
+    levels.chunks(each).map(sum).collect()
+}
+
+/// The line for the terminal. `edges`: those of the graph.
+pub(crate) fn line(levels: &[Level], edges: u64) -> String {
+    let looked: u64 = levels.iter().map(|level| level.edges).sum();
+    let dense = dense(levels);
+    format!(
+        "frontier: {} dense and {} sparse, {} looked at in all ({:.2} times those of the graph)",
+        counted(dense as u64, "iteration", "iterations"),
+        grouped((levels.len() - dense) as u64),
+        counted(looked, "edge", "edges"),
+        looked as f64 / edges.max(1) as f64,
+    )
+}
+
+fn dense(levels: &[Level]) -> usize {
+    levels.iter().filter(|level| level.mode == Mode::Dense).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPARSE: Level = Level { mode: Mode::Sparse, active: 2, edges: 5 };
+    const DENSE: Level = Level { mode: Mode::Dense, active: 100, edges: 1000 };
+
+    #[test]
+    fn few_iterations_have_an_entry_each() {
+        let entry = |mode, active, edges| Iterations { iterations: 1, mode, active, edges };
+        let entries = [entry("sparse", 2, 5), entry("dense", 100, 1000)];
+        assert_eq!(summarised(&[SPARSE, DENSE]), entries);
+        assert_eq!(summarised(&[]), []);
+    }
+
+    #[test]
+    fn many_iterations_share_entries_and_nothing_is_lost() {
+        let mut levels = vec![SPARSE; 2500];
+        levels[4] = DENSE;
+        let entries = summarised(&levels);
+        assert!(entries.len() <= ENTRIES_MAX);
+        assert_eq!(entries.iter().map(|entry| entry.iterations).sum::<usize>(), 2500);
+        assert_eq!(entries.iter().map(|entry| entry.edges).sum::<u64>(), 2499 * 5 + 1000);
+        assert_eq!((entries[0].mode, entries[1].mode), ("sparse", "mixed"));
+    }
+
+    #[test]
+    fn the_line_compares_with_the_graph() {
+        assert_eq!(
+            line(&[SPARSE, DENSE, DENSE], 1000),
+            "frontier: 2 iterations dense and 1 sparse, 2,005 edges looked at in all \
+             (2.00 times those of the graph)"
+        );
+    }
+}
