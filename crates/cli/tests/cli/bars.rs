@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Screen {
     pieces: Receiver<Vec<u8>>,
     seen: String,
+}
+
+/// A command that does not outlive a test that fails.
+struct Mortal(Child);
+
+impl Drop for Mortal {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and need not be.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// A terminal of 120 columns: its screen, and the side that a command writes to.
@@ -72,17 +83,18 @@ fn a_long_phase_is_drawn_with_rate_and_time_left_and_goes_away() {
     let sandbox = Sandbox::new();
     let (mut screen, line) = terminal();
     let mut command = sandbox.command("run pagerank rmat:10 --iterations 1000000000 -o ranks.csv");
-    let mut child = command.env("TERM", "xterm").stderr(Stdio::from(line)).spawn().unwrap();
+    let child = command.env("TERM", "xterm").stderr(Stdio::from(line)).spawn().unwrap();
+    let mut child = Mortal(child);
     // The command holds the terminal's other side too, and would keep it open.
     drop(command);
     screen.await_text("iterating: ");
     screen.await_text(" left at most");
     let sent = std::process::Command::new("kill")
-        .args(["-s", "INT", &child.id().to_string()])
+        .args(["-s", "INT", &child.0.id().to_string()])
         .status()
         .unwrap();
     assert!(sent.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(child.0.wait().unwrap().code(), Some(130));
     let text = screen.into_text();
     assert!(text.contains(" of 1,000,000,000 iterations, "), "{text:?}");
     assert!(text.contains("/s, "), "{text:?}");
