@@ -12,7 +12,7 @@ use welter_engine::machine::Machine;
 use welter_engine::plan::{self, Layout, Plan, Settings};
 use welter_engine::{Graph, Workers, run};
 use welter_input::{Input, ReadOptions};
-use welter_model::edges::Reading;
+use welter_model::edges::{Batch, EdgeStream, Pair, Reading, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::{ColumnData, VertexColumn};
@@ -41,10 +41,36 @@ impl Loaded {
         let options = ReadOptions { threads, ..ReadOptions::default() };
         let name = path.to_str().context("a path that is no text")?.to_owned();
         let Input { edges, ids, .. } = welter_input::read(&[name], &options, progress)?;
+        Self::ingest(edges, ids, layout, encoding, workers, progress)
+    }
+
+    /// The same with weights that are made from the ends of each edge.
+    pub(crate) fn read_with_weights(
+        path: &Path,
+        layout: Layout,
+        weight: fn(Pair) -> u8,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let options = ReadOptions { threads: workers.threads(), ..ReadOptions::default() };
+        let name = path.to_str().context("a path that is no text")?.to_owned();
+        let Input { edges, ids, .. } = welter_input::read(&[name], &options, progress)?;
+        Self::ingest(Box::new(WithWeights { edges, weight }), ids, layout, None, workers, progress)
+    }
+
+    fn ingest(
+        edges: Box<dyn EdgeStream>,
+        ids: IdMap,
+        layout: Layout,
+        encoding: Option<Encoding>,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let threads = workers.threads();
         let shape = plan::Shape {
             slots: edges.slots().unwrap_or(1 << 32),
             edges: edges.edges(),
-            weighted: false,
+            weighted: edges.weighted(),
             estimated: edges.slots().is_none(),
             input_bytes: 0,
         };
@@ -52,6 +78,20 @@ impl Loaded {
         let plan = Plan::new(shape, layout, &settings, &Machine::detect())?;
         let graph = Graph::ingest(edges, &ids, Reading::default(), &plan, workers, progress)?;
         Ok(Self { graph, ids })
+    }
+
+    /// Original ids of all vertices.
+    pub(crate) fn vertex_ids(&self) -> Vec<u64> {
+        match self.graph.vertex_column(&self.ids) {
+            VertexColumn::Integers(ids) => ids,
+            VertexColumn::Range(ids) => ids.collect(),
+            VertexColumn::Names(_) => Vec::new(),
+        }
+    }
+
+    /// The number of the vertex with an id.
+    pub(crate) fn number_of(&self, id: u32) -> u64 {
+        self.vertex_ids().partition_point(|&vertex| vertex < id.into()) as u64
     }
 
     /// `values`, one a vertex, by original id; ids that are no vertices get `None`.
@@ -66,6 +106,43 @@ impl Loaded {
             _ => by_id.iter_mut().zip(values).for_each(|(place, &value)| *place = Some(value)),
         }
         by_id
+    }
+}
+
+/// A stream whose edges get weights.
+struct WithWeights {
+    edges: Box<dyn EdgeStream>,
+    weight: fn(Pair) -> u8,
+}
+
+impl EdgeStream for WithWeights {
+    fn parts(&self) -> usize {
+        self.edges.parts()
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges.edges()
+    }
+
+    fn weighted(&self) -> bool {
+        true
+    }
+
+    fn slots(&self) -> Option<u64> {
+        self.edges.slots()
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        let mut weights = Vec::new();
+        self.edges.read(part, &mut |batch| {
+            weights.clear();
+            weights.extend(batch.pairs.iter().map(|&pair| f64::from((self.weight)(pair))));
+            visit(Batch { weights: Some(&weights), ..batch })
+        })
     }
 }
 

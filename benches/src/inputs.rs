@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use welter_input::generate::rmat::{Rmat, RmatOptions};
 use welter_input::generate::web::{Web, WebOptions};
-use welter_model::edges::EdgeStream;
+use welter_model::edges::{EdgeList, EdgeStream};
 use welter_model::ids::IdMap;
 use welter_model::records::{RawLayout, RawWeight};
 use welter_output::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     RmatScrambled,
     /// Web-like: most links are near, edges are in the order of their sources as crawls are.
     Web,
+    /// A square of crossings, each joined to the next ones in both directions, like a road map.
+    Grid,
 }
 
 impl fmt::Display for Kind {
@@ -35,6 +37,7 @@ impl fmt::Display for Kind {
             Self::Rmat => "R-MAT",
             Self::RmatScrambled => "R-MAT scrambled",
             Self::Web => "web-like",
+            Self::Grid => "grid",
         })
     }
 }
@@ -64,6 +67,7 @@ impl Shape {
                 let scramble = kind == Kind::RmatScrambled;
                 Box::new(Rmat::new(&RmatOptions { scale, scramble, ..RmatOptions::default() })?)
             }
+            Kind::Grid => Box::new(grid(1 << (scale / 2), 1 << scale.div_ceil(2))),
             Kind::Web => {
                 Box::new(Web::new(&WebOptions { pages: 1 << scale, ..WebOptions::default() })?)
             }
@@ -75,9 +79,28 @@ impl Shape {
             Kind::Rmat => "rmat",
             Kind::RmatScrambled => "rmat-scrambled",
             Kind::Web => "web",
+            Kind::Grid => "grid",
         };
         format!("{kind}-{}", self.scale)
     }
+}
+
+/// Both arcs between each place of a grid and the one to its right and the one below.
+fn grid(rows: u32, columns: u32) -> EdgeList {
+    let mut list = EdgeList::new(Some(u64::from(rows) * u64::from(columns)), false);
+    for row in 0..rows {
+        let mut pairs = Vec::new();
+        for vertex in row * columns..(row + 1) * columns {
+            if vertex + 1 < (row + 1) * columns {
+                pairs.extend([[vertex, vertex + 1], [vertex + 1, vertex]]);
+            }
+            if row + 1 < rows {
+                pairs.extend([[vertex, vertex + columns], [vertex + columns, vertex]]);
+            }
+        }
+        list.push(pairs, Vec::new());
+    }
+    list
 }
 
 /// The folder where inputs are kept.

@@ -16,6 +16,7 @@ mod kernel;
 mod measure;
 mod report;
 mod system;
+mod traverse;
 
 use std::path::PathBuf;
 
@@ -51,6 +52,8 @@ enum What {
     Job,
     /// The phases of reading and ingesting, and the parser beside a plain loop.
     Ingest,
+    /// Searches and components, beside loops over compressed sparse rows and the crate `graph`.
+    Traverse,
     /// Encoding and decoding of keys beside copying them, and bytes per edge.
     Codec,
     /// All of these.
@@ -189,11 +192,13 @@ fn benches(what: Option<&What>) -> Vec<Bench> {
     let job: Bench = ("job", job::bench);
     let ingest: Bench = ("ingest", ingest::bench);
     let codec: Bench = ("codec", codec::bench);
+    let traverse: Bench = ("traverse", traverse::bench);
     match what {
         Some(What::Kernel) => vec![kernel],
         Some(What::Job) => vec![job],
         Some(What::Ingest) => vec![ingest],
         Some(What::Codec) => vec![codec],
-        Some(What::All | What::JobChild(_)) | None => vec![kernel, job, ingest, codec],
+        Some(What::Traverse) => vec![traverse],
+        Some(What::All | What::JobChild(_)) | None => vec![kernel, job, ingest, codec, traverse],
     }
 }

@@ -10,3 +10,4 @@ pub(crate) mod csr_pull;
 #[cfg(feature = "graph-crate")]
 pub(crate) mod graph_crate;
 pub(crate) mod pairs;
+pub(crate) mod search;

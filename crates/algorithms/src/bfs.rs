@@ -100,6 +100,12 @@ impl Program for Bfs {
     const WEIGHTED: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
+    const ONE_IS_ENOUGH: bool = true;
+
+    #[inline(always)]
+    fn settled(&self, value: &Depth) -> bool {
+        value.0 != UNREACHED
+    }
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Depth, Reach> {

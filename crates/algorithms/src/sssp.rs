@@ -45,7 +45,7 @@ impl<F: Float> Sssp<F> {
 /// Length of the shortest path; infinite where there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(transparent)]
-pub struct Distance<F: Float>(F);
+pub struct Distance<F>(F);
 
 impl<F: Float> Value for Distance<F> {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {

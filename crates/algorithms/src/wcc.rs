@@ -12,7 +12,7 @@
 //! shortest path; the papers do it so, and it is the oracle here. It follows edges one way, so it
 //! wants a graph that was read as undirected.
 //!
-//! Source: Chaos, Table 1; BlitzG (`CC`); LDBC Graphalytics (`WCC`).
+//! Source: Chaos, Table 1; `BlitzG` (`CC`); LDBC Graphalytics (`WCC`).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -37,47 +37,69 @@ impl Value for Label {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wcc;
 
-/// A forest: each vertex points at a smaller one of its component, or at itself.
+/// A forest: each vertex points at a smaller one of its component, or at itself. A cell holds which
+/// bits of its vertex differ from the parent's, so that zeroed cells are roots.
 ///
 /// Threads share it without locks. A root is hooked under a smaller one by compare-and-swap, so of
 /// two threads that want to hook it one fails and looks again; shortening a path changes no root.
-#[derive(Debug)]
-pub struct Forest(Vec<AtomicU32>);
+#[derive(Clone, Copy)]
+struct Forest<'a>(&'a [AtomicU32]);
 
-impl Forest {
+impl Forest<'_> {
     #[inline(always)]
-    fn parent(&self, vertex: u32) -> u32 {
-        self.0[vertex as usize].load(Ordering::Relaxed)
+    fn parent(self, vertex: u32) -> u32 {
+        vertex ^ self.0[vertex as usize].load(Ordering::Relaxed)
     }
 
     /// The root of a vertex. Halves the path on the way.
-    fn root(&self, mut vertex: u32) -> u32 {
+    fn root(self, mut vertex: u32) -> u32 {
         loop {
             let parent = self.parent(vertex);
             let grandparent = self.parent(parent);
             if parent == grandparent {
                 return parent;
             }
-            self.0[vertex as usize].store(grandparent, Ordering::Relaxed);
+            self.shorten(vertex, grandparent);
             vertex = grandparent;
         }
     }
 
+    /// Lets a vertex that is no root point at an ancestor.
+    fn shorten(self, vertex: u32, ancestor: u32) {
+        self.0[vertex as usize].store(vertex ^ ancestor, Ordering::Relaxed);
+    }
+
+    /// Hooks a root under a smaller vertex. Says no when it is a root no more.
+    #[inline(always)]
+    fn hook(self, root: u32, under: u32) -> bool {
+        let relaxed = Ordering::Relaxed;
+        self.0[root as usize].compare_exchange(0, root ^ under, relaxed, relaxed).is_ok()
+    }
+
+    /// Joins what two vertices of different parents belong to.
+    #[inline(always)]
+    fn join(self, (source, target): (u32, u32), (one, other): (u32, u32)) {
+        // Nearly always a root that stands alone meets the root of a large component.
+        let (small, large) = (one.min(other), one.max(other));
+        if !(self.parent(small) == small && self.hook(large, small)) {
+            self.join_roots(source, target);
+        } else if source != large && target != large {
+            self.shorten(if source == small { target } else { source }, small);
+        }
+    }
+
     #[inline(never)]
-    fn join(&self, mut one: u32, mut other: u32) {
+    fn join_roots(self, source: u32, target: u32) {
         loop {
-            (one, other) = (self.root(one), self.root(other));
-            if one == other {
-                return;
-            }
+            let (one, other) = (self.root(source), self.root(target));
             let (small, large) = (one.min(other), one.max(other));
-            let hooked = self.0[large as usize].compare_exchange(
-                large,
-                small,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            );
-            if hooked.is_ok() {
+            if small == large || self.hook(large, small) {
+                // Both find the root at once when their next edges ask.
+                for vertex in [source, target] {
+                    if vertex > small {
+                        self.shorten(vertex, small);
+                    }
+                }
                 return;
             }
         }
@@ -86,24 +108,21 @@ impl Forest {
 
 impl Stream for Wcc {
     type Value = Label;
-    type State = Forest;
-
-    const STATE_BYTES: u64 = size_of::<AtomicU32>() as u64;
-
-    fn begin(&self, vertices: u64) -> Forest {
-        Forest((0..vertices as u32).map(AtomicU32::new).collect())
-    }
+    type Cell = AtomicU32;
 
     #[inline(always)]
-    fn edge(&self, forest: &Forest, source: u32, target: u32, _: f64) {
-        // Soon nearly all edges join what hangs together, and most vertices know their root.
-        if forest.parent(source) != forest.parent(target) {
-            forest.join(source, target);
+    fn edge(&self, cells: &[AtomicU32], source: u32, target: u32, _: f64) {
+        // Nearly all edges join what hangs together, and most vertices know their root.
+        let forest = Forest(cells);
+        let parents = (forest.parent(source), forest.parent(target));
+        if parents.0 != parents.1 {
+            forest.join((source, target), parents);
         }
     }
 
-    fn value(&self, forest: &Forest, vertex: u32) -> Label {
-        Label(forest.root(vertex))
+    #[inline(always)]
+    fn value(&self, cells: &[AtomicU32], vertex: u32) -> Label {
+        Label(Forest(cells).root(vertex))
     }
 }
 

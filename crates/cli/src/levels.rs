@@ -11,8 +11,9 @@ const ENTRIES_MAX: usize = 1000;
 /// Consecutive iterations.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Iterations {
-    iterations: usize,
-    /// `dense`, `sparse`, or `mixed`.
+    #[serde(rename = "iterations")]
+    count: usize,
+    /// `dense`, `pull`, `sparse`, or `mixed`.
     mode: &'static str,
     /// Vertices that scattered.
     active: u64,
@@ -24,11 +25,10 @@ pub(crate) struct Iterations {
 pub(crate) fn summarised(levels: &[Level]) -> Vec<Iterations> {
     let each = levels.len().div_ceil(ENTRIES_MAX).max(1);
     let sum = |levels: &[Level]| Iterations {
-        iterations: levels.len(),
-        mode: match dense(levels) {
-            0 => "sparse",
-            count if count == levels.len() => "dense",
-            _ => "mixed",
+        count: levels.len(),
+        mode: match levels.iter().find(|level| level.mode != levels[0].mode) {
+            Some(_) => "mixed",
+            None => name(levels[0].mode),
         },
         active: levels.iter().map(|level| level.active).sum(),
         edges: levels.iter().map(|level| level.edges).sum(),
@@ -39,18 +39,28 @@ pub(crate) fn summarised(levels: &[Level]) -> Vec<Iterations> {
 /// The line for the terminal. `edges`: those of the graph.
 pub(crate) fn line(levels: &[Level], edges: u64) -> String {
     let looked: u64 = levels.iter().map(|level| level.edges).sum();
-    let dense = dense(levels);
+    let count = |mode| levels.iter().filter(|level| level.mode == mode).count() as u64;
+    let modes = [Mode::Dense, Mode::Pull, Mode::Sparse].map(|mode| (count(mode), name(mode)));
+    let modes: Vec<String> = modes
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{} {name}", grouped(*count)))
+        .collect();
     format!(
-        "frontier: {} dense and {} sparse, {} looked at in all ({:.2} times those of the graph)",
-        counted(dense as u64, "iteration", "iterations"),
-        grouped((levels.len() - dense) as u64),
+        "frontier: {} ({}), {} looked at in all ({:.2} times those of the graph)",
+        counted(levels.len() as u64, "iteration", "iterations"),
+        modes.join(", "),
         counted(looked, "edge", "edges"),
         looked as f64 / edges.max(1) as f64,
     )
 }
 
-fn dense(levels: &[Level]) -> usize {
-    levels.iter().filter(|level| level.mode == Mode::Dense).count()
+fn name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Dense => "dense",
+        Mode::Pull => "pull",
+        Mode::Sparse => "sparse",
+    }
 }
 
 #[cfg(test)]
@@ -62,7 +72,7 @@ mod tests {
 
     #[test]
     fn few_iterations_have_an_entry_each() {
-        let entry = |mode, active, edges| Iterations { iterations: 1, mode, active, edges };
+        let entry = |mode, active, edges| Iterations { count: 1, mode, active, edges };
         let entries = [entry("sparse", 2, 5), entry("dense", 100, 1000)];
         assert_eq!(summarised(&[SPARSE, DENSE]), entries);
         assert_eq!(summarised(&[]), []);
@@ -74,7 +84,7 @@ mod tests {
         levels[4] = DENSE;
         let entries = summarised(&levels);
         assert!(entries.len() <= ENTRIES_MAX);
-        assert_eq!(entries.iter().map(|entry| entry.iterations).sum::<usize>(), 2500);
+        assert_eq!(entries.iter().map(|entry| entry.count).sum::<usize>(), 2500);
         assert_eq!(entries.iter().map(|entry| entry.edges).sum::<u64>(), 2499 * 5 + 1000);
         assert_eq!((entries[0].mode, entries[1].mode), ("sparse", "mixed"));
     }
@@ -83,7 +93,7 @@ mod tests {
     fn the_line_compares_with_the_graph() {
         assert_eq!(
             line(&[SPARSE, DENSE, DENSE], 1000),
-            "frontier: 2 iterations dense and 1 sparse, 2,005 edges looked at in all \
+            "frontier: 3 iterations (2 dense, 1 sparse), 2,005 edges looked at in all \
              (2.00 times those of the graph)"
         );
     }

@@ -4,9 +4,9 @@
 //! standard output but results; what takes long shows its progress ([`bars`]) and ends soon after
 //! Ctrl-C ([`interrupt`]).
 //!
-//! The allocator is the system's. With mimalloc, runs on names, Parquet, raw pairs and weighted text
-//! were no faster and took 2 to 25 % more memory: what is large here is allocated a few times, and
-//! the engine maps its own.
+//! The allocator is the system's. With mimalloc, runs on names, Parquet, raw pairs and weighted
+//! text were no faster and took 2 to 25 % more memory: what is large here is allocated a few times,
+//! and the engine maps its own.
 
 mod algorithms;
 mod args;

@@ -14,7 +14,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytemuck::Pod;
+use bytemuck::Zeroable;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::EngineError;
@@ -92,14 +92,14 @@ impl Drop for Mapping {
     }
 }
 
-/// A fixed-size array of plain data on huge pages, zeroed.
+/// A fixed-size array on huge pages, zeroed. Elements are not dropped.
 pub struct Buffer<T> {
     mapping: Mapping,
     len: usize,
     element: PhantomData<T>,
 }
 
-impl<T: Pod> Buffer<T> {
+impl<T: Zeroable> Buffer<T> {
     /// `len` zeroed elements.
     ///
     /// # Errors
@@ -110,17 +110,17 @@ impl<T: Pod> Buffer<T> {
     }
 }
 
-impl<T: Pod> Deref for Buffer<T> {
+impl<T: Zeroable> Deref for Buffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping holds `len` elements, page-aligned, zeroed or written as `T`; any bit
-        // pattern is a `T: Pod`.
+        // SAFETY: the mapping holds `len` elements, page-aligned, zeroed, which is a `T: Zeroable`,
+        // or written as `T`.
         unsafe { std::slice::from_raw_parts(self.mapping.address.as_ptr().cast(), self.len) }
     }
 }
 
-impl<T: Pod> DerefMut for Buffer<T> {
+impl<T: Zeroable> DerefMut for Buffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `deref`; `&mut self` makes the access unique.
         unsafe { std::slice::from_raw_parts_mut(self.mapping.address.as_ptr().cast(), self.len) }

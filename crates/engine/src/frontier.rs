@@ -59,7 +59,9 @@ impl Frontier {
         program: &P,
         state: &State<P>,
     ) -> Option<Selected> {
-        if !P::MONOTONE || graph.plan.frontier_mode == FrontierMode::Dense {
+        if !P::MONOTONE
+            || matches!(graph.plan.frontier_mode, FrontierMode::Dense | FrontierMode::Pull)
+        {
             return None;
         }
         let auto = graph.plan.frontier_mode == FrontierMode::Auto;
@@ -125,13 +127,17 @@ impl Masks {
         Self { words }
     }
 
-    /// The runs of active bands of a block. Compressed tiles are decoded from their begin, so they
-    /// get one run from the first active band to the last.
+    /// The runs of active bands of a block.
     pub(crate) fn runs(&self, block: usize, encoding: Encoding) -> Runs {
-        let mask = self.words[block];
-        let whole = encoding == Encoding::Compressed || mask.count_ones() as usize > BANDS * 7 / 8;
-        Runs { mask, whole }
+        runs(self.words[block], encoding)
     }
+}
+
+/// The runs of bands in a mask. Compressed tiles are decoded from their begin, so they get one run
+/// from the first band to the last.
+pub(crate) fn runs(mask: u64, encoding: Encoding) -> Runs {
+    let whole = encoding == Encoding::Compressed || mask.count_ones() as usize > BANDS * 7 / 8;
+    Runs { mask, whole }
 }
 
 /// Runs of set bits.
@@ -165,11 +171,14 @@ mod tests {
 
     #[test]
     fn runs_are_the_runs_of_set_bits() {
-        let runs = |mask, whole| Runs { mask, whole }.collect::<Vec<_>>();
+        let runs = |mask, whole| {
+            let runs = Runs { mask, whole };
+            runs.map(|run| (run.start, run.end)).collect::<Vec<_>>()
+        };
         assert_eq!(runs(0, false), []);
-        assert_eq!(runs(u64::MAX, false), [0..64]);
-        assert_eq!(runs(0b1101_1000, false), [3..5, 6..8]);
-        assert_eq!(runs(0b1101_1000, true), [3..8]);
-        assert_eq!(runs(1 << 63 | 1, false), [0..1, 63..64]);
+        assert_eq!(runs(u64::MAX, false), [(0, 64)]);
+        assert_eq!(runs(0b1101_1000, false), [(3, 5), (6, 8)]);
+        assert_eq!(runs(0b1101_1000, true), [(3, 8)]);
+        assert_eq!(runs(1 << 63 | 1, false), [(0, 1), (63, 64)]);
     }
 }

@@ -25,6 +25,8 @@ pub struct Graph {
     pub(crate) arena: Arena,
     pub(crate) edges: u64,
     pub(crate) chunk_bytes: u64,
+    /// Whether the reverse of each edge is an edge too.
+    pub(crate) symmetric: bool,
     /// Where the edges of each band of sources lie, when the plan's program has a frontier.
     pub(crate) index: Option<SourceIndex>,
 }

@@ -95,6 +95,7 @@ fn ingest(
         stripes,
         plan: plan.clone(),
         arena: arena.clone(),
+        symmetric: reading.undirected,
         index: None,
     };
     if plan.frontier {

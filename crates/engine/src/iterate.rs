@@ -3,8 +3,9 @@
 //! Each iteration is *dense* or *sparse*. In a dense one a worker takes a stripe, folds all its
 //! edges into its own accumulators, and applies them while they are in the cache; values change in
 //! place, and signals have two columns that swap roles, because other stripes still read what this
-//! one said last. A monotone program whose active vertices have few edges gets sparse iterations
-//! ([`crate::sparse`]), which touch only what is reached.
+//! one said last. Where one update is enough for a vertex and edges run both ways, vertices look
+//! for it themselves instead ([`crate::pull`]). A monotone program whose active vertices have few
+//! edges gets sparse iterations ([`crate::sparse`]), which touch only what is reached.
 
 use std::sync::Mutex;
 
@@ -18,6 +19,7 @@ use crate::frontier::{Frontier, Masks};
 use crate::graph::{Graph, Stripe};
 use crate::index::{IndexedTiles, SourceIndex};
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
+use crate::pull;
 use crate::sparse;
 use crate::state::{Part, Parts, State, segments};
 use crate::workers::{Workers, lock};
@@ -40,6 +42,8 @@ pub struct Outcome<V, T> {
 pub enum Mode {
     /// All stripes were folded; tiles without an active source were skipped.
     Dense,
+    /// Vertices that an update could change looked among their neighbours for one that is active.
+    Pull,
     /// Only the bands of active sources were read, and only what they reached was applied.
     Sparse,
 }
@@ -88,15 +92,18 @@ pub fn run<P: Program>(
             return Err(EngineError::Cancelled);
         }
         let level;
-        (total, level) = match (&driver.tiles, frontier.select(graph, program, &state)) {
-            (Some(tiles), Some(selected)) => {
-                sparse::iterate(&driver, tiles, &mut state, &mut frontier, selected, &total)?
-            }
-            _ => {
-                let done = driver.dense(&mut state, &total, &benches)?;
-                frontier.scattered_all(state.active_count);
-                done
-            }
+        let selected = frontier.select(graph, program, &state);
+        (total, level) = if let (Some(tiles), Some(selected)) = (&driver.tiles, &selected) {
+            sparse::iterate(&driver, tiles, &mut state, &mut frontier, selected, &total)?
+        } else {
+            let done = match &driver.tiles {
+                Some(tiles) if pull::pays::<P>(graph) => {
+                    pull::iterate(&driver, tiles, &mut state, &total)?
+                }
+                _ => driver.dense(&mut state, &total, &benches)?,
+            };
+            frontier.scattered_all(state.active_count);
+            done
         };
         if P::FRONTIER {
             levels.push(level);
@@ -136,7 +143,7 @@ impl<P: Program> Driver<'_, P> {
     /// Sets values, signals and totals of all vertices.
     fn init(&self, state: &mut State<P>) -> Result<P::Total, EngineError> {
         let Self { graph, program, workers, progress, .. } = *self;
-        let Parts { parts, .. } = state.parts(graph);
+        let Parts { stripes: parts, .. } = state.parts(graph);
         workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
             let mut part = lock(&parts[task]);
             dispatched(
@@ -160,7 +167,7 @@ impl<P: Program> Driver<'_, P> {
         let Self { graph, program, workers, progress, .. } = *self;
         let order = state.order.clone();
         let scattering = state.active_count;
-        let Parts { parts, signals, active } = state.parts(graph);
+        let Parts { stripes: parts, signals, active } = state.parts(graph);
         let masks =
             (P::FRONTIER && scattering < graph.vertices()).then(|| Masks::of_flags(graph, active));
         // An update of an inactive vertex does no harm in a monotone program, and a branch at every

@@ -30,6 +30,7 @@ mod kernel;
 mod nontemporal;
 mod pass;
 mod pieces;
+mod pull;
 mod radix;
 mod record;
 mod sparse;

@@ -28,12 +28,16 @@ pub fn pass<S: Stream>(
     // A damaged key names some place of the state and none outside it.
     let places =
         graph.vertices() + (graph.signal_padding() as u64).max(1 << graph.plan.stripe_bits);
-    let state = program.begin(places);
+    let buffer = Buffer::<S::Cell>::zeroed(places as usize)?;
+    let cells = &buffer[..];
     let mut order: Vec<&Stripe> = graph.stripes.iter().collect();
     order.sort_by_key(|stripe| std::cmp::Reverse(stripe.edges));
     let scratches = workers.states(|| Ok(Scratch::new()))?;
     workers.tasks(order.len(), progress, &scratches, |scratch, task| {
-        show_stripe(graph, program, order[task], &state, scratch)?;
+        let weights = if S::WEIGHTED { WeightKind::F64 } else { WeightKind::None };
+        show(graph, order[task], weights, scratch, move |source, target, weight| {
+            program.edge(cells, source, target, weight);
+        })?;
         phase.add(order[task].edges);
         Ok(())
     })?;
@@ -45,7 +49,7 @@ pub fn pass<S: Stream>(
     workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
         let base = graph.stripes[task].vertices.start as u32;
         for (place, value) in lock(&parts[task]).iter_mut().enumerate() {
-            *value = program.value(&state, base + place as u32);
+            *value = program.value(cells, base + place as u32);
         }
         Ok(())
     })?;
@@ -53,37 +57,56 @@ pub fn pass<S: Stream>(
     Ok(values)
 }
 
-fn show_stripe<S: Stream>(
+/// Shows the edges of a stripe. `most`: none where weights are not wanted.
+#[inline(always)]
+fn show(
     graph: &Graph,
-    program: &S,
     stripe: &Stripe,
-    state: &S::State,
+    most: WeightKind,
     scratch: &mut Scratch,
+    edge: impl Fn(u32, u32, f64) + Copy,
 ) -> Result<(), EngineError> {
     let target_base = stripe.vertices.start as u32;
     for place in &stripe.chunks {
         let chunk = graph.open(stripe, place)?;
         let label = chunk.label();
-        let weights = if S::WEIGHTED { label.weights } else { WeightKind::None };
+        let weights = if most == WeightKind::None { most } else { label.weights };
         let target_bits = label.target_bits;
         let coding = Coding { encoding: label.encoding, weights, target_bits };
-        let mask = (1_u32 << target_bits) - 1;
         for tile in chunk.tiles() {
-            let source_base = tile.source as u32;
+            let origin = Origin { source_base: tile.source as u32, target_base, target_bits };
             coding.keys(&tile, 0..tile.edges, scratch, |keys, weights| {
                 dispatched(
                     #[inline(always)]
-                    || {
-                        for (edge, &key) in keys.iter().enumerate() {
-                            let source = source_base + (key >> target_bits);
-                            let target = target_base + (key & mask);
-                            let weight = weights.map_or(1.0, |weights| weights[edge]);
-                            program.edge(state, source, target, weight);
-                        }
+                    || match weights {
+                        None => each(origin, keys, |_| 1.0, edge),
+                        Some(weights) => each(origin, keys, |place| weights[place], edge),
                     },
                 );
             });
         }
     }
     Ok(())
+}
+
+/// What the keys of a tile are relative to.
+#[derive(Clone, Copy)]
+struct Origin {
+    source_base: u32,
+    target_base: u32,
+    target_bits: u32,
+}
+
+#[inline(always)]
+fn each(
+    origin: Origin,
+    keys: &[u32],
+    weight: impl Fn(usize) -> f64,
+    edge: impl Fn(u32, u32, f64) + Copy,
+) {
+    let Origin { source_base, target_base, target_bits } = origin;
+    let mask = (1_u32 << target_bits) - 1;
+    for (place, &key) in keys.iter().enumerate() {
+        edge(source_base + (key >> target_bits), target_base + (key & mask), weight(place));
+    }
 }

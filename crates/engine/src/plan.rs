@@ -54,6 +54,8 @@ pub enum FrontierMode {
     Dense,
     /// Active vertices are looked up, by one thread or by all as their edges are few or many.
     Sparse,
+    /// Vertices look for an active neighbour, where that is possible; else all stripes are folded.
+    Pull,
     /// Active vertices are looked up, one after the other.
     Alone,
     /// Active vertices are looked up by all workers, stripe by stripe.
@@ -124,6 +126,11 @@ impl Plan {
             .block_bits
             .unwrap_or_else(|| log2(machine.l1_bytes / 2 / layout.signal.max(1)).clamp(8, 14));
         let block_bits = block_bits.min(KEY_BITS - stripe_bits);
+        let block_bits = if layout.active > 0 && settings.block_bits.is_none() {
+            block_bits.min(band_block_bits(&shape, stripe_bits, threads))
+        } else {
+            block_bits
+        };
         let budget_bytes = settings.memory_bytes.unwrap_or(machine.memory_bytes / 16 * 15);
         let plan = |encoding| {
             let mut plan = Self {
@@ -231,6 +238,13 @@ fn stripe_bits(accum_bytes: u64, machine: &Machine) -> u32 {
     let third = (machine.l3_bytes / machine.cores.max(1) as u64).min(4 << 20);
     let room = if second >= 512 << 10 { second.min(2 << 20) } else { third.max(second) };
     log2(room / accum_bytes.max(1)).clamp(SEGMENT_BITS, 24)
+}
+
+/// Log2 of the width of a block whose tiles hold about 1,500 edges: 24 in each of its bands, so
+/// that looking for the edges of one source reads few others.
+fn band_block_bits(shape: &Shape, stripe_bits: u32, threads: usize) -> u32 {
+    let stripes = (shape.slots >> stripe_bits).max((STRIPES_PER_WORKER * threads) as u64);
+    log2((1536 * stripes).saturating_mul(shape.slots) / shape.edges.max(1)).clamp(6, 14)
 }
 
 fn log2(number: u64) -> u32 {

@@ -29,7 +29,7 @@ pub(crate) fn iterate<P: Program>(
     tiles: &IndexedTiles<'_>,
     state: &mut State<P>,
     frontier: &mut Frontier,
-    selected: Selected,
+    selected: &Selected,
     last: &P::Total,
 ) -> Result<(P::Total, Level), EngineError> {
     if state.accums.is_empty() {
@@ -37,7 +37,7 @@ pub(crate) fn iterate<P: Program>(
         state.accums.fill(driver.program.identity());
     }
     let is_alone = match driver.graph.plan.frontier_mode {
-        FrontierMode::Auto | FrontierMode::Dense | FrontierMode::Sparse => {
+        FrontierMode::Auto | FrontierMode::Dense | FrontierMode::Sparse | FrontierMode::Pull => {
             selected.edges < ALONE_BELOW
         }
         FrontierMode::Alone => true,
@@ -145,7 +145,7 @@ fn together<P: Program>(
     let mut column = Column(&mut accums[..]);
     let parts =
         graph.stripes.iter().map(|stripe| Mutex::new((column.take(stripe.width()), Vec::new())));
-    let parts: Vec<Mutex<(&mut [P::Accum], Vec<u32>)>> = parts.collect();
+    let parts: Vec<_> = parts.collect();
     let benches = workers.states(|| Ok((Scratch::new(), 0_u64)))?;
     workers.tasks(parts.len(), progress, &benches, |(scratch, edges), task| {
         let stripe = order[task];

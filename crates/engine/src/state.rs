@@ -39,7 +39,7 @@ pub(crate) struct Part<'a, P: Program> {
 
 /// All parts, and the columns that are read meanwhile.
 pub(crate) struct Parts<'a, P: Program> {
-    pub(crate) parts: Vec<Mutex<Part<'a, P>>>,
+    pub(crate) stripes: Vec<Mutex<Part<'a, P>>>,
     pub(crate) signals: &'a [P::Signal],
     pub(crate) active: &'a [u8],
 }
@@ -82,7 +82,7 @@ impl<P: Program> State<P> {
                 active_count: width as u64,
             })
         });
-        Parts { parts: parts.collect(), signals: signals_now, active: active_now }
+        Parts { stripes: parts.collect(), signals: signals_now, active: active_now }
     }
 
     /// Ends a dense iteration: what was written is what is read next. Merges totals in their order.

@@ -96,17 +96,15 @@ fn records_are_named_by_their_bytes() {
     let path = folder.path().join("edges.u32f32").to_str().unwrap().to_owned();
     fs::write(&path, [record(1.0), record(-1.0)].concat()).unwrap();
     let progress = Progress::new();
-    let input = read(&[path.clone()], &options(false, WeightChoice::IfPresent), &progress);
+    let input =
+        read(std::slice::from_ref(&path), &options(false, WeightChoice::IfPresent), &progress);
     assert!(input.is_ok());
     // Raw records are looked at when they are streamed.
     let read = |weight| {
         let input = read(std::slice::from_ref(&path), &options(true, weight), &progress)?;
-        let parts = 0..input.edges.parts();
+        let mut parts = 0..input.edges.parts();
         let each = |part| input.edges.read(part, &mut |_| true);
-        parts
-            .map(each)
-            .collect::<Result<(), _>>()
-            .map_err(|error| *error.downcast::<InputError>().unwrap())
+        parts.try_for_each(each).map_err(|error| *error.downcast::<InputError>().unwrap())
     };
     let error = read(WeightChoice::IfPresent).unwrap_err().to_string();
     assert!(error.contains("byte 20: expected a weight that is not negative"), "{error}");

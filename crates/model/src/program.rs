@@ -97,6 +97,17 @@ pub trait Program: Sync {
     /// update reached. Needs `FRONTIER`, and totals that are the same in any order.
     const MONOTONE: bool = false;
 
+    /// Whether one update is as good as all that an iteration has for a vertex: gathering any of
+    /// them, from a source that became active in the last iteration, gives the same accumulator.
+    /// Then a vertex may look among its neighbours for one that is active, and stop at the first,
+    /// instead of being told by all. Needs `MONOTONE` and no `urgency`.
+    const ONE_IS_ENOUGH: bool = false;
+
+    /// Whether no update can change a value any more.
+    fn settled(&self, _value: &Self::Value) -> bool {
+        false
+    }
+
     /// Value before the first iteration, what it adds to the totals that `apply` sees first, and
     /// whether the vertex scatters in the first iteration.
     fn init(&self, vertex: Vertex) -> Applied<Self::Value, Self::Total>;

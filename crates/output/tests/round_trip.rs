@@ -219,7 +219,9 @@ proptest! {
     ) {
         let plain = |part: &mut Vec<([u32; 2], f64)>| {
             part.retain(|([source, target], _)| source != target);
-            part.iter_mut().for_each(|(_, weight)| *weight = weight.abs().min(1e6).ceil().max(1.0));
+            for (_, weight) in part.iter_mut() {
+                *weight = weight.abs().min(1e6).ceil().max(1.0);
+            }
         };
         let mut graph = graph;
         graph.parts.iter_mut().for_each(plain);

@@ -55,8 +55,8 @@ pub const MACHINE: Machine = Machine {
 /// All executors, the reference first.
 pub fn executors() -> Vec<Executor> {
     use Encoding::{Compressed, Packed};
-    use FrontierMode::{Alone, Auto, Dense, Together};
-    let mut modes = [Alone, Together, Auto, Together, Alone, Dense, Auto].into_iter().cycle();
+    use FrontierMode::{Alone, Auto, Dense, Pull, Together};
+    let mut modes = [Alone, Pull, Together, Auto, Together, Pull, Dense].into_iter().cycle();
     let mut memory = |threads, encoding, [stripe, block]: [u32; 2], chunk_bytes, part_edges_max| {
         let settings = Settings {
             threads: Some(threads),

@@ -50,6 +50,8 @@ enum Frontier {
     Auto,
     /// All stripes are folded, past tiles without an active source
     Dense,
+    /// Vertices look for an active neighbour, where edges run both ways; else as dense
+    Pull,
     /// Each source is looked up in an index
     Sparse,
 }
@@ -60,6 +62,7 @@ impl FrontierArgs {
         match self.frontier {
             Frontier::Auto => FrontierMode::Auto,
             Frontier::Dense => FrontierMode::Dense,
+            Frontier::Pull => FrontierMode::Pull,
             Frontier::Sparse => FrontierMode::Sparse,
         }
     }
@@ -68,6 +71,7 @@ impl FrontierArgs {
         match self.frontier {
             Frontier::Auto => "auto",
             Frontier::Dense => "dense",
+            Frontier::Pull => "pull",
             Frontier::Sparse => "sparse",
         }
     }

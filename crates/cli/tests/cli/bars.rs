@@ -13,7 +13,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use crate::sandbox::Sandbox;
 
 /// What does not come in this time does not come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The side of a terminal that a person sees.
 struct Screen {
@@ -71,7 +71,7 @@ impl Screen {
 
     /// Everything that was ever drawn, once nobody draws any more.
     fn into_text(mut self) -> String {
-        for piece in self.pieces.iter() {
+        for piece in &self.pieces {
             self.seen.push_str(&String::from_utf8_lossy(&piece));
         }
         self.seen

@@ -54,9 +54,9 @@ impl Layout {
 
     /// The layout of a stream program.
     pub fn of_stream<S: Stream>() -> Self {
-        // Its state takes the place of accumulators in the caches.
-        let (value, accum) = (size_of::<S::Value>() as u64, S::STATE_BYTES);
-        Self { value, signal: S::STATE_BYTES, accum, active: 0, sparse: 0 }
+        // Its cells take the place of signals in memory, and of accumulators in the caches.
+        let (value, cell) = (size_of::<S::Value>() as u64, size_of::<S::Cell>() as u64);
+        Self { value, signal: cell, accum: cell, active: 0, sparse: 0 }
     }
 }
 

@@ -82,6 +82,7 @@ impl fmt::Display for FrontierMode {
         f.write_str(match self {
             Self::Auto => "edges of few active vertices are looked up, of many met in passing",
             Self::Dense => "edges of active vertices are met in passing",
+            Self::Pull => "vertices look for an active neighbour where edges run both ways",
             Self::Sparse | Self::Alone | Self::Together => "edges of active vertices are looked up",
         })
     }

@@ -12,9 +12,9 @@
 //! Integer ids are `<u8` whatever their size, so that a program reads every graph alike. String ids
 //! are `<U`: as wide as the longest, four bytes a character, which numpy shows as `str`. Such a
 //! column is refused where a name is longer than [`NAME_CHARS_MAX`] or the padding is out of all
-//! proportion ([`PADDED_BYTES_FREE`], [`PADDED_RATIO_MAX`]). Other columns of vertices have the type
-//! of the first; numpy has no nulls, so no vertex is 2^64 - 1 or the empty string. Neither can be
-//! the id of a vertex: no reader takes an empty name, and a table that has both is refused.
+//! proportion ([`PADDED_BYTES_FREE`], [`PADDED_RATIO_MAX`]). Other columns of vertices have the
+//! type of the first; numpy has no nulls, so no vertex is 2^64 - 1 or the empty string. Neither can
+//! be the id of a vertex: no reader takes an empty name, and a table that has both is refused.
 
 use std::fmt::Write as _;
 use std::io::Write;
