@@ -20,6 +20,9 @@ use crate::failure::{Failure, INTERRUPTED};
 /// kernel, which takes about 100 ms to free each GB that the process held.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// How long standard error may take to take the last message.
+const MESSAGE_PATIENCE: Duration = Duration::from_millis(100);
+
 /// Whether a signal came.
 static CAME: AtomicBool = AtomicBool::new(false);
 
@@ -71,7 +74,14 @@ fn leave() -> ! {
     if let Ok(outputs) = OUTPUTS.try_lock() {
         outputs.iter().for_each(|path| remove_temporary(path));
     }
-    eprintln!("error: interrupted");
+    // Nobody may be reading, and then a message waits for ever, as may the drawing of progress,
+    // which holds the lock on standard error.
+    let (told, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        eprintln!("error: interrupted");
+        told.send(())
+    });
+    let _ = heard.recv_timeout(MESSAGE_PATIENCE);
     std::process::exit(INTERRUPTED.into());
 }
 

@@ -34,7 +34,7 @@ impl Drop for Mortal {
 
 /// A terminal of 120 columns: its screen, and the side that a command writes to.
 fn terminal() -> (Screen, File) {
-    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&screen).unwrap();
     unlockpt(&screen).unwrap();
     let size = Winsize { ws_row: 24, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };

@@ -3,6 +3,7 @@
 //! "Soon" is a second; these tests wait for much longer before they call it a failure, because they
 //! share the machine with others.
 
+use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -76,6 +77,22 @@ fn a_run_that_waits_for_its_input_ends() {
     is_interrupted(&ended(child));
     drop(stdin);
     assert_eq!(sandbox.files(), [""; 0]);
+}
+
+#[test]
+fn a_run_whose_messages_nobody_reads_ends() {
+    let sandbox = Sandbox::new();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let room = rustix::pipe::fcntl_getpipe_size(&writer).unwrap();
+    writer.write_all(&vec![b'.'; room]).unwrap();
+    let mut command = sandbox.command("run pagerank rmat:10 --iterations 1000000000 -o ranks.csv");
+    let mut child = command.stderr(writer).spawn().unwrap();
+    sleep(Duration::from_millis(300));
+    signal(&child, "INT");
+    wait_until("ending", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(sandbox.files(), [""; 0]);
+    drop(reader);
 }
 
 #[test]
