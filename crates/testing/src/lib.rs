@@ -16,6 +16,7 @@ pub mod executors;
 pub mod graph;
 pub mod interpreter;
 pub mod npy;
+pub mod puzzles;
 pub mod reading;
 pub mod reference;
 pub mod samples;

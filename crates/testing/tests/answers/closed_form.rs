@@ -1,0 +1,83 @@
+//! Graphs whose answers are known from mathematics, or were counted and published.
+
+use serde_json::Value;
+use welter_algorithms::Bfs;
+use welter_model::edges::Reading;
+use welter_model::table::ColumnData;
+use welter_testing::answers::shared_data;
+use welter_testing::closed_form::{complete, directed_cycle, hypercube, star};
+use welter_testing::executors::Executor;
+use welter_testing::graph::Graph;
+use welter_testing::puzzles::{eight_puzzle, pancakes, pocket_cube, rank};
+
+use crate::{by_depth, columns, components, depths, engines, sizes};
+
+/// What is published of a puzzle, from the shared data where that is there.
+fn published(name: &str, key: &str) -> Option<Vec<u64>> {
+    let text = std::fs::read(shared_data()?.join("known/closed_form.json"));
+    let known: Value = serde_json::from_slice(&text.expect("it is there")).expect("it is JSON");
+    let counts = known[name][key].as_array().expect("counts are a list");
+    Some(counts.iter().filter_map(Value::as_u64).collect())
+}
+
+/// Counts states by their distance from one of them, and holds them against what is published. One
+/// engine does it, and merges nothing, because the large ones take a while.
+fn holds(graph: &Graph, start: u32, reached: u64, deepest: usize, name: &str, key: &str) {
+    let reading = Reading { undirected: true, ..Reading::default() };
+    let executor = Executor::Memory(engines(graph)[0].clone());
+    let answer = executor.run(graph, reading, &Bfs::new(vec![start.into()]));
+    let ColumnData::I64(depths) = columns(&answer.values) else { panic!("depths are integers") };
+    let counts = by_depth(&depths);
+    assert_eq!((counts.iter().sum::<u64>(), counts.len() - 1), (reached, deepest), "{name}");
+    if let Some(published) = published(name, key) {
+        assert_eq!(counts[..published.len()], published, "{name}");
+    }
+}
+
+#[test]
+fn the_eight_puzzle_has_two_halves() {
+    let graph = eight_puzzle();
+    assert_eq!(graph.pairs.len(), 483_840);
+    let goal = rank([1, 2, 3, 4, 5, 6, 7, 8, 0]);
+    holds(&graph, goal, 181_440, 31, "8-puzzle", "bfs_from_goal_1..8_0_counts");
+    assert_eq!(sizes(&components(&graph)), [181_440, 181_440]);
+}
+
+#[test]
+fn nine_pancakes_take_ten_turns() {
+    let graph = pancakes();
+    assert_eq!(graph.pairs.len(), 1_451_520);
+    holds(&graph, 0, 362_880, 10, "pancake-9", "bfs_counts");
+    assert_eq!(sizes(&components(&graph)), [362_880]);
+}
+
+#[test]
+fn the_pocket_cube_is_solved_in_14_quarter_turns_or_11_turns() {
+    for (half_turns, edges, deepest, name) in
+        [(false, 11_022_480, 14, "pocket-cube-QTM"), (true, 16_533_720, 11, "pocket-cube-HTM")]
+    {
+        let graph = pocket_cube(half_turns);
+        assert_eq!(graph.pairs.len(), edges);
+        holds(&graph, 0, 3_674_160, deepest, name, "bfs_counts");
+    }
+}
+
+#[test]
+fn cubes_cycles_stars_and_grids() {
+    let cube = hypercube(10).graph;
+    let binomials = [1, 10, 45, 120, 210, 252, 210, 120, 45, 10, 1];
+    assert_eq!(by_depth(&depths(&cube, false, 5)), binomials);
+    assert_eq!(by_depth(&depths(&complete(50).graph, false, 7)), [1, 49]);
+    assert_eq!(by_depth(&depths(&star(3000).graph, false, 9)), [1, 1, 2999]);
+    let cycle = directed_cycle(5000).graph;
+    assert_eq!(depths(&cycle, false, 0), (0..5000).collect::<Vec<i64>>());
+    assert_eq!(by_depth(&depths(&cycle, true, 0)).len(), 2501);
+    let (rows, places) = (60_u32, 90_u32);
+    let at = |row: u32, place: u32| row * places + place;
+    let right = (0..rows).flat_map(|row| (1..places).map(move |p| [at(row, p - 1), at(row, p)]));
+    let down = (1..rows).flat_map(|row| (0..places).map(move |p| [at(row - 1, p), at(row, p)]));
+    let grid = Graph::new((rows * places) as usize, right.chain(down).collect());
+    assert_eq!(by_depth(&depths(&grid, true, 0)).len() as u32 - 1, rows + places - 2);
+    assert_eq!(sizes(&components(&grid)), [u64::from(rows * places)]);
+    assert_eq!(sizes(&components(&Graph::new(4, vec![[1, 2]]))), [2, 1, 1]);
+}

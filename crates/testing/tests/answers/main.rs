@@ -1,0 +1,106 @@
+//! Traversals and components against what others computed, and against what mathematics says, on
+//! several executors.
+//!
+//! Tests on shared data say loudly when it is missing, and pass.
+
+mod closed_form;
+mod real;
+mod suites;
+
+use welter_algorithms::{Bfs, Sssp, Wcc};
+use welter_model::edges::{Duplicates, Reading};
+use welter_model::program::Value;
+use welter_model::table::ColumnData;
+use welter_testing::executors::{Executor, Memory, executors};
+use welter_testing::graph::Graph;
+
+/// How the answers read the raw rows of a file: one arc of each, no loops.
+fn simple(undirected: bool) -> Reading {
+    let duplicates = Duplicates::Minimum;
+    Reading { undirected, drop_self_loops: true, duplicates, ..Reading::default() }
+}
+
+/// Engines that a graph is run on: the one with default settings first; fewer of large graphs, as
+/// some of them cut everything small.
+fn engines(graph: &Graph) -> Vec<Memory> {
+    let memory = |executor| match executor {
+        Executor::Memory(memory) => Some(memory),
+        Executor::Reference => None,
+    };
+    let all: Vec<Memory> = executors().into_iter().filter_map(memory).collect();
+    match graph.pairs.len() {
+        0..50_000 => all,
+        50_000..500_000 => [0, 1, 3, 6].map(|place: usize| all[place].clone()).to_vec(),
+        _ => [0, 1].map(|place: usize| all[place].clone()).to_vec(),
+    }
+}
+
+/// Depths from a vertex, which every engine must agree on.
+fn depths(graph: &Graph, undirected: bool, source: u64) -> Vec<i64> {
+    same(graph, |memory| {
+        let executor = Executor::Memory(memory.clone());
+        let values = executor.run(graph, simple(undirected), &Bfs::new(vec![source])).values;
+        match columns(&values) {
+            ColumnData::I64(depths) => depths,
+            _ => panic!("depths are integers"),
+        }
+    })
+}
+
+/// Distances from a vertex.
+fn distances(graph: &Graph, undirected: bool, source: u64) -> Vec<f64> {
+    // Steps of several widths; what comes out is the same bits.
+    let mut widths = [f64::INFINITY, 25.0, 1e4].into_iter().cycle();
+    same(graph, |memory| {
+        let program = Sssp::<f64>::new(vec![source], widths.next().unwrap_or(1.0));
+        let executor = Executor::Memory(memory.clone());
+        match columns(&executor.run(graph, simple(undirected), &program).values) {
+            ColumnData::F64(distances) => distances,
+            _ => panic!("distances are floats"),
+        }
+    })
+}
+
+/// The smallest vertex of the component of each.
+fn components(graph: &Graph) -> Vec<u32> {
+    same(graph, |memory| match columns(&memory.pass(graph, simple(false), &Wcc)) {
+        ColumnData::Vertices(components) => components,
+        _ => panic!("components are vertices"),
+    })
+}
+
+/// What all engines say of a graph.
+fn same<T: PartialEq>(graph: &Graph, mut run: impl FnMut(&Memory) -> Vec<T>) -> Vec<T> {
+    let engines = engines(graph);
+    let first = run(&engines[0]);
+    for memory in &engines[1..] {
+        assert!(run(memory) == first, "{memory:?} disagrees");
+    }
+    first
+}
+
+fn columns<V: Value>(values: &[V]) -> ColumnData {
+    V::columns(values).into_iter().next().expect("a result has a column").1
+}
+
+/// Number of vertices of each depth.
+fn by_depth(depths: &[i64]) -> Vec<u64> {
+    let mut counts = Vec::new();
+    for depth in depths.iter().filter(|depth| **depth >= 0) {
+        let depth = *depth as usize;
+        counts.resize(counts.len().max(depth + 1), 0);
+        counts[depth] += 1;
+    }
+    counts
+}
+
+/// Sizes of the components, the largest first.
+fn sizes(components: &[u32]) -> Vec<u64> {
+    let mut sizes = vec![0; components.len()];
+    for component in components {
+        sizes[*component as usize] += 1;
+    }
+    sizes.retain(|size| *size > 0);
+    sizes.sort_unstable_by(|a: &u64, b| b.cmp(a));
+    sizes
+}
