@@ -1,5 +1,6 @@
-//! The validation suites of LDBC Graphalytics, libgrape and LAGraph.
+//! The validation suites of LDBC Graphalytics, libgrape and `LAGraph`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -117,17 +118,19 @@ fn the_outputs_of_ldbc_and_libgrape() {
     }
 }
 
-/// Whether two columns of labels part the vertices alike.
+/// Whether vertices have the same label wherever they have the same smallest vertex, and only there.
 fn alike(found: &[u32], expected: &[f64]) -> bool {
-    let first = |label: f64| expected.iter().position(|other| *other == label);
-    let mut first_of: std::collections::BTreeMap<u64, Option<usize>> = Default::default();
-    found.iter().zip(expected).all(|(found, expected)| {
-        let first = *first_of.entry(expected.to_bits()).or_insert_with(|| first(*expected));
-        first == Some(*found as usize)
-    }) && found.len() == expected.len()
+    // Labels are ids, so their bits tell them apart.
+    let (mut labels, mut firsts) = (BTreeMap::new(), BTreeMap::new());
+    found.len() == expected.len()
+        && found.iter().zip(expected).all(|(found, expected)| {
+            let expected = expected.to_bits();
+            *labels.entry(*found).or_insert(expected) == expected
+                && *firsts.entry(expected).or_insert(*found) == *found
+        })
 }
 
-/// A matrix of LAGraph as a graph whose vertices are all rows.
+/// A matrix of `LAGraph` as a graph whose vertices are all rows.
 fn matrix(path: &Path) -> Graph {
     let text = fs::read_to_string(path).expect("a matrix is text");
     let size = text.lines().find(|line| !line.starts_with('%')).expect("a matrix has a size");
@@ -175,10 +178,11 @@ fn the_graph_of_gap_in_two_formats() {
         let lengths = distances(&heavy, false, source);
         for vertex in 0..14 {
             let reached = depths[vertex] >= 0;
-            assert_eq!(hops[vertex], if reached { depths[vertex] as f64 } else { f64::INFINITY });
+            let hop = hops[vertex];
+            assert_eq!(if hop.is_finite() { hop as i64 } else { -1 }, depths[vertex]);
             assert_eq!(lengths[vertex].is_finite(), reached);
         }
-        // No edge leads to a vertex by a shorter way, and one leads there by this one.
+        // No edge leads to a vertex by a shorter way.
         for (edge, &[from, to]) in heavy.pairs.iter().enumerate() {
             assert!(lengths[to as usize] <= lengths[from as usize] + heavy.weight(edge));
         }
