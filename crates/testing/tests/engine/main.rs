@@ -23,3 +23,4 @@ mod programs;
 mod readings;
 mod spmv;
 mod traversals;
+mod weights;
