@@ -17,7 +17,7 @@ use crate::arena::Buffer;
 use crate::dispatch::dispatched;
 use crate::frontier::{Frontier, Masks};
 use crate::graph::{Graph, Stripe};
-use crate::index::{IndexedTiles, SourceIndex};
+use crate::index::IndexedTiles;
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
 use crate::pull;
 use crate::sparse;
@@ -62,7 +62,8 @@ pub struct Level {
 /// Runs a program on a graph.
 ///
 /// # Errors
-/// When memory runs out, a chunk is damaged, or the run is cancelled.
+/// When the program has a frontier and the graph was planned for one that has none, when memory
+/// runs out, a chunk is damaged, or the run is cancelled.
 pub fn run<P: Program>(
     graph: &Graph,
     program: &P,
@@ -70,15 +71,11 @@ pub fn run<P: Program>(
     progress: &Progress,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
-    let made;
-    let index = match &graph.index {
-        _ if !P::FRONTIER => None,
-        Some(index) => Some(index),
-        None => {
-            made = SourceIndex::build(graph, workers, progress)?;
-            Some(&made)
-        }
-    };
+    if P::FRONTIER && graph.index.is_none() {
+        let what = "the graph was ingested for programs whose vertices are always active";
+        return Err(EngineError::Configuration(what.to_owned()));
+    }
+    let index = graph.index.as_ref().filter(|_| P::FRONTIER);
     let tiles = index.map(|index| IndexedTiles::new::<P>(graph, index)).transpose()?;
     let driver = Driver { graph, program, workers, progress, tiles };
     let mut state = State::<P>::new(graph)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use welter_model::edges::Duplicates;
 use welter_store::ChunkBuilder;
-use welter_store::header::{CellId, Encoding, Label};
+use welter_store::header::{CellId, Encoding, KEY_BITS, Label};
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
@@ -24,6 +24,11 @@ use crate::vertices::{Vertices, Window};
 
 /// A tile has at most so many edges, so that one never outgrows a chunk.
 pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
+
+/// Where a block has fewer edges than this, its tile goes on into the next blocks. Far from the
+/// diagonal of a web-like graph blocks have an edge or two each, and tiles of one block took twice
+/// the time of the edges in them. An index of sources needs tiles of one block.
+const TILE_EDGES_LEAST: usize = 512;
 
 /// Header, table of groups and padding of a chunk, at most.
 const CHUNK_FRAME_BYTES: usize = 1 << 10;
@@ -113,6 +118,7 @@ impl<R: Record> TileWriter<R> {
             target_bits,
             record_bits: bits(&group.slots) + target_bits,
             block_bits: recipe.plan.block_bits,
+            edges_least: if recipe.plan.frontier { 0 } else { TILE_EDGES_LEAST },
             key_bits: recipe.plan.stripe_bits,
         };
         let mut label = Label {
@@ -259,6 +265,8 @@ struct Numbers<'a> {
     /// Bits of a record's key.
     record_bits: u32,
     block_bits: u32,
+    /// A tile with fewer edges goes on beyond its block.
+    edges_least: usize,
     /// Low bits of a tile's key that hold the destination's number.
     key_bits: u32,
 }
@@ -275,8 +283,9 @@ impl Numbers<'_> {
         (self.source(record) + self.source_shift) >> self.block_bits << self.block_bits
     }
 
-    /// Writes the keys of the records at the front that lie in the block beginning at `first`, adds
-    /// to the degrees of their sources, and says how many they are.
+    /// Writes the keys of the records at the front that lie in the block beginning at `first`, and
+    /// in the next ones while they are few, adds to the degrees of their sources, and says how many
+    /// they are.
     ///
     /// No branch depends on whether the source is the one before: that is as good as random, and a
     /// misprediction costs more than a second look at a table that is in the cache.
@@ -288,13 +297,13 @@ impl Numbers<'_> {
         keys: &mut [u32],
         degrees: &mut [u32],
     ) -> usize {
-        let width = 1 << self.block_bits;
+        let (width, reach) = (1 << self.block_bits, 1 << (KEY_BITS - self.key_bits));
         let target_mask = (1_u64 << self.target_bits) - 1;
         let mut edges = 0;
         for (record, key) in records.iter().zip(keys) {
             let source = self.source(record);
             let local = source + self.source_shift - first;
-            if local >= width {
+            if local >= width && (edges >= self.edges_least || local >= reach) {
                 break;
             }
             let target = self.targets.index((record.key() & target_mask) as u32);

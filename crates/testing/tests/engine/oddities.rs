@@ -111,9 +111,20 @@ fn vertices_at_the_edges_of_everything() {
 
 /// A list of edges held in memory with these settings.
 fn held(list: EdgeList, ids: &IdMap, slots: u64, settings: &Settings) -> welter_engine::Graph {
+    held_for(0, list, ids, slots, settings)
+}
+
+/// The same for programs with a frontier (`active` is 1) or without.
+fn held_for(
+    active: u64,
+    list: EdgeList,
+    ids: &IdMap,
+    slots: u64,
+    settings: &Settings,
+) -> welter_engine::Graph {
     let edges = list.pairs().count() as u64;
     let shape = Shape { slots, edges, weighted: false, estimated: false, input_bytes: 0 };
-    let layout = Layout { value: 8, signal: 8, accum: 8, active: 0, sparse: 0 };
+    let layout = Layout { value: 8, signal: 8, accum: 8, active, sparse: 0 };
     let plan = Plan::new(shape, layout, settings, &MACHINE).unwrap();
     let workers = workers(plan.threads);
     let progress = Progress::new();
@@ -140,7 +151,8 @@ fn the_last_slots_of_all() {
     assert_eq!(found.numbers(), [4.0, 0.0, 2.0]);
 }
 
-/// Tiles of a single edge: their entries in the directory take more room than their keys.
+/// Tiles of a single edge, which programs with a frontier get: their entries in the directory take
+/// more room than their keys. For others a tile goes on until it is worth its entry.
 #[test]
 fn a_chunk_of_lonely_edges_fits_its_slab() {
     let slots = 300_000 * 64;
@@ -148,8 +160,11 @@ fn a_chunk_of_lonely_edges_fits_its_slab() {
     let mut list = EdgeList::from_pairs(pairs);
     list.set_slots(slots);
     let settings = Settings { threads: Some(1), block_bits: Some(6), ..Settings::default() };
-    let graph = held(list, &IdMap::Declared, slots, &settings);
+    let graph = held_for(1, list.clone(), &IdMap::Declared, slots, &settings);
     assert_eq!((graph.edges(), graph.tiles()), (300_000, 300_000));
+    let graph = held_for(0, list, &IdMap::Declared, slots, &settings);
+    assert_eq!(graph.edges(), 300_000);
+    assert!(graph.tiles() < 3000, "{} tiles", graph.tiles());
 }
 
 /// One graph while another is held in the memory of the same workers, and after it is gone.
