@@ -13,6 +13,7 @@ use std::sync::Mutex;
 use welter_model::program::Program;
 use welter_progress::Progress;
 use welter_store::chunk::{Chunk, Tile};
+use welter_store::header::Encoding;
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
@@ -130,6 +131,19 @@ impl Indexed<'_> {
     /// The edges whose sources lie in some bands.
     pub(crate) fn edges(&self, bands: Range<usize>) -> Range<usize> {
         usize::from(self.places[bands.start])..usize::from(self.places[bands.end])
+    }
+
+    /// The edges of one source, by its place in the block; of a compressed tile all of its band.
+    pub(crate) fn edges_of(&self, band: usize, place: u32, coding: Coding) -> Range<usize> {
+        let range = self.edges(band..band + 1);
+        if coding.encoding == Encoding::Compressed {
+            return range;
+        }
+        let keys = &self.tile.packed()[range.clone()];
+        let before = keys.partition_point(|key| key >> coding.target_bits < place);
+        let own = keys[before..].iter().take_while(|&key| key >> coding.target_bits == place);
+        let start = range.start + before;
+        start..start + own.count()
     }
 
     /// How its edges are written, for a program that looks at weights or not.

@@ -77,7 +77,8 @@ pub fn run<P: Program>(
     }
     let index = graph.index.as_ref().filter(|_| P::FRONTIER);
     let tiles = index.map(|index| IndexedTiles::new::<P>(graph, index)).transpose()?;
-    let driver = Driver { graph, program, workers, progress, tiles };
+    let scratches = workers.states(|| Ok(Scratch::new()))?;
+    let driver = Driver { graph, program, workers, progress, tiles, scratches };
     let mut state = State::<P>::new(graph)?;
     let mut total = driver.init(&mut state)?;
     let mut frontier = Frontier::new(state.active_count);
@@ -134,6 +135,8 @@ pub(crate) struct Driver<'a, P> {
     pub(crate) workers: &'a Workers,
     pub(crate) progress: &'a Progress,
     tiles: Option<IndexedTiles<'a>>,
+    /// One a worker, for iterations that are not dense.
+    pub(crate) scratches: Vec<Mutex<Scratch>>,
 }
 
 impl<P: Program> Driver<'_, P> {

@@ -84,7 +84,8 @@ fn alone<P: Program>(
 ) -> (P::Total, u64) {
     let Driver { graph, program, .. } = *driver;
     let (block_bits, band_bits) = (graph.plan.block_bits, band_bits(graph));
-    let mut scratch = Scratch::new();
+    // The workers are idle, so the first one's buffers are free.
+    let scratch = &mut lock(&driver.scratches[0]);
     let mut touched = Vec::new();
     let mut edges = 0;
     for &source in sources {
@@ -92,14 +93,14 @@ fn alone<P: Program>(
         let band = (local >> band_bits) as usize;
         let signal = state.signals[0][source as usize];
         for indexed in tiles.of_block((source >> block_bits) as usize) {
-            let range = indexed.edges(band..band + 1);
+            let coding = indexed.coding(graph);
+            let range = indexed.edges_of(band, local, coding);
             if range.is_empty() {
                 continue;
             }
             edges += range.len() as u64;
-            let coding = indexed.coding(graph);
             let mask = (1_u32 << coding.target_bits) - 1;
-            coding.keys(&indexed.tile, range, &mut scratch, |keys, weights| {
+            coding.keys(&indexed.tile, range, scratch, |keys, weights| {
                 for (edge, &key) in keys.iter().enumerate() {
                     if key >> coding.target_bits == local {
                         let target = indexed.target_base + (key & mask);
