@@ -21,7 +21,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use rayon::prelude::*;
 
 use crate::collect::Collector;
-use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, fenced, pick};
+use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, fenced, pick, plausible_rows};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
@@ -64,6 +64,9 @@ impl Reader for Arrow {
             let Some(message) = messages.next(false)? else { break };
             *sum = sum.saturating_add(message.rows());
         }
+        let stored = source.bytes().unwrap_or(0);
+        let plausible = |rows| plausible_rows(source.name(), rows, stored, &options.limits);
+        let edges = edges.map(plausible).transpose()?;
         Ok(Estimate {
             bytes: source.bytes(),
             edges,

@@ -15,7 +15,7 @@ use arrow_schema::{DataType, Schema};
 
 use crate::columns;
 use crate::error::InputError;
-use crate::options::{IdKind, ReadOptions};
+use crate::options::{IdKind, Limits, ReadOptions};
 
 pub(crate) use gather::Gather;
 
@@ -92,6 +92,28 @@ pub(crate) fn pick(
     }
     let non_negative = options.non_negative;
     Ok(Picked { source, target, weight, names: has_names, non_negative })
+}
+
+/// Bytes that a row takes at least: an id of one byte in each of two columns.
+const ROW_BYTES_MIN: u64 = 2;
+
+/// Refuses a stated number of rows that a file of so many bytes cannot hold, whatever it is packed
+/// with.
+pub(crate) fn plausible_rows(
+    file: &str,
+    rows: u64,
+    stored_bytes: u64,
+    limits: &Limits,
+) -> Result<u64, InputError> {
+    let bytes = stored_bytes.saturating_mul(limits.ratio_max).max(limits.ratio_free_bytes);
+    let most = bytes / ROW_BYTES_MIN;
+    if rows <= most {
+        return Ok(rows);
+    }
+    let what = format!(
+        "expected a number of rows that a file of this size can hold (at most {most}), found {rows}"
+    );
+    Err(InputError::content(file, what))
 }
 
 /// What a column of ids can hold.

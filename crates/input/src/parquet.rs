@@ -25,7 +25,7 @@ use parquet::file::reader::ChunkReader;
 use rayon::prelude::*;
 
 use crate::collect::Collector;
-use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, fenced, pick};
+use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, fenced, pick, plausible_rows};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
@@ -60,12 +60,13 @@ impl Reader for Parquet {
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
         let file = Opened::new(source.name(), Stored::open(source)?, options)?;
         let groups = file.metadata.metadata().row_groups().iter();
+        let rows =
+            groups.fold(0, |sum: u64, group| sum.saturating_add(group.num_rows().max(0) as u64));
+        let rows =
+            plausible_rows(source.name(), rows, source.bytes().unwrap_or(0), &options.limits)?;
         Ok(Estimate {
             bytes: source.bytes(),
-            edges: Some(
-                groups
-                    .fold(0, |sum: u64, group| sum.saturating_add(group.num_rows().max(0) as u64)),
-            ),
+            edges: Some(rows),
             exact: true,
             slots: None,
             ids: if file.picked.names { IdKind::Names } else { IdKind::Integers },

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bars;
+mod bombs;
 mod formats;
 mod help;
 mod hostile;

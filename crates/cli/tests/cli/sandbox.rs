@@ -1,9 +1,12 @@
 //! A folder of its own for each test, and the command run in it.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use wait4::Wait4;
 
 /// A folder with the command run in it. Files are named relative to it.
 pub(crate) struct Sandbox {
@@ -15,6 +18,16 @@ pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+/// How a command ended whose memory was looked at.
+pub(crate) struct Measured {
+    pub(crate) code: Option<i32>,
+    pub(crate) stderr: String,
+    /// Its largest resident set, or that of this process where that was larger: the system counts
+    /// the process that a command grew from.
+    pub(crate) peak_bytes: u64,
+    pub(crate) elapsed: Duration,
 }
 
 impl Sandbox {
@@ -64,6 +77,21 @@ impl Sandbox {
         // A command that does not read all of its input is no failure of the test.
         let _ = child.stdin.take().unwrap().write_all(input);
         Ended::of(child.wait_with_output().unwrap())
+    }
+
+    /// Runs the command and says what memory it took. Its standard output is lost.
+    pub(crate) fn measured(&self, line: &str) -> Measured {
+        let start = Instant::now();
+        let mut child = self.command(line).stdout(Stdio::null()).spawn().unwrap();
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        let used = child.wait4().unwrap();
+        Measured {
+            code: used.status.code(),
+            stderr,
+            peak_bytes: used.rusage.maxrss,
+            elapsed: start.elapsed(),
+        }
     }
 
     /// Runs a command that must end well, and returns its standard output.

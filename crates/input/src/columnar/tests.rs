@@ -178,3 +178,14 @@ fn negative_weights_are_named_by_their_row_where_they_are_refused() {
         }
     }
 }
+
+#[test]
+fn more_rows_than_a_file_can_hold_are_refused() {
+    let limits = Limits { ratio_max: 10, ratio_free_bytes: 100, ..Limits::default() };
+    assert_eq!(plausible_rows("f", 50, 1, &limits).unwrap(), 50);
+    assert_eq!(plausible_rows("f", 100, 20, &limits).unwrap(), 100);
+    let error = plausible_rows("f", 101, 20, &limits).unwrap_err();
+    assert!(error.to_string().contains("(at most 100), found 101"), "{error}");
+    assert_eq!(error.exit_code(), 65);
+    assert!(plausible_rows("f", u64::MAX, u64::MAX, &limits).is_err());
+}

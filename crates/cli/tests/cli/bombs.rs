@@ -1,0 +1,243 @@
+//! Small files that stand for at least a gigabyte, of every format, in gzip and in zstd: refused
+//! with 65, in less than 256 MiB of resident memory.
+//!
+//! A bomb is a head and a run that repeats, packed as members of gzip or frames of zstd behind each
+//! other, which every decoder reads as one stream; so a gigabyte is packed by packing its first
+//! 16 MiB. One bomb of each kind is a single stream, to be sure.
+//!
+//! `WELTER_FIGURES=1 cargo test -p welter bombs -- --nocapture` prints what each one took.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use flate2::write::GzEncoder;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use crate::hostile::refused;
+use crate::sandbox::Sandbox;
+
+/// Bytes that a bomb stands for.
+const BOMB_BYTES: usize = 1 << 30;
+/// Bytes of one member or frame.
+const MEMBER_BYTES: usize = 16 << 20;
+
+/// Extension, head, and what repeats.
+type Text = (&'static str, &'static str, &'static str);
+
+/// What a gigabyte of rows may look like, by format.
+const ROWS: &[Text] = &[
+    ("txt", "", "1 1\n"),
+    ("csv", "source,target,weight\n", "1,1,1\n"),
+    ("jlg", "9,268435456,u,graph\n", "1,1\n"),
+    ("mtx", "%%MatrixMarket matrix coordinate pattern general\n9 9 8000000\n", "1 1\n"),
+    ("mtx", "%%MatrixMarket matrix coordinate real symmetric\n9 9 9\n", "2 1 1\n"),
+    ("graph", "9 16000000\n", "1 1 1\n"),
+    ("graph", "9 9 1\n", "1 1\n"),
+    ("gr", "p sp 9 5000000\n", "a 1 1 1\n"),
+    ("col", "p edge 9 9\n", "e 1 1\n"),
+    ("tntp", "<NUMBER OF NODES> 9\n<NUMBER OF LINKS> 9\n<END OF METADATA>\n", "1 2 1 1 1 ;\n"),
+    ("adj", "", "1 1 1\n"),
+    ("e", "", "1 1 1\n"),
+    ("gml", "graph [\nnode [ id 1 ]\n", "edge [ source 1 target 1 ]\n"),
+    ("graphml", GRAPHML, "<edge source=\"a\" target=\"a\"/>\n"),
+];
+
+/// Head of a file of GraphML, up to the first node.
+const GRAPHML: &str = "<graphml><graph edgedefault=\"directed\">\n<node id=\"a\"/>\n";
+
+/// Other ways not to come to an end.
+const ENDLESS: &[Text] = &[
+    // Blank lines, comments, and a line without an end.
+    ("txt", "", "\n"),
+    ("txt", "", "# nothing\n"),
+    ("txt", "1 ", "1"),
+    ("csv", "a,\"", "b"),
+    ("txt", "", "name name\n"),
+    ("mtx", "%%MatrixMarket matrix coordinate real general\n", "%\n"),
+    ("graph", "", "%\n"),
+    ("graph", "9 9\n", "\n"),
+    ("graph", "9 9\n", "1 "),
+    ("gr", "", "c\n"),
+    ("tntp", "<NUMBER OF NODES> 9\n", "~\n"),
+    ("tntp", "<NUMBER OF NODES> 9\n<NUMBER OF LINKS> 9\n<END OF METADATA>\n", "~\n"),
+    ("adj", "", "1 "),
+    ("properties", "", "# nothing\n"),
+    // Strings, lists and elements that never close.
+    ("gml", "", "# nothing\n"),
+    ("gml", "graph [ label \"", "a"),
+    ("gml", "graph ", "[ a "),
+    ("graphml", GRAPHML, "<!-- nothing -->"),
+    ("graphml", "<graphml><!-- ", "a"),
+    ("graphml", "<graphml><graph><node id=\"", "a"),
+    ("graphml", GRAPHML, "<data>"),
+    ("graphml", GRAPHML, "a"),
+];
+
+/// How bytes are packed.
+#[derive(Clone, Copy, Debug)]
+enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Gzip => "gz",
+            Self::Zstd => "zst",
+        }
+    }
+
+    /// Packs bytes, `times` times behind each other as one stream.
+    fn pack(self, bytes: &[u8], times: usize) -> Vec<u8> {
+        match self {
+            Self::Gzip => {
+                let mut packer = GzEncoder::new(Vec::new(), flate2::Compression::best());
+                (0..times).for_each(|_| packer.write_all(bytes).unwrap());
+                packer.finish().unwrap()
+            }
+            Self::Zstd => {
+                let mut packer = zstd::Encoder::new(Vec::new(), 1).unwrap();
+                (0..times).for_each(|_| packer.write_all(bytes).unwrap());
+                packer.finish().unwrap()
+            }
+        }
+    }
+
+    /// Packs a head and a run until it stands for a gigabyte.
+    fn bomb(self, head: &[u8], run: &[u8]) -> Vec<u8> {
+        let run = run.repeat(MEMBER_BYTES.div_ceil(run.len()));
+        let member = self.pack(&run, 1);
+        let mut bomb = self.pack(head, 1);
+        bomb.extend(member.repeat(BOMB_BYTES.div_ceil(run.len())));
+        bomb
+    }
+}
+
+fn all_refused(bombs: &[Text], packing: Packing) {
+    let sandbox = Sandbox::new();
+    for (extension, head, run) in bombs {
+        let name = format!("bomb.{extension}.{}", packing.extension());
+        sandbox.write(&name, packing.bomb(head.as_bytes(), run.as_bytes()));
+        refused(&sandbox, &name);
+    }
+}
+
+#[test]
+fn rows_in_gzip() {
+    all_refused(ROWS, Packing::Gzip);
+}
+
+#[test]
+fn rows_in_zstd() {
+    all_refused(ROWS, Packing::Zstd);
+}
+
+#[test]
+fn no_end_in_gzip() {
+    all_refused(ENDLESS, Packing::Gzip);
+}
+
+#[test]
+fn no_end_in_zstd() {
+    all_refused(ENDLESS, Packing::Zstd);
+}
+
+#[test]
+fn one_stream_of_a_gigabyte() {
+    let sandbox = Sandbox::new();
+    let run = b"1 1\n".repeat(MEMBER_BYTES / 4);
+    for packing in [Packing::Gzip, Packing::Zstd] {
+        let name = format!("bomb.txt.{}", packing.extension());
+        sandbox.write(&name, packing.pack(&run, BOMB_BYTES / run.len()));
+        refused(&sandbox, &name);
+    }
+}
+
+#[test]
+fn files_that_others_lead_to() {
+    let sandbox = Sandbox::new();
+    let rows = Packing::Zstd.bomb(b"", b"1\n");
+    sandbox.write("listed.v.zst", &rows);
+    sandbox.write("listed.e", "1 1\n");
+    refused(&sandbox, "listed.e");
+    sandbox.write("named.properties", "graph.x.vertex-file = listed.v\ngraph.x.edge-file = n.e\n");
+    sandbox.write("n.e", "1 1\n");
+    refused(&sandbox, "named.properties");
+    sandbox.write("bits.properties.zst", Packing::Zstd.bomb(b"graphclass=BVGraph\n", b"#\n"));
+    refused(&sandbox, "bits.properties.zst");
+}
+
+#[test]
+fn records() {
+    let sandbox = Sandbox::new();
+    for packing in [Packing::Gzip, Packing::Zstd] {
+        let zeros = packing.bomb(b"", &[0; 48]);
+        for extension in ["u32", "u64", "u32f32", "u32f64", "u64f32", "u64f64", "graph500"] {
+            let name = format!("bomb.{extension}.{}", packing.extension());
+            sandbox.write(&name, &zeros);
+            refused(&sandbox, &name);
+        }
+    }
+}
+
+/// A table of zeros, 16 MiB of them.
+fn zeros() -> RecordBatch {
+    let column: ArrayRef = Arc::new(UInt64Array::from_value(0, MEMBER_BYTES / 16));
+    let names = ["source", "target"];
+    RecordBatch::try_from_iter(names.map(|name| (name, Arc::clone(&column)))).unwrap()
+}
+
+/// A stream of Arrow with so many tables.
+fn arrow(tables: usize, compression: Option<CompressionType>) -> Vec<u8> {
+    let (table, options) = (zeros(), IpcWriteOptions::default());
+    let options = options.try_with_compression(compression).unwrap();
+    let mut writer =
+        StreamWriter::try_new_with_options(Vec::new(), &table.schema(), options).unwrap();
+    (0..tables).for_each(|_| writer.write(&table).unwrap());
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn arrow_tables() {
+    let sandbox = Sandbox::new();
+    let inside = arrow(BOMB_BYTES / MEMBER_BYTES, Some(CompressionType::ZSTD));
+    assert!(inside.len() < 4 << 20, "{}", inside.len());
+    sandbox.write("inside.arrows", inside);
+    refused(&sandbox, "inside.arrows");
+    // The same around the whole stream; its end mark is as long as the stream without a table.
+    let (none, one) = (arrow(0, None), arrow(1, None));
+    let (schema, end) = none.split_at(none.len() - 8);
+    let table = &one[schema.len()..one.len() - end.len()];
+    for packing in [Packing::Gzip, Packing::Zstd] {
+        let name = format!("around.arrows.{}", packing.extension());
+        sandbox.write(&name, packing.bomb(schema, table));
+        refused(&sandbox, &name);
+    }
+}
+
+#[test]
+fn parquet_pages() {
+    let sandbox = Sandbox::new();
+    let table = zeros();
+    for (name, dictionary) in [("coded.parquet", true), ("plain.parquet", false)] {
+        let properties = WriterProperties::builder()
+            .set_dictionary_enabled(dictionary)
+            .set_compression(Compression::ZSTD(ZstdLevel::default()));
+        let mut writer =
+            ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties.build())).unwrap();
+        for _ in 0..BOMB_BYTES / MEMBER_BYTES {
+            writer.write(&table).unwrap();
+            writer.flush().unwrap();
+        }
+        let bytes = writer.into_inner().unwrap();
+        assert!(bytes.len() < 4 << 20, "{name}: {}", bytes.len());
+        sandbox.write(name, bytes);
+        refused(&sandbox, name);
+    }
+}
