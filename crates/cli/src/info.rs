@@ -1,12 +1,14 @@
 //! `welter info`: what a graph is, without running anything on it.
 //!
-//! Self-loops are counted while edges pass on their way into the engine. Parallel edges are counted
-//! by ingesting one of each; degrees are those of the graph that remains, so they are numbers of
-//! neighbours.
+//! Self-loops are counted while edges pass on their way into the engine, and how many of them are
+//! distinct. Parallel edges are counted by ingesting one of each; degrees are those of the graph
+//! that remains, so they are numbers of neighbours. A duplicate is an edge that was there before:
+//! with the same ends in the same order, or, where edges have no direction, in any.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use welter_algorithms::spmv::{Spmv, Vector};
 use welter_engine::plan::{FrontierMode, Layout, human_bytes};
@@ -38,19 +40,23 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         frontier: FrontierMode::Auto,
         weighs: false,
     };
-    let loops = Arc::new(AtomicU64::new(0));
-    let count = Arc::clone(&loops);
+    let loops = Arc::new(Loops::default());
+    let watching = Arc::clone(&loops);
     let Ready { graph, loaded, workers } = session.graph_through(&wanted, |edges, reading| {
-        // An edge between two vertices is two arcs, a loop is one: without loops, arcs tell.
+        // An edge between two vertices is two arcs, a loop is one: without loops, half the arcs.
         reading.drop_self_loops = reading.undirected;
-        Box::new(Watched::new(edges, count))
+        Box::new(Watched::new(edges, watching))
     })?;
     let outcome = run(&graph, &program, &workers, &session.progress)?;
     session.end_progress();
     let figures = Figures {
         weighted,
-        loops: loops.load(Ordering::Relaxed),
-        distinct: graph.edges(),
+        loops: loops.count.load(Ordering::Relaxed),
+        distinct: if loaded.undirected {
+            graph.edges() / 2 + loops.distinct()
+        } else {
+            graph.edges()
+        },
         ids: graph.vertex_column(&loaded.ids),
         out_degrees: Degrees::of(graph.out_degrees().iter().map(|&degree| degree.into())),
         in_degrees: Degrees::of(in_degrees(&outcome.values)),
@@ -69,21 +75,48 @@ fn in_degrees<V: Value>(values: &[V]) -> impl Iterator<Item = u64> {
         .map(|degree| degree as u64)
 }
 
+/// Self-loops that were seen.
+#[derive(Default)]
+struct Loops {
+    /// All of them.
+    count: AtomicU64,
+    /// A bit for each slot that has one, in pages of those that have some.
+    slots: Mutex<BTreeMap<u32, [u64; 16]>>,
+}
+
+impl Loops {
+    /// Marks the slots of loops.
+    fn mark(&self, slots: &[u32]) {
+        let mut pages = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        for slot in slots {
+            let page = pages.entry(slot >> 10).or_default();
+            page[(slot >> 6 & 15) as usize] |= 1 << (slot & 63);
+        }
+    }
+
+    /// How many slots are marked.
+    fn distinct(&self) -> u64 {
+        let pages = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.values().flatten().map(|bits| u64::from(bits.count_ones())).sum()
+    }
+}
+
 /// A stream whose self-loops are counted when its parts are read.
 struct Watched {
     edges: Box<dyn EdgeStream>,
-    /// Self-loops of each part, and of those that were read whole.
+    /// Self-loops of each part.
     parts: Vec<AtomicU64>,
-    total: Arc<AtomicU64>,
+    /// Those of parts that were read whole.
+    loops: Arc<Loops>,
 }
 
 /// Stands for a part that was not read whole yet.
 const UNREAD: u64 = u64::MAX;
 
 impl Watched {
-    fn new(edges: Box<dyn EdgeStream>, total: Arc<AtomicU64>) -> Self {
+    fn new(edges: Box<dyn EdgeStream>, loops: Arc<Loops>) -> Self {
         let parts = (0..edges.parts()).map(|_| AtomicU64::new(UNREAD)).collect();
-        Self { edges, parts, total }
+        Self { edges, parts, loops }
     }
 }
 
@@ -117,15 +150,21 @@ impl EdgeStream for Watched {
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError> {
-        let (mut loops, mut whole) = (0, true);
+        let (mut count, mut whole, mut slots) = (0, true, Vec::new());
         self.edges.read(part, &mut |batch| {
-            loops += batch.pairs.iter().filter(|[source, target]| source == target).count() as u64;
+            let loops = batch.pairs.iter().filter(|[source, target]| source == target);
+            slots.extend(loops.map(|[source, _]| *source));
+            if !slots.is_empty() {
+                self.loops.mark(&slots);
+                count += slots.len() as u64;
+                slots.clear();
+            }
             whole = visit(batch);
             whole
         })?;
         // A part may be read more than once; it counts once.
-        if whole && self.parts[part].swap(loops, Ordering::Relaxed) == UNREAD {
-            self.total.fetch_add(loops, Ordering::Relaxed);
+        if whole && self.parts[part].swap(count, Ordering::Relaxed) == UNREAD {
+            self.loops.count.fetch_add(count, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -167,11 +206,13 @@ impl Degrees {
 
 /// Said of degrees where it makes a difference.
 const MERGED: &str = "parallel edges are counted once";
+const WITHOUT_LOOPS: &str = "self-loops are not counted";
 
 /// What is said of a graph.
 struct Figures {
     weighted: bool,
     loops: u64,
+    /// Edges of which no two are duplicates, self-loops among them.
     distinct: u64,
     ids: VertexColumn,
     out_degrees: Degrees,
@@ -206,20 +247,22 @@ impl Figures {
         row("edges", format!("{}{direction}", grouped(origin.edges)));
         row("weights", if self.weighted { "yes" } else { "no" }.to_owned());
         row("self-loops", grouped(self.loops));
+        let duplicates = origin.edges - self.distinct;
         if origin.undirected {
-            let others = origin.edges - self.loops;
-            row("duplicates", format!("{} beside self-loops", grouped(others - self.distinct / 2)));
+            let either = if duplicates > 0 { ", whichever end is named first" } else { "" };
+            row("duplicates", format!("{}{either}", grouped(duplicates)));
             row("degrees", self.out_degrees.describe(&self.ids));
-            if others > self.distinct / 2 {
-                row("", MERGED.to_owned());
-            }
         } else {
-            row("duplicates", grouped(origin.edges - self.distinct));
+            row("duplicates", grouped(duplicates));
             row("out-degrees", self.out_degrees.describe(&self.ids));
             row("in-degrees", self.in_degrees.describe(&self.ids));
-            if self.distinct < origin.edges {
-                row("", MERGED.to_owned());
-            }
+        }
+        let without_loops = origin.undirected && self.loops > 0;
+        match (duplicates > 0, without_loops) {
+            (true, true) => row("", format!("{MERGED}, {WITHOUT_LOOPS}")),
+            (true, false) => row("", MERGED.to_owned()),
+            (false, true) => row("", WITHOUT_LOOPS.to_owned()),
+            (false, false) => {}
         }
         for (number, note) in origin.notes.iter().enumerate() {
             row(if number == 0 { "note" } else { "" }, printable(note));

@@ -56,6 +56,10 @@ impl Source {
             Some((input, _)) if args.vertices.is_some() => Err(Failure::usage(format!(
                 "{input}: a generated graph has its own number of vertices; leave --vertices out"
             ))),
+            Some((input, _)) if args.says_of_files() => Err(Failure::usage(format!(
+                "{input}: a generated graph is no file; leave out what is said of formats, rows \
+                 and columns"
+            ))),
             Some((input, generated)) => {
                 let wrong = |what| Failure::usage(format!("{input}: {what}"));
                 Ok(Self::Generator(input.clone(), generated.map_err(wrong)?))

@@ -145,6 +145,7 @@ pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, In
             Estimate::default()
         } else {
             let source = Source::open(name, options.format)?;
+            check_rows(&source, options)?;
             reader::of(&source).estimate(&source, options)?
         };
         all.bytes = all.bytes.zip(one.bytes).map(|(a, b)| a + b);
@@ -171,7 +172,30 @@ pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, In
 }
 
 fn open(names: &[String], options: &ReadOptions) -> Result<Vec<Source>, InputError> {
-    names.iter().map(|name| Source::open(name, options.format)).collect()
+    let open = |name: &String| {
+        let source = Source::open(name, options.format)?;
+        check_rows(&source, options).map(|()| source)
+    };
+    names.iter().map(open).collect()
+}
+
+/// Refuses what is said of rows of text where there are none: it would do nothing.
+fn check_rows(source: &Source, options: &ReadOptions) -> Result<(), InputError> {
+    if matches!(source.format(), Format::Text | Format::Ldbc | Format::LdbcProperties) {
+        return Ok(());
+    }
+    let said = match (options.separator, options.header) {
+        (Some(_), _) => "--separator",
+        (None, Some(true)) => "--header",
+        (None, Some(false)) => "--no-header",
+        (None, None) => return Ok(()),
+    };
+    let (name, format) = (source.name(), source.format());
+    let what = format!(
+        "{name}: {said} is for rows of text, and this is {format}, which says by itself what its \
+         columns are"
+    );
+    Err(InputError::Options { what })
 }
 
 /// Settles whether ids are integers or names: one source with names makes all names.

@@ -1,7 +1,8 @@
 //! The real graphs in `shared/data/graphs`, read with a parser of the oracle's own.
 //!
 //! The parser believes its input: it is for these files only, knows the quirks of each from a table
-//! and panics on anything else. `welter-input` is what reads files of strangers.
+//! and panics on anything else. `welter-input` is what reads files of strangers; its tests hold
+//! every row against this parser, which is why the two share no code.
 
 use crate::answers::{Answers, shared_data};
 use crate::graph::Graph;

@@ -26,8 +26,8 @@ pub(crate) struct InputArgs {
     /// [default: guessed]
     #[arg(long, value_name = "FORMAT", value_parser = parsed::<Format>)]
     pub(crate) format: Option<Format>,
-    /// What separates the columns of text: tab, comma, semicolon, pipe or spaces
-    /// [default: guessed]
+    /// What separates the columns of rows of text: tab, comma, semicolon, pipe or spaces; refused
+    /// where a format has no such rows [default: guessed]
     #[arg(long, value_name = "SEPARATOR", value_parser = parsed::<Separator>)]
     pub(crate) separator: Option<Separator>,
     /// The first row of text names the columns [default: guessed]
@@ -76,6 +76,16 @@ pub(crate) enum Ids {
 }
 
 impl InputArgs {
+    /// Whether something is said that only a file can have.
+    pub(crate) fn says_of_files(&self) -> bool {
+        self.format.is_some()
+            || self.separator.is_some()
+            || self.header
+            || self.no_header
+            || self.source_column.is_some()
+            || self.target_column.is_some()
+    }
+
     /// The same, as the readers want it.
     pub(crate) fn options(&self, weight: WeightChoice, threads: Option<usize>) -> ReadOptions {
         let header = match (self.header, self.no_header) {

@@ -175,6 +175,29 @@ fn wrong_usage_ends_with_2() {
 }
 
 #[test]
+fn what_is_said_of_rows_of_text_is_refused_where_there_are_none() {
+    let sandbox = Sandbox::new();
+    sandbox.write("edges.u32", [0; 8]);
+    sandbox.write("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n");
+    sandbox.write("g.adj", "1 2\n");
+    sandbox.write("g.gml", "graph [ node [ id 1 ] edge [ source 1 target 1 ] ]\n");
+    sandbox.must("convert g.mtx -o g.arrow");
+    for name in ["edges.u32", "g.mtx", "g.adj", "g.gml", "g.arrow"] {
+        for option in ["--separator comma", "--header", "--no-header"] {
+            let line = format!("run pagerank {name} {option}");
+            let (option, _) = option.split_once(' ').unwrap_or((option, ""));
+            fails(&sandbox, &line, 2, &[name, option, "rows of text"]);
+        }
+    }
+    sandbox.write("edges.txt", "1,2\n");
+    fails(&sandbox, "run pagerank edges.txt g.mtx --separator comma", 2, &["g.mtx: --separator"]);
+    sandbox.must("run pagerank edges.txt --separator comma --no-header");
+    for option in ["--separator tab", "--no-header", "--format csv", "--source-column 2"] {
+        fails(&sandbox, &format!("run pagerank rmat:6 {option}"), 2, &["rmat:6", "generated"]);
+    }
+}
+
+#[test]
 fn what_cannot_fit_is_refused_before_it_is_read() {
     let sandbox = Sandbox::new();
     let said = ["the budget is 64.0 MiB", "give it --memory "];

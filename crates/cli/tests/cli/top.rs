@@ -38,6 +38,24 @@ fn info_counts_self_loops_and_duplicates() {
     let sandbox = Sandbox::new();
     sandbox.write("graph.txt", "7 7\n7 9\n7 9\n9 7\n1000000000000 9\n");
     insta::assert_snapshot!("info_small", sandbox.must("info graph.txt"));
+    // Without direction 7-9 is one edge, which stands there three times, and 7-7 another.
+    insta::assert_snapshot!("info_undirected", sandbox.must("info graph.txt --undirected"));
+}
+
+#[test]
+fn info_counts_distinct_self_loops_without_direction() {
+    let sandbox = Sandbox::new();
+    let duplicates = |text: &str| {
+        sandbox.write("graph.txt", text);
+        let said = sandbox.must("info graph.txt --undirected");
+        let row =
+            |name| said.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+        (row("self-loops"), row("duplicates"))
+    };
+    let both = |loops: &str, duplicates: &str| (loops.to_owned(), duplicates.to_owned());
+    assert_eq!(duplicates("0 0\n0 1\n5000 5000\n"), both("2", "0"));
+    let either = "3, whichever end is named first";
+    assert_eq!(duplicates("0 0\n0 0\n5000 5000\n1 2\n2 1\n0 0\n"), both("4", either));
 }
 
 #[test]
