@@ -10,6 +10,7 @@
 //! `y` becomes the next `x`. One pass over the edges an iteration (Chaos, Table 1).
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
@@ -47,9 +48,11 @@ impl Vector {
 }
 
 /// The program and its parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Spmv<F> {
     vector: Vector,
+    /// The vector element by element, in the place of the other.
+    given: Option<Arc<[f64]>>,
     iterations: u64,
     float: PhantomData<F>,
 }
@@ -57,7 +60,12 @@ pub struct Spmv<F> {
 impl<F: Float> Spmv<F> {
     /// Multiplies `vector`, `iterations` times.
     pub fn new(vector: Vector, iterations: u64) -> Self {
-        Self { vector, iterations, float: PhantomData }
+        Self { vector, given: None, iterations, float: PhantomData }
+    }
+
+    /// The same with a vector that has an element for each vertex number.
+    pub fn of(elements: Vec<f64>, iterations: u64) -> Self {
+        Self { given: Some(elements.into()), ..Self::new(Vector::Ones, iterations) }
     }
 }
 
@@ -83,7 +91,11 @@ impl<F: Float> Program for Spmv<F> {
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Element<F>, ()> {
-        Applied::active(Element(F::of(self.vector.at(vertex.index))), ())
+        let element = match &self.given {
+            Some(elements) => elements[vertex.index as usize],
+            None => self.vector.at(vertex.index),
+        };
+        Applied::active(Element(F::of(element)), ())
     }
 
     #[inline(always)]

@@ -33,9 +33,10 @@ fn rows(input: &Input) -> Rows {
 fn every_row_is_that_of_the_plain_parser() {
     for sample in samples() {
         let expected = welter_testing::samples::read(&sample.path, sample.shape);
-        let weight = match expected.weights.is_empty() {
-            false => WeightChoice::IfPresent,
-            true => WeightChoice::Ignore,
+        let weight = if expected.weights.is_empty() {
+            WeightChoice::Ignore
+        } else {
+            WeightChoice::IfPresent
         };
         let path = sample.path.to_string_lossy().into_owned();
         for threads in [1, 3] {

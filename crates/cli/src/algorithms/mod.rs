@@ -8,6 +8,7 @@ mod pagerank;
 mod sources;
 mod spmv;
 mod sssp;
+mod tables;
 mod traversal;
 mod wcc;
 

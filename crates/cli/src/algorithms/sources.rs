@@ -5,9 +5,9 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use welter_input::attributes::{AttributeOptions, Vertices, listed};
-use welter_input::source;
+use welter_input::attributes::listed;
 
+use super::tables;
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 
@@ -30,42 +30,25 @@ impl SourceArgs {
             let hint = "say its id with --source ID, or list many with --sources-from FILE";
             return Err(Failure::usage(what).hint(hint));
         }
-        if self.sources_from.is_empty() {
-            return Ok(());
-        }
-        let pipe = |names: &[String]| names.iter().any(|name| name == "-");
-        if pipe(&self.sources_from) && pipe(inputs) {
-            let what = "standard input is either the graph or the list of sources";
-            return Err(Failure::usage(what));
-        }
-        source::names(&self.sources_from)?;
-        Ok(())
+        tables::check(&self.sources_from, "the list of sources", inputs)
     }
 
     /// The numbers of the sources, ascending, each once.
     pub(super) fn find(&self, ready: &Ready, session: &Session) -> Result<Vec<u64>, Failure> {
-        let Ready { graph, loaded, .. } = ready;
-        let vertices = Vertices {
-            ids: &loaded.ids,
-            slots: graph.slots(),
-            is_vertex: &|slot| graph.vertex_of_slot(slot.into()).is_some(),
-        };
-        let mut slots = Vec::new();
-        for id in &self.source {
-            let slot = vertices.find(id).ok_or_else(|| {
-                Failure::new(65, format!("--source {id}: the graph has no vertex of this id"))
-            })?;
-            slots.push(slot);
-        }
-        if !self.sources_from.is_empty() {
-            let mut options = AttributeOptions {
-                threads: session.resources.threads.unwrap_or(0),
-                ..AttributeOptions::default()
-            };
-            options.limits.memory_bytes_max =
-                Some(session.budget().saturating_sub(graph.resident_bytes()));
-            slots.extend(listed(&self.sources_from, &vertices, &options, &session.progress)?);
-        }
+        let graph = &ready.graph;
+        let slots = tables::with_vertices(ready, session, |vertices, options| {
+            let mut slots = Vec::new();
+            for id in &self.source {
+                let slot = vertices.find(id).ok_or_else(|| {
+                    Failure::new(65, format!("--source {id}: the graph has no vertex of this id"))
+                })?;
+                slots.push(slot);
+            }
+            if !self.sources_from.is_empty() {
+                slots.extend(listed(&self.sources_from, vertices, &options, &session.progress)?);
+            }
+            Ok::<_, Failure>(slots)
+        })?;
         let mut numbers: Vec<u64> =
             slots.into_iter().filter_map(|slot| graph.vertex_of_slot(slot.into())).collect();
         numbers.sort_unstable();

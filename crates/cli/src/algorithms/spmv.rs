@@ -6,10 +6,11 @@ use welter_algorithms::Float;
 use welter_algorithms::spmv::{Spmv, Vector};
 use welter_engine::plan::Layout;
 use welter_engine::run;
-use welter_input::WeightChoice;
+use welter_input::attributes::{AttributeOptions, attributes};
+use welter_input::{ColumnRef, WeightChoice};
 
-use super::{Answer, Chosen, Entry, Precision, columns};
-use crate::args::WeightArgs;
+use super::{Answer, Chosen, Entry, Precision, columns, tables};
+use crate::args::{WeightArgs, finite, parsed};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::top::Top;
@@ -25,7 +26,8 @@ pub(super) const ENTRY: Entry = Entry {
 Examples:
   welter run spmv edges.csv                                   weighted in-degrees
   welter run spmv edges.csv --no-weights                      in-degrees
-  welter run spmv edges.csv --vector random --seed 7 -o y.npy",
+  welter run spmv edges.csv --vector random --seed 7 -o y.npy
+  welter run spmv links.csv --vector-from people.csv --vector-column age --vector-default 0",
     options: Options::augment_args,
 };
 
@@ -39,6 +41,18 @@ pub(crate) struct Options {
     /// Picks the random vector
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Tables (text, Parquet, Arrow) with x: the id of a vertex in the first column, its element in
+    /// another; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["vector", "seed"])]
+    vector_from: Vec<String>,
+    /// Column of the elements, by number (from 1) or name [default: the second]
+    #[arg(long, value_name = "COLUMN", requires = "vector_from")]
+    #[arg(value_parser = parsed::<ColumnRef>)]
+    vector_column: Option<ColumnRef>,
+    /// Element of vertices without a row [default: that a vertex has none is an error]
+    #[arg(long, value_name = "NUMBER", requires = "vector_from", allow_negative_numbers = true)]
+    #[arg(value_parser = finite)]
+    vector_default: Option<f64>,
     /// Multiply so often, each result being the next vector
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
@@ -62,14 +76,35 @@ enum VectorArg {
 impl Options {
     fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let Ready { graph, workers, .. } = ready;
-        let vector = match self.vector {
-            VectorArg::Ones => Vector::Ones,
-            VectorArg::Random => Vector::Random { seed: self.seed },
+        let program = match self.vector {
+            _ if !self.vector_from.is_empty() => {
+                Spmv::<F>::of(self.elements(ready, session)?, self.iterations)
+            }
+            VectorArg::Ones => Spmv::new(Vector::Ones, self.iterations),
+            VectorArg::Random => Spmv::new(Vector::Random { seed: self.seed }, self.iterations),
         };
-        let outcome =
-            run(graph, &Spmv::<F>::new(vector, self.iterations), workers, &session.progress)?;
+        let outcome = run(graph, &program, workers, &session.progress)?;
         let (columns, iterations) = (columns(&outcome.values), outcome.iterations);
         Ok(Answer { columns, iterations, note: None, levels: None, top: Top::Highest })
+    }
+
+    /// The vector that tables say, in the order of the vertices.
+    fn elements(&self, ready: &Ready, session: &Session) -> Result<Vec<f64>, Failure> {
+        let read = tables::with_vertices(ready, session, |vertices, options| {
+            let value = self.vector_column.clone();
+            let options = AttributeOptions { value, missing: self.vector_default, ..options };
+            attributes(&self.vector_from, vertices, &options, &session.progress)
+        })?;
+        if read.foreign > 0 {
+            session.say(&format!(
+                "note: {} rows of {} are of ids that the graph has not",
+                read.foreign,
+                self.vector_from.join(", ")
+            ));
+        }
+        let slots = (0..).zip(read.values);
+        let is_vertex = |slot: u64| ready.graph.vertex_of_slot(slot).is_some();
+        Ok(slots.filter(|(slot, _)| is_vertex(*slot)).map(|(_, value)| value).collect())
     }
 }
 
@@ -79,10 +114,17 @@ impl Chosen for Options {
     }
 
     fn layout(&self) -> Layout {
-        match self.precision {
+        let layout = match self.precision {
             Precision::F64 => Layout::of::<Spmv<f64>>(),
             Precision::F32 => Layout::of::<Spmv<f32>>(),
-        }
+        };
+        // An element by the slot, as tables are read, and by the vertex.
+        let given = if self.vector_from.is_empty() { 0 } else { 16 };
+        Layout { value: layout.value + given, ..layout }
+    }
+
+    fn check(&self, inputs: &[String]) -> Result<(), Failure> {
+        tables::check(&self.vector_from, "the vector", inputs)
     }
 
     fn weighs(&self) -> bool {
@@ -95,9 +137,12 @@ impl Chosen for Options {
 
     fn parameters(&self) -> Value {
         let seed = (self.vector == VectorArg::Random).then_some(self.seed);
-        let vector = self.vector.to_possible_value();
+        let vector = self.vector.to_possible_value().filter(|_| self.vector_from.is_empty());
         json!({
             "vector": vector.map(|vector| vector.get_name().to_owned()),
+            "vector_from": self.vector_from,
+            "vector_column": self.vector_column.as_ref().map(ToString::to_string),
+            "vector_default": self.vector_default,
             "seed": seed,
             "iterations": self.iterations,
             "precision": self.precision.name(),

@@ -18,7 +18,7 @@ use crate::generate::{RmatArgs, WebArgs};
 
 pub(crate) use self::graph::{GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::ResourceArgs;
-pub(crate) use self::values::{count, not_negative, parsed, share};
+pub(crate) use self::values::{count, finite, not_negative, parsed, share};
 
 /// Graph analytics: from an edge list to ranks with one command.
 #[derive(Debug, Parser)]

@@ -29,6 +29,14 @@ pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A finite number.
+pub(crate) fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        _ => Err("expected a number".to_owned()),
+    }
+}
+
 /// Units of bytes: a letter alone is binary, as in most tools.
 const UNITS: &[(&str, u64)] = &[
     ("", 1),
@@ -91,6 +99,8 @@ mod tests {
             assert!(not_negative(wrong).is_err(), "{wrong}");
         }
         assert_eq!(count("1_000"), Ok(1000));
+        assert_eq!(finite("-1e-9"), Ok(-1e-9));
+        assert!(finite("NaN").is_err() && finite("inf").is_err() && finite("x").is_err());
         assert!(count("-1").is_err() && count("1.5").is_err());
     }
 }

@@ -12,3 +12,4 @@ mod output;
 mod sandbox;
 mod top;
 mod traversals;
+mod vectors;

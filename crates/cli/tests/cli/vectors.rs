@@ -1,0 +1,68 @@
+//! Attributes of vertices: the vector of a product from a table beside the graph.
+
+use crate::sandbox::Sandbox;
+
+/// A graph with ids far apart: 7 -> 9, twice 9 -> 1000000, 7 -> 1000000.
+const GRAPH: &str = "7 9 1\n9 1000000 10\n9 1000000 10\n7 1000000 100\n";
+
+#[test]
+fn a_vector_is_read_by_the_ids_of_the_graph() {
+    let sandbox = Sandbox::new();
+    sandbox.write("graph.txt", GRAPH);
+    sandbox.write("x.csv", "id,age,size\n1000000,3,-1\n9,2,0.5\n7,1,4\n");
+    let product = |options: &str| sandbox.must(&format!("run spmv graph.txt -o - {options}"));
+    let expected = "vertex,value\n7,0.0\n9,1.0\n1000000,140.0\n";
+    assert_eq!(product("--vector-from x.csv"), expected);
+    assert_eq!(product("--vector-from x.csv --vector-column age --precision f32"), expected);
+    let sizes = "vertex,value\n7,0.0\n9,4.0\n1000000,410.0\n";
+    assert_eq!(product("--vector-from x.csv --vector-column 3"), sizes);
+    // In several files, with rows of others and without one of 7.
+    sandbox.write("part-1.txt", "9 2\n");
+    sandbox.write("part-2.txt", "1000000 3\n8 5\n");
+    let few = "vertex,value\n7,0.0\n9,-0.5\n1000000,-10.0\n";
+    assert_eq!(
+        product("--vector-from part-1.txt --vector-from part-2.txt --vector-default -0.5"),
+        few
+    );
+    // A whole column of ids that are slots too.
+    sandbox.write("ring.txt", "0 1\n1 2\n2 0\n");
+    sandbox.write("ring.x", "0 5\n1 6\n2 7\n");
+    let turned = "vertex,value\n0,7.0\n1,5.0\n2,6.0\n";
+    assert_eq!(sandbox.must("run spmv ring.txt -o - --vector-from ring.x"), turned);
+    let vertices = "run spmv ring.txt -o - --vertices 4 --vector-from ring.x --vector-default 1";
+    assert_eq!(sandbox.must(vertices), format!("{turned}3,0.0\n"));
+}
+
+#[test]
+fn names_have_elements_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write("graph.tsv", "ann\tbob\nbob\tcid\n");
+    sandbox.write("x.tsv", "bob\t2\nann\t1\ncid\t9\n");
+    let found = sandbox.must("run spmv graph.tsv -o - --vector-from x.tsv");
+    assert_eq!(found, "vertex,value\nann,0.0\nbob,1.0\ncid,2.0\n");
+}
+
+#[test]
+fn a_vector_that_cannot_be_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("graph.txt", GRAPH);
+    sandbox.write("twice.txt", "7 1\n9 2\n7 3\n1000000 0\n");
+    sandbox.write("short.txt", "7 1\n9 2\n");
+    sandbox.write("words.txt", "7 1\n9 many\n1000000 1\n");
+    for (options, code, said) in [
+        ("--vector-from none.txt", 66, "none.txt: no such file"),
+        ("--vector-from twice.txt", 65, "twice.txt: row 3: expected one row for each id"),
+        ("--vector-from short.txt", 65, "found none for 1 of them, such as 1000000"),
+        ("--vector-from words.txt", 65, "words.txt:2: expected a number"),
+        ("--vector-from short.txt --vector-column 3", 65, "short.txt"),
+        ("--vector-from short.txt --vector random", 2, "cannot be used with"),
+        ("--vector-from short.txt --vector-default much", 2, "expected a number"),
+        ("--vector-default 1", 2, "--vector-from"),
+    ] {
+        let ended = sandbox.run(&format!("run spmv graph.txt {options}"));
+        assert_eq!(ended.code, Some(code), "{options}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{options}: {}", ended.stderr);
+    }
+    let both = sandbox.run_with("run spmv - --vector-from -", b"1 2\n");
+    assert_eq!(both.code, Some(2), "{}", both.stderr);
+}
