@@ -1,4 +1,16 @@
 //! One pass over all edges, for stream programs.
+//!
+//! A task is a stripe, so what a thread learns of targets stays in its second-level cache. Sources
+//! are everybody's: each stripe begins at another place of its list of chunks, about where its own
+//! vertices are the sources. Were all to begin with the first chunk, threads would write the same
+//! lines, one after the other. And they begin with a sixteenth of their chunks, after which cells
+//! are tidied up, so that what most of the other edges look for is one step away.
+//!
+//! Components of R-MAT scrambled 22 with 2 threads: 245 ms without either (137 with one thread),
+//! 165 with the turned order, 63 with both (113). A look at all edges that are no news takes 31 of
+//! these, reading their keys 9. An eighth or a 32nd instead of a sixteenth took 80 and 87 ms, and
+//! going there in two steps, 1/64 and 1/16, 68. Letting each stripe first spread the smallest
+//! number along its own edges, without joining anything, took 64 to 77.
 
 use std::sync::Mutex;
 
@@ -8,13 +20,17 @@ use welter_store::weights::WeightKind;
 
 use crate::EngineError;
 use crate::arena::Buffer;
-use crate::dispatch::dispatched;
-use crate::graph::{Graph, Stripe};
-use crate::kernel::{Coding, Scratch};
-use crate::state::Column;
+use crate::graph::Graph;
+use crate::kernel::{Coding, Scratch, Sides, sift_tile};
 use crate::workers::{Workers, lock};
 
-/// Shows every edge to a stream program, and returns the values of all vertices.
+/// Edges of a vertex that are shown in the first round, on average.
+const FIRST_EDGES: f64 = 2.25;
+
+/// Cells that are made or tidied up in one task.
+const CELLS: usize = 1 << 16;
+
+/// Shows every edge that may be news to a stream program, and returns the values of all vertices.
 ///
 /// # Errors
 /// When memory runs out, a chunk is damaged, or the run is cancelled.
@@ -28,85 +44,106 @@ pub fn pass<S: Stream>(
     // A damaged key names some place of the state and none outside it.
     let places =
         graph.vertices() + (graph.signal_padding() as u64).max(1 << graph.plan.stripe_bits);
-    let buffer = Buffer::<S::Cell>::zeroed(places as usize)?;
+    let mut buffer = Buffer::<S::Cell>::zeroed(places as usize)?;
+    fill(&mut buffer, workers, progress, |place| program.cell(place))?;
     let cells = &buffer[..];
-    let mut order: Vec<&Stripe> = graph.stripes.iter().collect();
-    order.sort_by_key(|stripe| std::cmp::Reverse(stripe.edges));
+    let mut order: Vec<usize> = (0..graph.stripes.len()).collect();
+    order.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
     let scratches = workers.states(|| Ok(Scratch::new()))?;
-    workers.tasks(order.len(), progress, &scratches, |scratch, task| {
-        let weights = if S::WEIGHTED { WeightKind::F64 } else { WeightKind::None };
-        show(graph, order[task], weights, scratch, move |source, target, weight| {
-            program.edge(cells, source, target, weight);
+    for round in [Round::First, Round::Rest] {
+        workers.tasks(order.len(), progress, &scratches, |scratch, task| {
+            for place in round.chunks(graph, order[task]) {
+                phase.add(show(graph, order[task], place, program, cells, scratch)?);
+            }
+            Ok(())
         })?;
-        phase.add(order[task].edges);
-        Ok(())
-    })?;
-
-    let mut values = Buffer::zeroed(graph.vertices() as usize)?;
-    let mut column = Column(&mut values[..]);
-    let parts = graph.stripes.iter().map(|stripe| Mutex::new(column.take(stripe.width())));
-    let parts: Vec<Mutex<&mut [S::Value]>> = parts.collect();
-    workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
-        let base = graph.stripes[task].vertices.start as u32;
-        for (place, value) in lock(&parts[task]).iter_mut().enumerate() {
-            *value = program.value(cells, base + place as u32);
+        if let Round::First = round {
+            let vertices = &cells[..graph.vertices() as usize];
+            let parts: Vec<_> = vertices.chunks(CELLS).collect();
+            workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
+                let first = task * CELLS;
+                (first..first + parts[task].len())
+                    .for_each(|vertex| program.settle(cells, vertex as u32));
+                Ok(())
+            })?;
         }
-        Ok(())
-    })?;
-    drop(parts);
+    }
+    let mut values = Buffer::zeroed(graph.vertices() as usize)?;
+    fill(&mut values, workers, progress, |vertex| program.value(cells, vertex))?;
     Ok(values)
 }
 
-/// Shows the edges of a stripe. `most`: none where weights are not wanted.
-#[inline(always)]
-fn show(
-    graph: &Graph,
-    stripe: &Stripe,
-    most: WeightKind,
-    scratch: &mut Scratch,
-    edge: impl Fn(u32, u32, f64) + Copy,
-) -> Result<(), EngineError> {
-    let target_base = stripe.vertices.start as u32;
-    for place in &stripe.chunks {
-        let chunk = graph.open(stripe, place)?;
-        let label = chunk.label();
-        let weights = if most == WeightKind::None { most } else { label.weights };
-        let target_bits = label.target_bits;
-        let coding = Coding { encoding: label.encoding, weights, target_bits };
-        for tile in chunk.tiles() {
-            let origin = Origin { source_base: tile.source as u32, target_base, target_bits };
-            coding.keys(&tile, 0..tile.edges, scratch, |keys, weights| {
-                dispatched(
-                    #[inline(always)]
-                    || match weights {
-                        None => each(origin, keys, |_| 1.0, edge),
-                        Some(weights) => each(origin, keys, |place| weights[place], edge),
-                    },
-                );
-            });
-        }
-    }
-    Ok(())
-}
-
-/// What the keys of a tile are relative to.
+/// Which chunks of a stripe are shown together.
 #[derive(Clone, Copy)]
-struct Origin {
-    source_base: u32,
-    target_base: u32,
-    target_bits: u32,
+enum Round {
+    First,
+    Rest,
 }
 
-#[inline(always)]
-fn each(
-    origin: Origin,
-    keys: &[u32],
-    weight: impl Fn(usize) -> f64,
-    edge: impl Fn(u32, u32, f64) + Copy,
-) {
-    let Origin { source_base, target_base, target_bits } = origin;
-    let mask = (1_u32 << target_bits) - 1;
-    for (place, &key) in keys.iter().enumerate() {
-        edge(source_base + (key >> target_bits), target_base + (key & mask), weight(place));
+impl Round {
+    /// Numbers of the chunks of a stripe that are shown in this round, beginning as far down its
+    /// list as the stripe is down the list of stripes.
+    fn chunks(self, graph: &Graph, stripe: usize) -> impl Iterator<Item = usize> {
+        let chunks = graph.stripes[stripe].chunks.len();
+        let start = chunks * stripe / graph.stripes.len();
+        let edges = graph.edges().max(1) as f64;
+        let share = FIRST_EDGES * graph.vertices() as f64 / edges;
+        let first = ((chunks as f64 * share).ceil() as usize).min(chunks);
+        let steps = match self {
+            Self::First => 0..first,
+            Self::Rest => first..chunks,
+        };
+        steps.map(move |step| (start + step) % chunks)
     }
+}
+
+/// Sets every element of a column.
+fn fill<T: Send>(
+    column: &mut [T],
+    workers: &Workers,
+    progress: &Progress,
+    value: impl Fn(u32) -> T + Sync,
+) -> Result<(), EngineError> {
+    let parts: Vec<Mutex<&mut [T]>> = column.chunks_mut(CELLS).map(Mutex::new).collect();
+    workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
+        for (place, element) in lock(&parts[task]).iter_mut().enumerate() {
+            *element = value((task * CELLS + place) as u32);
+        }
+        Ok(())
+    })
+}
+
+/// Shows what may be news in a chunk, and says how many edges were looked at.
+fn show<S: Stream>(
+    graph: &Graph,
+    stripe: usize,
+    place: usize,
+    program: &S,
+    cells: &[S::Cell],
+    scratch: &mut Scratch,
+) -> Result<u64, EngineError> {
+    let stripe = &graph.stripes[stripe];
+    let chunk = graph.open(stripe, &stripe.chunks[place])?;
+    let label = chunk.label();
+    let weights = if S::WEIGHTED { label.weights } else { WeightKind::None };
+    let coding = Coding { encoding: label.encoding, weights, target_bits: label.target_bits };
+    let target_base = stripe.vertices.start as u32;
+    for tile in chunk.tiles() {
+        let source_base = tile.source as u32;
+        let sources = &cells[source_base as usize..];
+        let sides = Sides { sources, targets: &cells[target_base as usize..] };
+        sift_tile(
+            &tile,
+            coding,
+            &sides,
+            scratch,
+            #[inline(always)]
+            |source, target| program.news(source, target),
+            #[inline(always)]
+            |source, target, weight| {
+                program.edge(cells, source_base + source, target_base + target, weight);
+            },
+        );
+    }
+    Ok(chunk.edges())
 }

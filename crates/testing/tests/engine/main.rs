@@ -8,6 +8,7 @@
 //! - `readings`: parallel edges, self-loops and directions against an ordered map.
 //! - `frontiers`: programs whose vertices fall silent.
 //! - `traversals`: breadth-first search, shortest paths and components against plain loops.
+//! - `streams`: what a stream program is shown, and when.
 //! - `oddities`: graphs that are empty, huge in one place, or full of holes.
 //! - `failures`: inputs that fail, lie or are cancelled.
 
@@ -22,5 +23,6 @@ mod pagerank;
 mod programs;
 mod readings;
 mod spmv;
+mod streams;
 mod traversals;
 mod weights;
