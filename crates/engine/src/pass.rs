@@ -3,14 +3,13 @@
 //! A task is a stripe, so what a thread learns of targets stays in its second-level cache. Sources
 //! are everybody's: each stripe begins at another place of its list of chunks, about where its own
 //! vertices are the sources. Were all to begin with the first chunk, threads would write the same
-//! lines, one after the other. And they begin with a sixteenth of their chunks, after which cells
-//! are tidied up, so that what most of the other edges look for is one step away.
+//! lines, one after the other. And all stripes show a few edges of each vertex first, after which
+//! cells are tidied up, so that what most other edges look for is one step away.
 //!
 //! Components of R-MAT scrambled 22 with 2 threads: 245 ms without either (137 with one thread),
-//! 165 with the turned order, 63 with both (113). A look at all edges that are no news takes 31 of
-//! these, reading their keys 9. An eighth or a 32nd instead of a sixteenth took 80 and 87 ms, and
-//! going there in two steps, 1/64 and 1/16, 68. Letting each stripe first spread the smallest
-//! number along its own edges, without joining anything, took 64 to 77.
+//! 165 with the turned order, 63 with both (113). With a 32nd or an eighth of the edges first
+//! instead of a twelfth it took 80 and 87; with a 64th, a sixteenth and the rest 68; letting each
+//! stripe first spread the smallest number along its own edges, without joining anything, 64 to 77.
 
 use std::sync::Mutex;
 
