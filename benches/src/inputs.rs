@@ -126,6 +126,13 @@ impl Inputs {
             .with_context(|| format!("removing {}", self.folder.display()))
     }
 
+    /// A folder in the folder, for files that one benchmark makes and keeps.
+    pub(crate) fn subfolder(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.folder.join(name);
+        fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+        Ok(folder)
+    }
+
     /// A path in the folder for something that the caller removes.
     pub(crate) fn scratch(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{}-{name}", std::process::id()))

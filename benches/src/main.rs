@@ -14,6 +14,7 @@ mod inputs;
 mod job;
 mod kernel;
 mod measure;
+mod readers;
 mod report;
 mod system;
 mod traverse;
@@ -52,6 +53,8 @@ enum What {
     Job,
     /// The phases of reading and ingesting, and the parser beside a plain loop.
     Ingest,
+    /// From a file to an edge list, by format.
+    Readers,
     /// Searches and components, beside loops over compressed sparse rows and the crate `graph`.
     Traverse,
     /// Encoding and decoding of keys beside copying them, and bytes per edge.
@@ -191,14 +194,18 @@ fn benches(what: Option<&What>) -> Vec<Bench> {
     let kernel: Bench = ("kernel", kernel::bench);
     let job: Bench = ("job", job::bench);
     let ingest: Bench = ("ingest", ingest::bench);
+    let readers: Bench = ("readers", readers::bench);
     let codec: Bench = ("codec", codec::bench);
     let traverse: Bench = ("traverse", traverse::bench);
     match what {
         Some(What::Kernel) => vec![kernel],
         Some(What::Job) => vec![job],
         Some(What::Ingest) => vec![ingest],
+        Some(What::Readers) => vec![readers],
         Some(What::Codec) => vec![codec],
         Some(What::Traverse) => vec![traverse],
-        Some(What::All | What::JobChild(_)) | None => vec![kernel, job, ingest, codec, traverse],
+        Some(What::All | What::JobChild(_)) | None => {
+            vec![kernel, job, ingest, readers, codec, traverse]
+        }
     }
 }

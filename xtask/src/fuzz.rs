@@ -2,8 +2,10 @@
 //!
 //! cargo-fuzz wants unstable compiler flags; `RUSTC_BOOTSTRAP=1` gives them to a stable compiler,
 //! so that what is fuzzed is compiled by the compiler that ships it. Inputs that find new code are
-//! kept in `fuzz/corpus/TARGET` (not in git); seeds in `fuzz/seeds/TARGET` are only read.
+//! kept in `fuzz/corpus/TARGET` (not in git); seeds in `fuzz/seeds/TARGET` are only read. What both
+//! cover is counted by [`crate::coverage`].
 
+use crate::coverage::coverage;
 use crate::run::{Outcome, command, step};
 use crate::tools;
 use std::io::{BufRead, BufReader};
@@ -36,15 +38,18 @@ impl Figures {
     }
 }
 
-/// `fuzz [TARGET] [--seconds N]`.
+/// `fuzz [TARGET] [--seconds N]`, `fuzz --coverage [TARGET]`.
 pub(crate) fn fuzz(root: &Path, arguments: &[String]) -> Outcome {
     let mut seconds = 60;
     let mut chosen = Vec::new();
+    let mut only_count = false;
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         if argument == "--seconds" {
             let value = arguments.next().and_then(|text| text.parse().ok());
             seconds = value.ok_or("--seconds wants a whole number")?;
+        } else if argument == "--coverage" {
+            only_count = true;
         } else {
             chosen.push(argument.clone());
         }
@@ -53,8 +58,12 @@ pub(crate) fn fuzz(root: &Path, arguments: &[String]) -> Outcome {
     if let Some(unknown) = chosen.iter().find(|name| !known.contains(name)) {
         return Err(format!("no target `{unknown}`; there are {}", known.join(", ")));
     }
+    let chosen = if chosen.is_empty() { known } else { chosen };
+    if only_count {
+        return coverage(root, &chosen);
+    }
     let mut lines = Vec::new();
-    for target in if chosen.is_empty() { known } else { chosen } {
+    for target in chosen {
         step(&format!("fuzz {target}"), || {
             let figures = run(root, &target, seconds)?;
             lines.push(format!(

@@ -4,6 +4,7 @@
 //! task, pinned, below the target folder. Every command is printed before it runs and timed
 //! afterwards, so that a log of CI reads as a recipe. The first failure ends a task with code 1.
 
+mod coverage;
 mod fuzz;
 mod run;
 mod tidy;
@@ -22,9 +23,14 @@ usage: cargo xtask TASK
   bench [ARGS]      the benchmarks; `cargo xtask bench --help` lists them
   fuzz [TARGET] [--seconds N]
                     fuzzes one target, or all of them, from fuzz/seeds for N seconds each (60)
+  fuzz --coverage [TARGET]
+                    lines of the parsers that seeds, and what fuzzing has kept, run
 ";
 
 fn main() -> ExitCode {
+    if let Some(code) = coverage::as_compiler() {
+        return code;
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (task, rest) = match arguments.split_first() {
         Some((task, rest)) => (task.as_str(), rest),

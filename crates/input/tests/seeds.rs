@@ -1,4 +1,6 @@
 //! The seeds of the fuzz targets, and a few thousand changes of each, through the same functions.
+//! Where `WELTER_CORPUS` is set, instead the seeds and what fuzzing has kept, as they are: that is
+//! how `cargo xtask fuzz --coverage` counts lines.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,9 +11,13 @@ use welter_input::fuzzing;
 /// Runs a target on its seeds and on copies with bytes changed, cut out and doubled. The changes
 /// are the same in every run.
 fn replay(name: &str, changes: u32, target: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(name);
-    let mut paths: Vec<_> =
-        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let only_inputs = std::env::var_os("WELTER_CORPUS").is_some();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let files = |kind: &str| std::fs::read_dir(folder.join(kind).join(name)).into_iter().flatten();
+    let mut paths: Vec<_> = files("seeds").map(|entry| entry.unwrap().path()).collect();
+    if only_inputs {
+        paths.extend(files("corpus").map(|entry| entry.unwrap().path()));
+    }
     paths.sort();
     assert!(!paths.is_empty());
     let mut state = 1u64;
@@ -23,7 +29,7 @@ fn replay(name: &str, changes: u32, target: fn(&[u8])) {
     for path in paths {
         let seed = std::fs::read(&path).unwrap();
         target(&seed);
-        for _ in 0..changes {
+        for _ in 0..if only_inputs { 0 } else { changes } {
             let mut data = seed.clone();
             for _ in 0..=random(4) {
                 change(&mut data, &mut random);
