@@ -10,7 +10,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use flate2::write::GzEncoder;
@@ -186,48 +186,54 @@ fn records() {
     }
 }
 
-/// A table of zeros, 16 MiB of them.
-fn zeros() -> RecordBatch {
-    let column: ArrayRef = Arc::new(UInt64Array::from_value(0, MEMBER_BYTES / 16));
-    let names = ["source", "target"];
-    RecordBatch::try_from_iter(names.map(|name| (name, Arc::clone(&column)))).unwrap()
+/// Tables of 16 MiB: of zeros, and of long names, which are few rows.
+fn tables() -> [(&'static str, RecordBatch); 2] {
+    let zeros: ArrayRef = Arc::new(UInt64Array::from_value(0, MEMBER_BYTES / 16));
+    let long = "a".repeat(MEMBER_BYTES / 16);
+    let names: ArrayRef = Arc::new(StringArray::from_iter_values(vec![long; 8]));
+    [("zeros", zeros), ("names", names)].map(|(name, column)| {
+        let columns = ["source", "target"].map(|name| (name, Arc::clone(&column)));
+        (name, RecordBatch::try_from_iter(columns).unwrap())
+    })
 }
 
-/// A stream of Arrow with so many tables.
-fn arrow(tables: usize, compression: Option<CompressionType>) -> Vec<u8> {
-    let (table, options) = (zeros(), IpcWriteOptions::default());
-    let options = options.try_with_compression(compression).unwrap();
+/// A stream of Arrow that repeats a table.
+fn arrow(table: &RecordBatch, times: usize, compression: Option<CompressionType>) -> Vec<u8> {
+    let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
     let mut writer =
         StreamWriter::try_new_with_options(Vec::new(), &table.schema(), options).unwrap();
-    (0..tables).for_each(|_| writer.write(&table).unwrap());
+    (0..times).for_each(|_| writer.write(table).unwrap());
     writer.into_inner().unwrap()
 }
 
 #[test]
 fn arrow_tables() {
     let sandbox = Sandbox::new();
-    let inside = arrow(BOMB_BYTES / MEMBER_BYTES, Some(CompressionType::ZSTD));
-    assert!(inside.len() < 4 << 20, "{}", inside.len());
-    sandbox.write("inside.arrows", inside);
-    refused(&sandbox, "inside.arrows");
-    // The same around the whole stream; its end mark is as long as the stream without a table.
-    let (none, one) = (arrow(0, None), arrow(1, None));
-    let (schema, end) = none.split_at(none.len() - 8);
-    let table = &one[schema.len()..one.len() - end.len()];
-    for packing in [Packing::Gzip, Packing::Zstd] {
-        let name = format!("around.arrows.{}", packing.extension());
-        sandbox.write(&name, packing.bomb(schema, table));
+    for (kind, table) in tables() {
+        let times = BOMB_BYTES / MEMBER_BYTES;
+        let inside = arrow(&table, times, Some(CompressionType::ZSTD));
+        assert!(inside.len() < 4 << 20, "{}", inside.len());
+        let name = format!("{kind}.arrows");
+        sandbox.write(&name, inside);
         refused(&sandbox, &name);
+        // The same around the whole stream, whose end mark takes eight bytes.
+        let (none, one) = (arrow(&table, 0, None), arrow(&table, 1, None));
+        let (schema, end) = none.split_at(none.len() - 8);
+        let message = &one[schema.len()..one.len() - end.len()];
+        for packing in [Packing::Gzip, Packing::Zstd] {
+            let name = format!("{kind}.arrows.{}", packing.extension());
+            sandbox.write(&name, packing.bomb(schema, message));
+            refused(&sandbox, &name);
+        }
     }
 }
 
 #[test]
 fn parquet_pages() {
     let sandbox = Sandbox::new();
-    let table = zeros();
-    for (name, dictionary) in [("coded.parquet", true), ("plain.parquet", false)] {
+    for (kind, table) in tables() {
         let properties = WriterProperties::builder()
-            .set_dictionary_enabled(dictionary)
+            .set_dictionary_enabled(kind == "zeros")
             .set_compression(Compression::ZSTD(ZstdLevel::default()));
         let mut writer =
             ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties.build())).unwrap();
@@ -236,8 +242,9 @@ fn parquet_pages() {
             writer.flush().unwrap();
         }
         let bytes = writer.into_inner().unwrap();
-        assert!(bytes.len() < 4 << 20, "{name}: {}", bytes.len());
-        sandbox.write(name, bytes);
-        refused(&sandbox, name);
+        assert!(bytes.len() < 4 << 20, "{kind}: {}", bytes.len());
+        let name = format!("{kind}.parquet");
+        sandbox.write(&name, bytes);
+        refused(&sandbox, &name);
     }
 }
