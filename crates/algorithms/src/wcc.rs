@@ -111,6 +111,8 @@ impl Stream for Wcc {
     type Value = Label;
     type Cell = AtomicU32;
 
+    const UNEQUAL: bool = true;
+
     #[inline(always)]
     fn cell(&self, vertex: u32) -> AtomicU32 {
         AtomicU32::new(vertex)

@@ -22,6 +22,7 @@ mod cuts;
 mod dispatch;
 mod error;
 mod frontier;
+mod gather;
 mod graph;
 mod index;
 mod ingest;

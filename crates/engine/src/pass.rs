@@ -130,7 +130,8 @@ fn show<S: Stream>(
     for tile in chunk.tiles() {
         let source_base = tile.source as u32;
         let sources = &cells[source_base as usize..];
-        let sides = Sides { sources, targets: &cells[target_base as usize..] };
+        let targets = &cells[target_base as usize..];
+        let sides = Sides { sources, targets, unequal: S::UNEQUAL };
         sift_tile(
             &tile,
             coding,
