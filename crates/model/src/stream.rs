@@ -25,8 +25,8 @@ pub trait Stream: Sync {
     /// Whether `edge` looks at weights. Where it does not, they are not read.
     const WEIGHTED: bool = false;
 
-    /// Whether cells are 32 bits, and `news` where those of two vertices are unequal. Many edges are
-    /// looked at with one instruction then.
+    /// Whether cells are 32 bits, and edges news where those of their ends are unequal. Many edges
+    /// are looked at with one instruction then.
     const UNEQUAL: bool = false;
 
     /// The cell of a vertex before the first edge.
