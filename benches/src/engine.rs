@@ -9,7 +9,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_algorithms::Float;
 use welter_algorithms::pagerank::{Dangling, PageRank};
 use welter_engine::machine::Machine;
-use welter_engine::plan::{self, Layout, Plan, Settings};
+use welter_engine::plan::{self, IndexMode, Layout, Plan, Settings};
 use welter_engine::{Graph, Workers, run};
 use welter_input::{Input, ReadOptions};
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading, StreamError};
@@ -37,11 +37,23 @@ impl Loaded {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self> {
+        let settings = Settings { encoding, ..Settings::default() };
+        Self::read_as(path, layout, settings, workers, progress)
+    }
+
+    /// The same with other settings.
+    pub(crate) fn read_as(
+        path: &Path,
+        layout: Layout,
+        settings: Settings,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Self> {
         let threads = workers.threads();
         let options = ReadOptions { threads, ..ReadOptions::default() };
         let name = path.to_str().context("a path that is no text")?.to_owned();
         let Input { edges, ids, .. } = welter_input::read(&[name], &options, progress)?;
-        Self::ingest(edges, ids, layout, encoding, workers, progress)
+        Self::ingest(edges, ids, layout, settings, workers, progress)
     }
 
     /// The same with weights that are made from the ends of each edge.
@@ -49,20 +61,23 @@ impl Loaded {
         path: &Path,
         layout: Layout,
         weight: fn(Pair) -> u8,
+        index: IndexMode,
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self> {
         let options = ReadOptions { threads: workers.threads(), ..ReadOptions::default() };
         let name = path.to_str().context("a path that is no text")?.to_owned();
         let Input { edges, ids, .. } = welter_input::read(&[name], &options, progress)?;
-        Self::ingest(Box::new(WithWeights { edges, weight }), ids, layout, None, workers, progress)
+        let edges = Box::new(WithWeights { edges, weight });
+        let settings = Settings { index, ..Settings::default() };
+        Self::ingest(edges, ids, layout, settings, workers, progress)
     }
 
     fn ingest(
         edges: Box<dyn EdgeStream>,
         ids: IdMap,
         layout: Layout,
-        encoding: Option<Encoding>,
+        settings: Settings,
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self> {
@@ -74,7 +89,7 @@ impl Loaded {
             estimated: edges.slots().is_none(),
             input_bytes: 0,
         };
-        let settings = Settings { threads: Some(threads), encoding, ..Settings::default() };
+        let settings = Settings { threads: Some(threads), ..settings };
         let plan = Plan::new(shape, layout, &settings, &Machine::detect())?;
         let graph = Graph::ingest(edges, &ids, Reading::default(), &plan, workers, progress)?;
         Ok(Self { graph, ids })

@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_algorithms::{Bfs, Sssp, Wcc};
-use welter_engine::plan::Layout;
+use welter_engine::plan::{self, IndexMode, Layout};
 use welter_engine::{Workers, pass, run};
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
@@ -34,21 +34,29 @@ pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
     let mut tables = Vec::new();
     for shape in settings.shapes() {
         let path = settings.inputs.raw(shape)?;
-        tables.push(bfs(&path, shape, settings)?);
+        tables.extend(bfs(&path, shape, settings)?);
         tables.push(wcc(&path, shape, settings)?);
         tables.push(sssp(&path, shape, settings)?);
     }
     Ok(tables)
 }
 
-/// A graph for programs of some layout, and what loading took, in seconds.
-fn load(path: &Path, layout: Layout, weighted: bool, workers: &Workers) -> Result<(Loaded, f64)> {
+/// A graph for programs of some layout, and what loading took, in seconds. `Rows` are for graphs
+/// that are searched again and again, like the rows of all others here.
+fn load(
+    path: &Path,
+    layout: Layout,
+    weighted: bool,
+    index: IndexMode,
+    workers: &Workers,
+) -> Result<(Loaded, f64)> {
     let start = Instant::now();
     let progress = Progress::new();
     let loaded = if weighted {
-        Loaded::read_with_weights(path, layout, search::weight, workers, &progress)?
+        Loaded::read_with_weights(path, layout, search::weight, index, workers, &progress)?
     } else {
-        Loaded::read(path, layout, None, workers, &progress)?
+        let settings = plan::Settings { index, ..plan::Settings::default() };
+        Loaded::read_as(path, layout, settings, workers, &progress)?
     };
     Ok((loaded, start.elapsed().as_secs_f64()))
 }
@@ -79,11 +87,11 @@ fn pool(threads: usize) -> Result<ThreadPool> {
     Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
 }
 
-fn bfs(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
+fn bfs(path: &Path, shape: Shape, settings: &Settings) -> Result<Vec<Table>> {
     eprintln!("{shape}: loading for breadth-first search");
     let ids = 1 << shape.scale;
     let workers = Workers::new(settings.threads_most())?;
-    let (loaded, load_s) = load(path, Layout::of::<Bfs>(), false, &workers)?;
+    let (loaded, load_s) = load(path, Layout::of::<Bfs>(), false, IndexMode::Rows, &workers)?;
     drop(workers);
     let out = Rows::build(path, ids, false, false)?;
     let incoming = Rows::build(path, ids, true, false)?;
@@ -126,8 +134,60 @@ fn bfs(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
         let what = format!("{shape}, {threads} threads, bfs");
         samples.extend(interleave(&what, contenders, settings.rounds)?);
     }
-    let mut table = table("Breadth-first search", shape, out.edges(), &samples);
-    table.note(format!("{levels} Loading took welter {load_s:.1} s."));
+    let mut loaded_table = table("Breadth-first search", shape, out.edges(), &samples);
+    loaded_table
+        .note(format!("{levels} Loading took welter {load_s:.1} s, with rows of both ends."));
+    drop(loaded);
+    let whole = from_raw(path, shape, settings, (&out, &incoming, source))?;
+    Ok(vec![loaded_table, whole])
+}
+
+/// From the file of pairs to depths, once.
+fn from_raw(
+    path: &Path,
+    shape: Shape,
+    settings: &Settings,
+    (out, incoming, source): (&Rows, &Rows, u32),
+) -> Result<Table> {
+    let progress = Progress::new();
+    let mut samples = Vec::new();
+    for &threads in &settings.threads {
+        let (workers, pool) = (Workers::new(threads)?, pool(threads)?);
+        let mut contenders = vec![Contender::new(WELTER, threads, || {
+            timed(|| {
+                let layout = Layout::of::<Bfs>();
+                let (loaded, _) = load(path, layout, false, IndexMode::Auto, &workers)?;
+                let program = Bfs::new(vec![loaded.number_of(source)]);
+                Ok(run(&loaded.graph, &program, &workers, &progress)?)
+            })
+        })];
+        #[cfg(feature = "graph-crate")]
+        contenders.push(Contender::new("graph 0.3, then CSR", threads, || {
+            timed(|| {
+                let _pinned = Pinned::to(threads)?;
+                let peer = Peer::from_raw(path, false)?;
+                Ok((peer, search::hybrid_bfs(out, incoming, source, &pool)))
+            })
+        }));
+        #[cfg(not(feature = "graph-crate"))]
+        let _ = (out, incoming, &pool);
+        if threads == 1 {
+            contenders.push(Contender::new("CSR, queue", 1, || {
+                timed(|| {
+                    let out = Rows::build(path, 1 << shape.scale, false, false)?;
+                    Ok(search::queue_bfs(&out, source))
+                })
+            }));
+        }
+        let what = format!("{shape}, {threads} threads, bfs from raw pairs");
+        samples.extend(interleave(&what, contenders, settings.rounds)?);
+    }
+    let what = "Breadth-first search from raw pairs, loading included";
+    let mut table = table(what, shape, out.edges(), &samples);
+    table.note(
+        "`graph` has no breadth-first search: its loader's time, and that of the search on rows of \
+         both directions, as it holds.",
+    );
     Ok(table)
 }
 
@@ -135,7 +195,8 @@ fn wcc(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
     eprintln!("{shape}: loading for components");
     let ids = 1 << shape.scale;
     let workers = Workers::new(settings.threads_most())?;
-    let (loaded, load_s) = load(path, Layout::of_stream::<Wcc>(), false, &workers)?;
+    let (loaded, load_s) =
+        load(path, Layout::of_stream::<Wcc>(), false, IndexMode::Auto, &workers)?;
     drop(workers);
     #[cfg(feature = "graph-crate")]
     let peer = Peer::from_raw(path, true)?;
@@ -175,7 +236,7 @@ fn sssp(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
     eprintln!("{shape}: loading for shortest paths");
     let ids = 1 << shape.scale;
     let workers = Workers::new(settings.threads_most())?;
-    let (loaded, load_s) = load(path, Layout::of::<Sssp<f32>>(), true, &workers)?;
+    let (loaded, load_s) = load(path, Layout::of::<Sssp<f32>>(), true, IndexMode::Rows, &workers)?;
     drop(workers);
     #[cfg(feature = "graph-crate")]
     let peer = WeightedPeer::from_raw(path, |pair| f32::from(search::weight(pair)))?;

@@ -28,6 +28,7 @@ pub struct Reach {
 }
 
 impl Total for Reach {
+    #[inline]
     fn merge(self, other: Self) -> Self {
         let vertices = self.vertices + other.vertices;
         Self { depth: self.depth.max(other.depth), vertices }
@@ -66,8 +67,12 @@ impl Sources {
         Self(sources)
     }
 
+    #[inline]
     fn has(&self, vertex: u64) -> bool {
-        self.0.binary_search(&vertex).is_ok()
+        match *self.0 {
+            [source] => vertex == source,
+            _ => self.0.binary_search(&vertex).is_ok(),
+        }
     }
 }
 
@@ -103,7 +108,7 @@ impl Program for Bfs {
     const ONE_IS_ENOUGH: bool = true;
 
     #[inline(always)]
-    fn settled(&self, value: &Depth) -> bool {
+    fn settled(&self, value: &Depth, _: &Reach) -> bool {
         value.0 != UNREACHED
     }
 
@@ -199,6 +204,12 @@ impl Program for BfsTree {
     const WEIGHTED: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
+    const ONE_IS_ENOUGH: bool = true;
+
+    #[inline(always)]
+    fn settled(&self, value: &Branch, last: &Reach) -> bool {
+        value.depth <= last.depth
+    }
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Branch, Reach> {
@@ -239,12 +250,15 @@ impl Program for BfsTree {
 
     #[inline(always)]
     fn apply(&self, value: Branch, accum: u32, last: &Reach) -> Applied<Branch, Reach> {
-        if accum == NO_VERTEX || value.depth != UNREACHED {
+        let depth = last.depth + 1;
+        if accum == NO_VERTEX || value.depth < depth {
             return Applied { value, total: Reach::default(), active: false };
         }
-        let depth = last.depth + 1;
-        let value = Branch { depth, parent: accum, ..value };
-        Applied { value, total: Reach::one(depth), active: true }
+        // One that was reached in this very iteration may still hear of a smaller parent.
+        let new = value.depth == UNREACHED;
+        let total = if new { Reach::one(depth) } else { Reach::default() };
+        let value = Branch { depth, parent: value.parent.min(accum), ..value };
+        Applied { value, total, active: new }
     }
 
     fn next(&self, _: u64, total: &Reach) -> Next {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use welter_algorithms::spmv::{Spmv, Vector};
-use welter_engine::plan::{FrontierMode, Layout, human_bytes};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_engine::run;
 use welter_input::WeightChoice;
 use welter_model::edges::{Batch, Duplicates, EdgeStream, Reading, StreamError};
@@ -38,6 +38,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         reading: Reading { duplicates: Duplicates::First, ..Reading::default() },
         layout: Layout::of::<Spmv<f64>>(),
         frontier: FrontierMode::Auto,
+        index: IndexMode::Auto,
         weighs: false,
     };
     let loops = Arc::new(Loops::default());

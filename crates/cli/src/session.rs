@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use welter_engine::machine::Machine;
-use welter_engine::plan::{FrontierMode, Layout, Plan, Settings, Shape};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape};
 use welter_engine::{Graph, Workers};
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
@@ -51,6 +51,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) weighs: bool,
     /// How it finds its edges, where it has a frontier.
     pub(crate) frontier: FrontierMode,
+    /// What it looks up single vertices by.
+    pub(crate) index: IndexMode,
 }
 
 impl<'a> Wanted<'a> {
@@ -71,6 +73,7 @@ impl<'a> Wanted<'a> {
             layout: algorithm.layout(),
             weighs: algorithm.weighs(),
             frontier: algorithm.frontier(),
+            index: algorithm.index(),
         }
     }
 
@@ -223,8 +226,11 @@ impl Session {
     }
 
     fn plan(&self, shape: Shape, wanted: &Wanted<'_>, held_bytes: u64) -> Result<Plan, Failure> {
-        let settings =
-            Settings { frontier: wanted.frontier, ..self.resources.settings(held_bytes) };
+        let settings = Settings {
+            frontier: wanted.frontier,
+            index: wanted.index,
+            ..self.resources.settings(held_bytes)
+        };
         Ok(Plan::new(shape, wanted.layout, &settings, &self.machine)?)
     }
 }

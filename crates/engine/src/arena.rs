@@ -14,7 +14,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::EngineError;
@@ -40,6 +40,8 @@ struct Mapping {
     whole: (*mut std::ffi::c_void, usize),
     /// Whether it is on the meter as a whole. Slabs of a region are counted one by one.
     metered: bool,
+    /// Who takes it when it is dropped.
+    home: Option<Arc<Pool>>,
 }
 
 // SAFETY: a mapping is plain memory that belongs to its owner alone; nothing ties it to a thread.
@@ -71,7 +73,7 @@ impl Mapping {
         if metered {
             meter::more(bytes);
         }
-        Ok(Self { address, bytes, whole: (whole, whole_bytes), metered })
+        Ok(Self { address, bytes, whole: (whole, whole_bytes), metered, home: None })
     }
 }
 
@@ -83,6 +85,11 @@ impl fmt::Debug for Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        let Self { address, bytes, whole, metered, .. } = *self;
+        if let Some(home) = self.home.take() {
+            let column = Self { address, bytes, whole, metered, home: None };
+            return lock(&home.columns).push(column);
+        }
         let (address, bytes) = self.whole;
         // SAFETY: exactly what was mapped, and nothing borrows from it any more.
         let _ = unsafe { munmap(address, bytes) };
@@ -110,12 +117,26 @@ impl<T: Zeroable> Buffer<T> {
     }
 }
 
+impl<T: Pod> Buffer<T> {
+    /// `len` elements in memory that an earlier column left in `arena`, where there is some that
+    /// fits: they hold whatever that held. The memory returns to the arena on drop.
+    pub(crate) fn used(len: usize, arena: &Arena) -> Result<Self, EngineError> {
+        let bytes = len.checked_mul(size_of::<T>()).ok_or(EngineError::out_of(usize::MAX))?;
+        let mut mapping = match arena.column(bytes) {
+            Some(mapping) => mapping,
+            None => Mapping::new(bytes, true)?,
+        };
+        mapping.home = Some(Arc::clone(&arena.shared));
+        Ok(Self { mapping, len, element: PhantomData })
+    }
+}
+
 impl<T: Zeroable> Deref for Buffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping holds `len` elements, page-aligned, zeroed, which is a `T: Zeroable`,
-        // or written as `T`.
+        // SAFETY: the mapping holds `len` elements, page-aligned: zeroed, which is a `T: Zeroable`,
+        // or written as `T`, or any bytes, where `T` was `Pod` when the buffer was made.
         unsafe { std::slice::from_raw_parts(self.mapping.address.as_ptr().cast(), self.len) }
     }
 }
@@ -142,6 +163,8 @@ pub(crate) struct Arena {
 #[derive(Debug, Default)]
 struct Pool {
     free: Mutex<Free>,
+    /// What columns left.
+    columns: Mutex<Vec<Mapping>>,
 }
 
 /// Slabs that nobody uses.
@@ -196,13 +219,28 @@ impl Arena {
         Ok(Slab { place, pool: Arc::clone(&self.shared) })
     }
 
+    /// Memory for a column that an earlier one left, if it fits and is not twice as large.
+    fn column(&self, bytes: usize) -> Option<Mapping> {
+        let mut columns = lock(&self.shared.columns);
+        let fits = |column: &Mapping| (bytes..=bytes.saturating_mul(2)).contains(&column.bytes);
+        let place = columns.iter().position(fits)?;
+        Some(columns.swap_remove(place))
+    }
+
+    /// Gives what columns left, and nobody took, back to the system.
+    pub(crate) fn drop_columns(&self) {
+        let columns = std::mem::take(&mut *lock(&self.shared.columns));
+        drop(columns);
+    }
+
     /// Bytes of all slabs of this arena that are in use or can be used again at once.
     pub(crate) fn backed_bytes(&self) -> u64 {
         (lock(&self.shared.free).backed * SLAB_BYTES) as u64
     }
 
-    /// Gives free slabs back to the system.
+    /// Gives free slabs and columns back to the system.
     pub(crate) fn trim(&self) {
+        self.drop_columns();
         let mut free = lock(&self.shared.free);
         let warm = std::mem::take(&mut free.warm);
         free.backed -= warm.len();
@@ -265,6 +303,21 @@ mod tests {
             }
         }
         assert!(Buffer::<u64>::zeroed(usize::MAX / 16).is_err());
+    }
+
+    #[test]
+    fn columns_are_used_again() {
+        let arena = Arena::default();
+        let mut column = Buffer::<u32>::used(100_000, &arena).unwrap();
+        column[7] = 1;
+        let place = column.as_ptr();
+        drop(column);
+        assert_ne!(Buffer::<u32>::used(1_000, &arena).unwrap().as_ptr(), place);
+        let again = Buffer::<u64>::used(40_000, &arena).unwrap();
+        assert_eq!((again.as_ptr().cast(), again[3]), (place, 1 << 32));
+        drop(again);
+        arena.trim();
+        assert!(Buffer::<u32>::used(100_000, &arena).unwrap().iter().all(|&element| element == 0));
     }
 
     #[test]

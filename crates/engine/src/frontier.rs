@@ -1,10 +1,15 @@
 //! The frontier: which vertices are active, and which of them scatter now.
 //!
-//! Flags, a byte a vertex, are the truth; beside them a list is kept while few vertices are active,
-//! so that an iteration costs as much as it reaches and not as much as there are vertices.
+//! Flags, a byte a vertex, are the truth after a dense iteration. While few vertices are active they
+//! stand in buckets by urgency, so that an iteration costs as much as it reaches and not as much as
+//! there are vertices.
 //!
-//! Invariant: while `listed`, the list holds each active vertex once.
+//! Invariants, while `listed`: an active vertex stands in the bucket of its urgency. Where a vertex
+//! can become active more than once it may stand in others too, or twice in its own, and has its
+//! flag set; an entry of a vertex without the flag, or of another urgency, is void. Where one update
+//! is enough every entry counts, and rows need no flags.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use welter_model::program::Program;
@@ -15,90 +20,169 @@ use crate::index::{BANDS, band_bits};
 use crate::plan::FrontierMode;
 use crate::state::State;
 
-/// An iteration is sparse when its sources have fewer than one in so many of all edges. Finding the
-/// edges of a source costs as much as folding some tens of them in passing.
-const DENSE_ABOVE: u64 = 24;
 /// A list is made when fewer than one in so many vertices are active.
 const LIST_BELOW: u64 = 8;
+/// Edges that are few whoever looks at them: nobody counts whether they are fewer still.
+pub(crate) const FEW_EDGES: u64 = 1 << 14;
 
 /// The active vertices.
 pub(crate) struct Frontier {
-    list: Vec<u32>,
+    buckets: BTreeMap<u64, Vec<u32>>,
     listed: bool,
+    /// Whether the columns say what the buckets say.
+    shown: bool,
 }
 
 /// The vertices that scatter in a sparse iteration.
 pub(crate) struct Selected {
     pub(crate) vertices: Vec<u32>,
-    /// Edges that leave them.
+    /// Edges that leave them; where these are few, perhaps more than there are.
     pub(crate) edges: u64,
 }
 
 impl Frontier {
     /// `active`: number of active vertices.
     pub(crate) fn new(active: u64) -> Self {
-        Self { list: Vec::new(), listed: active == 0 }
+        Self { buckets: BTreeMap::new(), listed: active == 0, shown: true }
     }
 
     /// All active vertices scattered, and others are active now.
     pub(crate) fn scattered_all(&mut self, active: u64) {
-        self.list.clear();
+        self.buckets.clear();
         self.listed = active == 0;
+        self.shown = true;
     }
 
-    /// Adds vertices that became active.
-    pub(crate) fn add(&mut self, vertices: &[u32]) {
-        self.list.extend_from_slice(vertices);
+    /// All active vertices scattered, and these are active now, in a program without urgency. The
+    /// columns say so.
+    pub(crate) fn replace(&mut self, vertices: Vec<u32>) {
+        self.buckets.clear();
+        self.add_all(0, vertices);
+        self.listed = true;
+        self.shown = true;
     }
 
-    /// Takes the most urgent vertices off the list, if their edges are few enough to be looked for
-    /// one by one.
+    /// Adds vertices whose values changed so that they are active.
+    pub(crate) fn add<P: Program>(&mut self, program: &P, values: &[P::Value], vertices: Vec<u32>) {
+        self.shown = false;
+        if P::ONE_IS_ENOUGH {
+            return self.add_all(0, vertices);
+        }
+        let mut rest = vertices.into_iter().peekable();
+        while let Some(&vertex) = rest.peek() {
+            let urgency = |vertex: u32| program.urgency(&values[vertex as usize]);
+            let first = urgency(vertex);
+            // Most runs are short, but programs without urgency have one.
+            let run = std::iter::from_fn(|| rest.next_if(|&vertex| urgency(vertex) == first));
+            self.buckets.entry(first).or_default().extend(run);
+        }
+    }
+
+    fn add_all(&mut self, urgency: u64, mut vertices: Vec<u32>) {
+        let bucket = self.buckets.entry(urgency).or_default();
+        if bucket.is_empty() { *bucket = vertices } else { bucket.append(&mut vertices) }
+    }
+
+    /// Takes the most urgent vertices, if they have `most` edges or fewer. Their flags are cleared
+    /// where vertices can become active again.
     pub(crate) fn select<P: Program>(
         &mut self,
         graph: &Graph,
         program: &P,
-        state: &State<P>,
+        state: &mut State<P>,
+        most: u64,
     ) -> Option<Selected> {
-        if !P::MONOTONE
-            || matches!(graph.plan.frontier_mode, FrontierMode::Dense | FrontierMode::Pull)
-        {
+        let mode = graph.plan.frontier_mode;
+        if !P::MONOTONE || matches!(mode, FrontierMode::Dense | FrontierMode::Pull) {
             return None;
         }
-        let auto = graph.plan.frontier_mode == FrontierMode::Auto;
+        let auto = mode == FrontierMode::Auto;
+        if auto && state.active_count > graph.vertices() / LIST_BELOW {
+            return None;
+        }
         if !self.listed {
-            if auto && state.active_count > graph.vertices() / LIST_BELOW {
+            self.collect(program, state, graph.vertices() as usize);
+        }
+        let (values, active) = (&state.values, &mut state.active[0]);
+        while let Some((urgency, mut vertices)) = self.buckets.pop_first() {
+            if !P::ONE_IS_ENOUGH {
+                vertices.retain(|&vertex| {
+                    let vertex = vertex as usize;
+                    let due = active[vertex] != 0 && program.urgency(&values[vertex]) == urgency;
+                    active[vertex] &= u8::from(!due);
+                    due
+                });
+            }
+            if vertices.is_empty() {
+                continue;
+            }
+            let edges = edges(graph, &vertices, if auto { most } else { u64::MAX });
+            if auto && edges > most {
+                if !P::ONE_IS_ENOUGH {
+                    for &vertex in &vertices {
+                        active[vertex as usize] = 1;
+                    }
+                }
+                self.add_all(urgency, vertices);
                 return None;
             }
-            self.collect(&state.active[0][..graph.vertices() as usize]);
+            return Some(Selected { vertices, edges });
         }
-        let urgency = |&vertex: &u32| program.urgency(&state.values[vertex as usize]);
-        let first = self.list.iter().map(urgency).min()?;
-        let mut selected = Selected { vertices: Vec::new(), edges: 0 };
-        let most = graph.edges() / DENSE_ABOVE;
-        for vertex in self.list.iter().filter(|vertex| urgency(vertex) == first) {
-            selected.vertices.push(*vertex);
-            selected.edges += u64::from(graph.degrees[*vertex as usize]);
-            if auto && selected.edges > most {
-                return None;
-            }
-        }
-        self.list.retain(|vertex| urgency(vertex) != first);
-        Some(selected)
+        None
     }
 
-    /// Makes the list from the flags.
-    fn collect(&mut self, flags: &[u8]) {
+    /// Makes the buckets from the flags.
+    fn collect<P: Program>(&mut self, program: &P, state: &State<P>, count: usize) {
         const WORD: usize = 64;
-        self.list.clear();
-        for (word, flags) in flags.chunks(WORD).enumerate() {
+        self.buckets.clear();
+        let mut vertices = Vec::new();
+        for (word, flags) in state.active[0][..count].chunks(WORD).enumerate() {
             if flags.iter().fold(0, |any, flag| any | flag) == 0 {
                 continue;
             }
             let set = flags.iter().enumerate().filter(|(_, flag)| **flag != 0);
-            self.list.extend(set.map(|(place, _)| (word * WORD + place) as u32));
+            vertices.extend(set.map(|(place, _)| (word * WORD + place) as u32));
         }
-        self.listed = true;
+        self.add(program, &state.values, vertices);
+        (self.listed, self.shown) = (true, true);
     }
+
+    /// Before an iteration in which all active vertices scatter: lets the columns say what the
+    /// buckets say, which pushes leave behind.
+    pub(crate) fn show<P: Program>(&mut self, program: &P, state: &mut State<P>) {
+        if !self.listed || self.shown {
+            return;
+        }
+        let State { values, signals: [signals, _], active: [active, _], .. } = state;
+        if P::ONE_IS_ENOUGH {
+            active.fill(0);
+        }
+        for &vertex in self.buckets.values().flatten() {
+            let place = vertex as usize;
+            active[place] |= u8::from(P::ONE_IS_ENOUGH);
+            if active[place] != 0 {
+                signals[place] = program.signal(&values[place]);
+            }
+        }
+        self.shown = true;
+    }
+}
+
+/// The edges that leave some vertices, as far as it matters: more than `most` are too many, and few
+/// are few.
+fn edges(graph: &Graph, vertices: &[u32], most: u64) -> u64 {
+    let bound = vertices.len() as u64 * u64::from(graph.degree_max);
+    if bound < FEW_EDGES {
+        return bound;
+    }
+    let mut sum = 0;
+    for &vertex in vertices {
+        sum += u64::from(graph.degrees[vertex as usize]);
+        if sum > most {
+            break;
+        }
+    }
+    sum
 }
 
 /// Which bands of each block have an active source, a bit each.

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use welter_model::ids::IdMap;
 use welter_model::table::VertexColumn;
+use welter_progress::Progress;
 use welter_store::ChunkError;
 use welter_store::chunk::Chunk;
 use welter_store::header::KEY_BITS;
@@ -13,13 +15,16 @@ use crate::EngineError;
 use crate::arena::{Arena, Buffer};
 use crate::index::SourceIndex;
 use crate::plan::Plan;
+use crate::rows::Rows;
 use crate::tiles::ChunkPlace;
 use crate::vertices::Vertices;
+use crate::workers::Workers;
 
 /// A graph, ready to be iterated over.
 pub struct Graph {
     pub(crate) vertices: Vertices,
     pub(crate) degrees: Buffer<u32>,
+    pub(crate) degree_max: u32,
     pub(crate) stripes: Vec<Stripe>,
     pub(crate) plan: Plan,
     pub(crate) arena: Arena,
@@ -29,6 +34,12 @@ pub struct Graph {
     pub(crate) symmetric: bool,
     /// Where the edges of each band of sources lie, when the plan's program has a frontier.
     pub(crate) index: Option<SourceIndex>,
+    /// The sources of each group, whose edges lie in chunks of its number.
+    pub(crate) groups: Vec<Range<u64>>,
+    /// Targets by source, once somebody needed them or the plan wanted them.
+    pub(crate) out_rows: OnceLock<Rows>,
+    /// Sources by target, where the plan wanted them.
+    pub(crate) in_rows: Option<Rows>,
 }
 
 /// The edges to one range of destinations.
@@ -115,6 +126,24 @@ impl Graph {
     /// longer, and then no key, right or wrong, leads outside them.
     pub(crate) fn signal_padding(&self) -> usize {
         1 << (KEY_BITS - self.plan.stripe_bits)
+    }
+
+    /// Rows of targets, made at the first call; ascending where the reverse of each edge is an edge
+    /// too, because then they are rows of sources as well.
+    pub(crate) fn lay_out_rows(
+        &self,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<&Rows, EngineError> {
+        if let Some(rows) = self.out_rows.get() {
+            return Ok(rows);
+        }
+        let rows = if self.symmetric {
+            Rows::by_target(self, workers, progress)?
+        } else {
+            Rows::by_source(self, workers, progress)?
+        };
+        Ok(self.out_rows.get_or_init(|| rows))
     }
 
     /// Opens a chunk and holds it against the stripe that it was put into.

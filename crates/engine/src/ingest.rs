@@ -4,7 +4,7 @@
 //! of sources and stripe of destinations), and the sort of each bin into tiles. A group's bins are
 //! freed as soon as its tiles are written.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
@@ -17,8 +17,9 @@ use crate::bins::{self, Grid, GroupBins};
 use crate::cuts::Cuts;
 use crate::graph::{Graph, Stripe};
 use crate::index::SourceIndex;
-use crate::plan::Plan;
+use crate::plan::{IndexMode, Plan};
 use crate::record::{Narrow, Waiting, Wide, WideWeighted};
+use crate::rows::Rows;
 use crate::survey;
 use crate::tiles::{ChunkPlace, Recipe, Span, TileWriter};
 use crate::vertices::Vertices;
@@ -51,6 +52,7 @@ fn ingest(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Graph, EngineError> {
+    workers.arena().drop_columns();
     let slots = survey::slots(&*stream, workers, progress)?;
     let survey = survey::survey(&*stream, slots, ids.all_present(), workers, progress)?;
     let vertices = survey.vertices;
@@ -84,6 +86,11 @@ fn ingest(
     };
     let placed = write(stream, reading, grid, recipe, &mut degrees, workers, progress)?;
     let stripes = shelve(placed, &stripes, &vertices);
+    let sources = |group| {
+        let slots = groups.slots(group, vertices.slots());
+        vertices.index(slots.start)..vertices.index(slots.end)
+    };
+    let groups = (0..groups.len()).map(sources).collect();
     if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
         arena.trim();
     }
@@ -91,15 +98,28 @@ fn ingest(
         edges: stripes.iter().map(|stripe| stripe.edges).sum(),
         chunk_bytes: stripes.iter().flat_map(|s| &s.chunks).map(|c| c.bytes().len() as u64).sum(),
         vertices,
+        degree_max: degrees.iter().copied().max().unwrap_or(0),
         degrees,
         stripes,
         plan: plan.clone(),
         arena: arena.clone(),
         symmetric: reading.undirected,
         index: None,
+        groups,
+        out_rows: OnceLock::new(),
+        in_rows: None,
     };
-    if plan.frontier {
-        graph.index = Some(SourceIndex::build(&graph, workers, progress)?);
+    match plan.index {
+        IndexMode::Rows if plan.rows => {
+            graph.lay_out_rows(workers, progress)?;
+            if plan.pulls && !graph.symmetric {
+                graph.in_rows = Some(Rows::by_target(&graph, workers, progress)?);
+            }
+        }
+        _ if plan.frontier => {
+            graph.index = Some(SourceIndex::build(&graph, workers, progress)?);
+        }
+        _ => {}
     }
     Ok(graph)
 }

@@ -3,9 +3,10 @@
 //! Each iteration is *dense* or *sparse*. In a dense one a worker takes a stripe, folds all its
 //! edges into its own accumulators, and applies them while they are in the cache; values change in
 //! place, and signals have two columns that swap roles, because other stripes still read what this
-//! one said last. Where one update is enough for a vertex and edges run both ways, vertices look
-//! for it themselves instead ([`crate::pull`]). A monotone program whose active vertices have few
-//! edges gets sparse iterations ([`crate::sparse`]), which touch only what is reached.
+//! one said last. A monotone program whose active vertices have few edges gets sparse iterations,
+//! which touch only what is reached: by bands ([`crate::sparse`]) or, where there are rows, by these
+//! ([`crate::push`]). Where one update is enough for a vertex and there are rows of its sources,
+//! vertices look for it themselves instead of a dense iteration ([`crate::pull`]).
 
 use std::sync::Mutex;
 
@@ -15,11 +16,14 @@ use welter_progress::{Progress, Unit};
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::dispatch::dispatched;
-use crate::frontier::{Frontier, Masks};
+use crate::frontier::{Frontier, Masks, Selected};
 use crate::graph::{Graph, Stripe};
 use crate::index::IndexedTiles;
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
+use crate::plan::FrontierMode;
 use crate::pull;
+use crate::push;
+use crate::rows::Rows;
 use crate::sparse;
 use crate::state::{Part, Parts, State, segments};
 use crate::workers::{Workers, lock};
@@ -71,7 +75,7 @@ pub fn run<P: Program>(
     progress: &Progress,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
-    if P::FRONTIER && graph.index.is_none() {
+    if P::FRONTIER && graph.index.is_none() && graph.out_rows.get().is_none() {
         let what = "the graph was ingested for programs whose vertices are always active";
         return Err(EngineError::Configuration(what.to_owned()));
     }
@@ -84,24 +88,34 @@ pub fn run<P: Program>(
     let mut frontier = Frontier::new(state.active_count);
     let benches = workers.states(|| Bench::<P>::new(graph))?;
     let mut levels = Vec::new();
+    let mut lookups = Lookups::new::<P>(graph);
     let mut iterations = 0;
     while program.next(iterations, &total) == Next::Iterate && state.active_count > 0 {
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
         let level;
-        let selected = frontier.select(graph, program, &state);
-        (total, level) = if let (Some(tiles), Some(selected)) = (&driver.tiles, &selected) {
-            sparse::iterate(&driver, tiles, &mut state, &mut frontier, selected, &total)?
-        } else {
-            let done = match &driver.tiles {
-                Some(tiles) if pull::pays::<P>(graph) => {
-                    pull::iterate(&driver, tiles, &mut state, &total)?
+        let selected = frontier.select(graph, program, &mut state, lookups.edges_most());
+        if selected.is_none() && lookups.out_rows.is_some() {
+            frontier.show(program, &mut state);
+        }
+        (total, level) = match (selected, lookups.out_rows, &driver.tiles) {
+            (Some(selected), Some(rows), _) => {
+                push::iterate(&driver, rows.view(), &mut state, &mut frontier, &selected, &total)?
+            }
+            (Some(selected), None, Some(tiles)) => {
+                lookups.count(&selected, workers, progress)?;
+                sparse::iterate(&driver, tiles, &mut state, &mut frontier, &selected, &total)?
+            }
+            _ => {
+                if let Some(rows) = lookups.in_rows {
+                    pull::iterate(&driver, rows.view(), &mut state, &mut frontier, &total)?
+                } else {
+                    let done = driver.dense(&mut state, &total, &benches)?;
+                    frontier.scattered_all(state.active_count);
+                    done
                 }
-                _ => driver.dense(&mut state, &total, &benches)?,
-            };
-            frontier.scattered_all(state.active_count);
-            done
+            }
         };
         if P::FRONTIER {
             levels.push(level);
@@ -112,6 +126,63 @@ pub fn run<P: Program>(
     }
     Ok(Outcome { values: state.values, iterations, total, levels })
 }
+
+/// How a run looks up the edges of single vertices.
+struct Lookups<'g> {
+    graph: &'g Graph,
+    out_rows: Option<&'g Rows>,
+    /// Where vertices may look for one that is active.
+    in_rows: Option<&'g Rows>,
+    /// Vertices that were looked up in the index of bands.
+    banded: u64,
+}
+
+impl<'g> Lookups<'g> {
+    fn new<P: Program>(graph: &'g Graph) -> Self {
+        let out_rows = graph.out_rows.get().filter(|_| P::MONOTONE);
+        let may_pull = P::ONE_IS_ENOUGH && graph.plan.frontier_mode != FrontierMode::Dense;
+        let in_rows = if graph.symmetric { out_rows } else { graph.in_rows.as_ref() };
+        let in_rows = in_rows.filter(|_| may_pull);
+        Self { graph, out_rows, in_rows, banded: 0 }
+    }
+
+    /// With more edges than this, active vertices are not looked up.
+    fn edges_most(&self) -> u64 {
+        self.graph.edges()
+            / match (self.out_rows, self.in_rows) {
+                (None, _) => BANDS_BELOW,
+                (Some(_), None) => PUSH_BELOW,
+                (Some(_), Some(_)) => PULL_ABOVE,
+            }
+    }
+
+    /// Counts vertices that are looked up in the index of bands, and makes rows when by now they
+    /// would have paid: whatever comes, that costs at most about twice what the best choice would
+    /// have cost.
+    fn count(
+        &mut self,
+        selected: &Selected,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<(), EngineError> {
+        let graph = self.graph;
+        self.banded += selected.vertices.len() as u64;
+        if graph.plan.rows && self.banded > graph.edges() / ROWS_PAY_AT {
+            self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
+        }
+        Ok(())
+    }
+}
+
+/// An iteration looks vertices up in the index of bands when they have fewer than one in so many of
+/// all edges: finding the edges of one costs as much as folding some tens of them in passing.
+const BANDS_BELOW: u64 = 24;
+/// The same by rows.
+pub(crate) const PUSH_BELOW: u64 = 16;
+/// The same where vertices may look for an active one instead.
+const PULL_ABOVE: u64 = 20;
+/// To look up a vertex in the index of bands costs about as much as to lay so many edges in rows.
+const ROWS_PAY_AT: u64 = 32;
 
 /// Accumulators and buffers of one worker.
 struct Bench<P: Program> {
@@ -168,8 +239,8 @@ impl<P: Program> Driver<'_, P> {
         let order = state.order.clone();
         let scattering = state.active_count;
         let Parts { stripes: parts, signals, active } = state.parts(graph);
-        let masks =
-            (P::FRONTIER && scattering < graph.vertices()).then(|| Masks::of_flags(graph, active));
+        let masks = (self.tiles.is_some() && scattering < graph.vertices())
+            .then(|| Masks::of_flags(graph, active));
         // An update of an inactive vertex does no harm in a monotone program, and a branch at every
         // edge would.
         let active = (masks.is_some() && !P::MONOTONE).then_some(active);

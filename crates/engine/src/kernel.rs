@@ -76,6 +76,12 @@ impl Coding {
         Self { encoding: label.encoding, weights, target_bits: label.target_bits }
     }
 
+    /// The coding of a chunk's tiles, weights included.
+    pub(crate) fn all(label: &Label) -> Self {
+        let Label { encoding, weights, target_bits, .. } = *label;
+        Self { encoding, weights, target_bits }
+    }
+
     /// Hands the keys of some edges of a tile to `visit`, a run at a time, with their weights where
     /// there are any.
     #[inline(always)]

@@ -42,6 +42,22 @@ pub struct Settings {
     pub chunk_bytes: Option<usize>,
     /// How iterations of programs with a frontier find their edges.
     pub frontier: FrontierMode,
+    /// What they find them by.
+    pub index: IndexMode,
+}
+
+/// What iterations of monotone programs look up the edges of single vertices by. It changes no
+/// answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexMode {
+    /// By bands, and by rows from when these pay, if they fit the budget.
+    #[default]
+    Auto,
+    /// By the place of each band of sources in each tile.
+    Bands,
+    /// By rows of targets, and of sources where a program can use them, which hold every edge once
+    /// or twice more and are made at ingest: for graphs that are searched again and again.
+    Rows,
 }
 
 /// How iterations of monotone programs with a frontier find their edges. It changes no answer.
@@ -94,6 +110,12 @@ pub struct Plan {
     pub frontier: bool,
     /// How its iterations find their edges.
     pub frontier_mode: FrontierMode,
+    /// What they find them by.
+    pub index: IndexMode,
+    /// Whether there is room for rows.
+    pub rows: bool,
+    /// Whether rows of sources are made too, so that vertices can look for an active one.
+    pub pulls: bool,
     /// What was planned for.
     pub shape: Shape,
     /// Memory budget, bytes.
@@ -132,7 +154,9 @@ impl Plan {
             block_bits
         };
         let budget_bytes = settings.memory_bytes.unwrap_or(machine.memory_bytes / 16 * 15);
-        let plan = |encoding| {
+        let rows_wanted =
+            settings.index != IndexMode::Bands && layout.sparse > 0 && shape.edges < 1 << 32;
+        let plan = |(encoding, rows)| {
             let mut plan = Self {
                 threads,
                 stripe_bits,
@@ -141,6 +165,9 @@ impl Plan {
                 chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
                 frontier: layout.active > 0,
                 frontier_mode: settings.frontier,
+                index: settings.index,
+                rows,
+                pulls: rows && layout.pulled && settings.index == IndexMode::Rows,
                 shape,
                 budget_bytes,
                 memory: Memory::default(),
@@ -152,7 +179,10 @@ impl Plan {
             Some(encoding) => vec![encoding],
             None => vec![Encoding::Packed, Encoding::Compressed],
         };
-        let plans: Vec<Self> = candidates.into_iter().map(plan).collect();
+        let best = candidates[0];
+        let candidates = candidates.into_iter().map(|encoding| (encoding, false));
+        let candidates = rows_wanted.then_some((best, true)).into_iter().chain(candidates);
+        let plans: Vec<Self> = candidates.map(plan).collect();
         match plans.iter().find(|plan| plan.memory.peak() <= budget_bytes) {
             Some(plan) => Ok(plan.clone()),
             None => Err(refusal(&plans, budget_bytes)),
@@ -273,7 +303,8 @@ mod tests {
     };
     const SHAPE: Shape =
         Shape { slots: 1 << 24, edges: 1 << 28, weighted: false, estimated: false, input_bytes: 0 };
-    const LAYOUT: Layout = Layout { value: 8, signal: 4, accum: 4, active: 0, sparse: 0 };
+    const LAYOUT: Layout =
+        Layout { value: 8, signal: 4, accum: 4, active: 0, sparse: 0, pulled: false };
 
     #[test]
     fn widths_follow_the_caches() {

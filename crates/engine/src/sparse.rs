@@ -120,13 +120,14 @@ fn alone<P: Program>(
         active: &mut state.active[0],
         accums: &mut state.accums,
         touched,
+        activated: 0,
         total: P::Total::default(),
     };
     part.apply(program, last);
-    let Reached { touched, total, .. } = part;
+    let Reached { touched, total, activated, .. } = part;
+    state.active_count += activated;
     state.active_count -= sources.len() as u64;
-    state.active_count += touched.len() as u64;
-    frontier.add(&touched);
+    frontier.add(program, &state.values, touched);
     (total, edges)
 }
 
@@ -142,6 +143,9 @@ fn together<P: Program>(
     let Driver { graph, program, workers, progress, .. } = *driver;
     let masks = Masks::of_list(graph, tiles.blocks(), sources);
     let State { values, signals: [signals, _], active: [active, _], accums, order, .. } = state;
+    for &source in sources {
+        active[source as usize] = 1;
+    }
 
     let mut column = Column(&mut accums[..]);
     let parts =
@@ -191,6 +195,7 @@ fn together<P: Program>(
             active: active.take(width),
             accums,
             touched,
+            activated: 0,
             total: P::Total::default(),
         })
     });
@@ -200,14 +205,15 @@ fn together<P: Program>(
         Ok(())
     })?;
     let mut total = P::Total::default();
-    let mut count = 0;
+    let mut touched = Vec::new();
+    state.active_count -= sources.len() as u64;
     for part in parts {
-        let part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
         total = total.merge(part.total);
-        count += part.touched.len() as u64;
-        frontier.add(&part.touched);
+        state.active_count += part.activated;
+        touched.append(&mut part.touched);
     }
-    state.active_count = state.active_count + count - sources.len() as u64;
+    frontier.add(program, &state.values, touched);
     Ok((total, edges))
 }
 
@@ -221,13 +227,16 @@ struct Reached<'a, P: Program> {
     accums: &'a mut [P::Accum],
     /// Vertices whose accumulators met an update, relative to `base`.
     touched: Vec<u32>,
+    /// Vertices that became active and were not.
+    activated: u64,
     total: P::Total,
 }
 
 impl<P: Program> Reached<'_, P> {
-    /// Applies what was touched, and leaves in `touched` the vertices that became active.
+    /// Applies what was touched, and leaves in `touched` the vertices that updates activated, also
+    /// those that were active: they may be more urgent now.
     fn apply(&mut self, program: &P, last: &P::Total) {
-        let Self { base, values, signals, active, accums, touched, total } = self;
+        let Self { base, values, signals, active, accums, touched, activated, total } = self;
         touched.retain_mut(|vertex| {
             let place = *vertex as usize;
             let accum = std::mem::replace(&mut accums[place], program.identity());
@@ -236,8 +245,10 @@ impl<P: Program> Reached<'_, P> {
             signals[place] = program.signal(&applied.value);
             *total = total.merge(applied.total);
             *vertex += *base;
-            // One that waits already is on the list.
-            applied.active && std::mem::replace(&mut active[place], 1) == 0
+            if applied.active {
+                *activated += u64::from(std::mem::replace(&mut active[place], 1) == 0);
+            }
+            applied.active
         });
     }
 }

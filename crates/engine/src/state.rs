@@ -51,15 +51,20 @@ impl<P: Program> State<P> {
         let flags = if P::FRONTIER { padded } else { 0 };
         let mut order: Vec<usize> = (0..graph.stripes.len()).collect();
         order.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
-        Ok(Self {
-            values: Buffer::zeroed(count)?,
-            signals: [Buffer::zeroed(padded)?, Buffer::zeroed(padded)?],
-            active: [Buffer::zeroed(flags)?, Buffer::zeroed(flags)?],
+        // What earlier columns left in the arena is written over: by `init` what is read first, by
+        // a dense iteration what the next one reads. Of the padding only a damaged key reads.
+        let arena = &graph.arena;
+        let state = Self {
+            values: Buffer::used(count, arena)?,
+            signals: [Buffer::used(padded, arena)?, Buffer::used(padded, arena)?],
+            active: [Buffer::used(flags, arena)?, Buffer::used(flags, arena)?],
             accums: Buffer::zeroed(0)?,
             totals: vec![P::Total::default(); graph.vertices.segments()],
             active_count: graph.vertices(),
             order,
-        })
+        };
+        arena.drop_columns();
+        Ok(state)
     }
 
     /// Cuts the columns by stripe.

@@ -78,7 +78,7 @@ pub trait Program: Sync {
     /// once a vertex and iteration, so that a wide `Value` does not spoil the cache of the edges.
     type Signal: Pod + Send + Sync;
     /// What travels along an edge.
-    type Update: Copy;
+    type Update: Copy + Send + Sync;
     /// What updates are folded into.
     type Accum: Pod + PartialEq + Send + Sync;
     /// Totals over all vertices, handed back to `apply` one iteration later.
@@ -94,17 +94,20 @@ pub trait Program: Sync {
     /// may be scattered late, or again, or by a vertex that is not active, without changing the
     /// answer, and a vertex that met no update stays as it is: `apply` of the identity leaves its
     /// value, does not activate it and adds the default total. Engines then touch only what an
-    /// update reached. Needs `FRONTIER`, and totals that are the same in any order.
+    /// update reached. Accumulators may be applied one after the other within an iteration: the
+    /// value, the sum of the totals, and whether any of them activates the vertex, are those of the
+    /// accumulators merged. Needs `FRONTIER`, and totals that are the same in any order.
     const MONOTONE: bool = false;
 
-    /// Whether one update is as good as all that an iteration has for a vertex: gathering any of
-    /// them, from a source that became active in the last iteration, gives the same accumulator.
-    /// Then a vertex may look among its neighbours for one that is active, and stop at the first,
-    /// instead of being told by all. Needs `MONOTONE` and no `urgency`.
+    /// Whether one update is as good as all that an iteration has for a vertex: the one of the
+    /// smallest source, among those that became active in the last iteration, gives the same
+    /// accumulator as all of them. Then a vertex may look through its sources, in ascending order,
+    /// and stop at the first that is active, instead of being told by all. Needs `MONOTONE` and no
+    /// `urgency`.
     const ONE_IS_ENOUGH: bool = false;
 
-    /// Whether no update can change a value any more.
-    fn settled(&self, _value: &Self::Value) -> bool {
+    /// Whether no update can change a value any more. `last` as in [`Self::apply`].
+    fn settled(&self, _value: &Self::Value, _last: &Self::Total) -> bool {
         false
     }
 

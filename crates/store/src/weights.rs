@@ -4,7 +4,7 @@
 //! so on up to eight; the type is chosen per chunk.
 
 /// How the weights of a chunk are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum WeightKind {
     /// None: every weight is 1.
@@ -56,6 +56,33 @@ impl WeightKind {
             (false, true) => Self::F32,
             (true, _) => Self::U32,
             (false, false) => Self::F64,
+        }
+    }
+
+    /// The narrowest type that holds what both hold, without loss.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        use WeightKind::{F32, F64, U32};
+        match (self.min(other), self.max(other)) {
+            (U32, F32) => F64,
+            (_, wider) => wider,
+        }
+    }
+
+    /// Writes the weight of a place that `bytes` has room for.
+    ///
+    /// # Panics
+    /// When it has none.
+    #[inline]
+    pub fn put(self, weight: f64, bytes: &mut [u8], place: usize) {
+        let place = place * self.bytes()..(place + 1) * self.bytes();
+        match self {
+            Self::None => {}
+            Self::U8 => bytes[place.start] = weight as u8,
+            Self::U16 => bytes[place].copy_from_slice(&(weight as u16).to_le_bytes()),
+            Self::U32 => bytes[place].copy_from_slice(&(weight as u32).to_le_bytes()),
+            Self::F32 => bytes[place].copy_from_slice(&(weight as f32).to_le_bytes()),
+            Self::F64 => bytes[place].copy_from_slice(&weight.to_le_bytes()),
         }
     }
 

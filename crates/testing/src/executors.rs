@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use std::sync::OnceLock;
 
 use welter_engine::machine::Machine;
-use welter_engine::plan::{FrontierMode, Layout, Plan, Settings, Shape};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape};
 use welter_engine::{EngineError, Workers};
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
@@ -56,7 +56,9 @@ pub const MACHINE: Machine = Machine {
 pub fn executors() -> Vec<Executor> {
     use Encoding::{Compressed, Packed};
     use FrontierMode::{Alone, Auto, Dense, Pull, Together};
+    use IndexMode::{Bands, Rows};
     let mut modes = [Alone, Pull, Together, Auto, Together, Pull, Dense].into_iter().cycle();
+    let mut indexes = [IndexMode::Auto, Rows, Bands].into_iter().cycle();
     let mut memory = |threads, encoding, [stripe, block]: [u32; 2], chunk_bytes, part_edges_max| {
         let settings = Settings {
             threads: Some(threads),
@@ -65,6 +67,7 @@ pub fn executors() -> Vec<Executor> {
             block_bits: Some(block),
             chunk_bytes: Some(chunk_bytes),
             frontier: modes.next().unwrap_or_default(),
+            index: indexes.next().unwrap_or_default(),
             ..Settings::default()
         };
         let slots_stated = part_edges_max % 2 == 0;
@@ -84,6 +87,10 @@ pub fn executors() -> Vec<Executor> {
         memory(2, Compressed, [24, 8], 1 << 10, 33),
         memory(3, Packed, [20, 12], 1 << 12, 1),
         memory(4, Packed, [14, 7], 1 << 18, 501),
+        memory(2, Packed, [12, 6], 1 << 12, 8),
+        memory(2, Compressed, [14, 6], 1 << 12, 90),
+        memory(1, Packed, [12, 6], 1 << 12, 64),
+        memory(3, Packed, [13, 6], 1 << 12, 2),
     ]
 }
 

@@ -5,7 +5,7 @@
 
 use welter_algorithms::Bfs;
 use welter_algorithms::pagerank::{Dangling, PageRank};
-use welter_engine::plan::{Layout, Plan, Settings, Shape};
+use welter_engine::plan::{IndexMode, Layout, Plan, Settings, Shape};
 use welter_engine::{Graph, Workers, meter, run};
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
@@ -112,6 +112,7 @@ fn no_run_takes_more_than_its_plan_says() {
                     threads: Some(threads),
                     encoding: Some(encoding),
                     stripe_bits: (case == 2).then_some(12),
+                    index: if case > 2 { IndexMode::Rows } else { IndexMode::Auto },
                     ..Settings::default()
                 };
                 let list = edges(count, slots, pattern, weighted);

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use welter_algorithms::bfs::{Bfs, BfsTree, Reach};
-use welter_engine::plan::{FrontierMode, Layout};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout};
 use welter_engine::{Outcome, run};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
@@ -107,12 +107,16 @@ impl Chosen for Options {
         self.frontier.mode()
     }
 
+    fn index(&self) -> IndexMode {
+        self.frontier.index()
+    }
+
     fn parameters(&self) -> Value {
         json!({
             "sources": self.sources.described(),
             "direction": self.direction.name(),
             "parents": self.parents,
-            "frontier": self.frontier.name(),
+            "frontier": self.frontier.name(), "index": self.frontier.index_name(),
         })
     }
 

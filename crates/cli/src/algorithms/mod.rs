@@ -17,7 +17,7 @@ use std::fmt::Write;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 use welter_engine::Level;
-use welter_engine::plan::{FrontierMode, Layout};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::program;
@@ -158,6 +158,11 @@ pub(crate) trait Chosen {
     /// How its iterations find their edges, where it has a frontier.
     fn frontier(&self) -> FrontierMode {
         FrontierMode::Auto
+    }
+
+    /// What they look up single vertices by.
+    fn index(&self) -> IndexMode {
+        IndexMode::Auto
     }
 
     /// Its parameters with their defaults filled in, for the report.

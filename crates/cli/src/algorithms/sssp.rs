@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use welter_algorithms::{Float, Sssp};
-use welter_engine::plan::{FrontierMode, Layout};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout};
 use welter_engine::{Outcome, run};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
@@ -154,6 +154,10 @@ impl Chosen for Options {
         self.frontier.mode()
     }
 
+    fn index(&self) -> IndexMode {
+        self.frontier.index()
+    }
+
     fn parameters(&self) -> Value {
         let delta = match self.delta {
             Delta::Auto => json!("auto"),
@@ -166,7 +170,7 @@ impl Chosen for Options {
             "direction": self.direction.name(),
             "precision": self.precision.name(),
             "delta": delta,
-            "frontier": self.frontier.name(),
+            "frontier": self.frontier.name(), "index": self.frontier.index_name(),
         })
     }
 

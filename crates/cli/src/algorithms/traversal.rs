@@ -1,7 +1,7 @@
 //! What the traversals have in common: directions, and how their frontier finds its edges.
 
 use clap::{Args, ValueEnum};
-use welter_engine::plan::FrontierMode;
+use welter_engine::plan::{FrontierMode, IndexMode};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 
@@ -42,6 +42,20 @@ pub(super) struct FrontierArgs {
     /// How the edges of active vertices are found; the result is the same
     #[arg(long, value_name = "MODE", default_value = "auto", hide_short_help = true)]
     frontier: Frontier,
+
+    /// What they are looked up by; the result is the same
+    #[arg(long, value_name = "INDEX", default_value = "auto", hide_short_help = true)]
+    index: Index,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Index {
+    /// Bands, and rows from when these pay, if they fit the memory budget
+    Auto,
+    /// The place of each band of sources in each tile: little memory, made fast
+    Bands,
+    /// Every edge once or twice more, by its ends: for many iterations
+    Rows,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -50,7 +64,7 @@ enum Frontier {
     Auto,
     /// All stripes are folded, past tiles without an active source
     Dense,
-    /// Vertices look for an active neighbour, where edges run both ways; else as dense
+    /// Vertices look for an active neighbour, where there are rows to look in; else as dense
     Pull,
     /// Each source is looked up in an index
     Sparse,
@@ -64,6 +78,23 @@ impl FrontierArgs {
             Frontier::Dense => FrontierMode::Dense,
             Frontier::Pull => FrontierMode::Pull,
             Frontier::Sparse => FrontierMode::Sparse,
+        }
+    }
+
+    /// What active vertices are looked up by, as the engine wants it.
+    pub(super) fn index(self) -> IndexMode {
+        match self.index {
+            Index::Auto => IndexMode::Auto,
+            Index::Bands => IndexMode::Bands,
+            Index::Rows => IndexMode::Rows,
+        }
+    }
+
+    pub(super) fn index_name(self) -> &'static str {
+        match self.index {
+            Index::Auto => "auto",
+            Index::Bands => "bands",
+            Index::Rows => "rows",
         }
     }
 

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::{LabelPropagation, Wcc};
-use welter_engine::plan::{FrontierMode, Layout};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout};
 use welter_engine::{Outcome, pass, run};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
@@ -90,8 +90,12 @@ impl Chosen for Options {
         self.frontier.mode()
     }
 
+    fn index(&self) -> IndexMode {
+        self.frontier.index()
+    }
+
     fn parameters(&self) -> Value {
-        json!({ "method": self.method.name(), "frontier": self.frontier.name() })
+        json!({ "method": self.method.name(), "frontier": self.frontier.name(), "index": self.frontier.index_name() })
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {

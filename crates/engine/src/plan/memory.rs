@@ -13,6 +13,8 @@ use super::{CELL_EDGES, Plan, Shape};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::index::ENTRY_BYTES;
+use crate::iterate::PUSH_BELOW;
+use crate::push::WAITING as PUSH_WAITING;
 use crate::vertices::SEGMENT_BITS;
 
 /// Buffers of a worker that do not grow with the graph: building a chunk, decoding, cuts.
@@ -38,6 +40,8 @@ pub struct Layout {
     /// Bytes that sparse iterations take: an accumulator and a place on lists where the program is
     /// monotone.
     pub sparse: u64,
+    /// Whether vertices may look for an active one themselves.
+    pub pulled: bool,
 }
 
 impl Layout {
@@ -49,6 +53,7 @@ impl Layout {
             accum: size_of::<P::Accum>() as u64,
             active: u64::from(P::FRONTIER),
             sparse: if P::MONOTONE { size_of::<P::Accum>() as u64 + 8 } else { 0 },
+            pulled: P::ONE_IS_ENOUGH,
         }
     }
 
@@ -56,7 +61,7 @@ impl Layout {
     pub fn of_stream<S: Stream>() -> Self {
         // Its cells take the place of signals in memory, and of accumulators in the caches.
         let (value, cell) = (size_of::<S::Value>() as u64, size_of::<S::Cell>() as u64);
-        Self { value, signal: cell, accum: cell, active: 0, sparse: 0 }
+        Self { value, signal: cell, accum: cell, active: 0, sparse: 0, pulled: false }
     }
 }
 
@@ -81,6 +86,8 @@ pub struct Memory {
     pub state: u64,
     /// Who is active, the accumulators of sparse iterations, and the index of sources.
     pub frontier: u64,
+    /// Every edge once or twice more, in rows, where there is room for them.
+    pub rows: u64,
     /// Accumulators and buffers of the workers.
     pub workers: u64,
 }
@@ -94,12 +101,12 @@ impl Memory {
         self.held
             + self.vertices
             + self.workers
-            + ingest.max(self.chunks + self.state + self.frontier)
+            + ingest.max(self.chunks + self.state + self.frontier + self.rows)
     }
 
     /// What will be taken when ingest left `backed` bytes of slabs, free ones included.
     pub(crate) fn left_by_ingest(&self, backed: u64) -> u64 {
-        self.held + self.vertices + self.workers + backed + self.state + self.frontier
+        self.held + self.vertices + self.workers + backed + self.state + self.frontier + self.rows
     }
 
     /// Bounds the memory of a run with these widths.
@@ -135,6 +142,7 @@ impl Memory {
             frontier: slots * layout.sparse
                 + (slots + padding) * 2 * layout.active
                 + if plan.frontier { tiles_most(plan, stripes) * INDEX_BYTES } else { 0 },
+            rows: rows_bytes(plan),
             workers: threads * ((layout.accum << plan.stripe_bits) + sort + WORKER_BYTES),
         }
     }
@@ -143,6 +151,19 @@ impl Memory {
     pub(super) fn sort_bytes(shape: &Shape) -> u64 {
         if shape.weighted { 32 } else { 16 }
     }
+}
+
+/// Bytes of rows, of what workers make them with, and of the updates and vertices that wait while
+/// they are pushed.
+fn rows_bytes(plan: &Plan) -> u64 {
+    if !plan.rows {
+        return 0;
+    }
+    let Shape { slots, edges, weighted, .. } = plan.shape;
+    let one = edges * if weighted { 12 } else { 4 } + (slots + 1) * 4;
+    let cursors = plan.threads as u64 * slots * 4;
+    let waiting = edges.min(PUSH_WAITING as u64) * 32 + edges / PUSH_BELOW * 8;
+    one * (1 + u64::from(plan.pulls)) + cursors + waiting
 }
 
 /// Three times the bytes that a waiting edge takes: lines hold 4, 8 or 12 of them.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use welter_store::header::Encoding;
 
-use super::{FrontierMode, Memory, Plan, log2};
+use super::{FrontierMode, IndexMode, Memory, Plan, log2};
 
 /// `1.5 GiB`, for people. Rounded up in the third digit, so that a budget can be read off it.
 pub fn human_bytes(bytes: u64) -> String {
@@ -42,7 +42,7 @@ impl fmt::Display for Plan {
             Encoding::Compressed => "compressed (stream-vbyte)",
         };
         let mut lines = String::new();
-        let Memory { held, input, bins, chunks, vertices, state, frontier, workers, .. } =
+        let Memory { held, input, bins, chunks, vertices, state, frontier, rows, workers, .. } =
             self.memory;
         let most = if self.shape.estimated { "" } else { " at most" };
         writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
@@ -73,6 +73,13 @@ impl fmt::Display for Plan {
             let what = "frontier: who is active, and where the edges of each source lie";
             writeln!(lines, "          {:>10}  {what}", human_bytes(frontier))?;
         }
+        if rows > 0 {
+            let what = match self.index {
+                IndexMode::Rows => "rows of each vertex, to look it up again and again",
+                IndexMode::Auto | IndexMode::Bands => "rows of each vertex, once looking up pays",
+            };
+            writeln!(lines, "          {:>10}  {what}", human_bytes(rows))?;
+        }
         f.write_str(lines.trim_end())
     }
 }
@@ -82,7 +89,7 @@ impl fmt::Display for FrontierMode {
         f.write_str(match self {
             Self::Auto => "edges of few active vertices are looked up, of many met in passing",
             Self::Dense => "edges of active vertices are met in passing",
-            Self::Pull => "vertices look for an active neighbour where edges run both ways",
+            Self::Pull => "vertices look for an active neighbour where they have rows to look in",
             Self::Sparse | Self::Alone | Self::Together => "edges of active vertices are looked up",
         })
     }

@@ -3,8 +3,12 @@
 //! All sums are of integers and all else are minima, so every executor gives the same bits.
 
 use proptest::prelude::*;
+use welter_algorithms::Bfs;
+use welter_engine::plan::{IndexMode, Layout, Settings};
+use welter_engine::{Graph as Held, Level, Mode};
 use welter_model::edges::Reading;
-use welter_testing::executors::{Nearness, judge};
+use welter_progress::Progress;
+use welter_testing::executors::{Executor, Memory, Nearness, executors, judge, workers};
 use welter_testing::graph::Graph;
 use welter_testing::strategies::wide_graphs;
 
@@ -73,4 +77,58 @@ fn a_path_is_walked_to_its_end() {
 fn a_run_ends_when_nobody_is_active() {
     let answer = judge(&Graph::new(5, vec![]), PLAIN, &SmallestLabel, Nearness::Bits);
     assert_eq!(answer.iterations, 1);
+}
+
+/// A search by its mode of iteration, with an index of some kind.
+fn searched(graph: &Graph, reading: Reading, settings: Settings) -> Vec<Level> {
+    let executor = executors().into_iter().find_map(|executor| match executor {
+        Executor::Memory(memory) => Some(memory),
+        Executor::Reference => None,
+    });
+    let memory = Memory { settings, ..executor.unwrap() };
+    let (list, ids) = memory.input(graph);
+    let plan = memory.plan(graph, reading, Layout::of::<Bfs>()).unwrap();
+    let workers = workers(plan.threads);
+    let progress = Progress::new();
+    let held = Held::ingest(Box::new(list), &ids, reading, &plan, workers, &progress).unwrap();
+    welter_engine::run(&held, &Bfs::new(vec![0]), workers, &progress).unwrap().levels
+}
+
+#[test]
+fn rows_read_each_edge_about_once() {
+    // A hub that leads to all, a path that leads away, and edges back that are never followed.
+    let mut pairs: Vec<_> = (1..3000).map(|v| [0, v]).collect();
+    pairs.extend((3000..4000).map(|v| [v - 1, v]));
+    pairs.extend((1..3000).flat_map(|v| (1..9).map(move |back| [v, (v * 7 + back) % 3000])));
+    let graph = Graph::new(4000, pairs);
+    let edges = graph.pairs.len() as u64;
+    let settings = |index| Settings { threads: Some(2), index, ..Settings::default() };
+    let levels = searched(&graph, PLAIN, settings(IndexMode::Rows));
+    assert_eq!(levels.len(), 1003);
+    assert!(levels.iter().any(|level| level.mode == Mode::Pull), "{:?}", &levels[..3]);
+    let looked: u64 = levels.iter().map(|level| level.edges).sum();
+    assert!(looked <= 3 * edges / 2, "{looked} of {edges}");
+    // By bands, and by rows once a thousand lookups have paid for them.
+    let levels = searched(&graph, PLAIN, settings(IndexMode::Auto));
+    assert_eq!(levels.len(), 1003);
+    assert!(levels.iter().all(|level| level.mode != Mode::Pull));
+    let tail: u64 = levels[levels.len() - 100..].iter().map(|level| level.edges).sum();
+    assert!(tail <= 100, "{tail}");
+}
+
+#[test]
+fn where_rows_do_not_fit_bands_do() {
+    let pairs: Vec<_> = (1..60_000).map(|v| [v / 2, v]).collect();
+    let graph = Graph::new(60_000, pairs);
+    let memory =
+        |bytes| Settings { memory_bytes: bytes, index: IndexMode::Rows, ..Settings::default() };
+    let executor = Memory { settings: memory(None), part_edges_max: 999, slots_stated: true };
+    let plan = executor.plan(&graph, PLAIN, Layout::of::<Bfs>()).unwrap();
+    assert!(plan.rows && plan.pulls && plan.memory.rows > 60_000 * 8);
+    let most = plan.memory.peak() - 1;
+    let executor = Memory { settings: memory(Some(most)), ..executor };
+    let plan = executor.plan(&graph, PLAIN, Layout::of::<Bfs>()).unwrap();
+    assert!(!plan.rows && plan.memory.peak() <= most);
+    let levels = searched(&graph, PLAIN, memory(Some(most)));
+    assert_eq!(levels.len(), 16);
 }

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use welter_algorithms::spmv::Vector;
-use welter_algorithms::{PageRank, Spmv, pagerank::Dangling};
+use welter_algorithms::{Bfs, BfsTree, LabelPropagation, PageRank, Spmv, Sssp, pagerank::Dangling};
 use welter_model::edges::Reading;
+use welter_model::program::{Program, Total, Vertex};
 use welter_testing::executors::{Executor, Memory, executors};
 use welter_testing::graph::Graph;
 use welter_testing::relative_error;
@@ -114,5 +115,68 @@ proptest! {
         expected.resize(expected.len() + more, 0.0);
         graph.present.resize(graph.slots() + more, true);
         prop_assert_eq!(executor.run(&graph, PLAIN, &program).numbers(), expected);
+    }
+}
+
+/// What a monotone program promises: accumulators applied one after the other do what they do
+/// merged. `values` are those of vertices in some iteration, `last` the totals before it.
+fn parts_are_as_good_as_the_whole<P>(program: &P, values: &[P::Value], last: &P::Total)
+where
+    P: Program<Total: PartialEq + std::fmt::Debug>,
+{
+    let update = |from: &P::Value| program.scatter(program.signal(from), 3.0);
+    let updates: Vec<P::Update> = values.iter().filter_map(update).collect();
+    let one = |update| program.gather(program.identity(), update);
+    for &value in values {
+        for (place, &first) in updates.iter().enumerate() {
+            let second = updates[(place * 7 + 3) % updates.len()];
+            let whole = program.apply(value, program.merge(one(first), one(second)), last);
+            let half = program.apply(value, one(first), last);
+            let rest = program.apply(half.value, one(second), last);
+            let bytes = |value: &P::Value| bytemuck::bytes_of(value).to_vec();
+            assert_eq!(bytes(&rest.value), bytes(&whole.value));
+            assert_eq!(half.total.merge(rest.total), whole.total);
+            assert_eq!(half.active || rest.active, whole.active);
+        }
+        let untouched = program.apply(value, program.identity(), last);
+        assert_eq!(bytemuck::bytes_of(&untouched.value), bytemuck::bytes_of(&value));
+        assert_eq!((untouched.total, untouched.active), (P::Total::default(), false));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn monotone_programs_take_updates_in_parts(graph in graphs(30, 60), source in 0_u64..30) {
+        let source = source % graph.vertices() as u64;
+        let reference = Executor::Reference;
+        let paths = Sssp::<f64>::new(vec![source], f64::INFINITY);
+        let found = reference.run(&graph, PLAIN, &paths);
+        parts_are_as_good_as_the_whole(&paths, &found.values, &());
+        let labels = reference.run(&graph, PLAIN, &LabelPropagation);
+        parts_are_as_good_as_the_whole(&LabelPropagation, &labels.values, &());
+        let (search, tree) = (Bfs::new(vec![source]), BfsTree::new(vec![source]));
+        let depths = reference.run(&graph, PLAIN, &search);
+        let trees = reference.run(&graph, PLAIN, &tree);
+        for depth in 0..depths.total.depth {
+            // What was found later is as it was at first.
+            let last = welter_algorithms::bfs::Reach { depth, vertices: 1 };
+            let known = depths.numbers().into_iter().map(|at| (0.0..=f64::from(depth)).contains(&at));
+            let known: Vec<bool> = known.collect();
+            let at_first = |index| Vertex { index, out_degree: 0 };
+            let then = |(index, known): (usize, &bool)| match known {
+                true => depths.values[index],
+                false => search.init(at_first(index as u64)).value,
+            };
+            let values: Vec<_> = known.iter().enumerate().map(then).collect();
+            parts_are_as_good_as_the_whole(&search, &values, &last);
+            let then = |(index, known): (usize, &bool)| match known {
+                true => trees.values[index],
+                false => tree.init(at_first(index as u64)).value,
+            };
+            let values: Vec<_> = known.iter().enumerate().map(then).collect();
+            parts_are_as_good_as_the_whole(&tree, &values, &last);
+        }
     }
 }
