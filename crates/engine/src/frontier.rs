@@ -1,13 +1,13 @@
 //! The frontier: which vertices are active, and which of them scatter now.
 //!
-//! Flags, a byte a vertex, are the truth after a dense iteration. While few vertices are active they
-//! stand in buckets by urgency, so that an iteration costs as much as it reaches and not as much as
-//! there are vertices.
+//! Flags, a byte a vertex, are the truth after a dense iteration. While few vertices are active
+//! they stand in buckets by urgency, so that an iteration costs as much as it reaches and not as
+//! much as there are vertices.
 //!
 //! Invariants, while `listed`: an active vertex stands in the bucket of its urgency. Where a vertex
 //! can become active more than once it may stand in others too, or twice in its own, and has its
-//! flag set; an entry of a vertex without the flag, or of another urgency, is void. Where one update
-//! is enough every entry counts, and rows need no flags.
+//! flag set; an entry of a vertex without the flag, or of another urgency, is void. Where one
+//! update is enough every entry counts, and rows need no flags.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -4,9 +4,9 @@
 //! edges into its own accumulators, and applies them while they are in the cache; values change in
 //! place, and signals have two columns that swap roles, because other stripes still read what this
 //! one said last. A monotone program whose active vertices have few edges gets sparse iterations,
-//! which touch only what is reached: by bands ([`crate::sparse`]) or, where there are rows, by these
-//! ([`crate::push`]). Where one update is enough for a vertex and there are rows of its sources,
-//! vertices look for it themselves instead of a dense iteration ([`crate::pull`]).
+//! which touch only what is reached: by bands ([`crate::sparse`]) or, where there are rows, by
+//! these ([`crate::push`]). Where one update is enough for a vertex and there are rows of its
+//! sources, vertices look for it themselves instead of a dense iteration ([`crate::pull`]).
 
 use std::sync::Mutex;
 

@@ -95,7 +95,11 @@ impl Chosen for Options {
     }
 
     fn parameters(&self) -> Value {
-        json!({ "method": self.method.name(), "frontier": self.frontier.name(), "index": self.frontier.index_name() })
+        json!({
+            "method": self.method.name(),
+            "frontier": self.frontier.name(),
+            "index": self.frontier.index_name(),
+        })
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
