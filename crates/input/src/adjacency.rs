@@ -116,9 +116,13 @@ impl Lines for Neighbours {
         let mut fields = words(line);
         let vertex = fields.next().unwrap_or_default();
         let mut alone = true;
-        for neighbour in fields {
-            alone = false;
-            rows.push_fields(vertex, neighbour, None)?;
+        if self.names {
+            for neighbour in fields {
+                alone = false;
+                rows.push_fields(vertex, neighbour, None)?;
+            }
+        } else {
+            alone = !rows.push_neighbours(vertex, fields)?;
         }
         if alone { rows.push_alone(vertex) } else { Ok(()) }
     }

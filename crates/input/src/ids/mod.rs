@@ -181,11 +181,17 @@ fn names(parts: &[Placed], files: &[String], stated: &Vertices) -> Result<bool, 
     }
 }
 
+/// The smallest id of pairs. A pair is looked at as one: handing out its two ids as work of their
+/// own costs thirty times as much as the rest.
+fn least<I: Copy + Ord + Send + Sync>(pairs: &[[I; 2]]) -> Option<I> {
+    pairs.par_iter().map(|[source, target]| *source.min(target)).min()
+}
+
 /// The smallest id, 0 where there is none.
 fn min(ids: &Ids) -> u64 {
     match ids {
-        Ids::Narrow { pairs, .. } => pairs.par_iter().flatten().min().map_or(0, |id| (*id).into()),
-        Ids::Wide { pairs, .. } => pairs.par_iter().flatten().min().copied().unwrap_or(0),
+        Ids::Narrow { pairs, .. } => least(pairs).map_or(0, u64::from),
+        Ids::Wide { pairs, .. } => least(pairs).unwrap_or(0),
         Ids::Names { .. } => 0,
     }
 }

@@ -148,10 +148,24 @@ pub(crate) fn looks(field: &[u8]) -> Looks {
     if number && field.iter().any(u8::is_ascii_digit) { Looks::Number } else { Looks::Name }
 }
 
+/// Digits that fit 64 bits whatever they are.
+const SAFE_DIGITS: usize = 19;
+
 /// Reads an integer id.
 pub(crate) fn parse_id(field: &[u8]) -> Result<u64, String> {
     if field.is_empty() {
         return Err("expected a vertex id, found an empty field".to_owned());
+    }
+    if field.len() <= SAFE_DIGITS {
+        let mut id = 0;
+        for byte in field {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                return Err(not_an_id(field));
+            }
+            id = id * 10 + u64::from(digit);
+        }
+        return Ok(id);
     }
     let mut id: Option<u64> = Some(0);
     for byte in field {

@@ -19,9 +19,11 @@ pub(crate) fn lines(
     rows: &mut Rows,
     line: Line<'_>,
 ) -> Result<(), Fault> {
+    let before = rows.len();
     let read = quickly(text, plain, rows, line);
-    // The fast path does not compare values; the careful one finds the line.
-    if rows.amiss() { each(text, rows, line) } else { read }
+    // The fast path does not compare values; the careful one finds the line. Rows of earlier calls
+    // are fine: they are many calls a part, and looking at all of them each time would be felt.
+    if rows.amiss(before) { each(text, rows, line) } else { read }
 }
 
 fn quickly(

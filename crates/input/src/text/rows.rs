@@ -123,16 +123,16 @@ impl Rows {
         Self { non_negative, ..self }
     }
 
-    /// Whether an id or a weight came that may not.
-    pub(super) fn amiss(&self) -> bool {
+    /// Whether an id or a weight came that may not, among the rows from `from` on.
+    pub(super) fn amiss(&self, from: usize) -> bool {
         let ids = match &self.ids {
-            RowIds::Narrow { pairs, max } => !self.known.holds(pairs, (*max).into()),
-            RowIds::Wide { pairs, max } => !self.known.holds(pairs, *max),
+            RowIds::Narrow { pairs, max } => !self.known.holds(&pairs[from..], (*max).into()),
+            RowIds::Wide { pairs, max } => !self.known.holds(&pairs[from..], *max),
             RowIds::Names(_) => false,
         };
         let wrong =
             |weight: &f64| !self.values.holds(*weight) || (self.non_negative && *weight < 0.0);
-        ids || self.weights.iter().flatten().any(wrong)
+        ids || self.weights.iter().any(|weights| weights[from..].iter().any(wrong))
     }
 
     /// Number of edges so far.
@@ -175,6 +175,25 @@ impl Rows {
             weights.push(weight);
         }
         Ok(())
+    }
+
+    /// Appends edges from one vertex to many; integers only, without weights. Says whether there
+    /// was one.
+    pub(crate) fn push_neighbours<'a>(
+        &mut self,
+        source: &[u8],
+        targets: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<bool, String> {
+        let source = parse_id(source)?;
+        self.known.check(source)?;
+        let mut some = false;
+        for target in targets {
+            let target = parse_id(target)?;
+            self.known.check(target)?;
+            self.ids.push(source, target);
+            some = true;
+        }
+        Ok(some)
     }
 
     /// Appends a vertex without an edge.
