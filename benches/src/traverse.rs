@@ -1,8 +1,9 @@
 //! `traverse`: breadth-first search, shortest paths and components beside loops over compressed
 //! sparse rows and the crate `graph`.
 //!
-//! Every run is a whole one on a loaded graph: it allocates its columns and leaves an answer for
-//! every vertex, which is held against the plain loop's. Searches begin at the id with the most
+//! Every run is a whole one on a loaded graph: it takes its columns and leaves an answer for every
+//! vertex, which is held against the plain loop's. A turn has two runs, of which the first does not
+//! count: it touches fresh memory, or finds its own out of the caches. Searches begin at the id with the most
 //! outgoing edges. Weights are 1 to 255, from a hash of the ends.
 
 use std::path::Path;
@@ -83,6 +84,12 @@ fn timed<R>(run: impl FnOnce() -> Result<R>) -> Result<Vec<f64>> {
     Ok(vec![seconds])
 }
 
+/// The second of two runs.
+fn warm<R>(mut run: impl FnMut() -> Result<R>) -> Result<Vec<f64>> {
+    timed(&mut run)?;
+    timed(run)
+}
+
 fn pool(threads: usize) -> Result<ThreadPool> {
     Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
 }
@@ -120,15 +127,15 @@ fn bfs(path: &Path, shape: Shape, settings: &Settings) -> Result<Vec<Table>> {
         }
         let mut contenders = vec![
             Contender::new(WELTER, threads, || {
-                timed(|| Ok(run(&loaded.graph, &program, &workers, &progress)?))
+                warm(|| Ok(run(&loaded.graph, &program, &workers, &progress)?))
             }),
             Contender::new("CSR, both directions", threads, || {
-                timed(|| Ok(search::hybrid_bfs(&out, &incoming, source, &pool)))
+                warm(|| Ok(search::hybrid_bfs(&out, &incoming, source, &pool)))
             }),
         ];
         if threads == 1 {
             contenders.push(Contender::new("CSR, queue", 1, || {
-                timed(|| Ok(search::queue_bfs(&out, source)))
+                warm(|| Ok(search::queue_bfs(&out, source)))
             }));
         }
         let what = format!("{shape}, {threads} threads, bfs");
@@ -150,8 +157,8 @@ fn from_raw(
     (out, incoming, source): (&Rows, &Rows, u32),
 ) -> Result<Table> {
     let progress = Progress::new();
-    let mut samples = Vec::new();
-    for &threads in &settings.threads {
+    let samples = {
+        let threads = settings.threads_most();
         let (workers, pool) = (Workers::new(threads)?, pool(threads)?);
         let mut contenders = vec![Contender::new(WELTER, threads, || {
             timed(|| {
@@ -171,17 +178,15 @@ fn from_raw(
         }));
         #[cfg(not(feature = "graph-crate"))]
         let _ = (out, incoming, &pool);
-        if threads == 1 {
-            contenders.push(Contender::new("CSR, queue", 1, || {
-                timed(|| {
-                    let out = Rows::build(path, 1 << shape.scale, false, false)?;
-                    Ok(search::queue_bfs(&out, source))
-                })
-            }));
-        }
+        contenders.push(Contender::new("CSR, queue", 1, || {
+            timed(|| {
+                let out = Rows::build(path, 1 << shape.scale, false, false)?;
+                Ok(search::queue_bfs(&out, source))
+            })
+        }));
         let what = format!("{shape}, {threads} threads, bfs from raw pairs");
-        samples.extend(interleave(&what, contenders, settings.rounds)?);
-    }
+        interleave(&what, contenders, settings.rounds.min(2))?
+    };
     let what = "Breadth-first search from raw pairs, loading included";
     let mut table = table(what, shape, out.edges(), &samples);
     table.note(
@@ -213,16 +218,16 @@ fn wcc(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
         let same = found.iter().zip(&expected).all(same);
         ensure!(same, "welter finds other components than the forest");
         let mut contenders = vec![Contender::new(WELTER, threads, || {
-            timed(|| Ok(pass(&loaded.graph, &Wcc, &workers, &progress)?))
+            warm(|| Ok(pass(&loaded.graph, &Wcc, &workers, &progress)?))
         })];
         #[cfg(feature = "graph-crate")]
         contenders.push(Contender::new(PEER, threads, || {
             let _pinned = Pinned::to(threads)?;
-            timed(|| Ok(peer.components()))
+            warm(|| Ok(peer.components()))
         }));
         if threads == 1 {
             contenders
-                .push(Contender::new("CSR, forest", 1, || timed(|| Ok(search::forest_wcc(&out)))));
+                .push(Contender::new("CSR, forest", 1, || warm(|| Ok(search::forest_wcc(&out)))));
         }
         let what = format!("{shape}, {threads} threads, wcc");
         samples.extend(interleave(&what, contenders, settings.rounds)?);
@@ -262,16 +267,16 @@ fn sssp(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
             outcome.levels.len()
         );
         let mut contenders = vec![Contender::new(WELTER, threads, || {
-            timed(|| Ok(run(&loaded.graph, &program, &workers, &progress)?))
+            warm(|| Ok(run(&loaded.graph, &program, &workers, &progress)?))
         })];
         #[cfg(feature = "graph-crate")]
         contenders.push(Contender::new(PEER, threads, || {
             let _pinned = Pinned::to(threads)?;
-            timed(|| Ok(peer.distances(source as usize, BUCKET as f32)))
+            warm(|| Ok(peer.distances(source as usize, BUCKET as f32)))
         }));
         if threads == 1 {
             contenders.push(Contender::new("CSR, heap", 1, || {
-                timed(|| Ok(search::heap_sssp(&out, source)))
+                warm(|| Ok(search::heap_sssp(&out, source)))
             }));
         }
         let what = format!("{shape}, {threads} threads, sssp");

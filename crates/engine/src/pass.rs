@@ -69,7 +69,8 @@ pub fn pass<S: Stream>(
             })?;
         }
     }
-    let mut values = Buffer::zeroed(graph.vertices() as usize)?;
+    let mut values = Buffer::used(graph.vertices() as usize, &graph.arena)?;
+    graph.arena.drop_columns();
     fill(&mut values, workers, progress, |vertex| program.value(cells, vertex))?;
     Ok(values)
 }
