@@ -18,6 +18,9 @@ use welter_model::records::{RawLayout, RawWeight};
 use welter_output::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 use welter_progress::Progress;
 
+use crate::baselines::pairs::PairFile;
+use crate::baselines::search::weight;
+
 /// What kind of graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
@@ -164,6 +167,31 @@ impl Inputs {
             let ids = IdMap::Declared;
             write_edges_to(&*stream, &ids, &mut sink, "text", &options, 0, &progress)?;
             Ok(())
+        })?;
+        warm(&path)?;
+        Ok(path)
+    }
+
+    /// The graph as text for the GAP benchmark suite, which goes by the name's ending; with weights
+    /// as a third column when `weighted`.
+    pub(crate) fn gap_text(&self, shape: Shape, weighted: bool) -> Result<PathBuf> {
+        let ending = if weighted { "wel" } else { "el" };
+        let path = self.folder.join(format!("{}.{ending}", shape.name()));
+        let raw = self.raw(shape)?;
+        self.make(&path, |file| {
+            let mut written = Ok(());
+            PairFile::open(&raw)?.visit(|pairs| {
+                for &[source, target] in pairs {
+                    if written.is_ok() {
+                        written = if weighted {
+                            writeln!(file, "{source} {target} {}", weight([source, target]))
+                        } else {
+                            writeln!(file, "{source} {target}")
+                        };
+                    }
+                }
+            })?;
+            Ok(written?)
         })?;
         warm(&path)?;
         Ok(path)

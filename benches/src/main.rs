@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
+use baselines::gap::Gap;
 use inputs::{Inputs, Kind, Shape};
 use report::{Table, replace_section};
 
@@ -102,6 +103,9 @@ struct Options {
     /// Folder of the input files, which are kept [default: bench-data in the target folder].
     #[arg(long, global = true, value_name = "FOLDER")]
     data: Option<PathBuf>,
+    /// Folder of a build of the GAP benchmark suite, which `traverse` then measures too.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    gap: Option<PathBuf>,
     /// Removes the input files and ends.
     #[arg(long, global = true)]
     clean: bool,
@@ -115,6 +119,7 @@ struct Settings {
     threads: Vec<usize>,
     rounds: usize,
     full: bool,
+    gap: Option<Gap>,
     inputs: Inputs,
 }
 
@@ -145,6 +150,7 @@ impl Settings {
             threads: threads.into_iter().map(|threads| threads.max(1)).collect(),
             rounds: options.rounds.max(1),
             full: options.full,
+            gap: options.gap.as_deref().map(Gap::at),
             inputs: Inputs::open(options.data.as_deref())?,
         })
     }

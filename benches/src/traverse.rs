@@ -141,9 +141,12 @@ fn bfs(path: &Path, shape: Shape, settings: &Settings) -> Result<Vec<Table>> {
         let what = format!("{shape}, {threads} threads, bfs");
         samples.extend(interleave(&what, contenders, settings.rounds)?);
     }
+    let arguments = ["-r".to_owned(), source.to_string()];
+    let gap_note = gap("bfs", shape, false, &arguments, settings, &mut samples)?;
     let mut loaded_table = table("Breadth-first search", shape, out.edges(), &samples);
-    loaded_table
-        .note(format!("{levels} Loading took welter {load_s:.1} s, with rows of both ends."));
+    loaded_table.note(format!(
+        "{levels} Loading took welter {load_s:.1} s, with rows of both ends.{gap_note}"
+    ));
     drop(loaded);
     let whole = from_raw(path, shape, settings, (&out, &incoming, source))?;
     Ok(vec![loaded_table, whole])
@@ -232,8 +235,9 @@ fn wcc(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
         let what = format!("{shape}, {threads} threads, wcc");
         samples.extend(interleave(&what, contenders, settings.rounds)?);
     }
+    let gap = gap("cc", shape, false, &[], settings, &mut samples)?;
     let mut table = table("Weakly connected components", shape, out.edges(), &samples);
-    table.note(format!("Loading took welter {load_s:.1} s."));
+    table.note(format!("Loading took welter {load_s:.1} s.{gap}"));
     Ok(table)
 }
 
@@ -282,9 +286,31 @@ fn sssp(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
         let what = format!("{shape}, {threads} threads, sssp");
         samples.extend(interleave(&what, contenders, settings.rounds)?);
     }
+    let arguments = ["-r", &source.to_string(), "-d", &BUCKET.to_string()].map(str::to_owned);
+    let gap = gap("sssp", shape, true, &arguments, settings, &mut samples)?;
     let mut table = table("Shortest paths, weights 1 to 255", shape, out.edges(), &samples);
-    table.note(format!("{levels} Loading took welter {load_s:.1} s."));
+    table.note(format!("{levels} Loading took welter {load_s:.1} s.{gap}"));
     Ok(table)
+}
+
+/// Adds what the GAP suite takes, where there is one, and says how long it loaded.
+fn gap(
+    program: &str,
+    shape: Shape,
+    weighted: bool,
+    arguments: &[String],
+    settings: &Settings,
+    samples: &mut Vec<Samples>,
+) -> Result<String> {
+    let Some(gap) = &settings.gap else { return Ok(String::new()) };
+    let mut note = String::new();
+    for &threads in &settings.threads {
+        let graph = (&settings.inputs, shape, weighted);
+        let trials = gap.run(program, graph, arguments, (threads, settings.rounds))?;
+        note = format!(" Reading text and building rows took GAP {:.1} s.", trials.load_s);
+        samples.push(trials.samples);
+    }
+    Ok(note)
 }
 
 const WELTER: &str = "welter";

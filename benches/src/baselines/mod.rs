@@ -7,6 +7,7 @@
 pub(crate) mod cost;
 pub(crate) mod csr;
 pub(crate) mod csr_pull;
+pub(crate) mod gap;
 #[cfg(feature = "graph-crate")]
 pub(crate) mod graph_crate;
 pub(crate) mod pairs;
