@@ -325,24 +325,10 @@ fn fold_stripe<P: Program>(
 fn init_part<P: Program>(graph: &Graph, program: &P, part: &mut Part<'_, P>) {
     let base = part.stripe.vertices.start;
     let degrees = &graph.degrees[base as usize..];
-    let mut count = 0;
-    for (segment, total) in segments(graph, part.stripe).zip(&mut *part.totals) {
-        *total = P::Total::default();
-        for place in segment {
-            let index = base + place as u64;
-            let first = program.init(Vertex { index, out_degree: degrees[place].into() });
-            part.values[place] = first.value;
-            part.signals[place] = program.signal(&first.value);
-            *total = total.merge(first.total);
-            if P::FRONTIER {
-                part.active[place] = first.active.into();
-                count += u64::from(first.active);
-            }
-        }
-    }
-    if P::FRONTIER {
-        part.active_count = count;
-    }
+    renew(graph, program, part, |place, _| {
+        let index = base + place as u64;
+        program.init(Vertex { index, out_degree: degrees[place].into() })
+    });
 }
 
 #[inline(always)]
@@ -353,20 +339,43 @@ fn apply_part<P: Program>(
     accums: &[P::Accum],
     part: &mut Part<'_, P>,
 ) {
+    renew(graph, program, part, |place, value| program.apply(value, accums[place], last));
+}
+
+/// Sets the values of a stripe's vertices to what `applied` makes of their places and values, and
+/// all that follows from them.
+#[inline(always)]
+fn renew<P: Program>(
+    graph: &Graph,
+    program: &P,
+    part: &mut Part<'_, P>,
+    applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
+) {
     let mut count = 0;
     for (segment, total) in segments(graph, part.stripe).zip(&mut *part.totals) {
-        *total = P::Total::default();
-        for place in segment {
-            let applied: Applied<P::Value, P::Total> =
-                program.apply(part.values[place], accums[place], last);
-            part.values[place] = applied.value;
-            part.signals[place] = program.signal(&applied.value);
-            *total = total.merge(applied.total);
-            if P::FRONTIER {
-                part.active[place] = applied.active.into();
-                count += u64::from(applied.active);
+        let mut sum = P::Total::default();
+        let mut one = |place, value: &mut P::Value, signal: &mut P::Signal| {
+            let applied = applied(place, *value);
+            *value = applied.value;
+            *signal = program.signal(&applied.value);
+            sum = sum.merge(applied.total);
+            applied.active
+        };
+        let values = &mut part.values[segment.clone()];
+        let signals = &mut part.signals[segment.clone()];
+        let columns = segment.clone().zip(values).zip(signals);
+        if P::FRONTIER {
+            for (((place, value), signal), flag) in columns.zip(&mut part.active[segment]) {
+                let active = one(place, value, signal);
+                *flag = active.into();
+                count += u64::from(active);
+            }
+        } else {
+            for ((place, value), signal) in columns {
+                one(place, value, signal);
             }
         }
+        *total = sum;
     }
     if P::FRONTIER {
         part.active_count = count;

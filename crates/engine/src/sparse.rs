@@ -1,4 +1,4 @@
-//! A sparse iteration: the edges of a few sources, and only what they reach.
+//! A sparse iteration by bands: the edges of a few sources, and only what they reach.
 //!
 //! Every vertex has an accumulator that waits as the identity, and what is no longer the identity
 //! after the scatter is applied. With few edges one thread looks up source after source; with more,
