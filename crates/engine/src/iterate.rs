@@ -66,8 +66,8 @@ pub struct Level {
 /// Runs a program on a graph.
 ///
 /// # Errors
-/// When the program has a frontier and the graph was planned for one that has none, when memory
-/// runs out, a chunk is damaged, or the run is cancelled.
+/// When the program has a frontier and the graph has no index that serves it, when memory runs out,
+/// a chunk is damaged, or the run is cancelled.
 pub fn run<P: Program>(
     graph: &Graph,
     program: &P,
@@ -75,8 +75,9 @@ pub fn run<P: Program>(
     progress: &Progress,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
-    if P::FRONTIER && graph.index.is_none() && graph.out_rows.get().is_none() {
-        let what = "the graph was ingested for programs whose vertices are always active";
+    let by_rows = P::MONOTONE && graph.out_rows.get().is_some();
+    if P::FRONTIER && graph.index.is_none() && !by_rows {
+        let what = "the graph was ingested for programs that need no index of bands";
         return Err(EngineError::Configuration(what.to_owned()));
     }
     let index = graph.index.as_ref().filter(|_| P::FRONTIER);
@@ -86,7 +87,8 @@ pub fn run<P: Program>(
     let mut state = State::<P>::new(graph)?;
     let mut total = driver.init(&mut state)?;
     let mut frontier = Frontier::new(state.active_count);
-    let benches = workers.states(|| Bench::<P>::new(graph))?;
+    // Accumulators of a stripe: a search by rows never needs them.
+    let mut benches = Vec::new();
     let mut levels = Vec::new();
     let mut lookups = Lookups::new::<P>(graph);
     let mut iterations = 0;
@@ -111,6 +113,9 @@ pub fn run<P: Program>(
                 if let Some(rows) = lookups.in_rows {
                     pull::iterate(&driver, rows.view(), &mut state, &mut frontier, &total)?
                 } else {
+                    if benches.is_empty() {
+                        benches = workers.states(|| Bench::<P>::new(graph))?;
+                    }
                     let done = driver.dense(&mut state, &total, &benches)?;
                     frontier.scattered_all(state.active_count);
                     done

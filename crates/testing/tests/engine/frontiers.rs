@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use welter_algorithms::Bfs;
 use welter_engine::plan::{IndexMode, Layout, Settings};
-use welter_engine::{Graph as Held, Level, Mode};
+use welter_engine::{EngineError, Graph as Held, Level, Mode, Workers};
 use welter_model::edges::Reading;
 use welter_progress::Progress;
 use welter_testing::executors::{Executor, Memory, Nearness, executors, judge, workers};
@@ -79,8 +79,8 @@ fn a_run_ends_when_nobody_is_active() {
     assert_eq!(answer.iterations, 1);
 }
 
-/// A search by its mode of iteration, with an index of some kind.
-fn searched(graph: &Graph, reading: Reading, settings: Settings) -> Vec<Level> {
+/// A graph that was ingested for searches.
+fn held(graph: &Graph, reading: Reading, settings: Settings) -> (Held, &'static Workers) {
     let executor = executors().into_iter().find_map(|executor| match executor {
         Executor::Memory(memory) => Some(memory),
         Executor::Reference => None,
@@ -91,7 +91,23 @@ fn searched(graph: &Graph, reading: Reading, settings: Settings) -> Vec<Level> {
     let workers = workers(plan.threads);
     let progress = Progress::new();
     let held = Held::ingest(Box::new(list), &ids, reading, &plan, workers, &progress).unwrap();
-    welter_engine::run(&held, &Bfs::new(vec![0]), workers, &progress).unwrap().levels
+    (held, workers)
+}
+
+/// What a search did in each iteration.
+fn searched(graph: &Graph, reading: Reading, settings: Settings) -> Vec<Level> {
+    let (held, workers) = held(graph, reading, settings);
+    welter_engine::run(&held, &Bfs::new(vec![0]), workers, &Progress::new()).unwrap().levels
+}
+
+#[test]
+fn rows_alone_serve_no_program_that_must_skip_who_is_silent() {
+    let graph = Graph::new(50, (1..50).map(|v| [v / 2, v]).collect());
+    let settings = Settings { index: IndexMode::Rows, ..Settings::default() };
+    let (held, workers) = held(&graph, PLAIN, settings);
+    let program = Flicker { one_in: 3, rounds: 4 };
+    let refused = welter_engine::run(&held, &program, workers, &Progress::new());
+    assert!(matches!(refused, Err(EngineError::Configuration(_))));
 }
 
 #[test]
