@@ -233,16 +233,22 @@ impl Ahead {
 
     #[inline(always)]
     pub(crate) fn fetch(self, line: &[u32]) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let address = line.as_ptr().wrapping_add(self.0);
-            // SAFETY: a prefetch is a hint. It reads nothing and faults nowhere.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = line;
+        fetch(line, self.0);
     }
+}
+
+/// Asks memory for what is at a place of a column, or behind it.
+#[inline(always)]
+pub(crate) fn fetch<T>(column: &[T], place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let address = column.as_ptr().wrapping_add(place);
+        // SAFETY: a prefetch is a hint. It reads nothing and faults nowhere.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (column, place);
 }
 
 /// What a stream program knows of the sources and targets of a tile: `2^(32 - target_bits)` cells

@@ -14,6 +14,7 @@ use welter_model::program::{Program, Total};
 use crate::EngineError;
 use crate::frontier::{FEW_EDGES, Frontier, Selected};
 use crate::iterate::{Driver, Level, Mode};
+use crate::kernel::fetch;
 use crate::plan::FrontierMode;
 use crate::reached::{List, apply, ranges, with};
 use crate::rows::View;
@@ -28,6 +29,8 @@ const ROW: usize = 1 << 14;
 const TASK_EDGES: usize = 1 << 12;
 /// Sources that a worker takes at a time, whose rows are shorter.
 const TASK_SOURCES: usize = 1 << 8;
+/// Sources between asking memory for a row and reading it.
+const AHEAD: usize = 8;
 /// Ranges that vertices are cut into, about.
 const RANGES: usize = 64;
 
@@ -81,6 +84,13 @@ fn alone<P: Program>(
     let mut changed = Vec::with_capacity(sources.len());
     let (mut total, mut edges) = (P::Total::default(), 0);
     for (place, &source) in sources.iter().enumerate() {
+        if let Some(&later) = sources.get(place + 2 * AHEAD) {
+            rows.fetch_start(later);
+            fetch(values, later as usize);
+        }
+        if let Some(&soon) = sources.get(place + AHEAD) {
+            rows.fetch_row(soon);
+        }
         let signal = signal(program, values, source, said, place);
         let row = rows.range(source);
         edges += row.len() as u64;

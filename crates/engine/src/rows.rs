@@ -22,7 +22,7 @@ use welter_store::weights::WeightKind;
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::graph::{Graph, Stripe};
-use crate::kernel::{Coding, Scratch};
+use crate::kernel::{Coding, Scratch, fetch};
 use crate::state::Column;
 use crate::tiles::ChunkPlace;
 use crate::workers::{Workers, lock};
@@ -132,6 +132,18 @@ impl View<'_> {
     pub(crate) fn range(self, vertex: u32) -> Range<usize> {
         let vertex = vertex as usize;
         self.starts[vertex] as usize..self.starts[vertex + 1] as usize
+    }
+
+    /// Asks memory for where the row of a vertex lies.
+    #[inline(always)]
+    pub(crate) fn fetch_start(self, vertex: u32) {
+        fetch(self.starts, vertex as usize);
+    }
+
+    /// Asks memory for the row of a vertex.
+    #[inline(always)]
+    pub(crate) fn fetch_row(self, vertex: u32) {
+        fetch(self.ends, self.starts[vertex as usize] as usize);
     }
 
     /// The first end in a row that is not empty.
