@@ -15,7 +15,7 @@ use welter_input::{Input, ReadOptions};
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
-use welter_model::table::{ColumnData, VertexColumn};
+use welter_model::table::ColumnData;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
 
@@ -97,11 +97,8 @@ impl Loaded {
 
     /// Original ids of all vertices.
     pub(crate) fn vertex_ids(&self) -> Vec<u64> {
-        match self.graph.vertex_column(&self.ids) {
-            VertexColumn::Integers(ids) => ids,
-            VertexColumn::Range(ids) => ids.collect(),
-            VertexColumn::Names(_) => Vec::new(),
-        }
+        let column = self.graph.vertex_column(&self.ids);
+        column.integers(0..column.len()).unwrap_or_default().into_owned()
     }
 
     /// The number of the vertex with an id.
@@ -112,13 +109,8 @@ impl Loaded {
     /// `values`, one a vertex, by original id; ids that are no vertices get `None`.
     pub(crate) fn by_id(&self, values: &[f64], ids: usize) -> Vec<Option<f64>> {
         let mut by_id = vec![None; ids];
-        match self.graph.vertex_column(&self.ids) {
-            VertexColumn::Integers(vertices) => {
-                for (&id, &value) in vertices.iter().zip(values) {
-                    by_id[id as usize] = Some(value);
-                }
-            }
-            _ => by_id.iter_mut().zip(values).for_each(|(place, &value)| *place = Some(value)),
+        for (id, &value) in self.vertex_ids().into_iter().zip(values) {
+            by_id[id as usize] = Some(value);
         }
         by_id
     }
@@ -178,7 +170,7 @@ pub(crate) fn ranks<F: Float>(
     workers: &Workers,
 ) -> Result<Vec<f64>> {
     let outcome = run(graph, &pagerank::<F>(graph, iterations), workers, &Progress::new())?;
-    Ok(wide::<PageRank<F>>(&outcome.values))
+    Ok(wide::<PageRank<F>>(&outcome.values.whole()?))
 }
 
 /// The first column of the values of a program.

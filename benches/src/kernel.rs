@@ -203,7 +203,7 @@ fn check<F: Real>(
 /// The kernel's own answer is exact.
 fn check_degrees<F: Real>(loaded: &Loaded, csr: &Csr, workers: &Workers) -> Result<()> {
     let outcome = run(&loaded.graph, &InDegree::<F>::new(1), workers, &Progress::new())?;
-    let degrees = engine::wide::<InDegree<F>>(&outcome.values);
+    let degrees = engine::wide::<InDegree<F>>(&outcome.values.whole()?);
     let degrees = loaded.by_id(&degrees, csr.ids());
     let rows = csr.rows();
     let same = degrees.iter().enumerate().all(|(id, degree)| {

@@ -114,7 +114,7 @@ fn bfs(path: &Path, shape: Shape, settings: &Settings) -> Result<Vec<Table>> {
     for &threads in &settings.threads {
         let (workers, pool) = (Workers::new(threads)?, pool(threads)?);
         let outcome = run(&loaded.graph, &program, &workers, &progress)?;
-        let found = by_id(&loaded, &outcome.values, ids, -1.0);
+        let found = by_id(&loaded, &outcome.values.whole()?, ids, -1.0);
         ensure!(found == expected, "welter finds other depths than the queue");
         let read: u64 = outcome.levels.iter().map(|level| level.edges).sum();
         levels = format!(
@@ -215,7 +215,7 @@ fn wcc(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
     for &threads in &settings.threads {
         let workers = Workers::new(threads)?;
         let values = pass(&loaded.graph, &Wcc, &workers, &progress)?;
-        let found = by_id(&loaded, &values, ids, -1.0);
+        let found = by_id(&loaded, &values.whole()?, ids, -1.0);
         // Ids are whole numbers; those that no edge names are no vertices of welter's.
         let same = |(found, label): (&f64, &f64)| *found < 0.0 || (found - label).abs() < 0.5;
         let same = found.iter().zip(&expected).all(same);
@@ -262,7 +262,7 @@ fn sssp(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
     for &threads in &settings.threads {
         let workers = Workers::new(threads)?;
         let outcome = run(&loaded.graph, &program, &workers, &progress)?;
-        let found = by_id(&loaded, &outcome.values, ids, f64::INFINITY);
+        let found = by_id(&loaded, &outcome.values.whole()?, ids, f64::INFINITY);
         ensure!(found == expected, "welter finds other distances than the heap");
         let read: u64 = outcome.levels.iter().map(|level| level.edges).sum();
         levels = format!(

@@ -10,10 +10,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use welter_algorithms::{Float, PageRank};
+use welter_algorithms::Float;
 use welter_engine::{Workers, run as run_program};
-use welter_model::program::{Program, Value};
-use welter_model::table::{Column, Table};
+use welter_model::table::Table;
 use welter_output::write_table;
 use welter_progress::Progress;
 
@@ -120,16 +119,7 @@ fn welter<F: Float>(input: &Path, output: &Path, workers: &Workers) -> Result<Ve
     let progress = Progress::new();
     let Loaded { graph, ids } = Loaded::read(input, layout::<F>(), None, workers, &progress)?;
     let outcome = run_program(&graph, &pagerank::<F>(&graph, ITERATIONS), workers, &progress)?;
-    let columns = <PageRank<F> as Program>::Value::columns(&outcome.values);
-    drop(outcome);
-    let table = Table {
-        vertices: graph.vertex_column(&ids),
-        columns: columns
-            .into_iter()
-            .map(|(name, data)| Column { name: name.to_owned(), data })
-            .collect(),
-    };
-    drop(graph);
+    let table = Table { vertices: graph.into_vertex_column(ids), columns: outcome.values };
     write_table(&table, output, None, workers.threads(), &progress)?;
     let phases = progress.finished().into_iter();
     Ok(phases.map(|phase| (phase.name.to_owned(), phase.elapsed.as_secs_f64())).collect())

@@ -31,7 +31,7 @@ impl EdgeArgs {
 
 /// Does it.
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
-    let session = Session::start(args.resources)?;
+    let session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
     args.output.promise(&source)?;
     let options = args.input.options(args.weights.choice(), args.resources.threads);

@@ -13,9 +13,9 @@ use crate::session::{Forecast, Session, Wanted};
 
 /// Does it.
 pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(), Failure> {
-    let session = Session::start(args.resources)?;
+    let session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
-    let wanted = Wanted::of(algorithm, &source, (&args.input, args.graph), args.resources);
+    let wanted = Wanted::of(algorithm, &source, (&args.input, args.graph), &args.resources);
     let forecast = session.forecast(&wanted)?;
     let forecast = forecast.ok_or_else(|| {
         Failure::usage("nothing is known of a pipe before it is read; name a file")
@@ -37,6 +37,7 @@ fn describe(
         }
         Source::Files(names) => names.join(""),
         Source::Generator(spec, _) => format!("{spec}, generated"),
+        Source::Kept(directory, _) => format!("{directory}, kept"),
     };
     let ids = match estimate.ids {
         IdKind::Names => "names",

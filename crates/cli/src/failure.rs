@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use welter_engine::EngineError;
 use welter_input::InputError;
 use welter_input::generate::GenerateError;
+use welter_model::edges::StreamError;
 use welter_output::OutputError;
+use welter_store::StoreError;
 
 use crate::interrupt;
 
@@ -69,6 +71,18 @@ impl Failure {
         }
     }
 
+    /// Edges or results that are to be written could not be read.
+    pub(crate) fn read(error: StreamError) -> Self {
+        let error = match error.downcast::<InputError>() {
+            Ok(error) => return (*error).into(),
+            Err(error) => error,
+        };
+        match error.downcast::<EngineError>() {
+            Ok(error) => (*error).into(),
+            Err(error) => Self::new(74, error.to_string()),
+        }
+    }
+
     /// Tells the user, and returns the exit code.
     fn report(&self) -> u8 {
         if !self.message.is_empty() {
@@ -117,6 +131,7 @@ impl From<EngineError> for Failure {
         match error {
             EngineError::Input(error) => match error.downcast::<InputError>() {
                 Ok(error) => (*error).into(),
+                // Also what a kept graph says that was read as an input: the code is its own.
                 Err(error) => Self::new(code, error.to_string()),
             },
             other => Self::new(code, other.to_string()),
@@ -128,12 +143,15 @@ impl From<OutputError> for Failure {
     fn from(error: OutputError) -> Self {
         let code = error.exit_code();
         match error {
-            OutputError::Input(error) => match error.downcast::<InputError>() {
-                Ok(error) => (*error).into(),
-                Err(error) => Self::new(code, error.to_string()),
-            },
+            OutputError::Input(error) => Self::read(error),
             other => Self::new(code, other.to_string()),
         }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::new(error.exit_code(), error.to_string())
     }
 }
 
@@ -146,7 +164,12 @@ impl From<GenerateError> for Failure {
 /// What to do about an error in an input, where that is likely.
 fn hint(error: &InputError) -> Option<&'static str> {
     match error {
-        InputError::Budget { .. } => Some("give it more with --memory, where the machine has it"),
+        InputError::Budget { .. } | InputError::Ids { .. } => {
+            Some("give it more with --memory, where the machine has it")
+        }
+        InputError::ScratchMade { .. } | InputError::ScratchFull { .. } => {
+            Some("name another directory for temporary files with --scratch, on a disk with space")
+        }
         _ => None,
     }
 }
@@ -171,8 +194,6 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use welter_model::edges::StreamError;
-
     use super::*;
 
     #[test]
@@ -187,6 +208,9 @@ mod tests {
         ] {
             assert_eq!((failure.code, failure.message.as_str()), (66, "a.tsv: no such file"));
         }
+        let refused = || -> StreamError { Box::new(EngineError::Memory(1 << 20)) };
+        assert_eq!(Failure::from(OutputError::Input(refused())).code, 78);
+        assert_eq!(Failure::from(OutputError::Input("what".into())).code, 74);
     }
 
     /// Set in a process of its own, in which a panic may set the hook and end everything.

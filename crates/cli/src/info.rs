@@ -15,19 +15,19 @@ use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_engine::run;
 use welter_input::WeightChoice;
 use welter_model::edges::{Batch, Duplicates, EdgeStream, Reading, StreamError};
-use welter_model::program::Value;
-use welter_model::table::{ColumnData, VertexColumn};
+use welter_model::table::{ColumnData, Columns, Id, VertexColumn};
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, printable};
 use crate::load::Source;
+use crate::parts::for_parts;
 use crate::run::print;
 use crate::session::{Origin, Ready, Session, Wanted};
 use crate::text::grouped;
 
 /// Does it.
 pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
-    let mut session = Session::start(args.resources)?;
+    let mut session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
     let options = |weight| args.input.options(weight, args.resources.threads);
     let weighted = source.estimate(&options(WeightChoice::IfPresent))?.weighted;
@@ -49,7 +49,13 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         Box::new(Watched::new(edges, watching))
     })?;
     let outcome = run(&graph, &program, &workers, &session.progress)?;
+    let in_degrees = in_degrees(&outcome.values, outcome.values.len())?;
+    drop(outcome);
     session.end_progress();
+    let mut out_degrees = Degrees::default();
+    for degree in graph.out_degrees() {
+        out_degrees.add((*degree).into());
+    }
     let figures = Figures {
         weighted,
         loops: loops.count.load(Ordering::Relaxed),
@@ -59,21 +65,23 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
             graph.edges()
         },
         ids: graph.vertex_column(&loaded.ids),
-        out_degrees: Degrees::of(graph.out_degrees().iter().map(|&degree| degree.into())),
-        in_degrees: Degrees::of(in_degrees(&outcome.values)),
+        out_degrees,
+        in_degrees,
     };
     print(&figures.describe(&loaded))
 }
 
 /// Each vertex has as many in-edges as ones reach it.
-fn in_degrees<V: Value>(values: &[V]) -> impl Iterator<Item = u64> {
-    let columns = V::columns(values).into_iter();
-    columns
-        .flat_map(|(_, data)| match data {
-            ColumnData::F64(values) => values,
-            _ => Vec::new(),
-        })
-        .map(|degree| degree as u64)
+fn in_degrees(columns: &dyn Columns, vertices: usize) -> Result<Degrees, Failure> {
+    let mut degrees = Degrees::default();
+    for_parts(columns, vertices, |_, part| {
+        if let Some(ColumnData::F64(values)) = part.first().map(|column| &column.data) {
+            for degree in values {
+                degrees.add(*degree as u64);
+            }
+        }
+    })?;
+    Ok(degrees)
 }
 
 /// Self-loops that were seen.
@@ -172,32 +180,31 @@ impl EdgeStream for Watched {
 }
 
 /// Degrees in one direction.
+#[derive(Default)]
 struct Degrees {
-    average: f64,
+    sum: u64,
+    rows: usize,
     /// The largest degree, and the first row that has it.
     largest: (u64, usize),
     zeros: u64,
 }
 
 impl Degrees {
-    fn of(degrees: impl Iterator<Item = u64>) -> Self {
-        let (mut sum, mut count, mut zeros, mut largest) = (0, 0_u64, 0, (0, 0));
-        for (row, degree) in degrees.enumerate() {
-            sum += degree;
-            count += 1;
-            zeros += u64::from(degree == 0);
-            if degree > largest.0 {
-                largest = (degree, row);
-            }
+    /// Counts the degree of the next row.
+    fn add(&mut self, degree: u64) {
+        self.sum += degree;
+        self.zeros += u64::from(degree == 0);
+        if degree > self.largest.0 {
+            self.largest = (degree, self.rows);
         }
-        Self { average: sum as f64 / count.max(1) as f64, largest, zeros }
+        self.rows += 1;
     }
 
     fn describe(&self, ids: &VertexColumn) -> String {
         let (degree, row) = self.largest;
         format!(
             "{:.2} on average, {} at most (vertex {}), {} vertices have none",
-            self.average,
+            self.sum as f64 / self.rows.max(1) as f64,
             grouped(degree),
             id(ids, row),
             grouped(self.zeros)
@@ -237,7 +244,7 @@ impl Figures {
         row("vertices", grouped(rows as u64));
         let kind = match self.ids {
             VertexColumn::Names(_) => "names",
-            VertexColumn::Range(_) | VertexColumn::Integers(_) => "integers",
+            _ => "integers",
         };
         let range = match rows {
             0 => String::new(),
@@ -274,10 +281,11 @@ impl Figures {
 
 /// The id of a row.
 fn id(ids: &VertexColumn, row: usize) -> String {
-    match ids {
-        VertexColumn::Range(ids) => (ids.start + row as u64).to_string(),
-        VertexColumn::Integers(ids) => ids.get(row).map_or(String::new(), u64::to_string),
-        VertexColumn::Names(names) if row < names.len() => printable(names.get(row)),
-        VertexColumn::Names(_) => String::new(),
+    if row >= ids.len() {
+        return String::new();
+    }
+    match ids.get(row) {
+        Id::Integer(id) => id.to_string(),
+        Id::Name(name) => printable(name),
     }
 }

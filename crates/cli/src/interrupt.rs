@@ -100,7 +100,8 @@ fn remove_temporary(path: &Path) {
         };
         if entry.file_name().to_str().is_some_and(own) {
             // Nobody is left to be told, and the name says what the file is.
-            let _ = fs::remove_file(entry.path());
+            let path = entry.path();
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
     }
 }

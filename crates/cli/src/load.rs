@@ -4,16 +4,18 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use welter_engine::kept::{Kept, is_kept};
 use welter_input::generate::rmat::Rmat;
 use welter_input::generate::web::Web;
 use welter_input::source::{self, Compression};
-use welter_input::{Estimate, Format, IdKind, ReadOptions};
+use welter_input::{Estimate, Format, IdKind, ReadOptions, WeightChoice};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
 
 use crate::args::InputArgs;
 use crate::failure::Failure;
+use crate::kept;
 use crate::spec::{self, Generated};
 
 /// What a graph is read from.
@@ -23,6 +25,8 @@ pub(crate) enum Source {
     Files(Vec<String>),
     /// A generator, and what the user wrote.
     Generator(String, Generated),
+    /// A graph that is kept, and its directory as the user wrote it.
+    Kept(String, Box<Kept>),
 }
 
 /// A graph's edges, with the way back to its ids.
@@ -48,6 +52,14 @@ impl Source {
             Some(generated) if !Path::new(input).exists() => Some((input.clone(), generated)),
             _ => None,
         };
+        if let Some(input) = args.inputs.iter().find(|input| is_kept(Path::new(input))) {
+            if args.inputs.len() > 1 {
+                return Err(Failure::usage(format!("{input}: a kept graph is read alone")));
+            }
+            let kept = kept::open(Path::new(input))?;
+            kept::refuse_reading(args, &kept)?;
+            return Ok(Self::Kept(input.clone(), Box::new(kept)));
+        }
         match args.inputs.iter().find_map(generated) {
             None => Ok(Self::Files(source::names(&args.inputs)?)),
             Some((input, _)) if args.inputs.len() > 1 => {
@@ -87,6 +99,20 @@ impl Source {
     pub(crate) fn estimate(&self, options: &ReadOptions) -> Result<Estimate, Failure> {
         match self {
             Self::Files(names) => Ok(welter_input::estimate(names, options)?),
+            Self::Kept(_, kept) => {
+                let manifest = kept.manifest();
+                let both_ways = manifest.reading.undirected;
+                let edges = if both_ways { manifest.edges.div_ceil(2) } else { manifest.edges };
+                Ok(Estimate {
+                    bytes: Some(manifest.bytes()),
+                    edges: Some(edges),
+                    exact: !both_ways,
+                    slots: Some(manifest.vertices),
+                    ids: kept::id_kind(manifest),
+                    weighted: manifest.weighted,
+                    undirected: options.undirected.or(Some(both_ways)),
+                })
+            }
             Self::Generator(..) => {
                 let edges = self.generate()?;
                 Ok(Estimate {
@@ -143,6 +169,21 @@ impl Source {
                     notes: input.summary.notes,
                 })
             }
+            Self::Kept(input, kept) => {
+                if let WeightChoice::Column(column) = &options.weight {
+                    let what = format!("{input}: columns were chosen when it was kept: {column}");
+                    return Err(Failure::usage(what));
+                }
+                let (edges, ids) = kept.stream(options.weight != WeightChoice::Ignore)?;
+                Ok(Loaded {
+                    edges: Box::new(edges),
+                    ids,
+                    files: vec![(input.clone(), "kept".to_owned())],
+                    bytes: Some(kept.manifest().bytes()),
+                    undirected: options.undirected.unwrap_or(kept.manifest().reading.undirected),
+                    notes: Vec::new(),
+                })
+            }
             Self::Generator(input, _) => Ok(Loaded {
                 edges: self.generate()?,
                 ids: IdMap::Declared,
@@ -156,7 +197,9 @@ impl Source {
 
     fn generate(&self) -> Result<Box<dyn EdgeStream>, Failure> {
         match self {
-            Self::Files(_) => Err(Failure::usage("files are read and not generated")),
+            Self::Files(_) | Self::Kept(..) => {
+                Err(Failure::usage("files are read and not generated"))
+            }
             Self::Generator(_, generated) => stream(generated),
         }
     }

@@ -18,8 +18,11 @@ mod failure;
 mod generate;
 mod info;
 mod interrupt;
+mod kept;
 mod levels;
 mod load;
+mod parts;
+mod probe;
 mod report;
 mod run;
 mod session;
@@ -58,9 +61,12 @@ fn perform(command: Command) -> Result<(), Failure> {
             let (algorithm, options) = algorithm.split();
             explain::explain(&*algorithm, &options)
         }
+        Command::Ingest(args) => kept::ingest(&args),
+        Command::Check(args) => kept::check(&args),
         Command::Info(args) => info::info(&args),
         Command::Convert(args) => convert::convert(&args),
         Command::Generate { generator } => generate::generate(generator),
+        Command::Probe(args) => probe::probe(&args),
         Command::Algorithms => run::print(&algorithms::list()),
         Command::Completions { shell } => docs::completions(shell),
         Command::Man { output } => docs::manual(output.as_deref()),

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 use welter_engine::Graph;
+use welter_engine::plan::human_bytes;
 use welter_progress::PhaseReport;
 use welter_store::header::Encoding;
 
@@ -25,6 +26,9 @@ pub(crate) struct Report {
     input: Input,
     graph: GraphFigures,
     plan: PlanFigures,
+    /// Where chunks are on storage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    storage: Option<StorageFigures>,
     iterations: u64,
     /// Of programs with a frontier.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +75,39 @@ struct PlanFigures {
     memory_bytes: u64,
 }
 
+/// What went to and from storage for chunks.
+#[derive(Debug, Serialize)]
+struct StorageFigures {
+    bytes_on_storage: u64,
+    bytes_written: u64,
+    bytes_read: u64,
+    reads: u64,
+    /// Seconds that each thread waited for it, on average.
+    seconds_waited: f64,
+    limit: &'static str,
+}
+
+impl StorageFigures {
+    fn of(graph: &Graph, session: &Session) -> Option<Self> {
+        let stats = graph.storage_stats()?;
+        let waited = stats.waited.as_secs_f64() / graph.plan().threads as f64;
+        let phases = session.progress.finished().into_iter();
+        let run = phases.filter(|phase| matches!(phase.name, "iterate" | "pass"));
+        let seconds: f64 = run.map(|phase| phase.elapsed.as_secs_f64()).sum();
+        Some(Self {
+            bytes_on_storage: graph.stored_bytes(),
+            bytes_written: stats.bytes_written,
+            bytes_read: stats.bytes_read,
+            reads: stats.reads,
+            seconds_waited: waited,
+            limit: if waited > seconds * WAITING { "storage" } else { "processor" },
+        })
+    }
+}
+
+/// Threads that wait for a larger share of the iterations wait for the device.
+const WAITING: f64 = 0.1;
+
 /// The file.
 #[derive(Debug, Serialize)]
 struct Written<'a> {
@@ -110,6 +147,7 @@ impl Report {
         graph: &Graph,
         origin: &Origin,
         answer: &Answer,
+        session: &Session,
     ) -> Self {
         let plan = graph.plan();
         let file =
@@ -149,10 +187,22 @@ impl Report {
                 budget_bytes: plan.budget_bytes,
                 memory_bytes: plan.memory.peak(),
             },
+            storage: StorageFigures::of(graph, session),
             iterations: answer.iterations,
             levels: answer.levels.as_deref().map(summarised),
             note: answer.note.clone(),
         }
+    }
+
+    /// A line on what was read from storage, if anything was.
+    pub(crate) fn storage_line(&self) -> Option<String> {
+        let storage = self.storage.as_ref().filter(|storage| storage.bytes_on_storage > 0)?;
+        Some(format!(
+            "{} of edges on storage, {} read; the limit was the {}",
+            human_bytes(storage.bytes_on_storage),
+            human_bytes(storage.bytes_read),
+            storage.limit,
+        ))
     }
 
     /// Writes it, whole or not at all.

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use welter_model::table::Table;
+use welter_model::table::{Columns, Table};
 use welter_output::{TableFormat, write_table, write_table_to};
 
 use crate::algorithms::Chosen;
@@ -18,15 +18,15 @@ use crate::top;
 
 /// Does it.
 pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failure> {
-    let mut session = Session::start(args.resources)?;
+    let mut session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
     algorithm.check(&args.input.inputs)?;
     check_outputs(&args.output, &source)?;
-    let wanted = Wanted::of(algorithm, &source, (&args.input, args.graph), args.resources);
+    let wanted = Wanted::of(algorithm, &source, (&args.input, args.graph), &args.resources);
     let ready = session.graph(&wanted)?;
     let answer = algorithm.run(&ready, &session)?;
-    let Ready { graph, loaded, .. } = ready;
-    let report = Report::of(algorithm, &graph, &loaded, &answer);
+    let Ready { graph, loaded, workers } = ready;
+    let report = Report::of(algorithm, &graph, &loaded, &answer, &session);
     let counts = (graph.vertices(), graph.edges());
     let way = match (loaded.undirected, loaded.reversed) {
         (true, _) => " (both ways)",
@@ -34,15 +34,17 @@ pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failu
         (false, false) => "",
     };
     let notes = loaded.notes.clone();
-    let table = Table { vertices: graph.vertex_column(&loaded.ids), columns: answer.columns };
-    drop((graph, loaded));
+    // The memory of the graph goes before results are read: they may need some of it.
+    drop(workers);
+    let vertices = graph.into_vertex_column(loaded.ids);
+    let table = Table { vertices, columns: answer.columns };
 
     if let Some(path) = args.output.output.as_deref() {
         write(&session, &table, path, args.output.output_format)?;
     }
     session.end_progress();
     if args.output.output.is_none() {
-        print(&top::render(&table, answer.top, args.output.top))?;
+        print(&top::render(&table, answer.top, args.output.top)?)?;
     }
     if let Some(path) = &args.output.report {
         report.write(path, &session)?;
@@ -52,6 +54,9 @@ pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failu
     }
     if let Some(note) = &answer.note {
         session.say(&format!("note: {note}"));
+    }
+    if let Some(line) = report.storage_line() {
+        session.say(&line);
     }
     if let Some(levels) = answer.levels.filter(|_| args.output.report.is_some()) {
         session.say(&levels::line(&levels, counts.1));
@@ -84,7 +89,7 @@ fn check_outputs(args: &TableArgs, source: &Source) -> Result<(), Failure> {
 
 fn write(
     session: &Session,
-    table: &Table,
+    table: &Table<dyn Columns>,
     path: &Path,
     format: Option<TableFormat>,
 ) -> Result<(), Failure> {

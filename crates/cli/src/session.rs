@@ -3,19 +3,22 @@
 use std::path::Path;
 use std::time::Instant;
 
+use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
 use welter_engine::machine::Machine;
-use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape};
-use welter_engine::{Graph, Workers};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
+use welter_engine::{Graph, Storage, Workers};
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
 use welter_output::probe;
 use welter_progress::Progress;
+use welter_store::io::IoOptions;
 
 use crate::algorithms::Chosen;
 use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::bars::Bars;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::kept::{Fit, fit};
 use crate::load::{Loaded, Source};
 
 /// Edges a vertex where the number of vertices is not known before reading. Real graphs have more
@@ -61,7 +64,7 @@ impl<'a> Wanted<'a> {
         algorithm: &dyn Chosen,
         source: &'a Source,
         (input, graph): (&InputArgs, GraphArgs),
-        resources: ResourceArgs,
+        resources: &ResourceArgs,
     ) -> Self {
         let mut options = input.options(algorithm.weights(), resources.threads);
         let mut reading = graph.into();
@@ -82,8 +85,20 @@ impl<'a> Wanted<'a> {
         self.weighs && (self.reads_weights(weighted) || self.reading.makes_weights())
     }
 
+    /// What is known of edges before they are ingested.
+    fn shape(&self, edges: &dyn EdgeStream, undirected: bool) -> Shape {
+        let count = edges.edges();
+        Shape {
+            slots: edges.slots().unwrap_or(count.saturating_mul(2)),
+            edges: arcs(count, undirected),
+            weighted: self.keeps_weights(edges.weighted()),
+            estimated: false,
+            input_bytes: edges.resident_bytes(),
+        }
+    }
+
     /// Whether weights are read. A generator makes some whether or not anybody looks at them.
-    fn reads_weights(&self, weighted: bool) -> bool {
+    pub(crate) fn reads_weights(&self, weighted: bool) -> bool {
         weighted && self.options.weight != WeightChoice::Ignore
     }
 }
@@ -128,6 +143,10 @@ pub(crate) struct Origin {
 impl Session {
     /// Begins to listen for Ctrl-C, and to show progress.
     pub(crate) fn start(resources: ResourceArgs) -> Result<Self, Failure> {
+        if let Some(other) = resources.scratch.iter().find(|directory| !directory.is_dir()) {
+            let other = other.display();
+            return Err(Failure::output(format!("{other}: no directory for temporary files")));
+        }
         let progress = Progress::new();
         interrupt::listen(&progress)?;
         let bars = Bars::start(&progress, resources.quiet);
@@ -157,6 +176,12 @@ impl Session {
     /// What certainly cannot fit is refused here; what perhaps can is decided after reading.
     pub(crate) fn forecast(&self, wanted: &Wanted<'_>) -> Result<Option<Forecast>, Failure> {
         let estimate = wanted.source.estimate(&wanted.options)?;
+        if let Source::Kept(_, kept) = wanted.source
+            && fit(kept, wanted)? == Fit::AsKept
+        {
+            let plan = kept.plan(wanted.layout, &self.settings(wanted, 0), &self.machine)?;
+            return Ok(Some(Forecast { plan, estimate }));
+        }
         let weighted = wanted.keeps_weights(estimate.weighted);
         let Some(edges) = estimate.edges else {
             // Settings that make no sense are still refused.
@@ -172,7 +197,8 @@ impl Session {
             edges: arcs(edges, estimate.undirected.unwrap_or(false)),
             weighted,
             estimated: !estimate.exact || estimate.slots.is_none(),
-            input_bytes: edges.saturating_mul(edge_bytes),
+            // What is more goes to temporary files.
+            input_bytes: edges.saturating_mul(edge_bytes).min(self.budget() / 2),
         };
         let plan = self.plan(shape, wanted, 0)?;
         Ok(Some(Forecast { plan, estimate }))
@@ -180,7 +206,63 @@ impl Session {
 
     /// Reads a graph: plans, loads, plans again with what is known then, and ingests.
     pub(crate) fn graph(&self, wanted: &Wanted<'_>) -> Result<Ready, Failure> {
-        self.graph_through(wanted, |edges, _| edges)
+        let mut note = None;
+        if let Source::Kept(input, kept) = wanted.source {
+            match fit(kept, wanted)? {
+                Fit::AsKept => return self.open(input, kept, wanted),
+                Fit::Anew(how) => note = Some(format!("{input} is read again, {how}")),
+            }
+        }
+        let mut ready = self.graph_through(wanted, |edges, _| edges)?;
+        ready.loaded.notes.extend(note);
+        Ok(ready)
+    }
+
+    /// Opens a graph that is kept as it is wanted.
+    fn open(&self, input: &str, kept: &Kept, wanted: &Wanted<'_>) -> Result<Ready, Failure> {
+        if let WeightChoice::Column(column) = &wanted.options.weight {
+            let what = format!("{input}: columns were chosen when it was kept: {column}");
+            return Err(Failure::usage(what));
+        }
+        let plan = kept.plan(wanted.layout, &self.settings(wanted, 0), &self.machine)?;
+        let workers = self.workers(plan.threads)?;
+        let graph = kept.load(&plan, &workers, &self.progress)?;
+        let Manifest { input_edges, reading, .. } = *kept.manifest();
+        let loaded = Origin {
+            ids: kept.ids()?,
+            files: vec![(input.to_owned(), "kept".to_owned())],
+            bytes: Some(kept.manifest().bytes()),
+            edges: input_edges,
+            undirected: reading.undirected,
+            reversed: reading.reversed,
+            notes: Vec::new(),
+        };
+        Ok(Ready { graph, loaded, workers })
+    }
+
+    /// Reads a graph into a directory; also says what a person should know about how it was read.
+    pub(crate) fn keep(
+        &self,
+        wanted: &Wanted<'_>,
+        options: &KeepOptions,
+    ) -> Result<(Manifest, Leftovers, Vec<String>), Failure> {
+        self.forecast(wanted)?;
+        let Loaded { edges, ids, undirected, notes, .. } =
+            self.load(wanted.source, wanted.options.clone())?;
+        let reading = Reading { undirected, ..wanted.reading };
+        let shape = wanted.shape(&*edges, undirected);
+        let settings = kept::settings(&self.resources.settings(ids.bytes()));
+        let plan = Plan::new(shape, wanted.layout, &settings, &self.machine)?;
+        let workers = self.workers(plan.threads)?;
+        let (manifest, leftovers) =
+            kept::keep(edges, &ids, reading, &plan, options, &workers, &self.progress)?;
+        Ok((manifest, leftovers, notes))
+    }
+
+    /// Verifies a graph that is kept.
+    pub(crate) fn check(&self, kept: &Kept) -> Result<Checked, Failure> {
+        let workers = self.workers(self.resources.threads.unwrap_or(self.machine.cores))?;
+        Ok(kept.check(&workers, &self.progress)?)
     }
 
     /// The same, with something put around the edges, once it is known how they are read.
@@ -195,15 +277,9 @@ impl Session {
         let mut reading = Reading { undirected, ..wanted.reading };
         let edges = around(edges, &mut reading);
         let count = edges.edges();
-        let shape = Shape {
-            slots: edges.slots().unwrap_or(count.saturating_mul(2)),
-            edges: arcs(count, undirected),
-            weighted: wanted.keeps_weights(edges.weighted()),
-            estimated: false,
-            input_bytes: edges.resident_bytes(),
-        };
+        let shape = wanted.shape(&*edges, undirected);
         let plan = self.plan(shape, wanted, ids.bytes())?;
-        let workers = Workers::new(plan.threads)?;
+        let workers = self.workers(plan.threads)?;
         let graph = Graph::ingest(edges, &ids, reading, &plan, &workers, &self.progress)?;
         let reversed = reading.reversed && !undirected;
         let loaded = Origin { ids, files, bytes, edges: count, undirected, reversed, notes };
@@ -217,7 +293,16 @@ impl Session {
         mut options: ReadOptions,
     ) -> Result<Loaded, Failure> {
         options.limits.memory_bytes_max = Some(self.budget());
+        let left = self.machine.memory_bytes.saturating_sub(self.budget());
+        options.limits.cache_bytes_max = Some(left);
+        options.scratch = self.resources.scratch();
         source.load(&options, &self.progress)
+    }
+
+    /// Threads, and where they may put what does not fit in memory.
+    fn workers(&self, threads: usize) -> Result<Workers, Failure> {
+        let storage = Storage { directories: self.resources.scratch(), io: IoOptions::default() };
+        Ok(Workers::new(threads)?.with_storage(storage))
     }
 
     /// Bytes of memory that may be used.
@@ -226,12 +311,17 @@ impl Session {
     }
 
     fn plan(&self, shape: Shape, wanted: &Wanted<'_>, held_bytes: u64) -> Result<Plan, Failure> {
-        let settings = Settings {
+        let settings = self.settings(wanted, held_bytes);
+        Ok(Plan::new(shape, wanted.layout, &settings, &self.machine)?)
+    }
+
+    fn settings(&self, wanted: &Wanted<'_>, held_bytes: u64) -> Settings {
+        Settings {
             frontier: wanted.frontier,
             index: wanted.index,
+            storage: StorageMode::Auto,
             ..self.resources.settings(held_bytes)
-        };
-        Ok(Plan::new(shape, wanted.layout, &settings, &self.machine)?)
+        }
     }
 }
 

@@ -1,15 +1,18 @@
 //! The top of a table, for the terminal: the vertices with the highest results, or the largest
 //! groups of them.
 //!
-//! What is equal comes in the order of the ids.
+//! What is equal comes in the order of the ids. Results are looked through in one pass: of each
+//! part the best rows are kept, and of these the best now and then. Groups take four bytes a
+//! vertex to count.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
-use welter_model::table::{ColumnData, Id, NO_VERTEX, Table, VertexColumn};
+use welter_model::table::{Column, ColumnData, Columns, Id, NO_VERTEX, Table, VertexColumn};
 
-use crate::failure::printable;
+use crate::failure::{Failure, printable};
+use crate::parts::{PART_ROWS, for_parts};
 use crate::text::grouped;
 
 /// Digits that tell results apart.
@@ -27,41 +30,98 @@ pub(crate) enum Top {
 }
 
 /// The `count` first rows.
-pub(crate) fn render(table: &Table, top: Top, count: usize) -> String {
-    let Some(first) = table.columns.first() else { return String::new() };
-    if let (Top::Groups, ColumnData::Vertices(values)) = (top, &first.data) {
-        let mut sizes = sizes(values);
-        sizes.truncate(count);
-        let (rows, sizes): (Vec<usize>, Vec<u64>) = sizes.into_iter().unzip();
-        let cells = sizes.into_iter().map(grouped).collect();
-        let sizes = Shown { title: "vertices".to_owned(), cells, left: false };
-        return lines(&[numbers(rows.len()), ids(&first.name, &table.vertices, rows), sizes]);
+pub(crate) fn render(
+    table: &Table<dyn Columns>,
+    top: Top,
+    count: usize,
+) -> Result<String, Failure> {
+    let Table { vertices, columns } = table;
+    let heads = columns.part(0..0).map_err(Failure::read)?;
+    let Some(first) = heads.first() else { return Ok(String::new()) };
+    if let (Top::Groups, ColumnData::Vertices(_)) = (top, &first.data) {
+        return groups(&first.name, vertices, sizes(columns, vertices.len())?, count);
     }
-    let rows = highest(&first.data, top, count);
-    let vertices = ids("vertex", &table.vertices, rows.iter().copied());
-    let mut columns = vec![numbers(rows.len()), vertices];
-    columns.extend(table.columns.iter().map(|column| match &column.data {
+    let Best { rows, columns } = Best::of(columns, vertices.len(), top, count)?;
+    let mut shown = vec![numbers(rows.len()), ids("vertex", vertices, rows)];
+    shown.extend(columns.into_iter().map(|Column { name, data }| match &data {
         ColumnData::Vertices(values) => {
-            let vertices = rows.iter().map(|&row| values[row] as usize);
-            ids(&column.name, &table.vertices, vertices)
+            ids(&name, vertices, values.iter().map(|&vertex| vertex as usize))
         }
-        data => Shown { title: column.name.clone(), cells: cells(data, &rows), left: false },
+        data => Shown { title: name, cells: cells(data), left: false },
     }));
-    lines(&columns)
+    Ok(lines(&shown))
 }
 
-/// The vertices that are values, each with the number of rows that have it, most first.
-pub(crate) fn sizes(values: &[u32]) -> Vec<(usize, u64)> {
-    let mut counts = vec![0_u64; values.len()];
-    for value in values {
-        if let Some(count) = counts.get_mut(*value as usize) {
-            *count += 1;
+/// The largest groups, named by their vertices.
+fn groups(
+    title: &str,
+    vertices: &VertexColumn,
+    sizes: Vec<u32>,
+    count: usize,
+) -> Result<String, Failure> {
+    let rows = sizes.len();
+    let sizes = vec![Column { name: String::new(), data: ColumnData::U32(sizes) }];
+    let Best { mut rows, columns } = Best::of(&sizes, rows, Top::Highest, count)?;
+    let mut cells = Vec::new();
+    if let Some(ColumnData::U32(sizes)) = columns.first().map(|column| &column.data) {
+        let sizes = sizes.iter().take_while(|size| **size > 0);
+        cells.extend(sizes.map(|&size| grouped(size.into())));
+    }
+    rows.truncate(cells.len());
+    let sizes = Shown { title: "vertices".to_owned(), cells, left: false };
+    Ok(lines(&[numbers(rows.len()), ids(title, vertices, rows), sizes]))
+}
+
+/// How many rows have each vertex as the value of their first column.
+pub(crate) fn sizes(columns: &dyn Columns, rows: usize) -> Result<Vec<u32>, Failure> {
+    let mut sizes = vec![0; rows];
+    for_parts(columns, rows, |_, part| {
+        let Some(ColumnData::Vertices(values)) = part.first().map(|column| &column.data) else {
+            return;
+        };
+        for value in values {
+            if let Some(size) = sizes.get_mut(*value as usize) {
+                *size += 1;
+            }
+        }
+    })?;
+    Ok(sizes)
+}
+
+/// The rows with the highest values in the first column, highest first.
+struct Best {
+    rows: Vec<usize>,
+    columns: Vec<Column>,
+}
+
+impl Best {
+    fn of(columns: &dyn Columns, rows: usize, top: Top, count: usize) -> Result<Self, Failure> {
+        let heads = columns.part(0..0).map_err(Failure::read)?;
+        let mut best = Self { rows: Vec::new(), columns: heads };
+        // Seldom enough that all times together cost no more than the parts do.
+        let full = count.saturating_mul(2).saturating_add(PART_ROWS);
+        for_parts(columns, rows, |first, part| {
+            let chosen = highest(&part, top, count);
+            best.rows.extend(chosen.iter().map(|row| first + row));
+            for (column, more) in best.columns.iter_mut().zip(part) {
+                column.data.append(more.data.picked(&chosen));
+            }
+            if best.rows.len() > full {
+                best.keep(top, count);
+            }
+        })?;
+        best.keep(top, count);
+        Ok(best)
+    }
+
+    /// Keeps the first `count` in order. Rows with equal values ascend before and after.
+    fn keep(&mut self, top: Top, count: usize) {
+        let chosen = highest(&self.columns, top, count);
+        self.rows = chosen.iter().map(|&place| self.rows[place]).collect();
+        for column in &mut self.columns {
+            column.data = column.data.picked(&chosen);
         }
     }
-    let mut sizes: Vec<(usize, u64)> =
-        counts.into_iter().enumerate().filter(|(_, count)| *count > 0).collect();
-    sizes.sort_by_key(|(_, count)| Reverse(*count));
-    sizes
 }
 
 /// Columns side by side.
@@ -115,8 +175,9 @@ fn ids(title: &str, vertices: &VertexColumn, rows: impl IntoIterator<Item = usiz
     Shown { title: title.to_owned(), cells: rows.into_iter().map(cell).collect(), left }
 }
 
-/// The rows with the highest values, highest first.
-fn highest(data: &ColumnData, top: Top, count: usize) -> Vec<usize> {
+/// The rows with the highest values in the first column, highest first.
+fn highest(columns: &[Column], top: Top, count: usize) -> Vec<usize> {
+    let Some(Column { data, .. }) = columns.first() else { return Vec::new() };
     let key = |value: f64| {
         if top == Top::Farthest && value.is_infinite() { f64::NEG_INFINITY } else { value }
     };
@@ -144,15 +205,15 @@ fn select<T>(values: &[T], count: usize, compare: impl Fn(&T, &T) -> Ordering) -
     rows
 }
 
-/// The values of some rows as text. Floats of one column have equally many digits after the point.
-fn cells(data: &ColumnData, rows: &[usize]) -> Vec<String> {
+/// Values as text. Floats of one column have equally many digits after the point.
+fn cells(data: &ColumnData) -> Vec<String> {
     match data {
-        ColumnData::F32(values) => floats(rows.iter().map(|&row| values[row].into())),
-        ColumnData::F64(values) => floats(rows.iter().map(|&row| values[row])),
-        ColumnData::U32(values) => rows.iter().map(|&row| values[row].to_string()).collect(),
-        ColumnData::U64(values) => rows.iter().map(|&row| values[row].to_string()).collect(),
-        ColumnData::I64(values) => rows.iter().map(|&row| values[row].to_string()).collect(),
-        _ => vec![String::new(); rows.len()],
+        ColumnData::F32(values) => floats(values.iter().map(|&value| value.into())),
+        ColumnData::F64(values) => floats(values.iter().copied()),
+        ColumnData::U32(values) => values.iter().map(u32::to_string).collect(),
+        ColumnData::U64(values) => values.iter().map(u64::to_string).collect(),
+        ColumnData::I64(values) => values.iter().map(i64::to_string).collect(),
+        _ => vec![String::new(); data.len()],
     }
 }
 
@@ -173,9 +234,12 @@ fn floats(values: impl Iterator<Item = f64> + Clone) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use welter_model::ids::Names;
-    use welter_model::table::Column;
 
     use super::*;
+
+    fn render(table: &Table, top: Top, count: usize) -> String {
+        super::render(table, top, count).unwrap()
+    }
 
     fn table(vertices: VertexColumn, values: Vec<f64>) -> Table {
         Table {
@@ -238,6 +302,22 @@ mod tests {
         let lines = ["   component  vertices", "1         11         3", "2         10         2"];
         assert_eq!(render(&table, Top::Groups, 2), lines.join("\n") + "\n");
         assert_eq!(render(&table, Top::Groups, 9).lines().count(), 4);
+    }
+
+    #[test]
+    fn parts_have_the_same_top_as_the_whole() {
+        let rows = 3 * PART_ROWS + 777;
+        let value = |row: usize| (row.wrapping_mul(0x9e37_79b9) >> 7) % 5000;
+        let values: Vec<i64> = (0..rows).map(|row| value(row) as i64).collect();
+        let mut expected: Vec<usize> = (0..rows).collect();
+        expected.sort_by_key(|&row| std::cmp::Reverse(value(row)));
+        let columns = vec![Column { name: "size".into(), data: ColumnData::I64(values) }];
+        for count in [0, 1, 20, 1000, PART_ROWS, rows / 2, rows, usize::MAX] {
+            let best = Best::of(&columns, rows, Top::Highest, count).unwrap();
+            assert_eq!(best.rows, expected[..count.min(rows)]);
+            let ColumnData::I64(found) = &best.columns[0].data else { unreachable!() };
+            assert!(found.iter().zip(&best.rows).all(|(found, &row)| *found == value(row) as i64));
+        }
     }
 
     #[test]

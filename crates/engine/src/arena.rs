@@ -12,10 +12,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytemuck::{Pod, Zeroable};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+use welter_store::io::{ALIGN, Memory};
 
 use crate::EngineError;
 use crate::meter;
@@ -40,8 +42,9 @@ struct Mapping {
     whole: (*mut std::ffi::c_void, usize),
     /// Whether it is on the meter as a whole. Slabs of a region are counted one by one.
     metered: bool,
-    /// Who takes it when it is dropped.
-    home: Option<Arc<Pool>>,
+    /// Who takes it when it is dropped, if that is still there: results outlive their graph, and
+    /// must not keep the memory of its chunks.
+    home: Weak<Pool>,
 }
 
 // SAFETY: a mapping is plain memory that belongs to its owner alone; nothing ties it to a thread.
@@ -73,7 +76,7 @@ impl Mapping {
         if metered {
             meter::more(bytes);
         }
-        Ok(Self { address, bytes, whole: (whole, whole_bytes), metered, home: None })
+        Ok(Self { address, bytes, whole: (whole, whole_bytes), metered, home: Weak::new() })
     }
 }
 
@@ -86,8 +89,8 @@ impl fmt::Debug for Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         let Self { address, bytes, whole, metered, .. } = *self;
-        if let Some(home) = self.home.take() {
-            let column = Self { address, bytes, whole, metered, home: None };
+        if let Some(home) = self.home.upgrade() {
+            let column = Self { address, bytes, whole, metered, home: Weak::new() };
             return lock(&home.columns).push(column);
         }
         let (address, bytes) = self.whole;
@@ -126,7 +129,7 @@ impl<T: Pod> Buffer<T> {
             Some(mapping) => mapping,
             None => Mapping::new(bytes, true)?,
         };
-        mapping.home = Some(Arc::clone(&arena.shared));
+        mapping.home = Arc::downgrade(&arena.shared);
         Ok(Self { mapping, len, element: PhantomData })
     }
 }
@@ -145,6 +148,22 @@ impl<T: Zeroable> DerefMut for Buffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `deref`; `&mut self` makes the access unique.
         unsafe { std::slice::from_raw_parts_mut(self.mapping.address.as_ptr().cast(), self.len) }
+    }
+}
+
+// SAFETY: a mapping has one address for as long as the buffer lives, belongs to it alone, begins at
+// a page and is mapped to the end of one; all of it is initialised, and any bytes are a `T: Pod`.
+unsafe impl<T: Pod + Send> Memory for Buffer<T> {
+    fn bytes(&self) -> &[u8] {
+        let bytes = (self.len * size_of::<T>()).next_multiple_of(ALIGN);
+        // SAFETY: as for the whole.
+        unsafe { std::slice::from_raw_parts(self.mapping.address.as_ptr(), bytes) }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        let bytes = (self.len * size_of::<T>()).next_multiple_of(ALIGN);
+        // SAFETY: as for the whole; `&mut self` makes the access unique.
+        unsafe { std::slice::from_raw_parts_mut(self.mapping.address.as_ptr(), bytes) }
     }
 }
 
@@ -238,6 +257,12 @@ impl Arena {
         (lock(&self.shared.free).backed * SLAB_BYTES) as u64
     }
 
+    /// Bytes of all slabs of this arena that are in use.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        let free = lock(&self.shared.free);
+        ((free.backed - free.warm.len()) * SLAB_BYTES) as u64
+    }
+
     /// Gives free slabs and columns back to the system.
     pub(crate) fn trim(&self) {
         self.drop_columns();
@@ -269,6 +294,18 @@ impl Slab {
             // SAFETY: as for `bytes`; `&mut self` makes the access unique.
             unsafe { std::slice::from_raw_parts_mut(place.0.as_ptr(), SLAB_BYTES) }
         })
+    }
+}
+
+// SAFETY: a place has one address and `SLAB_BYTES` bytes for as long as the slab lives, belongs to
+// it alone, is initialised, and regions and slabs are multiples of a page.
+unsafe impl Memory for Slab {
+    fn bytes(&self) -> &[u8] {
+        self.bytes()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.bytes_mut()
     }
 }
 
@@ -315,7 +352,9 @@ mod tests {
         assert_ne!(Buffer::<u32>::used(1_000, &arena).unwrap().as_ptr(), place);
         let again = Buffer::<u64>::used(40_000, &arena).unwrap();
         assert_eq!((again.as_ptr().cast(), again[3]), (place, 1 << 32));
-        drop(again);
+        let mut orphan = Buffer::<u32>::used(7, &Arena::default()).unwrap();
+        orphan[6] = 1;
+        drop((again, orphan));
         arena.trim();
         assert!(Buffer::<u32>::used(100_000, &arena).unwrap().iter().all(|&element| element == 0));
     }

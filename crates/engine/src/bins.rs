@@ -1,9 +1,12 @@
-//! The partition of edges into bins, one for each group of sources and stripe of destinations.
+//! The partition of edges into bins, one for each stripe of destinations and group of sources.
 //!
 //! Edges are appended to one cache line a bin, and lines go to memory when they are full, so that
 //! thousands of bins are written at the speed of memory and not of its latency. A bin is a list of
-//! segments in slabs. Consecutive groups of sources make a *lot* and share slabs with no other lot:
-//! when a lot is written into chunks, its slabs are free, and the next chunks go there.
+//! segments in slabs. Consecutive bins make a *lot* and share slabs with no other lot: when a lot
+//! is written into chunks, its slabs are free, and the next chunks go there.
+//!
+//! Where bins may overflow, a segment is filled in a place of its own and then copied to a slab of
+//! its lot, so that a slab is full at a time that is known, and can be written to storage.
 //!
 //! Invariant: within a bin, edges keep the order of the input (parts are dealt to workers in
 //! consecutive runs, and a bin is the concatenation of what the workers put there).
@@ -14,10 +17,12 @@ use std::sync::Arc;
 use bytemuck::cast_slice;
 use welter_model::edges::{Batch, EdgeStream, Reading};
 use welter_progress::{Progress, Unit};
+use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
 use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
-use crate::cuts::Cuts;
+use crate::cuts::{Cuts, Lots};
+use crate::extent::{Kept, Shelved, SlabWriter, Source};
 use crate::nontemporal::{LINE_BYTES, copy_line, fence};
 use crate::record::{Line, Record, Waiting};
 use crate::survey::first_beyond;
@@ -27,39 +32,43 @@ use crate::workers::Workers;
 const SEGMENT_LINES: usize = 64;
 pub(crate) const SEGMENT_BYTES: usize = SEGMENT_LINES * LINE_BYTES;
 
-/// Where the edges go: the cuts of both axes.
+/// Where the edges go: the cuts of both axes, and which bins share slabs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid<'a> {
     pub(crate) groups: &'a Cuts,
     pub(crate) stripes: &'a Cuts,
-    /// Number of lots that the groups are dealt to, at least 1.
-    pub(crate) lots: usize,
+    pub(crate) lots: &'a Lots,
 }
 
 impl Grid<'_> {
     fn bins(&self) -> usize {
         self.groups.len() * self.stripes.len()
     }
-
-    /// The lot of each group.
-    fn lot_of_groups(&self) -> Vec<u16> {
-        let groups = self.groups.len().max(1);
-        let lots = self.lots.min(groups);
-        (0..groups).map(|group| (group * lots / groups) as u16).collect()
-    }
 }
 
-/// All edges from one group of sources, by stripe, in memory that is free when this is dropped.
-pub(crate) struct GroupBins {
+/// Where bins go that do not fit in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Overflow<'a> {
+    pub(crate) volume: &'a Arc<Volume>,
+    pub(crate) io: &'a IoOptions,
+    /// Bytes of slabs in use from which on full ones are written.
+    pub(crate) used_most: u64,
+}
+
+/// All edges to one stripe of destinations, by group of sources. Memory is free when the bins of a
+/// lot have been dropped.
+pub(crate) type StripeBins = Vec<Bin>;
+
+/// All edges from one group of sources to one stripe of destinations.
+pub(crate) struct Bin {
     /// What each worker put here, in the order of the input.
     parts: Vec<Part>,
 }
 
 struct Part {
-    /// Those of the lot.
-    slabs: Arc<Vec<Slab>>,
-    /// By stripe.
-    bins: Vec<Vec<Segment>>,
+    /// The slabs of the worker's lot.
+    slabs: Arc<Shelved>,
+    segments: Vec<Segment>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,22 +80,38 @@ struct Segment {
     edges: u32,
 }
 
-impl GroupBins {
-    /// Number of edges to one stripe.
-    pub(crate) fn edges(&self, stripe: usize) -> usize {
-        let segments = self.parts.iter().flat_map(|part| &part.bins[stripe]);
+impl Bin {
+    /// Number of edges.
+    pub(crate) fn edges(&self) -> usize {
+        let segments = self.parts.iter().flat_map(|part| &part.segments);
         segments.map(|segment| segment.edges as usize).sum()
     }
 
-    /// Writes the edges to one stripe to `records`, as many as [`Self::edges`] says, in the order
-    /// of the input, with keys made of the places of both ends in their group and stripe.
-    pub(crate) fn cell<W: Waiting>(
-        &self,
-        stripe: usize,
-        origin: Origin,
-        mut records: &mut [W::Record],
-    ) {
-        self.lines::<W>(stripe, |line, edges| {
+    /// What it is in, of each worker.
+    pub(crate) fn shelves(&self) -> impl Iterator<Item = &Arc<Shelved>> {
+        self.parts.iter().map(|part| &part.slabs)
+    }
+
+    /// The bin, read where it is stored.
+    pub(crate) fn open(&self, source: Option<Source<'_>>) -> Result<OpenBin<'_>, EngineError> {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            parts.push((part.slabs.slabs(source)?, &part.segments[..]));
+        }
+        Ok(OpenBin { parts })
+    }
+}
+
+/// A bin in memory.
+pub(crate) struct OpenBin<'a> {
+    parts: Vec<(&'a [Slab], &'a [Segment])>,
+}
+
+impl OpenBin<'_> {
+    /// Writes the edges to `records`, as many as [`Bin::edges`] says, in the order of the input,
+    /// with keys made of the places of both ends in their group and stripe.
+    pub(crate) fn write<W: Waiting>(&self, origin: Origin, mut records: &mut [W::Record]) {
+        self.lines::<W>(|line, edges| {
             let (front, rest) = std::mem::take(&mut records).split_at_mut(edges);
             for (place, record) in front.iter_mut().enumerate() {
                 *record = origin.record::<W>(line, place);
@@ -95,26 +120,21 @@ impl GroupBins {
         });
     }
 
-    /// Hands all edges to one stripe to `visit`, as [`Self::cell`] writes them.
-    pub(crate) fn each<W: Waiting>(
-        &self,
-        stripe: usize,
-        origin: Origin,
-        mut visit: impl FnMut(W::Record),
-    ) {
-        self.lines::<W>(stripe, |line, edges| {
+    /// Hands all edges to `visit`, as [`Self::write`] writes them.
+    pub(crate) fn each<W: Waiting>(&self, origin: Origin, mut visit: impl FnMut(W::Record)) {
+        self.lines::<W>(|line, edges| {
             for place in 0..edges {
                 visit(origin.record::<W>(line, place));
             }
         });
     }
 
-    /// The lines of one stripe with the number of edges in each, in the order of the input.
+    /// The lines with the number of edges in each, in the order of the input.
     #[inline(always)]
-    fn lines<W: Waiting>(&self, stripe: usize, mut visit: impl FnMut(&Line, usize)) {
-        for part in &self.parts {
-            for segment in &part.bins[stripe] {
-                let bytes = &part.slabs[segment.slab as usize].bytes()[segment.offset as usize..];
+    fn lines<W: Waiting>(&self, mut visit: impl FnMut(&Line, usize)) {
+        for (slabs, segments) in &self.parts {
+            for segment in *segments {
+                let bytes = &slabs[segment.slab as usize].bytes()[segment.offset as usize..];
                 let mut left = segment.edges as usize;
                 let lines = left.div_ceil(W::PER_LINE);
                 for line in cast_slice::<u8, Line>(&bytes[..lines * LINE_BYTES]) {
@@ -155,20 +175,21 @@ pub(crate) fn fits<W: Waiting>(grid: Grid<'_>, slots: u64) -> bool {
         && (0..grid.stripes.len()).all(|run| narrow(grid.stripes.slots(run, slots)))
 }
 
-/// Reads a stream of edges between `slots` slots and puts them into bins. Returns them by group.
+/// Reads a stream of edges between `slots` slots and puts them into bins. Returns them by stripe
+/// and group.
 pub(crate) fn partition<W: Waiting>(
     stream: &dyn EdgeStream,
     slots: u64,
     reading: Reading,
     grid: Grid<'_>,
-    arena: &Arena,
+    (arena, overflow): (&Arena, Option<Overflow<'_>>),
     workers: &Workers,
     progress: &Progress,
-) -> Result<Vec<GroupBins>, EngineError> {
+) -> Result<Vec<StripeBins>, EngineError> {
     let phase = progress.phase("partition", Unit::Edges, Some(stream.edges()));
     let (parts, threads) = (stream.parts(), workers.threads());
-    let mut made = workers.each(|worker| {
-        let mut writer = Writer::<W>::new(grid, arena)?;
+    let made = workers.each(|worker| {
+        let mut writer = Writer::<W>::new(grid, arena, overflow)?;
         for part in parts * worker / threads..parts * (worker + 1) / threads {
             let mut failed = None;
             stream.read(part, &mut |batch| {
@@ -188,31 +209,30 @@ pub(crate) fn partition<W: Waiting>(
         }
         writer.finish()
     })?;
-    // From worker-major to group-major, the order of the workers kept.
-    Ok((0..grid.groups.len())
-        .map(|group| GroupBins {
-            parts: made.iter_mut().filter_map(|parts| parts[group].take()).collect(),
-        })
-        .collect())
+    // From worker-major to stripe-major, the order of the workers kept.
+    let mut bins = made.into_iter().map(Vec::into_iter).collect::<Vec<_>>();
+    let mut bin = || Bin { parts: bins.iter_mut().filter_map(|parts| parts.next()?).collect() };
+    let stripe = |_| (0..grid.groups.len()).map(|_| bin()).collect();
+    Ok((0..grid.stripes.len()).map(stripe).collect())
 }
 
 /// One worker's lines and segments. What is touched at every edge lies close together.
 struct Writer<'a, W> {
     grid: Grid<'a>,
     arena: &'a Arena,
-    /// The open line of each bin, by group and then stripe.
+    /// The open line of each bin, by stripe and then group.
     lines: Buffer<Line>,
     /// Edges in the open line of each bin.
     waiting: Vec<u8>,
-    bins: Vec<Bin>,
+    bins: Vec<OpenSegments>,
     lots: Vec<Lot>,
-    lot_of_groups: Vec<u16>,
+    spill: Option<Spill<'a>>,
     kind: std::marker::PhantomData<W>,
 }
 
 /// The segments of a bin.
 #[derive(Clone, Default)]
-struct Bin {
+struct OpenSegments {
     /// The open segment: where it is, and how many lines were written to it.
     slab: u32,
     offset: u32,
@@ -220,18 +240,21 @@ struct Bin {
     closed: Vec<Segment>,
 }
 
-/// One worker's slabs for a lot of groups.
+/// One worker's slabs for a lot of bins.
 #[derive(Default)]
 struct Lot {
-    slabs: Vec<Slab>,
+    slabs: Vec<Kept>,
+    /// The slab that segments are put into.
+    open: Option<Slab>,
     /// Where the next segment begins in the last slab.
     offset: usize,
 }
 
 impl Lot {
+    /// Room for a segment in a slab that is in memory.
     fn segment(&mut self, arena: &Arena) -> Result<(u32, u32), EngineError> {
         if self.slabs.is_empty() || self.offset == SLAB_BYTES {
-            self.slabs.push(arena.take()?);
+            self.slabs.push(Kept::Memory(arena.take()?));
             self.offset = 0;
         }
         let offset = self.offset;
@@ -240,19 +263,75 @@ impl Lot {
     }
 }
 
+/// Where one worker's segments are filled, and how their slabs are written.
+struct Spill<'a> {
+    segments: Buffer<Line>,
+    writer: SlabWriter,
+    overflow: Overflow<'a>,
+}
+
+impl Spill<'_> {
+    /// Copies the first lines of a bin's segment to a slab of its lot, and says where to.
+    fn close(
+        &mut self,
+        index: usize,
+        lines: usize,
+        lot: &mut Lot,
+        arena: &Arena,
+    ) -> Result<(u32, u32), EngineError> {
+        let bytes = lines * LINE_BYTES;
+        if let Some(slab) = lot.open.take_if(|_| lot.offset + bytes > SLAB_BYTES) {
+            self.put_away(slab, lot, arena)?;
+        }
+        if lot.open.is_none() {
+            (lot.open, lot.offset) = (Some(arena.take()?), 0);
+        }
+        let offset = lot.offset;
+        let from = &self.segments[index * SEGMENT_LINES..][..lines];
+        if let Some(slab) = &mut lot.open {
+            slab.bytes_mut()[offset..offset + bytes].copy_from_slice(cast_slice(from));
+        }
+        lot.offset += bytes;
+        Ok((lot.slabs.len() as u32, offset as u32))
+    }
+
+    /// Keeps a slab or writes it.
+    fn put_away(&mut self, slab: Slab, lot: &mut Lot, arena: &Arena) -> Result<(), EngineError> {
+        let kept = if arena.used_bytes() <= self.overflow.used_most {
+            Kept::Memory(slab)
+        } else {
+            let checksum = crc32c::crc32c(&slab.bytes()[..lot.offset]);
+            Kept::Stored(self.writer.write(slab, lot.offset)?, checksum)
+        };
+        lot.slabs.push(kept);
+        Ok(())
+    }
+}
+
 impl<'a, W: Waiting> Writer<'a, W> {
-    fn new(grid: Grid<'a>, arena: &'a Arena) -> Result<Self, EngineError> {
+    fn new(
+        grid: Grid<'a>,
+        arena: &'a Arena,
+        overflow: Option<Overflow<'a>>,
+    ) -> Result<Self, EngineError> {
         let bins = grid.bins();
         let mut lots = Vec::new();
-        lots.resize_with(grid.lots, Lot::default);
+        lots.resize_with(grid.lots.count(), Lot::default);
+        let spill = |overflow: Overflow<'a>| {
+            Ok::<_, EngineError>(Spill {
+                segments: Buffer::zeroed(bins * SEGMENT_LINES)?,
+                writer: SlabWriter::new(overflow.volume, overflow.io)?,
+                overflow,
+            })
+        };
         Ok(Self {
             grid,
             arena,
             lines: Buffer::zeroed(bins)?,
             waiting: vec![0; bins],
-            bins: vec![Bin::default(); bins],
+            bins: vec![OpenSegments::default(); bins],
             lots,
-            lot_of_groups: grid.lot_of_groups(),
+            spill: overflow.map(spill).transpose()?,
             kind: std::marker::PhantomData,
         })
     }
@@ -287,58 +366,81 @@ impl<'a, W: Waiting> Writer<'a, W> {
 
     #[inline(always)]
     fn push(&mut self, source: u32, target: u32, weight: f64) -> Result<(), EngineError> {
-        let group = self.grid.groups.run(source);
-        let bin = group * self.grid.stripes.len() + self.grid.stripes.run(target);
+        let stripe = self.grid.stripes.run(target);
+        let bin = stripe * self.grid.groups.len() + self.grid.groups.run(source);
         let waiting = &mut self.waiting[bin];
         let place = usize::from(*waiting);
         *waiting += 1;
         W::write(&mut self.lines[bin], place, source, target, weight);
-        if place + 1 == W::PER_LINE { self.flush(group, bin) } else { Ok(()) }
+        if place + 1 == W::PER_LINE { self.flush(bin) } else { Ok(()) }
     }
 
     /// Writes out the open line of a bin.
     #[inline(never)]
-    fn flush(&mut self, group: usize, index: usize) -> Result<(), EngineError> {
-        let lot = &mut self.lots[usize::from(self.lot_of_groups[group])];
+    fn flush(&mut self, index: usize) -> Result<(), EngineError> {
+        let lot = &mut self.lots[self.grid.lots.of(index)];
         let bin = &mut self.bins[index];
-        if bin.lines == 0 {
-            (bin.slab, bin.offset) = lot.segment(self.arena)?;
+        let line = bin.lines as usize;
+        if let Some(spill) = &mut self.spill {
+            // Past the cache too: together the segments are larger than it, and a line that is
+            // first read costs more than all else that is done here.
+            copy_line(&mut spill.segments[index * SEGMENT_LINES + line].0, &self.lines[index].0);
+        } else {
+            if line == 0 {
+                (bin.slab, bin.offset) = lot.segment(self.arena)?;
+            }
+            let offset = bin.offset as usize + line * LINE_BYTES;
+            if let Kept::Memory(slab) = &mut lot.slabs[bin.slab as usize] {
+                let (to, _) = slab.bytes_mut()[offset..].as_chunks_mut::<LINE_BYTES>();
+                copy_line(&mut to[0], &self.lines[index].0);
+            }
         }
-        let offset = bin.offset as usize + bin.lines as usize * LINE_BYTES;
-        let slab = lot.slabs[bin.slab as usize].bytes_mut();
-        let (to, _) = slab[offset..].as_chunks_mut::<LINE_BYTES>();
-        copy_line(&mut to[0], &self.lines[index].0);
         let open = usize::from(std::mem::take(&mut self.waiting[index]));
         bin.lines += 1;
         if bin.lines as usize == SEGMENT_LINES || open < W::PER_LINE {
-            let edges = (bin.lines as usize - 1) * W::PER_LINE + open;
-            let (slab, offset) = (bin.slab, bin.offset);
-            bin.closed.push(Segment { slab, offset, edges: edges as u32 });
-            bin.lines = 0;
+            self.close(index, open)?;
         }
         Ok(())
     }
 
-    /// Writes out the open lines and hands over the bins by group.
+    /// Closes the open segment of a bin, the last line of which holds `open` edges.
+    fn close(&mut self, index: usize, open: usize) -> Result<(), EngineError> {
+        let bin = &mut self.bins[index];
+        let lines = std::mem::take(&mut bin.lines) as usize;
+        if let Some(spill) = &mut self.spill {
+            let lot = &mut self.lots[self.grid.lots.of(index)];
+            (bin.slab, bin.offset) = spill.close(index, lines, lot, self.arena)?;
+        }
+        let edges = ((lines - 1) * W::PER_LINE + open) as u32;
+        bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, edges });
+        Ok(())
+    }
+
+    /// Writes out the open lines and hands over the bins.
     fn finish(mut self) -> Result<Vec<Option<Part>>, EngineError> {
-        let stripes = self.grid.stripes.len();
         for index in 0..self.bins.len() {
             if self.waiting[index] > 0 {
-                self.flush(index / stripes, index)?;
+                self.flush(index)?;
             }
-            let bin = &mut self.bins[index];
-            if bin.lines > 0 {
-                let edges = bin.lines * W::PER_LINE as u32;
-                bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, edges });
+            if self.bins[index].lines > 0 {
+                self.close(index, W::PER_LINE)?;
             }
         }
+        if let Some(mut spill) = self.spill {
+            for lot in &mut self.lots {
+                if let Some(slab) = lot.open.take() {
+                    spill.put_away(slab, lot, self.arena)?;
+                }
+            }
+            spill.writer.finish()?;
+        }
         fence();
-        let lots: Vec<_> = self.lots.into_iter().map(|lot| Arc::new(lot.slabs)).collect();
-        let mut bins = self.bins.into_iter().map(|bin| bin.closed);
-        let part = |&lot: &u16| {
-            let slabs = Arc::clone(&lots[usize::from(lot)]);
-            Some(Part { slabs, bins: bins.by_ref().take(stripes).collect() })
+        let shelve = |lot: Lot| Arc::new(Shelved::new(lot.slabs));
+        let lots: Vec<_> = self.lots.into_iter().map(shelve).collect();
+        let part = |(index, bin): (usize, OpenSegments)| {
+            let slabs = Arc::clone(&lots[self.grid.lots.of(index)]);
+            (!bin.closed.is_empty()).then_some(Part { slabs, segments: bin.closed })
         };
-        Ok(self.lot_of_groups.iter().map(part).collect())
+        Ok(self.bins.into_iter().enumerate().map(part).collect())
     }
 }

@@ -95,6 +95,51 @@ fn too_many(vertices: u64, width_bits: u32) -> EngineError {
     ))
 }
 
+/// Which bins, a group of sources and a stripe each, share slabs: consecutive ones, stripe by
+/// stripe, with about equally many edges in each lot.
+#[derive(Debug)]
+pub(crate) struct Lots {
+    lot_of: Vec<u32>,
+    count: usize,
+}
+
+impl Lots {
+    /// Deals bins to `count` lots by the edges that they would have if all sources had the same
+    /// targets: where all edges end in one stripe, most lots are in that stripe. `sources` and
+    /// `targets`: edges by segment.
+    pub(crate) fn new(
+        (groups, sources): (&Cuts, &[u64]),
+        (stripes, targets): (&Cuts, &[u64]),
+        count: usize,
+    ) -> Self {
+        let shares = |cuts: &Cuts, edges: &[u64]| -> Vec<f64> {
+            let all = edges.iter().sum::<u64>().max(1) as f64;
+            let of = |run| edges[cuts.segments(run)].iter().sum::<u64>() as f64 / all;
+            (0..cuts.len()).map(of).collect()
+        };
+        let (groups, stripes) = (shares(groups, sources), shares(stripes, targets));
+        let count = count.clamp(1, (groups.len() * stripes.len()).max(1));
+        let mut before = 0.0;
+        let bins = stripes.iter().flat_map(|stripe| groups.iter().map(move |group| stripe * group));
+        let lot_of = bins.map(|share| {
+            let lot = (before * count as f64) as u32;
+            before += share;
+            lot.min(count as u32 - 1)
+        });
+        Self { lot_of: lot_of.collect(), count }
+    }
+
+    /// Number of lots, at least 1.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The lot of a bin.
+    pub(crate) fn of(&self, bin: usize) -> usize {
+        self.lot_of[bin] as usize
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,5 +176,23 @@ mod tests {
     fn groups_without_sampled_edges_still_cover_all_segments() {
         let cuts = Cuts::groups(&[0; 5], 3);
         assert_eq!((cuts.len(), cuts.segments(0)), (1, 0..5));
+    }
+
+    #[test]
+    fn lots_have_equally_many_edges() {
+        let even = [10; 8];
+        let (groups, stripes) = (Cuts::groups(&even, 8), Cuts::groups(&even, 4));
+        let lots = |targets: &[u64], count| {
+            let lots = Lots::new((&groups, &even), (&stripes, targets), count);
+            (0..groups.len() * stripes.len()).map(|bin| lots.of(bin)).collect::<Vec<_>>()
+        };
+        let spread = lots(&even, 4);
+        assert!(spread.is_sorted());
+        assert_eq!(spread.iter().filter(|&&lot| lot == 0).count() / 8, stripes.len() / 4);
+        // All edges end in the last stripe.
+        let hot = lots(&[0, 0, 0, 0, 0, 0, 0, 80], 4);
+        let last = &hot[hot.len() - groups.len()..];
+        assert_eq!((last[0], last[groups.len() - 1]), (0, 3));
+        assert!(lots(&[0; 8], 4).iter().all(|&lot| lot == 0));
     }
 }

@@ -1,8 +1,10 @@
 //! What can go wrong in an engine.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 use welter_model::edges::StreamError;
-use welter_store::ChunkError;
+use welter_store::{ChunkError, StoreError};
 
 /// Why a run did not come to its end.
 #[derive(Debug, Error)]
@@ -51,6 +53,24 @@ pub enum EngineError {
         /// What is wrong.
         error: ChunkError,
     },
+    /// The directories for what does not fit in memory have too little room. Nothing was done.
+    #[error(
+        "this run may need {} of disk in {} and {} are free there; name a directory with more",
+        crate::plan::human_bytes(*need),
+        directories.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+        crate::plan::human_bytes(*free)
+    )]
+    Disk {
+        /// Bytes that may be needed.
+        need: u64,
+        /// Bytes that are free.
+        free: u64,
+        /// Where.
+        directories: Vec<PathBuf>,
+    },
+    /// A file could not be written or read; the store says which and where.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The run was asked to end.
     #[error("interrupted")]
     Cancelled,
@@ -64,9 +84,13 @@ impl EngineError {
     /// The process exit code for this error (sysexits).
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Input(_) | Self::Vertex { .. } => 65,
+            // A kept graph that is read as a stream fails as an engine does.
+            Self::Input(error) => error.downcast_ref::<Self>().map_or(65, Self::exit_code),
+            Self::Vertex { .. } => 65,
             Self::Budget { .. } | Self::Configuration(_) | Self::Memory(_) => 78,
             Self::Chunk { .. } => 70,
+            Self::Disk { .. } => 74,
+            Self::Store(error) => error.exit_code(),
             Self::Cancelled => 130,
         }
     }

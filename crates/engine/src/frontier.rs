@@ -211,6 +211,12 @@ impl Masks {
         Self { words }
     }
 
+    /// Whether any of these blocks has an active source.
+    pub(crate) fn any(&self, blocks: Range<usize>) -> bool {
+        let end = blocks.end.min(self.words.len());
+        self.words.get(blocks.start..end).is_some_and(|words| words.iter().any(|&word| word != 0))
+    }
+
     /// The runs of active bands of a block.
     pub(crate) fn runs(&self, block: usize, encoding: Encoding) -> Runs {
         runs(self.words[block], encoding)

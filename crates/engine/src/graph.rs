@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use welter_model::ids::IdMap;
 use welter_model::table::VertexColumn;
@@ -10,6 +10,7 @@ use welter_progress::Progress;
 use welter_store::ChunkError;
 use welter_store::chunk::Chunk;
 use welter_store::header::KEY_BITS;
+use welter_store::io::{IoOptions, Volume, VolumeStats};
 
 use crate::EngineError;
 use crate::arena::{Arena, Buffer};
@@ -30,16 +31,28 @@ pub struct Graph {
     pub(crate) arena: Arena,
     pub(crate) edges: u64,
     pub(crate) chunk_bytes: u64,
+    /// The number that all its chunks bear, and their generation.
+    pub(crate) id: (u64, u32),
+    /// Whether tiles with few edges go on into the next blocks of sources.
+    pub(crate) wide_tiles: bool,
     /// Whether the reverse of each edge is an edge too.
     pub(crate) symmetric: bool,
     /// Where the edges of each band of sources lie, when the plan's program has a frontier.
     pub(crate) index: Option<SourceIndex>,
-    /// The sources of each group, whose edges lie in chunks of its number.
-    pub(crate) groups: Vec<Range<u64>>,
+    /// The sources of each source partition, whose edges lie in chunks of its number.
+    pub(crate) partitions: Vec<Range<u64>>,
     /// Targets by source, once somebody needed them or the plan wanted them.
     pub(crate) out_rows: OnceLock<Rows>,
     /// Sources by target, where the plan wanted them.
     pub(crate) in_rows: Option<Rows>,
+    /// Where chunks lie that are not in memory.
+    pub(crate) stored: Option<Stored>,
+}
+
+/// What chunks that are not in memory are read from.
+pub(crate) struct Stored {
+    pub(crate) volume: Arc<Volume>,
+    pub(crate) io: IoOptions,
 }
 
 /// The edges to one range of destinations.
@@ -109,7 +122,19 @@ impl Graph {
     /// Number of tiles.
     pub fn tiles(&self) -> usize {
         let chunks = self.stripes.iter().flat_map(|stripe| &stripe.chunks);
-        chunks.filter_map(|place| Chunk::open(place.bytes()).ok()).map(|c| c.tiles().count()).sum()
+        chunks.map(|place| place.tiles as usize).sum()
+    }
+
+    /// Bytes of chunks that are not in memory.
+    pub fn stored_bytes(&self) -> u64 {
+        let chunks = self.stripes.iter().flat_map(|stripe| &stripe.chunks);
+        let stored = chunks.filter(|place| place.extent.bytes().is_none());
+        stored.map(|place| place.range.len() as u64).sum()
+    }
+
+    /// What went to and from storage for its chunks, where not all of them are in memory.
+    pub fn storage_stats(&self) -> Option<VolumeStats> {
+        self.stored.as_ref().map(|stored| stored.volume.stats())
     }
 
     /// How it was made.
@@ -120,6 +145,11 @@ impl Graph {
     /// The original ids of all vertices.
     pub fn vertex_column(&self, ids: &IdMap) -> VertexColumn {
         self.vertices.column(ids)
+    }
+
+    /// The original ids of all vertices; everything else is given up, and its memory with it.
+    pub fn into_vertex_column(self, ids: IdMap) -> VertexColumn {
+        self.vertices.into_column(ids)
     }
 
     /// Sources that a key in a tile can name beyond the last vertex: columns of signals are so much
@@ -146,22 +176,29 @@ impl Graph {
         Ok(self.out_rows.get_or_init(|| rows))
     }
 
-    /// Opens a chunk and holds it against the stripe that it was put into.
+    /// Opens a chunk in memory and holds it against the stripe that it was put into.
     pub(crate) fn open<'a>(
         &self,
         stripe: &Stripe,
         place: &'a ChunkPlace,
     ) -> Result<Chunk<'a>, EngineError> {
-        let failed = |error| EngineError::Chunk {
-            source_partition: place.cell.source_partition,
-            stripe: place.cell.stripe,
-            number: place.number,
-            error,
-        };
-        let chunk = Chunk::open(place.bytes()).map_err(failed)?;
+        self.open_bytes(stripe, place, place.bytes())
+    }
+
+    /// The same, of a chunk whose bytes were read.
+    pub(crate) fn open_bytes<'a>(
+        &self,
+        stripe: &Stripe,
+        place: &ChunkPlace,
+        bytes: &'a [u8],
+    ) -> Result<Chunk<'a>, EngineError> {
+        let failed = |error| Self::damaged(place, error);
+        let chunk = Chunk::open(bytes).map_err(failed)?;
         let columns = self.vertices() + self.signal_padding() as u64;
         let label = chunk.label();
-        let fits = label.target_base == stripe.vertices.start
+        let fits = (label.cell, label.number) == (place.cell, place.number)
+            && (label.graph, label.generation) == self.id
+            && label.target_base == stripe.vertices.start
             && label.target_bits == self.plan.stripe_bits
             && chunk.sources_end() <= columns;
         if fits {
@@ -169,6 +206,16 @@ impl Graph {
         }
         let (what, value) = ("place of the chunk", label.target_base);
         Err(failed(ChunkError::Field { what, offset: 0, value }))
+    }
+
+    /// The error of a chunk that is not what was written.
+    pub(crate) fn damaged(place: &ChunkPlace, error: ChunkError) -> EngineError {
+        EngineError::Chunk {
+            source_partition: place.cell.source_partition,
+            stripe: place.cell.stripe,
+            number: place.number,
+            error,
+        }
     }
 }
 

@@ -1,27 +1,32 @@
 //! Ingest: from an unsorted edge list to chunks.
 //!
-//! Three passes: a survey of the vertices, a partition of the edges into bins (one for each group
-//! of sources and stripe of destinations), and the sort of each bin into tiles. A group's bins are
-//! freed as soon as its tiles are written.
+//! Three passes: a survey of the vertices, a partition of the edges into bins (one for each stripe
+//! of destinations and group of sources), and the sort of each bin into tiles, stripe by stripe. A
+//! lot of bins is freed as soon as its tiles are written. Where that does not fit in memory, bins
+//! and chunks overflow to storage: bins are written once and read once.
 
-use std::sync::{Mutex, OnceLock};
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_progress::{Progress, Unit};
-use welter_store::chunk::Chunk;
+use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
-use crate::arena::Buffer;
-use crate::bins::{self, Grid, GroupBins};
-use crate::cuts::Cuts;
-use crate::graph::{Graph, Stripe};
+use crate::arena::{Arena, Buffer};
+use crate::bins::{self, Bin, Grid, Overflow, StripeBins};
+use crate::cuts::{Cuts, Lots};
+use crate::extent::{self, Shelved, Source, Storage, Window};
+use crate::graph::{Graph, Stored, Stripe};
 use crate::index::SourceIndex;
 use crate::plan::{IndexMode, Plan};
 use crate::record::{Narrow, Waiting, Wide, WideWeighted};
 use crate::rows::Rows;
+use crate::shelf::Keep;
 use crate::survey;
-use crate::tiles::{ChunkPlace, Recipe, Span, TileWriter};
+use crate::tiles::{ChunkPlace, Group, Recipe, Span, TileWriter};
 use crate::vertices::Vertices;
 use crate::workers::{Workers, lock};
 
@@ -40,22 +45,37 @@ impl Graph {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self, EngineError> {
-        ingest(stream, ids, reading, plan, workers, progress)
+        ingest(stream, ids, reading, plan, None, workers, progress)
     }
 }
 
-fn ingest(
+/// Where the chunks of a graph go that is kept.
+pub(crate) struct Keeping {
+    pub(crate) volume: Arc<Volume>,
+    pub(crate) io: IoOptions,
+    /// The number of the graph.
+    pub(crate) graph: u64,
+}
+
+/// Reads a stream. `keeping`: where its chunks go, if it is to be kept.
+pub(crate) fn ingest(
     stream: Box<dyn EdgeStream>,
     ids: &IdMap,
     reading: Reading,
     plan: &Plan,
+    keeping: Option<&Keeping>,
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Graph, EngineError> {
     workers.arena().drop_columns();
+    // Before anything is read, so that a directory without room is known at once.
+    let volumes = Volumes::new(plan, workers.storage(), keeping)?;
     let slots = survey::slots(&*stream, workers, progress)?;
     let survey = survey::survey(&*stream, slots, ids.all_present(), workers, progress)?;
     let vertices = survey.vertices;
+    let rate =
+        || workers.storage().map_or(Ok(f64::INFINITY), |storage| storage.rate(workers.arena()));
+    let plan = &plan.counted(vertices.count(), rate)?;
     let (sources, targets) = if reading.undirected {
         let both: Vec<u64> =
             survey.sources.iter().zip(&survey.targets).map(|(out, into)| out + into).collect();
@@ -67,16 +87,24 @@ fn ingest(
     };
     let stripes = Cuts::stripes(&vertices, &targets, plan.stripe_bits, plan.stripes_least())?;
     let groups = Cuts::groups(&sources, plan.groups(stripes.len()));
+    let partitions = plan.partitions(stripes.len(), groups.len());
+    let lots = Lots::new((&groups, &sources), (&stripes, &targets), plan.lots());
+    let grid = Grid { groups: &groups, stripes: &stripes, lots: &lots };
+    let mut degrees = Buffer::<u32>::zeroed(vertices.count() as usize)?;
+    let spans = groups_of(&groups, partitions, &vertices, &mut degrees);
     let arena = workers.arena();
-    let grid = Grid { groups: &groups, stripes: &stripes, lots: plan.lots() };
+    let keep = volumes.as_ref().map(|volumes| volumes.keep(plan));
+    let number = keeping.map_or_else(random_number, |keeping| keeping.graph);
     let recipe = Recipe {
         plan,
         vertices: &vertices,
         duplicates: reading.duplicates,
-        graph: std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), slots),
+        graph: number,
         arena,
+        bins: volumes.as_ref().map(|volumes| volumes.source(arena)),
+        keep: keep.as_ref(),
+        groups: &spans,
     };
-    let mut degrees = Buffer::<u32>::zeroed(vertices.count() as usize)?;
     let write = if plan.shape.weighted {
         write::<WideWeighted>
     } else if bins::fits::<Narrow>(grid, slots) {
@@ -84,32 +112,41 @@ fn ingest(
     } else {
         write::<Wide>
     };
-    let placed = write(stream, reading, grid, recipe, &mut degrees, workers, progress)?;
+    let overflow = volumes.as_ref().map(|volumes| volumes.overflow(plan));
+    let placed = write(stream, reading, grid, overflow, recipe, workers, progress)?;
+    let mut bounds: Vec<Range<u64>> = Vec::new();
+    for span in &spans {
+        let sources = vertices.index(span.slots.start)..vertices.index(span.slots.end);
+        match bounds.get_mut(span.partition as usize) {
+            Some(partition) => partition.end = sources.end,
+            None => bounds.push(sources),
+        }
+    }
+    drop((spans, keep));
     let stripes = shelve(placed, &stripes, &vertices);
-    let sources = |group| {
-        let slots = groups.slots(group, vertices.slots());
-        vertices.index(slots.start)..vertices.index(slots.end)
-    };
-    let groups = (0..groups.len()).map(sources).collect();
     if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
         arena.trim();
     }
     let mut graph = Graph {
         edges: stripes.iter().map(|stripe| stripe.edges).sum(),
-        chunk_bytes: stripes.iter().flat_map(|s| &s.chunks).map(|c| c.bytes().len() as u64).sum(),
+        chunk_bytes: stripes.iter().flat_map(|s| &s.chunks).map(|c| c.range.len() as u64).sum(),
         vertices,
         degree_max: degrees.iter().copied().max().unwrap_or(0),
         degrees,
         stripes,
         plan: plan.clone(),
         arena: arena.clone(),
+        id: (number, 0),
+        wide_tiles: !plan.frontier,
         symmetric: reading.undirected,
         index: None,
-        groups,
+        partitions: bounds,
         out_rows: OnceLock::new(),
         in_rows: None,
+        stored: volumes.map(|volumes| Stored { volume: volumes.chunks, io: volumes.io }),
     };
     match plan.index {
+        _ if plan.storage.is_some() => {}
         IndexMode::Rows if plan.rows => {
             graph.lay_out_rows(workers, progress)?;
             if plan.pulls && !graph.symmetric {
@@ -124,66 +161,149 @@ fn ingest(
     Ok(graph)
 }
 
+/// A number that no other graph has.
+pub(crate) fn random_number() -> u64 {
+    std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id())
+}
+
+/// The volumes of a graph that does not fit in memory.
+struct Volumes {
+    bins: Arc<Volume>,
+    chunks: Arc<Volume>,
+    io: IoOptions,
+}
+
+impl Volumes {
+    fn new(
+        plan: &Plan,
+        storage: Option<&Storage>,
+        keeping: Option<&Keeping>,
+    ) -> Result<Option<Self>, EngineError> {
+        if plan.storage.is_none() {
+            return Ok(None);
+        }
+        let Some(storage) = storage else {
+            let what = "the plan writes to storage, and the workers were given none";
+            return Err(EngineError::Configuration(what.to_owned()));
+        };
+        if let Some(Keeping { volume, io, .. }) = keeping {
+            let bins = storage.scratch(plan.memory.bins_stored)?;
+            return Ok(Some(Self { bins, chunks: Arc::clone(volume), io: io.clone() }));
+        }
+        let need = plan.memory.bins_stored + plan.memory.chunks_stored;
+        let (bins, chunks) = (storage.scratch(need)?, storage.scratch(need)?);
+        Ok(Some(Self { bins, chunks, io: storage.io.clone() }))
+    }
+
+    fn overflow<'a>(&'a self, plan: &Plan) -> Overflow<'a> {
+        let used_most = plan.storage.map_or(0, |storage| storage.bins_bytes);
+        Overflow { volume: &self.bins, io: &self.io, used_most }
+    }
+
+    fn source<'a>(&'a self, arena: &'a Arena) -> Source<'a> {
+        Source { volume: &self.bins, io: &self.io, arena }
+    }
+
+    fn keep<'a>(&'a self, plan: &Plan) -> Keep<'a> {
+        let (cache, most) = plan.storage.map_or((0, 0), |s| (s.cache_bytes, s.sort_bytes));
+        Keep::new((&self.chunks, &self.io), cache, most, plan.shape.edges)
+    }
+}
+
+/// The groups of sources in consecutive partitions, with the out-degrees of each.
+fn groups_of<'a>(
+    cuts: &Cuts,
+    partitions: usize,
+    vertices: &Vertices,
+    degrees: &'a mut [u32],
+) -> Vec<Group<'a>> {
+    let mut rest = degrees;
+    let mut last = (u32::MAX, 0);
+    (0..cuts.len())
+        .map(|run| {
+            let slots = cuts.slots(run, vertices.slots());
+            let partition = (run * partitions / cuts.len()) as u32;
+            if partition != last.0 {
+                last = (partition, slots.start);
+            }
+            let width = vertices.index(slots.end) - vertices.index(slots.start);
+            let (degrees, others) = std::mem::take(&mut rest).split_at_mut(width as usize);
+            rest = others;
+            let degrees = Mutex::new(degrees);
+            Group { slots, partition, partition_start: last.1, degrees }
+        })
+        .collect()
+}
+
 /// Bins the edges, drops the stream, and writes the bins into chunks.
 fn write<W: Waiting>(
     stream: Box<dyn EdgeStream>,
     reading: Reading,
     grid: Grid<'_>,
-    recipe: Recipe<'_>,
-    degrees: &mut [u32],
+    overflow: Option<Overflow<'_>>,
+    recipe: Recipe<'_, '_>,
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Vec<ChunkPlace>, EngineError> {
     let slots = recipe.vertices.slots();
-    let arena = recipe.arena;
-    let bins = bins::partition::<W>(&*stream, slots, reading, grid, arena, workers, progress)?;
+    let memory = (recipe.arena, overflow);
+    let bins = bins::partition::<W>(&*stream, slots, reading, grid, memory, workers, progress)?;
     drop(stream);
-    write_tiles::<W>(bins, grid, recipe, degrees, workers, progress)
+    write_tiles::<W>(bins, grid, recipe, workers, progress)
 }
 
-/// Sorts and writes all cells, a group of sources at a time, and counts out-degrees.
+/// Sorts and writes all cells, a stripe at a time, and counts out-degrees.
 fn write_tiles<W: Waiting>(
-    bins: Vec<GroupBins>,
+    bins: Vec<StripeBins>,
     grid: Grid<'_>,
-    recipe: Recipe<'_>,
-    degrees: &mut [u32],
+    recipe: Recipe<'_, '_>,
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Vec<ChunkPlace>, EngineError> {
     let slots = recipe.vertices.slots();
-    let span = |cuts: &Cuts, run: usize| Span { number: run as u32, slots: cuts.slots(run, slots) };
-    let stripes: Vec<Span> = (0..grid.stripes.len()).map(|run| span(grid.stripes, run)).collect();
-    let held = |bins: &GroupBins| (0..stripes.len()).map(|run| bins.edges(run) as u64).sum::<u64>();
-    let mut rest = degrees;
-    let edges = bins.iter().map(held).sum();
-    let groups: Vec<_> = bins
-        .into_iter()
-        .enumerate()
-        .map(|(run, bins)| {
-            let span = span(grid.groups, run);
-            let width =
-                recipe.vertices.index(span.slots.end) - recipe.vertices.index(span.slots.start);
-            let (degrees, others) = std::mem::take(&mut rest).split_at_mut(width as usize);
-            rest = others;
-            Mutex::new(Some((span, bins, degrees)))
-        })
-        .collect();
+    let edges = bins.iter().flatten().map(|bin| bin.edges() as u64).sum();
+    let shelves = stored(&bins);
+    let stripe = |(run, bins): (usize, StripeBins)| {
+        let span = Span { number: run as u32, slots: grid.stripes.slots(run, slots) };
+        Mutex::new(Some((span, bins)))
+    };
+    let stripes: Vec<_> = bins.into_iter().enumerate().map(stripe).collect();
     let phase = progress.phase("sort", Unit::Edges, Some(edges));
-    let writers = workers.states(TileWriter::<W::Record>::new)?;
-    workers.tasks(groups.len(), progress, &writers, |writer, task| {
-        let Some((group, bins, degrees)) = lock(&groups[task]).take() else { return Ok(()) };
-        for stripe in &stripes {
-            writer.cell::<W>(recipe, &group, stripe, &bins, degrees)?;
+    let writers = workers.states(|| TileWriter::<W::Record>::new(recipe.keep))?;
+    let window = Window::new(workers.threads());
+    std::thread::scope(|scope| {
+        if let (Some(source), false) = (recipe.bins, shelves.is_empty()) {
+            let window = &window;
+            scope.spawn(move || extent::read_ahead(shelves, source, window));
         }
-        phase.add(held(&bins));
-        Ok(())
+        let done = workers.tasks(stripes.len(), progress, &writers, |writer, task| {
+            let Some((stripe, bins)) = lock(&stripes[task]).take() else { return Ok(()) };
+            writer.stripe::<W>(recipe, &stripe, bins, |edges| {
+                phase.add(edges);
+                !progress.cancelled()
+            })
+        });
+        window.close();
+        done
     })?;
-    Ok(writers
-        .into_iter()
-        .flat_map(|writer| {
-            writer.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).finish()
-        })
-        .collect())
+    let mut placed = Vec::new();
+    for writer in writers {
+        let writer = writer.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        placed.append(&mut writer.finish(recipe.keep, recipe.arena)?);
+    }
+    Ok(placed)
+}
+
+/// What of some bins is on storage, in their order.
+fn stored(bins: &[StripeBins]) -> Vec<Weak<Shelved>> {
+    let mut shelves: Vec<Weak<Shelved>> = Vec::new();
+    let mut seen = HashSet::new();
+    for shelf in bins.iter().flatten().flat_map(Bin::shelves) {
+        if seen.insert(Arc::as_ptr(shelf)) && shelf.is_stored() {
+            shelves.push(Arc::downgrade(shelf));
+        }
+    }
+    shelves
 }
 
 /// Puts chunks to their stripes, in the order of their sources.
@@ -197,15 +317,10 @@ fn shelve(mut placed: Vec<ChunkPlace>, cuts: &Cuts, vertices: &Vertices) -> Vec<
             while let Some(place) = placed.next_if(|place| place.cell.stripe as usize == run) {
                 chunks.push(place);
             }
-            let edges = chunks
-                .iter()
-                .filter_map(|place| Chunk::open(place.bytes()).ok())
-                .map(|chunk| chunk.edges())
-                .sum();
             Stripe {
                 vertices: vertices.index(slots.start)..vertices.index(slots.end),
                 segments: cuts.segments(run),
-                edges,
+                edges: chunks.iter().map(|place| place.edges).sum(),
                 chunks,
             }
         })

@@ -10,29 +10,35 @@
 
 use std::sync::Mutex;
 
+use bytemuck::Pod;
+
 use welter_model::program::{Applied, Next, Program, Total, Vertex};
 use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::dispatch::dispatched;
-use crate::frontier::{Frontier, Masks, Selected};
-use crate::graph::{Graph, Stripe};
+use crate::frontier::{Frontier, Masks};
+use crate::graph::Graph;
 use crate::index::IndexedTiles;
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
-use crate::plan::FrontierMode;
+use crate::lookups::Lookups;
+use crate::plan::Plan;
 use crate::pull;
 use crate::push;
-use crate::rows::Rows;
+use crate::read_ahead::ReadAhead;
+use crate::results::Values;
 use crate::sparse;
 use crate::state::{Part, Parts, State, segments};
+use crate::tiles::ChunkPlace;
+use crate::values::{Desk, StoredValues};
 use crate::workers::{Workers, lock};
 
 /// What a run leaves.
 #[derive(Debug)]
-pub struct Outcome<V, T> {
+pub struct Outcome<V: Pod + Send, T> {
     /// Values of all vertices, in the order of the graph's vertex column.
-    pub values: Buffer<V>,
+    pub values: Values<V>,
     /// Iterations that were done.
     pub iterations: u64,
     /// Totals of the last iteration (of `init` when there was none).
@@ -76,7 +82,7 @@ pub fn run<P: Program>(
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
     let by_rows = P::MONOTONE && graph.out_rows.get().is_some();
-    if P::FRONTIER && graph.index.is_none() && !by_rows {
+    if P::FRONTIER && graph.index.is_none() && graph.stored.is_none() && !by_rows {
         let what = "the graph was ingested for programs that need no index of bands";
         return Err(EngineError::Configuration(what.to_owned()));
     }
@@ -84,7 +90,7 @@ pub fn run<P: Program>(
     let tiles = index.map(|index| IndexedTiles::new::<P>(graph, index)).transpose()?;
     let scratches = workers.states(|| Ok(Scratch::new()))?;
     let driver = Driver { graph, program, workers, progress, tiles, scratches };
-    let mut state = State::<P>::new(graph)?;
+    let mut state = State::<P>::new(graph, workers.storage())?;
     let mut total = driver.init(&mut state)?;
     let mut frontier = Frontier::new(state.active_count);
     // Accumulators of a stripe: a search by rows never needs them.
@@ -97,7 +103,11 @@ pub fn run<P: Program>(
             return Err(EngineError::Cancelled);
         }
         let level;
-        let selected = frontier.select(graph, program, &mut state, lookups.edges_most());
+        let selected = if lookups.out_rows.is_some() || driver.tiles.is_some() {
+            frontier.select(graph, program, &mut state, lookups.edges_most())
+        } else {
+            None
+        };
         if selected.is_none() && lookups.out_rows.is_some() {
             frontier.show(program, &mut state);
         }
@@ -114,10 +124,11 @@ pub fn run<P: Program>(
                     pull::iterate(&driver, rows.view(), &mut state, &mut frontier, &total)?
                 } else {
                     if benches.is_empty() {
-                        benches = workers.states(|| Bench::<P>::new(graph))?;
+                        benches = workers.states(|| Bench::<'_, P>::new(graph))?;
                     }
                     let done = driver.dense(&mut state, &total, &benches)?;
                     frontier.scattered_all(state.active_count);
+                    lookups.pass::<P>(done.1, workers, progress)?;
                     done
                 }
             }
@@ -129,78 +140,23 @@ pub fn run<P: Program>(
         phase.add(1);
         phase.add_bytes(if P::FRONTIER { level.edges * 4 } else { graph.chunk_bytes() });
     }
-    Ok(Outcome { values: state.values, iterations, total, levels })
+    drop(benches);
+    Ok(Outcome { values: state.into_values(graph), iterations, total, levels })
 }
-
-/// How a run looks up the edges of single vertices.
-struct Lookups<'g> {
-    graph: &'g Graph,
-    out_rows: Option<&'g Rows>,
-    /// Where vertices may look for one that is active.
-    in_rows: Option<&'g Rows>,
-    /// Vertices that were looked up in the index of bands.
-    banded: u64,
-}
-
-impl<'g> Lookups<'g> {
-    fn new<P: Program>(graph: &'g Graph) -> Self {
-        let out_rows = graph.out_rows.get().filter(|_| P::MONOTONE);
-        let may_pull = P::ONE_IS_ENOUGH && graph.plan.frontier_mode != FrontierMode::Dense;
-        let in_rows = if graph.symmetric { out_rows } else { graph.in_rows.as_ref() };
-        let in_rows = in_rows.filter(|_| may_pull);
-        Self { graph, out_rows, in_rows, banded: 0 }
-    }
-
-    /// With more edges than this, active vertices are not looked up.
-    fn edges_most(&self) -> u64 {
-        self.graph.edges()
-            / match (self.out_rows, self.in_rows) {
-                (None, _) => BANDS_BELOW,
-                (Some(_), None) => PUSH_BELOW,
-                (Some(_), Some(_)) => PULL_ABOVE,
-            }
-    }
-
-    /// Counts vertices that are looked up in the index of bands, and makes rows when by now they
-    /// would have paid: whatever comes, that costs at most about twice what the best choice would
-    /// have cost.
-    fn count(
-        &mut self,
-        selected: &Selected,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<(), EngineError> {
-        let graph = self.graph;
-        self.banded += selected.vertices.len() as u64;
-        if graph.plan.rows && self.banded > graph.edges() / ROWS_PAY_AT {
-            self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
-        }
-        Ok(())
-    }
-}
-
-/// An iteration looks vertices up in the index of bands when they have fewer than one in so many of
-/// all edges: finding the edges of one costs as much as folding some tens of them in passing.
-const BANDS_BELOW: u64 = 24;
-/// The same by rows.
-pub(crate) const PUSH_BELOW: u64 = 16;
-/// The same where vertices may look for an active one instead.
-const PULL_ABOVE: u64 = 20;
-/// To look up a vertex in the index of bands costs about as much as to lay so many edges in rows.
-const ROWS_PAY_AT: u64 = 32;
 
 /// Accumulators and buffers of one worker.
-struct Bench<P: Program> {
+struct Bench<'g, P: Program> {
     accums: Buffer<P::Accum>,
     scratch: Scratch,
+    chunks: ReadAhead<'g>,
     /// Edges that were looked at.
     edges: u64,
 }
 
-impl<P: Program> Bench<P> {
-    fn new(graph: &Graph) -> Result<Self, EngineError> {
+impl<'g, P: Program> Bench<'g, P> {
+    fn new(graph: &'g Graph) -> Result<Self, EngineError> {
         let accums = Buffer::zeroed(1 << graph.plan().stripe_bits)?;
-        Ok(Self { accums, scratch: Scratch::new(), edges: 0 })
+        Ok(Self { accums, scratch: Scratch::new(), chunks: ReadAhead::new(graph)?, edges: 0 })
     }
 }
 
@@ -219,15 +175,20 @@ impl<P: Program> Driver<'_, P> {
     /// Sets values, signals and totals of all vertices.
     fn init(&self, state: &mut State<P>) -> Result<P::Total, EngineError> {
         let Self { graph, program, workers, progress, .. } = *self;
-        let Parts { stripes: parts, .. } = state.parts(graph);
-        workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
+        let Parts { stripes: parts, stored, .. } = state.parts(graph);
+        let desks = self.desks(stored)?;
+        workers.tasks(parts.len(), progress, &desks, |desk, task| {
             let mut part = lock(&parts[task]);
+            let mut away = desk.as_mut().map(Desk::blank).transpose()?;
+            let resident = std::mem::take(&mut part.values);
+            let values = away.as_deref_mut().unwrap_or(resident);
             dispatched(
                 #[inline(always)]
-                || init_part(graph, program, &mut part),
+                || init_part(graph, program, values, &mut part),
             );
-            Ok(())
+            put(desk, task, away)
         })?;
+        finish(&desks)?;
         let active_count = parts.iter().map(|part| lock(part).active_count).sum();
         drop(parts);
         state.active_count = active_count;
@@ -238,39 +199,100 @@ impl<P: Program> Driver<'_, P> {
         &self,
         state: &mut State<P>,
         last: &P::Total,
-        benches: &[Mutex<Bench<P>>],
+        benches: &[Mutex<Bench<'_, P>>],
     ) -> Result<(P::Total, Level), EngineError> {
         let Self { graph, program, workers, progress, .. } = *self;
         let order = state.order.clone();
         let scattering = state.active_count;
-        let Parts { stripes: parts, signals, active } = state.parts(graph);
-        let masks = (self.tiles.is_some() && scattering < graph.vertices())
-            .then(|| Masks::of_flags(graph, active));
+        let Parts { stripes: parts, stored, signals, active } = state.parts(graph);
+        let desks = self.desks(stored)?;
+        let masks =
+            (P::FRONTIER && scattering < graph.vertices()).then(|| Masks::of_flags(graph, active));
         // An update of an inactive vertex does no harm in a monotone program, and a branch at every
         // edge would.
         let active = (masks.is_some() && !P::MONOTONE).then_some(active);
-        workers.tasks(parts.len(), progress, benches, |bench, task| {
+        let states: Vec<_> = benches.iter().zip(&desks).map(Mutex::new).collect();
+        workers.tasks_ahead(parts.len(), progress, &states, |(bench, desk), task, next| {
+            let (bench, desk) = (&mut *lock(bench), &mut *lock(desk));
             let number = order[task];
             let mut part = lock(&parts[number]);
             let width = part.stripe.width();
+            desk.as_mut().map(|desk| desk.fetch(number)).transpose()?;
             bench.accums[..width].fill(program.identity());
-            match (&masks, &self.tiles) {
-                (Some(masks), Some(tiles)) => {
-                    self.fold_active(tiles, number, masks, signals, active, bench);
-                }
-                _ => fold_stripe(graph, program, part.stripe, signals, bench)?,
+            if let (Some(masks), Some(tiles)) = (&masks, &self.tiles) {
+                self.fold_active(tiles, number, masks, signals, active, bench);
+            } else {
+                let at = (number, next.map(|task| order[task]));
+                self.fold_stripe(at, masks.as_ref(), signals, active, bench)?;
             }
+            let mut away = desk.as_mut().map(|desk| desk.take(number)).transpose()?;
+            let resident = std::mem::take(&mut part.values);
+            let values = away.as_deref_mut().unwrap_or(resident);
             dispatched(
                 #[inline(always)]
-                || apply_part(graph, program, last, &bench.accums, &mut part),
+                || apply_part(graph, program, last, (&bench.accums, values), &mut part),
             );
-            Ok(())
+            put(desk, number, away)
         })?;
+        finish(&desks)?;
         let active_count = parts.iter().map(|part| lock(part).active_count).sum();
         drop(parts);
         state.active_count = active_count;
         let edges = benches.iter().map(|bench| std::mem::take(&mut lock(bench).edges)).sum();
         Ok((state.close(), Level { mode: Mode::Dense, active: scattering, edges }))
+    }
+
+    /// Folds the edges of a stripe into a worker's accumulators; where there are masks, those of
+    /// tiles with an active source. `at`: the stripe, and the one that the worker will fold then.
+    fn fold_stripe(
+        &self,
+        at: (usize, Option<usize>),
+        masks: Option<&Masks>,
+        signals: &[P::Signal],
+        active: Option<&[u8]>,
+        bench: &mut Bench<'_, P>,
+    ) -> Result<(), EngineError> {
+        let Plan { block_bits, .. } = self.graph.plan;
+        let is_wide = self.graph.wide_tiles;
+        let Bench { accums, scratch, chunks, edges } = bench;
+        let wanted = |place: &ChunkPlace| {
+            let blocks = place.sources.start >> block_bits..place.sources.end >> block_bits;
+            masks.is_none_or(|masks| masks.any(blocks.start as usize..blocks.end as usize))
+        };
+        let wants = |stripe: usize| {
+            let chunks = &self.graph.stripes[stripe].chunks;
+            (0..chunks.len()).filter(move |&chunk| wanted(&chunks[chunk]))
+        };
+        chunks.stripe(at, wants, |_, chunk| {
+            let reach = chunk.block_width() as usize;
+            let width = if is_wide { reach } else { 1 << block_bits };
+            let coding = Coding::of::<P>(chunk.label());
+            let mut tiles = chunk.tiles().peekable();
+            while let Some(tile) = tiles.next() {
+                let source = tile.source as usize;
+                // A tile goes on into the block in which the next one begins, at most.
+                let next = tiles.peek().map(|next| next.source as usize + (1 << block_bits));
+                let end = next.unwrap_or(usize::MAX).clamp(source + 1, source + width);
+                let blocks = source >> block_bits..((end - 1) >> block_bits) + 1;
+                if masks.is_some_and(|masks| !masks.any(blocks)) {
+                    continue;
+                }
+                let sources = source..source + reach;
+                let active = active.map(|active| &active[sources.clone()]);
+                let sources = Sources { signals: &signals[sources], active };
+                fold_tile(self.program, &tile, 0..tile.edges, coding, sources, accums, scratch);
+                *edges += tile.edges as u64;
+            }
+            Ok(())
+        })
+    }
+
+    /// What each worker has values in, where these are on storage.
+    fn desks<'s>(
+        &self,
+        stored: Option<&'s StoredValues>,
+    ) -> Result<Desks<'s, P::Value>, EngineError> {
+        self.workers.states(|| stored.map(|stored| Desk::new(stored, self.graph)).transpose())
     }
 
     /// Folds the edges of active bands of a stripe into a worker's accumulators.
@@ -281,7 +303,7 @@ impl<P: Program> Driver<'_, P> {
         masks: &Masks,
         signals: &[P::Signal],
         active: Option<&[u8]>,
-        bench: &mut Bench<P>,
+        bench: &mut Bench<'_, P>,
     ) {
         let graph = self.graph;
         let reach = graph.signal_padding();
@@ -303,34 +325,36 @@ impl<P: Program> Driver<'_, P> {
     }
 }
 
-/// Folds all edges of a stripe into a worker's accumulators.
-fn fold_stripe<P: Program>(
-    graph: &Graph,
-    program: &P,
-    stripe: &Stripe,
-    signals: &[P::Signal],
-    bench: &mut Bench<P>,
+/// What each worker has values in, where these are on storage.
+type Desks<'s, V> = Vec<Mutex<Option<Desk<'s, V>>>>;
+
+/// Writes the values of a stripe, where these are on storage.
+fn put<V: Pod + Send>(
+    desk: &mut Option<Desk<'_, V>>,
+    stripe: usize,
+    values: Option<Buffer<V>>,
 ) -> Result<(), EngineError> {
-    for place in &stripe.chunks {
-        let chunk = graph.open(stripe, place)?;
-        let reach = chunk.block_width() as usize;
-        let coding = Coding::of::<P>(chunk.label());
-        for tile in chunk.tiles() {
-            let sources = tile.source as usize..tile.source as usize + reach;
-            let sources = Sources { signals: &signals[sources], active: None };
-            let Bench { accums, scratch, .. } = bench;
-            fold_tile(program, &tile, 0..tile.edges, coding, sources, accums, scratch);
-        }
-        bench.edges += chunk.edges();
+    match (desk, values) {
+        (Some(desk), Some(values)) => desk.put(stripe, values),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// Waits until all values are written.
+fn finish<V: Pod + Send>(desks: &Desks<'_, V>) -> Result<(), EngineError> {
+    desks.iter().try_for_each(|desk| lock(desk).as_mut().map_or(Ok(()), Desk::finish))
 }
 
 #[inline(always)]
-fn init_part<P: Program>(graph: &Graph, program: &P, part: &mut Part<'_, P>) {
+fn init_part<P: Program>(
+    graph: &Graph,
+    program: &P,
+    values: &mut [P::Value],
+    part: &mut Part<'_, P>,
+) {
     let base = part.stripe.vertices.start;
     let degrees = &graph.degrees[base as usize..];
-    renew(graph, program, part, |place, _| {
+    renew(graph, program, values, part, |place, _| {
         let index = base + place as u64;
         program.init(Vertex { index, out_degree: degrees[place].into() })
     });
@@ -341,10 +365,10 @@ fn apply_part<P: Program>(
     graph: &Graph,
     program: &P,
     last: &P::Total,
-    accums: &[P::Accum],
+    (accums, values): (&[P::Accum], &mut [P::Value]),
     part: &mut Part<'_, P>,
 ) {
-    renew(graph, program, part, |place, value| program.apply(value, accums[place], last));
+    renew(graph, program, values, part, |place, value| program.apply(value, accums[place], last));
 }
 
 /// Sets the values of a stripe's vertices to what `applied` makes of their places and values, and
@@ -353,6 +377,7 @@ fn apply_part<P: Program>(
 fn renew<P: Program>(
     graph: &Graph,
     program: &P,
+    values: &mut [P::Value],
     part: &mut Part<'_, P>,
     applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
 ) {
@@ -366,7 +391,7 @@ fn renew<P: Program>(
             sum = sum.merge(applied.total);
             applied.active
         };
-        let values = &mut part.values[segment.clone()];
+        let values = &mut values[segment.clone()];
         let signals = &mut part.signals[segment.clone()];
         let columns = segment.clone().zip(values).zip(signals);
         if P::FRONTIER {

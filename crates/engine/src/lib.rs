@@ -10,8 +10,10 @@
 //! - A destination meets its updates in the order of their sources, and totals are merged by fixed
 //!   segments of vertices, so results are bit-identical for any number of threads, any widths and
 //!   either encoding.
-//! - Nothing here knows a socket, or what a file is.
+//! - Nothing here knows a socket. Files are volumes, which hold slabs of bytes, and beside them
+//!   what [`kept`] writes.
 
+pub mod kept;
 pub mod machine;
 pub mod meter;
 pub mod plan;
@@ -21,6 +23,7 @@ mod bins;
 mod cuts;
 mod dispatch;
 mod error;
+mod extent;
 mod frontier;
 mod gather;
 mod graph;
@@ -28,6 +31,7 @@ mod index;
 mod ingest;
 mod iterate;
 mod kernel;
+mod lookups;
 mod nontemporal;
 mod pass;
 mod pieces;
@@ -35,20 +39,26 @@ mod pull;
 mod push;
 mod radix;
 mod reached;
+mod read_ahead;
 mod record;
+mod results;
 mod rows;
+mod shelf;
 mod sparse;
 mod state;
 mod survey;
 mod tiles;
+mod values;
 mod vertices;
 mod weights;
 mod workers;
 
 pub use arena::Buffer;
 pub use error::EngineError;
+pub use extent::Storage;
 pub use graph::Graph;
 pub use iterate::{Level, Mode, Outcome, run};
 pub use pass::pass;
+pub use results::Values;
 pub use vertices::Vertices;
 pub use workers::Workers;

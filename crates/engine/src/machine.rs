@@ -56,24 +56,71 @@ fn parse_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// The smaller of what the system has available and what the control group still allows.
+/// The smaller of what the system has available and what the control groups still allow: that of
+/// this process and those around it.
 fn available_bytes() -> u64 {
     let system = fs::read_to_string("/proc/meminfo")
         .ok()
         .and_then(|text| meminfo_bytes(&text, "MemAvailable:"))
         .unwrap_or(1 << 30);
-    let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    let groups = [
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        (
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        ),
-    ];
-    groups
-        .into_iter()
-        .filter_map(|(limit, used)| Some(number(limit)?.saturating_sub(number(used)?)))
-        .fold(system, u64::min)
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = groups.lines().filter_map(memory_group);
+    // A container sees its own group as the root, whatever the first file says.
+    let roots = [(V1, ""), (V2, "")].into_iter();
+    let folders = own.flat_map(|(version, path)| {
+        Path::new(path.trim_start_matches('/')).ancestors().map(move |path| (version, path))
+    });
+    let folders = folders.chain(roots.map(|(version, path)| (version, Path::new(path))));
+    folders.filter_map(|(version, path)| version.left(path)).fold(system, u64::min)
+}
+
+/// Where a version of control groups says how much memory a group may take, and has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct GroupFiles {
+    root: &'static str,
+    limit: &'static str,
+    used: &'static str,
+}
+
+const V1: GroupFiles = GroupFiles {
+    root: "/sys/fs/cgroup/memory",
+    limit: "memory.limit_in_bytes",
+    used: "memory.usage_in_bytes",
+};
+const V2: GroupFiles =
+    GroupFiles { root: "/sys/fs/cgroup", limit: "memory.max", used: "memory.current" };
+
+impl GroupFiles {
+    /// Bytes that a group may still take, if it has a limit.
+    fn left(self, path: &Path) -> Option<u64> {
+        let folder = Path::new(self.root).join(path);
+        let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let number = |text: String| text.trim().parse::<u64>().ok();
+        let used = text(self.used).and_then(number)?;
+        // What files left in the cache goes when it is needed.
+        let cached = text("memory.stat").and_then(|text| cached_bytes(&text)).unwrap_or(0);
+        Some(text(self.limit).and_then(number)?.saturating_sub(used.saturating_sub(cached)))
+    }
+}
+
+/// The group that governs the memory of a process, from a line of `/proc/self/cgroup`.
+fn memory_group(line: &str) -> Option<(GroupFiles, &str)> {
+    let mut fields = line.splitn(3, ':').skip(1);
+    let (controllers, path) = (fields.next()?, fields.next()?);
+    if controllers.is_empty() {
+        return Some((V2, path));
+    }
+    controllers.split(',').any(|name| name == "memory").then_some((V1, path))
+}
+
+/// Bytes of a group that are pages of files, and not shared memory.
+fn cached_bytes(stat: &str) -> Option<u64> {
+    let field = |name: &str| {
+        let mut lines = stat.lines().filter_map(|line| line.split_once(' '));
+        lines.find(|(field, _)| *field == name)?.1.parse::<u64>().ok()
+    };
+    let files = field("inactive_file")? + field("active_file")?;
+    Some(files)
 }
 
 fn meminfo_bytes(text: &str, field: &str) -> Option<u64> {
@@ -91,6 +138,17 @@ mod tests {
         assert!(machine.cores >= 1);
         assert!(machine.l1_bytes >= 8 << 10 && machine.l2_bytes >= machine.l1_bytes);
         assert!(machine.memory_bytes > 0);
+    }
+
+    #[test]
+    fn groups_are_found_as_linux_names_them() {
+        assert_eq!(memory_group("9:memory:/a/b"), Some((V1, "/a/b")));
+        assert_eq!(memory_group("4:cpu,memory:/"), Some((V1, "/")));
+        assert_eq!(memory_group("0::/user.slice/x:y"), Some((V2, "/user.slice/x:y")));
+        assert_eq!(memory_group("3:cpuset:/a"), None);
+        assert_eq!(memory_group(""), None);
+        assert_eq!(cached_bytes("cache 5\ninactive_file 4096\nactive_file 1\n"), Some(4097));
+        assert_eq!(cached_bytes("cache 5\n"), None);
     }
 
     #[test]

@@ -17,12 +17,15 @@ use std::sync::Mutex;
 
 use welter_model::stream::Stream;
 use welter_progress::{Progress, Unit};
+use welter_store::chunk::Chunk;
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
 use crate::arena::Buffer;
-use crate::graph::Graph;
+use crate::graph::{Graph, Stripe};
 use crate::kernel::{Coding, Scratch, Sides, sift_tile};
+use crate::read_ahead::ReadAhead;
+use crate::results::Values;
 use crate::workers::{Workers, lock};
 
 /// Edges of a vertex that are shown in the first round, on average.
@@ -40,7 +43,7 @@ pub fn pass<S: Stream>(
     program: &S,
     workers: &Workers,
     progress: &Progress,
-) -> Result<Buffer<S::Value>, EngineError> {
+) -> Result<Values<S::Value>, EngineError> {
     let phase = progress.phase("pass", Unit::Edges, Some(graph.edges()));
     // A damaged key names some place of the state and none outside it.
     let places =
@@ -50,13 +53,16 @@ pub fn pass<S: Stream>(
     let cells = &buffer[..];
     let mut order: Vec<usize> = (0..graph.stripes.len()).collect();
     order.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
-    let scratches = workers.states(|| Ok(Scratch::new()))?;
+    let benches = workers.states(|| Ok((Scratch::new(), ReadAhead::new(graph)?)))?;
     for round in [Round::First, Round::Rest] {
-        workers.tasks(order.len(), progress, &scratches, |scratch, task| {
-            for place in round.chunks(graph, order[task]) {
-                phase.add(show(graph, order[task], place, program, cells, scratch)?);
-            }
-            Ok(())
+        workers.tasks_ahead(order.len(), progress, &benches, |(scratch, chunks), task, next| {
+            let at = (order[task], next.map(|task| order[task]));
+            let wants = |stripe| round.chunks(graph, stripe);
+            chunks.stripe(at, wants, |stripe, chunk| {
+                show(stripe, &chunk, program, cells, scratch);
+                phase.add(chunk.edges());
+                Ok(())
+            })
         })?;
         if let Round::First = round {
             let vertices = &cells[..graph.vertices() as usize];
@@ -72,7 +78,7 @@ pub fn pass<S: Stream>(
     let mut values = Buffer::used(graph.vertices() as usize, &graph.arena)?;
     graph.arena.drop_columns();
     fill(&mut values, workers, progress, |vertex| program.value(cells, vertex))?;
-    Ok(values)
+    Ok(Values::resident(values))
 }
 
 /// Which chunks of a stripe are shown together.
@@ -117,17 +123,14 @@ fn fill<T: Send>(
     })
 }
 
-/// Shows what may be news in a chunk, and says how many edges were looked at.
+/// Shows what may be news in a chunk of a stripe.
 fn show<S: Stream>(
-    graph: &Graph,
-    stripe: usize,
-    place: usize,
+    stripe: &Stripe,
+    chunk: &Chunk<'_>,
     program: &S,
     cells: &[S::Cell],
     scratch: &mut Scratch,
-) -> Result<u64, EngineError> {
-    let stripe = &graph.stripes[stripe];
-    let chunk = graph.open(stripe, &stripe.chunks[place])?;
+) {
     let label = chunk.label();
     let weights = if S::WEIGHTED { label.weights } else { WeightKind::None };
     let coding = Coding { encoding: label.encoding, weights, target_bits: label.target_bits };
@@ -150,5 +153,4 @@ fn show<S: Stream>(
             },
         );
     }
-    Ok(chunk.edges())
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::bins::{GroupBins, Origin};
+use crate::bins::{OpenBin, Origin};
 use crate::record::{Record, Waiting};
 
 /// Keys are counted in this many ranges at most: 256 KiB of counters.
@@ -15,8 +15,7 @@ const BUCKETS_MAX: u64 = 1 << 16;
 /// The ranges of keys that hold at most `most` edges each, where the edges are not nearly all
 /// parallel, and the number of edges in each. `sources`: number of slots in the group.
 pub(crate) fn pieces<W: Waiting>(
-    bins: &GroupBins,
-    stripe: usize,
+    bin: &OpenBin<'_>,
     origin: Origin,
     sources: u64,
     most: usize,
@@ -27,7 +26,7 @@ pub(crate) fn pieces<W: Waiting>(
     }
     let buckets = (sources << origin.target_bits >> bucket_bits) as usize + 1;
     let mut counts = vec![0_u32; buckets];
-    bins.each::<W>(stripe, origin, |record| counts[(record.key() >> bucket_bits) as usize] += 1);
+    bin.each::<W>(origin, |record| counts[(record.key() >> bucket_bits) as usize] += 1);
     let mut pieces: Vec<(Range<u64>, usize)> = Vec::new();
     for (bucket, count) in counts.into_iter().enumerate() {
         let (start, count) = ((bucket as u64) << bucket_bits, count as usize);
@@ -42,14 +41,13 @@ pub(crate) fn pieces<W: Waiting>(
 
 /// Writes the edges of a piece to `records`, in the order of the input.
 pub(crate) fn fill<W: Waiting>(
-    bins: &GroupBins,
-    stripe: usize,
+    bin: &OpenBin<'_>,
     origin: Origin,
     keys: &Range<u64>,
     records: &mut [W::Record],
 ) {
     let mut filled = 0;
-    bins.each::<W>(stripe, origin, |record| {
+    bin.each::<W>(origin, |record| {
         if keys.contains(&record.key()) {
             records[filled] = record;
             filled += 1;

@@ -7,12 +7,17 @@
 //! took 1.4 to 1.6 ns an edge and core, 2^18 1.6 to 1.7, 2^19 2.3. The design reports 0.7 for 2^20
 //! on a processor with 1 MiB of L2 and a fast last level of 32 MiB; that was not repeated here.
 
+mod kept;
 mod memory;
+mod settings;
 mod show;
+mod storage;
 
 use welter_store::header::{Encoding, KEY_BITS};
 
+pub use self::kept::KeptShape;
 pub use self::memory::{Layout, Memory};
+pub use self::settings::{FrontierMode, IndexMode, Settings, StorageMode};
 pub use self::show::human_bytes;
 
 use crate::EngineError;
@@ -23,59 +28,22 @@ use crate::vertices::SEGMENT_BITS;
 /// A chunk fits a slab, whatever its last tile holds.
 pub(crate) const CHUNK_BYTES_MAX: usize = SLAB_BYTES - (1 << 16);
 
-/// What the user may force. `None` leaves the choice to the plan.
+/// How a graph that does not fit in memory is read, and what of it stays. All in bytes but the
+/// number of bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// Worker threads.
-    pub threads: Option<usize>,
-    /// Memory budget, bytes.
-    pub memory_bytes: Option<u64>,
-    /// Bytes of the budget that are taken already and stay so: the ids, for instance.
-    pub held_bytes: u64,
-    /// How edges are held in memory.
-    pub encoding: Option<Encoding>,
-    /// Log2 of the width of a stripe, 12 to 24.
-    pub stripe_bits: Option<u32>,
-    /// Log2 of the width of a block of sources, 6 to 20.
-    pub block_bits: Option<u32>,
-    /// Size at which a chunk is closed, bytes.
-    pub chunk_bytes: Option<usize>,
-    /// How iterations of programs with a frontier find their edges.
-    pub frontier: FrontierMode,
-    /// What they find them by.
-    pub index: IndexMode,
-}
-
-/// What iterations of monotone programs look up the edges of single vertices by. It changes no
-/// answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IndexMode {
-    /// By bands, and by rows from when these pay, if they fit the budget.
-    #[default]
-    Auto,
-    /// By the place of each band of sources in each tile.
-    Bands,
-    /// By rows of targets, and of sources where a program can use them, which hold every edge once
-    /// or twice more and are made at ingest: for graphs that are searched again and again.
-    Rows,
-}
-
-/// How iterations of monotone programs with a frontier find their edges. It changes no answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FrontierMode {
-    /// By the number of edges that leave active vertices.
-    #[default]
-    Auto,
-    /// All stripes are folded.
-    Dense,
-    /// Active vertices are looked up, by one thread or by all as their edges are few or many.
-    Sparse,
-    /// Vertices look for an active neighbour, where that is possible; else all stripes are folded.
-    Pull,
-    /// Active vertices are looked up, one after the other.
-    Alone,
-    /// Active vertices are looked up by all workers, stripe by stripe.
-    Together,
+pub struct StoragePlan {
+    /// Chunks that stay in memory.
+    pub cache_bytes: u64,
+    /// Slabs that may be in use while edges are put into bins; full ones beyond are written.
+    pub bins_bytes: u64,
+    /// Slabs that may be in use while bins are sorted; chunks beyond are written.
+    pub sort_bytes: u64,
+    /// The most bins, because each has a segment in memory.
+    pub bins_most: u64,
+    /// Lots of bins; one of them is read back at a time.
+    pub lots: u64,
+    /// Whether values are on storage too.
+    pub values_stored: bool,
 }
 
 /// What is known of a graph before it is read.
@@ -116,8 +84,16 @@ pub struct Plan {
     pub rows: bool,
     /// Whether rows of sources are made too, so that vertices can look for an active one.
     pub pulls: bool,
+    /// What goes to storage; `None` where all is in memory.
+    pub storage: Option<StoragePlan>,
     /// What was planned for.
     pub shape: Shape,
+    /// Vertices that there are at most: slots, until somebody has looked which of them are some.
+    pub vertices: u64,
+    /// What the program takes a vertex.
+    pub layout: Layout,
+    /// What was forced.
+    pub settings: Settings,
     /// Memory budget, bytes.
     pub budget_bytes: u64,
     /// What memory goes where.
@@ -136,7 +112,7 @@ impl Plan {
         settings: &Settings,
         machine: &Machine,
     ) -> Result<Self, EngineError> {
-        check(settings)?;
+        settings.check()?;
         // Below a few hundred thousand edges a second thread costs more than it does.
         let useful = (shape.edges >> 17).clamp(1, 1 << 16) as usize;
         let threads = settings.threads.unwrap_or(machine.cores.min(useful));
@@ -168,13 +144,26 @@ impl Plan {
                 index: settings.index,
                 rows,
                 pulls: rows && layout.pulled && settings.index == IndexMode::Rows,
+                storage: None,
                 shape,
+                vertices: shape.slots,
+                layout,
+                settings: *settings,
                 budget_bytes,
                 memory: Memory::default(),
             };
-            plan.memory = Memory::of(&plan, layout, settings.held_bytes);
+            plan.memory = Memory::of(&plan);
             plan
         };
+        let stored = || {
+            let encoding = settings.encoding.unwrap_or(Encoding::Compressed);
+            storage::plan(plan((encoding, false)))
+        };
+        if matches!(settings.storage, StorageMode::Always { .. } | StorageMode::Kept) {
+            let stored = stored();
+            let fits = stored.memory.peak() <= budget_bytes;
+            return if fits { Ok(stored) } else { Err(refusal(&[stored], budget_bytes)) };
+        }
         let candidates = match settings.encoding {
             Some(encoding) => vec![encoding],
             None => vec![Encoding::Packed, Encoding::Compressed],
@@ -182,11 +171,40 @@ impl Plan {
         let best = candidates[0];
         let candidates = candidates.into_iter().map(|encoding| (encoding, false));
         let candidates = rows_wanted.then_some((best, true)).into_iter().chain(candidates);
-        let plans: Vec<Self> = candidates.map(plan).collect();
+        let mut plans: Vec<Self> = candidates.map(plan).collect();
+        if settings.storage == StorageMode::Auto {
+            plans.push(stored());
+        }
         match plans.iter().find(|plan| plan.memory.peak() <= budget_bytes) {
             Some(plan) => Ok(plan.clone()),
             None => Err(refusal(&plans, budget_bytes)),
         }
+    }
+
+    /// The plan once the vertices have been counted. Widths stay; where edges go to storage, more
+    /// of them may stay in memory, and `rate` decides how they are written: the bytes that are read
+    /// in a second.
+    ///
+    /// # Errors
+    /// [`EngineError::Budget`] when it cannot fit.
+    pub(crate) fn counted(
+        &self,
+        vertices: u64,
+        rate: impl FnOnce() -> Result<f64, EngineError>,
+    ) -> Result<Self, EngineError> {
+        let mut plan = self.clone();
+        plan.vertices = vertices;
+        if plan.storage.is_some() {
+            plan = match plan.settings.encoding {
+                Some(_) => storage::plan(plan),
+                None => storage::faster(&plan, rate()?),
+            };
+            if plan.memory.peak() > plan.budget_bytes {
+                let budget = plan.budget_bytes;
+                return Err(refusal(&[plan], budget));
+            }
+        }
+        Ok(plan)
     }
 
     /// Groups of sources, so that the edges from a group to a stripe fill a quarter of a megabyte
@@ -194,7 +212,15 @@ impl Plan {
     pub(crate) fn groups(&self, stripes: usize) -> usize {
         let groups = self.shape.edges.div_ceil(CELL_EDGES * stripes.max(1) as u64);
         let segments = self.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
-        groups.clamp(1, segments.min((MOST_BINS / stripes.max(1)).max(1) as u64)) as usize
+        let bins = self.storage.map_or(MOST_BINS, |storage| storage.bins_most);
+        groups.clamp(1, segments.min((bins / stripes.max(1) as u64).max(1))) as usize
+    }
+
+    /// Source partitions: a cell shall fill a chunk, and workers that take a partition each shall
+    /// not wait long for the last one.
+    pub(crate) fn partitions(&self, stripes: usize, groups: usize) -> usize {
+        let chunks = self.shape.edges * 4 / (stripes.max(1) * CHUNK_BYTES_MAX) as u64;
+        (chunks as usize).max(STRIPES_PER_WORKER * self.threads).min(groups)
     }
 
     /// Stripes that there shall be at least, so that no worker waits long for the last one.
@@ -202,9 +228,12 @@ impl Plan {
         STRIPES_PER_WORKER * self.threads
     }
 
-    /// Lots of groups that share slabs. Each worker has a half-empty slab for each lot, which shall
+    /// Lots of bins that share slabs. Each worker has a half-empty slab for each lot, which shall
     /// be a small part of the whole; but nothing of a lot is free before all of it is sorted.
     pub(crate) fn lots(&self) -> usize {
+        if let Some(storage) = self.storage {
+            return storage.lots as usize;
+        }
         let waiting = self.shape.edges * if self.shape.weighted { 16 } else { 6 };
         let lots = waiting / (16 * (self.threads * SLAB_BYTES) as u64);
         lots.clamp(1, LOTS_MAX) as usize
@@ -212,7 +241,11 @@ impl Plan {
 
     /// Edges that a worker sorts at once, at most: bigger cells are cut into pieces.
     pub(crate) fn sort_edges_max(&self) -> usize {
-        (self.shape.edges / (16 * self.threads as u64)).clamp(1 << 18, 1 << 21) as usize
+        if self.storage.is_some() {
+            return SORT_EDGES_LEAST;
+        }
+        (self.shape.edges / (16 * self.threads as u64)).clamp(SORT_EDGES_LEAST as u64, 1 << 21)
+            as usize
     }
 
     /// Lets a piece be sorted that could not be cut small enough, because too many edges are
@@ -238,30 +271,10 @@ const CELL_EDGES: u64 = 1 << 15;
 const LOTS_MAX: u64 = 256;
 
 /// More bins than this would not find their write-combining lines in the second-level cache.
-const MOST_BINS: usize = 1 << 14;
+const MOST_BINS: u64 = 1 << 14;
 
-fn check(settings: &Settings) -> Result<(), EngineError> {
-    let within = |name: &str, value: Option<u64>, least: u64, most: u64| match value {
-        Some(value) if !(least..=most).contains(&value) => Err(EngineError::Configuration(
-            format!("{name} must be between {least} and {most}, not {value}"),
-        )),
-        _ => Ok(()),
-    };
-    within("the number of threads", settings.threads.map(|n| n as u64), 1, 1 << 12)?;
-    within(
-        "the stripe width in bits",
-        settings.stripe_bits.map(u64::from),
-        SEGMENT_BITS.into(),
-        24,
-    )?;
-    within("the block width in bits", settings.block_bits.map(u64::from), 6, 20)?;
-    within(
-        "the chunk size in bytes",
-        settings.chunk_bytes.map(|n| n as u64),
-        1 << 10,
-        CHUNK_BYTES_MAX as u64,
-    )
-}
+/// Edges that a worker can always sort at once.
+const SORT_EDGES_LEAST: usize = 1 << 18;
 
 fn stripe_bits(accum_bytes: u64, machine: &Machine) -> u32 {
     let second = machine.l2_bytes / 4;
@@ -282,12 +295,34 @@ fn log2(number: u64) -> u32 {
 }
 
 fn refusal(plans: &[Plan], budget: u64) -> EngineError {
-    let need = plans.iter().map(|plan| plan.memory.peak()).min().unwrap_or(0);
+    let need = plans.iter().map(least_budget).min().unwrap_or(0);
     let advice = format!(
         "give it --memory {} or more on a machine that has it, or a smaller graph",
         human_bytes(need).replace(' ', "")
     );
     EngineError::Budget { need, budget, advice }
+}
+
+/// The smallest budget that a refused plan fits. With edges on storage, more memory is used for
+/// more bins, so what a plan takes that is too large says little of what a larger budget takes.
+fn least_budget(plan: &Plan) -> u64 {
+    let peak = plan.memory.peak();
+    if plan.storage.is_none() {
+        return peak;
+    }
+    let fits = |budget_bytes| {
+        let plan = storage::plan(Plan { budget_bytes, ..plan.clone() });
+        plan.memory.peak() <= budget_bytes
+    };
+    let (mut refused, mut accepted) = (plan.budget_bytes, peak.max(1));
+    while !fits(accepted) && accepted < 1 << 60 {
+        (refused, accepted) = (accepted, 2 * accepted);
+    }
+    while accepted - refused > 1 {
+        let middle = refused.midpoint(accepted);
+        if fits(middle) { accepted = middle } else { refused = middle }
+    }
+    accepted
 }
 
 #[cfg(test)]
@@ -326,6 +361,29 @@ mod tests {
         assert_eq!(budget, 1 << 30);
         assert!(Plan::new(SHAPE, LAYOUT, &settings(need), &MACHINE).is_ok());
         assert!(Plan::new(SHAPE, LAYOUT, &settings(need - 1), &MACHINE).is_err());
+    }
+
+    #[test]
+    fn with_storage_more_memory_is_never_worse() {
+        for (edges, threads) in [(1 << 28, 2), (1 << 24, 4), (3 << 20, 3), (1 << 31, 1)] {
+            let shape = Shape { slots: 1 << 24, edges, weighted: threads == 3, ..SHAPE };
+            let plan = |bytes| {
+                let settings = Settings {
+                    memory_bytes: Some(bytes),
+                    threads: Some(threads),
+                    storage: StorageMode::Auto,
+                    ..Settings::default()
+                };
+                Plan::new(shape, LAYOUT, &settings, &MACHINE)
+            };
+            let Err(EngineError::Budget { need, .. }) = plan(1 << 20) else {
+                panic!("must be refused")
+            };
+            assert!(plan(need - 1).is_err());
+            for step in 0..2000 {
+                assert!(plan(need + step * need / 500).is_ok(), "{edges} edges, step {step}");
+            }
+        }
     }
 
     #[test]

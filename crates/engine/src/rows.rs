@@ -6,7 +6,7 @@
 //! make as one or two dense iterations take. They pay where a graph is searched again and again, or
 //! one search has thousands of levels. Graphs of 2^32 edges or more get none.
 //!
-//! Rows by source are made by groups of sources, rows by target by stripes, so that a worker writes
+//! Rows by source are made by source partitions, rows by target by stripes, so that a worker writes
 //! where nobody else does and mostly into its own cache.
 //!
 //! Invariants: an edge is in one row once; a row by target ascends by source; every end is the
@@ -52,7 +52,7 @@ impl Rows {
             sum += degree;
         }
         rows.starts[graph.vertices() as usize] = sum;
-        rows.fill(graph, by_group(graph), workers, progress)
+        rows.fill(graph, by_partition(graph), workers, progress)
     }
 
     /// Rows of sources, by target.
@@ -199,11 +199,11 @@ fn widest(graph: &Graph) -> Result<WeightKind, EngineError> {
     Ok(kind)
 }
 
-/// The rows of each group of sources, with its chunks in the order of their stripes.
-fn by_group(graph: &Graph) -> Vec<Part<'_>> {
+/// The rows of each source partition, with its chunks in the order of their stripes.
+fn by_partition(graph: &Graph) -> Vec<Part<'_>> {
     let part =
         |owned: &Range<u64>| Part { owned: owned.clone(), chunks: Vec::new(), by_source: true };
-    let mut parts: Vec<Part<'_>> = graph.groups.iter().map(part).collect();
+    let mut parts: Vec<Part<'_>> = graph.partitions.iter().map(part).collect();
     for stripe in &graph.stripes {
         for place in &stripe.chunks {
             parts[place.cell.source_partition as usize].chunks.push((stripe, place));

@@ -7,11 +7,16 @@ use welter_model::program::{Program, Total};
 
 use crate::EngineError;
 use crate::arena::Buffer;
+use crate::extent::Storage;
 use crate::graph::{Graph, Stripe};
+use crate::results::Values;
+use crate::values::StoredValues;
 
 /// The columns of a run.
 pub(crate) struct State<P: Program> {
     pub(crate) values: Buffer<P::Value>,
+    /// Where values are instead, when they do not fit in memory.
+    pub(crate) stored: Option<StoredValues>,
     /// What scatter reads, and what the next dense iteration will read.
     pub(crate) signals: [Buffer<P::Signal>; 2],
     /// Who is active, likewise, for programs whose vertices fall inactive; empty otherwise.
@@ -40,12 +45,13 @@ pub(crate) struct Part<'a, P: Program> {
 /// All parts, and the columns that are read meanwhile.
 pub(crate) struct Parts<'a, P: Program> {
     pub(crate) stripes: Vec<Mutex<Part<'a, P>>>,
+    pub(crate) stored: Option<&'a StoredValues>,
     pub(crate) signals: &'a [P::Signal],
     pub(crate) active: &'a [u8],
 }
 
 impl<P: Program> State<P> {
-    pub(crate) fn new(graph: &Graph) -> Result<Self, EngineError> {
+    pub(crate) fn new(graph: &Graph, storage: Option<&Storage>) -> Result<Self, EngineError> {
         let count = graph.vertices() as usize;
         let padded = count + graph.signal_padding();
         let flags = if P::FRONTIER { padded } else { 0 };
@@ -54,8 +60,13 @@ impl<P: Program> State<P> {
         // What earlier columns left in the arena is written over: by `init` what is read first, by
         // a dense iteration what the next one reads. Of the padding only a damaged key reads.
         let arena = &graph.arena;
+        let away = graph.plan.storage.is_some_and(|storage| storage.values_stored);
+        let stored = storage.filter(|_| away);
+        let stored = stored.map(|storage| StoredValues::new::<P::Value>(graph, storage));
+        let stored = stored.transpose()?;
         let state = Self {
-            values: Buffer::used(count, arena)?,
+            values: Buffer::used(if stored.is_some() { 0 } else { count }, arena)?,
+            stored,
             signals: [Buffer::used(padded, arena)?, Buffer::used(padded, arena)?],
             active: [Buffer::used(flags, arena)?, Buffer::used(flags, arena)?],
             accums: Buffer::zeroed(0)?,
@@ -67,10 +78,20 @@ impl<P: Program> State<P> {
         Ok(state)
     }
 
+    /// The values of all vertices; all else goes first.
+    pub(crate) fn into_values(self, graph: &Graph) -> Values<P::Value> {
+        let Self { values, stored, signals, active, accums, .. } = self;
+        let Some(stored) = stored else { return Values::resident(values) };
+        drop((values, signals, active, accums));
+        graph.arena.drop_columns();
+        Values::stored(stored, graph)
+    }
+
     /// Cuts the columns by stripe.
     pub(crate) fn parts<'a>(&'a mut self, graph: &'a Graph) -> Parts<'a, P> {
         let [signals_now, signals_next] = &mut self.signals;
         let [active_now, active_next] = &mut self.active;
+        let stored = self.stored.as_ref();
         let mut values = Column(&mut self.values[..]);
         let mut signals = Column(&mut signals_next[..]);
         let mut active = Column(&mut active_next[..]);
@@ -80,14 +101,14 @@ impl<P: Program> State<P> {
             let flags = if P::FRONTIER { width } else { 0 };
             Mutex::new(Part {
                 stripe,
-                values: values.take(width),
+                values: values.take(if stored.is_some() { 0 } else { width }),
                 signals: signals.take(width),
                 active: active.take(flags),
                 totals: totals.take(stripe.segments.len()),
                 active_count: width as u64,
             })
         });
-        Parts { stripes: parts.collect(), signals: signals_now, active: active_now }
+        Parts { stripes: parts.collect(), stored, signals: signals_now, active: active_now }
     }
 
     /// Ends a dense iteration: what was written is what is read next. Merges totals in their order.

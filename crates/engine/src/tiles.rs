@@ -5,7 +5,7 @@
 //! of equal sources; parallel edges lie side by side, so this is where they are merged.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use welter_model::edges::Duplicates;
 use welter_store::ChunkBuilder;
@@ -13,14 +13,17 @@ use welter_store::header::{CellId, Encoding, KEY_BITS, Label};
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
-use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
-use crate::bins::{GroupBins, Origin};
+use crate::arena::{Arena, Buffer};
+use crate::bins::{Bin, Origin, StripeBins};
 use crate::dispatch::dispatched;
+use crate::extent::{Extent, Source};
 use crate::pieces;
-use crate::plan::{CHUNK_BYTES_MAX, Plan};
+use crate::plan::Plan;
 use crate::radix;
 use crate::record::{Record, Waiting};
+use crate::shelf::{Keep, Shelf};
 use crate::vertices::{Vertices, Window};
+use crate::workers::lock;
 
 /// A tile has at most so many edges, so that one never outgrows a chunk.
 pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
@@ -30,36 +33,57 @@ pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
 /// the time of the edges in them. An index of sources needs tiles of one block.
 const TILE_EDGES_LEAST: usize = 512;
 
-/// Header, table of groups and padding of a chunk, at most.
-const CHUNK_FRAME_BYTES: usize = 1 << 10;
-
-/// A chunk in memory.
+/// A chunk, and what can be known of it without reading it.
 #[derive(Clone)]
 pub(crate) struct ChunkPlace {
     /// What it was written for, to name it should its bytes be damaged.
     pub(crate) cell: CellId,
     pub(crate) number: u32,
-    slab: Arc<Slab>,
-    range: Range<usize>,
+    pub(crate) edges: u64,
+    pub(crate) tiles: u32,
+    /// From the first source of the first tile to the last one that the last tile may have.
+    pub(crate) sources: Range<u64>,
+    /// Where it lies, together with the chunks before and after it.
+    pub(crate) extent: Arc<Extent>,
+    /// Its bytes in there.
+    pub(crate) range: Range<usize>,
 }
 
 impl ChunkPlace {
+    /// The bytes of a chunk in memory; none of one that is not.
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.slab.bytes()[self.range.clone()]
+        self.extent.bytes().map_or(&[], |bytes| &bytes[self.range.clone()])
     }
 }
 
 /// What all cells have in common.
 #[derive(Clone, Copy)]
-pub(crate) struct Recipe<'a> {
+pub(crate) struct Recipe<'a, 'd> {
     pub(crate) plan: &'a Plan,
     pub(crate) vertices: &'a Vertices,
     pub(crate) duplicates: Duplicates,
     pub(crate) graph: u64,
     pub(crate) arena: &'a Arena,
+    /// What reads bins that overflowed.
+    pub(crate) bins: Option<Source<'a>>,
+    /// Where chunks go that do not fit in memory.
+    pub(crate) keep: Option<&'a Keep<'d>>,
+    /// The groups of sources, with the out-degrees of each.
+    pub(crate) groups: &'a [Group<'d>],
 }
 
-/// A group of sources or a stripe of destinations.
+/// A range of sources that is sorted together.
+pub(crate) struct Group<'a> {
+    pub(crate) slots: Range<u64>,
+    /// The source partition that it is a part of, and the first slot of that.
+    pub(crate) partition: u32,
+    pub(crate) partition_start: u64,
+    /// Out-degrees of its vertices. Workers that are at different stripes come to a group one after
+    /// the other, and are seldom there together.
+    pub(crate) degrees: Mutex<&'a mut [u32]>,
+}
+
+/// A stripe of destinations.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     pub(crate) number: u32,
@@ -79,7 +103,7 @@ pub(crate) struct TileWriter<R> {
 }
 
 impl<R: Record> TileWriter<R> {
-    pub(crate) fn new() -> Result<Self, EngineError> {
+    pub(crate) fn new(keep: Option<&Keep<'_>>) -> Result<Self, EngineError> {
         Ok(Self {
             records: Buffer::zeroed(0)?,
             scratch: Buffer::zeroed(0)?,
@@ -88,19 +112,64 @@ impl<R: Record> TileWriter<R> {
             weights: Vec::new(),
             builder: ChunkBuilder::new(R::WEIGHTED),
             bytes: Vec::new(),
-            shelf: Shelf::default(),
+            shelf: Shelf::new(keep)?,
         })
     }
 
-    /// Writes one cell. `degrees` are those of the group's vertices.
-    pub(crate) fn cell<W: Waiting<Record = R>>(
+    /// Writes all cells of a stripe. Each bin is dropped when it is done with; `done` hears of its
+    /// edges, and says whether to go on.
+    pub(crate) fn stripe<W: Waiting<Record = R>>(
         &mut self,
-        recipe: Recipe<'_>,
-        group: &Span,
+        recipe: Recipe<'_, '_>,
         stripe: &Span,
-        bins: &GroupBins,
-        degrees: &mut [u32],
+        bins: StripeBins,
+        mut done: impl FnMut(u64) -> bool,
     ) -> Result<(), EngineError> {
+        let mut label = Label {
+            graph: recipe.graph,
+            generation: 0,
+            cell: CellId { source_partition: 0, stripe: stripe.number },
+            number: 0,
+            source_base: 0,
+            target_base: recipe.vertices.index(stripe.slots.start),
+            target_bits: recipe.plan.stripe_bits,
+            encoding: recipe.plan.encoding,
+            weights: WeightKind::None,
+        };
+        for (group, bin) in recipe.groups.iter().zip(bins) {
+            if group.partition != label.cell.source_partition {
+                self.buffers().close(&mut label, recipe)?;
+                label.cell.source_partition = group.partition;
+                label.number = 0;
+            }
+            // Blocks begin at multiples of their width, whatever partition they are in.
+            let first = recipe.vertices.index(group.partition_start);
+            label.source_base = first >> recipe.plan.block_bits << recipe.plan.block_bits;
+            self.cell::<W>(recipe, group, stripe, &bin, &mut label)?;
+            if !done(bin.edges() as u64) {
+                return Err(EngineError::Cancelled);
+            }
+        }
+        self.buffers().close(&mut label, recipe)?;
+        if let Some(keep) = recipe.keep {
+            self.shelf.close(Some(keep), recipe.arena)?;
+        }
+        Ok(())
+    }
+
+    /// Sorts one cell and adds its tiles to the open chunk.
+    fn cell<W: Waiting<Record = R>>(
+        &mut self,
+        recipe: Recipe<'_, '_>,
+        group: &Group<'_>,
+        stripe: &Span,
+        bin: &Bin,
+        label: &mut Label,
+    ) -> Result<(), EngineError> {
+        let edges = bin.edges();
+        if edges == 0 {
+            return Ok(());
+        }
         let target_bits = bits(&stripe.slots);
         let origin = Origin {
             source: group.slots.start as u32,
@@ -109,11 +178,11 @@ impl<R: Record> TileWriter<R> {
         };
         let vertices = recipe.vertices;
         let first_source = vertices.index(group.slots.start);
-        // Blocks begin at multiples of their width, whatever group they are in.
         let source_base = first_source >> recipe.plan.block_bits << recipe.plan.block_bits;
         let numbers = Numbers {
             sources: vertices.window(group.slots.clone()),
             source_shift: (first_source - source_base) as u32,
+            base_shift: (source_base - label.source_base) as u32,
             targets: vertices.window(stripe.slots.clone()),
             target_bits,
             record_bits: bits(&group.slots) + target_bits,
@@ -121,30 +190,18 @@ impl<R: Record> TileWriter<R> {
             edges_least: if recipe.plan.frontier { 0 } else { TILE_EDGES_LEAST },
             key_bits: recipe.plan.stripe_bits,
         };
-        let mut label = Label {
-            graph: recipe.graph,
-            generation: 0,
-            cell: CellId { source_partition: group.number, stripe: stripe.number },
-            number: 0,
-            source_base,
-            target_base: vertices.index(stripe.slots.start),
-            target_bits: recipe.plan.stripe_bits,
-            encoding: recipe.plan.encoding,
-            weights: WeightKind::None,
-        };
-        let number = stripe.number as usize;
-        let edges = bins.edges(number);
         let most = recipe.plan.sort_edges_max();
+        let bin = bin.open(recipe.bins)?;
         if edges <= most {
             self.make_room(edges, recipe.plan)?;
-            bins.cell::<W>(number, origin, &mut self.records[..edges]);
-            return self.sorted(edges, &numbers, &mut label, recipe, degrees);
+            bin.write::<W>(origin, &mut self.records[..edges]);
+            return self.sorted(edges, &numbers, label, recipe, group);
         }
         let sources = group.slots.end - group.slots.start;
-        for (keys, edges) in pieces::pieces::<W>(bins, number, origin, sources, most) {
+        for (keys, edges) in pieces::pieces::<W>(&bin, origin, sources, most) {
             self.make_room(edges, recipe.plan)?;
-            pieces::fill::<W>(bins, number, origin, &keys, &mut self.records[..edges]);
-            self.sorted(edges, &numbers, &mut label, recipe, degrees)?;
+            pieces::fill::<W>(&bin, origin, &keys, &mut self.records[..edges]);
+            self.sorted(edges, &numbers, label, recipe, group)?;
         }
         Ok(())
     }
@@ -166,8 +223,8 @@ impl<R: Record> TileWriter<R> {
         edges: usize,
         numbers: &Numbers<'_>,
         label: &mut Label,
-        recipe: Recipe<'_>,
-        degrees: &mut [u32],
+        recipe: Recipe<'_, '_>,
+        group: &Group<'_>,
     ) -> Result<(), EngineError> {
         let (records, scratch) = (&mut self.records[..edges], &mut self.scratch[..edges]);
         let (low, high) = (numbers.target_bits, numbers.record_bits);
@@ -186,13 +243,26 @@ impl<R: Record> TileWriter<R> {
             bytes: &mut self.bytes,
             shelf: &mut self.shelf,
         };
-        out.tiles(records, numbers, label, recipe, degrees)
+        out.tiles(records, numbers, label, recipe, &mut lock(&group.degrees))
+    }
+
+    fn buffers(&mut self) -> TileBuffers<'_> {
+        TileBuffers {
+            keys: &mut self.keys,
+            weights: &mut self.weights,
+            builder: &mut self.builder,
+            bytes: &mut self.bytes,
+            shelf: &mut self.shelf,
+        }
     }
 
     /// All chunks that were written.
-    pub(crate) fn finish(mut self) -> Vec<ChunkPlace> {
-        self.shelf.close();
-        self.shelf.placed
+    pub(crate) fn finish(
+        mut self,
+        keep: Option<&Keep<'_>>,
+        arena: &Arena,
+    ) -> Result<Vec<ChunkPlace>, EngineError> {
+        self.shelf.finish(keep, arena)
     }
 }
 
@@ -212,7 +282,7 @@ impl TileBuffers<'_> {
         mut records: &[R],
         numbers: &Numbers<'_>,
         label: &mut Label,
-        recipe: Recipe<'_>,
+        recipe: Recipe<'_, '_>,
         degrees: &mut [u32],
     ) -> Result<(), EngineError> {
         while let Some(front) = records.first() {
@@ -232,18 +302,30 @@ impl TileBuffers<'_> {
                 // Chunks fill their slab: a cell ends where the slab does and goes on in the next.
                 let room = recipe.plan.chunk_bytes.min(self.shelf.room());
                 if self.builder.bytes() + tile_bytes > room {
-                    self.close(label, recipe.arena)?;
+                    self.close(label, recipe)?;
                 }
             }
+            let first = numbers.base_shift + first;
+            let reach = if recipe.plan.frontier {
+                1 << numbers.block_bits
+            } else {
+                1 << (KEY_BITS - numbers.key_bits)
+            };
+            let first_vertex = label.source_base + u64::from(first);
+            self.shelf.tile(edges, first_vertex..first_vertex + reach);
             self.builder.push(first, &self.keys[..edges], self.weights, label.encoding);
         }
-        if self.builder.is_empty() { Ok(()) } else { self.close(label, recipe.arena) }
+        Ok(())
     }
 
-    fn close(&mut self, label: &mut Label, arena: &Arena) -> Result<(), EngineError> {
+    /// Ends the open chunk, if there is one.
+    fn close(&mut self, label: &mut Label, recipe: Recipe<'_, '_>) -> Result<(), EngineError> {
+        if self.builder.is_empty() {
+            return Ok(());
+        }
         self.bytes.clear();
         self.builder.finish(label, self.bytes);
-        self.shelf.put(label, self.bytes, arena)?;
+        self.shelf.put(label, self.bytes, recipe)?;
         label.number += 1;
         Ok(())
     }
@@ -259,6 +341,8 @@ struct Numbers<'a> {
     sources: Window<'a>,
     /// Vertices between the first block and the group.
     source_shift: u32,
+    /// Vertices between the first block of the partition and that of the group.
+    base_shift: u32,
     targets: Window<'a>,
     /// Low bits of a record's key that hold the destination's slot.
     target_bits: u32,
@@ -334,50 +418,4 @@ fn merge_duplicates<R: Record>(records: &mut [R], duplicates: Duplicates) -> usi
         }
     }
     kept
-}
-
-/// Where finished chunks go: one slab after the other.
-#[derive(Default)]
-struct Shelf {
-    slab: Option<Slab>,
-    filled: usize,
-    /// Chunks in the open slab.
-    open: Vec<(CellId, u32, Range<usize>)>,
-    placed: Vec<ChunkPlace>,
-}
-
-impl Shelf {
-    /// Bytes that tiles of the next chunk may take. Where little is left it goes to a new slab.
-    fn room(&self) -> usize {
-        let left = SLAB_BYTES - self.filled;
-        if left < SLAB_BYTES / 32 { CHUNK_BYTES_MAX } else { left - CHUNK_FRAME_BYTES }
-    }
-
-    fn put(&mut self, label: &Label, bytes: &[u8], arena: &Arena) -> Result<(), EngineError> {
-        if self.slab.is_none() || self.filled + bytes.len() > SLAB_BYTES {
-            self.close();
-            self.slab = Some(arena.take()?);
-        }
-        let range = self.filled..self.filled + bytes.len();
-        if let Some(slab) = &mut self.slab {
-            slab.bytes_mut()[range.clone()].copy_from_slice(bytes);
-        }
-        self.filled = range.end;
-        self.open.push((label.cell, label.number, range));
-        Ok(())
-    }
-
-    fn close(&mut self) {
-        if let Some(slab) = self.slab.take() {
-            let slab = Arc::new(slab);
-            let places = self.open.drain(..).map(|(cell, number, range)| ChunkPlace {
-                cell,
-                number,
-                slab: Arc::clone(&slab),
-                range,
-            });
-            self.placed.extend(places);
-        }
-        self.filled = 0;
-    }
 }

@@ -9,7 +9,10 @@
 //!
 //! Invariant: `index(slot)` is the number of vertices in slots below `slot`.
 
+use std::sync::Arc;
+
 use welter_model::ids::IdMap;
+use welter_model::marked::Marked;
 use welter_model::table::VertexColumn;
 
 use crate::EngineError;
@@ -25,14 +28,7 @@ pub struct Vertices {
     slots: u64,
     count: u64,
     /// Bit a slot, or `None` where every slot is a vertex.
-    present: Option<Present>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Present {
-    words: Vec<u64>,
-    /// Number of vertices before each word.
-    before: Vec<u32>,
+    present: Option<Arc<Marked>>,
 }
 
 impl Vertices {
@@ -49,20 +45,30 @@ impl Vertices {
         for other in all {
             words.iter_mut().zip(other.iter()).for_each(|(word, other)| *word |= other);
         }
-        let mut count = 0;
-        let before = words
-            .iter()
-            .map(|word| {
-                let before = count;
-                count += word.count_ones();
-                before
-            })
-            .collect();
-        let count = u64::from(count);
+        Self::of_words(slots, words)
+    }
+
+    /// The slots whose bits are set are vertices; words come in whole segments.
+    pub(crate) fn of_words(slots: u64, words: Vec<u64>) -> Self {
+        let present = Marked::new(words);
+        let count = present.count();
         if count == slots {
             return Self::all(count);
         }
-        Self { slots, count, present: Some(Present { words, before }) }
+        Self { slots, count, present: Some(Arc::new(present)) }
+    }
+
+    /// A bit a slot, in whole segments, unless every slot is a vertex.
+    pub(crate) fn words(&self) -> Option<&[u64]> {
+        self.present.as_ref().map(|present| present.words())
+    }
+
+    /// The slots that are vertices, ascending, unless every slot is one.
+    pub(crate) fn present_slots(&self) -> Option<Vec<u64>> {
+        let present = self.present.as_ref()?;
+        let mut slots = Vec::new();
+        present.extend_slots(0..self.count, &mut slots);
+        Some(slots)
     }
 
     /// Number of slots.
@@ -80,16 +86,16 @@ impl Vertices {
     pub(crate) fn index(&self, slot: u64) -> u64 {
         let Some(present) = &self.present else { return slot };
         let word = (slot / 64) as usize;
-        let Some(&bits) = present.words.get(word) else { return self.count };
+        let Some(&bits) = present.words().get(word) else { return self.count };
         let below = bits & ((1 << (slot % 64)) - 1);
-        u64::from(present.before[word] + below.count_ones())
+        u64::from(present.before()[word] + below.count_ones())
     }
 
     /// The number of the vertex in `slot`, if that is one.
     pub(crate) fn number(&self, slot: u64) -> Option<u64> {
         let is_one = slot < self.slots
             && self.present.as_ref().is_none_or(|present| {
-                let word = present.words.get((slot / 64) as usize);
+                let word = present.words().get((slot / 64) as usize);
                 word.is_some_and(|word| word >> (slot % 64) & 1 == 1)
             });
         is_one.then(|| self.index(slot))
@@ -100,7 +106,7 @@ impl Vertices {
         let base = self.index(slots.start);
         let present = self.present.as_ref().map(|present| {
             let words = (slots.start / 64) as usize..slots.end.div_ceil(64) as usize;
-            (&present.words[words.clone()], &present.before[words])
+            (&present.words()[words.clone()], &present.before()[words])
         });
         Window { present, base: base as u32 }
     }
@@ -115,7 +121,7 @@ impl Vertices {
         match &self.present {
             None => self.slots.min((segment as u64) << SEGMENT_BITS),
             Some(present) => present
-                .before
+                .before()
                 .get(segment * SEGMENT_WORDS)
                 .map_or(self.count, |&before| u64::from(before)),
         }
@@ -128,22 +134,17 @@ impl Vertices {
             (IdMap::Names(names), _) => VertexColumn::Names(names.clone()),
             (IdMap::Offset(first), _) => VertexColumn::Range(*first..*first + self.count),
             (_, None) => VertexColumn::Range(0..self.count),
-            (_, Some(present)) => VertexColumn::Integers(present.slots(self.count)),
+            (_, Some(present)) => VertexColumn::Marked(Arc::clone(present)),
         }
     }
-}
 
-impl Present {
-    fn slots(&self, count: u64) -> Vec<u64> {
-        let mut slots = Vec::with_capacity(count as usize);
-        for (index, &word) in self.words.iter().enumerate() {
-            let mut left = word;
-            while left != 0 {
-                slots.push(index as u64 * 64 + u64::from(left.trailing_zeros()));
-                left &= left - 1;
-            }
+    /// The same, of which nothing is copied.
+    pub(crate) fn into_column(self, ids: IdMap) -> VertexColumn {
+        match ids {
+            IdMap::Sparse(ids) => VertexColumn::Integers(ids),
+            IdMap::Names(names) => VertexColumn::Names(names),
+            ids => self.column(&ids),
         }
-        slots
     }
 }
 
@@ -220,8 +221,9 @@ mod tests {
         assert_eq!((0..=3).map(|s| vertices.segment_start(s)).collect::<Vec<_>>(), [0, 4, 5, 6]);
         let window = vertices.window(4096..9001);
         assert_eq!((window.index(0), window.index(9000 - 4096)), (0, 1));
-        let ids = slots.iter().map(|&slot| u64::from(slot)).collect();
-        assert_eq!(vertices.column(&IdMap::Same), VertexColumn::Integers(ids));
+        let ids = vertices.column(&IdMap::Same);
+        assert_eq!(ids, vertices.into_column(IdMap::Same));
+        assert!(ids.integers(0..6).unwrap().iter().eq(&slots.map(u64::from)));
     }
 
     #[test]

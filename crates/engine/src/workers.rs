@@ -11,6 +11,7 @@ use welter_progress::Progress;
 
 use crate::EngineError;
 use crate::arena::Arena;
+use crate::extent::Storage;
 
 /// A pool of worker threads, and the memory that ingests share: a second graph goes into what the
 /// first one left.
@@ -18,6 +19,7 @@ use crate::arena::Arena;
 pub struct Workers {
     pool: ThreadPool,
     arena: Arena,
+    storage: Option<Storage>,
 }
 
 impl Workers {
@@ -30,8 +32,18 @@ impl Workers {
             .num_threads(threads)
             .thread_name(|index| format!("welter-{index}"))
             .build()
-            .map(|pool| Self { pool, arena: Arena::default() })
+            .map(|pool| Self { pool, arena: Arena::default(), storage: None })
             .map_err(|error| EngineError::Configuration(format!("{threads} threads: {error}")))
+    }
+
+    /// Says where what does not fit in memory may go.
+    #[must_use]
+    pub fn with_storage(self, storage: Storage) -> Self {
+        Self { storage: Some(storage), ..self }
+    }
+
+    pub(crate) fn storage(&self) -> Option<&Storage> {
+        self.storage.as_ref()
     }
 
     /// Number of workers.
@@ -73,24 +85,51 @@ impl Workers {
         states: &[Mutex<S>],
         work: impl Fn(&mut S, usize) -> Result<(), EngineError> + Sync,
     ) -> Result<(), EngineError> {
-        let next = AtomicUsize::new(0);
+        self.take_tasks(tasks, progress, states, false, |state, task, _| work(state, task))
+    }
+
+    /// The same, but each worker knows the task that it will do next, so that it can prepare for
+    /// it.
+    pub(crate) fn tasks_ahead<S: Send>(
+        &self,
+        tasks: usize,
+        progress: &Progress,
+        states: &[Mutex<S>],
+        work: impl Fn(&mut S, usize, Option<usize>) -> Result<(), EngineError> + Sync,
+    ) -> Result<(), EngineError> {
+        self.take_tasks(tasks, progress, states, true, work)
+    }
+
+    fn take_tasks<S: Send>(
+        &self,
+        tasks: usize,
+        progress: &Progress,
+        states: &[Mutex<S>],
+        ahead: bool,
+        work: impl Fn(&mut S, usize, Option<usize>) -> Result<(), EngineError> + Sync,
+    ) -> Result<(), EngineError> {
+        let counter = AtomicUsize::new(0);
+        let take = || {
+            let task = counter.fetch_add(1, Ordering::Relaxed);
+            (task < tasks).then_some(task)
+        };
         let outcomes = self.pool.broadcast(|context| {
             let mut state = lock(&states[context.index()]);
-            loop {
-                let task = next.fetch_add(1, Ordering::Relaxed);
-                if task >= tasks {
-                    return Ok(());
-                }
+            let mut task = take();
+            while let Some(current) = task {
+                let next = if ahead { take() } else { None };
                 let done = if progress.cancelled() {
                     Err(EngineError::Cancelled)
                 } else {
-                    work(&mut state, task)
+                    work(&mut state, current, next)
                 };
                 if done.is_err() {
-                    next.store(tasks, Ordering::Relaxed);
+                    counter.store(tasks, Ordering::Relaxed);
                     return done;
                 }
+                task = if ahead { next } else { take() };
             }
+            Ok(())
         });
         outcomes.into_iter().collect()
     }
@@ -121,6 +160,20 @@ mod tests {
         workers.tasks(40, &Progress::new(), &states, add).unwrap();
         assert_eq!(sum.into_inner(), (1 << 40) - 1);
         assert_eq!(states.iter().map(|state| *lock(state)).sum::<u64>(), 40);
+    }
+
+    #[test]
+    fn a_worker_knows_its_next_task() {
+        let workers = Workers::new(3).unwrap();
+        let states = workers.states(|| Ok((0_u64, None))).unwrap();
+        let add = |(sum, promised): &mut (u64, Option<usize>), task: usize, next| {
+            assert!(promised.is_none_or(|promised| promised == task));
+            *promised = next;
+            *sum += 1 << task;
+            Ok(())
+        };
+        workers.tasks_ahead(40, &Progress::new(), &states, add).unwrap();
+        assert_eq!(states.iter().map(|state| lock(state).0).sum::<u64>(), (1 << 40) - 1);
     }
 
     #[test]

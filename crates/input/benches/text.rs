@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p welter-input --bench text [EDGES]`. Ids have seven digits. "memory" reads text
 //! in memory into a fresh vector, "cache" a piece of it again and again into memory that was used
-//! before, "file" a file that the page cache holds into an edge list. "third column" is skipped
-//! unless it says "weight".
+//! before, "file" a file that the page cache holds into an edge list, or to a temporary file where
+//! half of the edges do not fit in memory. "third column" is skipped unless it says "weight".
 
 use std::hint::black_box;
 use std::io::Write;
@@ -49,6 +49,25 @@ fn measure(text: &[u8], edges: usize, options: &ReadOptions) {
         report(&format!("file, {threads} threads"), edges, threads, || {
             let input = read(&inputs, &options, &Progress::new()).expect("good text");
             input.edges.edges()
+        });
+        let mut options = options;
+        options.limits.memory_bytes_max = Some(8 * edges as u64);
+        options.scratch = vec![std::env::temp_dir()];
+        let spilled = || read(&inputs, &options, &Progress::new()).expect("good text").edges;
+        report(&format!("the same, edges to a file, {threads} threads"), edges, threads, || {
+            spilled().edges()
+        });
+        let stream = spilled();
+        report("the same file read back, 1 thread", edges, 1, || {
+            let mut sum = 0;
+            for part in 0..stream.parts() {
+                let read = stream.read(part, &mut |batch| {
+                    sum += batch.pairs.len() as u64;
+                    true
+                });
+                read.expect("what was written");
+            }
+            sum
         });
     }
     std::fs::remove_file(&path).expect("the file that was just written");

@@ -5,15 +5,20 @@
 //!
 //! Invariant: parts come out in the order (source, number), whatever thread pushed them when, so
 //! the order of edges never depends on scheduling. The bytes held never exceed the stated budget by
-//! more than one part a thread.
+//! more than one part a thread. Where there are scratch directories, parts take half of the budget
+//! at most: what would be more is written to files, all of it, and every part from then on; one
+//! write of each edge, by the thread that parsed it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
 use crate::error::InputError;
+use crate::scratch::Scratch;
+use crate::scratch::blob::Blob;
+use crate::scratch::parts::{Aside, Spilled};
 
 /// Ids of the edges of a part, as the input has them.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,6 +106,14 @@ pub struct Part {
     pub weights: Option<Vec<f64>>,
 }
 
+impl Part {
+    /// Heap bytes taken.
+    pub(crate) fn bytes(&self) -> u64 {
+        let weights = self.weights.as_ref().map_or(0, |weights| size_of_val(&weights[..]) as u64);
+        self.ids.bytes() + weights
+    }
+}
+
 /// Vertices that a source states: they exist, with or without edges. Where a format lists all of
 /// its vertices, its reader refuses edges that name others, with their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,14 +155,22 @@ pub(crate) struct Placed {
 #[derive(Debug, Default)]
 pub struct Collector {
     state: Mutex<State>,
-    bytes: AtomicU64,
     memory_bytes_max: Option<u64>,
+    /// Where parts go that do not fit; no directory: nowhere.
+    directories: Vec<PathBuf>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     files: Vec<String>,
     parts: Vec<Placed>,
+    /// What they take.
+    part_bytes: u64,
+    /// What vertices take, and what readers hold for themselves.
+    other_bytes: u64,
+    spilled: Vec<Spilled>,
+    /// Files that all parts go to, once the first did not fit.
+    scratch: Option<Scratch>,
     /// With the sources that said it.
     stated: Vec<(usize, Stated)>,
     undirected: Vec<(usize, bool)>,
@@ -162,12 +183,22 @@ pub(crate) struct Gathered {
     pub(crate) parts: Vec<Placed>,
     pub(crate) stated: Vec<(usize, Stated)>,
     pub(crate) memory_bytes_max: Option<u64>,
+    /// Where files can be made for parts that are in memory.
+    pub(crate) directories: Vec<PathBuf>,
+    /// Parts on files, and then all of them, with those files.
+    pub(crate) spilled: Option<(Scratch, Vec<Spilled>)>,
 }
 
 impl Collector {
     /// Nothing yet; refuses to hold more than `memory_bytes_max`.
     pub fn new(memory_bytes_max: Option<u64>) -> Self {
-        Self { memory_bytes_max, ..Self::default() }
+        Self::with_scratch(memory_bytes_max, &[])
+    }
+
+    /// The same, but parts go to files in these directories when all of them would take more than
+    /// half of `memory_bytes_max`.
+    pub fn with_scratch(memory_bytes_max: Option<u64>, directories: &[PathBuf]) -> Self {
+        Self { memory_bytes_max, directories: directories.to_vec(), ..Self::default() }
     }
 
     /// Begins the next source, in the order of the inputs. Part numbers begin anew.
@@ -179,17 +210,25 @@ impl Collector {
     /// in any order and may have gaps. Parts without edges are dropped.
     ///
     /// # Errors
-    /// [`InputError::Budget`] when more memory is held than the run may take.
+    /// [`InputError::Budget`] when more memory is held than the run may take, and where files help
+    /// against that, when they cannot be made or written.
     pub fn push(&self, number: u64, part: Part) -> Result<(), InputError> {
         debug_assert!(part.weights.as_ref().is_none_or(|weights| weights.len() == part.ids.len()));
         if part.ids.is_empty() {
             return Ok(());
         }
-        let weights = part.weights.as_ref().map_or(0, |weights| size_of_val(&weights[..]) as u64);
-        let bytes = part.ids.bytes() + weights;
-        let mut state = self.hold(bytes)?;
+        let bytes = part.bytes();
+        let mut state = self.make_room(bytes)?;
         let source = state.source();
-        state.parts.push(Placed { source, number, part });
+        let Some(scratch) = state.scratch.clone() else {
+            state.part_bytes += bytes;
+            self.within_budget(&state)?;
+            state.parts.push(Placed { source, number, part });
+            return Ok(());
+        };
+        drop(state);
+        let spilled = Spilled::write(&scratch, Placed { source, number, part })?;
+        self.lock().spilled.push(spilled);
         Ok(())
     }
 
@@ -252,34 +291,86 @@ impl Collector {
 
     /// All parts in input order, with the names of the sources and what they state.
     pub(crate) fn gathered(self) -> Gathered {
-        let State { files, mut parts, stated, .. } =
+        let State { files, mut parts, stated, scratch, mut spilled, .. } =
             self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         parts.sort_by_key(|placed| (placed.source, placed.number));
-        Gathered { files, parts, stated, memory_bytes_max: self.memory_bytes_max }
+        spilled.sort_by_key(|spilled| (spilled.source, spilled.number));
+        let spilled = scratch.map(|scratch| (scratch, spilled));
+        let Self { memory_bytes_max, directories, .. } = self;
+        Gathered { files, parts, stated, memory_bytes_max, directories, spilled }
     }
 
-    /// Counts bytes that a reader holds for itself from now on.
+    /// Keeps a part that its reader cannot push before it has seen others: in memory, or on a file
+    /// once no more than half of the budget is left.
     ///
     /// # Errors
-    /// [`InputError::Budget`] when more memory is held than the run may take.
-    pub(crate) fn borrow(&self, bytes: u64) -> Result<(), InputError> {
-        self.hold(bytes).map(|_| ())
-    }
-
-    /// Counts borrowed bytes as free again.
-    pub(crate) fn give_back(&self, bytes: u64) {
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    /// Counts bytes that are held from now on.
-    fn hold(&self, bytes: u64) -> Result<std::sync::MutexGuard<'_, State>, InputError> {
-        let held = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let state = self.lock();
-        if let Some(allowed_bytes) = self.memory_bytes_max.filter(|allowed| held > *allowed) {
-            let file = state.files.last().cloned().unwrap_or_default();
-            return Err(InputError::Budget { file, allowed_bytes });
+    /// As of [`Collector::push`].
+    pub(crate) fn set_aside(&self, part: Part) -> Result<Aside, InputError> {
+        let bytes = part.bytes();
+        let mut state = self.make_room(bytes)?;
+        if let Some(scratch) = state.scratch.clone() {
+            drop(state);
+            let blob = Blob::write(&scratch, part)?;
+            return Ok(Aside::File(scratch, blob));
         }
+        state.other_bytes += bytes;
+        self.within_budget(&state)?;
+        Ok(Aside::Memory(part))
+    }
+
+    /// Hands back a part that was set aside.
+    ///
+    /// # Errors
+    /// When it cannot be read from its file.
+    pub(crate) fn take(&self, aside: Aside) -> Result<Part, InputError> {
+        match aside {
+            Aside::Memory(part) => {
+                self.lock().other_bytes -= part.bytes();
+                Ok(part)
+            }
+            Aside::File(scratch, blob) => blob.load(&scratch),
+        }
+    }
+
+    /// Counts bytes that are held from now on and can go nowhere else.
+    fn hold(&self, bytes: u64) -> Result<MutexGuard<'_, State>, InputError> {
+        let mut state = self.make_room(bytes)?;
+        state.other_bytes += bytes;
+        self.within_budget(&state)?;
         Ok(state)
+    }
+
+    /// Refuses what is more than the run may take. Parts that are on their way to files are not
+    /// held against it.
+    fn within_budget(&self, state: &State) -> Result<(), InputError> {
+        let parts = if state.scratch.is_some() { 0 } else { state.part_bytes };
+        match self.memory_bytes_max.filter(|allowed| parts + state.other_bytes > *allowed) {
+            Some(allowed_bytes) => {
+                let file = state.files.last().cloned().unwrap_or_default();
+                Err(InputError::Budget { file, allowed_bytes })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Moves all parts to files if so many more bytes would be too many, and there can be files.
+    fn make_room(&self, bytes: u64) -> Result<MutexGuard<'_, State>, InputError> {
+        let mut state = self.lock();
+        let held = state.part_bytes + state.other_bytes + bytes;
+        let room = self.memory_bytes_max.is_none_or(|allowed| held <= allowed / 2);
+        if room || self.directories.is_empty() || state.scratch.is_some() {
+            return Ok(state);
+        }
+        let scratch = state.scratch.insert(Scratch::make(&self.directories)?).clone();
+        let parts = std::mem::take(&mut state.parts);
+        state.part_bytes = 0;
+        // Others go on meanwhile, and write the parts that they have parsed.
+        drop(state);
+        for placed in parts {
+            let spilled = Spilled::write(&scratch, placed)?;
+            self.lock().spilled.push(spilled);
+        }
+        Ok(self.lock())
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {

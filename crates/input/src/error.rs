@@ -84,6 +84,57 @@ pub enum InputError {
         /// The budget that was stated.
         allowed_bytes: u64,
     },
+    /// Ids that are held until results are written need more memory than the run may take.
+    #[error(
+        "{file}: {count} distinct ids take {needed_bytes} bytes of memory while they are read; \
+         this run may use {allowed_bytes}"
+    )]
+    Ids {
+        /// Name of the files that have them.
+        file: String,
+        /// How many distinct ids there are.
+        count: u64,
+        /// The smallest budget that would do for reading.
+        needed_bytes: u64,
+        /// The budget that was stated.
+        allowed_bytes: u64,
+    },
+    /// No temporary file can be made in a directory.
+    #[error("{directory}: cannot make a temporary file there: {source}")]
+    ScratchMade {
+        /// The directory.
+        directory: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The temporary files that are needed do not fit.
+    #[error("{directory}: no space is left there for {bytes} more bytes of temporary files")]
+    ScratchFull {
+        /// The directories, all of them.
+        directory: String,
+        /// Bytes that were to be written next.
+        bytes: u64,
+    },
+    /// The system refused to read or write a temporary file.
+    #[error("a temporary file in {directory}: cannot {action}: {source}")]
+    Scratch {
+        /// Its directory; the file itself has no name.
+        directory: String,
+        /// Verb for what was tried, such as `read at byte 4096`.
+        action: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A temporary file does not hold what was written to it.
+    #[error("a temporary file in {directory}: byte {offset}: {what}")]
+    ScratchDamaged {
+        /// Its directory; the file itself has no name.
+        directory: String,
+        /// Where the damaged block begins.
+        offset: u64,
+        /// What was expected and what was found.
+        what: String,
+    },
     /// Options that contradict each other or themselves.
     #[error("{what}")]
     Options {
@@ -105,8 +156,10 @@ impl InputError {
             | Self::Content { .. }
             | Self::Inputs { .. } => 65,
             Self::Missing { .. } => 66,
-            Self::Io { .. } => 74,
-            Self::Budget { .. } => 78,
+            Self::ScratchDamaged { .. } => 70,
+            Self::ScratchMade { .. } => 73,
+            Self::Io { .. } | Self::ScratchFull { .. } | Self::Scratch { .. } => 74,
+            Self::Budget { .. } | Self::Ids { .. } => 78,
             Self::Options { .. } => 2,
             Self::Cancelled => 130,
         }

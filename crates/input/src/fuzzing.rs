@@ -7,6 +7,7 @@ use welter_progress::{Progress, Unit};
 
 use crate::collect::Collector;
 use crate::error::InputError;
+use crate::ids::Finished;
 use crate::options::{IdKind, Limits, ReadOptions, Separator, WeightChoice};
 use crate::reader::Context;
 use crate::source::{Compression, Source};
@@ -185,10 +186,10 @@ fn table(
     let collector = Collector::new(None);
     collector.begin("fuzz");
     if read(&context, &collector, bytes).is_ok()
-        && let Ok((edges, _)) = collector.finish(None, pool, &Progress::new())
+        && let Ok(Finished { edges, .. }) = collector.finish(None, pool, &Progress::new())
     {
         let allowed = limits.ratio_free_bytes.max(bytes.len() as u64 * limits.ratio_max);
-        assert!(welter_model::edges::EdgeStream::edges(&edges) * 8 <= allowed);
+        assert!(welter_model::edges::EdgeStream::edges(&*edges) * 8 <= allowed);
     }
 }
 

@@ -12,6 +12,15 @@
 //!                                    └──────── stream, nothing copied ───────────────►
 //! ```
 //!
+//! Parts that would take more than half of the memory that may be used go to temporary files
+//! ([`scratch`]), all of them, and are read from there by whoever asks for the edges. Memory while
+//! reading: that limit at most, beside what each thread holds: 512 KiB of text or 2 MiB of an
+//! unpacked stream (four such blocks a thread), a part, and a block of 32 Ki edges. A part of text
+//! is at most 3/16 of the limit for all threads together, and 3 MiB a thread where that is more; of
+//! other formats it is 32 MiB at most, and what a page or a record batch of the file takes. Sparse
+//! ids and names stay in memory as a list in the end, as [`IdMap::bytes`] says, and need 9 bytes an
+//! integer, or 8 and its text a name, of the limit; what is more is refused with the number.
+//!
 //! Invariants: the same input gives the same edges in the same order for any number of threads; of
 //! several errors the first in input order is reported; no allocation follows a number that an
 //! input merely states.
@@ -40,6 +49,7 @@ mod pages;
 mod parquet;
 mod raw;
 pub mod reader;
+mod scratch;
 mod small;
 pub mod source;
 mod text;
@@ -56,6 +66,7 @@ use crate::collect::agreed;
 pub use crate::collect::{Collector, Ids, Part, SLOTS_MAX, Stated};
 pub use crate::error::InputError;
 pub use crate::format::{Format, RawLayout, RawWeight};
+pub use crate::ids::Finished;
 pub use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, Separator, WeightChoice};
 pub use crate::reader::Estimate;
 use crate::reader::{Context, Ready};
@@ -88,6 +99,8 @@ pub struct InputSummary {
     pub undirected: Option<bool>,
     /// What a person should know about how files were read, a sentence each.
     pub notes: Vec<String>,
+    /// Bytes that were written to temporary files, because memory did not hold them.
+    pub scratch_bytes: u64,
 }
 
 /// Reads all inputs as one edge list, in their order. Each is a path, a pattern with `*`, `?` or
@@ -113,7 +126,7 @@ fn read_sources(
     let phase = progress.phase("read", Unit::Bytes, bytes);
     let options = with_id_kind(sources, options, progress, &phase, &pool)?;
     let context = Context { options: &options, progress, phase: &phase, pool: &pool };
-    let Ready { edges, ids, undirected, notes } = match stream(sources, &context)? {
+    let Ready { edges, ids, undirected, notes, scratch_bytes } = match stream(sources, &context)? {
         Some(ready) => ready,
         None => collect(sources, &context)?,
     };
@@ -125,6 +138,7 @@ fn read_sources(
         weighted: edges.weighted(),
         undirected: options.undirected.or(undirected),
         notes,
+        scratch_bytes,
     };
     Ok(Input { edges, ids, summary })
 }
@@ -232,7 +246,8 @@ fn stream(sources: &[Source], context: &Context<'_>) -> Result<Option<Ready>, In
 }
 
 fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputError> {
-    let collector = Collector::new(context.options.limits.memory_bytes_max);
+    let ReadOptions { limits, scratch, .. } = context.options;
+    let collector = Collector::with_scratch(limits.memory_bytes_max, scratch);
     for source in sources {
         collector.begin(source.name());
         reader::of(source).read(source, context, &collector)?;
@@ -241,10 +256,15 @@ fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputErro
         None => collector.undirected()?,
         said => said,
     };
-    let notes = collector.notes();
-    let (edges, ids) =
+    let mut notes = collector.notes();
+    let Finished { edges, ids, scratch_bytes } =
         collector.finish(context.options.vertices, context.pool, context.progress)?;
-    Ok(Ready { edges: Box::new(edges), ids, undirected, notes })
+    let in_memory = scratch::in_memory(&context.options.scratch);
+    if let Some(directory) = in_memory.filter(|_| scratch_bytes > 0) {
+        let name = directory.display();
+        notes.push(format!("{name}: is for temporary files and lies in memory itself"));
+    }
+    Ok(Ready { edges, ids, undirected, notes, scratch_bytes })
 }
 
 fn pool(threads: usize) -> Result<ThreadPool, InputError> {

@@ -19,7 +19,7 @@
 //! only where the count of edges agrees with that.
 //!
 //! Vertices are numbered by their lines, so a part of a file does not know its vertices before all
-//! earlier parts were read: parts count from 1, and are put right at the end.
+//! earlier parts were read: parts count from 1, are set aside, and are put right at the end.
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +32,7 @@ use crate::error::InputError;
 use crate::head::{Head, Tally, plausible, sample, words};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
+use crate::scratch::parts::Aside;
 use crate::source::Source;
 use crate::text::fields::{parse_id, parse_weight, show};
 use crate::text::known::Known;
@@ -154,7 +155,7 @@ struct Graph<'a> {
     arcs: Tally,
     file: &'a str,
     /// Parts that were read: their numbers, lines, and arcs from vertices that count from 1.
-    parts: Mutex<Vec<(u64, u64, Part)>>,
+    parts: Mutex<Vec<(u64, u64, Aside)>>,
 }
 
 impl Lines for Graph<'_> {
@@ -209,7 +210,7 @@ impl Lines for Graph<'_> {
         if !self.weighted {
             part.weights = None;
         }
-        collector.borrow(part.ids.bytes())?;
+        let part = collector.set_aside(part)?;
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         parts.push((number, lines, part));
         Ok(())
@@ -228,16 +229,15 @@ impl Graph<'_> {
             return refuse(format!("expected {vertices} lines of vertices, found {lines}"));
         }
         let mut before = 0;
-        let mut arcs = Vec::new();
-        for (number, lines, part) in parts {
-            collector.give_back(part.ids.bytes());
-            arcs.push((number, numbered(part, before)));
+        let mut found = Found::default();
+        for (_, lines, part) in &parts {
+            let part = part.look()?;
+            found.add(&part, before);
             before += lines;
         }
-        let mut found = Found::of(&arcs);
-        if ambiguous && !found.fits(edges) && found.without_sizes().fits(edges) {
+        let sizes = ambiguous && !found.fits(edges) && found.without_sizes().fits(edges);
+        if sizes {
             found = found.without_sizes();
-            arcs = arcs.into_iter().map(|(number, part)| (number, drop_sizes(&part))).collect();
         }
         if !found.fits(edges) {
             let found = found.arcs;
@@ -248,7 +248,13 @@ impl Graph<'_> {
         if found.arcs == edges && edges > 0 {
             collector.note(&format!("the header counts {edges} arcs, and not edges"));
         }
-        for (number, part) in arcs {
+        let mut before = 0;
+        for (number, lines, part) in parts {
+            let mut part = numbered(collector.take(part)?, before);
+            before += lines;
+            if sizes {
+                part = drop_sizes(&part);
+            }
             if let Some(foreign) = foreign(&part, vertices) {
                 return refuse(format!(
                     "expected vertex ids from 1 to {vertices} and as many lines, found {foreign}"
@@ -261,7 +267,7 @@ impl Graph<'_> {
 }
 
 /// What the lines of a file hold.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Found {
     arcs: u64,
     loops: u64,
@@ -270,19 +276,16 @@ struct Found {
 }
 
 impl Found {
-    fn of(parts: &[(u64, Part)]) -> Self {
-        let mut found = Self { arcs: 0, loops: 0, lines: 0 };
-        for (_, part) in parts {
-            let (mut loops, mut lines, mut last) = (0, 0, None);
-            each(&part.ids, |source, target| {
-                loops += u64::from(source == target);
-                lines += u64::from(last.replace(source) != Some(source));
-            });
-            found.arcs += part.ids.len() as u64;
-            found.loops += loops;
-            found.lines += lines;
-        }
-        found
+    /// Counts a part before which there are so many vertices.
+    fn add(&mut self, part: &Part, before: u64) {
+        let (mut loops, mut lines, mut last) = (0, 0, None);
+        each(&part.ids, |source, target| {
+            loops += u64::from(source.saturating_add(before) == target);
+            lines += u64::from(last.replace(source) != Some(source));
+        });
+        self.arcs += part.ids.len() as u64;
+        self.loops += loops;
+        self.lines += lines;
     }
 
     /// What is left if the first number of each line is a size.

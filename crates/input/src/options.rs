@@ -1,6 +1,7 @@
 //! What a person can say about an input; everything has a guess for when nothing is said.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::format::Format;
@@ -33,6 +34,10 @@ pub struct ReadOptions {
     pub threads: usize,
     /// What a hostile or broken input may cost.
     pub limits: Limits,
+    /// Directories for temporary files, filled in turn, where [`Limits::memory_bytes_max`] is less
+    /// than the edges take. The files have no names, so that nothing is left of them whatever ends
+    /// the process. None: what does not fit in memory is refused.
+    pub scratch: Vec<PathBuf>,
 }
 
 impl ReadOptions {
@@ -159,8 +164,14 @@ pub struct Limits {
     pub zstd_window_log_max: u32,
     /// Bytes of one line of text.
     pub line_bytes_max: usize,
-    /// Bytes of memory that edges and ids may take; `None` sets no limit.
+    /// Bytes of memory that edges and ids may take; `None` sets no limit. Where
+    /// [`ReadOptions::scratch`] names directories, edges take half of it at most and overflow to
+    /// files beyond that, and ids and what maps them take the rest, or all of it once edges are on
+    /// files.
     pub memory_bytes_max: Option<u64>,
+    /// Bytes of files that the system can be expected to keep in its cache from one reading to the
+    /// next; `None` sets no limit. Larger raw inputs are read past it.
+    pub cache_bytes_max: Option<u64>,
 }
 
 impl Default for Limits {
@@ -171,6 +182,7 @@ impl Default for Limits {
             zstd_window_log_max: 27,
             line_bytes_max: 1 << 20,
             memory_bytes_max: None,
+            cache_bytes_max: None,
         }
     }
 }

@@ -23,6 +23,7 @@
 
 mod records;
 mod stream;
+mod window;
 
 #[cfg(test)]
 mod tests;
@@ -120,6 +121,7 @@ impl Reader for Raw {
             return Ok(None);
         }
         let mut stream = RawStream::open(sources, shape(&sources[0], context.options)?)?;
+        stream.set_cache(context.options.limits.cache_bytes_max);
         if stream.edges() == 0 {
             return Ok(None);
         }

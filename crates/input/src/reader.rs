@@ -79,12 +79,14 @@ pub struct Ready {
     pub undirected: Option<bool>,
     /// What a person should know about how files were read, a sentence each.
     pub notes: Vec<String>,
+    /// Bytes that were written to temporary files.
+    pub scratch_bytes: u64,
 }
 
 impl Ready {
     /// Edges of a format that says nothing about direction.
     pub(crate) fn new(edges: Box<dyn EdgeStream>, ids: IdMap) -> Self {
-        Self { edges, ids, undirected: None, notes: Vec::new() }
+        Self { edges, ids, undirected: None, notes: Vec::new(), scratch_bytes: 0 }
     }
 }
 

@@ -56,6 +56,22 @@ impl Names {
         Self { text: String::new(), ends: Vec::new() }
     }
 
+    /// No strings, and room for so many with so many bytes of text.
+    pub fn with_capacity(count: usize, text_bytes: usize) -> Self {
+        Self { text: String::with_capacity(text_bytes), ends: Vec::with_capacity(count) }
+    }
+
+    /// Takes all strings out and keeps their memory.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
+    /// All strings, one behind the other.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Appends a string.
     pub fn push(&mut self, name: &str) {
         self.text.push_str(name);

@@ -1,8 +1,16 @@
 //! The result of a run as a table: one row a vertex, the column `vertex` first.
+//!
+//! The whole of a result may not fit in memory, so whoever writes or looks through it asks for
+//! some rows at a time ([`Columns::part`]).
 
+use std::borrow::Cow;
+use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
+use crate::edges::StreamError;
 use crate::ids::Names;
+use crate::marked::Marked;
 
 /// The ids of the rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +19,8 @@ pub enum VertexColumn {
     Range(Range<u64>),
     /// Integer ids, ascending.
     Integers(Vec<u64>),
+    /// The slots that are marked: integer ids that take a few bits each.
+    Marked(Arc<Marked>),
     /// String ids, ascending by their bytes.
     Names(Names),
 }
@@ -21,6 +31,7 @@ impl VertexColumn {
         match self {
             Self::Range(ids) => (ids.end - ids.start) as usize,
             Self::Integers(ids) => ids.len(),
+            Self::Marked(slots) => slots.count() as usize,
             Self::Names(names) => names.len(),
         }
     }
@@ -33,12 +44,31 @@ impl VertexColumn {
     /// The id of a row.
     ///
     /// # Panics
-    /// When there are not so many rows of integers or names.
+    /// When there are not so many rows of anything but a range.
     pub fn get(&self, row: usize) -> Id<'_> {
         match self {
             Self::Range(ids) => Id::Integer(ids.start + row as u64),
             Self::Integers(ids) => Id::Integer(ids[row]),
+            Self::Marked(slots) => Id::Integer(slots.slot(row as u64)),
             Self::Names(names) => Id::Name(names.get(row)),
+        }
+    }
+
+    /// The ids of some rows, where they are integers.
+    ///
+    /// # Panics
+    /// When there are not so many rows of integers.
+    pub fn integers(&self, rows: Range<usize>) -> Option<Cow<'_, [u64]>> {
+        let numbers = rows.start as u64..rows.end as u64;
+        match self {
+            Self::Range(ids) => Some(numbers.map(|row| ids.start + row).collect()),
+            Self::Integers(ids) => Some(Cow::Borrowed(&ids[rows])),
+            Self::Marked(slots) => {
+                let mut ids = Vec::new();
+                slots.extend_slots(numbers, &mut ids);
+                Some(Cow::Owned(ids))
+            }
+            Self::Names(_) => None,
         }
     }
 }
@@ -73,16 +103,76 @@ pub enum ColumnData {
 /// Stands for no vertex in [`ColumnData::Vertices`].
 pub const NO_VERTEX: u32 = u32::MAX;
 
+/// The same expression of the vector in a column, whatever its type.
+macro_rules! of_vector {
+    ($data:expr, $values:pat => $result:expr) => {
+        match $data {
+            ColumnData::F32($values) => $result,
+            ColumnData::F64($values) => $result,
+            ColumnData::U32($values) | ColumnData::Vertices($values) => $result,
+            ColumnData::U64($values) => $result,
+            ColumnData::I64($values) => $result,
+        }
+    };
+}
+
+/// A column of the same type as another, from its vector.
+macro_rules! like {
+    ($data:expr, $values:pat => $result:expr) => {
+        match $data {
+            ColumnData::F32($values) => ColumnData::F32($result),
+            ColumnData::F64($values) => ColumnData::F64($result),
+            ColumnData::U32($values) => ColumnData::U32($result),
+            ColumnData::U64($values) => ColumnData::U64($result),
+            ColumnData::I64($values) => ColumnData::I64($result),
+            ColumnData::Vertices($values) => ColumnData::Vertices($result),
+        }
+    };
+}
+
 impl ColumnData {
     /// Number of rows.
     pub fn len(&self) -> usize {
-        match self {
-            Self::F32(values) => values.len(),
-            Self::F64(values) => values.len(),
-            Self::U32(values) | Self::Vertices(values) => values.len(),
-            Self::U64(values) => values.len(),
-            Self::I64(values) => values.len(),
+        of_vector!(self, values => values.len())
+    }
+
+    /// The values of these rows, in this order.
+    ///
+    /// # Panics
+    /// When there are not so many.
+    #[must_use]
+    pub fn picked(&self, rows: &[usize]) -> Self {
+        like!(self, values => rows.iter().map(|&row| values[row]).collect())
+    }
+
+    /// A copy of some rows.
+    ///
+    /// # Panics
+    /// When there are not so many.
+    #[must_use]
+    pub fn slice(&self, rows: Range<usize>) -> Self {
+        like!(self, values => values[rows].to_vec())
+    }
+
+    /// Appends the rows of another column.
+    ///
+    /// # Panics
+    /// When that is of another type.
+    pub fn append(&mut self, other: Self) {
+        match (self, other) {
+            (Self::F32(values), Self::F32(mut others)) => values.append(&mut others),
+            (Self::F64(values), Self::F64(mut others)) => values.append(&mut others),
+            (Self::U64(values), Self::U64(mut others)) => values.append(&mut others),
+            (Self::I64(values), Self::I64(mut others)) => values.append(&mut others),
+            (Self::U32(values), Self::U32(mut others))
+            | (Self::Vertices(values), Self::Vertices(mut others)) => values.append(&mut others),
+            _ => panic!("columns of two types are one column"),
         }
+    }
+
+    /// Whether two columns have the same type.
+    pub fn same_type(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 
     /// Whether there is no row.
@@ -100,11 +190,117 @@ pub struct Column {
     pub data: ColumnData,
 }
 
-/// Vertices with their values. All columns are equally long.
+/// The results of all vertices, wherever they are.
+pub trait Columns: Debug + Send + Sync {
+    /// The results of some rows: the same columns whatever the rows, and so also of none.
+    ///
+    /// # Errors
+    /// When they cannot be read from where they are.
+    ///
+    /// # Panics
+    /// When there are not so many rows.
+    fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError>;
+
+    /// What is wrong with these columns for a table of so many rows, as far as it can be told
+    /// without reading them.
+    ///
+    /// # Errors
+    /// A clause that names the column.
+    fn check(&self, rows: usize) -> Result<(), String>;
+}
+
+impl<C: Columns + ?Sized> Columns for Box<C> {
+    fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError> {
+        (**self).part(rows)
+    }
+
+    fn check(&self, rows: usize) -> Result<(), String> {
+        (**self).check(rows)
+    }
+}
+
+impl Columns for Vec<Column> {
+    fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError> {
+        let slice = |column: &Column| Column {
+            name: column.name.clone(),
+            data: column.data.slice(rows.clone()),
+        };
+        Ok(self.iter().map(slice).collect())
+    }
+
+    fn check(&self, rows: usize) -> Result<(), String> {
+        self.iter().try_for_each(|column| column.check(rows, rows))
+    }
+}
+
+impl Column {
+    /// Says what is wrong with a column, of a table of `all` rows, that is to have `rows`.
+    ///
+    /// # Errors
+    /// A clause that names the column.
+    pub fn check(&self, rows: usize, all: usize) -> Result<(), String> {
+        let (name, found) = (&self.name, self.data.len());
+        if found != rows {
+            return Err(format!("column \"{name}\" has {found} rows, expected {rows}"));
+        }
+        let ColumnData::Vertices(values) = &self.data else { return Ok(()) };
+        let beyond = |vertex: &&u32| **vertex != NO_VERTEX && **vertex as usize >= all;
+        match values.iter().find(beyond) {
+            Some(vertex) => {
+                Err(format!("column \"{name}\" names vertex number {vertex} of {all} vertices"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Vertices with their results.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct Table<C: ?Sized = Vec<Column>> {
     /// Ids of the rows.
     pub vertices: VertexColumn,
-    /// Results by name.
-    pub columns: Vec<Column>,
+    /// Results by name, of as many rows.
+    pub columns: C,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_the_same_one_by_one_and_together() {
+        let marked = Marked::new(vec![0b1011, 0, 1 << 63, 5]);
+        let integers = VertexColumn::Integers(vec![0, 1, 3, 191, 192, 194]);
+        let columns = [VertexColumn::Marked(Arc::new(marked)), integers, VertexColumn::Range(5..9)];
+        for column in &columns {
+            for start in 0..=column.len() {
+                for end in start..=column.len() {
+                    let one_by_one: Vec<_> = (start..end).map(|row| column.get(row)).collect();
+                    let together = column.integers(start..end).unwrap();
+                    let together: Vec<_> = together.iter().map(|&id| Id::Integer(id)).collect();
+                    assert_eq!(one_by_one, together);
+                }
+            }
+        }
+        assert_eq!(columns[0].len(), columns[1].len());
+        assert_eq!(columns[0].get(3), Id::Integer(191));
+    }
+
+    #[test]
+    fn parts_of_columns_are_slices() {
+        let named = |name: &str, data| Column { name: name.to_owned(), data };
+        let depths = named("depth", ColumnData::I64(vec![0, 1, -1, 2]));
+        let parents = named("parent", ColumnData::Vertices(vec![0, 0, NO_VERTEX, 1]));
+        let columns = vec![depths.clone(), parents];
+        let mut part = columns.part(0..1).unwrap();
+        for (column, rest) in part.iter_mut().zip(columns.part(1..4).unwrap()) {
+            column.data.append(rest.data);
+        }
+        assert_eq!(part, columns);
+        assert!(columns.part(0..0).unwrap().iter().all(|column| column.data.is_empty()));
+        assert_eq!(depths.data.picked(&[3, 0]), ColumnData::I64(vec![2, 0]));
+        assert!(columns.check(4).is_ok());
+        assert!(columns.check(3).unwrap_err().contains("\"depth\" has 4 rows"));
+        assert!(columns[1].check(4, 1).unwrap_err().contains("vertex number 1 of 1"));
+    }
 }

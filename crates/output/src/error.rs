@@ -57,7 +57,7 @@ pub enum OutputError {
         /// The system's answer.
         source: io::Error,
     },
-    /// The edges to be written could not be read. The text is that of the reader, which may know a
+    /// What is to be written could not be read. The text is that of the reader, which may know a
     /// better exit code.
     #[error("{0}")]
     Input(StreamError),

@@ -1,8 +1,9 @@
 //! Result tables: one row a vertex, the column `vertex` first.
 //!
-//! One file of this module is one format; what they share is the checked [`View`] of a table. A
-//! column of vertices (parents, components) holds ids of the same type as the column `vertex`; no
-//! vertex is an empty field in text, a null in Parquet and Arrow, and see [`npy`] for numpy.
+//! One file of this module is one format; what they share is the checked [`View`] of a table, of
+//! which they ask for the rows of a block at a time: the whole need not be in memory. A column of
+//! vertices (parents, components) holds ids of the same type as the column `vertex`; no vertex is
+//! an empty field in text, a null in Parquet and Arrow, and see [`npy`] for numpy.
 
 mod columns;
 mod npy;
@@ -10,10 +11,11 @@ mod text;
 
 use std::fmt;
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
-use welter_model::table::{ColumnData, NO_VERTEX, Table, VertexColumn};
+use welter_model::table::{Column, ColumnData, Columns, Table, VertexColumn};
 use welter_progress::{Progress, Unit};
 
 use crate::columnar;
@@ -90,7 +92,7 @@ impl TableFormat {
 /// # Errors
 /// See [`OutputError`]. What was at `path` before is untouched then.
 pub fn write_table(
-    table: &Table,
+    table: &Table<dyn Columns + '_>,
     path: &Path,
     format: Option<TableFormat>,
     threads: usize,
@@ -100,7 +102,7 @@ pub fn write_table(
     let (compression, format) = TableFormat::of(path, format)?;
     let view = View::of(table, &name)?;
     if format == TableFormat::Npy {
-        npy::check(&view, &name)?;
+        npy::check(&view)?;
     }
     let target = Target::create(path)?;
     if let Some(mut file) = target.file() {
@@ -114,7 +116,7 @@ pub fn write_table(
 /// # Errors
 /// See [`OutputError`]. What was written before an error stays.
 pub fn write_table_to(
-    table: &Table,
+    table: &Table<dyn Columns + '_>,
     sink: &mut (dyn Write + Send),
     name: &str,
     format: TableFormat,
@@ -123,7 +125,7 @@ pub fn write_table_to(
 ) -> Result<(), OutputError> {
     let view = View::of(table, name)?;
     if format == TableFormat::Npy {
-        npy::check(&view, name)?;
+        npy::check(&view)?;
     }
     write(&view, sink, format, Compression::None, name, threads, progress)
 }
@@ -148,64 +150,80 @@ fn write(
     }
 }
 
-/// A table whose columns are known to be equally long and to have distinct names.
+/// A table whose columns are known to have types that all formats have, and distinct names.
 struct View<'a> {
+    /// Name of the output, for errors.
+    name: &'a str,
     rows: usize,
     vertices: &'a VertexColumn,
-    columns: Vec<(&'a str, Cells<'a>)>,
+    columns: &'a dyn Columns,
+    /// The columns without their rows.
+    heads: Vec<Column>,
 }
 
 /// Values of one column, of a type that all formats know.
-#[derive(Clone, Copy)]
-enum Cells<'a> {
-    F32(&'a [f32]),
-    F64(&'a [f64]),
-    U32(&'a [u32]),
-    U64(&'a [u64]),
-    I64(&'a [i64]),
-    /// Rows of the table, shown as their ids; below the number of rows, or [`NO_VERTEX`].
-    Vertices(&'a [u32]),
+enum Cells {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    I64(Vec<i64>),
+    /// Rows of the table, shown as their ids; below the number of rows, or
+    /// [`NO_VERTEX`](welter_model::table::NO_VERTEX).
+    Vertices(Vec<u32>),
 }
 
 impl<'a> View<'a> {
-    fn of(table: &'a Table, name: &str) -> Result<Self, OutputError> {
-        let rows = table.vertices.len();
-        let mut columns: Vec<(&str, Cells<'_>)> = Vec::new();
-        for column in &table.columns {
-            let title = column.name.as_str();
-            let taken = title == VERTEX || columns.iter().any(|(other, _)| *other == title);
+    fn of(table: &'a Table<dyn Columns + '_>, name: &'a str) -> Result<Self, OutputError> {
+        let Table { vertices, columns } = table;
+        let rows = vertices.len();
+        let heads = columns.part(0..0).map_err(OutputError::Input)?;
+        for (number, Column { name: title, .. }) in heads.iter().enumerate() {
+            let taken = title == VERTEX || heads[..number].iter().any(|head| head.name == *title);
             if taken || title.is_empty() {
                 return Err(OutputError::unfit(name, format!("two columns are named \"{title}\"")));
             }
-            if column.data.len() != rows {
-                let found = column.data.len();
-                let what = format!("column \"{title}\" has {found} rows, expected {rows}");
-                return Err(OutputError::unfit(name, what));
-            }
-            let cells = match &column.data {
-                ColumnData::F32(values) => Cells::F32(values),
-                ColumnData::F64(values) => Cells::F64(values),
-                ColumnData::U32(values) => Cells::U32(values),
-                ColumnData::U64(values) => Cells::U64(values),
-                ColumnData::I64(values) => Cells::I64(values),
-                ColumnData::Vertices(values) => {
-                    let beyond = |vertex: &&u32| **vertex != NO_VERTEX && **vertex as usize >= rows;
-                    if let Some(vertex) = values.iter().find(beyond) {
-                        let what = format!(
-                            "column \"{title}\" names vertex number {vertex} of {rows} vertices"
-                        );
-                        return Err(OutputError::unfit(name, what));
-                    }
-                    Cells::Vertices(values)
-                }
-                _ => {
-                    let what = format!("column \"{title}\" has a type that no format has");
-                    return Err(OutputError::unfit(name, what));
-                }
-            };
-            columns.push((title, cells));
         }
-        Ok(Self { rows, vertices: &table.vertices, columns })
+        columns.check(rows).map_err(|what| OutputError::unfit(name, what))?;
+        let view = Self { name, rows, vertices, columns, heads };
+        // No format is asked for a type that it has not.
+        view.part(0..0)?;
+        Ok(view)
+    }
+
+    /// Names of the columns.
+    fn titles(&self) -> impl Iterator<Item = &str> {
+        self.heads.iter().map(|head| head.name.as_str())
+    }
+
+    /// The columns of some rows. Columns of vertices hold rows of the table, and nothing else.
+    fn part(&self, rows: Range<usize>) -> Result<Vec<Cells>, OutputError> {
+        let count = rows.len();
+        let unfit = |what| OutputError::unfit(self.name, what);
+        let part = self.columns.part(rows).map_err(OutputError::Input)?;
+        let same = |(column, head): (&Column, &Column)| column.data.same_type(&head.data);
+        if part.len() != self.heads.len() || !part.iter().zip(&self.heads).all(same) {
+            return Err(unfit("some rows have other columns than the first".to_owned()));
+        }
+        let cells = part.into_iter().map(|column| {
+            column.check(count, self.rows).map_err(unfit)?;
+            Cells::of(column).map_err(unfit)
+        });
+        cells.collect()
+    }
+}
+
+impl Cells {
+    fn of(column: Column) -> Result<Self, String> {
+        Ok(match column.data {
+            ColumnData::F32(values) => Self::F32(values),
+            ColumnData::F64(values) => Self::F64(values),
+            ColumnData::U32(values) => Self::U32(values),
+            ColumnData::U64(values) => Self::U64(values),
+            ColumnData::I64(values) => Self::I64(values),
+            ColumnData::Vertices(values) => Self::Vertices(values),
+            _ => return Err(format!("column \"{}\" has a type that no format has", column.name)),
+        })
     }
 }
 

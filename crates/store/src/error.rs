@@ -1,4 +1,9 @@
-//! What can be wrong with a chunk.
+//! What can be wrong with a chunk, and with files.
+//!
+//! Invariant: the text of every [`StoreError`] names the file, and the offset where there is one.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -43,4 +48,169 @@ pub enum ChunkError {
         /// What it holds.
         value: u64,
     },
+}
+
+/// Why files could not be written or read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A file or directory cannot be made.
+    #[error("{}: cannot create it: {source}", file.display())]
+    Create {
+        /// Name of the file.
+        file: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A file that should be there is not.
+    #[error("{}: there is no such file", file.display())]
+    Missing {
+        /// Name of the file.
+        file: PathBuf,
+    },
+    /// A read or write failed.
+    #[error(
+        "{}: cannot {what} {bytes} bytes at offset {offset}: {source}", file.display()
+    )]
+    Transfer {
+        /// `read` or `write`.
+        what: &'static str,
+        /// Name of the file; of a scratch file, of its directory.
+        file: PathBuf,
+        /// Where in the file.
+        offset: u64,
+        /// Bytes of the request.
+        bytes: u32,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Another call failed.
+    #[error("{}: cannot {what}: {source}", file.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Name of the file or directory.
+        file: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A file system is full.
+    #[error("{}: its file system is full", directory.display())]
+    Full {
+        /// A directory on it.
+        directory: PathBuf,
+    },
+    /// A file system has less room than will be needed. Nothing was done.
+    #[error(
+        "{}: {need} bytes of space are needed here, and {free} are free", directory.display()
+    )]
+    Space {
+        /// A directory on it; where there are several, the first.
+        directory: PathBuf,
+        /// Bytes that are needed, in all directories.
+        need: u64,
+        /// Bytes that can be written to them, in equal parts.
+        free: u64,
+    },
+    /// A file ends before what it should hold.
+    #[error(
+        "{}: cut short: {need} bytes should lie at offset {offset}, and {have} do", file.display()
+    )]
+    Ended {
+        /// Name of the file.
+        file: PathBuf,
+        /// Where the bytes should begin.
+        offset: u64,
+        /// How many there should be.
+        need: u64,
+        /// How many there are.
+        have: u64,
+    },
+    /// A file is not what was written.
+    #[error("{}: damaged at offset {offset}: {what}", file.display())]
+    Damaged {
+        /// Name of the file.
+        file: PathBuf,
+        /// Where in the file.
+        offset: u64,
+        /// What is wrong there.
+        what: String,
+    },
+    /// A file was written by another version.
+    #[error(
+        "{}: version {found} of its format is not known (this build reads {known})", file.display()
+    )]
+    Version {
+        /// Name of the file.
+        file: PathBuf,
+        /// Version in the file.
+        found: u16,
+        /// Version that this build reads.
+        known: u16,
+    },
+    /// An earlier fsync failed: what was written may be lost, and cannot be told from what is not.
+    #[error("{}: a sync failed before, so what was written cannot be relied on", file.display())]
+    Poisoned {
+        /// A file of the volume.
+        file: PathBuf,
+    },
+    /// The system refuses `io_uring`, or it failed as a whole.
+    #[error("io_uring cannot be used here: {0}")]
+    Ring(#[source] io::Error),
+    /// The system has no memory left: so many bytes were asked for.
+    #[error("the system refused {0} bytes of memory")]
+    Memory(u64),
+    /// Somebody asked the run to end.
+    #[error("interrupted")]
+    Cancelled,
+    /// A request that no correct caller makes.
+    #[error("a request for storage makes no sense: {0}")]
+    Request(String),
+}
+
+impl StoreError {
+    /// The process exit code for this error (sysexits).
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Missing { .. } => 66,
+            Self::Version { .. } => 65,
+            Self::Ended { .. } | Self::Damaged { .. } | Self::Request(_) => 70,
+            Self::Create { source, .. } if is_full(source) => 74,
+            Self::Create { .. } => 73,
+            Self::Transfer { .. }
+            | Self::Io { .. }
+            | Self::Poisoned { .. }
+            | Self::Full { .. }
+            | Self::Space { .. } => 74,
+            Self::Ring(source) if !is_refusal(source) => 74,
+            Self::Ring(_) | Self::Memory(_) => 78,
+            Self::Cancelled => 130,
+        }
+    }
+
+    pub(crate) fn create(file: &Path, source: io::Error) -> Self {
+        Self::Create { file: file.to_owned(), source }
+    }
+
+    pub(crate) fn open(file: &Path, source: io::Error) -> Self {
+        if source.kind() == ErrorKind::NotFound {
+            return Self::Missing { file: file.to_owned() };
+        }
+        Self::io("open it", file, source)
+    }
+
+    pub(crate) fn io(what: &'static str, file: &Path, source: impl Into<io::Error>) -> Self {
+        Self::Io { what, file: file.to_owned(), source: source.into() }
+    }
+}
+
+/// Whether the system never lets us, rather than failed once.
+fn is_refusal(error: &io::Error) -> bool {
+    let kinds = [ErrorKind::Unsupported, ErrorKind::PermissionDenied, ErrorKind::OutOfMemory];
+    kinds.contains(&error.kind())
+}
+
+/// Whether the system has no room for more bytes or files.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }

@@ -1,4 +1,4 @@
-//! The chunk format: tiles, codecs, checksums.
+//! The chunk format, and files: tiles, codecs, checksums; volumes and requests.
 //!
 //! A chunk is the unit of I/O, of placement and of stealing: about 4 MiB of edges that lie inside
 //! one cell. The same bytes lie in memory, in files, in objects and in messages; `docs/format.md`
@@ -9,13 +9,17 @@ compile_error!("the chunk format is little-endian and is read in place");
 
 pub mod chunk;
 pub mod codec;
+pub mod durable;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod header;
+pub mod io;
+pub mod probe;
+pub mod sealed;
 pub mod weights;
 
 mod builder;
 mod error;
 
 pub use builder::ChunkBuilder;
-pub use error::ChunkError;
+pub use error::{ChunkError, StoreError};

@@ -6,11 +6,14 @@
 //! numbers near them. Minima, and sums of integers, are the same bits on every executor.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::machine::Machine;
-use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape};
-use welter_engine::{EngineError, Workers};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
+use welter_engine::{EngineError, Storage, Workers};
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::program::{Program, Value};
@@ -18,6 +21,7 @@ use welter_model::stream::Stream;
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
+use welter_store::io::IoOptions;
 
 use crate::graph::Graph;
 use crate::interpreter::{Answer, interpret};
@@ -28,11 +32,13 @@ use crate::reading::read_as;
 pub enum Executor {
     /// The interpreter, on what the plain reading makes of the edges.
     Reference,
-    /// The engine in memory.
+    /// The engine.
     Memory(Memory),
+    /// The engine, on a graph that was kept and is opened with these settings.
+    Kept(Memory, Settings),
 }
 
-/// The engine in memory, with what must not change an answer.
+/// The engine, with what must not change an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
     /// Settings of the plan.
@@ -73,7 +79,8 @@ pub fn executors() -> Vec<Executor> {
         let slots_stated = part_edges_max % 2 == 0;
         Executor::Memory(Memory { settings, part_edges_max, slots_stated })
     };
-    vec![
+    let always = |cache_bytes, values| StorageMode::Always { cache_bytes, values };
+    let mut all = vec![
         Executor::Reference,
         Executor::Memory(Memory {
             settings: Settings { threads: Some(1), ..Settings::default() },
@@ -91,7 +98,56 @@ pub fn executors() -> Vec<Executor> {
         memory(2, Compressed, [14, 6], 1 << 12, 90),
         memory(1, Packed, [12, 6], 1 << 12, 64),
         memory(3, Packed, [13, 6], 1 << 12, 2),
-    ]
+    ];
+    all.extend([
+        stored(2, Compressed, [12, 6], 1 << 10, (0, false)),
+        stored(1, Compressed, [13, 8], 1 << 16, (1 << 20, true)),
+        stored(3, Packed, [12, 7], 1 << 12, (0, true)),
+        reopened([1, 3], Compressed, [12, 6], 1 << 10, StorageMode::Auto),
+        reopened([3, 2], Packed, [13, 8], 1 << 12, always(3 << 20, false)),
+        reopened([2, 1], Compressed, [12, 7], 1 << 10, always(0, true)),
+    ]);
+    all
+}
+
+/// The engine with bins and chunks on storage, and values too where it is said.
+fn stored(
+    threads: usize,
+    encoding: Encoding,
+    [stripe, block]: [u32; 2],
+    chunk_bytes: usize,
+    (cache_bytes, values): (u64, bool),
+) -> Executor {
+    let settings = Settings {
+        threads: Some(threads),
+        encoding: Some(encoding),
+        stripe_bits: Some(stripe),
+        block_bits: Some(block),
+        chunk_bytes: Some(chunk_bytes),
+        storage: StorageMode::Always { cache_bytes, values },
+        ..Settings::default()
+    };
+    Executor::Memory(Memory { settings, part_edges_max: 100 * threads, slots_stated: true })
+}
+
+/// The engine on a graph that was kept, with other threads than it is run with.
+fn reopened(
+    [before, after]: [usize; 2],
+    encoding: Encoding,
+    [stripe, block]: [u32; 2],
+    chunk_bytes: usize,
+    storage: StorageMode,
+) -> Executor {
+    let settings = kept::settings(&Settings {
+        threads: Some(before),
+        encoding: Some(encoding),
+        stripe_bits: Some(stripe),
+        block_bits: Some(block),
+        chunk_bytes: Some(chunk_bytes),
+        ..Settings::default()
+    });
+    let memory = Memory { settings, part_edges_max: 77, slots_stated: false };
+    Executor::Kept(memory, Settings { threads: Some(after), storage, ..Settings::default() })
 }
 
 /// How near the answers of two executors must be.
@@ -161,6 +217,9 @@ impl Executor {
             Self::Memory(memory) => memory
                 .run(graph, reading, program)
                 .unwrap_or_else(|error| panic!("{memory:?}: {error}")),
+            Self::Kept(memory, settings) => memory
+                .keep_and_run(graph, reading, settings, program)
+                .unwrap_or_else(|error| panic!("kept, {memory:?}, {settings:?}: {error}")),
         }
     }
 }
@@ -181,10 +240,54 @@ impl Memory {
         assert_eq!(integers(&held.vertex_column(&ids)), graph.ids(), "vertices of {self:?}");
         let outcome = welter_engine::run(&held, program, workers, &progress)?;
         Ok(Answer {
-            values: outcome.values.to_vec(),
+            values: outcome.values.whole()?.into_owned(),
             iterations: outcome.iterations,
             total: outcome.total,
         })
+    }
+
+    /// Keeps a graph, and runs a program on what was kept.
+    fn keep_and_run<P: Program>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        settings: &Settings,
+        program: &P,
+    ) -> Result<Answer<P::Value, P::Total>, EngineError> {
+        let folder = Folder::new();
+        let kept = self.keep(graph, reading, &folder)?;
+        let plan = kept.plan(Layout::of::<P>(), settings, &MACHINE)?;
+        let workers = workers(plan.threads);
+        let progress = Progress::new();
+        let held = kept.load(&plan, workers, &progress)?;
+        let ids = kept.ids()?;
+        assert_eq!(integers(&held.vertex_column(&ids)), graph.ids(), "vertices of {self:?}");
+        let outcome = welter_engine::run(&held, program, workers, &progress)?;
+        Ok(Answer {
+            values: outcome.values.whole()?.into_owned(),
+            iterations: outcome.iterations,
+            total: outcome.total,
+        })
+    }
+
+    /// Keeps a graph in a folder, and opens it.
+    ///
+    /// # Errors
+    /// As those of [`kept::keep`] and [`Kept::open`].
+    pub fn keep(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        folder: &Folder,
+    ) -> Result<Kept, EngineError> {
+        let (list, ids) = self.input(graph);
+        let plan = self.plan(graph, reading, Layout::kept())?;
+        let list: Box<dyn EdgeStream> = Box::new(list);
+        let io = IoOptions::default();
+        let options = KeepOptions { directory: folder.graph(), io: io.clone(), graph: None };
+        let workers = workers(plan.threads);
+        kept::keep(list, &ids, reading, &plan, &options, workers, &Progress::new())?;
+        Kept::open(&folder.graph(), &io)
     }
 
     /// Shows a graph's edges to a stream program.
@@ -200,10 +303,10 @@ impl Memory {
             let progress = Progress::new();
             let held =
                 welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
-            welter_engine::pass(&held, program, workers, &progress)
+            let values = welter_engine::pass(&held, program, workers, &progress)?;
+            Ok(values.whole()?.into_owned())
         };
-        let values = done().unwrap_or_else(|error: EngineError| panic!("{self:?}: {error}"));
-        values.to_vec()
+        done().unwrap_or_else(|error: EngineError| panic!("{self:?}: {error}"))
     }
 
     /// The plan for a graph.
@@ -250,13 +353,55 @@ impl Memory {
     }
 }
 
+/// A folder that is removed when it is dropped: in memory where the system has such a place, since
+/// tests of answers need no device that is asked to be sure.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A new folder.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn new() -> Self {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let shared = PathBuf::from("/dev/shm");
+        let parent = if shared.is_dir() { shared } else { std::env::temp_dir() };
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = parent.join(format!("welter-test-{}-{number}", std::process::id()));
+        std::fs::create_dir(&path).expect("a folder can be made");
+        Self(path)
+    }
+
+    /// Where a graph may be kept in it.
+    pub fn graph(&self) -> PathBuf {
+        self.0.join("graph")
+    }
+}
+
+impl Default for Folder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left of a test hurts nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// Workers that all tests of a process share: their memory has been used by others.
 ///
 /// # Panics
 /// When the system starts no threads, or for more than 8 of them.
 pub fn workers(threads: usize) -> &'static Workers {
     static WORKERS: [OnceLock<Workers>; 9] = [const { OnceLock::new() }; 9];
-    WORKERS[threads].get_or_init(|| Workers::new(threads).expect("threads can be started"))
+    WORKERS[threads].get_or_init(|| {
+        let storage = Storage { directories: vec![std::env::temp_dir()], io: IoOptions::default() };
+        Workers::new(threads).expect("threads can be started").with_storage(storage)
+    })
 }
 
 /// The ids of a vertex column of integers.
@@ -264,9 +409,5 @@ pub fn workers(threads: usize) -> &'static Workers {
 /// # Panics
 /// When it holds names.
 pub fn integers(column: &VertexColumn) -> Vec<u64> {
-    match column {
-        VertexColumn::Range(ids) => ids.clone().collect(),
-        VertexColumn::Integers(ids) => ids.clone(),
-        VertexColumn::Names(_) => panic!("ids are names"),
-    }
+    column.integers(0..column.len()).expect("ids are integers").into_owned()
 }

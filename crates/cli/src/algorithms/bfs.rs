@@ -8,12 +8,13 @@ use welter_engine::{Outcome, run};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 use welter_model::program::Program;
-use welter_model::table::{Column, ColumnData};
+use welter_model::table::{ColumnData, Columns};
 
 use super::sources::SourceArgs;
 use super::traversal::{Direction, FrontierArgs};
-use super::{Answer, Chosen, Entry, columns};
+use super::{Answer, Chosen, Entry};
 use crate::failure::Failure;
+use crate::parts::for_parts;
 use crate::session::{Ready, Session};
 use crate::text::{counted, grouped};
 use crate::top::Top;
@@ -64,26 +65,28 @@ impl Options {
     ) -> Result<Answer, Failure> {
         let Outcome { values, iterations, levels, .. } =
             run(&ready.graph, program, &ready.workers, &session.progress)?;
-        let columns = columns(&values);
-        let note = Some(note(&columns, sources));
+        let note = Some(note(&values, values.len(), sources)?);
+        let columns = Box::new(values);
         Ok(Answer { columns, iterations, note, levels: Some(levels), top: Top::Farthest })
     }
 }
 
 /// How much was reached, and how far it is.
-fn note(columns: &[Column], sources: usize) -> String {
-    let Some(ColumnData::I64(depths)) = columns.first().map(|column| &column.data) else {
-        return String::new();
-    };
-    let reached = depths.iter().filter(|depth| **depth >= 0).count() as u64;
-    let deepest = depths.iter().copied().max().unwrap_or(0).max(0) as u64;
-    format!(
+fn note(columns: &dyn Columns, vertices: usize, sources: usize) -> Result<String, Failure> {
+    let (mut reached, mut deepest) = (0, 0);
+    for_parts(columns, vertices, |_, part| {
+        if let Some(ColumnData::I64(depths)) = part.first().map(|column| &column.data) {
+            reached += depths.iter().filter(|depth| **depth >= 0).count() as u64;
+            deepest = depths.iter().copied().fold(deepest, i64::max);
+        }
+    })?;
+    Ok(format!(
         "reached {} of {} from {}; the farthest is {} away",
         grouped(reached),
-        counted(depths.len() as u64, "vertex", "vertices"),
+        counted(vertices as u64, "vertex", "vertices"),
         counted(sources as u64, "source", "sources"),
-        counted(deepest, "edge", "edges"),
-    )
+        counted(deepest as u64, "edge", "edges"),
+    ))
 }
 
 impl Chosen for Options {

@@ -20,8 +20,7 @@ use welter_engine::Level;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
-use welter_model::program;
-use welter_model::table::Column;
+use welter_model::table::Columns;
 
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
@@ -176,7 +175,7 @@ pub(crate) trait Chosen {
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// Results of all vertices, in the order of the graph.
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Box<dyn Columns>,
     /// Iterations that were done.
     pub(crate) iterations: u64,
     /// What the user should know of the result, such as that it is not settled.
@@ -185,12 +184,6 @@ pub(crate) struct Answer {
     pub(crate) levels: Option<Vec<Level>>,
     /// What is shown where the whole is not wanted.
     pub(crate) top: Top,
-}
-
-/// The columns of a result.
-fn columns<V: program::Value>(values: &[V]) -> Vec<Column> {
-    let named = |(name, data): (&str, _)| Column { name: name.to_owned(), data };
-    V::columns(values).into_iter().map(named).collect()
 }
 
 /// Width of the numbers of a result.

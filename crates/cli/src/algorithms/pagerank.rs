@@ -10,7 +10,7 @@ use welter_algorithms::{Float, pagerank};
 use welter_engine::plan::Layout;
 use welter_engine::run;
 
-use super::{Answer, Chosen, Entry, Precision, columns};
+use super::{Answer, Chosen, Entry, Precision};
 use crate::args::{not_negative, share};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
@@ -120,7 +120,7 @@ impl Options {
         let outcome = run(graph, &program, workers, &session.progress)?;
         let each = if self.dangling == Mode::Networkx { vertices as f64 } else { 1.0 };
         Ok(Answer {
-            columns: columns(&outcome.values),
+            columns: Box::new(outcome.values),
             iterations: outcome.iterations,
             note: self.unsettled(outcome.total, tolerance * each, sum),
             levels: None,

@@ -9,7 +9,7 @@ use welter_engine::run;
 use welter_input::attributes::{AttributeOptions, attributes};
 use welter_input::{ColumnRef, WeightChoice};
 
-use super::{Answer, Chosen, Entry, Precision, columns, tables};
+use super::{Answer, Chosen, Entry, Precision, tables};
 use crate::args::{WeightArgs, finite, parsed};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
@@ -84,7 +84,7 @@ impl Options {
             VectorArg::Random => Spmv::new(Vector::Random { seed: self.seed }, self.iterations),
         };
         let outcome = run(graph, &program, workers, &session.progress)?;
-        let (columns, iterations) = (columns(&outcome.values), outcome.iterations);
+        let (columns, iterations) = (Box::new(outcome.values), outcome.iterations);
         Ok(Answer { columns, iterations, note: None, levels: None, top: Top::Highest })
     }
 

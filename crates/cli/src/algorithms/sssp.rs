@@ -7,13 +7,14 @@ use welter_engine::plan::{FrontierMode, IndexMode, Layout};
 use welter_engine::{Outcome, run};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
-use welter_model::table::{Column, ColumnData};
+use welter_model::table::{ColumnData, Columns};
 
 use super::sources::SourceArgs;
 use super::traversal::{Direction, FrontierArgs};
-use super::{Answer, Chosen, Entry, Precision, columns};
+use super::{Answer, Chosen, Entry, Precision};
 use crate::args::WeightArgs;
 use crate::failure::Failure;
+use crate::parts::for_parts;
 use crate::session::{Ready, Session};
 use crate::text::{counted, grouped};
 use crate::top::Top;
@@ -95,30 +96,40 @@ impl Options {
         let program = Sssp::<F>::new(sources, delta);
         let Outcome { values, iterations, levels, .. } =
             run(&ready.graph, &program, &ready.workers, &session.progress)?;
-        let columns = columns(&values);
-        let note = Some(note(&columns, count, ready.graph.plan().shape.weighted));
+        let weighted = ready.graph.plan().shape.weighted;
+        let note = Some(note(&values, values.len(), count, weighted)?);
+        let columns = Box::new(values);
         Ok(Answer { columns, iterations, note, levels: Some(levels), top: Top::Farthest })
     }
 }
 
 /// How much was reached, how far it is, and what that means.
-fn note(columns: &[Column], sources: usize, weighted: bool) -> String {
-    let distances: Vec<f64> = match columns.first().map(|column| &column.data) {
-        Some(ColumnData::F32(values)) => values.iter().map(|value| (*value).into()).collect(),
-        Some(ColumnData::F64(values)) => values.clone(),
-        _ => Vec::new(),
+fn note(
+    columns: &dyn Columns,
+    vertices: usize,
+    sources: usize,
+    weighted: bool,
+) -> Result<String, Failure> {
+    let (mut count, mut farthest) = (0, 0.0_f64);
+    let mut reach = |distance: f64| {
+        if distance.is_finite() {
+            count += 1;
+            farthest = farthest.max(distance);
+        }
     };
-    let reached = distances.iter().filter(|distance| distance.is_finite());
-    let (count, farthest) = reached
-        .fold((0, 0.0_f64), |(count, farthest), distance| (count + 1, farthest.max(*distance)));
+    for_parts(columns, vertices, |_, part| match part.first().map(|column| &column.data) {
+        Some(ColumnData::F32(values)) => values.iter().for_each(|&value| reach(value.into())),
+        Some(ColumnData::F64(values)) => values.iter().for_each(|&value| reach(value)),
+        _ => {}
+    })?;
     let weights =
         if weighted { "lengths add up weights" } else { "edges have no weights: each counts 1" };
-    format!(
+    Ok(format!(
         "reached {} of {} from {}; the farthest is {farthest} away; {weights}",
         grouped(count),
-        counted(distances.len() as u64, "vertex", "vertices"),
+        counted(vertices as u64, "vertex", "vertices"),
         counted(sources as u64, "source", "sources"),
-    )
+    ))
 }
 
 impl Chosen for Options {

@@ -7,10 +7,10 @@ use welter_engine::plan::{FrontierMode, IndexMode, Layout};
 use welter_engine::{Outcome, pass, run};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
-use welter_model::table::{Column, ColumnData};
+use welter_model::table::Columns;
 
 use super::traversal::FrontierArgs;
-use super::{Answer, Chosen, Entry, columns};
+use super::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
@@ -61,12 +61,12 @@ impl Method {
 }
 
 /// How many components there are, and how large the largest is.
-fn note(columns: &[Column]) -> Option<String> {
-    let ColumnData::Vertices(components) = &columns.first()?.data else { return None };
-    let sizes = sizes(components);
-    let (_, largest) = sizes.first()?;
-    let count = counted(sizes.len() as u64, "component", "components");
-    Some(format!("{count}, the largest with {}", counted(*largest, "vertex", "vertices")))
+fn note(columns: &dyn Columns, vertices: usize) -> Result<Option<String>, Failure> {
+    let sizes = sizes(columns, vertices)?;
+    let count = sizes.iter().filter(|size| **size > 0).count() as u64;
+    let Some(largest) = sizes.into_iter().max() else { return Ok(None) };
+    let largest = counted(largest.into(), "vertex", "vertices");
+    Ok(Some(format!("{}, the largest with {largest}", counted(count, "component", "components"))))
 }
 
 impl Chosen for Options {
@@ -104,17 +104,17 @@ impl Chosen for Options {
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let Ready { graph, workers, .. } = ready;
-        let (columns, iterations, levels) = match self.method {
+        let (columns, iterations, levels): (Box<dyn Columns>, _, _) = match self.method {
             Method::UnionFind => {
-                (columns(&pass(graph, &Wcc, workers, &session.progress)?), 1, None)
+                (Box::new(pass(graph, &Wcc, workers, &session.progress)?), 1, None)
             }
             Method::Labels => {
                 let Outcome { values, iterations, levels, .. } =
                     run(graph, &LabelPropagation, workers, &session.progress)?;
-                (columns(&values), iterations, Some(levels))
+                (Box::new(values), iterations, Some(levels))
             }
         };
-        let note = note(&columns);
+        let note = note(&columns, graph.vertices() as usize)?;
         Ok(Answer { columns, iterations, note, levels, top: Top::Groups })
     }
 }

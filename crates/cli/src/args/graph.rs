@@ -10,8 +10,9 @@ use super::values::{count, parsed};
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Files, patterns such as 'part-*.csv', or `-` for standard input; or one generated graph:
-    /// rmat:SCALE or web:VERTICES, and options as in `rmat:22,factor=16,seed=1,scramble`
+    /// Files, patterns such as 'part-*.csv', or `-` for standard input; or one graph that `welter
+    /// ingest` keeps in a directory; or one generated graph: rmat:SCALE or web:VERTICES, and
+    /// options as in `rmat:22,factor=16,seed=1,scramble`
     ///
     /// What a file is, is guessed from its first bytes and its name; all but Parquet and WebGraph
     /// may be compressed with gzip or zstd. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx),
@@ -84,6 +85,11 @@ impl InputArgs {
             || self.no_header
             || self.source_column.is_some()
             || self.target_column.is_some()
+    }
+
+    /// Whether something is said of ids.
+    pub(crate) fn says_of_ids(&self) -> bool {
+        !matches!(self.ids, Ids::Auto)
     }
 
     /// The same, as the readers want it.

@@ -15,10 +15,12 @@ use welter_output::TableFormat;
 
 use crate::algorithms::{Algorithm, REGISTRY};
 use crate::generate::{RmatArgs, WebArgs};
+use crate::kept::{CheckArgs, IngestArgs};
+use crate::probe::ProbeArgs;
 
 pub(crate) use self::graph::{GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::ResourceArgs;
-pub(crate) use self::values::{count, finite, not_negative, parsed, share};
+pub(crate) use self::values::{bytes, count, finite, not_negative, parsed, share};
 
 /// Graph analytics: from an edge list to ranks with one command.
 #[derive(Debug, Parser)]
@@ -60,6 +62,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         algorithm: Algorithm<ExplainOptions>,
     },
+    /// Read a graph once and keep it in a directory, for any number of runs
+    #[command(after_help = INGEST_EXAMPLES)]
+    Ingest(IngestArgs),
+    /// Verify every byte of a graph that is kept in a directory
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
     /// Describe a graph: vertices, edges, ids, self-loops, parallel edges, degrees
     #[command(after_help = INFO_EXAMPLES)]
     Info(InfoArgs),
@@ -72,6 +80,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         generator: Generator,
     },
+    /// Measure how fast a directory is read and written, by size of the requests
+    #[command(after_help = PROBE_EXAMPLES)]
+    Probe(ProbeArgs),
     /// List the algorithms: what they compute, from what, into which columns
     Algorithms,
     /// Print the completions of a shell
@@ -107,6 +118,20 @@ Examples:
   welter explain pagerank links.tsv
   welter explain pagerank rmat:30 --memory 64GiB --precision f32";
 
+const INGEST_EXAMPLES: &str = "\
+Examples:
+  welter ingest links.tsv.zst -o links                 then: welter run pagerank links
+  welter ingest friends.csv --undirected --drop-duplicates -o friends
+  welter ingest rmat:26 -o big --memory 1GiB --scratch /mnt/nvme
+
+The graph is there once all of it is on the device. What a run wants read otherwise (--direction in,
+--undirected) is made from it again, in memory or in temporary files.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  welter check links                                   ends with 70 at the first damage, and says
+                                                       in which file and where";
+
 const INFO_EXAMPLES: &str = "\
 Examples:
   welter info links.tsv.zst
@@ -125,6 +150,12 @@ Examples:
   welter generate rmat 16 --scramble --weights 255 -o graph.parquet
   welter generate web 1000000 -o web.tsv.zst
   welter generate rmat 8 | welter run pagerank -";
+
+const PROBE_EXAMPLES: &str = "\
+Examples:
+  welter probe /mnt/nvme
+  welter probe /mnt/a /mnt/b --bytes 4GiB              both together, as a run would stripe them
+  welter probe . --json";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

@@ -1,5 +1,7 @@
 //! Options that say what of the machine a run may take.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use welter_engine::plan::Settings;
 use welter_store::header::Encoding;
@@ -7,7 +9,7 @@ use welter_store::header::Encoding;
 use super::values::bytes;
 
 /// What a run may take, and how it speaks.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct ResourceArgs {
     /// Threads [default: one a core, fewer for small graphs]
@@ -17,6 +19,10 @@ pub(crate) struct ResourceArgs {
     /// [default: most of what is free]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
+    /// Directory for temporary files of what does not fit in memory; may be given more than once.
+    /// The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Vec<PathBuf>,
     /// Say nothing but errors and results
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -57,6 +63,11 @@ impl ResourceArgs {
             block_bits: self.block_bits,
             ..Settings::default()
         }
+    }
+
+    /// Directories for temporary files, at least one.
+    pub(crate) fn scratch(&self) -> Vec<PathBuf> {
+        if self.scratch.is_empty() { vec![std::env::temp_dir()] } else { self.scratch.clone() }
     }
 }
 

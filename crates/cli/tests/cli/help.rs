@@ -32,9 +32,12 @@ fn every_command_has_examples() {
         "run pagerank",
         "run spmv",
         "explain",
+        "ingest",
+        "check",
         "info",
         "convert",
         "generate",
+        "probe",
         "completions",
         "man",
     ] {

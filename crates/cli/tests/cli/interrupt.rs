@@ -66,6 +66,16 @@ fn a_half_written_file_is_removed() {
 }
 
 #[test]
+fn a_probe_ends_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let child = sandbox.command("probe .").spawn().unwrap();
+    sleep(Duration::from_millis(500));
+    signal(&child, "INT");
+    is_interrupted(&ended(child));
+    assert_eq!(sandbox.files(), [""; 0]);
+}
+
+#[test]
 fn a_run_that_waits_for_its_input_ends() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command("run pagerank - -o ranks.csv");

@@ -13,14 +13,14 @@ use super::{CELL_EDGES, Plan, Shape};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::index::ENTRY_BYTES;
-use crate::iterate::PUSH_BELOW;
+use crate::lookups::PUSH_BELOW;
 use crate::push::WAITING as PUSH_WAITING;
 use crate::vertices::SEGMENT_BITS;
 
 /// Buffers of a worker that do not grow with the graph: building a chunk, decoding, cuts.
-const WORKER_BYTES: u64 = 2 << 20;
+pub(super) const WORKER_BYTES: u64 = 2 << 20;
 /// Line, counters and list of segments of a bin.
-const BIN_BYTES: u64 = 192;
+pub(super) const BIN_BYTES: u64 = 192;
 /// Directory entry of a tile.
 const TILE_BYTES: u64 = 16;
 /// What the index of sources takes for a tile: its entry, and a place in the list of tiles.
@@ -57,6 +57,12 @@ impl Layout {
         }
     }
 
+    /// The layout of a graph that is kept for programs which nobody knows yet: tiles for
+    /// accumulators of 4 bytes, and no state.
+    pub fn kept() -> Self {
+        Self { value: 0, signal: 0, accum: 4, active: 0, sparse: 0, pulled: false }
+    }
+
     /// The layout of a stream program.
     pub fn of_stream<S: Stream>() -> Self {
         // Its cells take the place of signals in memory, and of accumulators in the caches.
@@ -90,13 +96,21 @@ pub struct Memory {
     pub rows: u64,
     /// Accumulators and buffers of the workers.
     pub workers: u64,
+    /// Binned edges that may go to storage.
+    pub bins_stored: u64,
+    /// Chunks that may go to storage.
+    pub chunks_stored: u64,
 }
 
 impl Memory {
     /// The most that is taken at any time.
     pub fn peak(&self) -> u64 {
         let survey = self.input + self.marks;
-        let sort = self.bins + self.overlap.min(self.chunks);
+        let sort = if self.chunks_stored > 0 {
+            self.overlap
+        } else {
+            self.bins + self.overlap.min(self.chunks)
+        };
         let ingest = survey.max(self.input + self.bins).max(sort);
         self.held
             + self.vertices
@@ -110,8 +124,9 @@ impl Memory {
     }
 
     /// Bounds the memory of a run with these widths.
-    pub(super) fn of(plan: &Plan, layout: Layout, held: u64) -> Self {
+    pub(super) fn of(plan: &Plan) -> Self {
         let Shape { slots, edges, input_bytes, .. } = plan.shape;
+        let (vertices, layout) = (plan.vertices, plan.layout);
         let threads = plan.threads as u64;
         let segments = slots.div_ceil(1 << SEGMENT_BITS).max(1);
         let stripes = stripes_most(plan, segments);
@@ -121,13 +136,13 @@ impl Memory {
         let ends = cells * threads * SEGMENT_BYTES as u64;
         let lots = plan.lots() as u64 * threads * SLAB_BYTES as u64;
         let chunks = chunk_bytes(plan, stripes) + threads * SLAB_BYTES as u64;
-        // Lots that are being written are as many as threads, and one more that has just begun.
-        let in_flight = (threads + 1).min(plan.lots() as u64);
+        // Each worker is at a lot, which is a part of a stripe where edges are spread evenly.
+        let in_flight = plan.lots().min(plan.stripes_least()).max(1) as u64;
         let sort_edges = (plan.sort_edges_max() as u64).min(edges) + (1 << 14);
         let sort = sort_edges * Self::sort_bytes(&plan.shape);
         let padding = 1 << (KEY_BITS - plan.stripe_bits);
         Self {
-            held,
+            held: plan.settings.held_bytes,
             input: input_bytes,
             marks: threads * segments * (1 << SEGMENT_BITS) / 8,
             bins: waiting
@@ -135,15 +150,17 @@ impl Memory {
                 + ends.min(edges * threads * 64)
                 + lots
                 + threads * cells * BIN_BYTES,
-            overlap: chunks * in_flight / plan.lots() as u64 + threads * SLAB_BYTES as u64,
+            overlap: chunks * threads.min(in_flight) / in_flight + threads * SLAB_BYTES as u64,
             chunks,
-            vertices: slots * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12,
-            state: slots * layout.value + (slots + padding) * 2 * layout.signal,
-            frontier: slots * layout.sparse
-                + (slots + padding) * 2 * layout.active
+            vertices: vertices * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12,
+            state: vertices * layout.value + (vertices + padding) * 2 * layout.signal,
+            frontier: vertices * layout.sparse
+                + (vertices + padding) * 2 * layout.active
                 + if plan.frontier { tiles_most(plan, stripes) * INDEX_BYTES } else { 0 },
             rows: rows_bytes(plan),
             workers: threads * ((layout.accum << plan.stripe_bits) + sort + WORKER_BYTES),
+            bins_stored: 0,
+            chunks_stored: 0,
         }
     }
 
@@ -155,7 +172,7 @@ impl Memory {
 
 /// Bytes of rows, of what workers make them with, and of the updates and vertices that wait while
 /// they are pushed.
-fn rows_bytes(plan: &Plan) -> u64 {
+pub(super) fn rows_bytes(plan: &Plan) -> u64 {
     if !plan.rows {
         return 0;
     }
@@ -167,7 +184,7 @@ fn rows_bytes(plan: &Plan) -> u64 {
 }
 
 /// Three times the bytes that a waiting edge takes: lines hold 4, 8 or 12 of them.
-fn waiting_bytes(shape: Shape) -> u64 {
+pub(super) fn waiting_bytes(shape: Shape) -> u64 {
     match (shape.weighted, shape.slots <= 1 << 20) {
         (true, _) => 48,
         (false, false) => 24,
@@ -177,7 +194,7 @@ fn waiting_bytes(shape: Shape) -> u64 {
 
 /// The most stripes that a greedy cut makes: each is full by width or, with its neighbour, by
 /// edges.
-fn stripes_most(plan: &Plan, segments: u64) -> u64 {
+pub(super) fn stripes_most(plan: &Plan, segments: u64) -> u64 {
     let full = ((1_u64 << plan.stripe_bits) - (1 << SEGMENT_BITS)).max(1 << SEGMENT_BITS);
     (plan.shape.slots / full + 2 * plan.stripes_least() as u64 + 2).min(segments)
 }
@@ -191,7 +208,7 @@ fn tiles_most(plan: &Plan, stripes: u64) -> u64 {
 }
 
 /// Bytes of all chunks, slabs that are not quite full included.
-fn chunk_bytes(plan: &Plan, stripes: u64) -> u64 {
+pub(super) fn chunk_bytes(plan: &Plan, stripes: u64) -> u64 {
     let Shape { slots, edges, weighted, .. } = plan.shape;
     let tiles = tiles_most(plan, stripes);
     let key = match plan.encoding {

@@ -47,7 +47,12 @@ impl fmt::Display for Plan {
         let most = if self.shape.estimated { "" } else { " at most" };
         writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
         writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
-        writeln!(lines, "route     fold, in memory")?;
+        let place = match self.storage {
+            None => "in memory",
+            Some(storage) if storage.values_stored => "edges and values on storage",
+            Some(_) => "edges on storage",
+        };
+        writeln!(lines, "route     fold, {place}")?;
         writeln!(lines, "threads   {}", self.threads)?;
         writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;
         writeln!(lines, "          blocks of 2^{} sources, {encoding}", self.block_bits)?;
@@ -62,7 +67,7 @@ impl fmt::Display for Plan {
         for (bytes, what) in [
             (input, "input, while it is ingested"),
             (bins, "edges in bins, while they are ingested"),
-            (chunks, "edges in chunks"),
+            (chunks, if self.storage.is_some() { "chunks that stay" } else { "edges in chunks" }),
             (vertices, "degrees and vertex numbers"),
             (state, "values and signals"),
             (workers, "accumulators and buffers of the workers"),
@@ -79,6 +84,17 @@ impl fmt::Display for Plan {
                 IndexMode::Auto | IndexMode::Bands => "rows of each vertex, once looking up pays",
             };
             writeln!(lines, "          {:>10}  {what}", human_bytes(rows))?;
+        }
+        if self.storage.is_some() {
+            let Memory { bins_stored, chunks_stored, .. } = self.memory;
+            let disk = human_bytes(bins_stored + chunks_stored);
+            writeln!(lines, "storage   {disk:>10}  at most at any time")?;
+            for (bytes, what) in [
+                (bins_stored, "edges in bins, written once and read once"),
+                (chunks_stored, "edges in chunks; what does not stay is read in each iteration"),
+            ] {
+                writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
+            }
         }
         f.write_str(lines.trim_end())
     }

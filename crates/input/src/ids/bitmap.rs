@@ -18,11 +18,15 @@ pub(super) struct Bitmap(Vec<AtomicU64>);
 impl Bitmap {
     /// No id yet, and room for those up to `max`; `None` if that is too much for so many edges.
     pub(super) fn new(max: u64, edges: u64) -> Option<Self> {
-        if max / BITS_PER_EDGE_MAX >= edges {
-            return None;
-        }
+        Self::bytes_for(max, edges)?;
         let words = usize::try_from(max / 64 + 1).ok()?;
         Some(Self((0..words).into_par_iter().map(|_| AtomicU64::new(0)).collect()))
+    }
+
+    /// Bytes that the bitmap and its ranks take, with the copy that is made on the way; `None` if
+    /// that is too much for so many edges.
+    pub(super) fn bytes_for(max: u64, edges: u64) -> Option<u64> {
+        (max / BITS_PER_EDGE_MAX < edges).then_some((max / 64 + 1).saturating_mul(20))
     }
 
     /// Marks an id. From any thread.
@@ -78,6 +82,11 @@ impl Ranks {
         let word = (id / 64) as usize;
         let lower = self.words[word] & ((1 << (id % 64)) - 1);
         self.before[word] + lower.count_ones()
+    }
+
+    /// How many ids occur.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     /// All ids that occur, ascending.

@@ -4,22 +4,41 @@
 //! number of threads and any order of the edges.
 
 mod bitmap;
+mod keys;
+mod lookup;
+mod need;
+mod runs;
 mod shards;
+mod spilled;
 mod stated;
-
-use std::ops::Range;
+mod way;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use welter_model::edges::{EdgeList, Pair};
+use welter_model::edges::{EdgeList, EdgeStream, Pair};
 use welter_model::ids::{IdMap, Names};
 use welter_progress::Progress;
 
 use self::bitmap::Bitmap;
 use self::shards::{Shards, Spread};
-use self::stated::{Vertices, mixed};
-use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX, Stated};
+use self::spilled::Mapping;
+pub(crate) use self::way::is_dense;
+use self::way::{Described, Known, Way, max, way};
+use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
 use crate::error::InputError;
+use crate::scratch::Scratch;
+use crate::scratch::parts::Spilled;
+
+/// Edges whose ends are slots, and the way back.
+pub struct Finished {
+    /// The edges.
+    pub edges: Box<dyn EdgeStream>,
+    /// Ids by slot.
+    pub ids: IdMap,
+    /// Bytes that were written to temporary files, which live as long as `edges`; 0 where all was
+    /// in memory.
+    pub scratch_bytes: u64,
+}
 
 impl Collector {
     /// Ends the reading: maps ids to slots where they are not dense enough to be slots themselves.
@@ -27,92 +46,121 @@ impl Collector {
     /// # Errors
     /// When there is no edge and no stated vertex, when an id is none of the stated vertices of
     /// its source or not below `vertices`, when parts with and without weights or with integers
-    /// and names are mixed, when there are too many ids for 32-bit slots, or
-    /// when `progress` is cancelled.
+    /// and names are mixed, when there are too many ids for 32-bit slots or for the memory that
+    /// may be used, when temporary files cannot be written or read, or when `progress` is
+    /// cancelled.
     pub fn finish(
         self,
         vertices: Option<u64>,
         pool: &ThreadPool,
         progress: &Progress,
+    ) -> Result<Finished, InputError> {
+        let Gathered { files, parts, stated, memory_bytes_max, directories, spilled } =
+            self.gathered();
+        let mapping = |scratch, parts| Mapping {
+            files: &files,
+            scratch,
+            parts,
+            allowed_bytes: memory_bytes_max.unwrap_or(u64::MAX),
+            pool,
+            progress,
+        };
+        if let Some((scratch, parts)) = spilled {
+            let mapping = mapping(scratch, parts);
+            let foreign =
+                |stating: &[usize], known: Known<'_>| mapping.refuse_foreign(stating, known);
+            let decide =
+                || way(&mapping.parts, stated, vertices, &files, memory_bytes_max, &foreign);
+            let way = pool.install(decide)?;
+            return mapping.finish(way);
+        }
+        let foreign =
+            |stating: &[usize], known: Known<'_>| refuse_foreign(&parts, stating, &files, known);
+        let decide = || way(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
+        let way = pool.install(decide)?;
+        if !directories.is_empty()
+            && let Some(allowed) = memory_bytes_max
+        {
+            let held = parts.iter().map(|placed| placed.part.bytes()).sum();
+            let room = allowed.saturating_sub(held);
+            if !pool.install(|| need::fits(&parts, &way, room)) {
+                let scratch = Scratch::make(&directories)?;
+                let spill = |placed: Placed| {
+                    go_on(progress).and_then(|()| Spilled::write(&scratch, placed))
+                };
+                let spilled =
+                    pool.install(|| parts.into_par_iter().map(spill).collect::<Result<_, _>>())?;
+                return mapping(scratch, spilled).finish(way);
+            }
+        }
+        let (edges, ids) = pool.install(|| listed(parts, way, progress))?;
+        Ok(Finished { edges: Box::new(edges), ids, scratch_bytes: 0 })
+    }
+
+    /// The same where no part went to a file.
+    #[cfg(test)]
+    pub(crate) fn finish_list(
+        self,
+        vertices: Option<u64>,
+        pool: &ThreadPool,
+        progress: &Progress,
     ) -> Result<(EdgeList, IdMap), InputError> {
-        let Gathered { files, parts, stated, memory_bytes_max } = self.gathered();
-        let mut list = EdgeList::new(vertices, weighted(&parts, &files)?);
-        let ranged = |stated: &Stated| matches!(stated, Stated::Range { .. });
-        let stating: Vec<usize> =
-            stated.iter().filter(|(_, said)| ranged(said)).map(|(source, _)| *source).collect();
-        let stated = pool.install(|| stated::merge(stated, &files, memory_bytes_max))?;
-        let named = names(&parts, &files, &stated)?;
-        if let Some(vertices) = vertices {
-            check_declared(vertices, named, &stated)?;
-            declared(parts, &files, vertices, &mut list)?;
-            return Ok((list, IdMap::Declared));
-        }
-        if parts.is_empty() && stated.none() {
-            return Err(no_edges(&files));
-        }
-        let ids = pool.install(|| match stated {
-            Vertices::Names(stated) => map_names(parts, &stated, &mut list, progress),
-            _ if named => map_names(parts, &[], &mut list, progress),
-            Vertices::Range(range) if within(&parts, &range) => Ok(shift(parts, range, &mut list)),
-            Vertices::Range(range) => {
-                refuse_foreign(&parts, &stating, &files, &|id| range.contains(&id))?;
-                stated::list_fits(range.end - range.start, &files, memory_bytes_max)?;
-                map_integers(parts, &range.collect::<Vec<_>>(), &mut list, progress)
-            }
-            Vertices::Integers(stated) => {
-                let known = |id| stated.binary_search(&id).is_ok();
-                refuse_foreign(&parts, &stating, &files, &known)?;
-                map_integers(parts, &stated, &mut list, progress)
-            }
-            Vertices::Unstated if dense(&parts) => {
-                let max = parts.iter().map(|placed| placed.part.ids.max()).max().unwrap_or(0);
-                keep(parts, 0, &mut list);
-                list.set_slots(max + 1);
-                Ok(IdMap::Same)
-            }
-            Vertices::Unstated => map_integers(parts, &[], &mut list, progress),
-        })?;
-        Ok((list, ids))
+        let Gathered { files, parts, stated, memory_bytes_max, .. } = self.gathered();
+        let foreign =
+            |stating: &[usize], known: Known<'_>| refuse_foreign(&parts, stating, &files, known);
+        let decide = || way(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
+        let way = pool.install(decide)?;
+        pool.install(|| listed(parts, way, progress))
     }
 }
 
-/// Refuses a number of vertices from the user that cannot be.
-fn check_declared(vertices: u64, named: bool, stated: &Vertices) -> Result<(), InputError> {
-    let refuse = |what| Err(InputError::Options { what });
-    let last = match stated {
-        Vertices::Range(range) => range.end.checked_sub(1),
-        Vertices::Integers(ids) => ids.last().copied(),
-        Vertices::Unstated | Vertices::Names(_) => None,
+/// Maps ids of parts that are in memory.
+fn listed(
+    parts: Vec<Placed>,
+    way: Way,
+    progress: &Progress,
+) -> Result<(EdgeList, IdMap), InputError> {
+    let mut list = EdgeList::new(None, parts.first().is_some_and(Described::weighted));
+    let ids = match way {
+        Way::Kept { ids, first, slots } => {
+            keep(parts, first, &mut list);
+            list.set_slots(slots);
+            ids
+        }
+        Way::Integers(stated) => map_integers(parts, &stated, &mut list, progress)?,
+        Way::Names(stated) => map_names(parts, &stated, &mut list, progress)?,
     };
-    match last {
-        _ if vertices > SLOTS_MAX => {
-            refuse(format!("{vertices} vertices are more than the {SLOTS_MAX} that fit"))
-        }
-        _ if named => {
-            let what = "a number of vertices goes with integer ids, and these are names";
-            refuse(what.to_owned())
-        }
-        Some(last) if last >= vertices => refuse(format!(
-            "the input states its vertices, up to {last}; a number of {vertices} vertices, \
-             which are those below it, leaves some out"
-        )),
-        _ => Ok(()),
+    Ok((list, ids))
+}
+
+impl Described for Placed {
+    fn source(&self) -> usize {
+        self.source
     }
-}
 
-fn no_edges(files: &[String]) -> InputError {
-    let names = files.join(", ");
-    let what = if files.is_empty() { String::new() } else { names + ": " };
-    let what = what + "expected edges, found none";
-    InputError::Inputs { what }
-}
+    fn edges(&self) -> u64 {
+        self.part.ids.len() as u64
+    }
 
-/// Whether the ids of all edges lie in a range.
-fn within(parts: &[Placed], range: &Range<u64>) -> bool {
-    parts.iter().all(|placed| {
-        placed.part.ids.max() < range.end
-            && (range.start == 0 || min(&placed.part.ids) >= range.start)
-    })
+    fn weighted(&self) -> bool {
+        self.part.weights.is_some()
+    }
+
+    fn named(&self) -> bool {
+        matches!(self.part.ids, Ids::Names { .. })
+    }
+
+    fn min(&self) -> u64 {
+        match &self.part.ids {
+            Ids::Narrow { pairs, .. } => least(pairs).map_or(0, u64::from),
+            Ids::Wide { pairs, .. } => least(pairs).unwrap_or(0),
+            Ids::Names { .. } => 0,
+        }
+    }
+
+    fn max(&self) -> u64 {
+        self.part.ids.max()
+    }
 }
 
 /// Refuses edges of a source that states a range of vertices and names others. Readers do so
@@ -145,68 +193,10 @@ fn first_unknown<I: Copy + Into<u64> + Sync>(
     pairs.par_iter().find_map_first(unknown)
 }
 
-/// Whether all parts have weights, or none has.
-fn weighted(parts: &[Placed], files: &[String]) -> Result<bool, InputError> {
-    let first = parts.first().is_some_and(|placed| placed.part.weights.is_some());
-    match parts.iter().find(|placed| placed.part.weights.is_some() != first) {
-        None => Ok(first),
-        Some(other) => {
-            let (with, without) =
-                if first { (parts[0].source, other.source) } else { (other.source, 0) };
-            let what = format!("{} has weights and {} has none", files[with], files[without]);
-            Err(InputError::Inputs { what })
-        }
-    }
-}
-
-/// Whether ids are names: those of all edges and stated vertices, or of none.
-fn names(parts: &[Placed], files: &[String], stated: &Vertices) -> Result<bool, InputError> {
-    let named = |placed: &Placed| matches!(placed.part.ids, Ids::Names { .. });
-    let first = parts.first().map(named);
-    if let Some(other) = parts.iter().find(|placed| Some(named(placed)) != first) {
-        let (a, b) = (&files[parts[0].source], &files[other.source]);
-        return Err(if first == Some(true) { mixed(a, b) } else { mixed(b, a) });
-    }
-    let vertices = match stated {
-        Vertices::Unstated => return Ok(first == Some(true)),
-        Vertices::Names(_) => true,
-        Vertices::Range(_) | Vertices::Integers(_) => false,
-    };
-    match first {
-        Some(first) if first != vertices => {
-            let what = "some inputs have names as ids and others integers; read all as names";
-            Err(InputError::Inputs { what: what.to_owned() })
-        }
-        _ => Ok(vertices),
-    }
-}
-
 /// The smallest id of pairs. A pair is looked at as one: handing out its two ids as work of their
 /// own costs thirty times as much as the rest.
 fn least<I: Copy + Ord + Send + Sync>(pairs: &[[I; 2]]) -> Option<I> {
     pairs.par_iter().map(|[source, target]| *source.min(target)).min()
-}
-
-/// The smallest id, 0 where there is none.
-fn min(ids: &Ids) -> u64 {
-    match ids {
-        Ids::Narrow { pairs, .. } => least(pairs).map_or(0, u64::from),
-        Ids::Wide { pairs, .. } => least(pairs).unwrap_or(0),
-        Ids::Names { .. } => 0,
-    }
-}
-
-/// Whether ids are near enough to `0..vertices` to be slots as they are: at most 8 slots an edge,
-/// so that arrays over slots stay in proportion to the edges.
-fn dense(parts: &[Placed]) -> bool {
-    let edges: u64 = parts.iter().map(|placed| placed.part.ids.len() as u64).sum();
-    let max = parts.iter().map(|placed| placed.part.ids.max()).max().unwrap_or(0);
-    is_dense(max, edges)
-}
-
-/// Whether ids up to `max` can be the slots of so many edges.
-pub(crate) fn is_dense(max: u64, edges: u64) -> bool {
-    max < edges.saturating_mul(8).saturating_add(1024) && max < SLOTS_MAX
 }
 
 /// Moves parts whose ids are slots once `first` is taken off; those ids are not smaller.
@@ -228,30 +218,6 @@ fn keep(parts: Vec<Placed>, first: u64, list: &mut EdgeList) {
     }
 }
 
-/// Makes slots of ids that lie in a range, all of which are vertices.
-fn shift(parts: Vec<Placed>, range: Range<u64>, list: &mut EdgeList) -> IdMap {
-    keep(parts, range.start, list);
-    list.set_slots(range.end - range.start);
-    if range.start == 0 { IdMap::Declared } else { IdMap::Offset(range.start) }
-}
-
-fn declared(
-    parts: Vec<Placed>,
-    files: &[String],
-    vertices: u64,
-    list: &mut EdgeList,
-) -> Result<(), InputError> {
-    for placed in &parts {
-        let max = placed.part.ids.max();
-        if max >= vertices {
-            let what = format!("expected vertex ids below {vertices}, found {max}");
-            return Err(InputError::content(&files[placed.source], what));
-        }
-    }
-    keep(parts, 0, list);
-    Ok(())
-}
-
 /// Edges that are mapped at once.
 const BATCH_EDGES: usize = 32 << 10;
 
@@ -268,8 +234,7 @@ fn map_integers(
     progress: &Progress,
 ) -> Result<IdMap, InputError> {
     let edges: u64 = parts.iter().map(|placed| placed.part.ids.len() as u64).sum();
-    let max = parts.iter().map(|placed| placed.part.ids.max()).max().unwrap_or(0);
-    let max = max.max(stated.last().copied().unwrap_or(0));
+    let max = max(&parts).max(stated.last().copied().unwrap_or(0));
     let ids = if let Some(bitmap) = Bitmap::new(max, edges + stated.len() as u64) {
         stated.par_iter().for_each(|id| bitmap.add(*id));
         for placed in &parts {

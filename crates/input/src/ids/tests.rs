@@ -17,7 +17,7 @@ fn finish(
         collector.begin(&format!("f{number}"));
         collector.push(0, Part { ids, weights }).unwrap();
     }
-    collector.finish(vertices, &pool, &Progress::new()).map_err(|error| error.to_string())
+    collector.finish_list(vertices, &pool, &Progress::new()).map_err(|error| error.to_string())
 }
 
 /// Finishes sources of integers that state their vertices, or do not.
@@ -35,7 +35,7 @@ fn finish_stated(
         collector.push(0, Part { ids, weights: None }).unwrap();
     }
     let (list, ids) =
-        collector.finish(None, &pool, &Progress::new()).map_err(|error| error.to_string())?;
+        collector.finish_list(None, &pool, &Progress::new()).map_err(|error| error.to_string())?;
     Ok((list.pairs().collect(), list.slots(), ids))
 }
 
@@ -70,7 +70,7 @@ fn a_cancelled_run_maps_nothing() {
         let collector = Collector::new(None);
         collector.begin("f");
         collector.push(0, Part { ids, weights }).unwrap();
-        let error = collector.finish(None, &pool, &progress).unwrap_err();
+        let error = collector.finish_list(None, &pool, &progress).unwrap_err();
         assert!(matches!(error, InputError::Cancelled));
     }
 }
@@ -156,7 +156,7 @@ fn stated_names_are_vertices() {
     collector.state(Stated::Names(["z", "a", "a"].into_iter().collect())).unwrap();
     let (ids, weights) = named(&[["b", "a"]]);
     collector.push(0, Part { ids, weights }).unwrap();
-    let (list, ids) = collector.finish(None, &pool, &Progress::new()).unwrap();
+    let (list, ids) = collector.finish_list(None, &pool, &Progress::new()).unwrap();
     assert_eq!(ids, IdMap::Names(["a", "b", "z"].into_iter().collect()));
     assert_eq!((list.pairs().collect::<Vec<_>>(), list.slots()), (vec![[1, 0]], Some(3)));
 }
@@ -168,7 +168,7 @@ fn a_number_of_vertices_must_hold_the_stated_ones() {
         let collector = Collector::new(None);
         collector.begin("f");
         collector.state(Stated::Range { first: 1, count: 3 }).unwrap();
-        let done = collector.finish(Some(vertices), &pool, &Progress::new());
+        let done = collector.finish_list(Some(vertices), &pool, &Progress::new());
         assert_eq!(done.is_ok(), fits, "{vertices}");
         assert!(done.is_err() || done.is_ok_and(|(_, ids)| ids == IdMap::Declared));
     }

@@ -5,16 +5,14 @@
 //! above the number of slots, even when the file has changed since its ids were seen.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io::ErrorKind;
 use std::num::NonZero;
-use std::os::unix::fs::FileExt;
 
-use bytemuck::cast_slice_mut;
 use rustix::fs::Advice;
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
 
 use super::records::{Batch, Buffers, Pairs, Shape};
+use super::window::{Window, Words};
 use crate::error::InputError;
 use crate::source::Source;
 
@@ -32,6 +30,8 @@ pub(super) struct RawStream {
     edges: u64,
     parts: usize,
     ends: Ends,
+    /// Whether the system's cache is of no use.
+    direct: bool,
 }
 
 /// A file, opened when one of its parts is read: there may be more files than a process may open.
@@ -65,8 +65,7 @@ pub(super) struct Place<'a> {
 /// What a thread reads and decodes into.
 #[derive(Default)]
 struct Reused {
-    /// Bytes as read; words, so that pairs are aligned.
-    words: Vec<u64>,
+    words: Words,
     buffers: Buffers,
 }
 
@@ -77,7 +76,14 @@ thread_local! {
 impl RawStream {
     /// A stream over files of this shape.
     pub(super) fn open(sources: &[Source], shape: Shape) -> Result<Self, InputError> {
-        let mut stream = Self { files: Vec::new(), shape, edges: 0, parts: 0, ends: Ends::Unknown };
+        let mut stream = Self {
+            files: Vec::new(),
+            shape,
+            edges: 0,
+            parts: 0,
+            ends: Ends::Unknown,
+            direct: false,
+        };
         for source in sources {
             let bytes = source.bytes().unwrap_or(0);
             check_size(source.name(), bytes, shape)?;
@@ -90,6 +96,12 @@ impl RawStream {
             stream.parts += records.div_ceil(stream.part_records()) as usize;
         }
         Ok(stream)
+    }
+
+    /// Reads files of more than `most` bytes in all past the system's cache.
+    pub(super) fn set_cache(&mut self, most: Option<u64>) {
+        let bytes = self.edges * self.shape.record_bytes() as u64;
+        self.direct = most.is_some_and(|most| bytes > most);
     }
 
     pub(super) fn set_ends(&mut self, ends: Ends) {
@@ -108,7 +120,6 @@ impl RawStream {
     ) -> Result<(), InputError> {
         // Taken, not borrowed: `visit` may read another part in this thread.
         let mut reused = REUSED.take();
-        reused.words.resize(BATCH_BYTES / size_of::<u64>(), 0);
         let result = self.pieces_with(&mut reused, part, visit);
         REUSED.set(reused);
         result
@@ -125,16 +136,19 @@ impl RawStream {
         let record = self.shape.record_bytes() as u64;
         let mut offset = (part - first) as u64 * self.part_records() * record;
         let end = (offset + self.part_records() * record).min(records * record);
-        let file = File::open(name).map_err(|error| InputError::io(name, "open", error))?;
-        // A hint: the whole part is wanted, from first to last. That it is not taken is no error.
-        let _hinted = NonZero::new(end - offset)
-            .map(|length| rustix::fs::fadvise(&file, offset, Some(length), Advice::WillNeed));
+        let Reused { words, buffers } = reused;
+        let mut window = Window::open(name, self.direct, words, BATCH_BYTES)
+            .map_err(|error| InputError::io(name, "open", error))?;
+        if !self.direct {
+            // A hint: the whole part is wanted, from first to last. Not taking it is no error.
+            let length = NonZero::new(end - offset);
+            let _hinted = rustix::fs::fadvise(window.file(), offset, length, Advice::WillNeed);
+        }
         while offset < end {
             let length = (end - offset).min(BATCH_BYTES as u64 / record * record) as usize;
-            let bytes = &mut cast_slice_mut::<u64, u8>(&mut reused.words)[..length];
-            file.read_exact_at(bytes, offset).map_err(|error| unread(name, offset, error))?;
-            let batch = reused
-                .buffers
+            let bytes =
+                window.bytes(offset, length).map_err(|error| unread(name, offset, error))?;
+            let batch = buffers
                 .decode(bytes, self.shape)
                 .map_err(|bad| bad.explain(name, offset, self.shape))?;
             let place = Place { file: name, offset, bytes: length as u64 };

@@ -79,6 +79,22 @@ fn layouts() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
+fn files_read_past_the_cache_hold_the_same_edges() {
+    let directory = tempfile::tempdir().unwrap();
+    let through = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    let mut past = through.clone();
+    past.limits.cache_bytes_max = Some(0);
+    for (name, bytes) in layouts() {
+        // More than a window, in several parts, and no multiple of a page.
+        let record = bytes.len() / 100_000;
+        let long = bytes.repeat(12)[..1_150_007 * record].to_vec();
+        let path = file(directory.path(), name, &long);
+        let [through, past] = [&through, &past].map(|options| read_all(&[&path], options).unwrap());
+        assert!(edges(&through) == edges(&past), "{name}");
+    }
+}
+
+#[test]
 fn every_layout_holds_the_same_edges() {
     let directory = tempfile::tempdir().unwrap();
     let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };

@@ -35,7 +35,7 @@ pub(crate) fn see(
     collector.begin("f");
     reader.read_bytes("f", Bytes::of_slice("f", text.as_bytes()), options, &collector)?;
     let undirected = collector.undirected()?;
-    let (list, ids) = collector.finish(options.vertices, &pool, &Progress::new())?;
+    let (list, ids) = collector.finish_list(options.vertices, &pool, &Progress::new())?;
     let shown = |slot: u32| match &ids {
         IdMap::Names(names) => names.get(slot as usize).to_owned(),
         IdMap::Sparse(ids) => ids[slot as usize].to_string(),

@@ -26,6 +26,8 @@ const PART_BYTES_MAX: u64 = 32 << 20;
 /// The same for names, whose dictionary should stay in the cache.
 const NAMES_BYTES_MAX: u64 = 4 << 20;
 const PART_BYTES_MIN: u64 = 1 << 20;
+/// What part of memory the text of all threads' parts may be.
+const MEMORY_SHARE: u64 = 16;
 
 /// Why a part could not be read.
 enum Trouble {
@@ -51,11 +53,19 @@ pub(super) struct Grain {
 }
 
 impl Grain {
-    /// Several parts a thread, within the sizes that are good for what comes after.
-    pub(super) fn of(bytes: u64, threads: usize, rows: &Rows) -> Self {
+    /// Several parts a thread, within the sizes that are good for what comes after, and small
+    /// beside the memory that may be used: a part may take nearly three times as much as its text.
+    pub(super) fn of(
+        bytes: u64,
+        threads: usize,
+        memory_bytes_max: Option<u64>,
+        rows: &Rows,
+    ) -> Self {
         let names = matches!(rows.ids, RowIds::Names(_));
-        let most = if names { NAMES_BYTES_MAX } else { PART_BYTES_MAX };
-        let part_bytes = (bytes / (4 * threads as u64)).clamp(PART_BYTES_MIN, most);
+        let good = if names { NAMES_BYTES_MAX } else { PART_BYTES_MAX };
+        let memory = memory_bytes_max.unwrap_or(u64::MAX) / MEMORY_SHARE;
+        let most = (bytes / 4).min(memory) / threads as u64;
+        let part_bytes = most.clamp(PART_BYTES_MIN, good);
         Self { part_bytes, read_bytes: READ_BYTES }
     }
 }

@@ -10,6 +10,7 @@ use super::rows::Rows;
 use super::{file, stream};
 use crate::collect::Collector;
 use crate::error::InputError;
+use crate::options::ReadOptions;
 use crate::reader::Context;
 use crate::source::{Compression, Source};
 
@@ -46,7 +47,9 @@ pub(crate) fn read(
 ) -> Result<(), InputError> {
     match source.bytes() {
         Some(bytes) if source.compression() == Compression::None => {
-            let grain = Grain::of(bytes, context.options.thread_count(), &lines.rows());
+            let ReadOptions { limits, .. } = context.options;
+            let threads = context.options.thread_count();
+            let grain = Grain::of(bytes, threads, limits.memory_bytes_max, &lines.rows());
             file::read(source, bytes, grain, lines, context, collector)
         }
         _ => stream::read(source, lines, context, collector),

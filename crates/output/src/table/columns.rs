@@ -8,7 +8,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use welter_model::table::{Id, NO_VERTEX, VertexColumn};
+use welter_model::table::{ColumnData, Id, NO_VERTEX, VertexColumn};
 
 use super::{Cells, VERTEX, View};
 use crate::columnar::{BATCH_ROWS, Batches, Give};
@@ -23,32 +23,32 @@ pub(super) struct Rows<'a> {
 impl<'a> Rows<'a> {
     pub(super) fn new(view: &'a View<'a>) -> Self {
         let id = match view.vertices {
-            VertexColumn::Range(_) | VertexColumn::Integers(_) => DataType::UInt64,
             VertexColumn::Names(_) => DataType::LargeUtf8,
+            _ => DataType::UInt64,
         };
         let mut fields = vec![Field::new(VERTEX, id.clone(), false)];
-        fields.extend(view.columns.iter().map(|(name, cells)| {
-            let kind = match cells {
-                Cells::F32(_) => DataType::Float32,
-                Cells::F64(_) => DataType::Float64,
-                Cells::U32(_) => DataType::UInt32,
-                Cells::U64(_) => DataType::UInt64,
-                Cells::I64(_) => DataType::Int64,
-                Cells::Vertices(_) => id.clone(),
+        fields.extend(view.heads.iter().map(|head| {
+            let kind = match head.data {
+                ColumnData::F32(_) => DataType::Float32,
+                ColumnData::F64(_) => DataType::Float64,
+                ColumnData::U32(_) => DataType::UInt32,
+                ColumnData::U64(_) => DataType::UInt64,
+                ColumnData::I64(_) => DataType::Int64,
+                _ => id.clone(),
             };
-            Field::new(*name, kind, matches!(cells, Cells::Vertices(_)))
+            Field::new(&head.name, kind, matches!(head.data, ColumnData::Vertices(_)))
         }));
         Self { view, schema: Arc::new(Schema::new(fields)) }
     }
 
     fn vertices(&self, rows: Range<usize>) -> ArrayRef {
         match self.view.vertices {
-            VertexColumn::Range(ids) => {
-                Arc::new(UInt64Array::from_iter_values(rows.map(|row| ids.start + row as u64)))
-            }
-            VertexColumn::Integers(ids) => Arc::new(UInt64Array::from(ids[rows].to_vec())),
             VertexColumn::Names(names) => {
                 Arc::new(LargeStringArray::from_iter_values(rows.map(|row| names.get(row))))
+            }
+            ids => {
+                let ids = ids.integers(rows).unwrap_or_default();
+                Arc::new(UInt64Array::from(ids.into_owned()))
             }
         }
     }
@@ -58,16 +58,12 @@ impl<'a> Rows<'a> {
         let ids = vertices
             .iter()
             .map(|&vertex| (vertex != NO_VERTEX).then(|| self.view.vertices.get(vertex as usize)));
-        match self.view.vertices {
-            VertexColumn::Range(_) | VertexColumn::Integers(_) => {
-                let integer = |id| if let Id::Integer(id) = id { Some(id) } else { None };
-                Arc::new(ids.map(|id| id.and_then(integer)).collect::<UInt64Array>())
-            }
-            VertexColumn::Names(_) => {
-                let name = |id| if let Id::Name(name) = id { Some(name) } else { None };
-                Arc::new(ids.map(|id| id.and_then(name)).collect::<LargeStringArray>())
-            }
+        if let VertexColumn::Names(_) = self.view.vertices {
+            let name = |id| if let Id::Name(name) = id { Some(name) } else { None };
+            return Arc::new(ids.map(|id| id.and_then(name)).collect::<LargeStringArray>());
         }
+        let integer = |id| if let Id::Integer(id) = id { Some(id) } else { None };
+        Arc::new(ids.map(|id| id.and_then(integer)).collect::<UInt64Array>())
     }
 }
 
@@ -84,15 +80,14 @@ impl Batches for Rows<'_> {
         let first = block as usize * BATCH_ROWS;
         let rows = first..self.view.rows.min(first + BATCH_ROWS);
         let mut columns = vec![self.vertices(rows.clone())];
-        columns.extend(self.view.columns.iter().map(|(_, cells)| -> ArrayRef {
-            let rows = rows.clone();
+        columns.extend(self.view.part(rows)?.into_iter().map(|cells| -> ArrayRef {
             match cells {
-                Cells::F32(values) => Arc::new(Float32Array::from(values[rows].to_vec())),
-                Cells::F64(values) => Arc::new(Float64Array::from(values[rows].to_vec())),
-                Cells::U32(values) => Arc::new(UInt32Array::from(values[rows].to_vec())),
-                Cells::U64(values) => Arc::new(UInt64Array::from(values[rows].to_vec())),
-                Cells::I64(values) => Arc::new(Int64Array::from(values[rows].to_vec())),
-                Cells::Vertices(values) => self.named(&values[rows]),
+                Cells::F32(values) => Arc::new(Float32Array::from(values)),
+                Cells::F64(values) => Arc::new(Float64Array::from(values)),
+                Cells::U32(values) => Arc::new(UInt32Array::from(values)),
+                Cells::U64(values) => Arc::new(UInt64Array::from(values)),
+                Cells::I64(values) => Arc::new(Int64Array::from(values)),
+                Cells::Vertices(values) => self.named(&values),
             }
         }));
         give(RecordBatch::try_new(self.schema(), columns))

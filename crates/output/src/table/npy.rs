@@ -21,7 +21,7 @@ use std::io::Write;
 use std::ops::Range;
 
 use welter_model::ids::Names;
-use welter_model::table::{Id, NO_VERTEX, VertexColumn};
+use welter_model::table::{ColumnData, Id, NO_VERTEX, VertexColumn};
 
 use super::{Cells, VERTEX, View};
 use crate::error::OutputError;
@@ -42,19 +42,21 @@ const NOBODY: u64 = u64::MAX;
 /// Bytes of one block, which should stay in a cache of the second level.
 const BLOCK_BYTES: usize = 256 << 10;
 
+/// Rows that are looked at together before anything is written.
+const CHECKED_ROWS: usize = 1 << 16;
+
 /// Refuses ids that numpy cannot hold.
-pub(super) fn check(view: &View<'_>, name: &str) -> Result<(), OutputError> {
+pub(super) fn check(view: &View<'_>) -> Result<(), OutputError> {
+    let name = view.name;
     let last = view.rows.checked_sub(1).map(|row| view.vertices.get(row));
-    if last == Some(Id::Integer(NOBODY)) {
-        let none =
-            |cells: &Cells<'_>| matches!(cells, Cells::Vertices(v) if v.contains(&NO_VERTEX));
-        if let Some((title, _)) = view.columns.iter().find(|(_, cells)| none(cells)) {
-            let what = format!(
-                "in column \"{title}\" npy has {NOBODY} for no vertex, but that is the id of one; \
-                 write Parquet, Arrow or CSV"
-            );
-            return Err(OutputError::unfit(name, what));
-        }
+    if last == Some(Id::Integer(NOBODY))
+        && let Some(title) = has_nobody(view)?
+    {
+        let what = format!(
+            "in column \"{title}\" npy has {NOBODY} for no vertex, but that is the id of one; \
+             write Parquet, Arrow or CSV"
+        );
+        return Err(OutputError::unfit(name, what));
     }
     let VertexColumn::Names(names) = view.vertices else { return Ok(()) };
     let width = width(names);
@@ -81,6 +83,20 @@ pub(super) fn check(view: &View<'_>, name: &str) -> Result<(), OutputError> {
     Ok(())
 }
 
+/// The first column in which some row has no vertex.
+fn has_nobody<'a>(view: &'a View<'_>) -> Result<Option<&'a str>, OutputError> {
+    if !view.heads.iter().any(|head| matches!(head.data, ColumnData::Vertices(_))) {
+        return Ok(None);
+    }
+    let mut first = view.heads.len();
+    for start in (0..view.rows).step_by(CHECKED_ROWS) {
+        let none = |cells: &Cells| matches!(cells, Cells::Vertices(v) if v.contains(&NO_VERTEX));
+        let part = view.part(start..view.rows.min(start + CHECKED_ROWS))?;
+        first = part.iter().position(none).map_or(first, |found| first.min(found));
+    }
+    Ok(view.titles().nth(first))
+}
+
 pub(super) fn write(
     view: &View<'_>,
     sink: &mut (dyn Write + Send),
@@ -90,14 +106,14 @@ pub(super) fn write(
     sink.write_all(&header(view)).map_err(failed)?;
     let fields = fields(view);
     let stride: usize = fields.iter().map(|field| field.bytes).sum();
+    let widths: Vec<usize> = fields.into_iter().map(|field| field.bytes).collect();
     let block_rows = (BLOCK_BYTES / stride).max(1);
     let make = |block: &mut Vec<u8>, index: u64, _: &Turn<'_, '_, Vec<u8>>| {
         let first = index as usize * block_rows;
         let rows = first..view.rows.min(first + block_rows);
         job.phase.add(rows.len() as u64);
         block.resize(rows.len() * stride, 0);
-        records(&fields, rows, stride, block);
-        Ok(())
+        records(view, &widths, rows, block)
     };
     let mut write = |block: &mut Vec<u8>| {
         job.phase.add_bytes(block.len() as u64);
@@ -112,42 +128,27 @@ struct Field<'a> {
     /// Type as numpy writes it.
     kind: String,
     bytes: usize,
-    values: Values<'a>,
 }
 
-#[derive(Clone, Copy)]
-enum Values<'a> {
-    From(u64),
-    Ids(&'a [u64]),
-    Names(&'a Names),
-    Cells(Cells<'a>),
-    /// Rows, shown as their ids.
-    Vertices(&'a [u32], &'a VertexColumn),
-}
-
-fn fields<'a>(view: &View<'a>) -> Vec<Field<'a>> {
-    let (kind, bytes, values) = match view.vertices {
-        VertexColumn::Range(ids) => ("<u8".to_owned(), 8, Values::From(ids.start)),
-        VertexColumn::Integers(ids) => ("<u8".to_owned(), 8, Values::Ids(ids)),
+fn fields<'a>(view: &'a View<'_>) -> Vec<Field<'a>> {
+    let (kind, bytes) = match view.vertices {
         VertexColumn::Names(names) => {
             let width = width(names);
-            (format!("<U{width}"), 4 * width, Values::Names(names))
+            (format!("<U{width}"), 4 * width)
         }
+        _ => ("<u8".to_owned(), 8),
     };
-    let mut fields = vec![Field { name: VERTEX, kind: kind.clone(), bytes, values }];
-    fields.extend(view.columns.iter().map(|(name, cells)| {
-        let (kind, bytes) = match cells {
-            Cells::Vertices(rows) => {
-                let values = Values::Vertices(rows, view.vertices);
-                return Field { name, kind: kind.clone(), bytes, values };
-            }
-            Cells::F32(_) => ("<f4", 4),
-            Cells::F64(_) => ("<f8", 8),
-            Cells::U32(_) => ("<u4", 4),
-            Cells::U64(_) => ("<u8", 8),
-            Cells::I64(_) => ("<i8", 8),
+    let mut fields = vec![Field { name: VERTEX, kind: kind.clone(), bytes }];
+    fields.extend(view.heads.iter().map(|head| {
+        let (kind, bytes) = match head.data {
+            ColumnData::F32(_) => ("<f4", 4),
+            ColumnData::F64(_) => ("<f8", 8),
+            ColumnData::U32(_) => ("<u4", 4),
+            ColumnData::U64(_) => ("<u8", 8),
+            ColumnData::I64(_) => ("<i8", 8),
+            _ => (kind.as_str(), bytes),
         };
-        Field { name, kind: kind.to_owned(), bytes, values: Values::Cells(*cells) }
+        Field { name: &head.name, kind: kind.to_owned(), bytes }
     }));
     fields
 }
@@ -181,44 +182,47 @@ fn header(view: &View<'_>) -> Vec<u8> {
     header
 }
 
-/// Fills a block with the records of some rows, field by field.
-fn records(fields: &[Field<'_>], rows: Range<usize>, stride: usize, block: &mut [u8]) {
-    let mut offset = 0;
-    for field in fields {
-        let mut place = Place { block, stride, offset };
-        match field.values {
-            Values::From(first) => {
-                place.fill(rows.clone().map(|row| (first + row as u64).to_le_bytes()));
-            }
-            Values::Ids(ids) => place.fill(ids[rows.clone()].iter().map(|id| id.to_le_bytes())),
-            Values::Names(names) => {
-                place.names(rows.clone().map(|row| names.get(row)), field.bytes);
-            }
-            Values::Vertices(vertices, VertexColumn::Names(names)) => {
+/// Fills a block with the records of some rows, field by field. `widths`: bytes of each field.
+fn records(
+    view: &View<'_>,
+    widths: &[usize],
+    rows: Range<usize>,
+    block: &mut [u8],
+) -> Result<(), OutputError> {
+    let columns = view.part(rows.clone())?;
+    let mut place = Place { block, stride: widths.iter().sum(), offset: 0 };
+    match view.vertices {
+        VertexColumn::Names(names) => place.names(rows.map(|row| names.get(row)), widths[0]),
+        ids => {
+            let ids = ids.integers(rows).unwrap_or_default();
+            place.fill(ids.iter().map(|id| id.to_le_bytes()));
+        }
+    }
+    for (number, cells) in columns.iter().enumerate() {
+        place.offset += widths[number];
+        match (cells, view.vertices) {
+            (Cells::Vertices(vertices), VertexColumn::Names(names)) => {
                 let name = |&vertex: &u32| match vertex {
                     NO_VERTEX => "",
                     vertex => names.get(vertex as usize),
                 };
-                place.names(vertices[rows.clone()].iter().map(name), field.bytes);
+                place.names(vertices.iter().map(name), widths[number + 1]);
             }
-            Values::Vertices(vertices, ids) => {
+            (Cells::Vertices(vertices), ids) => {
                 let id = |&vertex: &u32| match vertex {
                     NO_VERTEX => NOBODY,
                     vertex => integer(ids, vertex as usize),
                 };
-                place.fill(vertices[rows.clone()].iter().map(|vertex| id(vertex).to_le_bytes()));
+                place.fill(vertices.iter().map(|vertex| id(vertex).to_le_bytes()));
             }
-            Values::Cells(cells) => match cells {
-                Cells::Vertices(_) => {}
-                Cells::F32(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
-                Cells::F64(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
-                Cells::U32(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
-                Cells::U64(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
-                Cells::I64(v) => place.fill(v[rows.clone()].iter().map(|v| v.to_le_bytes())),
-            },
+            (Cells::F32(values), _) => place.fill(values.iter().map(|v| v.to_le_bytes())),
+            (Cells::F64(values), _) => place.fill(values.iter().map(|v| v.to_le_bytes())),
+            (Cells::U32(values), _) => place.fill(values.iter().map(|v| v.to_le_bytes())),
+            (Cells::U64(values), _) => place.fill(values.iter().map(|v| v.to_le_bytes())),
+            (Cells::I64(values), _) => place.fill(values.iter().map(|v| v.to_le_bytes())),
         }
-        offset += field.bytes;
     }
+    Ok(())
 }
 
 /// The id of a row where ids are integers.

@@ -7,7 +7,7 @@ use arrow_array::types::{Float32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use welter_model::ids::Names;
-use welter_model::table::Column;
+use welter_model::table::NO_VERTEX;
 
 use super::*;
 

@@ -22,7 +22,7 @@ pub(super) fn write(
     job: &Job<'_>,
 ) -> Result<(), OutputError> {
     let mut header = VERTEX.as_bytes().to_vec();
-    for (name, _) in &view.columns {
+    for name in view.titles() {
         header.push(separator);
         text::name(&mut header, name, separator);
     }
@@ -32,30 +32,40 @@ pub(super) fn write(
         let first = index as usize * BLOCK_ROWS;
         let rows = first..view.rows.min(first + BLOCK_ROWS);
         job.phase.add(rows.len() as u64);
-        lines(view, rows, separator, &mut block.text);
-        Ok(())
+        lines(view, rows, separator, &mut block.text)
     })
 }
 
-fn lines(view: &View<'_>, rows: Range<usize>, separator: u8, text: &mut Vec<u8>) {
-    for row in rows {
-        vertex(view.vertices, row, separator, text);
-        for (_, cells) in &view.columns {
+fn lines(
+    view: &View<'_>,
+    rows: Range<usize>,
+    separator: u8,
+    text: &mut Vec<u8>,
+) -> Result<(), OutputError> {
+    let columns = view.part(rows.clone())?;
+    let ids = view.vertices.integers(rows.clone());
+    for (place, row) in rows.enumerate() {
+        match &ids {
+            Some(ids) => text::integer(text, ids[place]),
+            None => vertex(view.vertices, row, separator, text),
+        }
+        for cells in &columns {
             text.push(separator);
             match cells {
-                Cells::F32(values) => text::float(text, values[row]),
-                Cells::F64(values) => text::float(text, values[row]),
-                Cells::U32(values) => text::integer(text, values[row].into()),
-                Cells::U64(values) => text::integer(text, values[row]),
-                Cells::I64(values) => text::signed(text, values[row]),
-                Cells::Vertices(values) if values[row] == NO_VERTEX => {}
+                Cells::F32(values) => text::float(text, values[place]),
+                Cells::F64(values) => text::float(text, values[place]),
+                Cells::U32(values) => text::integer(text, values[place].into()),
+                Cells::U64(values) => text::integer(text, values[place]),
+                Cells::I64(values) => text::signed(text, values[place]),
+                Cells::Vertices(values) if values[place] == NO_VERTEX => {}
                 Cells::Vertices(values) => {
-                    vertex(view.vertices, values[row] as usize, separator, text);
+                    vertex(view.vertices, values[place] as usize, separator, text);
                 }
             }
         }
         text.push(b'\n');
     }
+    Ok(())
 }
 
 fn vertex(ids: &VertexColumn, row: usize, separator: u8, text: &mut Vec<u8>) {

@@ -25,7 +25,7 @@ fn simple(undirected: bool) -> Reading {
 fn engines(graph: &Graph) -> Vec<Memory> {
     let memory = |executor| match executor {
         Executor::Memory(memory) => Some(memory),
-        Executor::Reference => None,
+        Executor::Reference | Executor::Kept(..) => None,
     };
     let all: Vec<Memory> = executors().into_iter().filter_map(memory).collect();
     match graph.pairs.len() {

@@ -83,7 +83,7 @@ fn a_run_ends_when_nobody_is_active() {
 fn held(graph: &Graph, reading: Reading, settings: Settings) -> (Held, &'static Workers) {
     let executor = executors().into_iter().find_map(|executor| match executor {
         Executor::Memory(memory) => Some(memory),
-        Executor::Reference => None,
+        Executor::Reference | Executor::Kept(..) => None,
     });
     let memory = Memory { settings, ..executor.unwrap() };
     let (list, ids) = memory.input(graph);

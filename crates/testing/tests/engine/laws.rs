@@ -80,8 +80,13 @@ proptest! {
         executor in engines(),
         part_edges_max in 1_usize..130,
     ) {
-        let Executor::Memory(memory) = &executor else { unreachable!() };
-        let other = Executor::Memory(Memory { part_edges_max, ..memory.clone() });
+        let other = match executor.clone() {
+            Executor::Reference => unreachable!(),
+            Executor::Memory(memory) => Executor::Memory(Memory { part_edges_max, ..memory }),
+            Executor::Kept(memory, settings) => {
+                Executor::Kept(Memory { part_edges_max, ..memory }, settings)
+            }
+        };
         let program = Spmv::<f64>::new(Vector::Random { seed: 2 }, 2);
         let here = executor.run(&graph, PLAIN, &program);
         let there = other.run(&graph, PLAIN, &program);

@@ -144,7 +144,7 @@ fn the_last_slots_of_all() {
     let program = Spmv::<f64>::new(Vector::Ones, 2);
     let found = welter_engine::run(&graph, &program, workers(2), &Progress::new()).unwrap();
     let found = welter_testing::interpreter::Answer {
-        values: found.values.to_vec(),
+        values: found.values.whole().unwrap().into_owned(),
         iterations: found.iterations,
         total: found.total,
     };
@@ -179,7 +179,7 @@ fn graphs_that_share_workers_do_not_share_edges() {
     let sums = |graph: &welter_engine::Graph| {
         let program = Spmv::<f64>::new(Vector::Random { seed: 4 }, 3);
         let found = welter_engine::run(graph, &program, workers(2), &Progress::new()).unwrap();
-        bytemuck::cast_slice::<_, u64>(&found.values).to_vec()
+        bytemuck::cast_slice::<_, u64>(&found.values.whole().unwrap()).to_vec()
     };
     let first = held(list(7), &IdMap::Declared, 50_000, &settings);
     let before = sums(&first);

@@ -40,7 +40,7 @@ fn the_mean_weight_is_about_that_of_all_edges() {
 fn memory_of_default() -> Memory {
     let memory = executors().into_iter().find_map(|executor| match executor {
         Executor::Memory(memory) => Some(memory),
-        Executor::Reference => None,
+        Executor::Reference | Executor::Kept(..) => None,
     });
     memory.unwrap()
 }

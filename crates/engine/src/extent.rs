@@ -1,0 +1,267 @@
+//! A slab's worth of bytes, in memory or on storage, and the way between the two.
+//!
+//! A slab is the unit of memory, of reading and of writing alike: half a megabyte, at which
+//! devices reach their bandwidth with a few requests in flight. What overflows is written from the
+//! slab where it was made and read into a slab again.
+//!
+//! Invariant: what is read back is what was written: chunks are verified when they are read, bins
+//! by the checksum that is kept here.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Instant;
+
+use welter_store::io::{IoOptions, Place, Queue, Volume};
+
+use crate::EngineError;
+use crate::arena::{Arena, SLAB_BYTES, Slab};
+use crate::workers::lock;
+
+/// Slabs that a worker reads or writes at a time.
+pub(crate) const DEPTH: usize = 4;
+
+/// Where bytes go that do not fit in memory.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// Directories that files are striped over.
+    pub directories: Vec<PathBuf>,
+    /// How they are read and written.
+    pub io: IoOptions,
+}
+
+impl Storage {
+    /// A volume that nothing is left of, once it has been made sure that it has room.
+    pub(crate) fn scratch(&self, need: u64) -> Result<Arc<Volume>, EngineError> {
+        let volume = Volume::scratch(&self.directories, &self.io)?;
+        let free = volume.free_bytes()?;
+        if free < need {
+            let directories = self.directories.clone();
+            return Err(EngineError::Disk { need, free, directories });
+        }
+        Ok(Arc::new(volume))
+    }
+}
+
+/// Slabs that the rate of a device is measured with.
+const SAMPLE_SLABS: usize = 48;
+
+impl Storage {
+    /// Bytes a second that are read here, from a short look: writes some slabs and reads them.
+    pub(crate) fn rate(&self, arena: &Arena) -> Result<f64, EngineError> {
+        let volume = self.scratch((SAMPLE_SLABS * SLAB_BYTES) as u64)?;
+        let mut writer = SlabWriter::new(&volume, &self.io)?;
+        let mut places = Vec::new();
+        for _ in 0..SAMPLE_SLABS {
+            places.push(writer.write(arena.take()?, SLAB_BYTES)?);
+        }
+        writer.finish()?;
+        let mut queue = Queue::new(&self.io, DEPTH)?;
+        // The first ones wait for the device to wake up.
+        let (warm, timed) = places.split_at(DEPTH);
+        let mut started = Instant::now();
+        for (number, place) in warm.iter().chain(timed).enumerate() {
+            while queue.in_flight() >= DEPTH {
+                queue.wait()?;
+            }
+            if number == warm.len() {
+                started = Instant::now();
+            }
+            queue.read(&volume, *place, arena.take()?, 0)?;
+        }
+        while queue.wait()?.is_some() {}
+        Ok((timed.len() * SLAB_BYTES) as f64 / started.elapsed().as_secs_f64().max(1e-9))
+    }
+}
+
+/// Where a slab's worth of chunks lies.
+pub(crate) enum Extent {
+    /// In memory.
+    Memory(Slab),
+    /// In a volume.
+    Stored(Place),
+}
+
+impl Extent {
+    /// The bytes, of what is in memory.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Memory(slab) => Some(slab.bytes()),
+            Self::Stored(_) => None,
+        }
+    }
+}
+
+/// Writes slabs to a volume while the next ones are filled.
+pub(crate) struct SlabWriter {
+    volume: Arc<Volume>,
+    queue: Queue<Slab>,
+}
+
+impl SlabWriter {
+    pub(crate) fn new(volume: &Arc<Volume>, io: &IoOptions) -> Result<Self, EngineError> {
+        Ok(Self { volume: Arc::clone(volume), queue: Queue::new(io, DEPTH)? })
+    }
+
+    /// Writes the first bytes of a slab, some time.
+    pub(crate) fn write(&mut self, mut slab: Slab, bytes: usize) -> Result<Place, EngineError> {
+        while self.queue.in_flight() >= DEPTH {
+            self.queue.wait()?;
+        }
+        let place = self.volume.reserve(bytes as u32);
+        slab.bytes_mut()[bytes..place.rounded_bytes()].fill(0);
+        self.queue.write(&self.volume, place, slab, 0)?;
+        Ok(place)
+    }
+
+    /// Waits until all is written.
+    pub(crate) fn finish(&mut self) -> Result<(), EngineError> {
+        while self.queue.wait()?.is_some() {}
+        Ok(())
+    }
+}
+
+/// Slabs of which some are in a volume until they are asked for.
+pub(crate) struct Shelved {
+    kept: Mutex<Vec<Kept>>,
+    slabs: OnceLock<Vec<Slab>>,
+    /// Told when these slabs were read ahead and are free again.
+    window: OnceLock<Arc<Window>>,
+}
+
+impl Drop for Shelved {
+    fn drop(&mut self) {
+        // The slabs go first, so that who waits for their memory finds it.
+        self.slabs.take();
+        if let Some(window) = self.window.get() {
+            window.leave();
+        }
+    }
+}
+
+/// How many are read ahead at a time.
+pub(crate) struct Window {
+    room: Mutex<Option<usize>>,
+    changed: Condvar,
+}
+
+impl Window {
+    pub(crate) fn new(room: usize) -> Arc<Self> {
+        Arc::new(Self { room: Mutex::new(Some(room)), changed: Condvar::new() })
+    }
+
+    /// Waits for room and takes it, or says that nobody needs anything any more.
+    fn enter(&self) -> bool {
+        let mut room = lock(&self.room);
+        while *room == Some(0) {
+            room = self.changed.wait(room).unwrap_or_else(PoisonError::into_inner);
+        }
+        room.as_mut().map(|room| *room -= 1).is_some()
+    }
+
+    fn leave(&self) {
+        if let Some(room) = lock(&self.room).as_mut() {
+            *room += 1;
+        }
+        self.changed.notify_all();
+    }
+
+    /// Lets whoever reads ahead end.
+    pub(crate) fn close(&self) {
+        *lock(&self.room) = None;
+        self.changed.notify_all();
+    }
+}
+
+/// Reads one after the other, as far ahead as the window allows, until it is closed. What somebody
+/// else has dropped in the meantime is not read. Whoever needs what could not be read tries again
+/// and learns why.
+pub(crate) fn read_ahead(shelves: Vec<Weak<Shelved>>, source: Source<'_>, window: &Arc<Window>) {
+    for shelf in shelves {
+        if !window.enter() {
+            return;
+        }
+        match shelf.upgrade() {
+            Some(shelf) if shelf.is_stored() => {
+                let _ = shelf.window.set(Arc::clone(window));
+                let _ = shelf.slabs(Some(source));
+            }
+            _ => window.leave(),
+        }
+    }
+}
+
+/// A slab that waits to be used again.
+pub(crate) enum Kept {
+    Memory(Slab),
+    /// With the checksum of its bytes.
+    Stored(Place, u32),
+}
+
+/// What reads slabs back.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) volume: &'a Arc<Volume>,
+    pub(crate) io: &'a IoOptions,
+    pub(crate) arena: &'a Arena,
+}
+
+impl Shelved {
+    /// Slabs, wherever they are.
+    pub(crate) fn new(slabs: Vec<Kept>) -> Self {
+        Self { kept: Mutex::new(slabs), slabs: OnceLock::new(), window: OnceLock::new() }
+    }
+
+    /// Whether there is something to be read.
+    pub(crate) fn is_stored(&self) -> bool {
+        lock(&self.kept).iter().any(|kept| matches!(kept, Kept::Stored(..)))
+    }
+
+    /// The slabs, read where they were stored. Who asks while another reads them waits.
+    pub(crate) fn slabs(&self, source: Option<Source<'_>>) -> Result<&[Slab], EngineError> {
+        if let Some(slabs) = self.slabs.get() {
+            return Ok(slabs);
+        }
+        let mut kept = lock(&self.kept);
+        if let Some(slabs) = self.slabs.get() {
+            return Ok(slabs);
+        }
+        let slabs = load(&mut kept, source)?;
+        Ok(self.slabs.get_or_init(|| slabs))
+    }
+}
+
+/// Reads what is stored; takes what is in memory once nothing can fail any more.
+fn load(kept: &mut Vec<Kept>, source: Option<Source<'_>>) -> Result<Vec<Slab>, EngineError> {
+    let mut read: Vec<Option<Slab>> = Vec::new();
+    read.resize_with(kept.len(), || None);
+    let mut stored = Vec::new();
+    for (number, kept) in kept.iter().enumerate() {
+        if let Kept::Stored(place, checksum) = kept {
+            stored.push((number, *place, *checksum));
+        }
+    }
+    if let (Some(source), false) = (source, stored.is_empty()) {
+        let mut queue = Queue::new(source.io, DEPTH)?;
+        let mut next = stored.iter().enumerate();
+        loop {
+            if queue.in_flight() < DEPTH
+                && let Some((tag, &(_, place, _))) = next.next()
+            {
+                queue.read(source.volume, place, source.arena.take()?, tag as u64)?;
+                continue;
+            }
+            let Some(done) = queue.wait()? else { break };
+            let (number, place, checksum) = stored[done.tag as usize];
+            if crc32c::crc32c(&done.memory.bytes()[..place.bytes as usize]) != checksum {
+                let error = source.volume.damaged(place, "binned edges are not what was written");
+                return Err(error.into());
+            }
+            read[number] = Some(done.memory);
+        }
+    }
+    let slabs = kept.drain(..).zip(read).filter_map(|(kept, read)| match kept {
+        Kept::Memory(slab) => Some(slab),
+        Kept::Stored(..) => read,
+    });
+    Ok(slabs.collect())
+}

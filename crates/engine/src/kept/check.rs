@@ -1,0 +1,238 @@
+//! `welter check`: every byte of a kept graph is read and held against what it should be.
+//!
+//! Beyond checksums it is looked at whether the files agree: every edge begins in its partition
+//! and ends in its stripe, and degrees are the numbers of edges that leave each vertex.
+//!
+//! Invariant: memory is a column of counts, the columns themselves, and a few slabs a worker.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use welter_progress::{Progress, Unit};
+use welter_store::StoreError;
+use welter_store::chunk::Chunk;
+use welter_store::io::Queue;
+
+use super::directory::{Directory, Entry, Run};
+use super::load::damaged;
+use super::{DEGREES, FILES, GENERATION, Kept, MANIFEST};
+use crate::EngineError;
+use crate::extent::DEPTH;
+use crate::kernel::{Coding, Scratch};
+use crate::workers::Workers;
+
+/// What was found to be right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Files, the manifest included.
+    pub files: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Chunks.
+    pub chunks: u64,
+    /// Edges.
+    pub edges: u64,
+    /// Names in the directory that are no part of the graph.
+    pub foreign: Vec<String>,
+}
+
+/// What chunks are held against.
+struct Frame<'a> {
+    kept: &'a Kept,
+    directory: &'a Directory,
+    /// First vertex of each stripe, and the number of vertices.
+    starts: &'a [u64],
+    /// The same of partitions.
+    bounds: &'a [u64],
+    /// Edges that leave each vertex, as they are met.
+    counts: &'a [AtomicU32],
+}
+
+impl Kept {
+    /// Reads all of it.
+    ///
+    /// # Errors
+    /// The first damage that is met, which names its file and offset.
+    pub fn check(&self, workers: &Workers, progress: &Progress) -> Result<Checked, EngineError> {
+        let vertices = self.vertices()?;
+        let (segments, bounds) = self.cuts(&vertices)?;
+        let (volume, lengths) = self.volume()?;
+        let directory = self.directory(&lengths)?;
+        let starts: Vec<u64> =
+            segments.iter().map(|segment| vertices.segment_start(*segment)).collect();
+        drop(self.ids()?);
+        let mut counts = Vec::new();
+        let count = vertices.count() as usize;
+        counts.try_reserve_exact(count).map_err(|_| EngineError::out_of(count * 4))?;
+        counts.resize_with(count, || AtomicU32::new(0));
+        let frame = Frame {
+            kept: self,
+            directory: &directory,
+            starts: &starts,
+            bounds: &bounds,
+            counts: &counts,
+        };
+        let phase = progress.phase("check", Unit::Bytes, Some(lengths.iter().sum()));
+        let threads = workers.threads();
+        workers.each(|worker| {
+            let mut queue = Queue::new(&self.io, DEPTH)?;
+            let mut scratch = Scratch::new();
+            let mut next = (worker..directory.runs.len()).step_by(threads);
+            loop {
+                if progress.cancelled() {
+                    return Err(EngineError::Cancelled);
+                }
+                if queue.in_flight() < DEPTH
+                    && let Some(run) = next.next()
+                {
+                    let place = directory.runs[run].place;
+                    queue.read(&volume, place, workers.arena().take()?, run as u64)?;
+                    continue;
+                }
+                let Some(done) = queue.wait()? else { return Ok(()) };
+                let run = &directory.runs[done.tag as usize];
+                let bytes = &done.memory.bytes()[..run.place.rounded_bytes()];
+                frame
+                    .extent(run, bytes, &mut scratch)
+                    .map_err(|(range, what)| damaged(&volume, run, range, &what))?;
+                phase.add(bytes.len() as u64);
+            }
+        })?;
+        self.degrees_are(&counts)?;
+        Ok(Checked {
+            files: self.manifest.files.len() as u64 + 1,
+            bytes: self.manifest.bytes() + self.manifest_bytes()?,
+            chunks: self.manifest.chunks,
+            edges: self.manifest.edges,
+            foreign: self.foreign(),
+        })
+    }
+
+    fn manifest_bytes(&self) -> Result<u64, StoreError> {
+        let file = self.path.join(MANIFEST);
+        let found = std::fs::metadata(&file);
+        found.map(|metadata| metadata.len()).map_err(|source| StoreError::Io {
+            what: "look at",
+            file,
+            source,
+        })
+    }
+
+    /// Holds the file of degrees against counts.
+    fn degrees_are(&self, counts: &[AtomicU32]) -> Result<(), EngineError> {
+        let (folder, faults) = (self.folder(), self.faults());
+        let mut column =
+            super::columns::ColumnReader::open(&folder, DEGREES, &self.manifest, faults)?;
+        column.must_hold(counts.len() as u64 * 4)?;
+        let mut piece = vec![0_u32; 1 << 16];
+        for (number, counts) in counts.chunks(piece.len()).enumerate() {
+            let degrees = &mut piece[..counts.len()];
+            column.read(degrees)?;
+            let differs = degrees
+                .iter()
+                .zip(counts)
+                .position(|(degree, count)| *degree != count.load(Ordering::Relaxed));
+            if let Some(place) = differs {
+                let vertex = (number << 16) + place;
+                let (found, count) = (degrees[place], counts[place].load(Ordering::Relaxed));
+                let what =
+                    format!("vertex {vertex} is said to have {found} edges, and {count} leave it");
+                let offset = super::columns::offset_in_file(vertex as u64 * 4);
+                return Err(column.damaged(offset, what).into());
+            }
+        }
+        column.end()?;
+        Ok(())
+    }
+
+    /// Names that are no part of the graph, in order.
+    fn foreign(&self) -> Vec<String> {
+        let mut foreign = Vec::new();
+        for (folder, prefix) in [(self.path.clone(), ""), (self.folder(), "gen-0/")] {
+            let Ok(entries) = std::fs::read_dir(folder) else { continue };
+            for entry in entries.flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let listed = if prefix.is_empty() {
+                    name == MANIFEST || name == GENERATION
+                } else {
+                    FILES.contains(&&*name) && self.manifest.file(&name).is_some()
+                };
+                if !listed {
+                    foreign.push(format!("{prefix}{name}"));
+                }
+            }
+        }
+        foreign.sort();
+        foreign
+    }
+}
+
+impl Frame<'_> {
+    /// Checks all chunks of an extent and what lies behind them. An error says where, and what.
+    fn extent(
+        &self,
+        run: &Run,
+        bytes: &[u8],
+        scratch: &mut Scratch,
+    ) -> Result<(), (std::ops::Range<usize>, String)> {
+        let base = self.starts[run.stripe as usize];
+        for entry in &self.directory.entries[run.entries.clone()] {
+            let at = |what: String| (entry.range(), what);
+            let chunk = self.kept.chunk(entry, base, &bytes[entry.range()]);
+            let chunk = chunk.map_err(|error| at(error.to_string()))?;
+            self.edges(entry, &chunk, scratch).map_err(at)?;
+        }
+        let end = run.place.bytes as usize;
+        match bytes[end..].iter().position(|byte| *byte != 0) {
+            Some(place) => Err((end + place..end + place + 1, "padding is not zero".to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// Looks at every edge of a chunk, and counts it to its source.
+    fn edges(&self, entry: &Entry, chunk: &Chunk<'_>, scratch: &mut Scratch) -> Result<(), String> {
+        let cell = entry.cell();
+        let partition = cell.source_partition as usize;
+        let sources = self.bounds[partition]..self.bounds[partition + 1];
+        let stripe = cell.stripe as usize;
+        let width = self.starts[stripe + 1] - self.starts[stripe];
+        let coding = Coding::all(chunk.label());
+        let mask = (1_u64 << coding.target_bits) - 1;
+        let mut last = (0, 0);
+        let mut wrong = None;
+        for tile in chunk.tiles() {
+            coding.keys(&tile, 0..tile.edges, scratch, |keys, _| {
+                // Edges of one source lie side by side, so it is counted once.
+                for key in keys {
+                    let source = tile.source + u64::from(key >> coding.target_bits);
+                    let target = u64::from(*key) & mask;
+                    if !sources.contains(&source)
+                        || !(entry.sources[0]..entry.sources[1]).contains(&source)
+                        || target >= width
+                        || source < last.0
+                    {
+                        wrong = Some((source, target));
+                        continue;
+                    }
+                    if source != last.0 {
+                        self.count(last);
+                        last = (source, 0);
+                    }
+                    last.1 += 1;
+                }
+            });
+        }
+        self.count(last);
+        match wrong {
+            Some((source, target)) => Err(format!(
+                "an edge from vertex {source} to place {target} of stripe {stripe} cannot be here"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn count(&self, (source, edges): (u64, u32)) {
+        if let Some(count) = self.counts.get(source as usize) {
+            count.fetch_add(edges, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The directory of a graph that is being kept: under a temporary name until all of it is there.
+//!
+//! `DIR` is made as `.DIR.tmp-PID` beside it, and published by a rename. Whoever makes it holds a
+//! lock on the directory, which the system takes away when the process ends, however it ends. So
+//! the next ingest into the same name can tell what a killed one left from what is still being
+//! made, and removes the former.
+//!
+//! Invariant: nothing is removed but directories with such a name that nobody has a lock on, and
+//! in which there is nothing but files of ours.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{FlockOperation, flock};
+use welter_store::io::Faults;
+use welter_store::{StoreError, durable};
+
+/// Names that are tried before giving up.
+const NAMES_MAX: u32 = 100;
+
+/// A directory that is being filled; removed when it is dropped before it was published.
+#[derive(Debug)]
+pub(super) struct Draft {
+    temporary: PathBuf,
+    target: PathBuf,
+    /// Holds the lock.
+    _locked: File,
+    published: bool,
+    faults: Option<Arc<Faults>>,
+}
+
+/// What an ingest found that was killed before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Directories that were removed.
+    pub removed: Vec<PathBuf>,
+    /// Directories that were left, because there is something else in them.
+    pub left: Vec<PathBuf>,
+}
+
+impl Draft {
+    /// Begins the directory `target`, which must not be there.
+    pub(super) fn begin(target: &Path, faults: Option<&Arc<Faults>>) -> Result<Self, StoreError> {
+        let failed = |source: io::Error| StoreError::Create { file: target.to_owned(), source };
+        if fs::symlink_metadata(target).is_ok() {
+            return Err(failed(io::ErrorKind::AlreadyExists.into()));
+        }
+        let prefix = prefix(target).ok_or_else(|| failed(io::ErrorKind::InvalidFilename.into()))?;
+        for attempt in 0..NAMES_MAX {
+            let mut name = prefix.clone();
+            name.push(std::process::id().to_string());
+            if attempt > 0 {
+                name.push(format!("-{attempt}"));
+            }
+            let temporary = target.with_file_name(name);
+            match durable::make_directory(&temporary, faults) {
+                Ok(()) => {}
+                Err(StoreError::Create { source, .. })
+                    if source.kind() == io::ErrorKind::AlreadyExists =>
+                {
+                    continue;
+                }
+                Err(StoreError::Create { source, .. }) => return Err(failed(source)),
+                Err(other) => return Err(other),
+            }
+            // Somebody may take it for left over until it is locked.
+            let Some(locked) = lock(&temporary) else { continue };
+            let target = target.to_owned();
+            let faults = faults.cloned();
+            return Ok(Self { temporary, target, _locked: locked, published: false, faults });
+        }
+        Err(failed(io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Where its files go.
+    pub(super) fn path(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Gives it its name.
+    pub(super) fn publish(mut self) -> Result<(), StoreError> {
+        let published = durable::publish(&self.temporary, &self.target, self.faults.as_ref());
+        // Once it has its name it is whole, whether or not the last sync said so.
+        self.published = fs::symlink_metadata(&self.temporary).is_err();
+        published
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.published {
+            // Nobody is left to be told, and the next ingest removes what is left.
+            let _ = fs::remove_dir_all(&self.temporary);
+        }
+    }
+}
+
+/// How the temporary names of a directory begin.
+fn prefix(target: &Path) -> Option<OsString> {
+    let mut prefix = OsString::from(".");
+    prefix.push(target.file_name()?);
+    prefix.push(".tmp-");
+    Some(prefix)
+}
+
+/// A lock on a directory, if nobody has one and it is still there.
+fn lock(directory: &Path) -> Option<File> {
+    let file = File::open(directory).ok()?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    let (held, found) = (file.metadata().ok()?, fs::symlink_metadata(directory).ok()?);
+    ((held.dev(), held.ino()) == (found.dev(), found.ino())).then_some(file)
+}
+
+/// Removes what killed ingests into the same directory left.
+pub(super) fn clear(target: &Path) -> Leftovers {
+    let mut found = Leftovers::default();
+    let Some(prefix) = prefix(target) else { return found };
+    let parent = match target.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let Ok(entries) = fs::read_dir(parent) else { return found };
+    for entry in entries.flatten() {
+        let path = target.with_file_name(entry.file_name());
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_directory || !is_temporary(&entry.file_name(), &prefix) {
+            continue;
+        }
+        let Some(_locked) = lock(&path) else { continue };
+        if is_ours(&path, 0) && fs::remove_dir_all(&path).is_ok() {
+            found.removed.push(path);
+        } else {
+            found.left.push(path);
+        }
+    }
+    found
+}
+
+/// Whether a name is the prefix and numbers of processes and attempts.
+fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
+    let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+    rest.is_some_and(|rest| {
+        !rest.is_empty() && rest.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
+    })
+}
+
+/// Whether there is nothing in a directory but what an ingest writes.
+fn is_ours(directory: &Path, depth: usize) -> bool {
+    let Ok(mut entries) = fs::read_dir(directory) else { return false };
+    entries.all(|entry| {
+        let Ok(entry) = entry else { return false };
+        let (Ok(kind), Some(name)) =
+            (entry.file_type(), entry.file_name().to_str().map(str::to_owned))
+        else {
+            return false;
+        };
+        // A sealed file has a temporary name of its own before it is whole.
+        let stem = name.strip_prefix('.').and_then(|name| Some(name.split_once(".tmp-")?.0));
+        let stem = stem.unwrap_or(&name);
+        match depth {
+            0 if kind.is_dir() => name == super::GENERATION && is_ours(&entry.path(), 1),
+            0 => kind.is_file() && stem == super::MANIFEST,
+            _ => kind.is_file() && super::FILES.contains(&stem),
+        }
+    })
+}

@@ -1,0 +1,238 @@
+//! Ingest into a directory that is kept.
+//!
+//! The order of writes is that of what relies on what: chunks, synced once; the columns, each a
+//! sealed file; the manifest that lists them; and last the name of the directory.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use welter_model::edges::{Batch, EdgeStream, Reading, StreamError};
+use welter_model::ids::{IdMap, Names};
+use welter_progress::Progress;
+use welter_store::header::Encoding;
+use welter_store::io::{IoOptions, Volume};
+use welter_store::{StoreError, durable, sealed};
+
+use super::columns::ColumnWriter;
+use super::directory::{ENTRY_BYTES, entries, extents};
+use super::draft::{Draft, Leftovers, clear};
+use super::manifest::{KIND, KeptFile, KeptIds, Manifest, VERSION};
+use super::{CHUNKS, CUTS, DEGREES, EDGES, GENERATION, INTEGERS, MANIFEST, NAMES, VERTICES};
+use crate::EngineError;
+use crate::graph::Graph;
+use crate::ingest::{Keeping, ingest, random_number};
+use crate::plan::{Plan, Settings, StorageMode};
+use crate::workers::Workers;
+
+/// Log2 of the width of a block of sources, where nobody says otherwise: 32 KiB of `f64`.
+const BLOCK_BITS: u32 = 12;
+/// Numbers that are written at a time.
+const PIECE: usize = 1 << 16;
+
+/// Where a graph is kept.
+#[derive(Clone, Debug)]
+pub struct KeepOptions {
+    /// The directory, which must not be there yet.
+    pub directory: PathBuf,
+    /// How its files are written.
+    pub io: IoOptions,
+    /// The number of the graph; random where nothing is said, which is for tests only.
+    pub graph: Option<u64>,
+}
+
+/// Settings for the plan of an ingest, made from what the user says: widths that do not depend on
+/// the program that will run.
+pub fn settings(settings: &Settings) -> Settings {
+    Settings {
+        storage: StorageMode::Kept,
+        // Whoever reads it may have a slower device than there is here, or less memory.
+        encoding: settings.encoding.or(Some(Encoding::Compressed)),
+        block_bits: settings.block_bits.or(Some(BLOCK_BITS)),
+        ..*settings
+    }
+}
+
+/// Reads a stream into a directory, as a plan of [`settings`] says.
+///
+/// # Errors
+/// As [`Graph::ingest`]; when the directory is there already or cannot be made, when its file
+/// system has too little room, and when a write fails. Nothing is left then.
+pub fn keep(
+    stream: Box<dyn EdgeStream>,
+    ids: &IdMap,
+    reading: Reading,
+    plan: &Plan,
+    options: &KeepOptions,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<(Manifest, Leftovers), EngineError> {
+    let KeepOptions { directory, io, graph } = options;
+    let faults = io.faults.as_ref();
+    let leftovers = clear(directory);
+    let draft = Draft::begin(directory, faults)?;
+    let folder = draft.path().join(GENERATION);
+    durable::make_directory(&folder, faults)?;
+    let volume = Arc::new(Volume::create(&[folder.join(EDGES)], io)?);
+    let columns = plan.memory.vertices + ids.bytes();
+    volume.check_space(plan.memory.chunks_stored + columns)?;
+    let number = graph.unwrap_or_else(random_number);
+    let keeping = Keeping { volume: Arc::clone(&volume), io: io.clone(), graph: number };
+    let input_edges = stream.edges();
+    let negative = Arc::new(AtomicBool::new(false));
+    let stream = Box::new(Watched { stream, negative: Arc::clone(&negative) });
+    let held = ingest(stream, ids, reading, plan, Some(&keeping), workers, progress)?;
+    volume.sync()?;
+    let mut manifest = Manifest {
+        graph: number,
+        generation: 0,
+        slots: held.slots(),
+        vertices: held.vertices(),
+        edges: held.edges(),
+        input_edges,
+        chunks: held.chunks() as u64,
+        extents: 0,
+        chunk_bytes: held.chunk_bytes(),
+        stripes: held.stripes() as u32,
+        partitions: held.partitions.len() as u32,
+        stripe_bits: plan.stripe_bits,
+        block_bits: plan.block_bits,
+        encoding: plan.encoding,
+        reading,
+        weighted: plan.shape.weighted,
+        negative: negative.load(Ordering::Relaxed),
+        all_present: ids.all_present(),
+        ids: match ids {
+            IdMap::Same => KeptIds::Same,
+            IdMap::Declared => KeptIds::Declared,
+            IdMap::Offset(first) => KeptIds::Offset(*first),
+            IdMap::Sparse(_) => KeptIds::Integers,
+            IdMap::Names(_) => KeptIds::Names,
+        },
+        files: vec![KeptFile { name: EDGES.to_owned(), bytes: volume.bytes(), checksum: 0 }],
+    };
+    Columns { folder: &folder, graph: number, io }.write(&held, ids, &mut manifest)?;
+    if progress.cancelled() {
+        return Err(EngineError::Cancelled);
+    }
+    let identity = sealed::Identity { kind: KIND, version: VERSION, graph: number, generation: 0 };
+    sealed::seal(&draft.path().join(MANIFEST), &identity, &manifest.encode(), faults)?;
+    draft.publish()?;
+    Ok((manifest, leftovers))
+}
+
+/// Writes what lies beside the chunks.
+struct Columns<'a> {
+    folder: &'a std::path::Path,
+    graph: u64,
+    io: &'a IoOptions,
+}
+
+impl Columns<'_> {
+    fn write(&self, held: &Graph, ids: &IdMap, manifest: &mut Manifest) -> Result<(), EngineError> {
+        let not_stored = || EngineError::Configuration("a chunk was not stored".to_owned());
+        let entries = entries(held).ok_or_else(not_stored)?;
+        manifest.extents = extents(&entries);
+        let mut column = self.begin(CHUNKS, (entries.len() * ENTRY_BYTES) as u64)?;
+        column.append(&entries)?;
+        manifest.files.push(column.commit()?);
+        drop(entries);
+
+        let stripes = held.stripes.iter().map(|stripe| stripe.segments.start as u64);
+        let partitions = held.partitions.iter().map(|partition| partition.start);
+        let cuts: Vec<u64> = stripes
+            .chain([held.vertices.segments() as u64])
+            .chain(partitions)
+            .chain([held.vertices()])
+            .collect();
+        manifest.files.push(self.column(CUTS, &cuts)?);
+        manifest.files.push(self.column(DEGREES, held.out_degrees())?);
+        if let Some(words) = held.vertices.words() {
+            manifest.files.push(self.column(VERTICES, words)?);
+        }
+        match ids {
+            IdMap::Same | IdMap::Declared | IdMap::Offset(_) => {}
+            IdMap::Sparse(ids) => manifest.files.push(self.column(INTEGERS, ids)?),
+            IdMap::Names(names) => manifest.files.push(self.names(names)?),
+        }
+        Ok(())
+    }
+
+    fn begin(&self, file: (&'static str, [u8; 8]), bytes: u64) -> Result<ColumnWriter, StoreError> {
+        ColumnWriter::create(self.folder, file, self.graph, bytes, self.io.faults.as_ref())
+    }
+
+    fn column<T: bytemuck::Pod>(
+        &self,
+        file: (&'static str, [u8; 8]),
+        items: &[T],
+    ) -> Result<KeptFile, StoreError> {
+        let mut column = self.begin(file, size_of_val(items) as u64)?;
+        items.chunks(PIECE).try_for_each(|piece| column.append(piece))?;
+        column.commit()
+    }
+
+    /// Where each name ends, and then the names.
+    fn names(&self, names: &Names) -> Result<KeptFile, StoreError> {
+        let text = names.text().as_bytes();
+        let mut column = self.begin(NAMES, names.len() as u64 * 8 + text.len() as u64)?;
+        let mut ends = Vec::with_capacity(PIECE);
+        let mut end = 0;
+        for name in names.iter() {
+            end += name.len() as u64;
+            ends.push(end);
+            if ends.len() == PIECE {
+                column.append(&ends)?;
+                ends.clear();
+            }
+        }
+        column.append(&ends)?;
+        text.chunks(PIECE * 8).try_for_each(|piece| column.append(piece))?;
+        column.commit()
+    }
+}
+
+/// A stream of which is noted whether it has weights below zero.
+struct Watched {
+    stream: Box<dyn EdgeStream>,
+    negative: Arc<AtomicBool>,
+}
+
+impl EdgeStream for Watched {
+    fn parts(&self) -> usize {
+        self.stream.parts()
+    }
+
+    fn edges(&self) -> u64 {
+        self.stream.edges()
+    }
+
+    fn weighted(&self) -> bool {
+        self.stream.weighted()
+    }
+
+    fn slots(&self) -> Option<u64> {
+        self.stream.slots()
+    }
+
+    fn costly(&self) -> bool {
+        self.stream.costly()
+    }
+
+    fn resident_bytes(&self) -> u64 {
+        self.stream.resident_bytes()
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.stream.read(part, &mut |batch| {
+            if batch.weights.is_some_and(|weights| weights.iter().any(|weight| *weight < 0.0)) {
+                self.negative.store(true, Ordering::Relaxed);
+            }
+            visit(batch)
+        })
+    }
+}

@@ -1,0 +1,274 @@
+//! A kept graph, ready to be iterated over: the columns in memory, and of the chunks what the plan
+//! has room for.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use welter_model::ids::{IdMap, Names};
+use welter_progress::{Progress, Unit};
+use welter_store::StoreError;
+use welter_store::io::{Queue, Volume};
+
+use super::columns::{ColumnReader, offset_in_file};
+use super::directory::{Directory, Run};
+use super::manifest::{KeptIds, Manifest};
+use super::{DEGREES, INTEGERS, Kept, NAMES};
+use crate::EngineError;
+use crate::arena::{Buffer, SLAB_BYTES, Slab};
+use crate::extent::{DEPTH, Extent};
+use crate::graph::{Graph, Stored, Stripe};
+use crate::plan::{FrontierMode, IndexMode, Plan};
+use crate::rows::Rows;
+use crate::tiles::ChunkPlace;
+use crate::vertices::Vertices;
+use crate::workers::Workers;
+
+/// Numbers that are read at a time.
+const PIECE: usize = 1 << 16;
+/// Bytes of names that are read at a time.
+const TEXT_BYTES: usize = 1 << 20;
+
+impl Kept {
+    /// Opens the graph as a plan of [`Self::plan`] says.
+    ///
+    /// # Errors
+    /// When a file is missing, damaged or cannot be read, memory runs out, or the run is cancelled.
+    pub fn load(
+        &self,
+        plan: &Plan,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Graph, EngineError> {
+        workers.arena().drop_columns();
+        let vertices = self.vertices()?;
+        let (segments, bounds) = self.cuts(&vertices)?;
+        let (volume, lengths) = self.volume()?;
+        let directory = self.directory(&lengths)?;
+        let degrees = self.degrees(&vertices)?;
+        let starts: Vec<u64> =
+            segments.iter().map(|segment| vertices.segment_start(*segment)).collect();
+        let slabs = self.slabs(plan, &directory, &starts, &volume, workers, progress)?;
+        let stripes = shelve(&directory, slabs, &segments, &starts);
+        let mut graph = Graph {
+            edges: self.manifest.edges,
+            chunk_bytes: self.manifest.chunk_bytes,
+            degree_max: degrees.iter().copied().max().unwrap_or(0),
+            vertices,
+            degrees,
+            stripes,
+            plan: plan.clone(),
+            arena: workers.arena().clone(),
+            id: (self.manifest.graph, self.manifest.generation),
+            wide_tiles: true,
+            symmetric: self.manifest.reading.undirected,
+            index: None,
+            partitions: bounds.windows(2).map(|ends| ends[0]..ends[1]).collect(),
+            out_rows: OnceLock::new(),
+            in_rows: None,
+            stored: Some(Stored { volume, io: self.io.clone() }),
+        };
+        // Otherwise a run makes rows once they would have paid.
+        let looks_up = !matches!(plan.frontier_mode, FrontierMode::Auto | FrontierMode::Dense);
+        if plan.rows && (plan.index == IndexMode::Rows || looks_up) {
+            graph.lay_out_rows(workers, progress)?;
+            if plan.pulls && !graph.symmetric {
+                graph.in_rows = Some(Rows::by_target(&graph, workers, progress)?);
+            }
+        }
+        Ok(graph)
+    }
+
+    fn degrees(&self, vertices: &Vertices) -> Result<Buffer<u32>, EngineError> {
+        let faults = self.faults();
+        let mut column = ColumnReader::open(&self.folder(), DEGREES, &self.manifest, faults)?;
+        column.must_hold(vertices.count() * 4)?;
+        let mut degrees = Buffer::<u32>::zeroed(vertices.count() as usize)?;
+        degrees.chunks_mut(PIECE).try_for_each(|piece| column.read(piece))?;
+        let sum: u64 = degrees.iter().map(|degree| u64::from(*degree)).sum();
+        if sum != self.manifest.edges {
+            let what = format!("degrees add up to {sum}, and not to {}", self.manifest.edges);
+            return Err(column.damaged(offset_in_file(0), what).into());
+        }
+        column.end()?;
+        Ok(degrees)
+    }
+
+    /// The extents that stay in memory, read and verified.
+    fn slabs(
+        &self,
+        plan: &Plan,
+        directory: &Directory,
+        starts: &[u64],
+        volume: &Arc<Volume>,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Vec<OnceLock<Slab>>, EngineError> {
+        let stay = staying(plan, &directory.runs, self.manifest.edges);
+        let bytes = stay.iter().map(|run| directory.runs[*run].place.rounded_bytes() as u64).sum();
+        let phase = progress.phase("load", Unit::Bytes, Some(bytes));
+        let slabs: Vec<OnceLock<Slab>> = directory.runs.iter().map(|_| OnceLock::new()).collect();
+        let threads = workers.threads();
+        workers.each(|worker| {
+            let mut queue = Queue::new(&self.io, DEPTH)?;
+            // Neighbours are read by one worker after the other, so that the file is read in order.
+            let mut next = stay.iter().skip(worker).step_by(threads);
+            loop {
+                if progress.cancelled() {
+                    return Err(EngineError::Cancelled);
+                }
+                if queue.in_flight() < DEPTH
+                    && let Some(&run) = next.next()
+                {
+                    let place = directory.runs[run].place;
+                    queue.read(volume, place, workers.arena().take()?, run as u64)?;
+                    continue;
+                }
+                let Some(done) = queue.wait()? else { return Ok(()) };
+                let run = &directory.runs[done.tag as usize];
+                self.verify(run, directory, starts, done.memory.bytes(), volume)?;
+                phase.add(run.place.rounded_bytes() as u64);
+                // Each run is read once.
+                let _ = slabs[done.tag as usize].set(done.memory);
+            }
+        })?;
+        Ok(slabs)
+    }
+
+    /// Verifies the chunks of an extent.
+    fn verify(
+        &self,
+        run: &Run,
+        directory: &Directory,
+        starts: &[u64],
+        bytes: &[u8],
+        volume: &Volume,
+    ) -> Result<(), EngineError> {
+        for entry in &directory.entries[run.entries.clone()] {
+            let base = starts[run.stripe as usize];
+            self.chunk(entry, base, &bytes[entry.range()])
+                .map_err(|error| damaged(volume, run, entry.range(), &error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The error of a chunk that is not what was written, at its place in the file.
+pub(super) fn damaged(volume: &Volume, run: &Run, range: Range<usize>, what: &str) -> EngineError {
+    let mut place = run.place;
+    place.offset += range.start as u64;
+    volume.damaged(place, what).into()
+}
+
+/// The runs that stay in memory, spread evenly over the edges.
+fn staying(plan: &Plan, runs: &[Run], edges: u64) -> Vec<usize> {
+    let Some(storage) = plan.storage else { return (0..runs.len()).collect() };
+    let (mut seen, mut kept) = (0, 0);
+    let mut stay = Vec::new();
+    for (number, run) in runs.iter().enumerate() {
+        seen += run.edges;
+        let share = seen as f64 / edges.max(1) as f64;
+        let with_it = kept + SLAB_BYTES as u64;
+        if with_it as f64 <= storage.cache_bytes as f64 * share {
+            kept = with_it;
+            stay.push(number);
+        }
+    }
+    stay
+}
+
+/// Puts chunks to their stripes.
+fn shelve(
+    directory: &Directory,
+    slabs: Vec<OnceLock<Slab>>,
+    segments: &[usize],
+    starts: &[u64],
+) -> Vec<Stripe> {
+    let mut stripes: Vec<Stripe> = segments
+        .windows(2)
+        .zip(starts.windows(2))
+        .map(|(segments, vertices)| Stripe {
+            vertices: vertices[0]..vertices[1],
+            segments: segments[0]..segments[1],
+            edges: 0,
+            chunks: Vec::new(),
+        })
+        .collect();
+    for (run, slab) in directory.runs.iter().zip(slabs) {
+        let extent = slab.into_inner().map_or(Extent::Stored(run.place), Extent::Memory);
+        let extent = Arc::new(extent);
+        let stripe = &mut stripes[run.stripe as usize];
+        stripe.edges += run.edges;
+        stripe.chunks.extend(directory.entries[run.entries.clone()].iter().map(|entry| {
+            ChunkPlace {
+                cell: entry.cell(),
+                number: entry.number(),
+                edges: entry.edges,
+                tiles: entry.tiles,
+                sources: entry.sources[0]..entry.sources[1],
+                extent: Arc::clone(&extent),
+                range: entry.range(),
+            }
+        }));
+    }
+    stripes
+}
+
+/// The ids of a kept graph's slots.
+pub(super) fn ids(kept: &Kept) -> Result<IdMap, EngineError> {
+    let Manifest { slots, .. } = kept.manifest;
+    Ok(match kept.manifest.ids {
+        KeptIds::Same => IdMap::Same,
+        KeptIds::Declared => IdMap::Declared,
+        KeptIds::Offset(first) => IdMap::Offset(first),
+        KeptIds::Integers => {
+            let mut column =
+                ColumnReader::open(&kept.folder(), INTEGERS, &kept.manifest, kept.faults())?;
+            column.must_hold(slots * 8)?;
+            let ids: Vec<u64> = column.read_vec(slots as usize)?;
+            if let Some(place) = ids.windows(2).position(|pair| pair[0] >= pair[1]) {
+                let what = format!("id {} does not ascend", place + 1);
+                return Err(column.damaged(offset_in_file(place as u64 * 8), what).into());
+            }
+            column.end()?;
+            IdMap::Sparse(ids)
+        }
+        KeptIds::Names => IdMap::Names(names(kept, slots)?),
+    })
+}
+
+fn names(kept: &Kept, slots: u64) -> Result<Names, EngineError> {
+    let mut column = ColumnReader::open(&kept.folder(), NAMES, &kept.manifest, kept.faults())?;
+    let text_bytes = column.bytes().checked_sub(slots * 8);
+    let Some(text_bytes) = text_bytes else {
+        column.must_hold(slots * 8)?;
+        return Ok(Names::new());
+    };
+    let ends: Vec<u64> = column.read_vec(slots as usize)?;
+    let odd = |column: &ColumnReader, slot: usize| -> StoreError {
+        column.damaged(offset_in_file(slot as u64 * 8), format!("name {slot} makes no sense"))
+    };
+    if !ends.is_sorted() || ends.last().copied().unwrap_or(0) != text_bytes {
+        return Err(odd(&column, ends.len().saturating_sub(1)).into());
+    }
+    let mut names = Names::with_capacity(ends.len(), text_bytes as usize);
+    let (mut slot, mut begin) = (0, 0);
+    while slot < ends.len() {
+        // As many names as fit a piece, and at least one.
+        let fit = ends[slot..].partition_point(|end| end - begin <= TEXT_BYTES as u64).max(1);
+        let piece: Vec<u8> = column.read_vec((ends[slot + fit - 1] - begin) as usize)?;
+        let text = std::str::from_utf8(&piece).map_err(|_| odd(&column, slot))?;
+        let mut from = 0;
+        for end in &ends[slot..slot + fit] {
+            let to = (end - begin) as usize;
+            let name = text.get(from..to).ok_or_else(|| odd(&column, slot))?;
+            if slot > 0 && names.get(slot - 1) >= name {
+                return Err(odd(&column, slot).into());
+            }
+            names.push(name);
+            (from, slot) = (to, slot + 1);
+        }
+        begin += piece.len() as u64;
+    }
+    column.end()?;
+    Ok(names)
+}

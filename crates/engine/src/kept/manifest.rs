@@ -1,0 +1,322 @@
+//! The manifest of a kept graph: what the graph is, and which files it consists of.
+//!
+//! Invariant: a manifest that was decoded makes sense in itself: counts are not larger than what
+//! the format can hold, names are names of files of ours and no paths.
+
+use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
+use welter_model::edges::{Duplicates, Reading};
+use welter_store::header::{Encoding, KEY_BITS};
+
+use crate::plan::KeptShape;
+use crate::vertices::SEGMENT_BITS;
+
+/// Version of the manifest, and of the files that it lists.
+pub(crate) const VERSION: u16 = 1;
+/// What the manifest is.
+pub(crate) const KIND: [u8; 8] = *b"MANIFEST";
+/// Bytes of a manifest at most: a thousand files.
+pub(crate) const BYTES_MAX: u64 = 1 << 16;
+
+const UNDIRECTED: u16 = 1;
+const REVERSED: u16 = 2;
+const WEIGHTED: u16 = 4;
+const NO_LOOPS: u16 = 8;
+const ALL_PRESENT: u16 = 16;
+const NEGATIVE: u16 = 32;
+const COMPACT: u16 = 64;
+const KNOWN: u16 = 127;
+
+/// What the ids of a kept graph are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptIds {
+    /// The slot is the id, and those with edges are vertices.
+    Same,
+    /// The slot is the id, and all are vertices.
+    Declared,
+    /// The id is the slot plus this number.
+    Offset(u64),
+    /// Integers, in a file.
+    Integers,
+    /// Strings, in a file.
+    Names,
+}
+
+/// A file of a kept graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptFile {
+    /// Its name in the folder of the generation.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// CRC-32C of its payload; 0 of chunks, which have checksums of their own.
+    pub checksum: u32,
+}
+
+/// What a kept graph is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Number of the graph.
+    pub graph: u64,
+    /// Generation of its edges.
+    pub generation: u32,
+    /// Slots.
+    pub slots: u64,
+    /// Vertices.
+    pub vertices: u64,
+    /// Edges as they are stored.
+    pub edges: u64,
+    /// Edges of the input that it was made from.
+    pub input_edges: u64,
+    /// Number of chunks.
+    pub chunks: u64,
+    /// Number of extents: what is read at once.
+    pub extents: u64,
+    /// Bytes of all chunks.
+    pub chunk_bytes: u64,
+    /// Number of stripes.
+    pub stripes: u32,
+    /// Number of source partitions.
+    pub partitions: u32,
+    /// Log2 of the largest width of a stripe.
+    pub stripe_bits: u32,
+    /// Log2 of the width of a block of sources.
+    pub block_bits: u32,
+    /// How edges are held.
+    pub encoding: Encoding,
+    /// How the input was read.
+    pub reading: Reading,
+    /// Whether weights are stored.
+    pub weighted: bool,
+    /// Whether the input had weights below zero.
+    pub negative: bool,
+    /// Whether every slot is a vertex.
+    pub all_present: bool,
+    /// What ids are.
+    pub ids: KeptIds,
+    /// All files but the manifest.
+    pub files: Vec<KeptFile>,
+}
+
+/// The first part of the payload, 128 bytes.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Head {
+    slots: u64,
+    vertices: u64,
+    edges: u64,
+    input_edges: u64,
+    chunks: u64,
+    extents: u64,
+    chunk_bytes: u64,
+    first_id: u64,
+    stripes: u32,
+    partitions: u32,
+    stripe_bits: u8,
+    block_bits: u8,
+    encoding: u8,
+    ids: u8,
+    duplicates: u8,
+    zero: u8,
+    flags: u16,
+    files: u32,
+    zeros: [u8; 44],
+}
+
+/// An entry of the list of files, 64 bytes.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Entry {
+    name: [u8; 32],
+    bytes: u64,
+    checksum: u32,
+    zeros: [u8; 20],
+}
+
+const HEAD_BYTES: usize = size_of::<Head>();
+const ENTRY_BYTES: usize = size_of::<Entry>();
+const _: () = assert!(HEAD_BYTES == 128 && ENTRY_BYTES == 64);
+
+impl Manifest {
+    /// What a plan must know of it.
+    pub fn shape(&self) -> KeptShape {
+        KeptShape {
+            slots: self.slots,
+            vertices: self.vertices,
+            edges: self.edges,
+            weighted: self.weighted,
+            chunks: self.chunks,
+            extents: self.extents,
+            chunk_bytes: self.chunk_bytes,
+            stripe_bits: self.stripe_bits,
+            block_bits: self.block_bits,
+            encoding: self.encoding,
+        }
+    }
+
+    /// Bytes of all files that it lists.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).fold(0, u64::saturating_add)
+    }
+
+    /// The file of a name.
+    pub(crate) fn file(&self, name: &str) -> Option<&KeptFile> {
+        self.files.iter().find(|file| file.name == name)
+    }
+
+    /// The payload of the file.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let flag = |is: bool, bit: u16| if is { bit } else { 0 };
+        let (ids, first_id) = match self.ids {
+            KeptIds::Same => (0, 0),
+            KeptIds::Declared => (1, 0),
+            KeptIds::Offset(first) => (2, first),
+            KeptIds::Integers => (3, 0),
+            KeptIds::Names => (4, 0),
+        };
+        let head = Head {
+            slots: self.slots,
+            vertices: self.vertices,
+            edges: self.edges,
+            input_edges: self.input_edges,
+            chunks: self.chunks,
+            extents: self.extents,
+            chunk_bytes: self.chunk_bytes,
+            first_id,
+            stripes: self.stripes,
+            partitions: self.partitions,
+            stripe_bits: self.stripe_bits as u8,
+            block_bits: self.block_bits as u8,
+            encoding: self.encoding as u8,
+            ids,
+            duplicates: match self.reading.duplicates {
+                Duplicates::Keep => 0,
+                Duplicates::First => 1,
+                Duplicates::Minimum => 2,
+                Duplicates::Sum => 3,
+            },
+            flags: flag(self.reading.undirected, UNDIRECTED)
+                | flag(self.reading.reversed, REVERSED)
+                | flag(self.weighted, WEIGHTED)
+                | flag(self.reading.drop_self_loops, NO_LOOPS)
+                | flag(self.all_present, ALL_PRESENT)
+                | flag(self.negative, NEGATIVE)
+                | flag(self.slots <= 1 << 32, COMPACT),
+            files: self.files.len() as u32,
+            ..Head::zeroed()
+        };
+        let mut bytes = bytes_of(&head).to_vec();
+        for file in &self.files {
+            let mut entry = Entry { bytes: file.bytes, checksum: file.checksum, ..Entry::zeroed() };
+            entry.name[..file.name.len()].copy_from_slice(file.name.as_bytes());
+            bytes.extend_from_slice(bytes_of(&entry));
+        }
+        bytes
+    }
+
+    /// Reads a payload. An error says what is wrong, and at which byte of it.
+    pub(crate) fn decode(
+        (graph, generation): (u64, u32),
+        payload: &[u8],
+    ) -> Result<Self, (usize, String)> {
+        let short = || (0, format!("{} bytes are no manifest", payload.len()));
+        let (head, rest) = payload.split_at_checked(HEAD_BYTES).ok_or_else(short)?;
+        let head: Head = pod_read_unaligned(head);
+        if rest.len() as u64 != u64::from(head.files) * ENTRY_BYTES as u64 {
+            return Err((80, format!("{} files do not fit it", head.files)));
+        }
+        let files: Vec<KeptFile> = rest
+            .chunks_exact(ENTRY_BYTES)
+            .enumerate()
+            .map(|(number, bytes)| {
+                let entry = pod_read_unaligned(bytes);
+                file(&entry).ok_or((HEAD_BYTES + number * ENTRY_BYTES, "no file".to_owned()))
+            })
+            .collect::<Result<_, _>>()?;
+        let odd = |offset, value: u64| (offset, format!("{value} makes no sense"));
+        let ids = match head.ids {
+            0 => KeptIds::Same,
+            1 => KeptIds::Declared,
+            2 => KeptIds::Offset(head.first_id),
+            3 => KeptIds::Integers,
+            4 => KeptIds::Names,
+            other => return Err(odd(75, other.into())),
+        };
+        let duplicates = match head.duplicates {
+            0 => Duplicates::Keep,
+            1 => Duplicates::First,
+            2 => Duplicates::Minimum,
+            3 => Duplicates::Sum,
+            other => return Err(odd(76, other.into())),
+        };
+        let encoding = match head.encoding {
+            0 => Encoding::Packed,
+            1 => Encoding::Compressed,
+            other => return Err(odd(74, other.into())),
+        };
+        let flag = |bit| head.flags & bit != 0;
+        let stripe_bits = u32::from(head.stripe_bits);
+        let block_bits = u32::from(head.block_bits);
+        let checks = [
+            (head.slots <= 1 << 32, 0, head.slots),
+            (head.vertices <= head.slots, 8, head.vertices),
+            (head.vertices == head.slots || !flag(ALL_PRESENT), 8, head.vertices),
+            (head.edges <= 1 << 56 && (head.edges > 0) == (head.chunks > 0), 16, head.edges),
+            (head.chunks <= head.edges, 32, head.chunks),
+            (head.extents <= head.chunks, 40, head.extents),
+            (head.chunk_bytes >= head.chunks, 48, head.chunk_bytes),
+            (head.first_id == 0 || head.ids == 2, 56, head.first_id),
+            (head.first_id.checked_add(head.slots).is_some(), 56, head.first_id),
+            (head.stripes <= 1 << 16, 64, head.stripes.into()),
+            (head.partitions <= 1 << 16, 68, head.partitions.into()),
+            ((SEGMENT_BITS..=24).contains(&stripe_bits), 72, stripe_bits.into()),
+            ((6..=20).contains(&block_bits), 73, block_bits.into()),
+            (stripe_bits + block_bits <= KEY_BITS, 73, block_bits.into()),
+            (head.zero == 0, 77, head.zero.into()),
+            (head.flags & !KNOWN == 0 && flag(COMPACT), 78, head.flags.into()),
+            (head.zeros == [0; 44], 84, 0),
+        ];
+        if let Some((_, offset, value)) = checks.into_iter().find(|(holds, ..)| !holds) {
+            return Err(odd(offset, value));
+        }
+        Ok(Self {
+            graph,
+            generation,
+            slots: head.slots,
+            vertices: head.vertices,
+            edges: head.edges,
+            input_edges: head.input_edges,
+            chunks: head.chunks,
+            extents: head.extents,
+            chunk_bytes: head.chunk_bytes,
+            stripes: head.stripes,
+            partitions: head.partitions,
+            stripe_bits,
+            block_bits,
+            encoding,
+            reading: Reading {
+                undirected: flag(UNDIRECTED),
+                reversed: flag(REVERSED),
+                drop_self_loops: flag(NO_LOOPS),
+                duplicates,
+            },
+            weighted: flag(WEIGHTED),
+            negative: flag(NEGATIVE),
+            all_present: flag(ALL_PRESENT),
+            ids,
+            files,
+        })
+    }
+}
+
+/// A file, if its entry is one that we write.
+fn file(entry: &Entry) -> Option<KeptFile> {
+    let end = entry.name.iter().position(|byte| *byte == 0).unwrap_or(entry.name.len());
+    let (name, rest) = entry.name.split_at(end);
+    let fits = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    let is_name = !name.is_empty() && name.iter().all(fits);
+    if !is_name || rest.iter().chain(&entry.zeros).any(|byte| *byte != 0) {
+        return None;
+    }
+    let name = String::from_utf8(name.to_vec()).ok()?;
+    Some(KeptFile { name, bytes: entry.bytes, checksum: entry.checksum })
+}

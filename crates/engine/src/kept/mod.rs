@@ -1,0 +1,275 @@
+//! Kept graphs: a directory that is ingested once and run on again and again.
+//!
+//! ```text
+//! DIR/manifest        what the graph is, and its files with their lengths       sealed
+//! DIR/gen-0/edges-0   chunks, in extents of up to half a megabyte
+//!           chunks    where each chunk lies, and what is in it                  sealed
+//!           cuts      where stripes and source partitions begin                 sealed
+//!           degrees   the number of edges that leave each vertex                sealed
+//!           vertices  a bit a slot, unless every slot is a vertex               sealed
+//!           ids       unless the slot is the id, or nearly so                   sealed
+//! ```
+//! `docs/format.md` draws them. A generation is never changed once the manifest names it.
+//!
+//! Invariants: a directory has its name only when all of it is on the device, so whatever kills an
+//! ingest, nothing is left that opens · every byte of every file is covered by a checksum, or is
+//! padding that `check` holds to be zero · nothing is believed by its position: every file and
+//! every chunk says which graph and generation it belongs to.
+
+mod check;
+mod columns;
+mod directory;
+mod draft;
+mod keep;
+mod load;
+mod manifest;
+mod stream;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use welter_model::ids::IdMap;
+use welter_store::ChunkError;
+use welter_store::StoreError;
+use welter_store::chunk::Chunk;
+use welter_store::header::{CellId, Label};
+use welter_store::io::{IoOptions, Volume};
+use welter_store::sealed::SealedReader;
+
+pub use self::check::Checked;
+pub use self::draft::Leftovers;
+pub use self::keep::{KeepOptions, keep, settings};
+pub use self::manifest::{KeptFile, KeptIds, Manifest};
+pub use self::stream::KeptStream;
+
+use self::columns::missing;
+use self::directory::{Directory, Entry};
+use crate::EngineError;
+use crate::machine::Machine;
+use crate::plan::{Layout, Plan, Settings};
+use crate::vertices::Vertices;
+
+/// Name of the manifest.
+const MANIFEST: &str = "manifest";
+/// Name of the folder of the only generation that there is today.
+const GENERATION: &str = "gen-0";
+/// Names of files in it.
+const FILES: [&str; 6] = ["edges-0", "chunks", "cuts", "degrees", "vertices", "ids"];
+
+/// A file of chunks.
+const EDGES: &str = "edges-0";
+const CHUNKS: (&str, [u8; 8]) = ("chunks", *b"CHUNKDIR");
+const CUTS: (&str, [u8; 8]) = ("cuts", *b"CUTS    ");
+const DEGREES: (&str, [u8; 8]) = ("degrees", *b"DEGREES ");
+const VERTICES: (&str, [u8; 8]) = ("vertices", *b"VERTICES");
+const INTEGERS: (&str, [u8; 8]) = ("ids", *b"INTEGERS");
+const NAMES: (&str, [u8; 8]) = ("ids", *b"NAMES   ");
+
+/// A kept graph, of which the manifest has been read.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    path: PathBuf,
+    manifest: Manifest,
+    io: IoOptions,
+}
+
+/// Whether a path is a directory with a manifest in it.
+pub fn is_kept(path: &Path) -> bool {
+    path.join(MANIFEST).is_file()
+}
+
+impl Kept {
+    /// Reads the manifest of a directory.
+    ///
+    /// # Errors
+    /// When there is none ([`StoreError::Missing`]), or it is damaged or of another version.
+    pub fn open(path: &Path, io: &IoOptions) -> Result<Self, EngineError> {
+        let file = path.join(MANIFEST);
+        let mut reader = SealedReader::open(&file, manifest::KIND, io.faults.as_ref())?;
+        reader.is_version(manifest::VERSION)?;
+        let payload = reader.read_rest(manifest::BYTES_MAX)?;
+        let identity = reader.identity();
+        let manifest = Manifest::decode((identity.graph, identity.generation), &payload).map_err(
+            |(offset, what)| StoreError::Damaged {
+                file,
+                offset: columns::offset_in_file(offset as u64),
+                what,
+            },
+        )?;
+        Ok(Self { path: path.to_owned(), manifest, io: io.clone() })
+    }
+
+    /// What the graph is.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that its ids take in memory, at most.
+    pub fn ids_bytes(&self) -> u64 {
+        self.manifest.file(INTEGERS.0).map_or(0, |file| file.bytes)
+    }
+
+    /// Plans a run.
+    ///
+    /// # Errors
+    /// As [`Plan::of_kept`].
+    pub fn plan(
+        &self,
+        layout: Layout,
+        settings: &Settings,
+        machine: &Machine,
+    ) -> Result<Plan, EngineError> {
+        let held_bytes = settings.held_bytes + self.ids_bytes();
+        let settings = Settings { held_bytes, ..*settings };
+        Plan::of_kept(&self.manifest.shape(), layout, &settings, machine)
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.path.join(format!("gen-{}", self.manifest.generation))
+    }
+
+    /// The files of chunks, with their lengths as the manifest lists them; opened with lengths as
+    /// they are.
+    fn volume(&self) -> Result<(Arc<Volume>, Vec<u64>), EngineError> {
+        let folder = self.folder();
+        let files: Vec<&KeptFile> =
+            self.manifest.files.iter().filter(|file| file.name.starts_with("edges-")).collect();
+        let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
+        let volume = Volume::open(&paths, &self.io).map_err(missing)?;
+        for (path, file) in paths.iter().zip(&files) {
+            let failed = |source| StoreError::Io { what: "look at", file: path.clone(), source };
+            let bytes = std::fs::metadata(path).map_err(failed)?.len();
+            if bytes < file.bytes {
+                let (file, need) = (path.clone(), file.bytes);
+                return Err(StoreError::Ended { file, offset: 0, need, have: bytes }.into());
+            }
+            if bytes > file.bytes {
+                let what = format!("it is too long: {bytes} bytes");
+                return Err(
+                    StoreError::Damaged { file: path.clone(), offset: file.bytes, what }.into()
+                );
+            }
+        }
+        Ok((Arc::new(volume), files.iter().map(|file| file.bytes).collect()))
+    }
+
+    /// Which slots are vertices.
+    fn vertices(&self) -> Result<Vertices, EngineError> {
+        let Manifest { slots, vertices: count, .. } = self.manifest;
+        if self.manifest.file(VERTICES.0).is_none() {
+            if count == slots {
+                return Ok(Vertices::all(slots));
+            }
+            let what = format!("{count} of {slots} slots are vertices, and no file says which");
+            return Err(self.manifest_damaged(what).into());
+        }
+        let mut column =
+            columns::ColumnReader::open(&self.folder(), VERTICES, &self.manifest, self.faults())?;
+        let vertices = Vertices::all(slots);
+        let words = vertices.segments() << (crate::vertices::SEGMENT_BITS - 6);
+        column.must_hold(words as u64 * 8)?;
+        let words: Vec<u64> = column.read_vec(words)?;
+        let beyond = words.iter().enumerate().rev().find(|(_, word)| **word != 0);
+        let end = beyond
+            .map_or(0, |(place, word)| (place as u64 + 1) * 64 - u64::from(word.leading_zeros()));
+        let vertices = Vertices::of_words(slots, words);
+        if vertices.count() != count || end > slots {
+            let what = format!("{} vertices below {end} are none of the graph", vertices.count());
+            return Err(column.damaged(columns::offset_in_file(0), what).into());
+        }
+        column.end()?;
+        Ok(vertices)
+    }
+
+    /// The first segment of each stripe and one past the last one, then the same of partitions in
+    /// vertices.
+    fn cuts(&self, vertices: &Vertices) -> Result<(Vec<usize>, Vec<u64>), EngineError> {
+        let Manifest { stripes, partitions, stripe_bits, .. } = self.manifest;
+        let mut column =
+            columns::ColumnReader::open(&self.folder(), CUTS, &self.manifest, self.faults())?;
+        let (stripes, partitions) = (stripes as usize + 1, partitions as usize + 1);
+        column.must_hold((stripes + partitions) as u64 * 8)?;
+        let segments: Vec<u64> = column.read_vec(stripes)?;
+        let bounds: Vec<u64> = column.read_vec(partitions)?;
+        let whole = |cuts: &[u64], end: u64| {
+            cuts[0] == 0 && cuts.is_sorted() && (cuts[cuts.len() - 1] == end)
+        };
+        let segments: Vec<usize> = segments.into_iter().map(|cut| cut as usize).collect();
+        let narrow = segments.windows(2).all(|ends| {
+            let ends = [ends[0], ends[1]].map(|segment| vertices.segment_start(segment));
+            ends[1].saturating_sub(ends[0]) <= 1 << stripe_bits
+        });
+        let as_numbers: Vec<u64> = segments.iter().map(|cut| *cut as u64).collect();
+        if !whole(&as_numbers, vertices.segments() as u64)
+            || !whole(&bounds, vertices.count())
+            || !narrow
+        {
+            let what = "stripes or partitions do not cut the graph".to_owned();
+            return Err(column.damaged(columns::offset_in_file(0), what).into());
+        }
+        column.end()?;
+        Ok((segments, bounds))
+    }
+
+    /// Where chunks lie, in files of these lengths.
+    fn directory(&self, volumes: &[u64]) -> Result<Directory, EngineError> {
+        let mut column =
+            columns::ColumnReader::open(&self.folder(), CHUNKS, &self.manifest, self.faults())?;
+        let bytes = self.manifest.chunks.saturating_mul(directory::ENTRY_BYTES as u64);
+        column.must_hold(bytes)?;
+        let entries: Vec<Entry> = column.read_vec(self.manifest.chunks as usize)?;
+        let directory =
+            Directory::new(entries, &self.manifest, volumes, &self.folder().join(CHUNKS.0))?;
+        column.end()?;
+        Ok(directory)
+    }
+
+    /// The ids of its slots.
+    ///
+    /// # Errors
+    /// When their file is damaged or cannot be read.
+    pub fn ids(&self) -> Result<IdMap, EngineError> {
+        load::ids(self)
+    }
+
+    fn faults(&self) -> Option<&Arc<welter_store::io::Faults>> {
+        self.io.faults.as_ref()
+    }
+
+    fn manifest_damaged(&self, what: String) -> StoreError {
+        let offset = columns::offset_in_file(0);
+        StoreError::Damaged { file: self.path.join(MANIFEST), offset, what }
+    }
+
+    /// Opens a chunk, verifies it, and holds it against its entry.
+    fn chunk<'a>(
+        &self,
+        entry: &Entry,
+        target_base: u64,
+        bytes: &'a [u8],
+    ) -> Result<Chunk<'a>, ChunkError> {
+        let chunk = Chunk::open(bytes)?;
+        chunk.verify()?;
+        let label: &Label = chunk.label();
+        let found = (label.graph, label.generation, label.cell, label.number, label.target_base);
+        let Manifest { graph, generation, stripe_bits, .. } = self.manifest;
+        let cell: CellId = entry.cell();
+        let columns = self.manifest.vertices + chunk.block_width();
+        let holds = found == (graph, generation, cell, entry.number(), target_base)
+            && label.target_bits == stripe_bits
+            && chunk.edges() == entry.edges
+            && chunk.tile_count() == entry.tiles as usize
+            && chunk.bytes() == bytes.len()
+            && chunk.sources_end() <= columns;
+        if holds {
+            return Ok(chunk);
+        }
+        let (what, value) = ("place of the chunk", label.number.into());
+        Err(ChunkError::Field { what, offset: 0, value })
+    }
+}

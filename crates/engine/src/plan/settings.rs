@@ -1,0 +1,110 @@
+//! What a user may force of a plan.
+
+use welter_store::header::Encoding;
+
+use super::CHUNK_BYTES_MAX;
+use crate::EngineError;
+use crate::vertices::SEGMENT_BITS;
+
+/// What the user may force. `None` leaves the choice to the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Worker threads.
+    pub threads: Option<usize>,
+    /// Memory budget, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Bytes of the budget that are taken already and stay so: the ids, for instance.
+    pub held_bytes: u64,
+    /// How edges are held in memory.
+    pub encoding: Option<Encoding>,
+    /// Log2 of the width of a stripe, 12 to 24.
+    pub stripe_bits: Option<u32>,
+    /// Log2 of the width of a block of sources, 6 to 20.
+    pub block_bits: Option<u32>,
+    /// Size at which a chunk is closed, bytes.
+    pub chunk_bytes: Option<usize>,
+    /// How iterations of programs with a frontier find their edges.
+    pub frontier: FrontierMode,
+    /// What they find them by.
+    pub index: IndexMode,
+    /// Whether edges may be kept on storage.
+    pub storage: StorageMode,
+}
+
+/// Whether edges may be kept on storage, which the workers must have been given then. It changes
+/// no answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StorageMode {
+    /// A graph that does not fit in memory is refused.
+    #[default]
+    Never,
+    /// What does not fit in memory goes to storage.
+    Auto,
+    /// All goes to storage that can.
+    Always {
+        /// Bytes of chunks that stay in memory, at most.
+        cache_bytes: u64,
+        /// Whether values go too.
+        values: bool,
+    },
+    /// All chunks go to the files of a graph that is kept, and bins where they do not fit.
+    Kept,
+}
+
+/// What iterations of monotone programs look up the edges of single vertices by. It changes no
+/// answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexMode {
+    /// By bands, and by rows from when these pay, if they fit the budget.
+    #[default]
+    Auto,
+    /// By the place of each band of sources in each tile.
+    Bands,
+    /// By rows of targets, and of sources where a program can use them, which hold every edge once
+    /// or twice more and are made at ingest: for graphs that are searched again and again.
+    Rows,
+}
+
+/// How iterations of monotone programs with a frontier find their edges. It changes no answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrontierMode {
+    /// By the number of edges that leave active vertices.
+    #[default]
+    Auto,
+    /// All stripes are folded.
+    Dense,
+    /// Active vertices are looked up, by one thread or by all as their edges are few or many.
+    Sparse,
+    /// Vertices look for an active neighbour, where that is possible; else all stripes are folded.
+    Pull,
+    /// Active vertices are looked up, one after the other.
+    Alone,
+    /// Active vertices are looked up by all workers, stripe by stripe.
+    Together,
+}
+
+impl Settings {
+    /// Refuses what is out of range.
+    pub(super) fn check(&self) -> Result<(), EngineError> {
+        let within = |name: &str, value: Option<u64>, least: u64, most: u64| match value {
+            Some(value) if !(least..=most).contains(&value) => Err(EngineError::Configuration(
+                format!("{name} must be between {least} and {most}, not {value}"),
+            )),
+            _ => Ok(()),
+        };
+        within("the number of threads", self.threads.map(|n| n as u64), 1, 1 << 12)?;
+        within(
+            "the stripe width in bits",
+            self.stripe_bits.map(u64::from),
+            SEGMENT_BITS.into(),
+            24,
+        )?;
+        within("the block width in bits", self.block_bits.map(u64::from), 6, 20)?;
+        within(
+            "the chunk size in bytes",
+            self.chunk_bytes.map(|n| n as u64),
+            1 << 10,
+            CHUNK_BYTES_MAX as u64,
+        )
+    }
+}

@@ -1,0 +1,146 @@
+//! The plan of a graph that does not fit in memory.
+//!
+//! First what ingest and iterations need whatever stays in memory; then what is left of the budget
+//! holds bins while edges are sorted, and chunks while there are iterations.
+
+use super::memory::{self, Memory};
+use super::{CELL_EDGES, MOST_BINS, Plan, StorageMode, StoragePlan};
+use crate::arena::SLAB_BYTES;
+use crate::bins::SEGMENT_BYTES;
+use crate::extent::DEPTH;
+use crate::plan::FrontierMode;
+use crate::read_ahead;
+use crate::values;
+use crate::vertices::SEGMENT_BITS;
+
+use welter_store::header::{Encoding, KEY_BITS};
+
+const SLAB: u64 = SLAB_BYTES as u64;
+
+/// Bytes of a bin of one worker: its line, its segment, and what tells where they lie.
+const OPEN_BIN_BYTES: u64 = memory::BIN_BYTES + SEGMENT_BYTES as u64;
+
+/// Bytes that tell where a segment lies.
+const SEGMENT_ENTRY_BYTES: u64 = 16;
+
+/// Iterations that are assumed where a choice depends on their number.
+const ITERATIONS: f64 = 10.0;
+
+/// Nanoseconds of a core to fold an edge, and to sort and write it, by encoding. R-MAT 24
+/// scrambled, `f32`, 2 threads, whole phases of a run with 960 MiB.
+const fn edge_costs(encoding: Encoding) -> (f64, f64) {
+    match encoding {
+        Encoding::Packed => (1.1, 18.0),
+        Encoding::Compressed => (1.75, 29.0),
+    }
+}
+
+/// The encoding that lets a run end first on storage that is read at so many bytes a second: tiles
+/// of four bytes an edge are made and folded faster, compressed ones are read faster and more of
+/// them stay in memory.
+pub(super) fn faster(plan: &Plan, bytes_per_second: f64) -> Plan {
+    let candidates = [Encoding::Compressed, Encoding::Packed];
+    let plans = candidates.map(|encoding| self::plan(Plan { encoding, ..plan.clone() }));
+    let seconds = |plan: &Plan| {
+        let (fold, sort) = edge_costs(plan.encoding);
+        let cores = plan.shape.edges as f64 / plan.threads as f64 * 1e-9;
+        let read = plan.memory.chunks_stored.saturating_sub(plan.memory.chunks) as f64;
+        cores * sort + ITERATIONS * (cores * fold).max(read / bytes_per_second)
+    };
+    let [compressed, packed] = plans;
+    let fits = packed.memory.peak() <= packed.budget_bytes;
+    if fits && seconds(&packed) < seconds(&compressed) { packed } else { compressed }
+}
+
+/// Makes a plan of one for memory, or of an older one for storage.
+pub(super) fn plan(mut plan: Plan) -> Plan {
+    let (layout, settings) = (plan.layout, plan.settings);
+    let threads = plan.threads as u64;
+    let budget = plan.budget_bytes;
+    // Iterations meet all edges: what is looked up is not in memory.
+    plan.frontier_mode = FrontierMode::Dense;
+    plan.rows = false;
+    plan.pulls = false;
+    plan.storage = Some(StoragePlan::default());
+    let all = Memory::of(&plan);
+    let segments = plan.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
+    let stripes = memory::stripes_most(&plan, segments);
+    let waiting = plan.shape.edges * memory::waiting_bytes(plan.shape) / 3;
+    let waiting = waiting + waiting / 64;
+    let sort = (plan.sort_edges_max() as u64).min(plan.shape.edges) + (1 << 14);
+    let ingest = sort * Memory::sort_bytes(&plan.shape);
+    let iterate = (layout.accum << plan.stripe_bits) + read_ahead::SLABS as u64 * SLAB;
+    let workers = threads * (memory::WORKER_BYTES + ingest.max(iterate));
+    let fixed = settings.held_bytes + all.vertices + workers;
+
+    // Each bin of each worker has a segment in memory, so there are fewer bins in a small budget.
+    let wanted = 2 * (plan.shape.edges / CELL_EDGES) + 3 * stripes;
+    let affordable = budget / 16 / (threads * OPEN_BIN_BYTES);
+    let bins_most = affordable.clamp(stripes, MOST_BINS.max(stripes));
+    let bins = wanted.min(2 * bins_most + stripes).min(segments * stripes);
+    let lines = threads * bins * OPEN_BIN_BYTES
+        + waiting / SEGMENT_BYTES as u64 * SEGMENT_ENTRY_BYTES
+        + all.input;
+
+    // A worker has an open slab for each lot. While bins are sorted each worker is at one lot or
+    // two, each a part of every worker's, and as many are read ahead. Many lots take little then,
+    // but much in the partition: beyond the number at which both take the same nothing is gained.
+    let slabs = budget.saturating_sub(fixed + lines);
+    let requests = threads * (DEPTH as u64 + 2) * SLAB;
+    let ends = 3 * threads * threads * SLAB;
+    let room = slabs.saturating_sub(ends + requests).max(SLAB);
+    let balanced = (3 * waiting / SLAB).isqrt();
+    let lots = (6 * threads * waiting / room).min(balanced).clamp(4, 1 << 12).min(bins.max(1));
+    let partition = threads * lots * SLAB + requests;
+    let sorting = 3 * threads * (waiting / lots) + ends + requests;
+    let need = partition.max(sorting);
+    let kept = match settings.storage {
+        StorageMode::Always { .. } => 0,
+        StorageMode::Auto | StorageMode::Never | StorageMode::Kept => {
+            slabs.saturating_sub(need).min(waiting)
+        }
+    };
+
+    let padding = 1 << (KEY_BITS - plan.stripe_bits);
+    let flags = (plan.vertices + padding) * 2 * layout.active;
+    let signals = (plan.vertices + padding) * 2 * layout.signal;
+    let chunks = memory::chunk_bytes(&plan, stripes);
+    let values = plan.vertices * layout.value;
+    let columns = threads * values::COLUMNS as u64 * (layout.value << plan.stripe_bits);
+    let away = signals + flags + columns;
+    let resident = values + signals + flags;
+    let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
+    let too_large = fixed + resident > budget && away < resident;
+    let values_stored = layout.value > 0 && (forced || too_large);
+    let run = if values_stored { away } else { resident };
+    let spare = budget.saturating_sub(fixed + run);
+    let cache_bytes = match settings.storage {
+        StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),
+        StorageMode::Auto | StorageMode::Never => spare,
+        StorageMode::Kept => 0,
+    };
+    // Of a graph that is kept only bins go to temporary files, and mostly none do.
+    let is_kept = settings.storage == StorageMode::Kept;
+    let bins_stored = if is_kept { waiting - kept } else { waiting };
+    plan.storage = Some(StoragePlan {
+        cache_bytes,
+        bins_bytes: if kept > 0 { partition - requests + kept } else { 0 },
+        sort_bytes: kept + need - requests,
+        bins_most,
+        lots,
+        values_stored,
+    });
+    plan.memory = Memory {
+        bins: lines - all.input + partition + kept,
+        overlap: lines - all.input + sorting + kept,
+        chunks: cache_bytes.min(chunks),
+        state: run - flags,
+        frontier: flags,
+        rows: 0,
+        workers,
+        bins_stored,
+        chunks_stored: chunks,
+        ..all
+    };
+    plan
+}

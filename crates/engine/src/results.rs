@@ -1,0 +1,179 @@
+//! What a run or a pass leaves: the values of all vertices, in memory or on storage.
+//!
+//! Whoever reads results reads rows in about their order, a block at a time: the stripes that were
+//! read last stay in memory, one a thread and one more, so blocks need not end where stripes do.
+//!
+//! Invariant: values that are handed out are those that were written last (see [`crate::values`]).
+//! They need nothing of the graph, whose memory can be given back before they are read.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+use welter_model::edges::StreamError;
+use welter_model::program::Value;
+use welter_model::table::{Column, Columns};
+
+use crate::EngineError;
+use crate::arena::Buffer;
+use crate::graph::{Graph, Stripe};
+use crate::values::StoredValues;
+use crate::workers::lock;
+
+/// Values of all vertices, in the order of the graph's vertex column.
+pub struct Values<V: Pod + Send> {
+    count: usize,
+    place: Place<V>,
+}
+
+enum Place<V: Pod + Send> {
+    Memory(Buffer<V>),
+    Storage(Shelf<V>),
+}
+
+/// Values on storage, and those that were read last.
+struct Shelf<V: Pod + Send> {
+    stored: StoredValues,
+    /// The first vertex of each stripe.
+    starts: Vec<usize>,
+    /// Vertices of the widest stripe.
+    width: usize,
+    /// Stripes with their numbers; the one that was asked for last is the last.
+    recent: Mutex<Vec<(usize, Arc<Buffer<V>>)>>,
+    recent_most: usize,
+}
+
+impl<V: Pod + Send> Values<V> {
+    pub(crate) fn resident(values: Buffer<V>) -> Self {
+        Self { count: values.len(), place: Place::Memory(values) }
+    }
+
+    pub(crate) fn stored(stored: StoredValues, graph: &Graph) -> Self {
+        let stripes = &graph.stripes;
+        let place = Place::Storage(Shelf {
+            stored,
+            starts: stripes.iter().map(|stripe| stripe.vertices.start as usize).collect(),
+            width: stripes.iter().map(Stripe::width).max().unwrap_or(0),
+            recent: Mutex::new(Vec::new()),
+            recent_most: graph.plan.threads + 1,
+        });
+        Self { count: graph.vertices() as usize, place }
+    }
+
+    /// Number of vertices.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Shows the values of some vertices, in order and in one or more pieces.
+    ///
+    /// # Errors
+    /// When values on storage cannot be read, or are damaged.
+    ///
+    /// # Panics
+    /// When there are not so many vertices.
+    pub fn read(
+        &self,
+        vertices: Range<usize>,
+        mut visit: impl FnMut(&[V]),
+    ) -> Result<(), EngineError> {
+        assert!(vertices.end <= self.count, "values {vertices:?} of {}", self.count);
+        match &self.place {
+            Place::Memory(values) => {
+                visit(&values[vertices]);
+                Ok(())
+            }
+            Place::Storage(shelf) => shelf.read(vertices, visit),
+        }
+    }
+
+    /// All values; where they are on storage, they are read into memory first.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn whole(&self) -> Result<Cow<'_, [V]>, EngineError> {
+        if let Place::Memory(values) = &self.place {
+            return Ok(Cow::Borrowed(values));
+        }
+        let mut all = Vec::with_capacity(self.count);
+        self.read(0..self.count, |values| all.extend_from_slice(values))?;
+        Ok(Cow::Owned(all))
+    }
+}
+
+impl<V: Pod + Send> Shelf<V> {
+    fn read(&self, vertices: Range<usize>, mut visit: impl FnMut(&[V])) -> Result<(), EngineError> {
+        let mut next = vertices.start;
+        while next < vertices.end {
+            // Of stripes that begin at the same vertex all but the last are empty.
+            let stripe = self.starts.partition_point(|&start| start <= next) - 1;
+            let start = self.starts[stripe];
+            let end = self.starts.get(stripe + 1).map_or(vertices.end, |&end| end);
+            let end = end.min(vertices.end);
+            visit(&self.stripe(stripe)?[next - start..end - start]);
+            next = end;
+        }
+        Ok(())
+    }
+
+    /// The values of a stripe. Who asks while another reads waits: it is mostly the same stripe.
+    fn stripe(&self, number: usize) -> Result<Arc<Buffer<V>>, EngineError> {
+        let mut recent = lock(&self.recent);
+        let column = if let Some(at) = recent.iter().position(|(other, _)| *other == number) {
+            recent.remove(at).1
+        } else {
+            let oldest = (recent.len() >= self.recent_most).then(|| recent.remove(0).1);
+            let column = match oldest.and_then(Arc::into_inner) {
+                Some(column) => column,
+                None => Buffer::zeroed(self.width)?,
+            };
+            Arc::new(self.stored.load(number, column)?)
+        };
+        recent.push((number, Arc::clone(&column)));
+        Ok(column)
+    }
+}
+
+impl<V: Value> Columns for Values<V> {
+    fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError> {
+        let mut all: Option<Vec<Column>> = None;
+        self.read(rows, |values| match &mut all {
+            None => all = Some(columns(values)),
+            Some(all) => {
+                for (column, more) in all.iter_mut().zip(columns(values)) {
+                    column.data.append(more.data);
+                }
+            }
+        })?;
+        Ok(all.unwrap_or_else(|| columns::<V>(&[])))
+    }
+
+    fn check(&self, rows: usize) -> Result<(), String> {
+        match self.count {
+            count if count == rows => Ok(()),
+            count => Err(format!("results have {count} rows, expected {rows}")),
+        }
+    }
+}
+
+fn columns<V: Value>(values: &[V]) -> Vec<Column> {
+    let named = |(name, data): (&str, _)| Column { name: name.to_owned(), data };
+    V::columns(values).into_iter().map(named).collect()
+}
+
+impl<V: Pod + Send> fmt::Debug for Values<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = match self.place {
+            Place::Memory(_) => "memory",
+            Place::Storage(_) => "storage",
+        };
+        write!(f, "Values({} in {place})", self.count)
+    }
+}

@@ -1,0 +1,150 @@
+//! Values of vertices on storage.
+//!
+//! Values are looked at once an iteration, stripe by stripe, so they are the first of the columns
+//! to leave a memory that is too small: a worker reads those of its stripe while it folds the
+//! edges, and writes them back while it folds those of the next one. Signals are looked up by the
+//! edges and stay.
+//!
+//! Invariant: what is read is what was written last: checksums of all stripes are in memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytemuck::{Pod, cast_slice};
+use welter_store::io::{IoOptions, Place, Queue, Volume};
+
+use crate::EngineError;
+use crate::arena::Buffer;
+use crate::extent::Storage;
+use crate::graph::{Graph, Stripe};
+
+/// Columns of values that a worker has in memory: one is looked at, one is being written.
+pub(crate) const COLUMNS: usize = 2;
+
+/// Values of all vertices on storage, by stripe.
+pub(crate) struct StoredValues {
+    volume: Arc<Volume>,
+    io: IoOptions,
+    places: Vec<Place>,
+    checksums: Vec<AtomicU32>,
+}
+
+impl StoredValues {
+    /// Room for the values of all stripes, which hold nothing yet.
+    pub(crate) fn new<V>(graph: &Graph, storage: &Storage) -> Result<Self, EngineError> {
+        let volume = storage.scratch(graph.vertices() * size_of::<V>() as u64)?;
+        let bytes = |width: usize| (width * size_of::<V>()) as u32;
+        let places = graph.stripes.iter().map(|stripe| volume.reserve(bytes(stripe.width())));
+        let places: Vec<Place> = places.collect();
+        let checksums = places.iter().map(|_| AtomicU32::new(0)).collect();
+        Ok(Self { volume, io: storage.io.clone(), places, checksums })
+    }
+
+    /// Reads the values of a stripe into a buffer that has room for them, and verifies them.
+    pub(crate) fn load<V: Pod + Send>(
+        &self,
+        stripe: usize,
+        mut column: Buffer<V>,
+    ) -> Result<Buffer<V>, EngineError> {
+        let place = self.places[stripe];
+        if place.bytes > 0 {
+            self.volume.read_at_once(place, &mut column)?;
+        }
+        self.verify(stripe, &column)?;
+        Ok(column)
+    }
+
+    /// Holds what was read against what was written.
+    fn verify<V: Pod>(&self, stripe: usize, column: &[V]) -> Result<(), EngineError> {
+        let place = self.places[stripe];
+        if checksum(column, place) == self.checksums[stripe].load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(self.volume.damaged(place, "values are not what was written").into())
+    }
+}
+
+/// One worker's columns of values.
+pub(crate) struct Desk<'a, V: Pod + Send> {
+    stored: &'a StoredValues,
+    queue: Queue<Buffer<V>>,
+    free: Vec<Buffer<V>>,
+    /// The column that was asked for, once it has been read.
+    fetched: Option<Buffer<V>>,
+}
+
+impl<'a, V: Pod + Send> Desk<'a, V> {
+    pub(crate) fn new(stored: &'a StoredValues, graph: &Graph) -> Result<Self, EngineError> {
+        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
+        let column = |_| Buffer::zeroed(width);
+        let free = (0..COLUMNS).map(column).collect::<Result<_, _>>()?;
+        let queue = Queue::new(&stored.io, COLUMNS)?;
+        Ok(Self { stored, queue, free, fetched: None })
+    }
+
+    /// Begins to read the values of a stripe.
+    pub(crate) fn fetch(&mut self, stripe: usize) -> Result<(), EngineError> {
+        let column = self.blank()?;
+        if self.stored.places[stripe].bytes == 0 {
+            self.fetched = Some(column);
+            return Ok(());
+        }
+        Ok(self.queue.read(&self.stored.volume, self.stored.places[stripe], column, 0)?)
+    }
+
+    /// The values of the stripe that was fetched last.
+    pub(crate) fn take(&mut self, stripe: usize) -> Result<Buffer<V>, EngineError> {
+        loop {
+            if let Some(column) = self.fetched.take() {
+                self.stored.verify(stripe, &column)?;
+                return Ok(column);
+            }
+            self.wait()?;
+        }
+    }
+
+    /// A column that nothing is in, or anything.
+    pub(crate) fn blank(&mut self) -> Result<Buffer<V>, EngineError> {
+        loop {
+            match self.free.pop() {
+                Some(column) => return Ok(column),
+                None => self.wait()?,
+            }
+        }
+    }
+
+    /// Writes the values of a stripe, some time before [`Self::finish`] returns.
+    pub(crate) fn put(&mut self, stripe: usize, column: Buffer<V>) -> Result<(), EngineError> {
+        let place = self.stored.places[stripe];
+        self.stored.checksums[stripe].store(checksum(&column, place), Ordering::Relaxed);
+        if place.bytes == 0 {
+            self.free.push(column);
+            return Ok(());
+        }
+        Ok(self.queue.write(&self.stored.volume, place, column, 0)?)
+    }
+
+    /// Waits until all is written.
+    pub(crate) fn finish(&mut self) -> Result<(), EngineError> {
+        while self.queue.in_flight() > 0 {
+            self.wait()?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), EngineError> {
+        match self.queue.wait()? {
+            Some(done) if done.wrote => self.free.push(done.memory),
+            Some(done) => self.fetched = Some(done.memory),
+            None => {
+                let what = "values of a stripe were asked for and never fetched";
+                return Err(EngineError::Configuration(what.to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn checksum<V: Pod>(column: &[V], place: Place) -> u32 {
+    crc32c::crc32c(&cast_slice(column)[..place.bytes as usize])
+}

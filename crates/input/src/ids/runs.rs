@@ -1,0 +1,315 @@
+//! Distinct keys in ascending order, of more keys than memory holds.
+//!
+//! ```text
+//! keys ──► sorters, one a thread ──► runs on files ──► ranges of keys ──► keys in order, on files
+//!          full: sort, distinct,     ascending each    all runs' part of a range is sorted
+//!          and write, if many left                     at once, by any thread
+//! ```
+//!
+//! Each key is written at most twice (in a run, in the result) and read twice, whatever their
+//! number: a range is as many blocks of runs as fit, found from the first key of each block, which
+//! stays in memory. That is one pass of merging as long as a block of every run fits, which `n`
+//! bytes of memory allow for about `n^2 / 2^18` bytes of keys.
+//!
+//! Invariant: no more than the room of each thread is held, plus a block of each run and the first
+//! keys of all blocks.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::ThreadPool;
+
+use super::keys::Keys;
+use crate::error::InputError;
+use crate::scratch::{Place, Scratch};
+
+/// Bytes of a block of keys, or one key that is longer. Small in tests, so that runs have several.
+const BLOCK_BYTES: usize = if cfg!(test) { 256 } else { 16 << 10 };
+
+/// Keys of all threads, on their way to be distinct.
+pub(super) struct Distinct<K> {
+    scratch: Scratch,
+    /// Bytes that a sorter may hold.
+    room: u64,
+    runs: Mutex<Vec<Run<K>>>,
+}
+
+/// Ascending, distinct keys on a file.
+struct Run<K> {
+    blocks: Vec<Stored>,
+    /// The first key of each block.
+    firsts: K,
+}
+
+#[derive(Clone, Copy)]
+struct Stored {
+    place: Place,
+    bytes: u32,
+    sum: u32,
+}
+
+/// Distinct keys of all threads, ascending, on a file.
+pub(super) struct Sorted<K> {
+    scratch: Scratch,
+    runs: Vec<Run<K>>,
+    /// Number of keys.
+    pub(super) count: usize,
+    /// Bytes of their text; 0 of integers.
+    pub(super) text_bytes: usize,
+}
+
+/// What one thread holds.
+pub(super) struct Sorter<'a, K> {
+    distinct: &'a Distinct<K>,
+    keys: K,
+}
+
+impl<K: Keys> Distinct<K> {
+    /// No keys yet; each sorter may hold `room` bytes.
+    pub(super) fn new(scratch: Scratch, room: u64) -> Self {
+        Self { scratch, room, runs: Mutex::default() }
+    }
+
+    /// A sorter, to be finished.
+    pub(super) fn sorter(&self) -> Sorter<'_, K> {
+        Sorter { distinct: self, keys: K::default() }
+    }
+
+    /// Puts all that sorters wrote in order.
+    pub(super) fn merge(self, pool: &ThreadPool) -> Result<Sorted<K>, InputError> {
+        let Self { scratch, room, runs } = self;
+        let runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let starts = starts(&runs, room);
+        let next = AtomicUsize::new(0);
+        let merge = |done: &mut Vec<_>| {
+            loop {
+                let range = next.fetch_add(1, Ordering::Relaxed);
+                let Some(first) = starts.get(range) else { return Ok(()) };
+                let keys = gathered(&scratch, &runs, *first, starts.get(range + 1).copied())?;
+                let run = write(&scratch, &keys)?;
+                done.push((range, run, keys.count(), keys.text_bytes()));
+            }
+        };
+        let work = |_: rayon::BroadcastContext<'_>| {
+            let mut done = Vec::new();
+            merge(&mut done).map(|()| done)
+        };
+        let merged = pool.broadcast(work).into_iter().collect::<Result<Vec<_>, InputError>>()?;
+        let mut merged: Vec<_> = merged.into_iter().flatten().collect();
+        merged.sort_unstable_by_key(|(range, ..)| *range);
+        let count = merged.iter().map(|(_, _, count, _)| count).sum();
+        let text_bytes = merged.iter().map(|(_, _, _, bytes)| bytes).sum();
+        let runs = merged.into_iter().map(|(_, run, ..)| run).collect();
+        Ok(Sorted { scratch, runs, count, text_bytes })
+    }
+}
+
+impl<K: Keys> Sorter<'_, K> {
+    /// Adds a key.
+    #[inline]
+    pub(super) fn add(&mut self, key: &K::Key) -> Result<(), InputError> {
+        self.keys.add(key);
+        if self.keys.sort_bytes() >= self.distinct.room { self.make_room() } else { Ok(()) }
+    }
+
+    /// Sorts what is held, and writes it unless that left half of the room free.
+    #[cold]
+    fn make_room(&mut self) -> Result<(), InputError> {
+        self.keys.sort();
+        if self.keys.sort_bytes() > self.distinct.room / 2 { self.write() } else { Ok(()) }
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(mut self) -> Result<(), InputError> {
+        self.keys.sort();
+        if self.keys.count() > 0 { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), InputError> {
+        let run = write(&self.distinct.scratch, &self.keys)?;
+        self.keys.clear();
+        self.distinct.runs.lock().unwrap_or_else(PoisonError::into_inner).push(run);
+        Ok(())
+    }
+}
+
+impl<K: Keys> Sorted<K> {
+    /// Reads all keys.
+    pub(super) fn load(self) -> Result<K, InputError> {
+        let mut keys = K::with_room(self.count, self.text_bytes);
+        let mut bytes = Vec::new();
+        for stored in self.runs.iter().flat_map(|run| &run.blocks) {
+            read::<K>(&self.scratch, *stored, &mut bytes, &mut |key| keys.add(key))?;
+        }
+        Ok(keys)
+    }
+}
+
+/// Writes ascending keys as a run.
+fn write<K: Keys>(scratch: &Scratch, keys: &K) -> Result<Run<K>, InputError> {
+    let mut run = Run { blocks: Vec::new(), firsts: K::default() };
+    let (mut begin, mut bytes) = (0, Vec::with_capacity(BLOCK_BYTES));
+    while begin < keys.count() {
+        let range = block(keys, begin);
+        bytes.clear();
+        keys.encode(range.clone(), &mut bytes);
+        let place = scratch.place(bytes.len() as u64)?;
+        let sum = scratch.write(place, &bytes)?;
+        run.blocks.push(Stored { place, bytes: bytes.len() as u32, sum });
+        run.firsts.add(keys.key(begin));
+        begin = range.end;
+    }
+    Ok(run)
+}
+
+/// Keys from `begin` on that make a block.
+fn block<K: Keys>(keys: &K, begin: usize) -> Range<usize> {
+    let mut end = begin;
+    let mut bytes = 0;
+    while end < keys.count() {
+        bytes += K::encoded_bytes(keys.key(end));
+        if bytes > BLOCK_BYTES && end > begin {
+            break;
+        }
+        end += 1;
+    }
+    begin..end
+}
+
+fn read<K: Keys>(
+    scratch: &Scratch,
+    stored: Stored,
+    bytes: &mut Vec<u8>,
+    visit: &mut dyn FnMut(&K::Key),
+) -> Result<(), InputError> {
+    bytes.resize(stored.bytes as usize, 0);
+    scratch.read(stored.place, bytes, stored.sum)?;
+    K::decode(bytes, visit);
+    Ok(())
+}
+
+/// First keys of ranges that hold about `room` bytes each. The first range begins with the smallest
+/// key of all.
+fn starts<K: Keys>(runs: &[Run<K>], room: u64) -> Vec<&K::Key> {
+    let mut blocks: Vec<(&K::Key, u64)> = Vec::new();
+    for run in runs {
+        let firsts = (0..run.blocks.len()).map(|block| run.firsts.key(block));
+        blocks.extend(firsts.zip(run.blocks.iter().map(|stored| u64::from(stored.bytes))));
+    }
+    blocks.sort_unstable();
+    let mut starts: Vec<&K::Key> = Vec::new();
+    let mut filled = 0;
+    for (first, bytes) in blocks {
+        if starts.last().is_none_or(|start| filled + bytes > room && *start < first) {
+            starts.push(first);
+            filled = 0;
+        }
+        // Sorting takes more than the keys do.
+        filled += 2 * bytes;
+    }
+    starts
+}
+
+/// All keys from `first` on and before `end`, ascending and distinct.
+fn gathered<K: Keys>(
+    scratch: &Scratch,
+    runs: &[Run<K>],
+    first: &K::Key,
+    end: Option<&K::Key>,
+) -> Result<K, InputError> {
+    let mut keys = K::default();
+    let mut bytes = Vec::new();
+    for run in runs {
+        let blocks = run.blocks.len();
+        let from = partition_point(blocks, |block| run.firsts.key(block) <= first);
+        let to = match end {
+            Some(end) => partition_point(blocks, |block| run.firsts.key(block) < end),
+            None => blocks,
+        };
+        for stored in &run.blocks[from.saturating_sub(1)..to] {
+            read::<K>(scratch, *stored, &mut bytes, &mut |key| {
+                if key >= first && end.is_none_or(|end| key < end) {
+                    keys.add(key);
+                }
+            })?;
+        }
+    }
+    keys.sort();
+    Ok(keys)
+}
+
+/// How many of the first of `count` things something holds for, if it holds for no later ones.
+pub(super) fn partition_point(count: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if holds(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use rayon::ThreadPoolBuilder;
+    use welter_model::ids::Names;
+
+    use super::*;
+
+    /// Sorts keys in several threads and holds them to be those of a set.
+    fn sorted<K: Keys>(keys: &[&K::Key], room: u64, threads: usize) -> K {
+        let folder = tempfile::tempdir().unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let scratch = Scratch::make(&[folder.path().to_owned()]).unwrap();
+        let distinct = Distinct::<K>::new(scratch, room);
+        for some in keys.chunks(keys.len().div_ceil(3).max(1)) {
+            let mut sorter = distinct.sorter();
+            for key in some {
+                sorter.add(key).unwrap();
+            }
+            sorter.finish().unwrap();
+        }
+        let sorted = distinct.merge(&pool).unwrap();
+        let (count, text_bytes) = (sorted.count, sorted.text_bytes);
+        let loaded = sorted.load().unwrap();
+        assert_eq!((loaded.count(), loaded.text_bytes()), (count, text_bytes));
+        loaded
+    }
+
+    proptest! {
+        #[test]
+        fn integers_are_those_of_a_set(
+            ids in vec(
+                prop_oneof![0..9_u64, any::<u64>(), Just(u64::MAX), 1_000_000..1_001_000_u64],
+                0..400,
+            ),
+            room in 500..40_000_u64,
+            threads in 1..4_usize,
+        ) {
+            // As many as take several blocks a run.
+            let several = |id: &u64| [0, 1, 2, 3, 4, 5, 6, 7].map(|step| id ^ (step << 40));
+            let ids: Vec<u64> = ids.iter().flat_map(several).collect();
+            let keys: Vec<&u64> = ids.iter().collect();
+            let expected: BTreeSet<u64> = ids.iter().copied().collect();
+            let sorted = sorted::<Vec<u64>>(&keys, room, threads);
+            prop_assert!(sorted.into_iter().eq(expected));
+        }
+
+        #[test]
+        fn names_are_those_of_a_set(
+            names in vec("\\PC{0,12}|a{0,9}", 0..600),
+            room in 500..20_000_u64,
+            threads in 1..4_usize,
+        ) {
+            let long = "ü".repeat(BLOCK_BYTES);
+            let keys: Vec<&str> = names.iter().map(|name| &name[..]).chain([&long[..]]).collect();
+            let expected: BTreeSet<&str> = keys.iter().copied().collect();
+            let sorted = sorted::<Names>(&keys, room, threads);
+            prop_assert!(sorted.iter().eq(expected));
+        }
+    }
+}

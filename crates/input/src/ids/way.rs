@@ -1,0 +1,215 @@
+//! Which form of [`IdMap`] a graph gets: what can be decided without looking at its edges, from
+//! what is known of parts and of stated vertices.
+
+use std::ops::Range;
+
+use welter_model::ids::{IdMap, Names};
+
+use super::stated::{self, Vertices, mixed};
+use crate::collect::{SLOTS_MAX, Stated};
+use crate::error::InputError;
+
+/// Says which ids are good.
+pub(super) type Known<'a> = &'a (dyn Fn(u64) -> bool + Sync + 'a);
+
+/// Refuses edges of some sources that name an id which is not known.
+pub(super) type Foreign<'a> =
+    &'a (dyn Fn(&[usize], Known<'_>) -> Result<(), InputError> + Sync + 'a);
+
+/// How ids become slots.
+pub(super) enum Way {
+    /// They are slots once `first` is taken off them.
+    Kept {
+        /// The way back.
+        ids: IdMap,
+        /// The id whose slot is 0.
+        first: u64,
+        /// Number of slots.
+        slots: u64,
+    },
+    /// By their rank among all integers: those of the edges, and these, which ascend.
+    Integers(Vec<u64>),
+    /// By their rank among all names: those of the edges, and these.
+    Names(Vec<Names>),
+}
+
+/// What decides how ids are mapped, of a part wherever it is.
+pub(super) trait Described {
+    /// Number of its source.
+    fn source(&self) -> usize;
+    /// Number of edges.
+    fn edges(&self) -> u64;
+    fn weighted(&self) -> bool;
+    fn named(&self) -> bool;
+    /// The smallest id, 0 of names.
+    fn min(&self) -> u64;
+    /// The largest id, 0 of names.
+    fn max(&self) -> u64;
+}
+
+/// Decides.
+///
+/// # Errors
+/// When there is no edge and no stated vertex, when parts do not go together, when an id is none of
+/// the stated vertices, or when a list of these takes too much memory.
+pub(super) fn way<P: Described>(
+    parts: &[P],
+    stated: Vec<(usize, Stated)>,
+    vertices: Option<u64>,
+    files: &[String],
+    memory_bytes_max: Option<u64>,
+    foreign: Foreign<'_>,
+) -> Result<Way, InputError> {
+    weighted(parts, files)?;
+    let stating = stating(&stated);
+    let stated = stated::merge(stated, files, memory_bytes_max)?;
+    let named = names(parts, files, &stated)?;
+    if let Some(vertices) = vertices {
+        check_declared(vertices, named, &stated)?;
+        check_ids_below(vertices, parts, files)?;
+        return Ok(Way::Kept { ids: IdMap::Declared, first: 0, slots: vertices });
+    }
+    if parts.is_empty() && stated.none() {
+        return Err(no_edges(files));
+    }
+    Ok(match stated {
+        Vertices::Names(stated) => Way::Names(stated),
+        _ if named => Way::Names(Vec::new()),
+        Vertices::Range(range) if within(parts, &range) => {
+            let slots = range.end - range.start;
+            Way::Kept { ids: shifted(&range), first: range.start, slots }
+        }
+        Vertices::Range(range) => {
+            foreign(&stating, &|id| range.contains(&id))?;
+            stated::list_fits(range.end - range.start, files, memory_bytes_max)?;
+            Way::Integers(range.collect())
+        }
+        Vertices::Integers(stated) => {
+            foreign(&stating, &|id| stated.binary_search(&id).is_ok())?;
+            Way::Integers(stated)
+        }
+        Vertices::Unstated if dense(parts) => {
+            Way::Kept { ids: IdMap::Same, first: 0, slots: max(parts) + 1 }
+        }
+        Vertices::Unstated => Way::Integers(Vec::new()),
+    })
+}
+
+/// Sources that state a range of vertices.
+fn stating(stated: &[(usize, Stated)]) -> Vec<usize> {
+    let ranged = |stated: &Stated| matches!(stated, Stated::Range { .. });
+    stated.iter().filter(|(_, said)| ranged(said)).map(|(source, _)| *source).collect()
+}
+
+/// Refuses a number of vertices from the user that cannot be.
+fn check_declared(vertices: u64, named: bool, stated: &Vertices) -> Result<(), InputError> {
+    let refuse = |what| Err(InputError::Options { what });
+    let last = match stated {
+        Vertices::Range(range) => range.end.checked_sub(1),
+        Vertices::Integers(ids) => ids.last().copied(),
+        Vertices::Unstated | Vertices::Names(_) => None,
+    };
+    match last {
+        _ if vertices > SLOTS_MAX => {
+            refuse(format!("{vertices} vertices are more than the {SLOTS_MAX} that fit"))
+        }
+        _ if named => {
+            let what = "a number of vertices goes with integer ids, and these are names";
+            refuse(what.to_owned())
+        }
+        Some(last) if last >= vertices => refuse(format!(
+            "the input states its vertices, up to {last}; a number of {vertices} vertices, \
+             which are those below it, leaves some out"
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn no_edges(files: &[String]) -> InputError {
+    let names = files.join(", ");
+    let what = if files.is_empty() { String::new() } else { names + ": " };
+    let what = what + "expected edges, found none";
+    InputError::Inputs { what }
+}
+
+/// Whether the ids of all edges lie in a range.
+fn within(parts: &[impl Described], range: &Range<u64>) -> bool {
+    parts
+        .iter()
+        .all(|part| part.max() < range.end && (range.start == 0 || part.min() >= range.start))
+}
+
+/// The largest id of all edges, 0 where there is none.
+pub(super) fn max(parts: &[impl Described]) -> u64 {
+    parts.iter().map(Described::max).max().unwrap_or(0)
+}
+
+/// The way back from slots that count from the first id of a range, all of which are vertices.
+fn shifted(range: &Range<u64>) -> IdMap {
+    if range.start == 0 { IdMap::Declared } else { IdMap::Offset(range.start) }
+}
+
+/// Refuses ids that are not below the number of vertices that the user stated.
+fn check_ids_below(
+    vertices: u64,
+    parts: &[impl Described],
+    files: &[String],
+) -> Result<(), InputError> {
+    match parts.iter().find(|part| part.max() >= vertices) {
+        Some(part) => {
+            let what = format!("expected vertex ids below {vertices}, found {}", part.max());
+            Err(InputError::content(&files[part.source()], what))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether all parts have weights, or none has.
+pub(super) fn weighted(parts: &[impl Described], files: &[String]) -> Result<bool, InputError> {
+    let first = parts.first().is_some_and(Described::weighted);
+    match parts.iter().find(|part| part.weighted() != first) {
+        None => Ok(first),
+        Some(other) => {
+            let (with, without) =
+                if first { (parts[0].source(), other.source()) } else { (other.source(), 0) };
+            let what = format!("{} has weights and {} has none", files[with], files[without]);
+            Err(InputError::Inputs { what })
+        }
+    }
+}
+
+/// Whether ids are names: those of all edges and stated vertices, or of none.
+fn names(
+    parts: &[impl Described],
+    files: &[String],
+    stated: &Vertices,
+) -> Result<bool, InputError> {
+    let first = parts.first().map(Described::named);
+    if let Some(other) = parts.iter().find(|part| Some(part.named()) != first) {
+        let (a, b) = (&files[parts[0].source()], &files[other.source()]);
+        return Err(if first == Some(true) { mixed(a, b) } else { mixed(b, a) });
+    }
+    let vertices = match stated {
+        Vertices::Unstated => return Ok(first == Some(true)),
+        Vertices::Names(_) => true,
+        Vertices::Range(_) | Vertices::Integers(_) => false,
+    };
+    match first {
+        Some(first) if first != vertices => {
+            let what = "some inputs have names as ids and others integers; read all as names";
+            Err(InputError::Inputs { what: what.to_owned() })
+        }
+        _ => Ok(vertices),
+    }
+}
+
+/// Whether ids are near enough to `0..vertices` to be slots as they are: at most 8 slots an edge,
+/// so that arrays over slots stay in proportion to the edges.
+fn dense(parts: &[impl Described]) -> bool {
+    is_dense(max(parts), parts.iter().map(Described::edges).sum())
+}
+
+/// Whether ids up to `max` can be the slots of so many edges.
+pub(crate) fn is_dense(max: u64, edges: u64) -> bool {
+    max < edges.saturating_mul(8).saturating_add(1024) && max < SLOTS_MAX
+}

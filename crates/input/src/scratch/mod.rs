@@ -1,0 +1,169 @@
+//! Temporary files for what does not fit in memory: parts of edges ([`blob`]) and the stream that
+//! reads them back ([`stream`]).
+//!
+//! A file has no name: it is made without one, or unlinked at once, so nothing is left behind
+//! whatever ends the process. Each directory gets one file, and what is written goes to each of
+//! them in turn, past those that are full.
+//!
+//! Invariants: what is written is read back as it was, or an error says that it has changed: the
+//! CRC-32C of each block is kept in memory, so a block that was damaged, torn, never written or
+//! read from the wrong place does not fit it · free space is looked at before a part is written.
+
+pub(crate) mod blob;
+pub(crate) mod parts;
+pub(crate) mod stream;
+
+use std::fs::File;
+use std::io::{Error, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crate::error::InputError;
+
+/// Files of one kind, one in each directory. Gone when the last clone is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Scratch(Arc<Files>);
+
+#[derive(Debug)]
+struct Files {
+    files: Vec<Opened>,
+    /// The file that is tried first.
+    next: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Opened {
+    directory: PathBuf,
+    file: File,
+    /// Bytes that were given away.
+    end: AtomicU64,
+}
+
+/// Where bytes lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    file: u32,
+    offset: u64,
+}
+
+impl Place {
+    /// So many bytes further on in the same file.
+    pub(crate) fn plus(self, bytes: u64) -> Self {
+        Self { offset: self.offset + bytes, ..self }
+    }
+}
+
+impl Scratch {
+    /// Makes a file in each directory.
+    ///
+    /// # Errors
+    /// [`InputError::ScratchMade`] where that cannot be done.
+    pub(crate) fn make(directories: &[PathBuf]) -> Result<Self, InputError> {
+        let make = |directory: &PathBuf| {
+            let file = tempfile::tempfile_in(directory).map_err(|source| {
+                InputError::ScratchMade { directory: directory.display().to_string(), source }
+            })?;
+            Ok(Opened { directory: directory.clone(), file, end: AtomicU64::new(0) })
+        };
+        let files = directories.iter().map(make).collect::<Result<_, InputError>>()?;
+        Ok(Self(Arc::new(Files { files, next: AtomicUsize::new(0) })))
+    }
+
+    /// Other files in the same directories, which can be dropped on their own.
+    pub(crate) fn beside(&self) -> Result<Self, InputError> {
+        let directories: Vec<_> = self.0.files.iter().map(|file| file.directory.clone()).collect();
+        Self::make(&directories)
+    }
+
+    /// Bytes that were given away so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.files.iter().map(|file| file.end.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Finds a place for `bytes` bytes, in a directory with so much space.
+    pub(crate) fn place(&self, bytes: u64) -> Result<Place, InputError> {
+        let files = &self.0.files;
+        let first = self.0.next.fetch_add(1, Ordering::Relaxed);
+        for turn in 0..files.len() {
+            let file = (first + turn) % files.len();
+            let opened = &files[file];
+            if opened.free_bytes().is_none_or(|free| free >= bytes) {
+                let offset = opened.end.fetch_add(bytes, Ordering::Relaxed);
+                return Ok(Place { file: file as u32, offset });
+            }
+        }
+        Err(self.full(bytes))
+    }
+
+    /// Writes bytes, and returns their checksum.
+    pub(crate) fn write(&self, place: Place, bytes: &[u8]) -> Result<u32, InputError> {
+        let file = &self.0.files[place.file as usize];
+        file.file.write_all_at(bytes, place.offset).map_err(|source| match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => self.full(bytes.len() as u64),
+            _ => file.error(format!("write at byte {}", place.offset), source),
+        })?;
+        Ok(crc32c::crc32c(bytes))
+    }
+
+    /// Reads bytes that have this checksum.
+    pub(crate) fn read(&self, place: Place, bytes: &mut [u8], sum: u32) -> Result<(), InputError> {
+        let file = &self.0.files[place.file as usize];
+        let damaged = |what: String| InputError::ScratchDamaged {
+            directory: file.directory.display().to_string(),
+            offset: place.offset,
+            what,
+        };
+        file.file.read_exact_at(bytes, place.offset).map_err(|source| match source.kind() {
+            ErrorKind::UnexpectedEof => {
+                damaged(format!("expected {} bytes, found the end of the file", bytes.len()))
+            }
+            _ => file.error(format!("read at byte {}", place.offset), source),
+        })?;
+        let found = crc32c::crc32c(bytes);
+        if found == sum {
+            return Ok(());
+        }
+        let count = bytes.len();
+        Err(damaged(format!(
+            "expected {count} bytes with the checksum {sum:08x}, found {found:08x}; they changed \
+             after they were written"
+        )))
+    }
+
+    fn full(&self, bytes: u64) -> InputError {
+        let names = self.0.files.iter().map(|file| file.directory.display().to_string());
+        InputError::ScratchFull { directory: names.collect::<Vec<_>>().join(", "), bytes }
+    }
+}
+
+#[cfg(test)]
+impl Scratch {
+    /// The files themselves, to be damaged.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
+        self.0.files.iter().map(|file| &file.file)
+    }
+}
+
+impl Opened {
+    /// Space that is left in the directory, where the system says.
+    fn free_bytes(&self) -> Option<u64> {
+        let free = rustix::fs::fstatvfs(&self.file).ok()?;
+        Some(free.f_bavail.saturating_mul(free.f_frsize))
+    }
+
+    fn error(&self, action: String, source: Error) -> InputError {
+        InputError::Scratch { directory: self.directory.display().to_string(), action, source }
+    }
+}
+
+/// The first of the directories whose files lie in memory instead of on a device.
+pub(crate) fn in_memory(directories: &[PathBuf]) -> Option<&Path> {
+    /// What Linux calls a file system that takes memory.
+    const TMPFS: u64 = 0x0102_1994;
+    let is = |directory: &&PathBuf| {
+        rustix::fs::statfs(directory.as_path()).is_ok_and(|stat| stat.f_type as u64 == TMPFS)
+    };
+    directories.iter().find(is).map(PathBuf::as_path)
+}

@@ -1,0 +1,72 @@
+//! Requests that are done by the thread that asks for them, before it goes on.
+
+use std::collections::VecDeque;
+
+use super::queue::{Backend, Outcome, Request};
+use super::transfer::Transfer;
+use super::{Memory, Volume};
+use crate::StoreError;
+
+/// Does a request from its beginning to its end.
+pub(super) fn run(
+    volume: &Volume,
+    mut transfer: Transfer,
+    memory: &mut impl Memory,
+) -> Result<(), StoreError> {
+    run_to_end(volume, &mut transfer, memory)?;
+    transfer.damage(memory.bytes_mut());
+    Ok(())
+}
+
+fn run_to_end(
+    volume: &Volume,
+    transfer: &mut Transfer,
+    memory: &mut impl Memory,
+) -> Result<(), StoreError> {
+    let file = volume.file(transfer.place.file);
+    loop {
+        let answer = transfer.step(volume).and_then(|part| {
+            let offset = transfer.offset();
+            if transfer.wrote {
+                rustix::io::pwrite(file, &memory.bytes()[part], offset)
+            } else {
+                rustix::io::pread(file, &mut memory.bytes_mut()[part], offset)
+            }
+        });
+        if transfer.answer(volume, answer)? {
+            return Ok(());
+        }
+    }
+}
+
+impl<M: Memory> Request<M> {
+    /// Does it on this thread.
+    pub(super) fn run(mut self) -> Outcome<M> {
+        let result = run_to_end(&self.volume, &mut self.transfer, &mut self.memory);
+        self.ended(result)
+    }
+}
+
+/// Requests that are done, and were not asked for yet.
+pub(super) struct Blocking<M>(VecDeque<Outcome<M>>);
+
+impl<M> Default for Blocking<M> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<M: Memory> Backend<M> for Blocking<M> {
+    fn submit(&mut self, request: Request<M>) -> Result<(), StoreError> {
+        self.0.push_back(request.run());
+        Ok(())
+    }
+
+    fn next(&mut self, _wait: bool) -> Result<Option<Outcome<M>>, StoreError> {
+        Ok(self.0.pop_front())
+    }
+
+    fn in_flight(&self) -> usize {
+        self.0.len()
+    }
+}

@@ -1,0 +1,177 @@
+//! Requests in flight, of one thread.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::blocking::Blocking;
+use super::ring::Ring;
+use super::threads::Threads;
+use super::transfer::Transfer;
+use super::{IoMode, IoOptions, Memory, Place, Volume};
+use crate::StoreError;
+
+/// A request that is done.
+#[derive(Debug)]
+pub struct Done<M> {
+    /// What the caller said of the request.
+    pub tag: u64,
+    /// The memory, back.
+    pub memory: M,
+    /// What was read or written.
+    pub place: Place,
+    /// Whether it was written.
+    pub wrote: bool,
+}
+
+/// A request and all that it needs.
+#[derive(Debug)]
+pub(super) struct Request<M> {
+    pub(super) volume: Arc<Volume>,
+    pub(super) transfer: Transfer,
+    pub(super) memory: M,
+    tag: u64,
+}
+
+/// How a request ended.
+#[derive(Debug)]
+pub(super) struct Outcome<M> {
+    volume: Arc<Volume>,
+    result: Result<Done<M>, StoreError>,
+}
+
+impl<M: Memory> Request<M> {
+    /// The end of it; the memory of a failed one is dropped.
+    pub(super) fn ended(mut self, result: Result<(), StoreError>) -> Outcome<M> {
+        let result = result.map(|()| {
+            self.transfer.damage(self.memory.bytes_mut());
+            let Transfer { place, wrote, .. } = self.transfer;
+            Done { tag: self.tag, memory: self.memory, place, wrote }
+        });
+        Outcome { volume: self.volume, result }
+    }
+}
+
+impl<M> Outcome<M> {
+    pub(super) fn failed(volume: Arc<Volume>, error: StoreError) -> Self {
+        Self { volume, result: Err(error) }
+    }
+}
+
+/// A way of doing requests.
+pub(super) trait Backend<M: Memory>: Send {
+    /// Begins a request, now or as soon as there is room.
+    fn submit(&mut self, request: Request<M>) -> Result<(), StoreError>;
+
+    /// A request that ended, and whether to wait until there is one. `None`: there is none, or,
+    /// where it was to wait, nothing is in flight.
+    fn next(&mut self, wait: bool) -> Result<Option<Outcome<M>>, StoreError>;
+
+    /// Requests that were begun and not handed back.
+    fn in_flight(&self) -> usize;
+}
+
+/// Requests in flight, of one thread.
+///
+/// Dropping it waits for those that were begun, since their memory must not be freed under the
+/// kernel, and gives up the others.
+pub struct Queue<M: Memory> {
+    backend: Box<dyn Backend<M>>,
+    mode: IoMode,
+}
+
+impl<M: Memory> Queue<M> {
+    /// A queue that has up to `depth` requests at the device at a time; more of them wait in it.
+    ///
+    /// # Errors
+    /// When `io_uring` was asked for and is refused.
+    pub fn new(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
+        let depth = depth.clamp(1, 1024);
+        let (mode, backend): (_, Box<dyn Backend<M>>) = match options.mode {
+            IoMode::Auto => match Ring::new(depth) {
+                Ok(ring) => (IoMode::Ring, Box::new(ring)),
+                Err(_) => (IoMode::Threads, Box::new(Threads::new(depth))),
+            },
+            IoMode::Ring => (IoMode::Ring, Box::new(Ring::new(depth)?)),
+            IoMode::Threads => (IoMode::Threads, Box::new(Threads::new(depth))),
+            IoMode::Blocking => (IoMode::Blocking, Box::new(Blocking::default())),
+        };
+        Ok(Self { backend, mode })
+    }
+
+    /// How requests are done; never [`IoMode::Auto`].
+    pub fn mode(&self) -> IoMode {
+        self.mode
+    }
+
+    /// Begins to read `place.bytes`, rounded up, to the beginning of `memory`.
+    ///
+    /// # Errors
+    /// When the request makes no sense or cannot be begun. The memory is dropped then.
+    pub fn read(
+        &mut self,
+        volume: &Arc<Volume>,
+        place: Place,
+        memory: M,
+        tag: u64,
+    ) -> Result<(), StoreError> {
+        self.begin(volume, place, memory, tag, false)
+    }
+
+    /// Begins to write `place.bytes`, rounded up, from the beginning of `memory`. What lies behind
+    /// them in the last [`ALIGN`](super::ALIGN) bytes is written too: zero it before.
+    ///
+    /// # Errors
+    /// When the request makes no sense or cannot be begun. The memory is dropped then.
+    pub fn write(
+        &mut self,
+        volume: &Arc<Volume>,
+        place: Place,
+        memory: M,
+        tag: u64,
+    ) -> Result<(), StoreError> {
+        self.begin(volume, place, memory, tag, true)
+    }
+
+    fn begin(
+        &mut self,
+        volume: &Arc<Volume>,
+        place: Place,
+        memory: M,
+        tag: u64,
+        to_write: bool,
+    ) -> Result<(), StoreError> {
+        let transfer = Transfer::new(volume, place, to_write, memory.bytes())?;
+        self.backend.submit(Request { volume: Arc::clone(volume), transfer, memory, tag })
+    }
+
+    /// Waits for any request to end, in any order. `None`: nothing is in flight.
+    ///
+    /// # Errors
+    /// That of a request, which names its file and offset; its memory is dropped, and the others
+    /// go on.
+    pub fn wait(&mut self) -> Result<Option<Done<M>>, StoreError> {
+        let began = Instant::now();
+        let Some(outcome) = self.backend.next(true)? else { return Ok(None) };
+        outcome.volume.counters().waited(began.elapsed());
+        outcome.result.map(Some)
+    }
+
+    /// A request that has ended already, if there is one.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn try_wait(&mut self) -> Result<Option<Done<M>>, StoreError> {
+        self.backend.next(false)?.map(|outcome| outcome.result).transpose()
+    }
+
+    /// Requests that were begun and not handed back.
+    pub fn in_flight(&self) -> usize {
+        self.backend.in_flight()
+    }
+}
+
+impl<M: Memory> std::fmt::Debug for Queue<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Queue({:?}, {} in flight)", self.mode, self.in_flight())
+    }
+}

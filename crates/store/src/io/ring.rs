@@ -1,0 +1,189 @@
+//! Requests by `io_uring`: the kernel does them and says when they are done.
+//!
+//! Invariant: the kernel knows addresses only inside memory that `flights` owns, and an entry of
+//! `flights` is emptied after the kernel's last word on it. If the ring cannot be asked any more,
+//! what is in flight is leaked rather than freed.
+#![expect(unsafe_code, reason = "hands addresses of memory that is owned here to the kernel")]
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use io_uring::{IoUring, opcode, squeue, types};
+use rustix::io::Errno;
+
+use super::Memory;
+use super::queue::{Backend, Outcome, Request};
+use crate::StoreError;
+
+/// Longest single call, as for `read` and `write`.
+const CALL_BYTES_MAX: usize = 1 << 30;
+
+/// Requests in the kernel, and those that wait for their turn.
+pub(super) struct Ring<M: Memory> {
+    kernel: IoUring,
+    /// What the kernel works on, by the number that it was told.
+    flights: Vec<Option<Request<M>>>,
+    free: Vec<usize>,
+    waiting: VecDeque<Request<M>>,
+    ended: VecDeque<Outcome<M>>,
+    /// Answers of the kernel, on their way.
+    answers: Vec<(u64, i32)>,
+}
+
+impl<M: Memory> Ring<M> {
+    /// A ring for `depth` requests at a time.
+    pub(super) fn new(depth: usize) -> Result<Self, StoreError> {
+        let entries = depth.next_power_of_two() as u32;
+        // Without interrupting the thread when a request is done: it will ask.
+        let gentle = IoUring::builder().setup_coop_taskrun().setup_taskrun_flag().build(entries);
+        let kernel = gentle.or_else(|_| IoUring::new(entries)).map_err(StoreError::Ring)?;
+        Ok(Self {
+            kernel,
+            flights: (0..depth).map(|_| None).collect(),
+            free: (0..depth).rev().collect(),
+            waiting: VecDeque::new(),
+            ended: VecDeque::new(),
+            answers: Vec::with_capacity(depth),
+        })
+    }
+
+    fn in_kernel(&self) -> usize {
+        self.flights.len() - self.free.len()
+    }
+
+    /// Puts the next call of a flight into the ring; one that needs none has ended.
+    fn advance(&mut self, slot: usize) {
+        loop {
+            let Some(request) = self.flights[slot].as_mut() else { return };
+            let error = match request.transfer.step(&request.volume) {
+                Ok(part) => match self.push(slot, part.start, part.len()) {
+                    Ok(()) => return,
+                    Err(error) => error,
+                },
+                Err(error) => error,
+            };
+            self.take_answer(slot, Err(error));
+        }
+    }
+
+    fn push(&mut self, slot: usize, start: usize, bytes: usize) -> Result<(), Errno> {
+        let Some(request) = self.flights[slot].as_mut() else { return Err(Errno::INVAL) };
+        let transfer = &request.transfer;
+        let file = types::Fd(request.volume.file(transfer.place.file).as_raw_fd());
+        let (offset, bytes) = (transfer.offset(), bytes.min(CALL_BYTES_MAX));
+        let entry: squeue::Entry = if transfer.wrote {
+            let memory = &request.memory.bytes()[start..start + bytes];
+            opcode::Write::new(file, memory.as_ptr(), bytes as u32).offset(offset).build()
+        } else {
+            let memory = &mut request.memory.bytes_mut()[start..start + bytes];
+            opcode::Read::new(file, memory.as_mut_ptr(), bytes as u32).offset(offset).build()
+        };
+        let entry = entry.user_data(slot as u64);
+        // SAFETY: the range lies in memory that stays where it is and belongs to this flight, as
+        // does the file, until the kernel has answered: see the head of this file and `Memory`.
+        let pushed = unsafe { self.kernel.submission().push(&entry) };
+        // Each slot has one entry at most, so there is always room.
+        pushed.map_err(|_| Errno::NOBUFS)
+    }
+
+    /// Takes the answer to the call of a flight.
+    fn take_answer(&mut self, slot: usize, answer: Result<usize, Errno>) {
+        let Some(request) = self.flights[slot].as_mut() else { return };
+        let result = match request.transfer.answer(&request.volume, answer) {
+            Ok(false) => return,
+            Ok(true) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Some(request) = self.flights[slot].take() {
+            self.free.push(slot);
+            self.ended.push_back(request.ended(result));
+        }
+    }
+
+    /// Takes all answers that are there, and begins what can begin now. Whether the kernel has new
+    /// entries to look at.
+    fn reap(&mut self) -> bool {
+        let mut answers = std::mem::take(&mut self.answers);
+        answers.extend(self.kernel.completion().map(|entry| (entry.user_data(), entry.result())));
+        for (slot, result) in answers.drain(..) {
+            let answer = usize::try_from(result);
+            let answer = answer.map_err(|_| Errno::from_raw_os_error(-result));
+            self.take_answer(slot as usize, answer);
+            self.advance(slot as usize);
+        }
+        self.answers = answers;
+        while let Some(slot) = self.free.pop_if(|_| !self.waiting.is_empty()) {
+            self.flights[slot] = self.waiting.pop_front();
+            self.advance(slot);
+        }
+        !self.kernel.submission().is_empty()
+    }
+
+    /// Tells the kernel of new entries, and waits for so many answers.
+    fn enter(&self, want: usize) -> Result<(), StoreError> {
+        match self.kernel.submitter().submit_and_wait(want) {
+            Ok(_) => Ok(()),
+            Err(error) if transient(&error) => {
+                std::thread::yield_now();
+                Ok(())
+            }
+            Err(error) => Err(StoreError::Ring(error)),
+        }
+    }
+}
+
+/// Whether the kernel takes the same entries a little later.
+fn transient(error: &io::Error) -> bool {
+    let later = [Errno::INTR, Errno::AGAIN, Errno::BUSY];
+    Errno::from_io_error(error).is_some_and(|error| later.contains(&error))
+}
+
+impl<M: Memory> Backend<M> for Ring<M> {
+    fn submit(&mut self, request: Request<M>) -> Result<(), StoreError> {
+        let Some(slot) = self.free.pop() else {
+            self.waiting.push_back(request);
+            return Ok(());
+        };
+        self.flights[slot] = Some(request);
+        self.advance(slot);
+        if self.kernel.submission().is_empty() { Ok(()) } else { self.enter(0) }
+    }
+
+    fn next(&mut self, wait: bool) -> Result<Option<Outcome<M>>, StoreError> {
+        loop {
+            if self.reap() {
+                self.enter(0)?;
+            }
+            if let Some(outcome) = self.ended.pop_front() {
+                return Ok(Some(outcome));
+            }
+            if self.in_kernel() == 0 && self.waiting.is_empty() {
+                return Ok(None);
+            }
+            if wait {
+                self.enter(1)?;
+            } else if self.kernel.submission().taskrun() {
+                self.enter(0)?;
+            } else if self.kernel.completion().is_empty() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_kernel() + self.waiting.len() + self.ended.len()
+    }
+}
+
+impl<M: Memory> Drop for Ring<M> {
+    fn drop(&mut self) {
+        self.waiting.clear();
+        while self.in_kernel() > 0 {
+            if self.next(true).is_err() {
+                std::mem::forget(std::mem::take(&mut self.flights));
+                return;
+            }
+        }
+    }
+}

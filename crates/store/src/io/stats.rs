@@ -1,0 +1,57 @@
+//! What went to and from a volume.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What went to and from a volume since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VolumeStats {
+    /// Bytes that finished reads moved, with what rounding added.
+    pub bytes_read: u64,
+    /// Bytes that finished writes moved, with what rounding added.
+    pub bytes_written: u64,
+    /// Reads that finished well.
+    pub reads: u64,
+    /// Writes that finished well.
+    pub writes: u64,
+    /// Time that threads spent in [`Queue::wait`](super::Queue::wait), added up, on requests of
+    /// this volume.
+    pub waited: Duration,
+}
+
+/// The counters behind [`VolumeStats`].
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    bytes_read: AtomicU64,
+    bytes_written: AtomicU64,
+    reads: AtomicU64,
+    writes: AtomicU64,
+    waited_nanos: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn moved(&self, bytes: usize, wrote: bool) {
+        let (requests, moved) = if wrote {
+            (&self.writes, &self.bytes_written)
+        } else {
+            (&self.reads, &self.bytes_read)
+        };
+        requests.fetch_add(1, Ordering::Relaxed);
+        moved.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn waited(&self, time: Duration) {
+        self.waited_nanos.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> VolumeStats {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        VolumeStats {
+            bytes_read: of(&self.bytes_read),
+            bytes_written: of(&self.bytes_written),
+            reads: of(&self.reads),
+            writes: of(&self.writes),
+            waited: Duration::from_nanos(of(&self.waited_nanos)),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! How fast storage is read and written in sequence, by size of the requests.
+//!
+//! Every device has its own best size: 64 KiB on one, 16 MiB on another, and often another one for
+//! reading than for writing. [`Probe::measure`] tries them on scratch files of the directories in
+//! question, through the same volumes and queues that runs use; a graph that is kept keeps the
+//! result, and runs are planned with it.
+//!
+//! Files are written as runs write them: fresh, growing, with data that nothing compresses. They
+//! are read past the page cache; where that is impossible, the cache is emptied first, as far as
+//! the system does that, and [`Probe::direct`] says so.
+
+mod measure;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytemuck::{Pod, Zeroable};
+use welter_progress::Progress;
+
+use crate::StoreError;
+use crate::io::IoOptions;
+
+/// Kind of a sealed file that holds a probe.
+pub const KIND: [u8; 8] = *b"PROBE   ";
+/// Version of [`Probe::to_bytes`].
+pub const VERSION: u16 = 1;
+/// Sizes that are tried.
+const REQUEST_BYTES: [u32; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];
+/// Requests at a time that are tried.
+const DEPTHS: [u32; 2] = [1, 4];
+/// A size is good enough if it reaches this share of the best rate.
+const GOOD_ENOUGH: f64 = 0.95;
+
+/// What one way of asking came to.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Rate {
+    /// Bytes of each request.
+    pub request_bytes: u32,
+    /// Requests at a time.
+    pub depth: u32,
+    /// Bytes moved in a second.
+    pub bytes_per_second: f64,
+    /// Processor time of this process, divided by the time that passed: 1 is one whole core.
+    pub processor_share: f64,
+}
+
+/// What a device came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Probe {
+    /// Reading, by size and then by depth, both ascending.
+    pub read: Vec<Rate>,
+    /// Writing, in the same order.
+    pub write: Vec<Rate>,
+    /// Whether the page cache was passed by.
+    pub direct: bool,
+}
+
+/// How much is moved, and how.
+#[derive(Clone, Debug)]
+pub struct ProbeOptions {
+    /// Bytes that may lie on the devices at a time. Sizes above that are not tried.
+    pub bytes: u64,
+    /// The longest time for one size and depth.
+    pub patience: Duration,
+    /// How requests are done.
+    pub io: IoOptions,
+}
+
+impl Default for ProbeOptions {
+    fn default() -> Self {
+        let (bytes, patience) = (512 << 20, Duration::from_millis(400));
+        Self { bytes, patience, io: IoOptions::default() }
+    }
+}
+
+impl Probe {
+    /// Measures directories, striped as a run would. Nothing is left in them.
+    ///
+    /// # Errors
+    /// When a directory cannot be written or read, has no room for [`ProbeOptions::bytes`], or the
+    /// run was asked to end; also when these are too few for the smallest request.
+    pub fn measure(
+        directories: &[PathBuf],
+        options: &ProbeOptions,
+        progress: &Progress,
+    ) -> Result<Self, StoreError> {
+        measure::measure(directories, options, progress)
+    }
+
+    /// The smallest requests that read nearly as fast as the best (95 %), and how many at a time.
+    pub fn best_read(&self) -> Option<Rate> {
+        best(&self.read)
+    }
+
+    /// The smallest requests that write nearly as fast as the best (95 %), and how many at a time.
+    pub fn best_write(&self) -> Option<Rate> {
+        best(&self.write)
+    }
+
+    /// The payload of a sealed file: see [`KIND`] and [`VERSION`].
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let head = Head {
+            reads: self.read.len() as u32,
+            writes: self.write.len() as u32,
+            direct: self.direct.into(),
+        };
+        let mut bytes = bytemuck::bytes_of(&head).to_vec();
+        bytes.extend_from_slice(bytemuck::cast_slice(&self.read));
+        bytes.extend_from_slice(bytemuck::cast_slice(&self.write));
+        bytes
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) gave; `None` for anything that it does not give.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (head, rates) = bytes.split_at_checked(size_of::<Head>())?;
+        let head: Head = bytemuck::pod_read_unaligned(head);
+        let (reads, writes) = (head.reads as usize, head.writes as usize);
+        if head.direct > 1 || rates.len() / size_of::<Rate>() != reads.checked_add(writes)? {
+            return None;
+        }
+        let (rates, rest) = rates.as_chunks::<{ size_of::<Rate>() }>();
+        let rates: Vec<Rate> =
+            rates.iter().map(|rate| bytemuck::pod_read_unaligned(rate)).collect();
+        let (read, write) = rates.split_at(reads);
+        let sensible = |rate: &Rate| {
+            let numbers = [rate.bytes_per_second, rate.processor_share];
+            numbers.iter().all(|number| number.is_finite() && *number >= 0.0)
+        };
+        let whole = rest.is_empty() && rates.iter().all(sensible);
+        whole.then(|| Self { read: read.to_vec(), write: write.to_vec(), direct: head.direct == 1 })
+    }
+}
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Head {
+    reads: u32,
+    writes: u32,
+    direct: u64,
+}
+
+fn best(rates: &[Rate]) -> Option<Rate> {
+    let fastest = rates.iter().map(|rate| rate.bytes_per_second).fold(0.0, f64::max);
+    let good = rates.iter().filter(|rate| rate.bytes_per_second >= GOOD_ENOUGH * fastest);
+    good.min_by_key(|rate| (rate.request_bytes, rate.depth)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(request_bytes: u32, depth: u32, bytes_per_second: f64) -> Rate {
+        Rate { request_bytes, depth, bytes_per_second, processor_share: 0.25 }
+    }
+
+    fn sample() -> Probe {
+        let read = vec![rate(65_536, 1, 50.0), rate(65_536, 4, 94.0), rate(1 << 20, 1, 96.0)];
+        let write = vec![rate(1 << 22, 4, 7.0), rate(1 << 24, 1, 100.0), rate(1 << 24, 4, 96.0)];
+        Probe { read: [read, vec![rate(1 << 24, 1, 100.0)]].concat(), write, direct: true }
+    }
+
+    #[test]
+    fn the_best_is_the_smallest_that_is_nearly_as_fast() {
+        assert_eq!(sample().best_read(), Some(rate(1 << 20, 1, 96.0)));
+        assert_eq!(sample().best_write(), Some(rate(1 << 24, 1, 100.0)));
+        assert_eq!(Probe::default().best_read(), None);
+    }
+
+    #[test]
+    fn bytes_are_read_back_and_others_refused() {
+        for probe in [sample(), Probe::default()] {
+            let bytes = probe.to_bytes();
+            assert_eq!(Probe::from_bytes(&bytes), Some(probe));
+            for length in 0..bytes.len() {
+                assert_eq!(Probe::from_bytes(&bytes[..length]), None, "{length}");
+            }
+            let longer = [bytes, vec![0]].concat();
+            assert_eq!(Probe::from_bytes(&longer), None);
+        }
+        let endless = Probe { read: vec![rate(1, 1, f64::INFINITY)], ..Probe::default() };
+        assert_eq!(Probe::from_bytes(&endless.to_bytes()), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! Writing a sealed file, block by block.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::{BLOCK_BYTES, CHECKSUM_BYTES, Header, Identity};
+use crate::StoreError;
+use crate::durable::Draft;
+use crate::io::Faults;
+
+/// A sealed file that is being written; not there before [`commit`](Self::commit).
+#[derive(Debug)]
+pub struct SealedWriter {
+    draft: Draft,
+    header: Header,
+    /// The block that is being filled, with room for its checksum.
+    block: Vec<u8>,
+    number: u64,
+}
+
+impl SealedWriter {
+    /// Begins the file `path`, which will hold exactly `payload_bytes` bytes of payload.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(
+        path: &Path,
+        identity: &Identity,
+        payload_bytes: u64,
+        faults: Option<&Arc<Faults>>,
+    ) -> Result<Self, StoreError> {
+        let mut draft = Draft::create(path, faults)?;
+        let header = Header::new(identity, payload_bytes);
+        draft.append(bytemuck::bytes_of(&header))?;
+        let mut writer = Self { draft, header, block: Vec::new(), number: 0 };
+        writer.block.reserve_exact(writer.header.block_bytes(0) + CHECKSUM_BYTES);
+        Ok(writer)
+    }
+
+    /// Adds bytes to the payload.
+    ///
+    /// # Errors
+    /// When they cannot be written, or are more than were said to come.
+    pub fn append(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
+        let written = self.number * BLOCK_BYTES as u64 + self.block.len() as u64;
+        if bytes.len() as u64 > self.header.payload_bytes - written {
+            return Err(self.miscounted(written + bytes.len() as u64));
+        }
+        while !bytes.is_empty() {
+            let room = self.header.block_bytes(self.number) - self.block.len();
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.block.extend_from_slice(now);
+            bytes = later;
+            if now.len() == room {
+                self.finish_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds numbers to the payload, little-endian.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn append_items<T: Pod>(&mut self, items: &[T]) -> Result<(), StoreError> {
+        self.append(bytemuck::cast_slice(items))
+    }
+
+    fn finish_block(&mut self) -> Result<(), StoreError> {
+        let sum = self.header.sum_of_block(self.number, &self.block);
+        self.block.extend_from_slice(&sum.to_le_bytes());
+        self.draft.append(&self.block)?;
+        self.block.clear();
+        self.number += 1;
+        Ok(())
+    }
+
+    /// Makes the file durable and gives it its name; what had that name before is gone.
+    ///
+    /// # Errors
+    /// When a step fails, or when less was added than was said to come.
+    pub fn commit(self) -> Result<(), StoreError> {
+        if self.number != self.header.blocks() {
+            let written = self.number * BLOCK_BYTES as u64 + self.block.len() as u64;
+            return Err(self.miscounted(written));
+        }
+        self.draft.commit()
+    }
+
+    fn miscounted(&self, written: u64) -> StoreError {
+        let promised = self.header.payload_bytes;
+        StoreError::Request(format!("{written} bytes for a file of {promised}"))
+    }
+}

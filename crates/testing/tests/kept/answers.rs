@@ -1,0 +1,114 @@
+//! A kept graph gives the bits that the same graph gives in memory, in any budget and with any
+//! number of threads.
+
+use std::fmt::Debug;
+
+use bytemuck::bytes_of;
+use welter_algorithms::pagerank::Dangling;
+use welter_algorithms::spmv::Vector;
+use welter_algorithms::{Bfs, LabelPropagation, PageRank, Spmv, Sssp, Wcc};
+use welter_engine::plan::{IndexMode, Layout, Settings, StorageMode};
+use welter_engine::{Graph, pass, run};
+use welter_model::edges::Reading;
+use welter_model::program::Program;
+use welter_progress::Progress;
+use welter_testing::executors::{Folder, MACHINE, workers};
+
+use crate::{Input, loaded};
+
+/// Ways to run on a kept graph, that change no answer.
+fn ways() -> Vec<Settings> {
+    let way = |threads, storage, index| Settings {
+        threads: Some(threads),
+        storage,
+        index,
+        ..Settings::default()
+    };
+    vec![
+        way(1, StorageMode::Auto, IndexMode::Auto),
+        way(3, StorageMode::Auto, IndexMode::Rows),
+        way(2, StorageMode::Auto, IndexMode::Bands),
+        way(2, StorageMode::Always { cache_bytes: 0, values: true }, IndexMode::Auto),
+        way(4, StorageMode::Always { cache_bytes: 4 << 20, values: false }, IndexMode::Rows),
+    ]
+}
+
+fn bits<P: Program<Total: Debug>>(graph: &Graph, program: &P, threads: usize) -> Vec<u8> {
+    let outcome = run(graph, program, workers(threads), &Progress::new()).unwrap();
+    outcome.values.whole().unwrap().iter().flat_map(|value| bytes_of(value).to_vec()).collect()
+}
+
+fn same<P: Program<Total: Debug>>(input: &Input, program: impl Fn(&Graph) -> P) {
+    let held = input.held::<P>();
+    let expected = bits(&held, &program(&held), 2);
+    let folder = Folder::new();
+    let kept = input.kept(&folder);
+    for way in ways() {
+        let graph = loaded::<P>(&kept, &way).unwrap();
+        assert_eq!((graph.vertices(), graph.edges()), (held.vertices(), held.edges()), "{way:?}");
+        assert_eq!(graph.vertex_column(&kept.ids().unwrap()), held.vertex_column(&input.ids));
+        let found = bits(&graph, &program(&graph), way.threads.unwrap());
+        assert!(found == expected, "other bits by {way:?}");
+    }
+}
+
+/// A graph large enough for several extents in a stripe, with slots that are no vertices.
+fn input(weighted: bool) -> Input {
+    Input::random(60_000, 400_000, weighted, 3)
+}
+
+#[test]
+fn pagerank_and_spmv() {
+    same(&input(false), |graph| {
+        PageRank::<f32>::new(graph.vertices(), 0.85, 4, 0.0, Dangling::Spread)
+    });
+    same(&input(true), |graph| {
+        PageRank::<f64>::new(graph.vertices(), 0.85, 4, 0.0, Dangling::Spread)
+    });
+    same(&input(true), |_| Spmv::<f64>::new(Vector::Random { seed: 4 }, 2));
+}
+
+#[test]
+fn searches_and_components() {
+    same(&input(false), |_| Bfs::new(vec![5]));
+    same(&input(true), |graph| Sssp::<f64>::new(vec![5], graph.mean_weight().unwrap()));
+    let reading = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
+    same(&Input { reading, ..input(false) }, |_| LabelPropagation);
+    same(&Input { reading, ..input(false) }, |_| Bfs::new(vec![9]));
+}
+
+#[test]
+fn one_pass() {
+    let input = input(false);
+    let held = input.held::<Bfs>();
+    let expected = pass(&held, &Wcc, workers(2), &Progress::new()).unwrap();
+    let folder = Folder::new();
+    let kept = input.kept(&folder);
+    for way in ways() {
+        let plan = kept.plan(Layout::of_stream::<Wcc>(), &way, &MACHINE).unwrap();
+        let workers = workers(plan.threads);
+        let graph = kept.load(&plan, workers, &Progress::new()).unwrap();
+        let found = pass(&graph, &Wcc, workers, &Progress::new()).unwrap();
+        let [found, expected] = [&found, &expected]
+            .map(|values| bytemuck::cast_slice::<_, u8>(&values.whole().unwrap()).to_vec());
+        assert!(found == expected, "{way:?}");
+    }
+}
+
+#[test]
+fn a_budget_that_cannot_work_is_refused_and_the_least_that_can_works() {
+    let folder = Folder::new();
+    let kept = input(false).kept(&folder);
+    let refused = kept.plan(
+        Layout::of::<PageRank<f64>>(),
+        &Settings { memory_bytes: Some(1 << 20), ..Settings::default() },
+        &MACHINE,
+    );
+    let error = refused.unwrap_err();
+    assert_eq!(error.exit_code(), 78);
+    let welter_engine::EngineError::Budget { need, .. } = error else { panic!("{error}") };
+    let settings = Settings { memory_bytes: Some(need), ..Settings::default() };
+    let plan = kept.plan(Layout::of::<PageRank<f64>>(), &settings, &MACHINE).unwrap();
+    assert_eq!(plan.memory.peak(), need);
+    assert!(plan.storage.is_some());
+}

@@ -1,0 +1,62 @@
+//! Golden files: what today's builder writes, byte for byte.
+//!
+//! A change of any byte is a new version of the format. `WELTER_WRITE_GOLDEN=1` writes the files.
+
+use std::fs;
+use std::path::PathBuf;
+
+use welter_engine::kept::Kept;
+use welter_model::edges::Reading;
+use welter_model::ids::{IdMap, Names};
+use welter_progress::Progress;
+use welter_store::io::IoOptions;
+use welter_testing::executors::{Folder, workers};
+
+use crate::{Input, files};
+
+/// Graphs with all kinds of ids between them, on which one worker writes the same bytes each time.
+fn inputs() -> Vec<(&'static str, Input)> {
+    let input = |slots, edges, weighted, seed| {
+        let mut input = Input::random(slots, edges, weighted, seed);
+        input.settings.threads = Some(1);
+        input.settings.stripe_bits = Some(12);
+        input.settings.block_bits = Some(8);
+        input
+    };
+    let names: Names = ["", "a", "ab", "libc6", "zoë"].into_iter().collect();
+    let both = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
+    vec![
+        ("weighted", input(5000, 64, true, 11)),
+        (
+            "integers",
+            Input { ids: IdMap::Sparse(vec![2, 3, 5, 7, 1 << 60]), ..input(5, 16, false, 12) },
+        ),
+        ("names", Input { ids: IdMap::Names(names), reading: both, ..input(5, 16, false, 13) }),
+        ("offset", Input { ids: IdMap::Offset(1), ..input(9, 8, false, 14) }),
+    ]
+}
+
+#[test]
+fn todays_builder_writes_the_golden_files() {
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    for (name, input) in inputs() {
+        let folder = Folder::new();
+        let graph = Some(0x6b65_7074_2067_7261);
+        input.keep(folder.graph(), &IoOptions::default(), graph).unwrap();
+        let kept = Kept::open(&folder.graph(), &IoOptions::default()).unwrap();
+        for file in files(&kept) {
+            let path = golden.join(name).join(&file);
+            let found = fs::read(folder.graph().join(&file)).unwrap();
+            if std::env::var_os("WELTER_WRITE_GOLDEN").is_some() {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(&path, &found).unwrap();
+            }
+            let expected = fs::read(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+            assert!(found == expected, "{} is not what is written today", path.display());
+        }
+        // And today's reader reads them.
+        let kept = Kept::open(&golden.join(name), &IoOptions::default()).unwrap();
+        assert_eq!(kept.check(workers(1), &Progress::new()).unwrap().foreign, [""; 0]);
+        assert_eq!(kept.ids().unwrap(), input.ids);
+    }
+}

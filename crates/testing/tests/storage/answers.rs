@@ -1,0 +1,92 @@
+//! The same bits as in memory, wherever edges wait and however they are read.
+
+use welter_engine::plan::{Plan, StorageMode};
+use welter_model::edges::EdgeStream;
+
+use crate::{IoMode, IoOptions, TASKS, Task, Way, edges, folder, is_empty, modes};
+
+const EDGES: u32 = 2_000_000;
+const SLOTS: u32 = 150_000;
+
+fn input(task: Task) -> Box<dyn EdgeStream> {
+    Box::new(edges(EDGES, SLOTS, task == Task::Paths))
+}
+
+/// Bytes of all chunks of a graph that was planned so.
+fn chunk_bytes(plan: &Plan) -> u64 {
+    plan.memory.chunks_stored
+}
+
+#[test]
+fn every_task_gives_the_same_bits_as_in_memory() {
+    for task in TASKS {
+        let expected = Way::memory().run(task, input(task)).unwrap();
+        for threads in [1, 3] {
+            let directory = folder();
+            let none = Way { threads, ..Way::stored(0, &directory) };
+            let half = chunk_bytes(&none.plan(task, &*input(task)).unwrap()) / 2;
+            let storage = StorageMode::Always { cache_bytes: half, values: false };
+            let half = Way { threads, storage, ..Way::stored(0, &directory) };
+            for way in [none, half] {
+                let found = way.run(task, input(task)).unwrap();
+                assert!(found == expected, "other bits of {task:?} by {way:?}");
+                assert!(is_empty(directory.path()));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_way_of_doing_requests_gives_the_same_bits() {
+    let folders = [folder(), folder()];
+    let all = folders.each_ref().map(|folder| folder.path().to_owned());
+    for task in [Task::Ranks32, Task::Paths] {
+        let expected = Way::memory().run(task, input(task)).unwrap();
+        for (number, mode) in modes().into_iter().enumerate() {
+            for direct in [true, false] {
+                // One and two directories in turn.
+                let directories = all[(number + usize::from(direct)) % 2..].to_vec();
+                let io = IoOptions { mode, direct, faults: None };
+                let cache = if mode == IoMode::Auto { 3 << 20 } else { 0 };
+                let way = Way { io, directories, ..Way::stored(cache, &folders[0]) };
+                let found = way.run(task, input(task)).unwrap();
+                assert!(found == expected, "other bits of {task:?} by {way:?}");
+            }
+        }
+    }
+    assert!(folders.iter().all(|folder| is_empty(folder.path())));
+}
+
+#[test]
+fn budgets_that_force_edges_to_storage_change_no_bit() {
+    const MANY: u32 = 6_000_000;
+    let directory = folder();
+    for task in [Task::Ranks32, Task::Components] {
+        let input = || Box::new(edges(MANY, SLOTS, false));
+        let in_memory = Way { stripe_bits: 12, ..Way::memory() };
+        let expected = in_memory.run(task, input()).unwrap();
+        let directories = vec![directory.path().to_owned()];
+        let stored = Way { storage: StorageMode::Auto, directories, ..in_memory };
+        let with = |bytes| Way { memory_bytes: Some(bytes), ..stored.clone() };
+        let plan = |bytes| with(bytes).plan(task, &*input());
+        let least = least_budget(&plan);
+        let mut stored = 0;
+        for budget in [least, least + (4 << 20), least + (16 << 20), least + (64 << 20)] {
+            stored += usize::from(plan(budget).unwrap().storage.is_some());
+            let found = with(budget).run(task, input()).unwrap();
+            assert!(found == expected, "other bits of {task:?} with {budget} bytes");
+        }
+        assert!(stored >= 2, "edges of {stored} of the runs were stored");
+        assert!(is_empty(directory.path()));
+    }
+}
+
+/// The smallest budget that a plan accepts, to a few KiB.
+fn least_budget<E>(plan: &dyn Fn(u64) -> Result<Plan, E>) -> u64 {
+    let (mut refused, mut accepted) = (0_u64, 1_u64 << 40);
+    while accepted - refused > 4096 {
+        let middle = refused.midpoint(accepted);
+        if plan(middle).is_ok() { accepted = middle } else { refused = middle }
+    }
+    accepted
+}

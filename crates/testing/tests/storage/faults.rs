@@ -1,0 +1,133 @@
+//! The Nth call fails, for each N: an error with the right exit code, or the right answer.
+
+use std::sync::Arc;
+
+use welter_engine::EngineError;
+use welter_store::io::{Call, Fault, Faults};
+
+use crate::{IoOptions, Task, Way, edges, folder_in_memory, is_empty, modes};
+
+const EDGES: u32 = 250_000;
+const SLOTS: u32 = 40_000;
+const EIO: Fault = Fault::Errno(5);
+const ENOSPC: Fault = Fault::Errno(28);
+
+/// Runs with a fault in the Nth call, for each N, and hands over what came of each: the answer, if
+/// it is the right one. The ways of doing requests take turns. The first forty calls are those of
+/// ingest and of the first iteration; of the others, which are reads, every fifth fails.
+fn for_each_call(
+    task: Task,
+    faults: impl Fn(u64) -> Arc<Faults>,
+    mut check: impl FnMut(u64, Result<(), EngineError>),
+) {
+    let input = || Box::new(edges(EDGES, SLOTS, task == Task::Paths));
+    let directory = folder_in_memory();
+    let expected = Way::memory().run(task, input()).unwrap();
+    let modes = modes();
+    let mut over = vec![false; modes.len()];
+    let numbers = (1..40).chain((40..).step_by(5));
+    for (run, nth) in numbers.enumerate() {
+        let turn = run % modes.len();
+        let (mode, direct) = (modes[turn], (run / modes.len()).is_multiple_of(2));
+        if over.iter().all(|over| *over) {
+            assert!(nth > 15, "{nth} calls were made, and counted");
+            return;
+        }
+        let faults = faults(nth);
+        let way = Way::stored(0, &directory);
+        let way = Way { io: IoOptions { mode, direct, faults: None }, ..way };
+        let came = way.with_faults(&faults).run(task, input());
+        assert!(is_empty(directory.path()));
+        if let Ok(found) = &came {
+            assert!(*found == expected, "call {nth}: a wrong answer by {way:?}");
+        }
+        if faults.fired() {
+            if let Err(error) = &came {
+                // A volume that could not be made has the name of its directory, as its files do.
+                let place = directory.path().display().to_string();
+                assert!(error.to_string().starts_with(&place), "{error}");
+            }
+            check(nth, came.map(drop));
+        } else {
+            came.unwrap();
+            over[turn] = true;
+        }
+    }
+}
+
+#[test]
+fn a_call_that_fails_is_an_error_of_the_device() {
+    for task in [Task::Ranks32, Task::Paths, Task::Components] {
+        for_each_call(
+            task,
+            |nth| Faults::nth(nth, EIO),
+            |nth, came| {
+                // What could not be read ahead is tried again.
+                let Err(error) = came else { return };
+                let made = error.to_string().contains("cannot create it");
+                let expected = if made { 73 } else { 74 };
+                assert_eq!(error.exit_code(), expected, "call {nth}: {error}");
+            },
+        );
+    }
+}
+
+#[test]
+fn a_disk_that_becomes_full_is_named() {
+    for lasting in [false, true] {
+        let faults = |nth| {
+            if lasting {
+                Faults::from(Call::Write, nth, ENOSPC)
+            } else {
+                Faults::nth_of(Call::Write, nth, ENOSPC)
+            }
+        };
+        for_each_call(Task::Ranks32, faults, |nth, came| {
+            let error = came.unwrap_err();
+            assert_eq!(error.exit_code(), 74, "call {nth}");
+            assert!(error.to_string().ends_with("its file system is full"), "{error}");
+        });
+    }
+}
+
+#[test]
+fn calls_that_do_less_or_are_interrupted_are_continued() {
+    for_each_call(Task::Ranks64, |nth| Faults::nth(nth, Fault::Short), |_, came| came.unwrap());
+    let eintr = Fault::Errno(4);
+    let faults = |nth| Faults::nth_of(Call::Read, nth, eintr);
+    for_each_call(Task::Search, faults, |_, came| came.unwrap());
+}
+
+#[test]
+fn a_bit_that_is_another_one_is_found() {
+    let cases = [(Task::Ranks32, 0), (Task::Paths, 8 * 5000 + 3), (Task::Search, u64::MAX)];
+    for (task, bit) in cases {
+        let mut found = 0;
+        for_each_call(
+            task,
+            |nth| Faults::nth(nth, Fault::FlipBit(bit)),
+            |nth, came| {
+                if let Err(error) = came {
+                    assert_eq!(error.exit_code(), 70, "read {nth}: {error}");
+                    found += 1;
+                }
+            },
+        );
+        assert!(found > 0, "no damage was found");
+    }
+}
+
+#[test]
+fn every_call_failing_from_the_first_on_is_one_error() {
+    let directory = folder_in_memory();
+    for call in [Call::Create, Call::Read, Call::Write] {
+        for mode in modes() {
+            let io = IoOptions { mode, direct: true, faults: Some(Faults::from(call, 1, EIO)) };
+            let way = Way { io, ..Way::stored(0, &directory) };
+            let input = Box::new(edges(EDGES, SLOTS, false));
+            let error = way.run(Task::Ranks32, input).map(drop).unwrap_err();
+            let expected = if call == Call::Create { 73 } else { 74 };
+            assert_eq!(error.exit_code(), expected, "{call:?}, {mode:?}: {error}");
+        }
+    }
+}

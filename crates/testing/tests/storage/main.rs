@@ -1,0 +1,290 @@
+//! Runs whose edges do not fit in memory, against the same runs in memory, and on devices that
+//! fail.
+//!
+//! The graphs are random and have many slabs; that the answers in memory are right is shown by the
+//! test `engine`.
+//!
+//! - `answers`: the same bits, for every way of doing requests and several budgets.
+//! - `faults`: the Nth call fails, does less or damages a bit.
+//! - `disks`: directories that are not there, and disks without room, before and during a run.
+//! - `cancel`: runs that are ended by somebody.
+//! - `results`: values that are written to files from where they lie.
+//!
+//! Not shown here: what memory a run takes (`storage_budget`), and that a process which is killed
+//! leaves nothing (files of a run have no names).
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod answers;
+mod cancel;
+mod disks;
+mod faults;
+mod results;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
+
+use tempfile::TempDir;
+use welter_algorithms::pagerank::{Dangling, PageRank};
+use welter_algorithms::{Bfs, Sssp, Wcc};
+use welter_engine::plan::{Layout, Plan, Settings, Shape, StorageMode};
+use welter_engine::{EngineError, Graph, Storage, Workers};
+use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
+use welter_model::ids::IdMap;
+use welter_model::program::Program;
+use welter_progress::Progress;
+use welter_store::header::Encoding;
+use welter_store::io::{self, Faults, IoMode, IoOptions};
+use welter_testing::executors::MACHINE;
+
+/// Edges in a part of an input.
+const PART_EDGES: u32 = 10_000;
+
+/// What is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    Ranks32,
+    Ranks64,
+    Search,
+    /// The only one whose edges have weights.
+    Paths,
+    Components,
+}
+
+const TASKS: [Task; 5] =
+    [Task::Ranks32, Task::Ranks64, Task::Search, Task::Paths, Task::Components];
+
+/// How it is computed.
+#[derive(Clone, Debug)]
+struct Way {
+    threads: usize,
+    storage: StorageMode,
+    memory_bytes: Option<u64>,
+    stripe_bits: u32,
+    io: IoOptions,
+    directories: Vec<PathBuf>,
+    /// `None` lets a run measure its storage, to choose.
+    encoding: Option<Encoding>,
+}
+
+impl Way {
+    /// In memory, by two threads.
+    fn memory() -> Self {
+        Self {
+            threads: 2,
+            storage: StorageMode::Never,
+            memory_bytes: None,
+            stripe_bits: 14,
+            io: IoOptions::default(),
+            directories: Vec::new(),
+            encoding: None,
+        }
+    }
+
+    /// With so many bytes of chunks in memory, and all else that can be there in a directory.
+    fn stored(cache_bytes: u64, directory: &TempDir) -> Self {
+        let directories = vec![directory.path().to_owned()];
+        let storage = StorageMode::Always { cache_bytes, values: true };
+        Self { storage, directories, ..Self::memory() }
+    }
+
+    /// The same with calls that fail.
+    fn with_faults(&self, faults: &Arc<Faults>) -> Self {
+        let io = IoOptions { faults: Some(Arc::clone(faults)), ..self.io.clone() };
+        Self { io, ..self.clone() }
+    }
+
+    fn plan(&self, task: Task, input: &dyn EdgeStream) -> Result<Plan, EngineError> {
+        let shape = Shape {
+            slots: input.slots().unwrap(),
+            edges: input.edges(),
+            weighted: input.weighted(),
+            estimated: false,
+            input_bytes: 0,
+        };
+        let settings = Settings {
+            threads: Some(self.threads),
+            memory_bytes: self.memory_bytes,
+            stripe_bits: Some(self.stripe_bits),
+            storage: self.storage,
+            encoding: self.encoding,
+            ..Settings::default()
+        };
+        Plan::new(shape, task.layout(), &settings, &MACHINE)
+    }
+
+    fn ingest(
+        &self,
+        task: Task,
+        input: Box<dyn EdgeStream>,
+        progress: &Progress,
+    ) -> Result<(Graph, Workers), EngineError> {
+        let plan = self.plan(task, &*input)?;
+        let storage = Storage { directories: self.directories.clone(), io: self.io.clone() };
+        let workers = Workers::new(plan.threads)?.with_storage(storage);
+        let (ids, reading) = (IdMap::Declared, Reading::default());
+        let graph = Graph::ingest(input, &ids, reading, &plan, &workers, progress)?;
+        Ok((graph, workers))
+    }
+
+    /// The bytes of the answer.
+    fn run(&self, task: Task, input: Box<dyn EdgeStream>) -> Result<Vec<u8>, EngineError> {
+        let progress = Progress::new();
+        let (graph, workers) = self.ingest(task, input, &progress)?;
+        task.run(&graph, &workers, &progress)
+    }
+}
+
+impl Task {
+    fn layout(self) -> Layout {
+        match self {
+            Self::Ranks32 => Layout::of::<PageRank<f32>>(),
+            Self::Ranks64 => Layout::of::<PageRank<f64>>(),
+            Self::Search => Layout::of::<Bfs>(),
+            Self::Paths => Layout::of::<Sssp<f64>>(),
+            Self::Components => Layout::of_stream::<Wcc>(),
+        }
+    }
+
+    fn run(
+        self,
+        graph: &Graph,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Vec<u8>, EngineError> {
+        fn bytes<P: Program>(
+            graph: &Graph,
+            program: &P,
+            workers: &Workers,
+            progress: &Progress,
+        ) -> Result<Vec<u8>, EngineError> {
+            let outcome = welter_engine::run(graph, program, workers, progress)?;
+            Ok(bytemuck::cast_slice(&outcome.values.whole()?).to_vec())
+        }
+        let count = graph.vertices();
+        let (spread, sources) = (Dangling::Spread, vec![1]);
+        match self {
+            Self::Ranks32 => {
+                let program = PageRank::<f32>::new(count, 0.85, 3, 0.0, spread);
+                bytes(graph, &program, workers, progress)
+            }
+            Self::Ranks64 => {
+                let program = PageRank::<f64>::new(count, 0.85, 3, 0.0, spread);
+                bytes(graph, &program, workers, progress)
+            }
+            Self::Search => bytes(graph, &Bfs::new(sources), workers, progress),
+            Self::Paths => {
+                bytes(graph, &Sssp::<f64>::new(sources, f64::INFINITY), workers, progress)
+            }
+            Self::Components => {
+                let values = welter_engine::pass(graph, &Wcc, workers, progress)?;
+                Ok(bytemuck::cast_slice(&values.whole()?).to_vec())
+            }
+        }
+    }
+}
+
+/// Random edges between `slots` slots. The ends of half of them are among a sixteenth of the slots.
+fn edges(count: u32, slots: u32, weighted: bool) -> EdgeList {
+    let mut state = 11_u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as u32
+    };
+    let mut list = EdgeList::new(Some(slots.into()), weighted);
+    for first in (0..count).step_by(PART_EDGES as usize) {
+        let edges = PART_EDGES.min(count - first);
+        let mut ends = || {
+            let below = if random() % 2 == 0 { slots } else { slots / 16 };
+            [random() % below, random() % below]
+        };
+        let pairs: Vec<_> = (0..edges).map(|_| ends()).collect();
+        let weights = pairs.iter().map(|pair| f64::from(pair[0] % 100) + 0.5);
+        let weights = if weighted { weights.collect() } else { Vec::new() };
+        list.push(pairs, weights);
+    }
+    list
+}
+
+/// Edges that do something when their `at`th batch is asked for, counted from 0 over all passes.
+struct Watched<F> {
+    list: EdgeList,
+    batches: std::sync::atomic::AtomicUsize,
+    at: usize,
+    then: F,
+}
+
+impl<F: Fn() + Send + Sync> Watched<F> {
+    fn new(list: EdgeList, at: usize, then: F) -> Self {
+        Self { list, batches: 0.into(), at, then }
+    }
+}
+
+impl<F: Fn() + Send + Sync> EdgeStream for Watched<F> {
+    fn parts(&self) -> usize {
+        self.list.parts()
+    }
+
+    fn edges(&self) -> u64 {
+        self.list.edges()
+    }
+
+    fn weighted(&self) -> bool {
+        self.list.weighted()
+    }
+
+    fn slots(&self) -> Option<u64> {
+        self.list.slots()
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        if self.batches.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == self.at {
+            (self.then)();
+        }
+        self.list.read(part, visit)
+    }
+}
+
+/// Ways of doing requests that this machine allows.
+///
+/// # Panics
+/// When `io_uring` is refused and the environment variable `WELTER_REQUIRE` names it.
+fn modes() -> Vec<IoMode> {
+    static SAID: Once = Once::new();
+    let mut modes = vec![IoMode::Auto, IoMode::Threads, IoMode::Blocking];
+    match io::ring_allowed() {
+        Ok(()) => modes.push(IoMode::Ring),
+        Err(error) => skipped("io_uring", &error.to_string(), &SAID),
+    }
+    modes
+}
+
+/// Says loudly that tests of `what` were skipped, or fails where the environment variable
+/// `WELTER_REQUIRE` names it.
+fn skipped(what: &str, why: &str, said: &Once) {
+    let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
+    assert!(required.split(',').all(|name| name != what), "{what}: {why}");
+    // Not `eprintln!`: of a test that passes, that would be swallowed.
+    said.call_once(|| {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: tests of {what}: {why}");
+    });
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A folder for tests that run hundreds of times and do not ask what a device does.
+fn folder_in_memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| folder())
+}
+
+/// Whether nothing is in a directory.
+fn is_empty(directory: &Path) -> bool {
+    directory.read_dir().unwrap().next().is_none()
+}
