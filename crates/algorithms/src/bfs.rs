@@ -6,7 +6,8 @@
 //! ```
 //!
 //! All vertices of one depth scatter in one iteration, so an update need not say a depth: that it
-//! arrived is enough, and an accumulator is a byte. [`BfsTree`] also tells through which vertex the
+//! arrived is enough, and an accumulator is a byte; out of step, an edge is relaxed with the depth
+//! of its source. [`BfsTree`] also tells through which vertex the
 //! shortest path came; its accumulators are four times as wide.
 //!
 //! Source: Chaos, Table 1; LDBC Graphalytics (`BFS`).
@@ -106,6 +107,17 @@ impl Program for Bfs {
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const ONE_IS_ENOUGH: bool = true;
+    const RELAXES: bool = true;
+
+    /// Out of step the depth itself must travel.
+    #[inline(always)]
+    fn relax(&self, source: &Depth, _: f64, target: &mut Depth) -> bool {
+        let nearer = source.0 < target.0 && source.0 + 1 < target.0;
+        if nearer {
+            target.0 = source.0 + 1;
+        }
+        nearer
+    }
 
     #[inline(always)]
     fn settled(&self, value: &Depth, _: &Reach) -> bool {
@@ -205,6 +217,24 @@ impl Program for BfsTree {
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const ONE_IS_ENOUGH: bool = true;
+    const RELAXES: bool = true;
+
+    /// Out of step the depth itself must travel. Who hears of a smaller parent has no news for
+    /// others.
+    #[inline(always)]
+    fn relax(&self, source: &Branch, _: f64, target: &mut Branch) -> bool {
+        if source.depth >= target.depth {
+            return false;
+        }
+        let depth = source.depth + 1;
+        let nearer = depth < target.depth;
+        if nearer {
+            (target.depth, target.parent) = (depth, source.index);
+        } else {
+            target.parent = target.parent.min(source.index);
+        }
+        nearer
+    }
 
     #[inline(always)]
     fn settled(&self, value: &Branch, last: &Reach) -> bool {

@@ -63,6 +63,7 @@ impl<F: Float> Program for Sssp<F> {
     const WEIGHTED: bool = true;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
+    const RELAXES: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Distance<F>, ()> {

@@ -162,6 +162,7 @@ impl Program for LabelPropagation {
     const WEIGHTED: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
+    const RELAXES: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Label, ()> {

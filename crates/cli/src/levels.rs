@@ -13,7 +13,7 @@ const ENTRIES_MAX: usize = 1000;
 pub(crate) struct Iterations {
     #[serde(rename = "iterations")]
     count: usize,
-    /// `dense`, `pull`, `sparse`, or `mixed`.
+    /// `dense`, `pull`, `sparse`, `local`, or `mixed`.
     mode: &'static str,
     /// Vertices that scattered.
     active: u64,
@@ -40,7 +40,8 @@ pub(crate) fn summarised(levels: &[Level]) -> Vec<Iterations> {
 pub(crate) fn line(levels: &[Level], edges: u64) -> String {
     let looked: u64 = levels.iter().map(|level| level.edges).sum();
     let count = |mode| levels.iter().filter(|level| level.mode == mode).count() as u64;
-    let modes = [Mode::Dense, Mode::Pull, Mode::Sparse].map(|mode| (count(mode), name(mode)));
+    let modes =
+        [Mode::Dense, Mode::Pull, Mode::Sparse, Mode::Local].map(|mode| (count(mode), name(mode)));
     let modes: Vec<String> = modes
         .iter()
         .filter(|(count, _)| *count > 0)
@@ -60,6 +61,7 @@ fn name(mode: Mode) -> &'static str {
         Mode::Dense => "dense",
         Mode::Pull => "pull",
         Mode::Sparse => "sparse",
+        Mode::Local => "local",
     }
 }
 

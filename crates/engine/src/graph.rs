@@ -8,7 +8,7 @@ use welter_model::ids::IdMap;
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
 use welter_store::ChunkError;
-use welter_store::chunk::Chunk;
+use welter_store::chunk::{Chunk, Tile};
 use welter_store::header::KEY_BITS;
 use welter_store::io::{IoOptions, Volume, VolumeStats};
 
@@ -206,6 +206,23 @@ impl Graph {
         }
         let (what, value) = ("place of the chunk", label.target_base);
         Err(failed(ChunkError::Field { what, offset: 0, value }))
+    }
+
+    /// The tiles of a chunk, each with the sources that its edges can have.
+    pub(crate) fn tiles_of<'c>(
+        &self,
+        chunk: &Chunk<'c>,
+    ) -> impl Iterator<Item = (Tile<'c>, Range<u64>)> + use<'c> {
+        let block = 1 << self.plan.block_bits;
+        let width = if self.wide_tiles { chunk.block_width() } else { block };
+        let mut tiles = chunk.tiles().peekable();
+        std::iter::from_fn(move || {
+            let tile = tiles.next()?;
+            // A tile goes on into the block in which the next one begins, at most.
+            let next = tiles.peek().map_or(u64::MAX, |next| next.source + block);
+            let sources = tile.source..next.clamp(tile.source + 1, tile.source + width);
+            Some((tile, sources))
+        })
     }
 
     /// The error of a chunk that is not what was written.

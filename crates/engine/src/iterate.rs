@@ -3,10 +3,12 @@
 //! Each iteration is *dense* or *sparse*. In a dense one a worker takes a stripe, folds all its
 //! edges into its own accumulators, and applies them while they are in the cache; values change in
 //! place, and signals have two columns that swap roles, because other stripes still read what this
-//! one said last. A monotone program whose active vertices have few edges gets sparse iterations,
-//! which touch only what is reached: by bands ([`crate::sparse`]) or, where there are rows, by
-//! these ([`crate::push`]). Where one update is enough for a vertex and there are rows of its
-//! sources, vertices look for it themselves instead of a dense iteration ([`crate::pull`]).
+//! one said last. Of a stripe that no active source reaches a monotone program leaves the values
+//! alone, wherever they lie, and what it said last is copied. A monotone program whose active
+//! vertices have few edges gets sparse iterations, which touch only what is reached: by bands
+//! ([`crate::sparse`]) or, where there are rows, by these ([`crate::push`]). Where one update is
+//! enough for a vertex and there are rows of its sources, vertices look for it themselves instead
+//! of a dense iteration ([`crate::pull`]).
 
 use std::sync::Mutex;
 
@@ -18,6 +20,7 @@ use welter_progress::{Progress, Unit};
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::dispatch::dispatched;
+use crate::fixpoint::{self, Cut};
 use crate::frontier::{Frontier, Masks};
 use crate::graph::Graph;
 use crate::index::IndexedTiles;
@@ -56,6 +59,9 @@ pub enum Mode {
     Pull,
     /// Only the bands of active sources were read, and only what they reached was applied.
     Sparse,
+    /// A pass over all parts that something new leads into, each of which was relaxed until
+    /// nothing changed, out of step with the others.
+    Local,
 }
 
 /// An iteration of a program with a frontier.
@@ -98,9 +104,25 @@ pub fn run<P: Program>(
     let mut levels = Vec::new();
     let mut lookups = Lookups::new::<P>(graph);
     let mut iterations = 0;
+    let mut due = fixpoint::due(graph, program);
+    let mut looked = 0;
     while program.next(iterations, &total) == Next::Iterate && state.active_count > 0 {
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
+        }
+        if due.is_some_and(|due| looked >= due) {
+            if let Some(cut) = Cut::new(graph, &state) {
+                drop(benches);
+                let values = fixpoint::run(&driver, &cut, state, |level| {
+                    levels.push(level);
+                    iterations += 1;
+                    phase.add(1);
+                    phase.add_bytes(level.edges * 4);
+                })?;
+                let (values, total) = (Values::resident(values), P::Total::default());
+                return Ok(Outcome { values, iterations, total, levels });
+            }
+            due = None;
         }
         let level;
         let selected = if lookups.out_rows.is_some() || driver.tiles.is_some() {
@@ -128,6 +150,8 @@ pub fn run<P: Program>(
                     }
                     let done = driver.dense(&mut state, &total, &benches)?;
                     frontier.scattered_all(state.active_count);
+                    looked +=
+                        benches.iter().map(|bench| lock(bench).chunks.take_bytes()).sum::<u64>();
                     lookups.pass::<P>(done.1, workers, progress)?;
                     done
                 }
@@ -217,13 +241,20 @@ impl<P: Program> Driver<'_, P> {
             let number = order[task];
             let mut part = lock(&parts[number]);
             let width = part.stripe.width();
-            desk.as_mut().map(|desk| desk.fetch(number)).transpose()?;
-            bench.accums[..width].fill(program.identity());
+            let reached = !P::MONOTONE || self.wanted(masks.as_ref(), number).next().is_some();
+            if reached {
+                desk.as_mut().map(|desk| desk.fetch(number)).transpose()?;
+                bench.accums[..width].fill(program.identity());
+            }
             if let (Some(masks), Some(tiles)) = (&masks, &self.tiles) {
                 self.fold_active(tiles, number, masks, signals, active, bench);
             } else {
                 let at = (number, next.map(|task| order[task]));
                 self.fold_stripe(at, masks.as_ref(), signals, active, bench)?;
+            }
+            if !reached {
+                part.stay(signals);
+                return Ok(());
             }
             let mut away = desk.as_mut().map(|desk| desk.take(number)).transpose()?;
             let resident = std::mem::take(&mut part.values);
@@ -242,6 +273,21 @@ impl<P: Program> Driver<'_, P> {
         Ok((state.close(), Level { mode: Mode::Dense, active: scattering, edges }))
     }
 
+    /// Numbers of the chunks of a stripe that may have an active source; of all without masks.
+    fn wanted<'m>(
+        &'m self,
+        masks: Option<&'m Masks>,
+        stripe: usize,
+    ) -> impl Iterator<Item = usize> + 'm {
+        let block_bits = self.graph.plan.block_bits;
+        let chunks = &self.graph.stripes[stripe].chunks;
+        (0..chunks.len()).filter(move |&chunk| {
+            let ChunkPlace { sources, .. } = &chunks[chunk];
+            let blocks = sources.start >> block_bits..sources.end >> block_bits;
+            masks.is_none_or(|masks| masks.any(blocks.start as usize..blocks.end as usize))
+        })
+    }
+
     /// Folds the edges of a stripe into a worker's accumulators; where there are masks, those of
     /// tiles with an active source. `at`: the stripe, and the one that the worker will fold then.
     fn fold_stripe(
@@ -253,38 +299,29 @@ impl<P: Program> Driver<'_, P> {
         bench: &mut Bench<'_, P>,
     ) -> Result<(), EngineError> {
         let Plan { block_bits, .. } = self.graph.plan;
-        let is_wide = self.graph.wide_tiles;
         let Bench { accums, scratch, chunks, edges } = bench;
-        let wanted = |place: &ChunkPlace| {
-            let blocks = place.sources.start >> block_bits..place.sources.end >> block_bits;
-            masks.is_none_or(|masks| masks.any(blocks.start as usize..blocks.end as usize))
-        };
-        let wants = |stripe: usize| {
-            let chunks = &self.graph.stripes[stripe].chunks;
-            (0..chunks.len()).filter(move |&chunk| wanted(&chunks[chunk]))
-        };
-        chunks.stripe(at, wants, |_, chunk| {
-            let reach = chunk.block_width() as usize;
-            let width = if is_wide { reach } else { 1 << block_bits };
-            let coding = Coding::of::<P>(chunk.label());
-            let mut tiles = chunk.tiles().peekable();
-            while let Some(tile) = tiles.next() {
-                let source = tile.source as usize;
-                // A tile goes on into the block in which the next one begins, at most.
-                let next = tiles.peek().map(|next| next.source as usize + (1 << block_bits));
-                let end = next.unwrap_or(usize::MAX).clamp(source + 1, source + width);
-                let blocks = source >> block_bits..((end - 1) >> block_bits) + 1;
-                if masks.is_some_and(|masks| !masks.any(blocks)) {
-                    continue;
+        chunks.stripe(
+            at,
+            |stripe| self.wanted(masks, stripe),
+            |_, chunk| {
+                let reach = chunk.block_width() as usize;
+                let coding = Coding::of::<P>(chunk.label());
+                for (tile, sources) in self.graph.tiles_of(&chunk) {
+                    let last = (sources.end - 1) >> block_bits;
+                    let blocks = (sources.start >> block_bits) as usize..last as usize + 1;
+                    if masks.is_some_and(|masks| !masks.any(blocks)) {
+                        continue;
+                    }
+                    let source = tile.source as usize;
+                    let sources = source..source + reach;
+                    let active = active.map(|active| &active[sources.clone()]);
+                    let sources = Sources { signals: &signals[sources], active };
+                    fold_tile(self.program, &tile, 0..tile.edges, coding, sources, accums, scratch);
+                    *edges += tile.edges as u64;
                 }
-                let sources = source..source + reach;
-                let active = active.map(|active| &active[sources.clone()]);
-                let sources = Sources { signals: &signals[sources], active };
-                fold_tile(self.program, &tile, 0..tile.edges, coding, sources, accums, scratch);
-                *edges += tile.edges as u64;
-            }
-            Ok(())
-        })
+                Ok(())
+            },
+        )
     }
 
     /// What each worker has values in, where these are on storage.

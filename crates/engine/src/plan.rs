@@ -140,7 +140,7 @@ impl Plan {
                 encoding,
                 chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
                 frontier: layout.active > 0,
-                frontier_mode: settings.frontier,
+                frontier_mode: settings.frontier.resident(),
                 index: settings.index,
                 rows,
                 pulls: rows && layout.pulled && settings.index == IndexMode::Rows,

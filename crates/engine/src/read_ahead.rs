@@ -2,17 +2,19 @@
 //!
 //! A worker says which stripe it is at and which it will take next. While it folds what it has, a
 //! few slabs of what comes are being read, across the end of the stripe, so that either the
-//! processor or the device always has something to do. What is not wanted is not read.
+//! processor or the device always has something to do. What is not wanted is not read: of a slab
+//! the pages from the first to the last chunk of a run without long gaps.
 //!
 //! Invariant: a worker holds at most [`DEPTH`] slabs that are read or waiting, and one more that it
 //! looks at.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use welter_store::StoreError;
 use welter_store::chunk::Chunk;
-use welter_store::io::{Place, Queue};
+use welter_store::io::{ALIGN, Place, Queue};
 
 use crate::EngineError;
 use crate::arena::Slab;
@@ -34,11 +36,43 @@ pub(crate) struct ReadAhead<'g> {
     issued: usize,
     /// The stripe that was announced last.
     announced: Option<usize>,
+    /// Bytes that were shown, with what had to be read beside them.
+    bytes: u64,
 }
 
+/// A run of chunks that are read at once.
 struct Wanted {
-    place: Place,
+    /// Where their slab is.
+    stored: Place,
+    /// Their bytes in there.
+    range: Range<usize>,
     slab: Option<Slab>,
+}
+
+impl Wanted {
+    /// Where they are read from, and where in their slab that begins.
+    fn place(&self) -> (Place, usize) {
+        let start = self.range.start / ALIGN * ALIGN;
+        let (offset, bytes) = (self.stored.offset + start as u64, (self.range.end - start) as u32);
+        (Place { offset, bytes, ..self.stored }, start)
+    }
+}
+
+/// Whether a chunk is among those of a run.
+fn within(chunk: &Range<usize>, run: &Range<usize>) -> bool {
+    run.start <= chunk.start && chunk.end <= run.end
+}
+
+/// Bytes between two chunks that are sooner read than left out.
+const GAP: usize = 64 << 10;
+
+/// A run that was read.
+struct Held<'g> {
+    extent: &'g Arc<Extent>,
+    range: Range<usize>,
+    /// Where in the extent the slab begins.
+    start: usize,
+    slab: Slab,
 }
 
 impl<'g> ReadAhead<'g> {
@@ -52,7 +86,14 @@ impl<'g> ReadAhead<'g> {
             first: 0,
             issued: 0,
             announced: None,
+            bytes: 0,
         })
+    }
+
+    /// Bytes of the chunks that were shown since this was asked last: what had to be read for
+    /// them, or would have been.
+    pub(crate) fn take_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.bytes)
     }
 
     /// Shows some chunks of a stripe to `visit`, with the stripe, in the order in which `wants`
@@ -73,66 +114,81 @@ impl<'g> ReadAhead<'g> {
         }
         self.announced = next;
         let stripe = &graph.stripes[number];
-        let mut held: Option<(&Arc<Extent>, Slab)> = None;
+        let mut held: Option<Held<'_>> = None;
         for place in wants(number).map(|chunk| &stripe.chunks[chunk]) {
             let Extent::Stored(stored) = &*place.extent else {
+                self.bytes += place.range.len() as u64;
                 visit(stripe, graph.open(stripe, place)?)?;
                 continue;
             };
-            let slab = match held.take() {
-                Some((extent, slab)) if Arc::ptr_eq(extent, &place.extent) => slab,
+            let has = |held: &Held<'_>| {
+                Arc::ptr_eq(held.extent, &place.extent) && within(&place.range, &held.range)
+            };
+            let run = match held.take() {
+                Some(held) if has(&held) => held,
                 other => {
                     // Its memory is free before more is asked for.
                     drop(other);
-                    self.take()?
+                    self.take(&place.extent)?
                 }
             };
-            let bytes = &slab.bytes()[place.range.clone()];
+            let bytes = place.range.start - run.start..place.range.end - run.start;
+            let bytes = &run.slab.bytes()[bytes];
             let chunk = graph.open_bytes(stripe, place, bytes).and_then(|chunk| {
                 let verified = chunk.verify().map(|()| chunk);
                 verified.map_err(|error| Graph::damaged(place, error))
             });
             visit(stripe, chunk.map_err(|error| self.name(*stored, &error))?)?;
-            held = Some((&place.extent, slab));
+            held = Some(run);
         }
         Ok(())
     }
 
-    /// Notes the stored extents of a stripe that will be wanted.
+    /// Notes the stored chunks of a stripe that will be wanted.
     fn announce(&mut self, number: usize, wants: impl Iterator<Item = usize>) {
         let mut last: Option<&Arc<Extent>> = None;
         for place in wants.map(|chunk| &self.graph.stripes[number].chunks[chunk]) {
             let Extent::Stored(stored) = &*place.extent else { continue };
-            if last.is_none_or(|last| !Arc::ptr_eq(last, &place.extent)) {
-                self.wanted.push_back(Wanted { place: *stored, slab: None });
+            let goes_on = last.is_some_and(|last| Arc::ptr_eq(last, &place.extent));
+            match self.wanted.back_mut().filter(|_| goes_on) {
+                Some(Wanted { range, .. }) if within(&place.range, range) => {}
+                Some(Wanted { range, .. })
+                    if (range.end..range.end + GAP).contains(&place.range.start) =>
+                {
+                    range.end = place.range.end;
+                }
+                _ => {
+                    let range = place.range.clone();
+                    self.wanted.push_back(Wanted { stored: *stored, range, slab: None });
+                }
             }
             last = Some(&place.extent);
         }
     }
 
-    /// The slab of the extent that is wanted first.
-    fn take(&mut self) -> Result<Slab, EngineError> {
+    /// The run that is wanted first, which is in this extent.
+    fn take(&mut self, extent: &'g Arc<Extent>) -> Result<Held<'g>, EngineError> {
         self.issue()?;
         let Some((_, queue)) = &mut self.stored else { return Err(nothing_stored()) };
-        loop {
-            let Some(front) = self.wanted.front_mut() else { return Err(nothing_stored()) };
-            if let Some(slab) = front.slab.take() {
-                self.wanted.pop_front();
-                self.first += 1;
-                self.issued -= 1;
-                self.issue()?;
-                return Ok(slab);
-            }
+        while self.wanted.front().is_some_and(|front| front.slab.is_none()) {
             let Some(done) = queue.wait()? else { return Err(nothing_stored()) };
             self.wanted[(done.tag - self.first) as usize].slab = Some(done.memory);
         }
+        let Some(front) = self.wanted.pop_front() else { return Err(nothing_stored()) };
+        let (place, start) = front.place();
+        let Wanted { range, slab: Some(slab), .. } = front else { return Err(nothing_stored()) };
+        self.bytes += u64::from(place.bytes);
+        self.first += 1;
+        self.issued -= 1;
+        self.issue()?;
+        Ok(Held { extent, range, start, slab })
     }
 
     /// Begins to read what is wanted next, as far as there may be slabs for it.
     fn issue(&mut self) -> Result<(), EngineError> {
         let Some((stored, queue)) = &mut self.stored else { return Ok(()) };
         while self.issued < DEPTH.min(self.wanted.len()) {
-            let place = self.wanted[self.issued].place;
+            let (place, _) = self.wanted[self.issued].place();
             let tag = self.first + self.issued as u64;
             queue.read(&stored.volume, place, self.graph.arena.take()?, tag)?;
             self.issued += 1;

@@ -15,6 +15,7 @@ use bytemuck::Pod;
 use welter_model::edges::StreamError;
 use welter_model::program::Value;
 use welter_model::table::{Column, Columns};
+use welter_store::io::VolumeStats;
 
 use crate::EngineError;
 use crate::arena::Buffer;
@@ -60,6 +61,14 @@ impl<V: Pod + Send> Values<V> {
             recent_most: graph.plan.threads + 1,
         });
         Self { count: graph.vertices() as usize, place }
+    }
+
+    /// What went to and from storage for them, where they are there.
+    pub fn storage_stats(&self) -> Option<VolumeStats> {
+        match &self.place {
+            Place::Memory(_) => None,
+            Place::Storage(shelf) => Some(shelf.stored.stats()),
+        }
     }
 
     /// Number of vertices.

@@ -37,11 +37,9 @@ pub(crate) fn iterate<P: Program>(
         state.accums.fill(driver.program.identity());
     }
     let is_alone = match driver.graph.plan.frontier_mode {
-        FrontierMode::Auto | FrontierMode::Dense | FrontierMode::Sparse | FrontierMode::Pull => {
-            selected.edges < ALONE_BELOW
-        }
         FrontierMode::Alone => true,
         FrontierMode::Together => false,
+        _ => selected.edges < ALONE_BELOW,
     };
     let (total, edges) = if is_alone {
         alone(driver, tiles, state, frontier, &selected.vertices, last)

@@ -50,6 +50,18 @@ pub(crate) struct Parts<'a, P: Program> {
     pub(crate) active: &'a [u8],
 }
 
+impl<P: Program> Part<'_, P> {
+    /// No update came: in a monotone program vertices are what they were, and silent. `signals`:
+    /// what all of them said last.
+    pub(crate) fn stay(&mut self, signals: &[P::Signal]) {
+        let Range { start, end } = self.stripe.vertices;
+        self.signals.copy_from_slice(&signals[start as usize..end as usize]);
+        self.active.fill(0);
+        self.totals.fill(P::Total::default());
+        self.active_count = 0;
+    }
+}
+
 impl<P: Program> State<P> {
     pub(crate) fn new(graph: &Graph, storage: Option<&Storage>) -> Result<Self, EngineError> {
         let count = graph.vertices() as usize;

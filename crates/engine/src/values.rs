@@ -7,11 +7,12 @@
 //!
 //! Invariant: what is read is what was written last: checksums of all stripes are in memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytemuck::{Pod, cast_slice};
-use welter_store::io::{IoOptions, Place, Queue, Volume};
+use welter_store::io::{IoOptions, Place, Queue, Volume, VolumeStats};
 
 use crate::EngineError;
 use crate::arena::Buffer;
@@ -40,6 +41,11 @@ impl StoredValues {
         Ok(Self { volume, io: storage.io.clone(), places, checksums })
     }
 
+    /// What went to and from storage.
+    pub(crate) fn stats(&self) -> VolumeStats {
+        self.volume.stats()
+    }
+
     /// Reads the values of a stripe into a buffer that has room for them, and verifies them.
     pub(crate) fn load<V: Pod + Send>(
         &self,
@@ -52,6 +58,20 @@ impl StoredValues {
         }
         self.verify(stripe, &column)?;
         Ok(column)
+    }
+
+    /// Reads the values of all stripes into memory.
+    pub(crate) fn whole<V: Pod + Send>(&self, graph: &Graph) -> Result<Buffer<V>, EngineError> {
+        let mut values = Buffer::zeroed(graph.vertices() as usize)?;
+        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
+        let mut column = Buffer::zeroed(width)?;
+        for (number, stripe) in graph.stripes.iter().enumerate() {
+            column = self.load(number, column)?;
+            let Range { start, end } = stripe.vertices;
+            let place = start as usize..end as usize;
+            values[place].copy_from_slice(&column[..stripe.width()]);
+        }
+        Ok(values)
     }
 
     /// Holds what was read against what was written.

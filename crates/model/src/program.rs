@@ -106,6 +106,23 @@ pub trait Program: Sync {
     /// `urgency`.
     const ONE_IS_ENOUGH: bool = false;
 
+    /// Whether the answer is what is left when relaxing edges ([`Self::relax`]) changes nothing any
+    /// more, in whatever order and however often that is done, from the values of any iteration
+    /// on. Then an engine may finish one part of a graph while it is in memory, ahead of the
+    /// others. Needs `MONOTONE`.
+    const RELAXES: bool = false;
+
+    /// Relaxes an edge: lets its target know the value of its source, and says whether the edges
+    /// of the target must be relaxed for that. What an update means must not depend on when it
+    /// comes, so programs whose updates do not say all must do this otherwise.
+    fn relax(&self, source: &Self::Value, weight: f64, target: &mut Self::Value) -> bool {
+        let Some(update) = self.scatter(self.signal(source), weight) else { return false };
+        let accum = self.gather(self.identity(), update);
+        let applied = self.apply(*target, accum, &Self::Total::default());
+        *target = applied.value;
+        applied.active
+    }
+
     /// Whether no update can change a value any more. `last` as in [`Self::apply`].
     fn settled(&self, _value: &Self::Value, _last: &Self::Total) -> bool {
         false

@@ -13,6 +13,8 @@ pub struct Answer<V, T> {
     pub values: Vec<V>,
     /// Iterations that were done.
     pub iterations: u64,
+    /// Whether all vertices were at the same iteration all along; else their number says little.
+    pub in_step: bool,
     /// Totals of the last one.
     pub total: T,
 }
@@ -91,5 +93,5 @@ pub fn interpret<P: Program>(graph: &Graph, program: &P) -> Answer<P::Value, P::
         total = sum;
         iterations += 1;
     }
-    Answer { values, iterations, total }
+    Answer { values, iterations, in_step: true, total }
 }

@@ -68,6 +68,8 @@ enum Frontier {
     Pull,
     /// Each source is looked up in an index
     Sparse,
+    /// Parts of a stored graph are finished while they are in memory; else as auto
+    Local,
 }
 
 impl FrontierArgs {
@@ -78,6 +80,7 @@ impl FrontierArgs {
             Frontier::Dense => FrontierMode::Dense,
             Frontier::Pull => FrontierMode::Pull,
             Frontier::Sparse => FrontierMode::Sparse,
+            Frontier::Local => FrontierMode::Local,
         }
     }
 
@@ -104,6 +107,7 @@ impl FrontierArgs {
             Frontier::Dense => "dense",
             Frontier::Pull => "pull",
             Frontier::Sparse => "sparse",
+            Frontier::Local => "local",
         }
     }
 }

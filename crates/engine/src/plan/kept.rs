@@ -6,9 +6,7 @@
 use welter_store::header::{Encoding, KEY_BITS};
 
 use super::memory::{self, Memory};
-use super::{
-    FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode, StoragePlan, refusal,
-};
+use super::{IndexMode, Layout, Plan, Settings, Shape, StorageMode, StoragePlan, refusal};
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
 use crate::machine::Machine;
@@ -75,7 +73,7 @@ impl Plan {
             encoding: kept.encoding,
             chunk_bytes: super::CHUNK_BYTES_MAX,
             frontier: layout.active > 0,
-            frontier_mode: FrontierMode::Dense,
+            frontier_mode: settings.frontier.stored(),
             index: settings.index,
             rows: false,
             pulls: false,
@@ -95,7 +93,7 @@ impl Plan {
             if rows {
                 plan.rows = true;
                 plan.pulls = layout.pulled && settings.index == IndexMode::Rows;
-                plan.frontier_mode = settings.frontier;
+                plan.frontier_mode = settings.frontier.resident();
             }
             plan.memory = memory_of(&plan, kept, all, false);
             plan

@@ -81,6 +81,24 @@ pub enum FrontierMode {
     Alone,
     /// Active vertices are looked up by all workers, stripe by stripe.
     Together,
+    /// Where edges are on storage, parts of the graph are relaxed from the first iteration on,
+    /// each while it is in memory, by programs that allow it; else as `Auto`.
+    Local,
+}
+
+impl FrontierMode {
+    /// What it means where all edges are in memory.
+    pub(super) fn resident(self) -> Self {
+        if self == Self::Local { Self::Auto } else { self }
+    }
+
+    /// What it means where edges are on storage: what would be looked up is not in memory.
+    pub(super) fn stored(self) -> Self {
+        match self {
+            Self::Auto | Self::Local => self,
+            Self::Dense | Self::Sparse | Self::Pull | Self::Alone | Self::Together => Self::Dense,
+        }
+    }
 }
 
 impl Settings {

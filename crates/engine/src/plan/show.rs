@@ -57,7 +57,15 @@ impl fmt::Display for Plan {
         writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;
         writeln!(lines, "          blocks of 2^{} sources, {encoding}", self.block_bits)?;
         if self.frontier {
-            writeln!(lines, "frontier  {}", self.frontier_mode)?;
+            match (self.storage, self.frontier_mode) {
+                (Some(_), FrontierMode::Auto) => writeln!(
+                    lines,
+                    "frontier  edges of active vertices are met in passing; after many \
+                     iterations,\n          {}",
+                    FrontierMode::Local
+                )?,
+                (_, mode) => writeln!(lines, "frontier  {mode}")?,
+            }
         }
         writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
         writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
@@ -106,6 +114,7 @@ impl fmt::Display for FrontierMode {
             Self::Auto => "edges of few active vertices are looked up, of many met in passing",
             Self::Dense => "edges of active vertices are met in passing",
             Self::Pull => "vertices look for an active neighbour where they have rows to look in",
+            Self::Local => "parts are finished while they are in memory, where programs allow it",
             Self::Sparse | Self::Alone | Self::Together => "edges of active vertices are looked up",
         })
     }

@@ -8,7 +8,6 @@ use super::{CELL_EDGES, MOST_BINS, Plan, StorageMode, StoragePlan};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::extent::DEPTH;
-use crate::plan::FrontierMode;
 use crate::read_ahead;
 use crate::values;
 use crate::vertices::SEGMENT_BITS;
@@ -57,8 +56,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let (layout, settings) = (plan.layout, plan.settings);
     let threads = plan.threads as u64;
     let budget = plan.budget_bytes;
-    // Iterations meet all edges: what is looked up is not in memory.
-    plan.frontier_mode = FrontierMode::Dense;
+    plan.frontier_mode = settings.frontier.stored();
     plan.rows = false;
     plan.pulls = false;
     plan.storage = Some(StoragePlan::default());

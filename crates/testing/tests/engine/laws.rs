@@ -185,3 +185,51 @@ proptest! {
         }
     }
 }
+
+fn relaxing_is_enough<P: Program>(graph: &Graph, program: &P, turn: u64) {
+    const { assert!(P::RELAXES) };
+    let expected = Executor::Reference.run(graph, PLAIN, program).bits();
+    assert_eq!(relaxed(graph, program, turn), expected);
+}
+
+/// Values once relaxing edges changes nothing any more. `turn` gives the order.
+fn relaxed<P: Program>(graph: &Graph, program: &P, turn: u64) -> Vec<u8> {
+    let numbers = graph.numbers();
+    let init = |index| program.init(Vertex { index, out_degree: 0 }).value;
+    let mut values: Vec<P::Value> = (0..graph.vertices() as u64).map(init).collect();
+    let mut edges: Vec<usize> = (0..graph.pairs.len()).collect();
+    edges.sort_by_key(|&edge| (edge as u64 ^ turn).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    loop {
+        let mut changed = false;
+        for &edge in &edges {
+            let [from, to] = graph.pairs[edge].map(|slot| numbers[slot as usize]);
+            let source = values[from];
+            let before = bytemuck::bytes_of(&values[to]).to_vec();
+            let news = program.relax(&source, graph.weight(edge), &mut values[to]);
+            let moved = bytemuck::bytes_of(&values[to]) != before;
+            assert!(moved || !news, "what did not change is no news");
+            changed |= moved;
+        }
+        if !changed {
+            return bytemuck::cast_slice(&values).to_vec();
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn edges_may_be_relaxed_in_any_order(
+        graph in graphs(40, 80),
+        sources in prop::collection::vec(0_u64..40, 1..4),
+        turn in any::<u64>(),
+    ) {
+        let sources: Vec<u64> = sources.iter().map(|s| s % graph.vertices() as u64).collect();
+        relaxing_is_enough(&graph, &Bfs::new(sources.clone()), turn);
+        relaxing_is_enough(&graph, &BfsTree::new(sources.clone()), turn);
+        relaxing_is_enough(&graph, &Sssp::<f32>::new(sources.clone(), 1.5), turn);
+        relaxing_is_enough(&graph, &Sssp::<f64>::new(sources, f64::INFINITY), turn);
+        relaxing_is_enough(&graph, &LabelPropagation, turn);
+    }
+}

@@ -145,6 +145,7 @@ fn the_last_slots_of_all() {
     let found = welter_engine::run(&graph, &program, workers(2), &Progress::new()).unwrap();
     let found = welter_testing::interpreter::Answer {
         values: found.values.whole().unwrap().into_owned(),
+        in_step: true,
         iterations: found.iterations,
         total: found.total,
     };

@@ -8,6 +8,7 @@
 //! - `faults`: the Nth call fails, does less or damages a bit.
 //! - `disks`: directories that are not there, and disks without room, before and during a run.
 //! - `cancel`: runs that are ended by somebody.
+//! - `sparing`: what no active source reaches is not read.
 //! - `results`: values that are written to files from where they lie.
 //!
 //! Not shown here: what memory a run takes (`storage_budget`), and that a process which is killed
@@ -20,6 +21,7 @@ mod cancel;
 mod disks;
 mod faults;
 mod results;
+mod sparing;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,7 +30,7 @@ use std::sync::{Arc, Once};
 use tempfile::TempDir;
 use welter_algorithms::pagerank::{Dangling, PageRank};
 use welter_algorithms::{Bfs, Sssp, Wcc};
-use welter_engine::plan::{Layout, Plan, Settings, Shape, StorageMode};
+use welter_engine::plan::{FrontierMode, Layout, Plan, Settings, Shape, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers};
 use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
@@ -66,6 +68,8 @@ struct Way {
     directories: Vec<PathBuf>,
     /// `None` lets a run measure its storage, to choose.
     encoding: Option<Encoding>,
+    block_bits: Option<u32>,
+    frontier: FrontierMode,
 }
 
 impl Way {
@@ -79,6 +83,8 @@ impl Way {
             io: IoOptions::default(),
             directories: Vec::new(),
             encoding: None,
+            block_bits: None,
+            frontier: FrontierMode::Auto,
         }
     }
 
@@ -96,6 +102,10 @@ impl Way {
     }
 
     fn plan(&self, task: Task, input: &dyn EdgeStream) -> Result<Plan, EngineError> {
+        self.plan_for(task.layout(), input)
+    }
+
+    fn plan_for(&self, layout: Layout, input: &dyn EdgeStream) -> Result<Plan, EngineError> {
         let shape = Shape {
             slots: input.slots().unwrap(),
             edges: input.edges(),
@@ -109,9 +119,11 @@ impl Way {
             stripe_bits: Some(self.stripe_bits),
             storage: self.storage,
             encoding: self.encoding,
+            block_bits: self.block_bits,
+            frontier: self.frontier,
             ..Settings::default()
         };
-        Plan::new(shape, task.layout(), &settings, &MACHINE)
+        Plan::new(shape, layout, &settings, &MACHINE)
     }
 
     fn ingest(
@@ -120,7 +132,16 @@ impl Way {
         input: Box<dyn EdgeStream>,
         progress: &Progress,
     ) -> Result<(Graph, Workers), EngineError> {
-        let plan = self.plan(task, &*input)?;
+        self.ingest_for(task.layout(), input, progress)
+    }
+
+    fn ingest_for(
+        &self,
+        layout: Layout,
+        input: Box<dyn EdgeStream>,
+        progress: &Progress,
+    ) -> Result<(Graph, Workers), EngineError> {
+        let plan = self.plan_for(layout, &*input)?;
         let storage = Storage { directories: self.directories.clone(), io: self.io.clone() };
         let workers = Workers::new(plan.threads)?.with_storage(storage);
         let (ids, reading) = (IdMap::Declared, Reading::default());

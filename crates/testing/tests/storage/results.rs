@@ -53,6 +53,8 @@ fn table<P: Program>(
         threads: Some(way.threads),
         stripe_bits: Some(way.stripe_bits),
         storage: way.storage,
+        // Level by level, values stay where they are.
+        frontier: FrontierMode::Dense,
         ..Settings::default()
     };
     let plan = Plan::new(shape, Layout::of::<P>(), &settings, &MACHINE)?;

@@ -1,0 +1,432 @@
+//! Relaxing a graph on storage part by part, where its answer is that of relaxing in any order.
+//!
+//! Level by level, a search of thousands of levels reads what is active again in each of them. Here
+//! a worker takes a stripe, relaxes the edges that lead into it from vertices outside that changed
+//! since it was there last, and then, a part of the stripe at a time, reads the edges inside and
+//! relaxes these until nothing changes any more (a local fixpoint). What changed is seen by all
+//! stripes that are taken later (Gauss and Seidel's way, not Jacobi's), so that on a graph whose
+//! near vertices have near numbers every part is read a few times, however many levels there are.
+//! A stripe is only taken when something changed that leads into it, and of its chunks only those
+//! are read that have such a source.
+//!
+//! Who needs few levels is better off level by level: there every edge is folded a few times by a
+//! loop that is several times faster. How many levels there will be nobody knows beforehand, so a
+//! run changes over once it has looked at [`GRAPHS`] times the bytes of the graph: whatever comes,
+//! it reads little more than the better of both.
+//!
+//! Invariants:
+//! - Stripes of one wave are worked on at the same time, each in its own column; what others say
+//!   is read in the column of all, which only changes between waves.
+//! - A vertex whose flag is set has not been told to its own stripe. A block that changed after
+//!   the wave up to which a stripe has seen all has not been told to that stripe.
+//! - Memory: signals, one column of flags and accumulators are gone; what is made instead is never
+//!   more.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use welter_model::program::Program;
+use welter_store::ChunkError;
+use welter_store::chunk::{Chunk, Tile};
+
+use crate::EngineError;
+use crate::arena::Buffer;
+use crate::graph::{Graph, Stripe};
+use crate::iterate::{Driver, Level, Mode};
+use crate::kernel::{Coding, Scratch};
+use crate::parts::Part;
+use crate::plan::FrontierMode;
+use crate::read_ahead::ReadAhead;
+use crate::resident::{OutOfOrder, Resident};
+use crate::state::{Column, State};
+use crate::tiles::ChunkPlace;
+use crate::values::COLUMNS;
+use crate::workers::lock;
+
+/// After looking at so many times the bytes of the graph level by level, a run changes over.
+/// Searches of R-MAT graphs end before; the rest of a grid takes about half as much again.
+const GRAPHS: u64 = 6;
+
+/// Bytes of chunks that are looked at level by level before a run changes over; `None` when it does
+/// not.
+pub(crate) fn due<P: Program>(graph: &Graph, program: &P) -> Option<u64> {
+    // The number of an iteration must mean something where it is limited.
+    let may = P::RELAXES && graph.plan.storage.is_some() && program.iterations_max().is_none();
+    match graph.plan.frontier_mode {
+        FrontierMode::Local if may => Some(0),
+        FrontierMode::Auto if may => Some(GRAPHS * graph.chunk_bytes),
+        _ => None,
+    }
+}
+
+/// How a graph is cut, and what each worker has room for.
+pub(crate) struct Cut {
+    /// Parts of each stripe.
+    parts: Vec<Vec<Part>>,
+    /// Words of four bytes for the edges of a part.
+    words: u64,
+}
+
+impl Cut {
+    /// Cuts a graph so that no more memory is taken than the columns held that are not needed any
+    /// more; `None` when that is too little.
+    pub(crate) fn new<P: Program>(graph: &Graph, state: &State<P>) -> Option<Self> {
+        let threads = graph.plan.threads as u64;
+        let (value, flag) = (size_of::<P::Value>() as u64, u64::from(P::FRONTIER));
+        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0) as u64;
+        let signals = 2 * state.signals[0].len() as u64 * size_of::<P::Signal>() as u64;
+        let accums = threads * ((size_of::<P::Accum>() as u64) << graph.plan.stripe_bits);
+        let mut free = signals + state.active[1].len() as u64 * flag + accums;
+        if state.stored.is_some() {
+            free = (free + threads * COLUMNS as u64 * width * value)
+                .checked_sub(graph.vertices() * value)?;
+        }
+        // Its values, and two lists of vertices.
+        let words = (free / threads).checked_sub(width * (value + 8))? / 4;
+        let cut = |stripe| Part::cut(graph, stripe, words);
+        let parts = graph.stripes.iter().map(cut).collect::<Option<_>>()?;
+        Some(Self { parts, words })
+    }
+}
+
+/// Relaxes all edges until nothing changes, and returns all values. `done` hears of each pass over
+/// the stripes.
+pub(crate) fn run<P: Program>(
+    driver: &Driver<'_, P>,
+    cut: &Cut,
+    state: State<P>,
+    mut done: impl FnMut(Level),
+) -> Result<Buffer<P::Value>, EngineError> {
+    let Driver { graph, program, workers, progress, .. } = *driver;
+    let State { values, stored, signals, active: [mut active, silent], accums, .. } = state;
+    drop((signals, silent, accums));
+    graph.arena.drop_columns();
+    let mut values = match stored {
+        None => values,
+        Some(stored) => stored.whole(graph)?,
+    };
+    let mut news = News::new(graph, &active);
+    let mut flags = Column(&mut active[..]);
+    let flags: Vec<_> =
+        graph.stripes.iter().map(|stripe| Mutex::new(flags.take(stripe.width()))).collect();
+    let desks = workers.states(|| Desk::<'_, P>::new(graph, cut.words))?;
+    let idle = workers.states(|| Ok(()))?;
+    let nothing = Level { mode: Mode::Local, active: 0, edges: 0 };
+    let (mut pass, mut began) = (nothing, news.wave);
+    let mut regions = regions(graph, desks.len());
+    loop {
+        let wave: Vec<usize> = regions.iter_mut().filter_map(|left| news.next(left)).collect();
+        if wave.is_empty() {
+            if news.wave == began {
+                return Ok(values);
+            }
+            done(std::mem::replace(&mut pass, nothing));
+            began = news.wave;
+            regions = self::regions(graph, desks.len());
+            continue;
+        }
+        workers.tasks(wave.len(), progress, &idle, |(), task| {
+            let (number, desk) = (wave[task], &mut *lock(&desks[task]));
+            desk.visit(program, &values, &news, number, &cut.parts, &mut lock(&flags[number]))
+        })?;
+        for (desk, &number) in desks.iter().zip(&wave) {
+            let desk = &mut *lock(desk);
+            let Range { start, end } = graph.stripes[number].vertices;
+            let width = (end - start) as usize;
+            values[start as usize..end as usize].copy_from_slice(&desk.column[..width]);
+            news.told(number, desk);
+            pass.active += std::mem::take(&mut desk.active);
+            pass.edges += std::mem::take(&mut desk.edges);
+        }
+        news.wave += 1;
+    }
+}
+
+/// The stripes of each worker. They are neighbours: what one settled the same worker takes on to
+/// the next, where stripes that are worked on at the same time must wait to hear of each other.
+fn regions(graph: &Graph, workers: usize) -> Vec<Range<usize>> {
+    let bound = |worker| worker * graph.stripes.len() / workers;
+    (0..workers).map(|worker| bound(worker)..bound(worker + 1)).collect()
+}
+
+/// What changed, and who has not heard of it.
+struct News<'g> {
+    graph: &'g Graph,
+    /// The number of this wave.
+    wave: u64,
+    /// By block of sources: the wave in which one of them changed last.
+    changed: Vec<u64>,
+    /// By stripe: up to and with which wave it has heard of all changes.
+    heard: Vec<u64>,
+    /// By stripe: whether some of its own vertices have not been told to it.
+    waiting: Vec<bool>,
+}
+
+impl<'g> News<'g> {
+    /// Nobody has heard of the active vertices.
+    fn new(graph: &'g Graph, active: &[u8]) -> Self {
+        let active = &active[..graph.vertices() as usize];
+        let any = |flags: &[u8]| flags.iter().any(|&flag| flag != 0);
+        let blocks = active.chunks(1 << graph.plan.block_bits).map(|block| u64::from(any(block)));
+        let waiting = |stripe: &Stripe| {
+            any(&active[stripe.vertices.start as usize..stripe.vertices.end as usize])
+        };
+        Self {
+            graph,
+            wave: 2,
+            changed: blocks.collect(),
+            heard: vec![0; graph.stripes.len()],
+            waiting: graph.stripes.iter().map(waiting).collect(),
+        }
+    }
+
+    /// Whether any of some vertices may have changed since a stripe heard of them.
+    fn any(&self, stripe: usize, sources: Range<u64>) -> bool {
+        if sources.is_empty() {
+            return false;
+        }
+        let bits = self.graph.plan.block_bits;
+        let count = self.changed.len();
+        let (first, last) =
+            ((sources.start >> bits) as usize, ((sources.end - 1) >> bits) as usize);
+        let blocks = &self.changed[first.min(count)..(last + 1).min(count)];
+        blocks.iter().any(|&changed| changed > self.heard[stripe])
+    }
+
+    /// The same, of vertices outside the stripe.
+    fn outside(&self, stripe: usize, sources: &Range<u64>) -> bool {
+        let own = &self.graph.stripes[stripe].vertices;
+        self.any(stripe, sources.start..sources.end.min(own.start))
+            || self.any(stripe, sources.start.max(own.end)..sources.end)
+    }
+
+    /// The chunks of a stripe that have news from outside.
+    fn chunks(&self, stripe: usize) -> impl Iterator<Item = usize> {
+        let chunks = &self.graph.stripes[stripe].chunks;
+        let has_news = move |&chunk: &usize| {
+            let place: &ChunkPlace = &chunks[chunk];
+            self.outside(stripe, &place.sources)
+        };
+        (0..chunks.len()).filter(has_news)
+    }
+
+    /// Takes the next stripe that has news off those that are left.
+    fn next(&self, left: &mut Range<usize>) -> Option<usize> {
+        left.find(|&stripe| self.waiting[stripe] || self.chunks(stripe).next().is_some())
+    }
+
+    /// A stripe has been visited.
+    fn told<P: Program>(&mut self, stripe: usize, desk: &mut Desk<'_, P>) {
+        self.heard[stripe] = self.wave - 1;
+        self.waiting[stripe] = desk.waiting;
+        let first = self.graph.stripes[stripe].vertices.start >> self.graph.plan.block_bits;
+        let changed = self.changed[first as usize..].iter_mut().zip(&mut desk.changed);
+        for (changed, now) in changed {
+            if std::mem::take(now) {
+                *changed = self.wave;
+            }
+        }
+    }
+}
+
+/// What one worker has in memory.
+struct Desk<'g, P: Program> {
+    graph: &'g Graph,
+    /// Values of the stripe.
+    column: Buffer<P::Value>,
+    resident: Resident,
+    chunks: ReadAhead<'g>,
+    scratch: Scratch,
+    /// Vertices whose edges are to be relaxed, relative to the stripe, and those after them.
+    turn: Vec<u32>,
+    next: Vec<u32>,
+    /// By block, from that of the stripe's first vertex on: whether one of its vertices changed.
+    changed: Vec<bool>,
+    /// Whether vertices wait to be told to their own stripe.
+    waiting: bool,
+    /// Vertices whose edges were relaxed, and edges that were looked at.
+    active: u64,
+    edges: u64,
+}
+
+impl<'g, P: Program> Desk<'g, P> {
+    fn new(graph: &'g Graph, words: u64) -> Result<Self, EngineError> {
+        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
+        let weighted = graph.plan.shape.weighted;
+        Ok(Self {
+            graph,
+            column: Buffer::zeroed(width)?,
+            resident: Resident::new(words, weighted)?,
+            chunks: ReadAhead::new(graph)?,
+            scratch: Scratch::new(),
+            turn: Vec::new(),
+            next: Vec::new(),
+            changed: vec![false; (width >> graph.plan.block_bits) + 2],
+            waiting: false,
+            active: 0,
+            edges: 0,
+        })
+    }
+
+    /// Relaxes the edges into a stripe. `flags`: of its vertices.
+    fn visit(
+        &mut self,
+        program: &P,
+        values: &[P::Value],
+        news: &News<'_>,
+        number: usize,
+        parts: &[Vec<Part>],
+        flags: &mut [u8],
+    ) -> Result<(), EngineError> {
+        let Range { start, end } = self.graph.stripes[number].vertices;
+        self.column[..flags.len()].copy_from_slice(&values[start as usize..end as usize]);
+        self.hear(program, values, news, number, flags)?;
+        let bits = self.graph.plan.block_bits;
+        let block = |vertex: usize| ((start % (1 << bits)) as usize + vertex) >> bits;
+        for vertex in (0..flags.len()).filter(|&vertex| flags[vertex] != 0) {
+            self.changed[block(vertex)] = true;
+        }
+        for part in &parts[number] {
+            let own = part.sources.start as usize..part.sources.end as usize;
+            if flags[own].iter().any(|&flag| flag != 0) {
+                self.load(number, part)?;
+                self.settle(program, part, flags, block);
+            }
+        }
+        if parts[number].is_empty() {
+            // No edge leads from the stripe to itself.
+            flags.fill(0);
+        }
+        self.waiting = flags.iter().any(|&flag| flag != 0);
+        Ok(())
+    }
+
+    /// Relaxes edges from outside of a stripe.
+    fn hear(
+        &mut self,
+        program: &P,
+        values: &[P::Value],
+        news: &News<'_>,
+        number: usize,
+        flags: &mut [u8],
+    ) -> Result<(), EngineError> {
+        let Self { graph, column, chunks, scratch, edges, .. } = self;
+        let own = graph.stripes[number].vertices.clone();
+        let column = &mut column[..flags.len()];
+        chunks.stripe(
+            (number, None),
+            |stripe| news.chunks(stripe),
+            |_, chunk| {
+                let has_news = |sources: &Range<u64>| news.outside(number, sources);
+                each::<P>(graph, &chunk, scratch, has_news, |source, target, weight| {
+                    *edges += 1;
+                    let places = (values.get(source as usize), column.get_mut(target as usize));
+                    if let (false, (Some(from), Some(to))) = (own.contains(&source), places) {
+                        flags[target as usize] |= u8::from(program.relax(from, weight, to));
+                    }
+                    Ok(())
+                })
+            },
+        )
+    }
+
+    /// Reads the edges of a part.
+    fn load(&mut self, number: usize, part: &Part) -> Result<(), EngineError> {
+        let Self { graph, resident, chunks, scratch, .. } = self;
+        let stripe = &graph.stripes[number];
+        let (start, width) = (stripe.vertices.start, stripe.width() as u32);
+        let from = start + u64::from(part.sources.start)..start + u64::from(part.sources.end);
+        resident.begin(part.sources.clone());
+        chunks.stripe(
+            (number, None),
+            |_| part.chunks.clone(),
+            |_, chunk| {
+                let meets = |s: &Range<u64>| s.start < from.end && from.start < s.end;
+                each::<P>(graph, &chunk, scratch, meets, |source, target, weight| {
+                    if from.contains(&source) && target < width {
+                        resident.push((source - start) as u32, target, weight)?;
+                    }
+                    Ok(())
+                })
+            },
+        )?;
+        resident.end();
+        Ok(())
+    }
+
+    /// Relaxes the edges of a part until nothing changes.
+    fn settle(
+        &mut self,
+        program: &P,
+        part: &Part,
+        flags: &mut [u8],
+        block: impl Fn(usize) -> usize,
+    ) {
+        let Self { column, resident, turn, next, changed, active, edges, .. } = self;
+        turn.extend(part.sources.clone().filter(|&vertex| flags[vertex as usize] != 0));
+        while !turn.is_empty() {
+            *active += turn.len() as u64;
+            for source in turn.drain(..) {
+                flags[source as usize] = 0;
+                let from = column[source as usize];
+                for (target, weight) in resident.row(source) {
+                    *edges += 1;
+                    let place = target as usize;
+                    if !program.relax(&from, weight, &mut column[place]) {
+                        continue;
+                    }
+                    changed[block(place)] = true;
+                    if flags[place] == 0 {
+                        flags[place] = 1;
+                        if part.sources.contains(&target) {
+                            next.push(target);
+                        }
+                    }
+                }
+            }
+            std::mem::swap(turn, next);
+        }
+    }
+}
+
+/// Hands the edges of those tiles of a chunk to `visit` whose sources are wanted: source, target
+/// relative to the stripe, weight.
+fn each<P: Program>(
+    graph: &Graph,
+    chunk: &Chunk<'_>,
+    scratch: &mut Scratch,
+    wanted: impl Fn(&Range<u64>) -> bool,
+    mut visit: impl FnMut(u64, u32, f64) -> Result<(), OutOfOrder>,
+) -> Result<(), EngineError> {
+    let coding = Coding::of::<P>(chunk.label());
+    let mask = (1_u32 << coding.target_bits) - 1;
+    for (tile, sources) in graph.tiles_of(chunk) {
+        if !wanted(&sources) {
+            continue;
+        }
+        let Tile { source: first, edges, .. } = tile;
+        let mut done = Ok(());
+        coding.keys(&tile, 0..edges, scratch, |keys, weights| {
+            for (edge, &key) in keys.iter().enumerate() {
+                let source = first + u64::from(key >> coding.target_bits);
+                let weight = weights.map_or(1.0, |weights| weights[edge]);
+                if done.is_ok() {
+                    done = visit(source, key & mask, weight);
+                }
+            }
+        });
+        done.map_err(|OutOfOrder| out_of_order(chunk, first))?;
+    }
+    Ok(())
+}
+
+/// The error of a chunk whose edges are not in order, or are more than were written.
+fn out_of_order(chunk: &Chunk<'_>, value: u64) -> EngineError {
+    let label = chunk.label();
+    EngineError::Chunk {
+        source_partition: label.cell.source_partition,
+        stripe: label.cell.stripe,
+        number: label.number,
+        error: ChunkError::Field { what: "order of the edges of a tile", offset: 0, value },
+    }
+}
