@@ -20,10 +20,11 @@ use welter_model::table::{ColumnData, NO_VERTEX};
 const UNREACHED: u32 = u32::MAX;
 
 /// How far the search has come. The same in any order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
 pub struct Reach {
     /// The depth that was reached.
-    pub depth: u32,
+    pub depth: u64,
     /// Vertices of this depth.
     pub vertices: u64,
 }
@@ -39,7 +40,7 @@ impl Total for Reach {
 impl Reach {
     /// One vertex of a depth.
     fn one(depth: u32) -> Self {
-        Self { depth, vertices: 1 }
+        Self { depth: depth.into(), vertices: 1 }
     }
 
     fn next(self) -> Next {
@@ -163,7 +164,7 @@ impl Program for Bfs {
         if accum == 0 || value.0 != UNREACHED {
             return Applied { value, total: Reach::default(), active: false };
         }
-        let depth = last.depth + 1;
+        let depth = last.depth as u32 + 1;
         Applied { value: Depth(depth), total: Reach::one(depth), active: true }
     }
 
@@ -238,7 +239,7 @@ impl Program for BfsTree {
 
     #[inline(always)]
     fn settled(&self, value: &Branch, last: &Reach) -> bool {
-        value.depth <= last.depth
+        u64::from(value.depth) <= last.depth
     }
 
     #[inline(always)]
@@ -280,7 +281,7 @@ impl Program for BfsTree {
 
     #[inline(always)]
     fn apply(&self, value: Branch, accum: u32, last: &Reach) -> Applied<Branch, Reach> {
-        let depth = last.depth + 1;
+        let depth = last.depth as u32 + 1;
         if accum == NO_VERTEX || value.depth < depth {
             return Applied { value, total: Reach::default(), active: false };
         }

@@ -88,7 +88,8 @@ impl<F: Float> Value for Rank<F> {
 }
 
 /// Totals of an iteration.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub struct RankTotal {
     /// Sum of the ranks of sinks.
     pub sinks: f64,

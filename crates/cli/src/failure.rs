@@ -17,6 +17,8 @@ use crate::interrupt;
 
 /// Exit code of damaged data and of bugs.
 pub(crate) const BROKEN: u8 = 70;
+/// Exit code of a run that was interrupted, and can be gone on with.
+pub(crate) const RESUMABLE: u8 = 75;
 /// Exit code of a run that was ended by Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -48,6 +50,17 @@ impl Failure {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Adds one more thing to do about it.
+    pub(crate) fn and_hint(mut self, hint: &str) -> Self {
+        self.hint = Some(self.hint.map_or(hint.to_owned(), |first| format!("{first}; {hint}")));
+        self
+    }
+
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        self.code
     }
 
     /// Nobody reads standard output any more, as in `welter ... | head`: no error.

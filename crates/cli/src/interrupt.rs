@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use welter_progress::Progress;
 
-use crate::failure::{Failure, INTERRUPTED};
+use crate::failure::{Failure, INTERRUPTED, RESUMABLE, printable};
 
 /// How long loops may take to end. Nearly all do in 100 ms; the rest of the second is for the
 /// kernel, which takes about 100 ms to free each GB that the process held.
@@ -28,6 +28,9 @@ static CAME: AtomicBool = AtomicBool::new(false);
 
 /// Outputs that may be half written.
 static OUTPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// The command that goes on with this run, where there is one.
+static RESUMES: Mutex<Option<String>> = Mutex::new(None);
 
 /// Begins to listen for Ctrl-C, SIGTERM, and SIGHUP where nobody (such as `nohup`) has it ignored.
 pub(crate) fn listen(progress: &Progress) -> Result<(), Failure> {
@@ -68,6 +71,16 @@ pub(crate) fn will_write(path: &Path) {
     OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner).push(path);
 }
 
+/// Remembers which command goes on with this run, if it is ended.
+pub(crate) fn will_resume(command: &str) {
+    *RESUMES.lock().unwrap_or_else(PoisonError::into_inner) = Some(command.to_owned());
+}
+
+/// Forgets it: the run has ended.
+pub(crate) fn will_not_resume() {
+    *RESUMES.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
 /// Ends the process.
 fn leave() -> ! {
     // A lock that is held for longer than it takes to push a path is no reason to stay.
@@ -76,13 +89,18 @@ fn leave() -> ! {
     }
     // Nobody may be reading, and then a message waits for ever, as may the drawing of progress,
     // which holds the lock on standard error.
+    let resumes = RESUMES.try_lock().ok().and_then(|resumes| resumes.clone());
+    let code = if resumes.is_some() { RESUMABLE } else { INTERRUPTED };
     let (told, heard) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         eprintln!("error: interrupted");
+        if let Some(command) = resumes {
+            eprintln!("hint: {} goes on from the last checkpoint", printable(&command));
+        }
         told.send(())
     });
     let _ = heard.recv_timeout(MESSAGE_PATIENCE);
-    std::process::exit(INTERRUPTED.into());
+    std::process::exit(code.into());
 }
 
 /// Removes the temporary files that this process may have made beside an output.

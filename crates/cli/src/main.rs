@@ -11,6 +11,7 @@
 mod algorithms;
 mod args;
 mod bars;
+mod checkpoint;
 mod convert;
 mod docs;
 mod explain;
@@ -55,8 +56,9 @@ fn perform(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run { algorithm } => {
             let (algorithm, options) = algorithm.split();
-            run::run(&*algorithm, &options)
+            run::run(&*algorithm, &options, None)
         }
+        Command::Resume(args) => checkpoint::resume(args),
         Command::Explain { algorithm } => {
             let (algorithm, options) = algorithm.split();
             explain::explain(&*algorithm, &options)

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use welter_engine::Graph;
 use welter_engine::plan::human_bytes;
+use welter_engine::{CheckpointStats, Graph};
 use welter_progress::PhaseReport;
 use welter_store::header::Encoding;
 
@@ -15,6 +15,7 @@ use crate::algorithms::{Answer, Chosen};
 use crate::failure::Failure;
 use crate::levels::{Iterations, summarised};
 use crate::session::{Origin, Session};
+use crate::text::counted;
 
 /// Everything but the phases, which go on until the report is written.
 #[derive(Debug, Serialize)]
@@ -29,6 +30,9 @@ pub(crate) struct Report {
     /// Where chunks are on storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     storage: Option<StorageFigures>,
+    /// Where the run can be gone on with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoints: Option<CheckpointFigures>,
     iterations: u64,
     /// Of programs with a frontier.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,6 +77,24 @@ struct PlanFigures {
     block_bits: u32,
     budget_bytes: u64,
     memory_bytes: u64,
+}
+
+/// What checkpoints took.
+#[derive(Debug, Serialize)]
+struct CheckpointFigures {
+    written: u64,
+    bytes: u64,
+    seconds: f64,
+    /// Iterations that were done before the run went on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resumed_at: Option<u64>,
+}
+
+impl From<CheckpointStats> for CheckpointFigures {
+    fn from(stats: CheckpointStats) -> Self {
+        let CheckpointStats { written, bytes, elapsed, resumed_at } = stats;
+        Self { written, bytes, seconds: elapsed.as_secs_f64(), resumed_at }
+    }
 }
 
 /// What went to and from storage for chunks.
@@ -188,6 +210,7 @@ impl Report {
                 memory_bytes: plan.memory.peak(),
             },
             storage: StorageFigures::of(graph, session),
+            checkpoints: session.checkpoints.as_ref().map(|all| all.stats().into()),
             iterations: answer.iterations,
             levels: answer.levels.as_deref().map(summarised),
             note: answer.note.clone(),
@@ -203,6 +226,19 @@ impl Report {
             human_bytes(storage.bytes_read),
             storage.limit,
         ))
+    }
+
+    /// A line on checkpoints, if the run was gone on with or wrote any.
+    pub(crate) fn checkpoints_line(&self) -> Option<String> {
+        let CheckpointFigures { written, bytes, seconds, resumed_at } =
+            *self.checkpoints.as_ref()?;
+        let resumed = resumed_at.map(|iteration| format!("went on from iteration {iteration}"));
+        let written = (written > 0).then(|| {
+            let count = counted(written, "checkpoint", "checkpoints");
+            format!("{count}, {}, {seconds:.2} s", human_bytes(bytes))
+        });
+        let lines: Vec<String> = resumed.into_iter().chain(written).collect();
+        (!lines.is_empty()).then(|| lines.join("; "))
     }
 
     /// Writes it, whole or not at all.

@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
+use welter_engine::Checkpoints;
 use welter_model::table::{Columns, Table};
 use welter_output::{TableFormat, write_table, write_table_to};
 
 use crate::algorithms::Chosen;
 use crate::args::{RunOptions, TableArgs};
+use crate::checkpoint;
 use crate::failure::{Failure, printable};
 use crate::levels;
 use crate::load::Source;
@@ -16,38 +18,59 @@ use crate::session::{Ready, Session, Wanted, promise};
 use crate::text::{counted, seconds};
 use crate::top;
 
-/// Does it.
-pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failure> {
+/// Does it. `resumed`: the checkpoints that it goes on from.
+pub(crate) fn run(
+    algorithm: &dyn Chosen,
+    args: &RunOptions,
+    resumed: Option<Checkpoints>,
+) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
     algorithm.check(&args.input.inputs)?;
     check_outputs(&args.output, &source)?;
-    let wanted = Wanted::of(algorithm, &source, (&args.input, args.graph), &args.resources);
+    let is_resumed = resumed.is_some();
+    session.checkpoints = match resumed {
+        Some(checkpoints) => Some(checkpoints),
+        None => checkpoint::begin(&args.checkpoint, algorithm, &source)?,
+    };
+    let done = answer(algorithm, args, &source, &mut session);
+    checkpoint::end(session.checkpoints.take(), is_resumed, done)
+}
+
+/// Reads the graph, finds the answer, writes or shows it.
+fn answer(
+    algorithm: &dyn Chosen,
+    args: &RunOptions,
+    source: &Source,
+    session: &mut Session,
+) -> Result<(), Failure> {
+    let wanted = Wanted::of(algorithm, source, (&args.input, args.graph), &args.resources);
     let ready = session.graph(&wanted)?;
-    let answer = algorithm.run(&ready, &session)?;
+    let answer = algorithm.run(&ready, session)?;
     let Ready { graph, loaded, workers } = ready;
-    let report = Report::of(algorithm, &graph, &loaded, &answer, &session);
+    let report = Report::of(algorithm, &graph, &loaded, &answer, session);
     let counts = (graph.vertices(), graph.edges());
     let way = match (loaded.undirected, loaded.reversed) {
         (true, _) => " (both ways)",
         (false, true) => " (backwards)",
         (false, false) => "",
     };
-    let notes = loaded.notes.clone();
+    let mut notes = loaded.notes.clone();
+    notes.extend(session.checkpoints.iter().flat_map(Checkpoints::notes));
     // The memory of the graph goes before results are read: they may need some of it.
     drop(workers);
     let vertices = graph.into_vertex_column(loaded.ids);
     let table = Table { vertices, columns: answer.columns };
 
     if let Some(path) = args.output.output.as_deref() {
-        write(&session, &table, path, args.output.output_format)?;
+        write(session, &table, path, args.output.output_format)?;
     }
     session.end_progress();
     if args.output.output.is_none() {
         print(&top::render(&table, answer.top, args.output.top)?)?;
     }
     if let Some(path) = &args.output.report {
-        report.write(path, &session)?;
+        report.write(path, session)?;
     }
     for note in &notes {
         session.say(&format!("note: {}", printable(note)));
@@ -55,7 +78,7 @@ pub(crate) fn run(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failu
     if let Some(note) = &answer.note {
         session.say(&format!("note: {note}"));
     }
-    if let Some(line) = report.storage_line() {
+    for line in [report.storage_line(), report.checkpoints_line()].into_iter().flatten() {
         session.say(&line);
     }
     if let Some(levels) = answer.levels.filter(|_| args.output.report.is_some()) {

@@ -6,9 +6,10 @@ use std::time::Instant;
 use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
 use welter_engine::machine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
-use welter_engine::{Graph, Storage, Workers};
+use welter_engine::{Checkpoints, Graph, Outcome, Storage, Workers, run_resumable};
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
+use welter_model::program::Program;
 use welter_output::probe;
 use welter_progress::Progress;
 use welter_store::io::IoOptions;
@@ -34,6 +35,8 @@ pub(crate) struct Session {
     pub(crate) resources: ResourceArgs,
     /// When the command began.
     pub(crate) started: Instant,
+    /// Where the run is kept, if it can be gone on with.
+    pub(crate) checkpoints: Option<Checkpoints>,
     machine: Machine,
     bars: Option<Bars>,
 }
@@ -154,6 +157,7 @@ impl Session {
             progress,
             resources,
             started: Instant::now(),
+            checkpoints: None,
             machine: Machine::detect(),
             bars: Some(bars),
         })
@@ -284,6 +288,17 @@ impl Session {
         let reversed = reading.reversed && !undirected;
         let loaded = Origin { ids, files, bytes, edges: count, undirected, reversed, notes };
         Ok(Ready { graph, loaded, workers })
+    }
+
+    /// Runs a program, from its last checkpoint where there is one.
+    pub(crate) fn iterate<P: Program>(
+        &self,
+        ready: &Ready,
+        program: &P,
+    ) -> Result<Outcome<P::Value, P::Total>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        let checkpoints = self.checkpoints.as_ref();
+        Ok(run_resumable(graph, program, workers, &self.progress, checkpoints)?)
     }
 
     /// Reads the edges, in the memory that the user grants.

@@ -68,6 +68,9 @@ pub enum EngineError {
         /// Where.
         directories: Vec<PathBuf>,
     },
+    /// A checkpoint is of another graph or program than the run that shall go on from it.
+    #[error("{0}")]
+    Changed(String),
     /// A file could not be written or read; the store says which and where.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -86,7 +89,7 @@ impl EngineError {
         match self {
             // A kept graph that is read as a stream fails as an engine does.
             Self::Input(error) => error.downcast_ref::<Self>().map_or(65, Self::exit_code),
-            Self::Vertex { .. } => 65,
+            Self::Vertex { .. } | Self::Changed(_) => 65,
             Self::Budget { .. } | Self::Configuration(_) | Self::Memory(_) => 78,
             Self::Chunk { .. } => 70,
             Self::Disk { .. } => 74,

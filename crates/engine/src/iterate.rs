@@ -19,6 +19,7 @@ use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
 use crate::arena::Buffer;
+use crate::checkpoint::{self, Checkpoints, Reached};
 use crate::dispatch::dispatched;
 use crate::fixpoint::{self, Cut};
 use crate::frontier::{Frontier, Masks};
@@ -86,6 +87,21 @@ pub fn run<P: Program>(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
+    run_resumable(graph, program, workers, progress, None)
+}
+
+/// The same. Where there are checkpoints, the run goes on from the last one, and writes more.
+///
+/// # Errors
+/// As [`run`]; also when a checkpoint cannot be written or read, or belongs to another graph or
+/// program.
+pub fn run_resumable<P: Program>(
+    graph: &Graph,
+    program: &P,
+    workers: &Workers,
+    progress: &Progress,
+    checkpoints: Option<&Checkpoints>,
+) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
     let by_rows = P::MONOTONE && graph.out_rows.get().is_some();
     if P::FRONTIER && graph.index.is_none() && graph.stored.is_none() && !by_rows {
@@ -97,13 +113,25 @@ pub fn run<P: Program>(
     let scratches = workers.states(|| Ok(Scratch::new()))?;
     let driver = Driver { graph, program, workers, progress, tiles, scratches };
     let mut state = State::<P>::new(graph, workers.storage())?;
-    let mut total = driver.init(&mut state)?;
+    let mut lookups = Lookups::new::<P>(graph);
+    let reached = match checkpoints {
+        Some(checkpoints) => {
+            checkpoints.check_space::<P>(graph)?;
+            checkpoint::restore(checkpoints, graph, program, &mut state)?
+        }
+        None => None,
+    };
+    let (mut total, mut levels, mut iterations) = match reached {
+        Some(Reached { iterations, total, levels, lookups: counts }) => {
+            lookups.resume(counts, workers, progress)?;
+            phase.add(iterations);
+            (total, levels, iterations)
+        }
+        None => (driver.init(&mut state)?, Vec::new(), 0),
+    };
     let mut frontier = Frontier::new(state.active_count);
     // Accumulators of a stripe: a search by rows never needs them.
     let mut benches = Vec::new();
-    let mut levels = Vec::new();
-    let mut lookups = Lookups::new::<P>(graph);
-    let mut iterations = 0;
     let mut due = fixpoint::due(graph, program);
     let mut looked = 0;
     while program.next(iterations, &total) == Next::Iterate && state.active_count > 0 {
@@ -113,6 +141,7 @@ pub fn run<P: Program>(
         if due.is_some_and(|due| looked >= due) {
             if let Some(cut) = Cut::new(graph, &state) {
                 drop(benches);
+                // No checkpoint is written any more: values out of step go on in this way only.
                 let values = fixpoint::run(&driver, &cut, state, |level| {
                     levels.push(level);
                     iterations += 1;
@@ -163,6 +192,13 @@ pub fn run<P: Program>(
         iterations += 1;
         phase.add(1);
         phase.add_bytes(if P::FRONTIER { level.edges * 4 } else { graph.chunk_bytes() });
+        if let Some(checkpoints) = checkpoints.filter(|all| all.is_due::<P>(iterations, graph)) {
+            frontier.show(program, &mut state);
+            let lookups = lookups.counts();
+            let reached = Reached { iterations, total, levels, lookups };
+            checkpoint::write(checkpoints, graph, &state, &reached)?;
+            levels = reached.levels;
+        }
     }
     drop(benches);
     Ok(Outcome { values: state.into_values(graph), iterations, total, levels })

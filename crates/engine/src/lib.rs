@@ -20,6 +20,7 @@ pub mod plan;
 
 mod arena;
 mod bins;
+mod checkpoint;
 mod cuts;
 mod dispatch;
 mod error;
@@ -57,10 +58,11 @@ mod weights;
 mod workers;
 
 pub use arena::Buffer;
+pub use checkpoint::{CheckpointOptions, CheckpointStats, Checkpoints, Every};
 pub use error::EngineError;
 pub use extent::Storage;
 pub use graph::Graph;
-pub use iterate::{Level, Mode, Outcome, run};
+pub use iterate::{Level, Mode, Outcome, run, run_resumable};
 pub use pass::pass;
 pub use results::Values;
 pub use vertices::Vertices;

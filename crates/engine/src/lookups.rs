@@ -42,6 +42,37 @@ impl<'g> Lookups<'g> {
             }
     }
 
+    /// What was counted, for a checkpoint.
+    pub(crate) fn counts(&self) -> [u64; 2] {
+        [self.banded, self.passed]
+    }
+
+    /// Goes on from a checkpoint: rows that would be there by now are made.
+    pub(crate) fn resume(
+        &mut self,
+        [banded, passed]: [u64; 2],
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<(), EngineError> {
+        (self.banded, self.passed) = (banded, passed);
+        let graph = self.graph;
+        let pay = self.bands_pay() || self.passes_pay();
+        if graph.plan.rows && pay && self.out_rows.is_none() {
+            self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
+        }
+        Ok(())
+    }
+
+    /// Whether rows would have paid, by what was looked up in bands.
+    fn bands_pay(&self) -> bool {
+        self.banded > self.graph.edges() / ROWS_PAY_AT
+    }
+
+    /// The same, by what was met in passing.
+    fn passes_pay(&self) -> bool {
+        self.passed > self.graph.edges().saturating_mul(ROWS_PAY_PASSES)
+    }
+
     /// Counts vertices that are looked up in the index of bands, and makes rows when by now they
     /// would have paid: whatever comes, that costs at most about twice what the best choice would
     /// have cost.
@@ -53,7 +84,7 @@ impl<'g> Lookups<'g> {
     ) -> Result<(), EngineError> {
         let graph = self.graph;
         self.banded += selected.vertices.len() as u64;
-        if graph.plan.rows && self.banded > graph.edges() / ROWS_PAY_AT {
+        if graph.plan.rows && self.bands_pay() {
             self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
         }
         Ok(())
@@ -73,7 +104,7 @@ impl<'g> Lookups<'g> {
             return Ok(());
         }
         self.passed += level.edges;
-        if self.passed > graph.edges().saturating_mul(ROWS_PAY_PASSES) {
+        if self.passes_pay() {
             self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
         }
         Ok(())

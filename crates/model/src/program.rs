@@ -31,8 +31,8 @@ pub trait Value: Pod + Send + Sync {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)>;
 }
 
-/// A total over all vertices, such as a sum of changes.
-pub trait Total: Copy + Default + Send + Sync {
+/// A total over all vertices, such as a sum of changes. Plain data, because a checkpoint holds it.
+pub trait Total: Pod + Default + Send + Sync {
     /// The total of two disjoint sets of vertices. `default` is neutral.
     #[must_use]
     fn merge(self, other: Self) -> Self;

@@ -154,6 +154,20 @@ pub fn publish(from: &Path, to: &Path, faults: Option<&Arc<Faults>>) -> Result<(
     Ok(())
 }
 
+/// Refuses a directory whose file system cannot take so many more bytes.
+///
+/// # Errors
+/// [`StoreError::Space`] then, and when the file system does not say.
+pub fn check_space(directory: &Path, need: u64) -> Result<(), StoreError> {
+    let found = rustix::fs::statvfs(directory)
+        .map_err(|error| StoreError::io("ask for the space left on", directory, error))?;
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    if need <= free {
+        return Ok(());
+    }
+    Err(StoreError::Space { directory: directory.to_owned(), need, free })
+}
+
 fn rename_if_free(from: &Path, to: &Path) -> Result<(), Errno> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // Not all file systems know the flag. Without it only an empty directory is replaced.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::machine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
-use welter_engine::{EngineError, Mode, Storage, Workers};
+use welter_engine::{Checkpoints, EngineError, Mode, Storage, Workers, run_resumable};
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::program::{Program, Value};
@@ -223,12 +223,32 @@ impl Executor {
     ) -> Answer<P::Value, P::Total> {
         match self {
             Self::Reference => interpret(&read_as(graph, reading), program),
-            Self::Memory(memory) => memory
-                .run(graph, reading, program)
-                .unwrap_or_else(|error| panic!("{memory:?}: {error}")),
-            Self::Kept(memory, settings) => memory
-                .keep_and_run(graph, reading, settings, program)
-                .unwrap_or_else(|error| panic!("kept, {memory:?}, {settings:?}: {error}")),
+            _ => self
+                .run_resumable(graph, reading, program, None)
+                .unwrap_or_else(|error| panic!("{self:?}: {error}")),
+        }
+    }
+
+    /// Runs a program that writes checkpoints, or goes on from one.
+    ///
+    /// # Errors
+    /// What the engine says.
+    ///
+    /// # Panics
+    /// When this is the reference, which knows no checkpoints.
+    pub fn run_resumable<P: Program>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: &P,
+        checkpoints: Option<&Checkpoints>,
+    ) -> Result<Answer<P::Value, P::Total>, EngineError> {
+        match self {
+            Self::Reference => panic!("the reference knows no checkpoints"),
+            Self::Memory(memory) => memory.run(graph, reading, program, checkpoints),
+            Self::Kept(memory, settings) => {
+                memory.keep_and_run(graph, reading, settings, program, checkpoints)
+            }
         }
     }
 }
@@ -239,6 +259,7 @@ impl Memory {
         graph: &Graph,
         reading: Reading,
         program: &P,
+        checkpoints: Option<&Checkpoints>,
     ) -> Result<Answer<P::Value, P::Total>, EngineError> {
         let (list, ids) = self.input(graph);
         let plan = self.plan(graph, reading, Layout::of::<P>())?;
@@ -247,13 +268,7 @@ impl Memory {
         let list: Box<dyn EdgeStream> = Box::new(list);
         let held = welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
         assert_eq!(integers(&held.vertex_column(&ids)), graph.ids(), "vertices of {self:?}");
-        let outcome = welter_engine::run(&held, program, workers, &progress)?;
-        Ok(Answer {
-            values: outcome.values.whole()?.into_owned(),
-            iterations: outcome.iterations,
-            in_step: outcome.levels.iter().all(|level| level.mode != Mode::Local),
-            total: outcome.total,
-        })
+        answer(&held, program, workers, checkpoints)
     }
 
     /// Keeps a graph, and runs a program on what was kept.
@@ -263,6 +278,7 @@ impl Memory {
         reading: Reading,
         settings: &Settings,
         program: &P,
+        checkpoints: Option<&Checkpoints>,
     ) -> Result<Answer<P::Value, P::Total>, EngineError> {
         let folder = Folder::new();
         let kept = self.keep(graph, reading, &folder)?;
@@ -272,13 +288,7 @@ impl Memory {
         let held = kept.load(&plan, workers, &progress)?;
         let ids = kept.ids()?;
         assert_eq!(integers(&held.vertex_column(&ids)), graph.ids(), "vertices of {self:?}");
-        let outcome = welter_engine::run(&held, program, workers, &progress)?;
-        Ok(Answer {
-            values: outcome.values.whole()?.into_owned(),
-            iterations: outcome.iterations,
-            in_step: outcome.levels.iter().all(|level| level.mode != Mode::Local),
-            total: outcome.total,
-        })
+        answer(&held, program, workers, checkpoints)
     }
 
     /// Keeps a graph in a folder, and opens it.
@@ -362,6 +372,22 @@ impl Memory {
             Graph { weights: graph.weights.clone(), ..Graph::new(graph.vertices(), pairs) };
         (packed.edge_list(self.part_edges_max), IdMap::Sparse(graph.ids()))
     }
+}
+
+fn answer<P: Program>(
+    held: &welter_engine::Graph,
+    program: &P,
+    workers: &Workers,
+    checkpoints: Option<&Checkpoints>,
+) -> Result<Answer<P::Value, P::Total>, EngineError> {
+    let progress = Progress::new();
+    let outcome = run_resumable(held, program, workers, &progress, checkpoints)?;
+    Ok(Answer {
+        values: outcome.values.whole()?.into_owned(),
+        iterations: outcome.iterations,
+        in_step: outcome.levels.iter().all(|level| level.mode != Mode::Local),
+        total: outcome.total,
+    })
 }
 
 /// A folder that is removed when it is dropped: in memory where the system has such a place, since

@@ -3,8 +3,8 @@
 use clap::Args;
 use serde_json::{Value, json};
 use welter_algorithms::bfs::{Bfs, BfsTree, Reach};
+use welter_engine::Outcome;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout};
-use welter_engine::{Outcome, run};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 use welter_model::program::Program;
@@ -63,8 +63,7 @@ impl Options {
         ready: &Ready,
         session: &Session,
     ) -> Result<Answer, Failure> {
-        let Outcome { values, iterations, levels, .. } =
-            run(&ready.graph, program, &ready.workers, &session.progress)?;
+        let Outcome { values, iterations, levels, .. } = session.iterate(ready, program)?;
         let note = Some(note(&values, values.len(), sources)?);
         let columns = Box::new(values);
         Ok(Answer { columns, iterations, note, levels: Some(levels), top: Top::Farthest })
@@ -104,6 +103,10 @@ impl Chosen for Options {
 
     fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
         self.direction.put(options, reading);
+    }
+
+    fn tables(&self) -> &[String] {
+        self.sources.files()
     }
 
     fn frontier(&self) -> FrontierMode {

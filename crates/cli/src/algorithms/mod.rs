@@ -154,6 +154,16 @@ pub(crate) trait Chosen {
     /// Says how it wants the edges, over what the user says of the graph.
     fn read(&self, _options: &mut ReadOptions, _reading: &mut Reading) {}
 
+    /// Files of vertices that it reads beside the graph.
+    fn tables(&self) -> &[String] {
+        &[]
+    }
+
+    /// Why there is nothing to keep between its iterations, where it has none.
+    fn has_no_iterations(&self) -> Option<&'static str> {
+        None
+    }
+
     /// How its iterations find their edges, where it has a frontier.
     fn frontier(&self) -> FrontierMode {
         FrontierMode::Auto

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use welter_algorithms::pagerank::{Dangling, PageRank};
 use welter_algorithms::{Float, pagerank};
 use welter_engine::plan::Layout;
-use welter_engine::run;
 
 use super::{Answer, Chosen, Entry, Precision};
 use crate::args::{not_negative, share};
@@ -105,8 +104,7 @@ impl Options {
     }
 
     fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let Ready { graph, workers, .. } = ready;
-        let vertices = graph.vertices();
+        let vertices = ready.graph.vertices();
         // The papers' ranks sum to about the number of vertices.
         let sum = if self.dangling == Mode::Papers { vertices as f64 } else { 1.0 };
         let tolerance = self.tolerance() * sum;
@@ -117,7 +115,7 @@ impl Options {
             tolerance,
             self.dangling(),
         );
-        let outcome = run(graph, &program, workers, &session.progress)?;
+        let outcome = session.iterate(ready, &program)?;
         let each = if self.dangling == Mode::Networkx { vertices as f64 } else { 1.0 };
         Ok(Answer {
             columns: Box::new(outcome.values),

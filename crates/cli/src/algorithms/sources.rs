@@ -60,6 +60,11 @@ impl SourceArgs {
         Ok(numbers)
     }
 
+    /// The files.
+    pub(super) fn files(&self) -> &[String] {
+        &self.sources_from
+    }
+
     /// For the report.
     pub(super) fn described(&self) -> Value {
         json!({ "source": self.source, "sources_from": self.sources_from })

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use welter_algorithms::Float;
 use welter_algorithms::spmv::{Spmv, Vector};
 use welter_engine::plan::Layout;
-use welter_engine::run;
 use welter_input::attributes::{AttributeOptions, attributes};
 use welter_input::{ColumnRef, WeightChoice};
 
@@ -75,7 +74,6 @@ enum VectorArg {
 
 impl Options {
     fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let Ready { graph, workers, .. } = ready;
         let program = match self.vector {
             _ if !self.vector_from.is_empty() => {
                 Spmv::<F>::of(self.elements(ready, session)?, self.iterations)
@@ -83,7 +81,7 @@ impl Options {
             VectorArg::Ones => Spmv::new(Vector::Ones, self.iterations),
             VectorArg::Random => Spmv::new(Vector::Random { seed: self.seed }, self.iterations),
         };
-        let outcome = run(graph, &program, workers, &session.progress)?;
+        let outcome = session.iterate(ready, &program)?;
         let (columns, iterations) = (Box::new(outcome.values), outcome.iterations);
         Ok(Answer { columns, iterations, note: None, levels: None, top: Top::Highest })
     }
@@ -133,6 +131,10 @@ impl Chosen for Options {
 
     fn weights(&self) -> WeightChoice {
         self.weights.choice()
+    }
+
+    fn tables(&self) -> &[String] {
+        &self.vector_from
     }
 
     fn parameters(&self) -> Value {

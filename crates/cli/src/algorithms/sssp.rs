@@ -3,8 +3,8 @@
 use clap::Args;
 use serde_json::{Value, json};
 use welter_algorithms::{Float, Sssp};
+use welter_engine::Outcome;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout};
-use welter_engine::{Outcome, run};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::table::{ColumnData, Columns};
@@ -94,8 +94,7 @@ impl Options {
         };
         let count = sources.len();
         let program = Sssp::<F>::new(sources, delta);
-        let Outcome { values, iterations, levels, .. } =
-            run(&ready.graph, &program, &ready.workers, &session.progress)?;
+        let Outcome { values, iterations, levels, .. } = session.iterate(ready, &program)?;
         let weighted = ready.graph.plan().shape.weighted;
         let note = Some(note(&values, values.len(), count, weighted)?);
         let columns = Box::new(values);
@@ -159,6 +158,10 @@ impl Chosen for Options {
     fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
         self.direction.put(options, reading);
         options.non_negative = true;
+    }
+
+    fn tables(&self) -> &[String] {
+        self.sources.files()
     }
 
     fn frontier(&self) -> FrontierMode {

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::{LabelPropagation, Wcc};
 use welter_engine::plan::{FrontierMode, IndexMode, Layout};
-use welter_engine::{Outcome, pass, run};
+use welter_engine::{Outcome, pass};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 use welter_model::table::Columns;
@@ -86,6 +86,13 @@ impl Chosen for Options {
         options.undirected = Some(self.method == Method::Labels);
     }
 
+    fn has_no_iterations(&self) -> Option<&'static str> {
+        (self.method == Method::UnionFind).then_some(
+            "components by union-find take one pass over the edges, and no iterations to go on \
+             from; --method labels has some",
+        )
+    }
+
     fn frontier(&self) -> FrontierMode {
         self.frontier.mode()
     }
@@ -110,7 +117,7 @@ impl Chosen for Options {
             }
             Method::Labels => {
                 let Outcome { values, iterations, levels, .. } =
-                    run(graph, &LabelPropagation, workers, &session.progress)?;
+                    session.iterate(ready, &LabelPropagation)?;
                 (Box::new(values), iterations, Some(levels))
             }
         };

@@ -3,6 +3,7 @@
 //! What is said of an algorithm (its name, its formula, examples) comes from the registry in
 //! [`crate::algorithms`], so that help, `welter algorithms` and the manual cannot disagree.
 
+mod checkpoint;
 mod graph;
 mod resources;
 mod values;
@@ -18,6 +19,7 @@ use crate::generate::{RmatArgs, WebArgs};
 use crate::kept::{CheckArgs, IngestArgs};
 use crate::probe::ProbeArgs;
 
+pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use self::graph::{GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::ResourceArgs;
 pub(crate) use self::values::{bytes, count, finite, not_negative, parsed, share};
@@ -42,8 +44,8 @@ Exit codes:
     0  done                        70  damaged data, or a bug in welter
     2  wrong usage                 73  the output cannot be made
    65  bad input (content)         74  reading or writing failed
-   66  an input is not there       78  it does not fit the memory budget
-  130  interrupted
+   66  an input is not there       75  interrupted; `welter resume` goes on
+  130  interrupted                 78  it does not fit the memory budget
 
 `welter COMMAND --help` says more.";
 
@@ -56,6 +58,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         algorithm: Algorithm<RunOptions>,
     },
+    /// Go on with a run that was interrupted, from its last checkpoint
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume(ResumeArgs),
     /// Say how a run would be done and what memory it would take, without doing it
     #[command(after_help = EXPLAIN_EXAMPLES, disable_help_subcommand = true)]
     Explain {
@@ -112,6 +117,15 @@ Examples:
   welter run pagerank --help                           all options
 
 `welter algorithms` says what each computes.";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  welter run pagerank big --checkpoint ranks.run -o ranks.parquet
+  welter resume ranks.run                              the same result, as if nothing had happened
+  welter resume ranks.run --memory 4GiB --threads 8    with more of the machine
+
+The run is the one that was begun: its inputs, which must be as they were, its options and where its
+results go are read from the checkpoint.";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -177,6 +191,8 @@ pub(crate) struct RunOptions {
     pub(crate) graph: GraphArgs,
     #[command(flatten)]
     pub(crate) output: TableArgs,
+    #[command(flatten)]
+    pub(crate) checkpoint: CheckpointArgs,
     #[command(flatten)]
     pub(crate) resources: ResourceArgs,
 }

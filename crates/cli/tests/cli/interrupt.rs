@@ -13,14 +13,14 @@ use crate::sandbox::{Ended, Sandbox};
 /// A run that does not end has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let id = child.id().to_string();
     let sent = Command::new("kill").args(["-s", name, &id]).status().unwrap();
     assert!(sent.success());
 }
 
 /// Waits until something is true.
-fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
     let started = Instant::now();
     while !ready() {
         assert!(started.elapsed() < PATIENCE, "{what} took too long");
@@ -28,7 +28,7 @@ fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
     }
 }
 
-fn ended(mut child: Child) -> Ended {
+pub(crate) fn ended(mut child: Child) -> Ended {
     wait_until("ending", || child.try_wait().unwrap().is_some());
     Ended::of(child.wait_with_output().unwrap())
 }

@@ -129,10 +129,10 @@ fn a_plan_and_its_least_budget_are_told() {
 }
 
 /// A file system of so many KiB, unmounted when it is dropped; `None` where nobody lets us.
-struct Small<'a>(&'a Path);
+pub(crate) struct Small<'a>(&'a Path);
 
 impl<'a> Small<'a> {
-    fn mount(at: &'a Path, kilobytes: u32) -> Option<Self> {
+    pub(crate) fn mount(at: &'a Path, kilobytes: u32) -> Option<Self> {
         let size = format!("size={kilobytes}k");
         let mount =
             Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(at).output();

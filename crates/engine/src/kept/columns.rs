@@ -11,7 +11,7 @@ use welter_store::sealed::{BLOCK_BYTES, Identity, SealedReader, SealedWriter};
 use super::manifest::{KeptFile, Manifest, VERSION};
 
 /// Where a byte of the payload of a sealed file lies in the file.
-pub(super) fn offset_in_file(payload: u64) -> u64 {
+pub(crate) fn offset_in_file(payload: u64) -> u64 {
     64 + payload + payload / BLOCK_BYTES as u64 * 4
 }
 
@@ -132,7 +132,7 @@ impl ColumnReader {
 }
 
 /// A file that the manifest lists and that is not there is damage, and no input that is missing.
-pub(super) fn missing(error: StoreError) -> StoreError {
+pub(crate) fn missing(error: StoreError) -> StoreError {
     match error {
         StoreError::Missing { file } => StoreError::Damaged {
             file,

@@ -42,7 +42,7 @@ pub use self::keep::{KeepOptions, keep, settings};
 pub use self::manifest::{KeptFile, KeptIds, Manifest};
 pub use self::stream::KeptStream;
 
-use self::columns::missing;
+pub(crate) use self::columns::{missing, offset_in_file};
 use self::directory::{Directory, Entry};
 use crate::EngineError;
 use crate::machine::Machine;

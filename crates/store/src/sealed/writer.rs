@@ -45,7 +45,8 @@ impl SealedWriter {
     /// When they cannot be written, or are more than were said to come.
     pub fn append(&mut self, mut bytes: &[u8]) -> Result<(), StoreError> {
         let written = self.number * BLOCK_BYTES as u64 + self.block.len() as u64;
-        if bytes.len() as u64 > self.header.payload_bytes - written {
+        // Where the last block is done, `written` counts what it lacks too.
+        if bytes.len() as u64 > self.header.payload_bytes.saturating_sub(written) {
             return Err(self.miscounted(written + bytes.len() as u64));
         }
         while !bytes.is_empty() {

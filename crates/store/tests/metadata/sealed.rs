@@ -148,6 +148,20 @@ fn a_stated_length_is_held_against_the_file() {
 }
 
 #[test]
+fn nothing_comes_behind_the_last_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sealed");
+    for bytes in [0, 3, BLOCK_BYTES, BLOCK_BYTES + 3] {
+        let mut writer = SealedWriter::create(&path, &IDENTITY, bytes as u64, None).unwrap();
+        writer.append(&vec![1; bytes]).unwrap();
+        writer.append(&[]).unwrap();
+        assert!(matches!(writer.append(&[1]), Err(StoreError::Request(_))), "{bytes}");
+        writer.commit().unwrap();
+        assert_eq!(read(&path).unwrap(), vec![1; bytes]);
+    }
+}
+
+#[test]
 fn each_call_fails_once() {
     let payload: Vec<u8> = (0..BLOCK_BYTES + 10).map(|number| number as u8).collect();
     for fault in [Fault::Errno(5), Fault::Errno(28), Fault::Short, Fault::FlipBit(77)] {

@@ -167,7 +167,7 @@ proptest! {
         for depth in 0..depths.total.depth {
             // What was found later is as it was at first.
             let last = welter_algorithms::bfs::Reach { depth, vertices: 1 };
-            let is_known = |at: f64| (0.0..=f64::from(depth)).contains(&at);
+            let is_known = |at: f64| (0.0..=depth as f64).contains(&at);
             let known: Vec<bool> = depths.numbers().into_iter().map(is_known).collect();
             let at_first = |index| Vertex { index, out_degree: 0 };
             let then = |(index, known): (usize, &bool)| match known {

@@ -1,0 +1,82 @@
+//! Options of runs that can be gone on with.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf, absolute};
+
+use clap::Args;
+use welter_output::TableFormat;
+
+use super::values::parsed;
+use super::{ResourceArgs, RunOptions};
+use crate::run::is_stdout;
+
+/// Where checkpoints go.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Checkpoints")]
+pub(crate) struct CheckpointArgs {
+    /// Write checkpoints into this directory, which must be empty or not there yet, so that `welter
+    /// resume DIR` can go on with the run whatever ended it. It takes three times the values of all
+    /// vertices at most, and is removed when the results are written
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Write one after every so many iterations [default: as many as take a twentieth of the time,
+    /// and none in the first 10 seconds]
+    #[arg(long, value_name = "N", requires = "checkpoint")]
+    pub(crate) every: Option<NonZero<u64>>,
+}
+
+/// What `resume` takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// Directory of the checkpoints
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) directory: PathBuf,
+    /// Write the result of every vertex here; `-` for standard output [default: as the run was
+    /// told]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// csv, tsv, parquet, arrow or npy [default: what the name of the file ends with]
+    #[arg(long, value_name = "FORMAT", requires = "output", help_heading = "Output")]
+    #[arg(value_parser = parsed::<TableFormat>)]
+    output_format: Option<TableFormat>,
+    /// Write a report here, as JSON [default: as the run was told]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+impl ResumeArgs {
+    /// The same with paths that mean the same from any directory.
+    pub(crate) fn absolute(mut self) -> std::io::Result<Self> {
+        let whole = |path: &mut PathBuf| -> std::io::Result<()> {
+            if !is_stdout(path) {
+                *path = absolute(Path::new(path))?;
+            }
+            Ok(())
+        };
+        whole(&mut self.directory)?;
+        self.output.iter_mut().try_for_each(whole)?;
+        self.report.iter_mut().try_for_each(whole)?;
+        self.resources.scratch.iter_mut().try_for_each(whole)?;
+        Ok(self)
+    }
+
+    /// Puts what is said now over what the run was told.
+    pub(crate) fn put(self, run: &mut RunOptions) {
+        if self.output.is_some() {
+            (run.output.output, run.output.output_format) = (self.output, self.output_format);
+        }
+        run.output.report = self.report.or(run.output.report.take());
+        let (now, then) = (self.resources, &mut run.resources);
+        then.threads = now.threads.or(then.threads);
+        then.memory = now.memory.or(then.memory);
+        if !now.scratch.is_empty() {
+            then.scratch = now.scratch;
+        }
+        then.quiet |= now.quiet;
+        then.encoding = now.encoding.or(then.encoding);
+        then.stripe_bits = now.stripe_bits.or(then.stripe_bits);
+        then.block_bits = now.block_bits.or(then.block_bits);
+    }
+}

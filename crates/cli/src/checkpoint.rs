@@ -1,0 +1,264 @@
+//! Runs that can be gone on with: what they are, and `welter resume`.
+//!
+//! The engine keeps what a run has come to; what the run *is* (its command, its inputs and its
+//! parameters) is kept beside it as JSON, which only this file reads.
+//!
+//! Invariant: a run goes on only with the inputs that it began with: files of the same names, sizes
+//! and times of change, the same generation of a kept graph, the same words for a generator. The
+//! engine also holds the graph that comes of them against the one of the checkpoint.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use clap::FromArgMatches;
+use serde::{Deserialize, Serialize};
+use welter_engine::{CheckpointOptions, Checkpoints, Every};
+use welter_input::source;
+
+use crate::algorithms::Chosen;
+use crate::args::{self, CheckpointArgs, Cli, Command, ResumeArgs, RunOptions};
+use crate::failure::{Failure, INTERRUPTED, RESUMABLE};
+use crate::interrupt;
+use crate::load::Source;
+use crate::run;
+
+/// What a run is. Another layout of it is another version.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Job {
+    version: u32,
+    /// The words of the command, without its name.
+    arguments: Vec<String>,
+    /// Where it was said.
+    directory: PathBuf,
+    algorithm: String,
+    /// Those of the algorithm, with their defaults filled in: JSON as text, because numbers that
+    /// were read again need not be the same to the last bit.
+    parameters: String,
+    inputs: Vec<Input>,
+}
+
+const VERSION: u32 = 1;
+
+/// What an input was when the run began.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Input {
+    File { name: String, bytes: u64, modified: (i64, i64) },
+    Kept { name: String, graph: u64, generation: u32 },
+    Generated { name: String },
+}
+
+impl Input {
+    /// All that a run reads: the graph, and tables of vertices.
+    fn all(source: &Source, tables: &[String]) -> Result<Vec<Self>, Failure> {
+        let mut inputs = match source {
+            Source::Files(names) => files(names)?,
+            Source::Generator(name, _) => vec![Self::Generated { name: name.clone() }],
+            Source::Kept(name, kept) => {
+                let manifest = kept.manifest();
+                let (graph, generation) = (manifest.graph, manifest.generation);
+                vec![Self::Kept { name: name.clone(), graph, generation }]
+            }
+        };
+        if !tables.is_empty() {
+            inputs.extend(files(&source::names(tables)?)?);
+        }
+        Ok(inputs)
+    }
+
+    fn file(name: &str) -> Result<Self, Failure> {
+        let found = fs::metadata(name)
+            .map_err(|error| Failure::new(66, format!("{name}: cannot look at it: {error}")))?;
+        if !found.is_file() {
+            let what = format!("{name}: cannot be read again, so nobody could go on with the run");
+            return Err(Failure::usage(what).hint("leave --checkpoint out, or write it to a file"));
+        }
+        let modified = (found.mtime(), found.mtime_nsec());
+        Ok(Self::File { name: name.to_owned(), bytes: found.len(), modified })
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::File { name, .. } | Self::Kept { name, .. } | Self::Generated { name } => name,
+        }
+    }
+}
+
+/// Extensions of files that are read beside one that is named.
+const BESIDE: [&str; 4] = ["e", "v", "graph", "properties"];
+
+/// Files, and those that are read beside them.
+fn files(names: &[String]) -> Result<Vec<Input>, Failure> {
+    let mut inputs = Vec::new();
+    for name in names {
+        if source::is_pipe(name) {
+            let what = "standard input cannot be read again, so nobody could go on with the run";
+            return Err(Failure::usage(what).hint("leave --checkpoint out, or write it to a file"));
+        }
+        inputs.push(Input::file(name)?);
+        let path = Path::new(name);
+        let own = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        if BESIDE.contains(&own) {
+            let others = BESIDE.iter().filter(|other| **other != own);
+            let others = others.map(|other| path.with_extension(other));
+            for other in others.filter(|other| other.is_file()) {
+                inputs.push(Input::file(&other.to_string_lossy())?);
+            }
+        }
+    }
+    Ok(inputs)
+}
+
+/// Begins to keep checkpoints, where the user wants that.
+pub(crate) fn begin(
+    args: &CheckpointArgs,
+    algorithm: &dyn Chosen,
+    source: &Source,
+) -> Result<Option<Checkpoints>, Failure> {
+    let Some(directory) = args.checkpoint.clone() else { return Ok(None) };
+    if let Some(why) = algorithm.has_no_iterations() {
+        return Err(Failure::usage(why).hint("leave --checkpoint out"));
+    }
+    let text = |word: std::ffi::OsString| {
+        word.into_string().map_err(|word| {
+            Failure::usage(format!("{}: is no text, and cannot be kept", word.display()))
+        })
+    };
+    let here = |error| Failure::new(74, format!("where this is cannot be known: {error}"));
+    let job = Job {
+        version: VERSION,
+        arguments: std::env::args_os().skip(1).map(text).collect::<Result<_, _>>()?,
+        directory: std::env::current_dir().map_err(here)?,
+        algorithm: algorithm.entry().name.to_owned(),
+        parameters: algorithm.parameters().to_string(),
+        inputs: Input::all(source, algorithm.tables())?,
+    };
+    let job = serde_json::to_vec(&job).map_err(|error| Failure::new(70, error.to_string()))?;
+    let every = args.every.map_or(Every::Share, Every::Iterations);
+    let options = CheckpointOptions { directory, every, run: None, faults: None };
+    let begun = Checkpoints::begin(&options, &job).map_err(|error| {
+        let failure = Failure::from(error);
+        let is_ours = options.directory.join("checkpoint").is_file();
+        if !is_ours {
+            return failure;
+        }
+        let command = command(&options.directory);
+        failure.hint(format!("a run is kept there: {command} goes on with it"))
+    })?;
+    interrupt::will_resume(&command(begun.directory()));
+    Ok(Some(begun))
+}
+
+/// `welter resume`.
+pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
+    let here = |error| Failure::new(74, format!("where this is cannot be known: {error}"));
+    let args = args.absolute().map_err(here)?;
+    let name = args.directory.display().to_string();
+    if !args.directory.join("checkpoint").is_file() {
+        return Err(Failure::new(66, format!("{name}: there are no checkpoints of a run")));
+    }
+    let checkpoints = Checkpoints::open(&args.directory, None)?;
+    let odd = |what: &str| {
+        let what = format!("{name}: was begun by another version of welter, and {what}");
+        Failure::new(65, what)
+    };
+    let job: Job = serde_json::from_slice(checkpoints.job())
+        .map_err(|error| odd(&format!("what it is cannot be read: {error}")))?;
+    if job.version != VERSION {
+        return Err(odd(&format!("is of version {}", job.version)));
+    }
+    std::env::set_current_dir(&job.directory).map_err(|error| {
+        let directory = job.directory.display();
+        Failure::new(66, format!("{directory}: the run was begun here: {error}"))
+    })?;
+    let words = ["welter"].into_iter().chain(job.arguments.iter().map(String::as_str));
+    let parsed = args::command().try_get_matches_from(words);
+    let parsed = parsed.and_then(|all| Cli::from_arg_matches(&all));
+    let Ok(Cli { command: Command::Run { algorithm } }) = parsed else {
+        return Err(odd("its command is not understood"));
+    };
+    let (algorithm, mut options) = algorithm.split();
+    args.put(&mut options);
+    unchanged(&job, &*algorithm, &options).map_err(|what| match what {
+        Changed::Input(failure) => failure,
+        Changed::Parameters => odd("its parameters mean something else now"),
+    })?;
+    interrupt::will_resume(&command(checkpoints.directory()));
+    run::run(&*algorithm, &options, Some(checkpoints))
+}
+
+enum Changed {
+    Input(Failure),
+    Parameters,
+}
+
+/// Refuses a run whose inputs or parameters are not those that it began with.
+fn unchanged(job: &Job, algorithm: &dyn Chosen, options: &RunOptions) -> Result<(), Changed> {
+    let parameters = algorithm.parameters().to_string();
+    if (&*job.algorithm, &*job.parameters) != (algorithm.entry().name, &*parameters) {
+        return Err(Changed::Parameters);
+    }
+    let source = Source::of(&options.input).map_err(Changed::Input)?;
+    let inputs = Input::all(&source, algorithm.tables()).map_err(Changed::Input)?;
+    let changed = |name: &str, what: &str| {
+        Changed::Input(Failure::new(65, format!("{name}: {what} since the run was begun")))
+    };
+    for then in &job.inputs {
+        let name = then.name();
+        match inputs.iter().find(|now| now.name() == name) {
+            Some(now) if now == then => {}
+            Some(_) => return Err(changed(name, "has changed")),
+            None => return Err(changed(name, "is no input any more")),
+        }
+    }
+    let new = inputs.iter().find(|now| job.inputs.iter().all(|then| then.name() != now.name()));
+    new.map_or(Ok(()), |new| Err(changed(new.name(), "has become an input")))
+}
+
+/// Ends a run: removes checkpoints that nobody needs, or says how to go on from them.
+pub(crate) fn end(
+    checkpoints: Option<Checkpoints>,
+    resumed: bool,
+    done: Result<(), Failure>,
+) -> Result<(), Failure> {
+    let Some(checkpoints) = checkpoints else { return done };
+    let (last, command) = (checkpoints.last(), command(checkpoints.directory()));
+    match done {
+        Err(failure) if failure.code() == INTERRUPTED => {
+            let (what, how) = match last {
+                Some(last) => (format!("the last checkpoint is of iteration {last}"), "goes on"),
+                None => ("before the first checkpoint".to_owned(), "begins again"),
+            };
+            let failure = Failure::new(RESUMABLE, format!("interrupted; {what}"));
+            Err(failure.hint(format!("{command} {how}")))
+        }
+        // Nobody reads the results any more, which is no failure.
+        Err(failure) if failure.code() != 0 => match last {
+            None if resumed => Err(failure),
+            None => {
+                // The first error is the one to tell.
+                let _ = checkpoints.remove();
+                Err(failure)
+            }
+            Some(last) => Err(failure.and_hint(&format!(
+                "the last checkpoint is of iteration {last}: {command} goes on from there"
+            ))),
+        },
+        done => {
+            interrupt::will_not_resume();
+            checkpoints.remove()?;
+            done
+        }
+    }
+}
+
+/// The command that goes on with a run, for people and shells.
+fn command(directory: &Path) -> String {
+    let name = directory.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=,@%".contains(c);
+    if name.chars().all(is_plain) {
+        return format!("`welter resume {name}`");
+    }
+    format!("`welter resume '{}'`", name.replace('\'', r"'\''"))
+}

@@ -1,0 +1,232 @@
+//! `--checkpoint` and `welter resume`: interrupted runs, and what is refused.
+
+use std::fs;
+use std::path::Path;
+use std::process::Child;
+
+use crate::interrupt::{ended, signal, wait_until};
+use crate::kept::Small;
+use crate::sandbox::{Sandbox, example};
+
+/// Iterations of the checkpoint in a directory, the last one.
+fn last(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let numbers = names.filter_map(|name| name.strip_prefix("state-")?.parse().ok());
+    numbers.max().unwrap_or(0)
+}
+
+/// Starts a run that writes a checkpoint after every iteration, and waits for the third.
+fn begun(sandbox: &Sandbox, line: &str) -> Child {
+    let line = format!("{line} --checkpoint kept.run --every 1");
+    let child = sandbox.command(&line).spawn().unwrap();
+    wait_until("checkpoints", || last(&sandbox.path().join("kept.run")) >= 3);
+    child
+}
+
+/// So many iterations that nobody sees the end of them, were it not for `resume`.
+const LONG: &str = "run pagerank graph.tsv --iterations 400 -o ranks.csv";
+
+fn graph(sandbox: &Sandbox) {
+    sandbox.must("generate rmat 12 -q -o graph.tsv");
+}
+
+#[test]
+fn an_interrupted_run_goes_on_to_the_same_file() {
+    let sandbox = Sandbox::new();
+    graph(&sandbox);
+    sandbox.must(&format!("{LONG} -q"));
+    let expected = sandbox.read("ranks.csv");
+    sandbox.must("ingest graph.tsv -q -o graph");
+    for (kind, input) in [("INT", "graph.tsv"), ("TERM", "graph"), ("KILL", "graph.tsv")] {
+        fs::remove_file(sandbox.path().join("ranks.csv")).unwrap();
+        let child = begun(&sandbox, &LONG.replace("graph.tsv", input));
+        signal(&child, kind);
+        let ended = ended(child);
+        if kind == "KILL" {
+            assert_eq!(ended.code, None);
+        } else {
+            assert_eq!(ended.code, Some(75), "{}", ended.stderr);
+            let said = "error: interrupted; the last checkpoint is of iteration ";
+            assert!(ended.stderr.starts_with(said), "{}", ended.stderr);
+            let said = "hint: `welter resume kept.run` goes on\n";
+            assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
+        }
+        assert!(!sandbox.path().join("ranks.csv").exists());
+        // From another directory, with other threads.
+        let line = format!("resume {} --threads 1", sandbox.path().join("kept.run").display());
+        let elsewhere = Sandbox::new();
+        let resumed = elsewhere.run(&line);
+        assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+        assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+        assert!(resumed.stderr.contains("400 iterations"), "{}", resumed.stderr);
+        assert!(sandbox.read("ranks.csv") == expected, "{kind} {input}");
+        assert_eq!(sandbox.files(), ["graph", "graph.tsv", "ranks.csv"]);
+        assert_eq!(elsewhere.files(), [""; 0]);
+    }
+}
+
+#[test]
+fn results_may_go_elsewhere_and_a_run_that_ends_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    graph(&sandbox);
+    let child = begun(&sandbox, LONG);
+    signal(&child, "INT");
+    assert_eq!(ended(child).code, Some(75));
+    sandbox.must("resume kept.run -q -o other.tsv --report report.json");
+    assert_eq!(sandbox.files(), ["graph.tsv", "other.tsv", "report.json"]);
+    let report = String::from_utf8(sandbox.read("report.json")).unwrap();
+    assert!(report.contains("\"resumed_at\": "), "{report}");
+    for run in [
+        "pagerank graph.tsv --precision f32",
+        "bfs graph.tsv --source 0 --parents",
+        "sssp graph.tsv --source 0",
+        "spmv graph.tsv --iterations 3",
+        "wcc graph.tsv --method labels",
+    ] {
+        let [plain, kept] = ["", "--checkpoint kept.run --every 1"].map(|checkpoint| {
+            sandbox.must(&format!("run {run} {checkpoint} -q -o out.csv"));
+            sandbox.read("out.csv")
+        });
+        assert!(plain == kept, "{run}");
+        assert!(!sandbox.path().join("kept.run").exists(), "{run}");
+    }
+}
+
+#[test]
+fn a_run_that_changed_is_refused() {
+    let sandbox = Sandbox::new();
+    graph(&sandbox);
+    sandbox.write("more.tsv", "1\t2\n");
+    sandbox.must("ingest graph.tsv -q -o graph");
+    let refused = |code: i32, said: &str| {
+        let ended = sandbox.run("resume kept.run");
+        assert_eq!(ended.code, Some(code), "{}", ended.stderr);
+        assert!(ended.stderr.starts_with(&format!("error: {said}")), "{}", ended.stderr);
+    };
+    refused(66, "");
+    let child = begun(&sandbox, &LONG.replace("graph.tsv", "graph.tsv '*ore.tsv'"));
+    signal(&child, "KILL");
+    ended(child);
+    let whole = sandbox.read("more.tsv");
+    sandbox.write("more.tsv", "1\t3\n");
+    refused(65, "more.tsv: has changed since the run was begun");
+    sandbox.write("core.tsv", "1\t3\n");
+    fs::remove_file(sandbox.path().join("more.tsv")).unwrap();
+    refused(65, "more.tsv: is no input any more since the run was begun");
+    fs::remove_file(sandbox.path().join("core.tsv")).unwrap();
+    refused(66, "*ore.tsv");
+    // A file that is not there is one thing, one that came back later another.
+    sandbox.write("more.tsv", whole);
+    refused(65, "more.tsv: has changed");
+    let manifest = sandbox.read("kept.run/checkpoint");
+    let mut odd = manifest.clone();
+    odd[80] ^= 1;
+    sandbox.write("kept.run/checkpoint", &odd);
+    let path = sandbox.path().join("kept.run/checkpoint");
+    refused(70, &format!("{}: damaged at offset 64", path.display()));
+    fs::remove_dir_all(sandbox.path().join("kept.run")).unwrap();
+
+    let child = begun(&sandbox, &LONG.replace("graph.tsv", "graph"));
+    signal(&child, "KILL");
+    ended(child);
+    fs::remove_dir_all(sandbox.path().join("graph")).unwrap();
+    refused(66, "graph");
+    sandbox.must("ingest graph.tsv -q -o graph");
+    refused(65, "graph: has changed since the run was begun");
+}
+
+#[test]
+fn a_damaged_checkpoint_is_passed_over() {
+    let sandbox = Sandbox::new();
+    graph(&sandbox);
+    sandbox.must(&format!("{LONG} -q"));
+    let expected = sandbox.read("ranks.csv");
+    let child = begun(&sandbox, LONG);
+    signal(&child, "INT");
+    assert_eq!(ended(child).code, Some(75));
+    let name = format!("kept.run/state-{}", last(&sandbox.path().join("kept.run")));
+    let mut bytes = sandbox.read(&name);
+    bytes[99] ^= 1;
+    sandbox.write(&name, bytes);
+    let resumed = sandbox.run("resume kept.run");
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    let said = format!("/{name}: damaged at offset 64");
+    assert!(resumed.stderr.contains(&said), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("going on from the one before"), "{}", resumed.stderr);
+    assert!(sandbox.read("ranks.csv") == expected);
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused_before_anything_is_read() {
+    let sandbox = Sandbox::new();
+    graph(&sandbox);
+    fs::create_dir(sandbox.path().join("full")).unwrap();
+    sandbox.write("full/notes.txt", "mine");
+    for (line, code, said) in [
+        ("run wcc graph.tsv --checkpoint d", 2, "components by union-find take one pass"),
+        ("run pagerank - --checkpoint d", 2, "standard input cannot be read again"),
+        ("run pagerank graph.tsv --every 3", 2, "--checkpoint"),
+        ("run pagerank graph.tsv --checkpoint d --every 0", 2, "--every"),
+        ("run pagerank graph.tsv --checkpoint full", 73, "full: cannot create it"),
+        ("run pagerank graph.tsv --checkpoint no/where", 73, "no/where: cannot create it"),
+        ("run bfs graph.tsv --source x --checkpoint d", 65, "--source x"),
+        ("run pagerank graph.tsv --memory 1KiB --checkpoint d", 78, "this run needs"),
+        ("resume full", 66, "full: there are no checkpoints of a run"),
+        ("resume graph.tsv", 66, "graph.tsv: there are no checkpoints"),
+    ] {
+        let ended = sandbox.run(line);
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+    }
+    assert_eq!(sandbox.files(), ["full", "graph.tsv"]);
+    let child = begun(&sandbox, LONG);
+    for line in ["resume kept.run", "run pagerank graph.tsv --checkpoint kept.run"] {
+        let ended = sandbox.run(line);
+        assert!([Some(73), Some(74)].contains(&ended.code), "{line}: {}", ended.stderr);
+    }
+    signal(&child, "INT");
+    assert_eq!(ended(child).code, Some(75));
+    let ended = sandbox.run("run pagerank graph.tsv --checkpoint kept.run");
+    assert_eq!(ended.code, Some(73), "{}", ended.stderr);
+    let said = "hint: a run is kept there: `welter resume kept.run` goes on with it\n";
+    assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
+}
+
+#[test]
+fn a_full_disk_is_told_with_the_command_that_goes_on() {
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().join("small");
+    fs::create_dir(&at).unwrap();
+    // Of 59,445 vertices with 16 bytes each, a checkpoint takes 930 KiB.
+    let Some(mounted) = Small::mount(&at, 2048) else {
+        let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
+        assert!(required.split(',').all(|it| it != "mount"), "WELTER_REQUIRE asks for mounts");
+        eprintln!("SKIPPED: nobody lets this test mount a small file system");
+        return;
+    };
+    let line = format!("run pagerank {} --iterations 9 -q -o ranks.csv", example());
+    let kept = format!("{line} --checkpoint small/run --every 1");
+    let ended = sandbox.run(&kept);
+    assert_eq!(ended.code, Some(74), "{}", ended.stderr);
+    assert!(ended.stderr.contains("bytes of space are needed here"), "{}", ended.stderr);
+    assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
+    drop(mounted);
+
+    // There is room at first, and then somebody else takes it.
+    let Some(_mounted) = Small::mount(&at, 3072) else { return };
+    let child = sandbox.command(&kept.replace("--iterations 9", "--iterations 900")).spawn();
+    wait_until("checkpoints", || last(&at.join("run")) >= 3);
+    let room = vec![1; 512 << 10];
+    wait_until("a full disk", || fs::write(at.join("of others"), &room).is_ok());
+    let ended = crate::interrupt::ended(child.unwrap());
+    assert_eq!(ended.code, Some(74), "{}", ended.stderr);
+    let said = "hint: the last checkpoint is of iteration ";
+    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    fs::remove_file(at.join("of others")).unwrap();
+    assert_eq!(fs::read_dir(at.join("run")).unwrap().count(), 3);
+    sandbox.must("resume small/run -q");
+    let resumed = sandbox.read("ranks.csv");
+    sandbox.must(&line.replace("--iterations 9", "--iterations 900"));
+    assert!(sandbox.read("ranks.csv") == resumed);
+}

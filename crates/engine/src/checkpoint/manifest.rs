@@ -1,0 +1,201 @@
+//! The manifest of a directory of checkpoints: what the run is, and which checkpoints there are.
+//!
+//! Invariant: a manifest that was decoded makes sense in itself. What it says of the graph and of
+//! the program is held against these before anything is read by it.
+
+use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
+
+use super::Every;
+
+/// Version of the manifest, and of the files that it lists.
+pub(super) const VERSION: u16 = 1;
+/// What the manifest is.
+pub(super) const KIND: [u8; 8] = *b"CHECKPNT";
+/// Bytes of a manifest at most: most of them name the inputs.
+pub(super) const BYTES_MAX: u64 = 1 << 26;
+/// Checkpoints that are kept: the last one, and the one to fall back to.
+pub(super) const KEPT: usize = 2;
+
+/// What the manifest says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Manifest {
+    /// How often checkpoints are written.
+    pub(super) every: Every,
+    /// The last one first.
+    pub(super) entries: Vec<Entry>,
+    /// What the run is, for whoever began it.
+    pub(super) job: Vec<u8>,
+}
+
+/// The graph and the program that a checkpoint belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Shape {
+    pub(super) vertices: u64,
+    pub(super) edges: u64,
+    /// CRC-32C of the out-degrees of all vertices.
+    pub(super) degrees: u32,
+    /// Bytes of a value.
+    pub(super) value_bytes: u32,
+    /// Bytes of the totals.
+    pub(super) total_bytes: u32,
+    /// 1 where vertices may fall inactive, else 0.
+    pub(super) frontier: u32,
+}
+
+/// A checkpoint, 72 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Entry {
+    /// Iterations that were done.
+    pub(super) iterations: u64,
+    pub(super) shape: Shape,
+    /// What is known of each iteration: so many records.
+    pub(super) levels: u64,
+    /// What was looked up so far, in bands and in passing.
+    pub(super) lookups: [u64; 2],
+    /// CRC-32C of the payload of its file.
+    pub(super) checksum: u32,
+    pub(super) zero: u32,
+}
+
+/// The first part of the payload, 32 bytes.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Head {
+    /// Iterations between checkpoints; 0 where time decides.
+    every: u64,
+    job_bytes: u64,
+    checkpoints: u32,
+    zeros: [u8; 12],
+}
+
+const HEAD_BYTES: usize = size_of::<Head>();
+const ENTRY_BYTES: usize = size_of::<Entry>();
+const _: () = assert!(HEAD_BYTES == 32 && ENTRY_BYTES == 72);
+
+/// Bytes of what is known of an iteration.
+pub(super) const LEVEL_BYTES: u64 = 24;
+/// No file is larger.
+const FILE_BYTES_MAX: u64 = 1 << 56;
+
+impl Shape {
+    /// Bytes of the flags of all vertices.
+    pub(super) fn flag_bytes(&self) -> u64 {
+        if self.frontier == 1 { self.vertices.div_ceil(8) } else { 0 }
+    }
+
+    /// Bytes of the payload of a checkpoint with so many levels, unless no file is so large.
+    pub(super) fn payload_bytes(&self, levels: u64) -> Option<u64> {
+        let values = self.vertices.checked_mul(self.value_bytes.into())?;
+        let levels = levels.checked_mul(LEVEL_BYTES)?;
+        let all = values.checked_add(self.flag_bytes())?.checked_add(levels)?;
+        all.checked_add(self.total_bytes.into()).filter(|bytes| *bytes <= FILE_BYTES_MAX)
+    }
+}
+
+impl Manifest {
+    /// The payload of the file.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let head = Head {
+            every: match self.every {
+                Every::Iterations(count) => count.get(),
+                Every::Share => 0,
+            },
+            job_bytes: self.job.len() as u64,
+            checkpoints: self.entries.len() as u32,
+            ..Head::zeroed()
+        };
+        let mut bytes = bytes_of(&head).to_vec();
+        self.entries.iter().for_each(|entry| bytes.extend_from_slice(bytes_of(entry)));
+        bytes.extend_from_slice(&self.job);
+        bytes
+    }
+
+    /// Reads a payload. An error says what is wrong, and at which byte of it.
+    pub(super) fn decode(payload: &[u8]) -> Result<Self, (usize, String)> {
+        let short = || (0, format!("{} bytes are no manifest", payload.len()));
+        let (head, rest) = payload.split_at_checked(HEAD_BYTES).ok_or_else(short)?;
+        let head: Head = pod_read_unaligned(head);
+        let odd = |offset, value: u64| (offset, format!("{value} makes no sense"));
+        if head.checkpoints as usize > KEPT {
+            return Err(odd(16, head.checkpoints.into()));
+        }
+        if head.zeros != [0; 12] {
+            return Err(odd(20, 0));
+        }
+        let entries = head.checkpoints as usize * ENTRY_BYTES;
+        let (entries, job) = rest.split_at_checked(entries).ok_or_else(short)?;
+        if job.len() as u64 != head.job_bytes {
+            return Err(odd(8, head.job_bytes));
+        }
+        let entries: Vec<Entry> =
+            entries.chunks_exact(ENTRY_BYTES).map(pod_read_unaligned).collect();
+        for (number, entry) in entries.iter().enumerate() {
+            let follows = number == 0 || entries[number - 1].iterations > entry.iterations;
+            let makes_sense = follows
+                && entry.iterations > 0
+                && entry.shape.frontier <= 1
+                && entry.zero == 0
+                && entry.shape.payload_bytes(entry.levels).is_some();
+            if !makes_sense {
+                let what = format!("the entry of checkpoint {number} makes no sense");
+                return Err((HEAD_BYTES + number * ENTRY_BYTES, what));
+            }
+        }
+        let every = std::num::NonZero::new(head.every).map_or(Every::Share, Every::Iterations);
+        Ok(Self { every, entries, job: job.to_vec() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        let shape = Shape {
+            vertices: 9,
+            edges: 20,
+            degrees: 1,
+            value_bytes: 8,
+            total_bytes: 16,
+            frontier: 1,
+        };
+        let entry = |iterations| Entry {
+            iterations,
+            shape,
+            levels: 2,
+            lookups: [3, 4],
+            checksum: 5,
+            zero: 0,
+        };
+        let entries = vec![entry(7), entry(6)];
+        Manifest { every: Every::Share, entries, job: b"welter run".to_vec() }
+    }
+
+    #[test]
+    fn what_was_encoded_is_decoded() {
+        let manifest = manifest();
+        assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest.clone()));
+        assert_eq!(manifest.entries[0].shape.payload_bytes(2), Some(72 + 2 + 48 + 16));
+        let none = Manifest { entries: Vec::new(), job: Vec::new(), ..manifest };
+        assert_eq!(Manifest::decode(&none.encode()), Ok(none));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let bytes = manifest().encode();
+        for cut in 0..bytes.len() {
+            assert!(Manifest::decode(&bytes[..cut]).is_err(), "cut to {cut} bytes");
+        }
+        // Too many checkpoints, zeros that are none, not the last first, none, too large.
+        for (place, value) in [(16, 3), (20, 1), (32, 6), (33 + 72, 1), (39, 255), (47, 255)] {
+            let mut odd = bytes.clone();
+            odd[place] = value;
+            if place == 39 {
+                odd[32..40].fill(0);
+            }
+            assert!(Manifest::decode(&odd).is_err(), "byte {place}");
+        }
+    }
+}

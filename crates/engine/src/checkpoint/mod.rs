@@ -1,0 +1,358 @@
+//! Checkpoints: what a run has come to, kept in a directory, so that another process can go on.
+//!
+//! ```text
+//! DIR/checkpoint    the manifest: what the run is, and its checkpoints with their checksums
+//!     state-40      values, flags, levels and totals after 40 iterations
+//!     state-32      the same, of the checkpoint before
+//! ```
+//! All are sealed files; `docs/format.md` draws them. A checkpoint is written at the end of an
+//! iteration: its file under a new name, made durable, and then the manifest in place of the old
+//! one. That is the commit point (Chaos, section 6.6, has two phases because it has many machines).
+//! Signals are not kept: they follow from values.
+//!
+//! Invariants: a checkpoint is found through the manifest alone, never by looking for files · the
+//! one before is kept until the next one is committed, and is gone on from when a file of the last
+//! one is not what was written · after a call that failed nothing is written any more · one process
+//! at a time: it holds a lock on the directory.
+
+mod manifest;
+mod restore;
+mod write;
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use welter_model::program::Program;
+use welter_store::io::Faults;
+use welter_store::sealed::{self, Identity, SealedReader};
+use welter_store::{StoreError, durable};
+
+pub(crate) use self::restore::restore;
+pub(crate) use self::write::write;
+
+use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION};
+use crate::graph::Graph;
+use crate::ingest::random_number;
+use crate::iterate::Level;
+use crate::workers::lock;
+
+/// Name of the manifest.
+const MANIFEST: &str = "checkpoint";
+/// What the names of the others begin with; the number of iterations follows.
+const STATE: &str = "state-";
+const STATE_KIND: [u8; 8] = *b"RUNSTATE";
+
+/// How often checkpoints are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// After every so many iterations, counted from the begin of the run.
+    Iterations(NonZero<u64>),
+    /// So seldom that they take a twentieth of the time: after a checkpoint the run goes on for 19
+    /// times as long as that took, and for 10 seconds at least. What the first one will take is
+    /// guessed from its bytes.
+    Share,
+}
+
+/// No checkpoint sooner than this after another, or after the begin, where time decides.
+const PAUSE_LEAST: Duration = Duration::from_secs(10);
+/// The run goes on for so many times as long as a checkpoint took.
+const PAUSES: u32 = 19;
+/// A lock is asked for so often, with a pause in between.
+const LOCK_ATTEMPTS: u32 = 25;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// Bytes a second that a checkpoint is written with, before one was.
+const RATE_GUESS: f64 = 5e8;
+
+/// Where checkpoints are written, and how often.
+#[derive(Clone, Debug)]
+pub struct CheckpointOptions {
+    /// The directory: not there yet, or empty.
+    pub directory: PathBuf,
+    /// How often.
+    pub every: Every,
+    /// Number of the run, that all files bear; random where nothing is said, which is for tests
+    /// only.
+    pub run: Option<u64>,
+    /// Calls that fail on purpose, for tests.
+    pub faults: Option<Arc<Faults>>,
+}
+
+/// The checkpoints of one run.
+#[derive(Debug)]
+pub struct Checkpoints {
+    directory: PathBuf,
+    run: u64,
+    every: Every,
+    job: Vec<u8>,
+    faults: Option<Arc<Faults>>,
+    progress: Mutex<Written>,
+    /// Holds the lock.
+    _locked: File,
+}
+
+/// What there is, and what it took.
+#[derive(Debug)]
+struct Written {
+    entries: Vec<Entry>,
+    /// A call failed: what is on the device is not known.
+    failed: bool,
+    /// When the last checkpoint had been written, or the run began.
+    since: Instant,
+    /// What the last one took.
+    took: Option<Duration>,
+    stats: CheckpointStats,
+    notes: Vec<String>,
+}
+
+/// What checkpoints took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CheckpointStats {
+    /// Checkpoints that were written.
+    pub written: u64,
+    /// Bytes of their files.
+    pub bytes: u64,
+    /// The run waited so long for them.
+    pub elapsed: Duration,
+    /// Iterations that had been done when the run went on from a checkpoint.
+    pub resumed_at: Option<u64>,
+}
+
+/// How far a run has come.
+#[derive(Clone, Debug)]
+pub(crate) struct Reached<T> {
+    pub(crate) iterations: u64,
+    /// Of the last iteration.
+    pub(crate) total: T,
+    pub(crate) levels: Vec<Level>,
+    /// What was looked up so far (see [`crate::lookups`]).
+    pub(crate) lookups: [u64; 2],
+}
+
+impl Checkpoints {
+    /// Begins a run that nothing is kept of yet. `job`: what the run is, for whoever will go on
+    /// with it.
+    ///
+    /// # Errors
+    /// When the directory is not empty, cannot be made or written to.
+    pub fn begin(options: &CheckpointOptions, job: &[u8]) -> Result<Self, StoreError> {
+        let CheckpointOptions { directory, every, run, faults } = options;
+        let failed = |source: io::Error| StoreError::Create { file: directory.clone(), source };
+        let is_made = match fs::read_dir(directory) {
+            Ok(mut entries) => {
+                if entries.next().is_some() {
+                    return Err(failed(ErrorKind::DirectoryNotEmpty.into()));
+                }
+                false
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                durable::make_directory(directory, faults.as_ref())?;
+                true
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let begun = lock_directory(directory).and_then(|locked| {
+            let manifest = Manifest { every: *every, entries: Vec::new(), job: job.to_vec() };
+            let run = run.unwrap_or_else(random_number);
+            let begun = Self::new(directory, run, manifest, faults.as_ref(), locked);
+            begun.put_manifest(&[])?;
+            Ok(begun)
+        });
+        if begun.is_err() && is_made {
+            // The first error is the one to tell.
+            let _ = fs::remove_dir(directory);
+        }
+        begun
+    }
+
+    /// Opens the checkpoints of a run that did not end, to go on with it, and removes what is left
+    /// of a checkpoint that was not committed.
+    ///
+    /// # Errors
+    /// When there are none ([`StoreError::Missing`]), when the manifest is damaged or of another
+    /// version, or somebody else is at work on it.
+    pub fn open(directory: &Path, faults: Option<&Arc<Faults>>) -> Result<Self, StoreError> {
+        let file = directory.join(MANIFEST);
+        if !file.exists() {
+            return Err(StoreError::Missing { file });
+        }
+        let locked = lock_directory(directory)?;
+        let mut reader = SealedReader::open(&file, KIND, faults)?;
+        reader.is_version(VERSION)?;
+        let payload = reader.read_rest(BYTES_MAX)?;
+        let manifest = Manifest::decode(&payload).map_err(|(offset, what)| {
+            let offset = crate::kept::offset_in_file(offset as u64);
+            StoreError::Damaged { file, offset, what }
+        })?;
+        let opened = Self::new(directory, reader.identity().graph, manifest, faults, locked);
+        opened.clear()?;
+        Ok(opened)
+    }
+
+    fn new(
+        directory: &Path,
+        run: u64,
+        manifest: Manifest,
+        faults: Option<&Arc<Faults>>,
+        locked: File,
+    ) -> Self {
+        let Manifest { every, entries, job } = manifest;
+        let (stats, notes) = (CheckpointStats::default(), Vec::new());
+        let since = Instant::now();
+        let written = Written { entries, failed: false, since, took: None, stats, notes };
+        let (directory, faults) = (directory.to_owned(), faults.cloned());
+        let progress = Mutex::new(written);
+        Self { directory, run, every, job, faults, progress, _locked: locked }
+    }
+
+    /// What the run is, as it was said when it began.
+    pub fn job(&self) -> &[u8] {
+        &self.job
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Iterations of the last checkpoint, if there is one.
+    pub fn last(&self) -> Option<u64> {
+        lock(&self.progress).entries.first().map(|entry| entry.iterations)
+    }
+
+    /// What checkpoints took so far.
+    pub fn stats(&self) -> CheckpointStats {
+        lock(&self.progress).stats
+    }
+
+    /// What a person should know, such as that the last checkpoint is damaged.
+    pub fn notes(&self) -> Vec<String> {
+        lock(&self.progress).notes.clone()
+    }
+
+    /// Removes the checkpoints of a run that has ended, or that nobody will go on with, and the
+    /// directory if nothing else is in it.
+    ///
+    /// # Errors
+    /// When files cannot be removed.
+    pub fn remove(self) -> Result<(), StoreError> {
+        let failed = |file: &Path, source| {
+            let (what, file) = ("remove it", file.to_owned());
+            StoreError::Io { what, file, source }
+        };
+        // First the manifest: whatever comes after, no checkpoint is found that is not whole.
+        let manifest = self.directory.join(MANIFEST);
+        fs::remove_file(&manifest).map_err(|error| failed(&manifest, error))?;
+        lock(&self.progress).entries.clear();
+        self.clear()?;
+        match fs::remove_dir(&self.directory) {
+            Err(error) if error.kind() != ErrorKind::DirectoryNotEmpty => {
+                Err(failed(&self.directory, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a checkpoint is to be written after so many iterations.
+    pub(crate) fn is_due<P: Program>(&self, iterations: u64, graph: &Graph) -> bool {
+        let bytes = graph.vertices() * size_of::<P::Value>() as u64;
+        let written = lock(&self.progress);
+        match self.every {
+            Every::Iterations(count) => iterations.is_multiple_of(count.get()),
+            Every::Share => {
+                let guess = || Duration::from_secs_f64(bytes as f64 / RATE_GUESS);
+                let took = written.took.unwrap_or_else(guess);
+                written.since.elapsed() >= PAUSE_LEAST.max(took * PAUSES)
+            }
+        }
+    }
+
+    /// Notes what is known once a checkpoint was committed.
+    fn committed(&self, entries: Vec<Entry>, bytes: u64, took: Duration) {
+        let mut written = lock(&self.progress);
+        written.entries = entries;
+        written.failed = false;
+        written.since = Instant::now();
+        written.took = Some(took);
+        written.stats.written += 1;
+        written.stats.bytes += bytes;
+        written.stats.elapsed += took;
+    }
+
+    /// The file of a checkpoint.
+    fn state_path(&self, iterations: u64) -> PathBuf {
+        self.directory.join(format!("{STATE}{iterations}"))
+    }
+
+    /// What such a file says that it is.
+    fn identity(&self, iterations: u64) -> Identity {
+        // A run has fewer iterations than 2^32 between checkpoints that could be confused.
+        let generation = iterations as u32;
+        Identity { kind: STATE_KIND, version: VERSION, graph: self.run, generation }
+    }
+
+    /// Writes the manifest, in place of the one before.
+    fn put_manifest(&self, entries: &[Entry]) -> Result<(), StoreError> {
+        let (entries, job) = (entries.to_vec(), self.job.clone());
+        let payload = Manifest { every: self.every, entries, job }.encode();
+        let identity = Identity { kind: KIND, version: VERSION, graph: self.run, generation: 0 };
+        sealed::seal(&self.directory.join(MANIFEST), &identity, &payload, self.faults.as_ref())
+    }
+
+    /// Removes files of ours that the manifest does not name.
+    fn clear(&self) -> Result<(), StoreError> {
+        let failed = |what, file: &Path, source| {
+            let file = file.to_owned();
+            StoreError::Io { what, file, source }
+        };
+        let names = |iterations: u64| format!("{STATE}{iterations}");
+        let kept: Vec<String> =
+            lock(&self.progress).entries.iter().map(|entry| names(entry.iterations)).collect();
+        let read = |source| failed("list it", &self.directory, source);
+        for entry in fs::read_dir(&self.directory).map_err(read)? {
+            let name = entry.map_err(read)?.file_name();
+            let is_left = name.to_str().is_some_and(|name| {
+                is_temporary(name) || (is_state(name) && !kept.iter().any(|kept| kept == name))
+            });
+            if is_left {
+                let path = self.directory.join(name);
+                fs::remove_file(&path).map_err(|error| failed("remove it", &path, error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file is named as one of a checkpoint.
+fn is_state(name: &str) -> bool {
+    name.strip_prefix(STATE).is_some_and(|number| number.parse::<u64>().is_ok())
+}
+
+/// Whether a file is one that was being written (see [`durable::Draft`]).
+fn is_temporary(name: &str) -> bool {
+    let parts = name.strip_prefix('.').and_then(|name| name.split_once(".tmp-"));
+    parts.is_some_and(|(stem, _)| stem == MANIFEST || is_state(stem))
+}
+
+/// A lock on a directory, unless another process has it; the system takes it away when the process
+/// ends, however it ends.
+fn lock_directory(directory: &Path) -> Result<File, StoreError> {
+    let failed = |what, source: io::Error| StoreError::Io { what, file: directory.into(), source };
+    let file = File::open(directory).map_err(|error| failed("open it", error))?;
+    // A process that is just ending, or about to become another one, has it a moment longer.
+    let mut attempts = 0..LOCK_ATTEMPTS;
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(_) if attempts.next().is_some() => std::thread::sleep(LOCK_PAUSE),
+            Err(error) => {
+                let what = "lock it (is another run at work on these checkpoints?)";
+                return Err(failed(what, error.into()));
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Writing a checkpoint, stripe by stripe.
+
+use std::fs;
+use std::time::Instant;
+
+use bytemuck::{Pod, bytes_of, cast_slice};
+use welter_model::program::Program;
+use welter_store::sealed::SealedWriter;
+use welter_store::{StoreError, durable};
+
+use super::manifest::{Entry, KEPT, LEVEL_BYTES, Shape};
+use super::{Checkpoints, Reached};
+use crate::EngineError;
+use crate::arena::Buffer;
+use crate::graph::{Graph, Stripe};
+use crate::iterate::{Level, Mode};
+use crate::state::State;
+use crate::workers::lock;
+
+/// Vertices whose flags are packed at a time.
+const PACKED: usize = 1 << 15;
+
+impl Shape {
+    /// The graph and the program.
+    pub(super) fn of<P: Program>(graph: &Graph) -> Self {
+        Self {
+            vertices: graph.vertices(),
+            edges: graph.edges(),
+            degrees: crc32c::crc32c(cast_slice(&graph.degrees[..graph.vertices() as usize])),
+            value_bytes: size_of::<P::Value>() as u32,
+            total_bytes: size_of::<P::Total>() as u32,
+            frontier: P::FRONTIER.into(),
+        }
+    }
+}
+
+impl Checkpoints {
+    /// Refuses, before the first iteration, a directory that has no room for what the run keeps:
+    /// the last checkpoint, the one before, and the one that is being written.
+    pub(crate) fn check_space<P: Program>(&self, graph: &Graph) -> Result<(), StoreError> {
+        let bytes = Shape::of::<P>(graph).payload_bytes(0).unwrap_or(u64::MAX);
+        let there = lock(&self.progress).entries.len() as u64;
+        let need = bytes.saturating_mul(KEPT as u64 + 1 - there);
+        durable::check_space(&self.directory, need)
+    }
+}
+
+/// Writes a checkpoint of a run whose columns say who is active.
+pub(crate) fn write<P: Program>(
+    checkpoints: &Checkpoints,
+    graph: &Graph,
+    state: &State<P>,
+    reached: &Reached<P::Total>,
+) -> Result<(), EngineError> {
+    if std::mem::replace(&mut lock(&checkpoints.progress).failed, true) {
+        return Err(StoreError::Poisoned { file: checkpoints.directory.clone() }.into());
+    }
+    let started = Instant::now();
+    let (entry, bytes) = write_state(checkpoints, graph, state, reached)?;
+    let mut entries = lock(&checkpoints.progress).entries.clone();
+    // A run that went on from the checkpoint before the last writes that one anew.
+    entries.retain(|old| old.iterations < entry.iterations);
+    entries.insert(0, entry);
+    let gone = entries.split_off(entries.len().min(KEPT));
+    checkpoints.put_manifest(&entries)?;
+    checkpoints.committed(entries, bytes, started.elapsed());
+    for old in gone {
+        let file = checkpoints.state_path(old.iterations);
+        fs::remove_file(&file).map_err(|source| {
+            let what = "remove it";
+            StoreError::Io { what, file, source }
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes the file of a checkpoint, durably; also says how large its payload is.
+fn write_state<P: Program>(
+    checkpoints: &Checkpoints,
+    graph: &Graph,
+    state: &State<P>,
+    reached: &Reached<P::Total>,
+) -> Result<(Entry, u64), EngineError> {
+    let shape = Shape::of::<P>(graph);
+    let levels = reached.levels.len() as u64;
+    let bytes = shape.payload_bytes(levels).ok_or_else(|| {
+        StoreError::Request(format!("a checkpoint of {} vertices", shape.vertices))
+    })?;
+    let path = checkpoints.state_path(reached.iterations);
+    let identity = checkpoints.identity(reached.iterations);
+    let writer = SealedWriter::create(&path, &identity, bytes, checkpoints.faults.as_ref())?;
+    let mut column = Column { writer, checksum: 0 };
+    column.values(graph, state)?;
+    column.flags(&state.active[0][..if P::FRONTIER { shape.vertices as usize } else { 0 }])?;
+    column.levels(&reached.levels)?;
+    column.append(bytes_of(&reached.total))?;
+    let Column { writer, checksum } = column;
+    writer.commit()?;
+    let Reached { iterations, lookups, .. } = *reached;
+    Ok((Entry { iterations, shape, levels, lookups, checksum, zero: 0 }, bytes))
+}
+
+/// The file, and the checksum of what is in it so far.
+struct Column {
+    writer: SealedWriter,
+    checksum: u32,
+}
+
+impl Column {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.checksum = crc32c::crc32c_append(self.checksum, bytes);
+        self.writer.append(bytes)
+    }
+
+    fn values<P: Program>(&mut self, graph: &Graph, state: &State<P>) -> Result<(), EngineError>
+    where
+        P::Value: Pod,
+    {
+        let Some(stored) = &state.stored else {
+            return Ok(self.append(cast_slice(&state.values))?);
+        };
+        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
+        let mut column = Buffer::zeroed(width)?;
+        for (number, stripe) in graph.stripes.iter().enumerate() {
+            column = stored.load::<P::Value>(number, column)?;
+            self.append(cast_slice(&column[..stripe.width()]))?;
+        }
+        Ok(())
+    }
+
+    /// A bit a vertex, the first one lowest.
+    fn flags(&mut self, active: &[u8]) -> Result<(), StoreError> {
+        for flags in active.chunks(PACKED) {
+            let pack = |flags: &[u8]| {
+                let bits = flags.iter().enumerate();
+                bits.fold(0_u8, |byte, (bit, flag)| byte | u8::from(*flag != 0) << bit)
+            };
+            let packed: Vec<u8> = flags.chunks(8).map(pack).collect();
+            self.append(&packed)?;
+        }
+        Ok(())
+    }
+
+    fn levels(&mut self, levels: &[Level]) -> Result<(), StoreError> {
+        for Level { mode, active, edges } in levels {
+            let mode: u64 = match mode {
+                Mode::Dense => 0,
+                Mode::Pull => 1,
+                Mode::Sparse => 2,
+                Mode::Local => 3,
+            };
+            let record = [mode, *active, *edges];
+            debug_assert_eq!(size_of_val(&record) as u64, LEVEL_BYTES);
+            self.append(bytes_of(&record))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Resumed runs against undisturbed ones: the same bits, iterations and totals.
+
+use std::fmt::Debug;
+
+use proptest::prelude::*;
+use welter_algorithms::pagerank::{Dangling, PageRank};
+use welter_algorithms::spmv::Vector;
+use welter_algorithms::{Bfs, BfsTree, LabelPropagation, Spmv, Sssp};
+use welter_engine::Checkpoints;
+use welter_engine::plan::StorageMode;
+use welter_model::edges::Reading;
+use welter_model::program::Program;
+use welter_store::io::{Call, Fault, Faults};
+use welter_testing::executors::{Executor, Folder, executors};
+use welter_testing::graph::Graph;
+use welter_testing::interpreter::Answer;
+use welter_testing::strategies::wide_graphs;
+
+use crate::{JOB, PLAIN, alone, ladder, options, place, stored};
+
+const BOTH_WAYS: Reading = Reading { undirected: true, ..PLAIN };
+
+/// A run that ends by force once it has written so many checkpoints, and goes on elsewhere.
+fn interrupted<P: Program>(
+    [first, second]: [&Executor; 2],
+    graph: &Graph,
+    reading: Reading,
+    program: &P,
+    checkpoints: u64,
+) -> Answer<P::Value, P::Total> {
+    let folder = Folder::new();
+    // The directory, the first manifest, and two files for each checkpoint.
+    let calls = 2 + 2 * checkpoints;
+    let faults = Faults::nth_of(Call::Create, calls + 1, Fault::Errno(5));
+    let begun = Checkpoints::begin(&options(&place(&folder), Some(faults.clone())), JOB).unwrap();
+    let ended = first.run_resumable(graph, reading, program, Some(&begun));
+    assert_eq!(ended.is_err(), faults.fired());
+    let last = begun.last();
+    if faults.fired() {
+        assert_eq!(last, Some(checkpoints).filter(|count| *count > 0));
+    }
+    drop(begun);
+    let opened = Checkpoints::open(&place(&folder), None).unwrap();
+    assert_eq!(opened.job(), JOB);
+    let found = second.run_resumable(graph, reading, program, Some(&opened)).unwrap();
+    assert_eq!(opened.stats().resumed_at, last);
+    assert_eq!(opened.notes(), [""; 0]);
+    found
+}
+
+/// Holds runs that went on from every iteration against an undisturbed one.
+fn judge<P: Program<Total: PartialEq + Debug>>(
+    pair: [&Executor; 2],
+    graph: &Graph,
+    reading: Reading,
+    program: &P,
+) {
+    let expected = pair[0].run(graph, reading, program);
+    // Storage takes its time: from every other iteration there.
+    let is_memory = pair.iter().all(|executor| match executor {
+        Executor::Memory(memory) => memory.settings.storage == StorageMode::Never,
+        _ => false,
+    });
+    for checkpoints in (0..=expected.iterations).step_by(if is_memory { 1 } else { 2 }) {
+        let found = interrupted(pair, graph, reading, program, checkpoints);
+        let what = format!("from iteration {checkpoints} on {:?}", pair[1]);
+        assert!(found.bits() == expected.bits(), "{what}: other bits");
+        if found.in_step && expected.in_step {
+            assert_eq!(found.iterations, expected.iterations, "{what}");
+            assert_eq!(found.total, expected.total, "{what}");
+        }
+    }
+}
+
+/// All programs that have iterations.
+fn judge_all(pair: [&Executor; 2], graph: &Graph, source: u64) {
+    let count = graph.vertices() as u64;
+    let spread = Dangling::Spread;
+    judge(pair, graph, PLAIN, &PageRank::<f32>::new(count, 0.85, 4, 0.0, spread));
+    judge(pair, graph, PLAIN, &PageRank::<f64>::new(count, 0.85, 60, 1e-3, Dangling::NetworkX));
+    judge(pair, graph, PLAIN, &Spmv::<f64>::new(Vector::Random { seed: 3 }, 3));
+    judge(pair, graph, PLAIN, &Bfs::new(vec![source]));
+    judge(pair, graph, BOTH_WAYS, &BfsTree::new(vec![source]));
+    judge(pair, graph, BOTH_WAYS, &LabelPropagation);
+}
+
+/// Paths too, whose iterations depend on how edges are found: they must be found alike.
+fn judge_paths(executor: &Executor, graph: &Graph, source: u64) {
+    for bucket in [2.0, f64::INFINITY] {
+        judge([executor; 2], graph, PLAIN, &Sssp::<f64>::new(vec![source], bucket));
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_ends_as_an_undisturbed_one() {
+    let graph = ladder(300, 5);
+    let engines: Vec<Executor> =
+        executors().into_iter().filter(|executor| *executor != Executor::Reference).collect();
+    for (number, first) in engines.iter().enumerate() {
+        // Each with another one, so that every two neighbours in the list meet.
+        judge_all([first, &engines[(number + 1) % engines.len()]], &graph, 7);
+        judge_paths(first, &graph, 7);
+    }
+}
+
+#[test]
+fn values_on_storage_are_kept_and_read_stripe_by_stripe() {
+    // Several stripes of 4,096 vertices.
+    let graph = ladder(13_000, 6);
+    let (memory, storage) = (alone(), stored());
+    for pair in [[&memory, &storage], [&storage, &memory], [&storage, &storage]] {
+        let count = graph.vertices() as u64;
+        let ranks = PageRank::<f64>::new(count, 0.85, 3, 0.0, Dangling::Spread);
+        judge(pair, &graph, PLAIN, &ranks);
+        judge(pair, &graph, PLAIN, &Bfs::new(vec![7]));
+    }
+}
+
+#[test]
+fn only_the_last_two_are_kept() {
+    let (graph, folder) = (ladder(300, 5), Folder::new());
+    let program = PageRank::<f64>::new(graph.vertices() as u64, 0.85, 12, 0.0, Dangling::Drop);
+    let begun = crate::begin(&place(&folder));
+    alone().run_resumable(&graph, PLAIN, &program, Some(&begun)).unwrap();
+    assert_eq!(crate::names(&place(&folder)), ["checkpoint", "state-11", "state-12"]);
+    let stats = begun.stats();
+    assert_eq!((stats.written, stats.bytes), (12, 12 * (300 * 16 + 16)));
+    let again = Checkpoints::open(&place(&folder), None).unwrap_err();
+    assert!(again.to_string().contains("is another run at work"), "{again}");
+    std::fs::write(place(&folder).join("notes.txt"), "mine").unwrap();
+    begun.remove().unwrap();
+    assert_eq!(crate::names(&place(&folder)), ["notes.txt"]);
+    let error = Checkpoints::begin(&options(&place(&folder), None), JOB).unwrap_err();
+    assert_eq!(error.exit_code(), 73, "{error}");
+    std::fs::remove_file(place(&folder).join("notes.txt")).unwrap();
+    crate::begin(&place(&folder)).remove().unwrap();
+    assert!(!place(&folder).exists());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_graphs_are_gone_on_with(
+        graph in wide_graphs(20, 40), source in 0_u64..1000, pick in any::<prop::sample::Index>(),
+    ) {
+        prop_assume!(graph.vertices() > 0);
+        let engines = executors();
+        let number = 1 + pick.index(engines.len() - 1);
+        let pair = [&engines[number], &engines[1 + number % (engines.len() - 1)]];
+        let source = source % graph.vertices() as u64;
+        judge_all(pair, &graph, source);
+        judge_paths(pair[0], &graph, source);
+    }
+}

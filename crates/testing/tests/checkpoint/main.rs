@@ -1,0 +1,86 @@
+//! Checkpoints: a run that goes on from one ends as if nothing had happened, and whatever fails
+//! while one is written, the one before is there.
+//!
+//! - `answers`: the same bits for all programs, from every iteration, on other executors.
+//! - `faults`: calls that fail, disks that are full, and a process that is killed, at every step.
+//! - `damage`: one flipped bit anywhere, files that are missing, other graphs and programs.
+//! - `golden`: the bytes of all files.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
+
+mod answers;
+mod damage;
+mod faults;
+mod golden;
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use welter_engine::plan::{Settings, StorageMode};
+use welter_engine::{CheckpointOptions, Checkpoints, Every};
+use welter_model::edges::{Duplicates, Reading};
+use welter_store::io::Faults;
+use welter_testing::executors::{Executor, Memory};
+use welter_testing::graph::Graph;
+
+const PLAIN: Reading = Reading {
+    undirected: false,
+    reversed: false,
+    drop_self_loops: false,
+    duplicates: Duplicates::Keep,
+};
+
+/// What a run is, where nobody asks.
+const JOB: &[u8] = b"a test";
+
+/// Checkpoints of every iteration.
+fn options(directory: &Path, faults: Option<Arc<Faults>>) -> CheckpointOptions {
+    let every = Every::Iterations(NonZero::new(1).unwrap());
+    CheckpointOptions { directory: directory.to_owned(), every, run: Some(7), faults }
+}
+
+fn begin(directory: &Path) -> Checkpoints {
+    Checkpoints::begin(&options(directory, None), JOB).unwrap()
+}
+
+/// The engine on one thread, all in memory.
+fn alone() -> Executor {
+    let settings = Settings { threads: Some(1), ..Settings::default() };
+    Executor::Memory(Memory { settings, part_edges_max: 1 << 20, slots_stated: true })
+}
+
+/// The same with values on storage.
+fn stored() -> Executor {
+    let storage = StorageMode::Always { cache_bytes: 0, values: true };
+    let settings =
+        Settings { threads: Some(1), stripe_bits: Some(12), storage, ..Settings::default() };
+    Executor::Memory(Memory { settings, part_edges_max: 1 << 20, slots_stated: true })
+}
+
+/// Random edges between neighbours, and some far ones, so that a search takes several iterations.
+fn ladder(slots: u32, seed: u64) -> Graph {
+    let mut state = seed;
+    let mut random = move |below: u32| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888);
+        (state >> 33) as u32 % below
+    };
+    let near = (0..slots).map(|slot| [slot, (slot + 1 + slots / 9) % slots]);
+    let mut pairs: Vec<_> = near.collect();
+    pairs.extend((0..slots * 2).map(|_| [random(slots), random(slots / 2)]));
+    let weights = pairs.iter().map(|pair| f64::from(pair[0] % 50 + 1) / 7.0).collect();
+    Graph { weights: Some(weights), ..Graph::new(slots as usize, pairs) }
+}
+
+/// Names in a directory, in order.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A folder's place for checkpoints.
+fn place(folder: &welter_testing::executors::Folder) -> PathBuf {
+    folder.graph()
+}
