@@ -2,24 +2,24 @@
 //!
 //! Two things must be known before edges can be binned: the vertices (all edges are looked at,
 //! unless the input states them) and about how many edges begin and end in each segment of slots (a
-//! sample tells). A stream that is costly to read (a generator) states its vertices and is only
-//! sampled.
+//! sample tells). A stream whose edges were all read when it was made has been looked at already; a
+//! stream that is costly to read (a generator) states its vertices and is only sampled.
 
+use std::borrow::Cow;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use welter_model::edges::{Batch, EdgeStream};
+use welter_model::look::Look;
 use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
 use crate::dispatch::dispatched;
-use crate::vertices::{Marks, SEGMENT_BITS, Vertices};
+use crate::vertices::Vertices;
 use crate::workers::Workers;
 
-/// One edge in so many is counted in histograms; of a costly stream, one part in so many.
+/// Of a costly stream one part in so many is looked at.
 const SAMPLE: usize = 8;
-/// Streams with fewer edges are counted whole.
-const SMALL: u64 = 1 << 20;
 
 /// What the survey found.
 #[derive(Debug)]
@@ -62,49 +62,47 @@ pub(crate) fn survey(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Survey, EngineError> {
+    let look = match stream.look() {
+        Some(look) if look.slots() == slots => Cow::Borrowed(look),
+        _ => Cow::Owned(look_at(stream, slots, all_present, workers, progress)?),
+    };
+    let (sources, targets) = look.histograms();
+    let (sources, targets) = (sources.to_vec(), targets.to_vec());
+    let vertices = if all_present { Vertices::all(slots) } else { Vertices::seen(&look) };
+    Ok(Survey { vertices, sources, targets })
+}
+
+fn look_at(
+    stream: &dyn EdgeStream,
+    slots: u64,
+    all_present: bool,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Look, EngineError> {
     let parts = stream.parts();
     let phase = progress.phase("survey", Unit::Edges, Some(stream.edges()));
-    let notes = workers.states(|| {
-        let marks = if all_present { None } else { Some(Marks::new(slots)?) };
-        Ok((Histogram::new(slots), marks))
-    })?;
     // A stream is read whole where that is cheap, or marks are needed. Then every part gives to the
     // sample: in a sorted input no part is like another.
     let all = !all_present || !stream.costly() || parts < SAMPLE * SAMPLE;
-    let stride = if all && stream.edges() >= SMALL { SAMPLE } else { 1 };
-    let look: Vec<usize> = (0..parts).filter(|&part| all || part.is_multiple_of(SAMPLE)).collect();
-    workers.tasks(look.len(), progress, &notes, |(histogram, marks), task| {
-        let part = look[task];
+    let stride = if all { Look::stride(stream.edges()) } else { 1 };
+    let looks = workers.states(|| Ok(Look::new(!all_present, stride)))?;
+    let chosen: Vec<usize> =
+        (0..parts).filter(|&part| all || part.is_multiple_of(SAMPLE)).collect();
+    workers.tasks(chosen.len(), progress, &looks, |look, task| {
         let mut wrong = None;
-        stream.read(part, &mut |batch| {
-            wrong = first_beyond(&batch, slots);
-            if wrong.is_some() {
-                return false;
-            }
-            if let Some(marks) = marks.as_mut() {
-                for &[source, target] in batch.pairs {
-                    marks.set(source);
-                    marks.set(target);
-                }
-            }
-            histogram.add(&batch, stride);
+        stream.read(chosen[task], &mut |batch| {
+            wrong = look.add(batch.pairs, slots).err();
             phase.add(batch.pairs.len() as u64);
-            true
+            wrong.is_none()
         })?;
-        wrong.map_or(Ok(()), |vertex| Err(EngineError::Vertex { vertex, slots }))
+        let beyond = |slot| EngineError::Vertex { vertex: u64::from(slot), slots };
+        wrong.map_or(Ok(()), |slot| Err(beyond(slot)))
     })?;
-    let mut total = Histogram::new(slots);
-    let mut marks = Vec::new();
-    for note in notes {
-        let (histogram, own) = note.into_inner().unwrap_or_else(PoisonError::into_inner);
-        total.merge(&histogram);
-        marks.extend(own);
+    let mut all = Look::new(!all_present, stride);
+    for look in looks {
+        all.merge(look.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
-    Ok(Survey {
-        vertices: if all_present { Vertices::all(slots) } else { Vertices::marked(marks) },
-        sources: total.sources,
-        targets: total.targets,
-    })
+    Ok(all.of_slots(slots))
 }
 
 /// A slot that does not exist. The maximum is found first, because that runs over vectors.
@@ -114,31 +112,4 @@ pub(crate) fn first_beyond(batch: &Batch<'_>, slots: u64) -> Option<u64> {
         || batch.pairs.iter().fold(0, |largest, pair| pair[0].max(pair[1]).max(largest)),
     );
     (!batch.pairs.is_empty() && u64::from(largest) >= slots).then_some(largest.into())
-}
-
-/// Number of edges by segment.
-struct Histogram {
-    sources: Vec<u64>,
-    targets: Vec<u64>,
-}
-
-impl Histogram {
-    fn new(slots: u64) -> Self {
-        let segments = slots.div_ceil(1 << SEGMENT_BITS) as usize;
-        Self { sources: vec![0; segments], targets: vec![0; segments] }
-    }
-
-    fn add(&mut self, batch: &Batch<'_>, stride: usize) {
-        for &[source, target] in batch.pairs.iter().step_by(stride) {
-            self.sources[(source >> SEGMENT_BITS) as usize] += 1;
-            self.targets[(target >> SEGMENT_BITS) as usize] += 1;
-        }
-    }
-
-    fn merge(&mut self, other: &Self) {
-        let pairs = [(&mut self.sources, &other.sources), (&mut self.targets, &other.targets)];
-        for (into, from) in pairs {
-            into.iter_mut().zip(from).for_each(|(into, from)| *into += from);
-        }
-    }
 }

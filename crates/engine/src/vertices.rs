@@ -12,14 +12,12 @@
 use std::sync::Arc;
 
 use welter_model::ids::IdMap;
+use welter_model::look::Look;
 use welter_model::marked::Marked;
 use welter_model::table::VertexColumn;
 
-use crate::EngineError;
-use crate::arena::Buffer;
+pub(crate) use welter_model::look::SEGMENT_BITS;
 
-/// Log2 of the number of slots in a segment: the grain at which ranges of slots are cut.
-pub(crate) const SEGMENT_BITS: u32 = 12;
 const SEGMENT_WORDS: usize = (1 << SEGMENT_BITS) / 64;
 
 /// The vertices of a graph.
@@ -37,15 +35,12 @@ impl Vertices {
         Self { slots, count: slots, present: None }
     }
 
-    /// The slots that are marked anywhere are vertices.
-    pub(crate) fn marked(marks: Vec<Marks>) -> Self {
-        let slots = marks.first().map_or(0, |marks| marks.slots);
-        let mut all = marks.into_iter().map(|marks| marks.words);
-        let mut words = all.next().map_or_else(Vec::new, |words| words.to_vec());
-        for other in all {
-            words.iter_mut().zip(other.iter()).for_each(|(word, other)| *word |= other);
+    /// The slots that were marked are vertices.
+    pub(crate) fn seen(look: &Look) -> Self {
+        match look.marks() {
+            None => Self::all(look.slots()),
+            Some(words) => Self::of_words(look.slots(), words.to_vec()),
         }
-        Self::of_words(slots, words)
     }
 
     /// The slots whose bits are set are vertices; words come in whole segments.
@@ -171,40 +166,14 @@ impl Window<'_> {
     }
 }
 
-/// Marks on slots, those of one worker: in a shared map each new mark of one core is a miss of the
-/// others.
-#[derive(Debug)]
-pub(crate) struct Marks {
-    slots: u64,
-    words: Buffer<u64>,
-}
-
-impl Marks {
-    /// No marks on `slots` slots.
-    pub(crate) fn new(slots: u64) -> Result<Self, EngineError> {
-        // Whole segments, so that windows and segments never end inside a word.
-        let words = slots.div_ceil(1 << SEGMENT_BITS) as usize * SEGMENT_WORDS;
-        Ok(Self { slots, words: Buffer::zeroed(words)? })
-    }
-
-    /// Marks a slot, which must exist.
-    #[inline(always)]
-    pub(crate) fn set(&mut self, slot: u32) {
-        let word = &mut self.words[(slot / 64) as usize];
-        *word |= 1 << (slot % 64);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn marked(slots: u64, present: &[u32]) -> Vertices {
-        let mut marks = vec![Marks::new(slots).unwrap(), Marks::new(slots).unwrap()];
-        for &slot in present {
-            marks[slot as usize % 2].set(slot);
-        }
-        Vertices::marked(marks)
+        let mut look = Look::new(true, 1);
+        present.iter().for_each(|&slot| look.add(&[[slot, slot]], slots).unwrap());
+        Vertices::seen(&look.of_slots(slots))
     }
 
     #[test]

@@ -16,19 +16,18 @@
 //!
 //! Files are not kept in memory: where their ids can be slots as they are, the stream that the
 //! engine gets reads them ([`stream`]). For that the largest id must be known, so all records are
-//! looked at once beforehand, unless the user states the number of vertices; that costs about as
-//! much as copying the files. Sparse ids, pipes and compressed files are collected in memory.
+//! looked at once beforehand, unless the user states the number of vertices, and what was seen goes
+//! along with the stream. Sparse ids, pipes and compressed files are collected in memory.
 //!
 //! Columns can be named as in a table: 1 or `source`, 2 or `target`, 3 or `weight`.
 
 mod records;
+mod scan;
 mod stream;
 mod window;
 
 #[cfg(test)]
 mod tests;
-
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use welter_model::edges::EdgeStream;
@@ -132,7 +131,7 @@ impl Reader for Raw {
             stream.set_ends(Ends::Declared(vertices));
             return Ok(Some(Ready::new(Box::new(stream), IdMap::Declared)));
         }
-        let max = scan(&stream, context)?;
+        let (max, look) = scan::scan(&stream, context)?;
         if !is_dense(max, stream.edges()) {
             // All will be read once more, and kept.
             let bytes: u64 = sources.iter().filter_map(Source::bytes).sum();
@@ -140,6 +139,7 @@ impl Reader for Raw {
             return Ok(None);
         }
         stream.set_ends(Ends::Seen(max + 1));
+        stream.set_look(look);
         Ok(Some(Ready::new(Box::new(stream), IdMap::Same)))
     }
 }
@@ -195,22 +195,6 @@ fn refuse_big_endian(file: &str, bytes: &[u8]) -> Result<(), InputError> {
     let what = "expected packed edges in little-endian order, found only ids that are multiples of \
                 256, as if a big-endian machine had written them; swap the bytes of its words";
     Err(InputError::content(file, what))
-}
-
-/// The largest id. Finds everything that can be wrong with a file on the way.
-fn scan(stream: &RawStream, context: &Context<'_>) -> Result<u64, InputError> {
-    let max = AtomicU64::new(0);
-    first_error(stream, context, |part| {
-        let mut largest = 0;
-        stream.pieces(part, &mut |batch, place| {
-            context.advance(place.bytes)?;
-            largest = batch.pairs.max().max(largest);
-            Ok(true)
-        })?;
-        max.fetch_max(largest, Ordering::Relaxed);
-        Ok(())
-    })?;
-    Ok(max.into_inner())
 }
 
 /// Does something with all parts in parallel; of several errors, the first in input order.

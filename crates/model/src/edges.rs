@@ -8,6 +8,8 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::look::Look;
+
 /// Source and destination slot of one edge, in the compact format (fewer than 2^32 slots).
 pub type Pair = [u32; 2];
 
@@ -42,6 +44,11 @@ pub trait EdgeStream: Send + Sync {
     /// that surveys should look at a sample of the parts only. Such a stream must know its `slots`.
     fn costly(&self) -> bool {
         false
+    }
+
+    /// What was seen of all edges when the stream was made, if all of them were looked at then.
+    fn look(&self) -> Option<&Look> {
+        None
     }
 
     /// Bytes of memory that the stream holds for as long as it lives; 0 where edges are read or

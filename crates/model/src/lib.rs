@@ -4,6 +4,7 @@
 
 pub mod edges;
 pub mod ids;
+pub mod look;
 pub mod marked;
 pub mod program;
 pub mod records;

@@ -4,6 +4,7 @@
 mod bad_input;
 mod bars;
 mod bombs;
+mod cgroup;
 mod checkpoint;
 mod formats;
 mod help;

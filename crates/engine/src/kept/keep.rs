@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use welter_model::edges::{Batch, EdgeStream, Reading, StreamError};
 use welter_model::ids::{IdMap, Names};
+use welter_model::look::Look;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
 use welter_store::io::{IoOptions, Volume};
@@ -217,6 +218,10 @@ impl EdgeStream for Watched {
 
     fn costly(&self) -> bool {
         self.stream.costly()
+    }
+
+    fn look(&self) -> Option<&Look> {
+        self.stream.look()
     }
 
     fn resident_bytes(&self) -> u64 {

@@ -87,6 +87,23 @@ impl Pairs<'_> {
     }
 }
 
+impl<'a> Pairs<'a> {
+    /// Ids as slots, which they are known to be; wide ones through `narrowed`.
+    pub(super) fn truncate<'n>(self, narrowed: &'n mut Vec<Pair>) -> &'n [Pair]
+    where
+        'a: 'n,
+    {
+        match self {
+            Self::Narrow(pairs) => pairs,
+            Self::Wide(wide) => {
+                narrowed.clear();
+                narrowed.extend(wide.iter().map(|pair| pair.map(|id| id as u32)));
+                narrowed
+            }
+        }
+    }
+}
+
 /// A record that no edge can be made of.
 #[derive(Debug)]
 pub(super) struct BadRecord {

@@ -1,26 +1,22 @@
 //! The stream over raw files: reads them whenever it is asked, keeps nothing of them.
 //!
 //! Invariants: a part is cut at records and never longer than [`PART_BYTES`] · a thread holds one
-//! buffer of [`BATCH_BYTES`], plus what it decodes that into · no pair leaves with an id at or
-//! above the number of slots, even when the file has changed since its ids were seen.
+//! buffer, or a few where it reads past the cache, plus what it decodes that into · no pair leaves
+//! with an id at or above the number of slots, even when the file has changed since its ids were
+//! seen.
 
 use std::cell::Cell;
-use std::io::ErrorKind;
-use std::num::NonZero;
 
-use rustix::fs::Advice;
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
+use welter_model::look::Look;
 
 use super::records::{Batch, Buffers, Pairs, Shape};
-use super::window::{Window, Words};
+use super::window;
 use crate::error::InputError;
 use crate::source::Source;
 
 /// Bytes of a part.
 const PART_BYTES: u64 = 16 << 20;
-
-/// Bytes read at once: few enough to be still in the second-level cache when they are looked at.
-const BATCH_BYTES: usize = 256 << 10;
 
 /// Raw files, one after the other.
 #[derive(Debug)]
@@ -30,6 +26,7 @@ pub(super) struct RawStream {
     edges: u64,
     parts: usize,
     ends: Ends,
+    look: Option<Look>,
     /// Whether the system's cache is of no use.
     direct: bool,
 }
@@ -65,7 +62,7 @@ pub(super) struct Place<'a> {
 /// What a thread reads and decodes into.
 #[derive(Default)]
 struct Reused {
-    words: Words,
+    window: window::Reused,
     buffers: Buffers,
 }
 
@@ -82,6 +79,7 @@ impl RawStream {
             edges: 0,
             parts: 0,
             ends: Ends::Unknown,
+            look: None,
             direct: false,
         };
         for source in sources {
@@ -102,6 +100,11 @@ impl RawStream {
     pub(super) fn set_cache(&mut self, most: Option<u64>) {
         let bytes = self.edges * self.shape.record_bytes() as u64;
         self.direct = most.is_some_and(|most| bytes > most);
+    }
+
+    /// Takes what was seen of all records.
+    pub(super) fn set_look(&mut self, look: Option<Look>) {
+        self.look = look;
     }
 
     pub(super) fn set_ends(&mut self, ends: Ends) {
@@ -134,30 +137,16 @@ impl RawStream {
         let index = self.files.partition_point(|file| file.part <= part) - 1;
         let RawFile { name, records, part: first } = &self.files[index];
         let record = self.shape.record_bytes() as u64;
-        let mut offset = (part - first) as u64 * self.part_records() * record;
+        let offset = (part - first) as u64 * self.part_records() * record;
         let end = (offset + self.part_records() * record).min(records * record);
-        let Reused { words, buffers } = reused;
-        let mut window = Window::open(name, self.direct, words, BATCH_BYTES)
-            .map_err(|error| InputError::io(name, "open", error))?;
-        if !self.direct {
-            // A hint: the whole part is wanted, from first to last. Not taking it is no error.
-            let length = NonZero::new(end - offset);
-            let _hinted = rustix::fs::fadvise(window.file(), offset, length, Advice::WillNeed);
-        }
-        while offset < end {
-            let length = (end - offset).min(BATCH_BYTES as u64 / record * record) as usize;
-            let bytes =
-                window.bytes(offset, length).map_err(|error| unread(name, offset, error))?;
+        let Reused { window, buffers } = reused;
+        let mut show = |offset: u64, bytes: &[u8]| {
             let batch = buffers
                 .decode(bytes, self.shape)
                 .map_err(|bad| bad.explain(name, offset, self.shape))?;
-            let place = Place { file: name, offset, bytes: length as u64 };
-            if !visit(batch, place)? {
-                break;
-            }
-            offset += length as u64;
-        }
-        Ok(())
+            visit(batch, Place { file: name, offset, bytes: bytes.len() as u64 })
+        };
+        window::batches(name, offset..end, record as usize, self.direct, window, &mut show)
     }
 
     /// Refuses ids at or above the number of slots.
@@ -203,6 +192,14 @@ impl EdgeStream for RawStream {
         }
     }
 
+    fn look(&self) -> Option<&Look> {
+        self.look.as_ref()
+    }
+
+    fn resident_bytes(&self) -> u64 {
+        self.look.as_ref().map_or(0, Look::bytes)
+    }
+
     fn read(
         &self,
         part: usize,
@@ -211,14 +208,7 @@ impl EdgeStream for RawStream {
         let mut narrowed: Vec<Pair> = Vec::new();
         self.pieces(part, &mut |batch, place| {
             self.check_ids(batch.pairs, place)?;
-            let pairs = match batch.pairs {
-                Pairs::Narrow(pairs) => pairs,
-                Pairs::Wide(wide) => {
-                    narrowed.clear();
-                    narrowed.extend(wide.iter().map(|pair| pair.map(|id| id as u32)));
-                    &narrowed
-                }
-            };
+            let pairs = batch.pairs.truncate(&mut narrowed);
             Ok(visit(edges::Batch { pairs, weights: batch.weights }))
         })?;
         Ok(())
@@ -235,11 +225,4 @@ pub(super) fn check_size(file: &str, bytes: u64, shape: Shape) -> Result<(), Inp
             Err(InputError::byte(file, bytes - rest, what))
         }
     }
-}
-
-fn unread(file: &str, offset: u64, error: std::io::Error) -> InputError {
-    if error.kind() == ErrorKind::UnexpectedEof {
-        return InputError::byte(file, offset, "the file has become shorter since it was opened");
-    }
-    InputError::io(file, format!("read at byte {offset}"), error)
 }

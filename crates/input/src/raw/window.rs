@@ -1,110 +1,170 @@
-//! A window on a file, through the system's cache or past it.
+//! A range of a file, a batch after the other, through the system's cache or past it.
 //!
 //! A file that is larger than what the system can cache is read from the device each time it is
 //! read. Then the cache only costs: a control group at its limit looks for pages to drop at every
-//! page that it reads (R-MAT 24 as 2 GiB of raw pairs in a group of 1 GiB).
+//! page that it reads (R-MAT 24 as 2 GiB of raw pairs in a group of 1 GiB). Past it, a few requests
+//! are in flight while what has arrived is looked at.
 
-use std::fs::{File, OpenOptions};
+use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::num::NonZero;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use bytemuck::{cast_slice, cast_slice_mut};
-use rustix::fs::OFlags;
+use bytemuck::cast_slice_mut;
+use rustix::fs::Advice;
+use welter_store::StoreError;
+use welter_store::io::{ALIGN, IoOptions, Memory, Pages, Place, Queue, Volume};
 
-use crate::pages::advise_huge;
+use crate::error::InputError;
 
-/// Offsets and addresses of what is read past the cache are multiples of this.
-const ALIGN: u64 = 4096;
-/// Bytes read at once past the cache. In huge pages, because devices are twice as fast with them.
-const DIRECT_BYTES: usize = 1 << 20;
-/// Size of a huge page.
-const HUGE_BYTES: usize = 2 << 20;
+/// Bytes of a batch: few enough to be still in the second-level cache when they are looked at.
+const BATCH_BYTES: usize = 256 << 10;
+/// Bytes of a request past the cache.
+const REQUEST_BYTES: usize = 512 << 10;
+/// Requests in flight, of each thread; with what is looked at they fill a huge page.
+const DEPTH: usize = 3;
 
-/// What a thread reads into; words, so that records are aligned.
-pub(super) type Words = Vec<u64>;
-
-/// A file that is being read.
-pub(super) struct Window<'a> {
-    file: File,
-    words: &'a mut Words,
-    direct: bool,
-    /// Where the window begins in `words`, and in the file, and how much of it is filled.
-    first: usize,
-    offset: u64,
-    filled: usize,
+/// What a thread reads into.
+#[derive(Default)]
+pub(super) struct Reused {
+    /// Words, so that records are aligned.
+    words: Vec<u64>,
+    direct: Option<Direct>,
 }
 
-impl<'a> Window<'a> {
-    /// Opens a file; past the cache where that is wanted and can be had.
-    pub(super) fn open(
-        name: &str,
-        direct: bool,
-        words: &'a mut Words,
-        batch: usize,
-    ) -> io::Result<Self> {
-        let flags = OFlags::DIRECT.bits() as i32;
-        let opened = direct.then(|| OpenOptions::new().read(true).custom_flags(flags).open(name));
-        let (file, direct) = match opened {
-            Some(Ok(file)) => (file, true),
-            // A file system that cannot do that.
-            Some(Err(error)) if error.kind() != ErrorKind::InvalidInput => return Err(error),
-            _ => (File::open(name)?, false),
+/// What a thread reads past the cache with.
+struct Direct {
+    queue: Queue<Pages>,
+    free: Vec<Pages>,
+}
+
+impl Direct {
+    fn new() -> Result<Self, StoreError> {
+        let queue = Queue::new(&IoOptions::default(), DEPTH)?;
+        Ok(Self { queue, free: Pages::several(DEPTH + 1, REQUEST_BYTES)? })
+    }
+}
+
+/// Shows a range of a file, of whole records of `record` bytes, to `visit`: batches and their
+/// offsets, until it answers `false`.
+pub(super) fn batches(
+    name: &str,
+    range: Range<u64>,
+    record: usize,
+    past_cache: bool,
+    reused: &mut Reused,
+    visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool, InputError>,
+) -> Result<(), InputError> {
+    if past_cache {
+        let direct = match &mut reused.direct {
+            Some(direct) => direct,
+            none => {
+                none.insert(Direct::new().map_err(|error| unread(name, range.start, plain(error)))?)
+            }
         };
-        let bytes = if direct { DIRECT_BYTES + HUGE_BYTES } else { batch };
-        if words.len() * size_of::<u64>() < bytes {
-            words.clear();
-            words.reserve_exact(bytes / size_of::<u64>());
-            if direct {
-                advise_huge(words.spare_capacity_mut());
-            }
-            words.resize(bytes / size_of::<u64>(), 0);
+        let done = past(name, range, record, direct, visit);
+        if done.is_err() || direct.free.len() <= DEPTH {
+            // Requests that nobody waits for, or memory that went with a failed one.
+            reused.direct = None;
         }
-        let first =
-            if direct { cast_slice::<u64, u8>(words).as_ptr().align_offset(HUGE_BYTES) } else { 0 };
-        Ok(Self { file, words, direct, first, offset: 0, filled: 0 })
+        return done;
     }
-
-    /// The file, for hints.
-    pub(super) fn file(&self) -> &File {
-        &self.file
+    let file = File::open(name).map_err(|error| InputError::io(name, "open", error))?;
+    // A hint: the whole range is wanted, from first to last. Not taking it is no error.
+    let length = NonZero::new(range.end - range.start);
+    let _hinted = rustix::fs::fadvise(&file, range.start, length, Advice::WillNeed);
+    reused.words.resize(BATCH_BYTES / size_of::<u64>(), 0);
+    let buffer: &mut [u8] = cast_slice_mut(&mut reused.words[..]);
+    let mut offset = range.start;
+    while offset < range.end {
+        let length = (range.end - offset).min(whole(BATCH_BYTES, record) as u64) as usize;
+        let batch = &mut buffer[..length];
+        file.read_exact_at(batch, offset).map_err(|error| unread(name, offset, error))?;
+        if !visit(offset, batch)? {
+            break;
+        }
+        offset += length as u64;
     }
+    Ok(())
+}
 
-    /// Some bytes of the file, at most as many as a batch has.
-    pub(super) fn bytes(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
-        let end = offset + length as u64;
-        if offset < self.offset || end > self.offset + self.filled as u64 {
-            self.fill(offset, length)?;
+/// The largest number of bytes up to `most` that holds whole records.
+fn whole(most: usize, record: usize) -> usize {
+    most / record * record
+}
+
+/// The same, past the cache.
+fn past(
+    name: &str,
+    range: Range<u64>,
+    record: usize,
+    direct: &mut Direct,
+    visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool, InputError>,
+) -> Result<(), InputError> {
+    let opened = Volume::open(&[PathBuf::from(name)], &IoOptions::default());
+    let volume = opened.map_err(|error| InputError::io(name, "open", plain(error)))?;
+    let volume = Arc::new(volume);
+    let Direct { queue, free } = direct;
+    // Requests begin at multiples of a page, so that one that need not begin there is shorter.
+    let aligned = REQUEST_BYTES.is_multiple_of(record);
+    let stride = if aligned { REQUEST_BYTES } else { whole(REQUEST_BYTES - ALIGN, record) } as u64;
+    let mut next = range.start;
+    let mut asked = range.start;
+    let mut arrived: VecDeque<(u64, Option<Pages>)> = VecDeque::new();
+    while next < range.end {
+        while asked < range.end && !free.is_empty() {
+            let Some(pages) = free.pop() else { break };
+            let end = (asked + stride).min(range.end);
+            let offset = asked / ALIGN as u64 * ALIGN as u64;
+            let place = Place { file: 0, offset, bytes: (end - offset) as u32 };
+            let begun = queue.read(&volume, place, pages, asked);
+            begun.map_err(|error| unread(name, asked, plain(error)))?;
+            arrived.push_back((asked, None));
+            asked = end;
         }
-        if end > self.offset + self.filled as u64 {
-            return Err(ErrorKind::UnexpectedEof.into());
+        let Some((first, pages)) = arrived.front_mut() else { break };
+        let Some(pages) = pages.take() else {
+            let done = queue.wait().map_err(|error| unread(name, next, plain(error)))?;
+            let Some(done) = done else { break };
+            let asked = arrived.iter_mut().find(|(offset, _)| *offset == done.tag);
+            if let Some((_, pages)) = asked {
+                *pages = Some(done.memory);
+            }
+            continue;
+        };
+        let (first, end) = (*first, (*first + stride).min(range.end));
+        let start = (first % ALIGN as u64) as usize;
+        let bytes = &pages.bytes()[start..start + (end - first) as usize];
+        let mut offset = first;
+        for batch in bytes.chunks(whole(BATCH_BYTES, record)) {
+            if !visit(offset, batch)? {
+                return Ok(());
+            }
+            offset += batch.len() as u64;
         }
-        let start = self.first + (offset - self.offset) as usize;
-        Ok(&cast_slice(&self.words[..])[start..start + length])
+        arrived.pop_front();
+        free.push(pages);
+        next = end;
     }
+    Ok(())
+}
 
-    fn fill(&mut self, offset: u64, length: usize) -> io::Result<()> {
-        let bytes = &mut cast_slice_mut::<u64, u8>(&mut self.words[..])[self.first..];
-        self.filled = 0;
-        if !self.direct {
-            self.offset = offset;
-            self.file.read_exact_at(&mut bytes[..length], offset)?;
-            self.filled = length;
-            return Ok(());
-        }
-        self.offset = offset / ALIGN * ALIGN;
-        while self.filled < DIRECT_BYTES {
-            let rest = &mut bytes[self.filled..DIRECT_BYTES];
-            match self.file.read_at(rest, self.offset + self.filled as u64) {
-                Ok(0) => break,
-                Ok(count) => self.filled += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-            // Only at its end does a file give less than whole pages.
-            if !(self.filled as u64).is_multiple_of(ALIGN) {
-                break;
-            }
-        }
-        Ok(())
+fn unread(file: &str, offset: u64, error: io::Error) -> InputError {
+    if error.kind() == ErrorKind::UnexpectedEof {
+        return InputError::byte(file, offset, "the file has become shorter since it was opened");
+    }
+    InputError::io(file, format!("read at byte {offset}"), error)
+}
+
+/// What the system said.
+fn plain(error: StoreError) -> io::Error {
+    match error {
+        StoreError::Ended { .. } => ErrorKind::UnexpectedEof.into(),
+        StoreError::Transfer { source, .. } | StoreError::Io { source, .. } => source,
+        other => io::Error::other(other),
     }
 }
