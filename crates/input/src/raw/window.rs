@@ -28,6 +28,9 @@ const REQUEST_BYTES: usize = 512 << 10;
 /// Requests in flight, of each thread; with what is looked at they fill a huge page.
 const DEPTH: usize = 3;
 
+/// Told of a batch and its offset, says whether to go on.
+pub(super) type Visit<'v> = dyn FnMut(u64, &[u8]) -> Result<bool, InputError> + 'v;
+
 /// What a thread reads into.
 #[derive(Default)]
 pub(super) struct Reused {
@@ -57,7 +60,7 @@ pub(super) fn batches(
     record: usize,
     past_cache: bool,
     reused: &mut Reused,
-    visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool, InputError>,
+    visit: &mut Visit<'_>,
 ) -> Result<(), InputError> {
     if past_cache {
         let direct = match &mut reused.direct {
@@ -103,7 +106,7 @@ fn past(
     range: Range<u64>,
     record: usize,
     direct: &mut Direct,
-    visit: &mut dyn FnMut(u64, &[u8]) -> Result<bool, InputError>,
+    visit: &mut Visit<'_>,
 ) -> Result<(), InputError> {
     let opened = Volume::open(&[PathBuf::from(name)], &IoOptions::default());
     let volume = opened.map_err(|error| InputError::io(name, "open", plain(error)))?;
