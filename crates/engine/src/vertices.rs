@@ -172,7 +172,9 @@ mod tests {
 
     fn marked(slots: u64, present: &[u32]) -> Vertices {
         let mut look = Look::new(true, 1);
-        present.iter().for_each(|&slot| look.add(&[[slot, slot]], slots).unwrap());
+        for &slot in present {
+            look.add(&[[slot, slot]], slots).unwrap();
+        }
         Vertices::seen(&look.of_slots(slots))
     }
 
