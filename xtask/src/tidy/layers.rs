@@ -24,7 +24,11 @@ const LAYERS: &[Layer] = &[
     Layer { folder: "crates/model", may_use: Some(&[]), may_use_others: PURE },
     Layer { folder: "crates/progress", may_use: Some(&[]), may_use_others: Some(&[]) },
     Layer { folder: "crates/algorithms", may_use: Some(&["model"]), may_use_others: PURE },
-    Layer { folder: "crates/input", may_use: Some(&["model", "progress"]), may_use_others: None },
+    Layer {
+        folder: "crates/input",
+        may_use: Some(&["model", "progress", "store"]),
+        may_use_others: None,
+    },
     Layer { folder: "crates/output", may_use: Some(&["model", "progress"]), may_use_others: None },
     Layer { folder: "crates/store", may_use: Some(&["model", "progress"]), may_use_others: None },
     Layer {
