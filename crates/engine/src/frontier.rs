@@ -202,6 +202,29 @@ impl Masks {
         Self { words: words.collect() }
     }
 
+    /// Of blocks that have no active source.
+    pub(crate) fn none(graph: &Graph) -> Self {
+        let blocks = graph.vertices().div_ceil(1 << graph.plan.block_bits);
+        Self { words: vec![0; blocks as usize] }
+    }
+
+    /// Notes the blocks that have an active source among some consecutive vertices. Bands are not
+    /// told apart.
+    pub(crate) fn add(&mut self, graph: &Graph, first: u64, flags: &[u8]) {
+        let bits = graph.plan.block_bits;
+        let mut rest = flags;
+        let mut first = first;
+        while !rest.is_empty() {
+            let block = first >> bits;
+            let count = rest.len().min((((block + 1) << bits) - first) as usize);
+            let (flags, others) = rest.split_at(count);
+            if flags.iter().fold(0, |any, flag| any | flag) != 0 {
+                self.words[block as usize] = u64::MAX;
+            }
+            (rest, first) = (others, first + count as u64);
+        }
+    }
+
     pub(crate) fn of_list(graph: &Graph, blocks: usize, vertices: &[u32]) -> Self {
         let mut words = vec![0; blocks];
         for &vertex in vertices {

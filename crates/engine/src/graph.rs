@@ -14,17 +14,21 @@ use welter_store::io::{IoOptions, Volume, VolumeStats};
 
 use crate::EngineError;
 use crate::arena::{Arena, Buffer};
+use crate::extent::Storage;
 use crate::index::SourceIndex;
 use crate::plan::Plan;
 use crate::rows::Rows;
 use crate::tiles::ChunkPlace;
+use crate::values::{Desk, StoredValues};
 use crate::vertices::Vertices;
 use crate::workers::Workers;
 
 /// A graph, ready to be iterated over.
 pub struct Graph {
     pub(crate) vertices: Vertices,
+    /// Out-degrees, unless they are on storage.
     pub(crate) degrees: Buffer<u32>,
+    pub(crate) degrees_stored: Option<StoredValues>,
     pub(crate) degree_max: u32,
     pub(crate) stripes: Vec<Stripe>,
     pub(crate) plan: Plan,
@@ -94,7 +98,8 @@ impl Graph {
         self.edges
     }
 
-    /// Number of edges that leave each vertex.
+    /// Number of edges that leave each vertex; of none where they are on storage, because the state
+    /// of the program that was planned for does not fit in memory.
     pub fn out_degrees(&self) -> &[u32] {
         &self.degrees
     }
@@ -156,6 +161,47 @@ impl Graph {
     /// longer, and then no key, right or wrong, leads outside them.
     pub(crate) fn signal_padding(&self) -> usize {
         1 << (KEY_BITS - self.plan.stripe_bits)
+    }
+
+    /// Moves out-degrees from memory to storage.
+    pub(crate) fn move_degrees(&mut self, storage: Option<&Storage>) -> Result<(), EngineError> {
+        let degrees = std::mem::replace(&mut self.degrees, Buffer::zeroed(0)?);
+        let mut rest = &degrees[..];
+        self.store_degrees(storage, |column| {
+            let (front, others) = rest.split_at(column.len());
+            column.copy_from_slice(front);
+            rest = others;
+            Ok(())
+        })
+    }
+
+    /// Puts out-degrees on storage instead. `read` gives those of the next so many vertices.
+    pub(crate) fn store_degrees(
+        &mut self,
+        storage: Option<&Storage>,
+        mut read: impl FnMut(&mut [u32]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let Some(storage) = storage else {
+            let what = "the plan keeps degrees on storage, and the workers were given none";
+            return Err(EngineError::Configuration(what.to_owned()));
+        };
+        let stored = StoredValues::new::<u32>(self, storage)?;
+        let mut desk = Desk::new(&stored, self)?;
+        for (number, stripe) in self.stripes.iter().enumerate() {
+            let mut column = desk.blank()?;
+            read(&mut column[..stripe.width()])?;
+            desk.put(number, column)?;
+        }
+        desk.finish()?;
+        drop(desk);
+        self.degrees_stored = Some(stored);
+        Ok(())
+    }
+
+    /// The blocks that some sources lie in.
+    pub(crate) fn blocks(&self, sources: Range<u64>) -> Range<usize> {
+        let bits = self.plan.block_bits;
+        (sources.start >> bits) as usize..sources.end.div_ceil(1 << bits) as usize
     }
 
     /// Rows of targets, made at the first call; ascending where the reverse of each edge is an edge

@@ -133,6 +133,7 @@ pub(crate) fn ingest(
         vertices,
         degree_max: degrees.iter().copied().max().unwrap_or(0),
         degrees,
+        degrees_stored: None,
         stripes,
         plan: plan.clone(),
         arena: arena.clone(),
@@ -145,6 +146,9 @@ pub(crate) fn ingest(
         in_rows: None,
         stored: volumes.map(|volumes| Stored { volume: volumes.chunks, io: volumes.io }),
     };
+    if plan.storage.is_some_and(|storage| storage.ranges.is_some()) {
+        graph.move_degrees(workers.storage())?;
+    }
     match plan.index {
         _ if plan.storage.is_some() => {}
         IndexMode::Rows if plan.rows => {

@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use bytemuck::Pod;
 
 use welter_model::program::{Applied, Next, Program, Total, Vertex};
-use welter_progress::{Progress, Unit};
+use welter_progress::{Phase, Progress};
 
 use crate::EngineError;
 use crate::arena::Buffer;
@@ -76,33 +76,18 @@ pub struct Level {
     pub edges: u64,
 }
 
-/// Runs a program on a graph.
+/// Runs a program on a graph whose signals are in memory.
 ///
 /// # Errors
-/// When the program has a frontier and the graph has no index that serves it, when memory runs out,
-/// a chunk is damaged, or the run is cancelled.
-pub fn run<P: Program>(
+/// As [`crate::run_resumable`].
+pub(crate) fn run<P: Program>(
     graph: &Graph,
     program: &P,
     workers: &Workers,
     progress: &Progress,
-) -> Result<Outcome<P::Value, P::Total>, EngineError> {
-    run_resumable(graph, program, workers, progress, None)
-}
-
-/// The same. Where there are checkpoints, the run goes on from the last one, and writes more.
-///
-/// # Errors
-/// As [`run`]; also when a checkpoint cannot be written or read, or belongs to another graph or
-/// program.
-pub fn run_resumable<P: Program>(
-    graph: &Graph,
-    program: &P,
-    workers: &Workers,
-    progress: &Progress,
+    phase: &Phase,
     checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
-    let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
     let by_rows = P::MONOTONE && graph.out_rows.get().is_some();
     if P::FRONTIER && graph.index.is_none() && graph.stored.is_none() && !by_rows {
         let what = "the graph was ingested for programs that need no index of bands";
@@ -242,9 +227,10 @@ impl<P: Program> Driver<'_, P> {
             let mut away = desk.as_mut().map(Desk::blank).transpose()?;
             let resident = std::mem::take(&mut part.values);
             let values = away.as_deref_mut().unwrap_or(resident);
+            let degrees = &graph.degrees[part.stripe.vertices.start as usize..];
             dispatched(
                 #[inline(always)]
-                || init_part(graph, program, values, &mut part),
+                || init_part(graph, program, degrees, values, &mut part),
             );
             put(desk, task, away)
         })?;
@@ -419,14 +405,14 @@ fn finish<V: Pod + Send>(desks: &Desks<'_, V>) -> Result<(), EngineError> {
 }
 
 #[inline(always)]
-fn init_part<P: Program>(
+pub(crate) fn init_part<P: Program>(
     graph: &Graph,
     program: &P,
+    degrees: &[u32],
     values: &mut [P::Value],
     part: &mut Part<'_, P>,
 ) {
     let base = part.stripe.vertices.start;
-    let degrees = &graph.degrees[base as usize..];
     renew(graph, program, values, part, |place, _| {
         let index = base + place as u64;
         program.init(Vertex { index, out_degree: degrees[place].into() })
@@ -434,7 +420,7 @@ fn init_part<P: Program>(
 }
 
 #[inline(always)]
-fn apply_part<P: Program>(
+pub(crate) fn apply_part<P: Program>(
     graph: &Graph,
     program: &P,
     last: &P::Total,

@@ -15,6 +15,7 @@
 
 mod kept;
 mod memory;
+mod ranges;
 mod settings;
 mod show;
 mod storage;
@@ -23,7 +24,8 @@ use welter_store::header::{Encoding, KEY_BITS};
 
 pub use self::kept::KeptShape;
 pub use self::memory::{Layout, Memory};
-pub use self::settings::{FrontierMode, IndexMode, Settings, StorageMode};
+pub use self::ranges::RangesPlan;
+pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::show::human_bytes;
 
 use crate::EngineError;
@@ -50,6 +52,17 @@ pub struct StoragePlan {
     pub lots: u64,
     /// Whether values are on storage too.
     pub values_stored: bool,
+    /// How signals are read, where they are on storage too.
+    pub ranges: Option<RangesPlan>,
+}
+
+/// Bytes of storage that an iteration moves, at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// What is read.
+    pub read: u64,
+    /// What is written.
+    pub written: u64,
 }
 
 /// What is known of a graph before it is read.
@@ -165,7 +178,12 @@ impl Plan {
             let encoding = settings.encoding.unwrap_or(Encoding::Compressed);
             storage::plan(plan((encoding, false)))
         };
-        if matches!(settings.storage, StorageMode::Always { .. } | StorageMode::Kept) {
+        let forced = match settings.storage {
+            StorageMode::Always { .. } | StorageMode::Kept => true,
+            StorageMode::Auto => layout.folds && settings.route == Some(Route::Ranges),
+            StorageMode::Never => false,
+        };
+        if forced {
             let stored = stored();
             let fits = stored.memory.peak() <= budget_bytes;
             return if fits { Ok(stored) } else { Err(refusal(&[stored], budget_bytes)) };
@@ -211,6 +229,19 @@ impl Plan {
             }
         }
         Ok(plan)
+    }
+
+    /// What an iteration in which all vertices are active moves from and to storage.
+    pub fn traffic(&self) -> Traffic {
+        let Some(storage) = self.storage else { return Traffic::default() };
+        let Layout { value, signal, active, .. } = self.layout;
+        let stored = if storage.values_stored { value } else { 0 };
+        let (passes, scattered) = storage.ranges.map_or((0, 0), |r| (r.ranges, signal + active));
+        let chunks = self.memory.chunks_stored.saturating_sub(storage.cache_bytes);
+        Traffic {
+            read: chunks + self.vertices * (stored + passes * scattered),
+            written: self.vertices * (stored + scattered),
+        }
     }
 
     /// Groups of sources, so that the edges from a group to a stripe fill a quarter of a megabyte
@@ -345,7 +376,7 @@ mod tests {
     const SHAPE: Shape =
         Shape { slots: 1 << 24, edges: 1 << 28, weighted: false, estimated: false, input_bytes: 0 };
     const LAYOUT: Layout =
-        Layout { value: 8, signal: 4, accum: 4, active: 0, sparse: 0, pulled: false };
+        Layout { value: 8, signal: 4, accum: 4, active: 0, sparse: 0, pulled: false, folds: true };
 
     #[test]
     fn widths_follow_the_caches() {

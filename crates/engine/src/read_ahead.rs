@@ -34,7 +34,7 @@ pub(crate) struct ReadAhead<'g> {
     first: u64,
     /// How many of these are being read or have been.
     issued: usize,
-    /// The stripe that was announced last.
+    /// The task that was announced last.
     announced: Option<usize>,
     /// Bytes that were shown, with what had to be read beside them.
     bytes: u64,
@@ -101,21 +101,32 @@ impl<'g> ReadAhead<'g> {
     /// wanted must not change in between.
     pub(crate) fn stripe<W: Iterator<Item = usize>>(
         &mut self,
-        (number, next): (usize, Option<usize>),
+        at: (usize, Option<usize>),
         wants: impl Fn(usize) -> W,
+        visit: impl FnMut(&Stripe, Chunk<'_>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        self.task(at, |stripe| (stripe, wants(stripe)), visit)
+    }
+
+    /// The same for tasks of any kind, of which `wants` also gives the stripe.
+    pub(crate) fn task<W: Iterator<Item = usize>>(
+        &mut self,
+        (task, next): (usize, Option<usize>),
+        wants: impl Fn(usize) -> (usize, W),
         mut visit: impl FnMut(&Stripe, Chunk<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         let graph = self.graph;
-        if self.announced != Some(number) {
-            self.announce(number, wants(number));
+        if self.announced != Some(task) {
+            self.announce(wants(task));
         }
         if let Some(next) = next {
-            self.announce(next, wants(next));
+            self.announce(wants(next));
         }
         self.announced = next;
+        let (number, chunks) = wants(task);
         let stripe = &graph.stripes[number];
         let mut held: Option<Held<'_>> = None;
-        for place in wants(number).map(|chunk| &stripe.chunks[chunk]) {
+        for place in chunks.map(|chunk| &stripe.chunks[chunk]) {
             let Extent::Stored(stored) = &*place.extent else {
                 self.bytes += place.range.len() as u64;
                 visit(stripe, graph.open(stripe, place)?)?;
@@ -145,7 +156,7 @@ impl<'g> ReadAhead<'g> {
     }
 
     /// Notes the stored chunks of a stripe that will be wanted.
-    fn announce(&mut self, number: usize, wants: impl Iterator<Item = usize>) {
+    fn announce(&mut self, (number, wants): (usize, impl Iterator<Item = usize>)) {
         let mut last: Option<&Arc<Extent>> = None;
         for place in wants.map(|chunk| &self.graph.stripes[number].chunks[chunk]) {
             let Extent::Stored(stored) = &*place.extent else { continue };

@@ -342,7 +342,7 @@ mod tests {
     use crate::plan::{IndexMode, Layout, Plan, Settings, Shape};
 
     const LAYOUT: Layout =
-        Layout { value: 4, signal: 4, accum: 4, active: 1, sparse: 12, pulled: true };
+        Layout { value: 4, signal: 4, accum: 4, active: 1, sparse: 12, pulled: true, folds: true };
     const VERTICES: u32 = 9000;
 
     /// Rows by source and by target of some edges whose weights are `weight` of their number.

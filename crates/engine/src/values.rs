@@ -3,9 +3,10 @@
 //! Values are looked at once an iteration, stripe by stripe, so they are the first of the columns
 //! to leave a memory that is too small: a worker reads those of its stripe while it folds the
 //! edges, and writes them back while it folds those of the next one. Signals are looked up by the
-//! edges and stay.
+//! edges and stay, unless even they do not fit ([`crate::ranges`]): then they lie here too, and are
+//! read piece by piece.
 //!
-//! Invariant: what is read is what was written last: checksums of all stripes are in memory.
+//! Invariant: what is read is what was written last: checksums of all pieces are in memory.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,12 +23,25 @@ use crate::graph::{Graph, Stripe};
 /// Columns of values that a worker has in memory: one is looked at, one is being written.
 pub(crate) const COLUMNS: usize = 2;
 
+/// Vertices of a stripe whose values can be read and verified without the others.
+pub(crate) const PIECE: usize = 1 << 14;
+
 /// Values of all vertices on storage, by stripe.
 pub(crate) struct StoredValues {
     volume: Arc<Volume>,
     io: IoOptions,
     places: Vec<Place>,
-    checksums: Vec<AtomicU32>,
+    /// Of each piece of each stripe.
+    checksums: Vec<Vec<AtomicU32>>,
+}
+
+/// The values of some vertices of a stripe, as they are read at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    stripe: usize,
+    number: usize,
+    place: Place,
+    pub(crate) vertices: Range<u64>,
 }
 
 impl StoredValues {
@@ -37,7 +51,9 @@ impl StoredValues {
         let bytes = |width: usize| (width * size_of::<V>()) as u32;
         let places = graph.stripes.iter().map(|stripe| volume.reserve(bytes(stripe.width())));
         let places: Vec<Place> = places.collect();
-        let checksums = places.iter().map(|_| AtomicU32::new(0)).collect();
+        let pieces = graph.stripes.iter().map(|stripe| stripe.width().div_ceil(PIECE));
+        let none = |count| (0..count).map(|_| AtomicU32::new(0)).collect();
+        let checksums = pieces.map(none).collect();
         Ok(Self { volume, io: storage.io.clone(), places, checksums })
     }
 
@@ -74,13 +90,74 @@ impl StoredValues {
         Ok(values)
     }
 
+    /// The pieces that some vertices lie in.
+    pub(crate) fn pieces<V>(&self, graph: &Graph, vertices: Range<u64>) -> Vec<Piece> {
+        let first = graph.stripes.partition_point(|stripe| stripe.vertices.end <= vertices.start);
+        let mut pieces = Vec::new();
+        for (stripe, part) in graph.stripes.iter().enumerate().skip(first) {
+            let (start, end) = (part.vertices.start, part.vertices.end);
+            if start >= vertices.end || size_of::<V>() == 0 {
+                break;
+            }
+            let wanted = vertices.start.max(start) - start..vertices.end.min(end) - start;
+            let numbers = wanted.start as usize / PIECE..(wanted.end as usize).div_ceil(PIECE);
+            pieces.extend(numbers.map(|number| {
+                let begin = number * PIECE;
+                let count = PIECE.min(part.width() - begin);
+                let mut place = self.places[stripe];
+                place.offset += (begin * size_of::<V>()) as u64;
+                place.bytes = (count * size_of::<V>()) as u32;
+                let first = start + begin as u64;
+                Piece { stripe, number, place, vertices: first..first + count as u64 }
+            }));
+        }
+        pieces
+    }
+
+    /// A queue for reading pieces.
+    pub(crate) fn queue<V: Pod + Send>(
+        &self,
+        depth: usize,
+    ) -> Result<Queue<Buffer<V>>, EngineError> {
+        Ok(Queue::new(&self.io, depth)?)
+    }
+
+    /// Begins to read a piece.
+    pub(crate) fn read<V: Pod + Send>(
+        &self,
+        piece: &Piece,
+        queue: &mut Queue<Buffer<V>>,
+        memory: Buffer<V>,
+        tag: u64,
+    ) -> Result<(), EngineError> {
+        Ok(queue.read(&self.volume, piece.place, memory, tag)?)
+    }
+
+    /// Holds a piece that was read against what was written.
+    pub(crate) fn verify_piece<V: Pod>(
+        &self,
+        piece: &Piece,
+        values: &[V],
+    ) -> Result<(), EngineError> {
+        let found = crc32c::crc32c(&cast_slice(values)[..piece.place.bytes as usize]);
+        if found == self.checksums[piece.stripe][piece.number].load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(self.damaged(piece.place))
+    }
+
     /// Holds what was read against what was written.
     fn verify<V: Pod>(&self, stripe: usize, column: &[V]) -> Result<(), EngineError> {
         let place = self.places[stripe];
-        if checksum(column, place) == self.checksums[stripe].load(Ordering::Relaxed) {
+        let expected = self.checksums[stripe].iter().map(|sum| sum.load(Ordering::Relaxed));
+        if place.bytes == 0 || checksums(column, place).eq(expected) {
             return Ok(());
         }
-        Err(self.volume.damaged(place, "values are not what was written").into())
+        Err(self.damaged(place))
+    }
+
+    fn damaged(&self, place: Place) -> EngineError {
+        self.volume.damaged(place, "values are not what was written").into()
     }
 }
 
@@ -100,6 +177,13 @@ impl<'a, V: Pod + Send> Desk<'a, V> {
         let free = (0..COLUMNS).map(column).collect::<Result<_, _>>()?;
         let queue = Queue::new(&stored.io, COLUMNS)?;
         Ok(Self { stored, queue, free, fetched: None })
+    }
+
+    /// Goes on with another column of the same type, once all is written to this one.
+    pub(crate) fn turn(&mut self, stored: &'a StoredValues) -> Result<(), EngineError> {
+        self.finish()?;
+        self.stored = stored;
+        Ok(())
     }
 
     /// Begins to read the values of a stripe.
@@ -133,10 +217,16 @@ impl<'a, V: Pod + Send> Desk<'a, V> {
         }
     }
 
+    /// Takes back a column that need not be written.
+    pub(crate) fn done(&mut self, column: Buffer<V>) {
+        self.free.push(column);
+    }
+
     /// Writes the values of a stripe, some time before [`Self::finish`] returns.
     pub(crate) fn put(&mut self, stripe: usize, column: Buffer<V>) -> Result<(), EngineError> {
         let place = self.stored.places[stripe];
-        self.stored.checksums[stripe].store(checksum(&column, place), Ordering::Relaxed);
+        let sums = self.stored.checksums[stripe].iter().zip(checksums(&column, place));
+        sums.for_each(|(sum, found)| sum.store(found, Ordering::Relaxed));
         if place.bytes == 0 {
             self.free.push(column);
             return Ok(());
@@ -165,6 +255,8 @@ impl<'a, V: Pod + Send> Desk<'a, V> {
     }
 }
 
-fn checksum<V: Pod>(column: &[V], place: Place) -> u32 {
-    crc32c::crc32c(&cast_slice(column)[..place.bytes as usize])
+/// The checksums of the pieces of a stripe's values.
+fn checksums<V: Pod>(column: &[V], place: Place) -> impl Iterator<Item = u32> {
+    let bytes = &cast_slice(column)[..place.bytes as usize];
+    bytes.chunks((PIECE * size_of::<V>()).max(1)).map(crc32c::crc32c)
 }

@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::machine::Machine;
-use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
+use welter_engine::plan::{
+    FrontierMode, IndexMode, Layout, Plan, Route, Settings, Shape, StorageMode,
+};
 use welter_engine::{Checkpoints, EngineError, Mode, Storage, Workers, run_resumable};
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
@@ -110,6 +112,11 @@ pub fn executors() -> Vec<Executor> {
         reopened([2, 1], Compressed, [12, 7], 1 << 10, always(0, true), Auto),
         reopened([1, 2], Packed, [12, 6], 1 << 12, always(0, false), Local),
     ]);
+    all.extend([
+        by_ranges(stored(2, Compressed, [12, 6], 1 << 10, (0, true), Auto)),
+        by_ranges(stored(3, Packed, [20, 12], 1 << 16, (0, true), Dense)),
+        by_ranges(reopened([3, 2], Packed, [13, 8], 1 << 12, StorageMode::Auto, Auto)),
+    ]);
     all
 }
 
@@ -155,6 +162,18 @@ fn reopened(
     let memory = Memory { settings, part_edges_max: 77, slots_stated: false };
     let threads = Some(after);
     Executor::Kept(memory, Settings { threads, storage, frontier, ..Settings::default() })
+}
+
+/// The same, with signals on storage too.
+fn by_ranges(executor: Executor) -> Executor {
+    let route = Some(Route::Ranges);
+    match executor {
+        Executor::Memory(memory) => {
+            Executor::Memory(Memory { settings: Settings { route, ..memory.settings }, ..memory })
+        }
+        Executor::Kept(memory, settings) => Executor::Kept(memory, Settings { route, ..settings }),
+        Executor::Reference => Executor::Reference,
+    }
 }
 
 /// How near the answers of two executors must be.
@@ -211,6 +230,16 @@ fn same_bits<V: Value, T: PartialEq + Debug>(
 }
 
 impl Executor {
+    /// Whether it writes checkpoints and goes on from them.
+    pub fn is_resumable(&self) -> bool {
+        match self {
+            Self::Reference => false,
+            Self::Memory(Memory { settings, .. }) | Self::Kept(_, settings) => {
+                matches!(settings.route, None | Some(Route::Fold))
+            }
+        }
+    }
+
     /// Runs a program on a graph whose edges are to be read as `reading`.
     ///
     /// # Panics

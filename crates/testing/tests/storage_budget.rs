@@ -7,7 +7,7 @@
 
 use welter_algorithms::pagerank::{Dangling, PageRank};
 use welter_algorithms::{Bfs, Wcc};
-use welter_engine::plan::{Layout, Plan, Settings, Shape, StorageMode};
+use welter_engine::plan::{Layout, Plan, Route, Settings, Shape, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers, meter};
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
@@ -153,6 +153,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
     let tasks = [Task::Ranks, Task::Search, Task::Components];
     let mut wrong = Vec::new();
     let mut nearest: f64 = 0.0;
+    let mut ranges = 0;
     for (number, (count, slots)) in
         [(3 << 20, 200_000), (1 << 20, 1_500_000)].into_iter().enumerate()
     {
@@ -171,6 +172,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     threads: Some(threads),
                     stripe_bits: (case != 3).then_some(14),
                     storage,
+                    route: (always && case > 2).then_some(Route::Ranges),
                     ..Settings::default()
                 };
                 let least = least_budget(task, &list, &settings);
@@ -184,6 +186,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                         if plan.storage.is_some() { "stored" } else { "in memory" },
                         (&plan.memory, plan.storage),
                     );
+                    ranges += u32::from(plan.storage.is_some_and(|plan| plan.ranges.is_some()));
                     match peaks(task, list.clone(), &plan) {
                         Ok(Peaks { planned, ingest, taken }) => {
                             let allowed = planned + pattern.hot_bytes(count, weighted);
@@ -203,6 +206,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
         }
     }
     assert!(wrong.is_empty(), "{} runs:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(ranges > 5, "only {ranges} runs had their signals on storage");
     // A bound that no run comes near to would refuse what fits.
     assert!(nearest > 0.5, "no run took more than {nearest:.2} of its plan");
 }

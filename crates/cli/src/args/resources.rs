@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use welter_engine::plan::Settings;
+use welter_engine::plan::{Route, Settings};
 use welter_store::header::Encoding;
 
 use super::values::bytes;
@@ -37,6 +37,18 @@ pub(crate) struct ResourceArgs {
     #[arg(long, value_name = "BITS", help_heading = "Advanced", hide_short_help = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(6..=20))]
     pub(crate) block_bits: Option<u32>,
+    /// Where updates wait [default: as the memory allows]
+    #[arg(long, help_heading = "Advanced", hide_short_help = true)]
+    pub(crate) route: Option<RouteArg>,
+}
+
+/// Where updates wait.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RouteArg {
+    /// nowhere: all signals are in memory
+    Fold,
+    /// in memory, for some destinations at a time; signals are on storage
+    Ranges,
 }
 
 /// How edges are held in memory.
@@ -61,6 +73,10 @@ impl ResourceArgs {
             }),
             stripe_bits: self.stripe_bits,
             block_bits: self.block_bits,
+            route: self.route.map(|route| match route {
+                RouteArg::Fold => Route::Fold,
+                RouteArg::Ranges => Route::Ranges,
+            }),
             ..Settings::default()
         }
     }

@@ -44,7 +44,8 @@ impl Kept {
         let (segments, bounds) = self.cuts(&vertices)?;
         let (volume, lengths) = self.volume()?;
         let directory = self.directory(&lengths)?;
-        let degrees = self.degrees(&vertices)?;
+        let away = plan.storage.is_some_and(|storage| storage.ranges.is_some());
+        let degrees = if away { Buffer::zeroed(0)? } else { self.degrees(&vertices)? };
         let starts: Vec<u64> =
             segments.iter().map(|segment| vertices.segment_start(*segment)).collect();
         let slabs = self.slabs(plan, &directory, &starts, &volume, workers, progress)?;
@@ -55,6 +56,7 @@ impl Kept {
             degree_max: degrees.iter().copied().max().unwrap_or(0),
             vertices,
             degrees,
+            degrees_stored: None,
             stripes,
             plan: plan.clone(),
             arena: workers.arena().clone(),
@@ -67,6 +69,9 @@ impl Kept {
             in_rows: None,
             stored: Some(Stored { volume, io: self.io.clone() }),
         };
+        if away {
+            self.store_degrees(&mut graph, workers)?;
+        }
         // Otherwise a run makes rows once they would have paid.
         let looks_up = !matches!(plan.frontier_mode, FrontierMode::Auto | FrontierMode::Dense);
         if plan.rows && (plan.index == IndexMode::Rows || looks_up) {
@@ -79,18 +84,42 @@ impl Kept {
     }
 
     fn degrees(&self, vertices: &Vertices) -> Result<Buffer<u32>, EngineError> {
-        let faults = self.faults();
-        let mut column = ColumnReader::open(&self.folder(), DEGREES, &self.manifest, faults)?;
-        column.must_hold(vertices.count() * 4)?;
+        let mut column = self.open_degrees()?;
         let mut degrees = Buffer::<u32>::zeroed(vertices.count() as usize)?;
         degrees.chunks_mut(PIECE).try_for_each(|piece| column.read(piece))?;
         let sum: u64 = degrees.iter().map(|degree| u64::from(*degree)).sum();
+        self.end_degrees(column, sum)?;
+        Ok(degrees)
+    }
+
+    /// Copies degrees to where a run with its state on storage reads them.
+    fn store_degrees(&self, graph: &mut Graph, workers: &Workers) -> Result<(), EngineError> {
+        let mut column = self.open_degrees()?;
+        let (mut sum, mut most) = (0, 0);
+        graph.store_degrees(workers.storage(), |degrees| {
+            column.read(degrees)?;
+            sum += degrees.iter().map(|degree| u64::from(*degree)).sum::<u64>();
+            most = most.max(degrees.iter().copied().max().unwrap_or(0));
+            Ok(())
+        })?;
+        graph.degree_max = most;
+        self.end_degrees(column, sum)
+    }
+
+    fn open_degrees(&self) -> Result<ColumnReader, EngineError> {
+        let faults = self.faults();
+        let column = ColumnReader::open(&self.folder(), DEGREES, &self.manifest, faults)?;
+        column.must_hold(self.manifest.vertices * 4)?;
+        Ok(column)
+    }
+
+    /// Holds degrees that were read against the number of edges.
+    fn end_degrees(&self, column: ColumnReader, sum: u64) -> Result<(), EngineError> {
         if sum != self.manifest.edges {
             let what = format!("degrees add up to {sum}, and not to {}", self.manifest.edges);
             return Err(column.damaged(offset_in_file(0), what).into());
         }
-        column.end()?;
-        Ok(degrees)
+        Ok(column.end()?)
     }
 
     /// The extents that stay in memory, read and verified.

@@ -6,7 +6,9 @@
 use welter_store::header::{Encoding, KEY_BITS};
 
 use super::memory::{self, Memory};
-use super::{IndexMode, Layout, Plan, Settings, Shape, StorageMode, StoragePlan, refusal};
+use super::{
+    IndexMode, Layout, Plan, RangesPlan, Settings, Shape, StorageMode, StoragePlan, refusal,
+};
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
 use crate::machine::Machine;
@@ -104,7 +106,8 @@ impl Plan {
             StorageMode::Always { cache_bytes, .. } => cache_bytes,
             StorageMode::Never | StorageMode::Auto | StorageMode::Kept => u64::MAX,
         };
-        if let Some(plan) = cached.into_iter().find(fits).filter(|_| cache_most >= all) {
+        let (may, must) = RangesPlan::wanted(&plan);
+        if let Some(plan) = cached.into_iter().find(fits).filter(|_| cache_most >= all && !must) {
             return Ok(plan);
         }
         let mut plan = plan;
@@ -117,13 +120,26 @@ impl Plan {
                 (plan.memory, values_stored) = (away, true);
             }
         }
+        let mut ranges = None;
+        if may && (must || !fits(&plan)) {
+            let away = memory_of(&plan, kept, 0, true);
+            let vertices = away.vertices - kept.vertices * 4;
+            let fixed = Memory { vertices, state: 0, frontier: 0, ..away };
+            let spare = plan.budget_bytes.saturating_sub(fixed.peak());
+            let chosen = RangesPlan::new(&plan, spare, kept.chunk_bytes);
+            let streamed = Memory { state: chosen.bytes(&plan), ..fixed };
+            if must || streamed.peak() < plan.memory.peak() {
+                (plan.memory, values_stored, ranges) = (streamed, true, Some(chosen));
+            }
+        }
         if !fits(&plan) {
             let budget = plan.budget_bytes;
             return Err(refusal(&[plan], budget));
         }
         let cache_bytes = (plan.budget_bytes - plan.memory.peak()).min(cache_most).min(all);
         plan.memory.chunks = cache_bytes;
-        plan.storage = Some(StoragePlan { cache_bytes, values_stored, ..StoragePlan::default() });
+        plan.storage =
+            Some(StoragePlan { cache_bytes, values_stored, ranges, ..StoragePlan::default() });
         Ok(plan)
     }
 }

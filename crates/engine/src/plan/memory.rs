@@ -42,6 +42,8 @@ pub struct Layout {
     pub sparse: u64,
     /// Whether vertices may look for an active one themselves.
     pub pulled: bool,
+    /// Whether it is a fold program, whose signals need not be in memory all at once.
+    pub folds: bool,
 }
 
 impl Layout {
@@ -54,20 +56,21 @@ impl Layout {
             active: u64::from(P::FRONTIER),
             sparse: if P::MONOTONE { size_of::<P::Accum>() as u64 + 8 } else { 0 },
             pulled: P::ONE_IS_ENOUGH,
+            folds: true,
         }
     }
 
     /// The layout of a graph that is kept for programs which nobody knows yet: tiles for
     /// accumulators of 4 bytes, and no state.
     pub fn kept() -> Self {
-        Self { value: 0, signal: 0, accum: 4, active: 0, sparse: 0, pulled: false }
+        Self { value: 0, signal: 0, accum: 4, active: 0, sparse: 0, pulled: false, folds: false }
     }
 
     /// The layout of a stream program.
     pub fn of_stream<S: Stream>() -> Self {
         // Its cells take the place of signals in memory, and of accumulators in the caches.
         let (value, cell) = (size_of::<S::Value>() as u64, size_of::<S::Cell>() as u64);
-        Self { value, signal: cell, accum: cell, active: 0, sparse: 0, pulled: false }
+        Self { value, signal: cell, accum: cell, active: 0, sparse: 0, pulled: false, folds: false }
     }
 }
 
@@ -88,6 +91,8 @@ pub struct Memory {
     pub chunks: u64,
     /// Degrees, and which slots are vertices.
     pub vertices: u64,
+    /// Degrees that are in memory only while edges are ingested.
+    pub degrees: u64,
     /// Values, and two columns of signals.
     pub state: u64,
     /// Who is active, the accumulators of sparse iterations, and the index of sources.
@@ -115,7 +120,7 @@ impl Memory {
         self.held
             + self.vertices
             + self.workers
-            + ingest.max(self.chunks + self.state + self.frontier + self.rows)
+            + (ingest + self.degrees).max(self.chunks + self.state + self.frontier + self.rows)
     }
 
     /// What will be taken when ingest left `backed` bytes of slabs, free ones included.
@@ -153,6 +158,7 @@ impl Memory {
             overlap: chunks * threads.min(in_flight) / in_flight + threads * SLAB_BYTES as u64,
             chunks,
             vertices: vertices * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12,
+            degrees: 0,
             state: vertices * layout.value + (vertices + padding) * 2 * layout.signal,
             frontier: vertices * layout.sparse
                 + (vertices + padding) * 2 * layout.active

@@ -29,6 +29,18 @@ pub struct Settings {
     pub index: IndexMode,
     /// Whether edges may be kept on storage.
     pub storage: StorageMode,
+    /// Where updates wait, of what goes to storage.
+    pub route: Option<Route>,
+}
+
+/// Where updates wait, where not all is in memory. It changes no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Nowhere: signals of all sources are in memory, and a stripe is folded at once.
+    Fold,
+    /// In accumulators of a range of destinations, while signals are read window by window. Stream
+    /// programs, which have none, are run as ever.
+    Ranges,
 }
 
 /// Whether edges may be kept on storage, which the workers must have been given then. It changes

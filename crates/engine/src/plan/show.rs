@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use welter_store::header::Encoding;
 
-use super::{FrontierMode, IndexMode, Memory, Plan, log2};
+use super::{FrontierMode, IndexMode, Memory, Plan, RangesPlan, StoragePlan, Traffic, log2};
 
 /// `1.5 GiB`, for people. Rounded up in the third digit, so that a budget can be read off it.
 pub fn human_bytes(bytes: u64) -> String {
@@ -47,12 +47,13 @@ impl fmt::Display for Plan {
         let most = if self.shape.estimated { "" } else { " at most" };
         writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
         writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
-        let place = match self.storage {
-            None => "in memory",
-            Some(storage) if storage.values_stored => "edges and values on storage",
-            Some(_) => "edges on storage",
+        let route = match self.storage {
+            None => "fold, in memory",
+            Some(StoragePlan { ranges: Some(_), .. }) => "ranges, edges and state on storage",
+            Some(StoragePlan { values_stored: true, .. }) => "fold, edges and values on storage",
+            Some(_) => "fold, edges on storage",
         };
-        writeln!(lines, "route     fold, {place}")?;
+        writeln!(lines, "route     {route}")?;
         writeln!(lines, "threads   {}", self.threads)?;
         writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;
         writeln!(lines, "          blocks of 2^{} sources, {encoding}", self.block_bits)?;
@@ -72,12 +73,17 @@ impl fmt::Display for Plan {
         if held > 0 {
             writeln!(lines, "          {:>10}  ids", human_bytes(held))?;
         }
+        let state_is = match self.storage {
+            Some(StoragePlan { ranges: Some(_), .. }) => "windows of signals, and accumulators",
+            Some(StoragePlan { values_stored: true, .. }) => "signals, and some values",
+            _ => "values and signals",
+        };
         for (bytes, what) in [
             (input, "input, while it is ingested"),
             (bins, "edges in bins, while they are ingested"),
             (chunks, if self.storage.is_some() { "chunks that stay" } else { "edges in chunks" }),
             (vertices, "degrees and vertex numbers"),
-            (state, "values and signals"),
+            (state, state_is),
             (workers, "accumulators and buffers of the workers"),
         ] {
             writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
@@ -102,6 +108,15 @@ impl fmt::Display for Plan {
                 (chunks_stored, "edges in chunks; what does not stay is read in each iteration"),
             ] {
                 writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
+            }
+            let Traffic { read, written } = self.traffic();
+            let read = human_bytes(read);
+            writeln!(lines, "iteration {read:>10}  read at most, each time")?;
+            if written > 0 {
+                writeln!(lines, "          {:>10}  written", human_bytes(written))?;
+            }
+            if let Some(RangesPlan { ranges, .. }) = self.storage.and_then(|plan| plan.ranges) {
+                writeln!(lines, "          {ranges:>10}  ranges of destinations at most")?;
             }
         }
         f.write_str(lines.trim_end())

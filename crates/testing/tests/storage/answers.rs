@@ -1,6 +1,6 @@
 //! The same bits as in memory, wherever edges wait and however they are read.
 
-use welter_engine::plan::{Plan, StorageMode};
+use welter_engine::plan::{Plan, Route, StorageMode};
 use welter_model::edges::EdgeStream;
 
 use crate::{IoMode, IoOptions, TASKS, Task, Way, edges, folder, is_empty, modes};
@@ -27,7 +27,7 @@ fn every_task_gives_the_same_bits_as_in_memory() {
             let half = chunk_bytes(&none.plan(task, &*input(task)).unwrap()) / 2;
             let storage = StorageMode::Always { cache_bytes: half, values: false };
             let half = Way { threads, storage, ..Way::stored(0, &directory) };
-            for way in [none, half] {
+            for way in [none.clone().by_ranges(), half.clone().by_ranges(), none, half] {
                 let found = way.run(task, input(task)).unwrap();
                 assert!(found == expected, "other bits of {task:?} by {way:?}");
                 assert!(is_empty(directory.path()));
@@ -49,6 +49,7 @@ fn every_way_of_doing_requests_gives_the_same_bits() {
                 let io = IoOptions { mode, direct, faults: None };
                 let cache = if mode == IoMode::Auto { 3 << 20 } else { 0 };
                 let way = Way { io, directories, ..Way::stored(cache, &folders[0]) };
+                let way = if direct { way } else { way.by_ranges() };
                 let found = way.run(task, input(task)).unwrap();
                 assert!(found == expected, "other bits of {task:?} by {way:?}");
             }
@@ -77,6 +78,34 @@ fn budgets_that_force_edges_to_storage_change_no_bit() {
             assert!(found == expected, "other bits of {task:?} with {budget} bytes");
         }
         assert!(stored >= 2, "edges of {stored} of the runs were stored");
+        assert!(is_empty(directory.path()));
+    }
+}
+
+#[test]
+fn a_state_whose_signals_do_not_fit_is_cut_into_ranges() {
+    const VERTICES: u32 = 3_000_000;
+    let directory = folder();
+    let directories = vec![directory.path().to_owned()];
+    for task in [Task::Ranks64, Task::Paths] {
+        let input = || Box::new(edges(1_000_000, VERTICES, task == Task::Paths));
+        let in_memory = Way { stripe_bits: 15, ..Way::memory() };
+        let expected = in_memory.run(task, input()).unwrap();
+        let directories = directories.clone();
+        let stored = Way { storage: StorageMode::Auto, directories, ..in_memory };
+        let least = |route| {
+            let with = |bytes| Way { memory_bytes: Some(bytes), route, ..stored.clone() };
+            least_budget(&|bytes| with(bytes).plan(task, &*input()))
+        };
+        let (least, before) = (least(None), least(Some(Route::Fold)));
+        assert!(least < before * 3 / 4, "{least} bytes suffice, {before} did before");
+        for budget in [least, least.midpoint(before)] {
+            let way = Way { memory_bytes: Some(budget), ..stored.clone() };
+            let plan = way.plan(task, &*input()).unwrap();
+            assert!(plan.storage.unwrap().ranges.is_some(), "{plan}");
+            let found = way.run(task, input()).unwrap();
+            assert!(found == expected, "other bits of {task:?} with {budget} bytes");
+        }
         assert!(is_empty(directory.path()));
     }
 }

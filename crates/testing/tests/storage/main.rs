@@ -30,7 +30,7 @@ use std::sync::{Arc, Once};
 use tempfile::TempDir;
 use welter_algorithms::pagerank::{Dangling, PageRank};
 use welter_algorithms::{Bfs, Sssp, Wcc};
-use welter_engine::plan::{FrontierMode, Layout, Plan, Settings, Shape, StorageMode};
+use welter_engine::plan::{FrontierMode, Layout, Plan, Route, Settings, Shape, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers};
 use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
@@ -62,6 +62,7 @@ const TASKS: [Task; 5] =
 struct Way {
     threads: usize,
     storage: StorageMode,
+    route: Option<Route>,
     memory_bytes: Option<u64>,
     stripe_bits: u32,
     io: IoOptions,
@@ -78,6 +79,7 @@ impl Way {
         Self {
             threads: 2,
             storage: StorageMode::Never,
+            route: None,
             memory_bytes: None,
             stripe_bits: 14,
             io: IoOptions::default(),
@@ -93,6 +95,11 @@ impl Way {
         let directories = vec![directory.path().to_owned()];
         let storage = StorageMode::Always { cache_bytes, values: true };
         Self { storage, directories, ..Self::memory() }
+    }
+
+    /// The same with signals there too.
+    fn by_ranges(self) -> Self {
+        Self { route: Some(Route::Ranges), ..self }
     }
 
     /// The same with calls that fail.
@@ -118,6 +125,7 @@ impl Way {
             memory_bytes: self.memory_bytes,
             stripe_bits: Some(self.stripe_bits),
             storage: self.storage,
+            route: self.route,
             encoding: self.encoding,
             block_bits: self.block_bits,
             frontier: self.frontier,

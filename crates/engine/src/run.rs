@@ -1,0 +1,47 @@
+//! Running a program, by whatever route its plan says.
+
+use welter_model::program::Program;
+use welter_progress::{Progress, Unit};
+
+use crate::checkpoint::Checkpoints;
+use crate::graph::Graph;
+use crate::iterate::Outcome;
+use crate::workers::Workers;
+use crate::{EngineError, iterate, ranges};
+
+/// Runs a program on a graph.
+///
+/// # Errors
+/// When the program has a frontier and the graph has no index that serves it, when memory runs out,
+/// storage fails, a chunk is damaged, or the run is cancelled.
+pub fn run<P: Program>(
+    graph: &Graph,
+    program: &P,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Outcome<P::Value, P::Total>, EngineError> {
+    run_resumable(graph, program, workers, progress, None)
+}
+
+/// The same. Where there are checkpoints, the run goes on from the last one, and writes more.
+///
+/// # Errors
+/// As [`run`]; also when a checkpoint cannot be written or read, or belongs to another graph or
+/// program, and when signals are on storage: such runs write none.
+pub fn run_resumable<P: Program>(
+    graph: &Graph,
+    program: &P,
+    workers: &Workers,
+    progress: &Progress,
+    checkpoints: Option<&Checkpoints>,
+) -> Result<Outcome<P::Value, P::Total>, EngineError> {
+    let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
+    let Some(plan) = graph.plan.storage.and_then(|storage| storage.ranges) else {
+        return iterate::run(graph, program, workers, progress, &phase, checkpoints);
+    };
+    if checkpoints.is_some() {
+        let what = "a run whose signals are on storage writes no checkpoints; give it more memory";
+        return Err(EngineError::Configuration(what.to_owned()));
+    }
+    ranges::run(graph, program, plan, workers, progress, &phase)
+}
