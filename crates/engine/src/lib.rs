@@ -2,7 +2,7 @@
 //!
 //! Data flows one way: an edge stream is surveyed, its edges are binned by tile, sorted and written
 //! into chunks ([`ingest`](Graph::ingest)); iterations fold the chunks of one stripe of
-//! destinations after the other into accumulators that never leave the cache ([`run`]).
+//! destinations after the other into accumulators that never leave the cache ([`run()`]).
 //!
 //! Invariants:
 //! - One stripe belongs to one thread at a time: no atomic operation and no lock on the path of an
