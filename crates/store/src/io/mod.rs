@@ -66,7 +66,7 @@ impl Place {
 /// How requests are done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoMode {
-    /// `io_uring` where the system lets us, else threads.
+    /// Threads, which serve large requests as well as a ring and depend on less of the kernel.
     #[default]
     Auto,
     /// `io_uring`, or an error.

@@ -87,10 +87,9 @@ impl<M: Memory> Queue<M> {
     pub fn new(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
         let depth = depth.clamp(1, 1024);
         let (mode, backend): (_, Box<dyn Backend<M>>) = match options.mode {
-            IoMode::Auto => match Ring::new(depth) {
-                Ok(ring) => (IoMode::Ring, Box::new(ring)),
-                Err(_) => (IoMode::Threads, Box::new(Threads::new(depth))),
-            },
+            // Requests are large, where a ring gains little, and on a guest with Linux 6.18 two
+            // processes waited for the answer to a write that a ring had taken and never gave.
+            IoMode::Auto => (IoMode::Threads, Box::new(Threads::new(depth))),
             IoMode::Ring => (IoMode::Ring, Box::new(Ring::new(depth)?)),
             IoMode::Threads => (IoMode::Threads, Box::new(Threads::new(depth))),
             IoMode::Blocking => (IoMode::Blocking, Box::new(Blocking::default())),
