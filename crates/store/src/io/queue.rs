@@ -89,9 +89,8 @@ impl<M: Memory> Queue<M> {
         let (mode, backend): (_, Box<dyn Backend<M>>) = match options.mode {
             // Requests are large, where a ring gains little, and on a guest with Linux 6.18 two
             // processes waited for the answer to a write that a ring had taken and never gave.
-            IoMode::Auto => (IoMode::Threads, Box::new(Threads::new(depth))),
+            IoMode::Auto | IoMode::Threads => (IoMode::Threads, Box::new(Threads::new(depth))),
             IoMode::Ring => (IoMode::Ring, Box::new(Ring::new(depth)?)),
-            IoMode::Threads => (IoMode::Threads, Box::new(Threads::new(depth))),
             IoMode::Blocking => (IoMode::Blocking, Box::new(Blocking::default())),
         };
         Ok(Self { backend, mode })
