@@ -13,50 +13,7 @@ use welter_model::program::Program;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
 use welter_testing::executors::MACHINE;
-
-/// How the ends of edges are chosen.
-#[derive(Clone, Copy, Debug)]
-enum Pattern {
-    Uniform,
-    /// Every edge ends in the same vertex.
-    StarIn,
-    /// Every edge begins in the same vertex.
-    StarOut,
-    /// Half of the edges run between a few vertices.
-    Dense,
-    /// Ends are next to each other.
-    Near,
-}
-
-const PATTERNS: [Pattern; 5] =
-    [Pattern::Uniform, Pattern::StarIn, Pattern::StarOut, Pattern::Dense, Pattern::Near];
-
-fn edges(count: u32, slots: u32, pattern: Pattern, weighted: bool) -> EdgeList {
-    let mut state = 7_u64;
-    let mut random = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 33) as u32
-    };
-    let mut list = EdgeList::new(Some(slots.into()), weighted);
-    for _ in 0..16 {
-        let pairs: Vec<_> = (0..count / 16)
-            .map(|edge| match pattern {
-                Pattern::StarIn => [random() % slots, 17],
-                Pattern::StarOut => [17, random() % slots],
-                Pattern::Dense if edge % 2 == 0 => [random() % 64, random() % 64],
-                Pattern::Uniform | Pattern::Dense => [random() % slots, random() % slots],
-                Pattern::Near => {
-                    let source = random() % slots;
-                    [source, (source + random() % 8) % slots]
-                }
-            })
-            .collect();
-        let weights = pairs.iter().map(|pair| f64::from(pair[0]) / 3.0);
-        let weights = if weighted { weights.collect() } else { Vec::new() };
-        list.push(pairs, weights);
-    }
-    list
-}
+use welter_testing::patterns::Pattern;
 
 /// Runs a program and returns the plan's peak and the meter's.
 fn run_once<P: Program>(
@@ -103,7 +60,7 @@ fn no_run_takes_more_than_its_plan_says() {
     for (count, slots) in
         [(1 << 20, 5000), (1 << 20, 300_000), (1 << 13, 4_000_000), (1 << 21, 1_500_000)]
     {
-        for (case, pattern) in PATTERNS.into_iter().enumerate() {
+        for (case, pattern) in Pattern::all(64).into_iter().enumerate() {
             for threads in [1, 8] {
                 let weighted = (case + threads) % 3 == 0;
                 let undirected = case % 2 == 1;
@@ -115,7 +72,7 @@ fn no_run_takes_more_than_its_plan_says() {
                     index: if case > 2 { IndexMode::Rows } else { IndexMode::Auto },
                     ..Settings::default()
                 };
-                let list = edges(count, slots, pattern, weighted);
+                let list = pattern.edges(count, slots, weighted);
                 let (planned, taken, shown) = if threads == 1 && case % 2 == 0 {
                     run_once(list, &settings, undirected, ranks)
                 } else {

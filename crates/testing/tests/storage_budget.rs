@@ -14,63 +14,18 @@ use welter_model::ids::IdMap;
 use welter_progress::Progress;
 use welter_store::io::IoOptions;
 use welter_testing::executors::MACHINE;
+use welter_testing::patterns::Pattern;
 
-/// How the ends of edges are chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Pattern {
-    Uniform,
-    /// Every edge ends in the same vertex.
-    StarIn,
-    /// Every edge begins in the same vertex.
-    StarOut,
-    /// Half of the edges run between a few vertices.
-    Dense,
-    /// Ends are next to each other.
-    Near,
-}
-
-const PATTERNS: [Pattern; 5] =
-    [Pattern::Uniform, Pattern::StarIn, Pattern::StarOut, Pattern::Dense, Pattern::Near];
-
-impl Pattern {
-    /// Bytes by which a plan may be exceeded: bins are dealt to lots by the edges of their row and
-    /// column, and a lot is read back whole. Where one bin has far more edges than these let
-    /// expect, the plan does not know of it.
-    fn hot_bytes(self, count: u32, weighted: bool) -> u64 {
-        let waiting = u64::from(count) * if weighted { 16 } else { 6 };
-        match self {
-            Self::Dense => waiting / 2,
-            Self::StarIn => waiting / 4,
-            Self::Uniform | Self::StarOut | Self::Near => 0,
-        }
+/// Bytes by which a plan may be exceeded: bins are dealt to lots by the edges of their row and
+/// column, and a lot is read back whole. Where one bin has far more edges than these let expect,
+/// the plan does not know of it.
+fn hot_bytes(pattern: Pattern, count: u32, weighted: bool) -> u64 {
+    let waiting = u64::from(count) * if weighted { 16 } else { 6 };
+    match pattern {
+        Pattern::Dense(_) => waiting / 2,
+        Pattern::StarIn => waiting / 4,
+        Pattern::Uniform | Pattern::StarOut | Pattern::Near => 0,
     }
-}
-
-fn edges(count: u32, slots: u32, pattern: Pattern, weighted: bool) -> EdgeList {
-    let mut state = 7_u64;
-    let mut random = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 33) as u32
-    };
-    let mut list = EdgeList::new(Some(slots.into()), weighted);
-    for _ in 0..16 {
-        let pairs: Vec<_> = (0..count / 16)
-            .map(|edge| match pattern {
-                Pattern::StarIn => [random() % slots, 17],
-                Pattern::StarOut => [17, random() % slots],
-                Pattern::Dense if edge % 2 == 0 => [random() % 2048, random() % 2048],
-                Pattern::Uniform | Pattern::Dense => [random() % slots, random() % slots],
-                Pattern::Near => {
-                    let source = random() % slots;
-                    [source, (source + random() % 8) % slots]
-                }
-            })
-            .collect();
-        let weights = pairs.iter().map(|pair| f64::from(pair[0]) / 3.0);
-        let weights = if weighted { weights.collect() } else { Vec::new() };
-        list.push(pairs, weights);
-    }
-    list
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -157,9 +112,9 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
     for (number, (count, slots)) in
         [(3 << 20, 200_000), (1 << 20, 1_500_000)].into_iter().enumerate()
     {
-        for (case, pattern) in PATTERNS.into_iter().enumerate() {
+        for (case, pattern) in Pattern::all(2048).into_iter().enumerate() {
             let weighted = (case + number) % 3 == 2;
-            let list = edges(count, slots, pattern, weighted);
+            let list = pattern.edges(count, slots, weighted);
             for threads in [1 + case % 2, 3 + case % 2] {
                 let task = tasks[(case + threads) % tasks.len()];
                 let always = threads % 2 == 0;
@@ -189,7 +144,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     ranges += u32::from(plan.storage.is_some_and(|plan| plan.ranges.is_some()));
                     match peaks(task, list.clone(), &plan) {
                         Ok(Peaks { planned, ingest, taken }) => {
-                            let allowed = planned + pattern.hot_bytes(count, weighted);
+                            let allowed = planned + hot_bytes(pattern, count, weighted);
                             if taken > allowed || planned > least + more {
                                 wrong.push(format!(
                                     "{taken} taken ({ingest} by ingest), {planned} planned: {name}"
