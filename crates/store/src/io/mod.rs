@@ -66,7 +66,7 @@ impl Place {
 /// How requests are done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoMode {
-    /// Threads, which serve large requests as well as a ring and depend on less of the kernel.
+    /// Threads, which depend on less of the kernel than a ring.
     #[default]
     Auto,
     /// `io_uring`, or an error.

@@ -87,8 +87,8 @@ impl<M: Memory> Queue<M> {
     pub fn new(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
         let depth = depth.clamp(1, 1024);
         let (mode, backend): (_, Box<dyn Backend<M>>) = match options.mode {
-            // Requests are large, where a ring gains little, and on a guest with Linux 6.18 two
-            // processes waited for the answer to a write that a ring had taken and never gave.
+            // A ring takes less of the processor (ARCHITECTURE.md has figures), but on a guest with
+            // Linux 6.18 two processes waited for ever for a write that a ring had taken.
             IoMode::Auto | IoMode::Threads => (IoMode::Threads, Box::new(Threads::new(depth))),
             IoMode::Ring => (IoMode::Ring, Box::new(Ring::new(depth)?)),
             IoMode::Blocking => (IoMode::Blocking, Box::new(Blocking::default())),
