@@ -146,7 +146,7 @@ pub(crate) fn ingest(
         in_rows: None,
         stored: volumes.map(|volumes| Stored { volume: volumes.chunks, io: volumes.io }),
     };
-    if plan.storage.is_some_and(|storage| storage.ranges.is_some()) {
+    if plan.storage.is_some_and(|storage| storage.streamed.is_some()) {
         graph.move_degrees(workers.storage())?;
     }
     match plan.index {

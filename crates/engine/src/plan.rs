@@ -19,7 +19,9 @@ mod memory;
 mod ranges;
 mod settings;
 mod show;
+mod spill;
 mod storage;
+mod streamed;
 
 use welter_store::header::{Encoding, KEY_BITS};
 
@@ -28,6 +30,8 @@ pub use self::memory::{Layout, Memory};
 pub use self::ranges::RangesPlan;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::show::human_bytes;
+pub use self::spill::SpillPlan;
+pub use self::streamed::Streamed;
 
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
@@ -53,8 +57,8 @@ pub struct StoragePlan {
     pub lots: u64,
     /// Whether values are on storage too.
     pub values_stored: bool,
-    /// How signals are read, where they are on storage too.
-    pub ranges: Option<RangesPlan>,
+    /// How the state is streamed, where not even signals fit in memory.
+    pub streamed: Option<Streamed>,
 }
 
 /// Bytes of storage that an iteration moves, at most.
@@ -181,7 +185,9 @@ impl Plan {
         };
         let forced = match settings.storage {
             StorageMode::Always { .. } | StorageMode::Kept => true,
-            StorageMode::Auto => layout.folds && settings.route == Some(Route::Ranges),
+            StorageMode::Auto => {
+                layout.folds && !matches!(settings.route, None | Some(Route::Fold))
+            }
             StorageMode::Never => false,
         };
         if forced {
@@ -235,14 +241,10 @@ impl Plan {
     /// What an iteration in which all vertices are active moves from and to storage.
     pub fn traffic(&self) -> Traffic {
         let Some(storage) = self.storage else { return Traffic::default() };
-        let Layout { value, signal, active, .. } = self.layout;
-        let stored = if storage.values_stored { value } else { 0 };
-        let (passes, scattered) = storage.ranges.map_or((0, 0), |r| (r.ranges, signal + active));
+        let values = if storage.values_stored { self.vertices * self.layout.value } else { 0 };
+        let state = storage.streamed.map_or(Traffic::default(), |way| way.traffic(self));
         let chunks = self.memory.chunks_stored.saturating_sub(storage.cache_bytes);
-        Traffic {
-            read: chunks + self.vertices * (stored + passes * scattered),
-            written: self.vertices * (stored + scattered),
-        }
+        Traffic { read: chunks + values + state.read, written: values + state.written }
     }
 
     /// Groups of sources, so that the edges from a group to a stripe fill a quarter of a megabyte

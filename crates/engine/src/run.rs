@@ -6,8 +6,9 @@ use welter_progress::{Progress, Unit};
 use crate::checkpoint::Checkpoints;
 use crate::graph::Graph;
 use crate::iterate::Outcome;
+use crate::plan::Streamed;
 use crate::workers::Workers;
-use crate::{EngineError, iterate, ranges};
+use crate::{EngineError, iterate, ranges, spill};
 
 /// Runs a program on a graph.
 ///
@@ -36,12 +37,15 @@ pub fn run_resumable<P: Program>(
     checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
-    let Some(plan) = graph.plan.storage.and_then(|storage| storage.ranges) else {
+    let Some(way) = graph.plan.storage.and_then(|storage| storage.streamed) else {
         return iterate::run(graph, program, workers, progress, &phase, checkpoints);
     };
     if checkpoints.is_some() {
         let what = "a run whose signals are on storage writes no checkpoints; give it more memory";
         return Err(EngineError::Configuration(what.to_owned()));
     }
-    ranges::run(graph, program, plan, workers, progress, &phase)
+    match way {
+        Streamed::Ranges(plan) => ranges::run(graph, program, plan, workers, progress, &phase),
+        Streamed::Spill(plan) => spill::run(graph, program, plan, workers, progress, &phase),
+    }
 }

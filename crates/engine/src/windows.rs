@@ -201,19 +201,19 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
 }
 
 /// Reads a column piece by piece, a few at a time.
-struct PieceReader<V: Pod + Send> {
+pub(crate) struct PieceReader<V: Pod + Send> {
     queue: Queue<Buffer<V>>,
     free: Vec<Buffer<V>>,
 }
 
 impl<V: Pod + Send> PieceReader<V> {
-    fn new(stored: &StoredValues) -> Result<Self, EngineError> {
+    pub(crate) fn new(stored: &StoredValues) -> Result<Self, EngineError> {
         let free = (0..DEPTH).map(|_| Buffer::zeroed(PIECE)).collect::<Result<_, _>>()?;
         Ok(Self { queue: stored.queue(DEPTH)?, free })
     }
 
     /// Reads what is stored of `vertices` to the begin of `column`.
-    fn read(
+    pub(crate) fn read(
         &mut self,
         graph: &Graph,
         stored: &StoredValues,

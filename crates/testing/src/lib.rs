@@ -13,6 +13,7 @@
 pub mod answers;
 pub mod closed_form;
 pub mod executors;
+mod folder;
 pub mod graph;
 pub mod interpreter;
 pub mod npy;

@@ -28,6 +28,8 @@ fn hot_bytes(pattern: Pattern, count: u32, weighted: bool) -> u64 {
     }
 }
 
+const ROUTES: [Route; 2] = [Route::Ranges, Route::Spill { combined: true, fused: true }];
+
 #[derive(Clone, Copy, Debug)]
 enum Task {
     Ranks,
@@ -127,7 +129,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     threads: Some(threads),
                     stripe_bits: (case != 3).then_some(14),
                     storage,
-                    route: (always && case > 2).then_some(Route::Ranges),
+                    route: (always && case > 2).then_some(ROUTES[case % 2]),
                     ..Settings::default()
                 };
                 let least = least_budget(task, &list, &settings);
@@ -141,7 +143,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                         if plan.storage.is_some() { "stored" } else { "in memory" },
                         (&plan.memory, plan.storage),
                     );
-                    ranges += u32::from(plan.storage.is_some_and(|plan| plan.ranges.is_some()));
+                    ranges += u32::from(plan.storage.is_some_and(|plan| plan.streamed.is_some()));
                     match peaks(task, list.clone(), &plan) {
                         Ok(Peaks { planned, ingest, taken }) => {
                             let allowed = planned + hot_bytes(pattern, count, weighted);

@@ -49,6 +49,14 @@ pub(crate) enum RouteArg {
     Fold,
     /// in memory, for some destinations at a time; signals are on storage
     Ranges,
+    /// on storage, combined before and scattered as soon as there is something new to say
+    Spill,
+    /// the same, scattered in a pass of its own
+    SpillCombined,
+    /// the same as `spill`, one by one
+    SpillFused,
+    /// one by one, and in a pass of its own, as X-Stream does
+    SpillPlain,
 }
 
 /// How edges are held in memory.
@@ -76,6 +84,10 @@ impl ResourceArgs {
             route: self.route.map(|route| match route {
                 RouteArg::Fold => Route::Fold,
                 RouteArg::Ranges => Route::Ranges,
+                RouteArg::Spill => Route::Spill { combined: true, fused: true },
+                RouteArg::SpillCombined => Route::Spill { combined: true, fused: false },
+                RouteArg::SpillFused => Route::Spill { combined: false, fused: true },
+                RouteArg::SpillPlain => Route::Spill { combined: false, fused: false },
             }),
             ..Settings::default()
         }

@@ -7,7 +7,7 @@ use welter_store::header::{Encoding, KEY_BITS};
 
 use super::memory::{self, Memory};
 use super::{
-    IndexMode, Layout, Plan, RangesPlan, Settings, Shape, StorageMode, StoragePlan, refusal,
+    IndexMode, Layout, Plan, Settings, Shape, StorageMode, StoragePlan, Streamed, refusal,
 };
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
@@ -106,7 +106,7 @@ impl Plan {
             StorageMode::Always { cache_bytes, .. } => cache_bytes,
             StorageMode::Never | StorageMode::Auto | StorageMode::Kept => u64::MAX,
         };
-        let (may, must) = RangesPlan::wanted(&plan);
+        let must = Streamed::is_forced(&plan);
         if let Some(plan) = cached.into_iter().find(fits).filter(|_| cache_most >= all && !must) {
             return Ok(plan);
         }
@@ -120,16 +120,17 @@ impl Plan {
                 (plan.memory, values_stored) = (away, true);
             }
         }
-        let mut ranges = None;
-        if may && (must || !fits(&plan)) {
+        let mut streamed = None;
+        if must || !fits(&plan) {
             let away = memory_of(&plan, kept, 0, true);
             let vertices = away.vertices - kept.vertices * 4;
             let fixed = Memory { vertices, state: 0, frontier: 0, ..away };
             let spare = plan.budget_bytes.saturating_sub(fixed.peak());
-            let chosen = RangesPlan::new(&plan, spare, kept.chunk_bytes);
-            let streamed = Memory { state: chosen.bytes(&plan), ..fixed };
-            if must || streamed.peak() < plan.memory.peak() {
-                (plan.memory, values_stored, ranges) = (streamed, true, Some(chosen));
+            let way = Streamed::new(&plan, spare, kept.chunk_bytes);
+            let state = way.map_or(u64::MAX / 2, |way| way.bytes(&plan));
+            let memory = Memory { state, ..fixed };
+            if must || memory.peak() < plan.memory.peak() {
+                (plan.memory, values_stored, streamed) = (memory, true, way);
             }
         }
         if !fits(&plan) {
@@ -139,7 +140,7 @@ impl Plan {
         let cache_bytes = (plan.budget_bytes - plan.memory.peak()).min(cache_most).min(all);
         plan.memory.chunks = cache_bytes;
         plan.storage =
-            Some(StoragePlan { cache_bytes, values_stored, ranges, ..StoragePlan::default() });
+            Some(StoragePlan { cache_bytes, values_stored, streamed, ..StoragePlan::default() });
         Ok(plan)
     }
 }

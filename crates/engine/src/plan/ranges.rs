@@ -6,7 +6,7 @@
 
 use welter_store::header::KEY_BITS;
 
-use super::{Plan, Route, memory};
+use super::{Plan, Traffic, memory};
 use crate::extent::DEPTH;
 use crate::values::{COLUMNS, PIECE};
 use crate::vertices::SEGMENT_BITS;
@@ -27,16 +27,6 @@ pub struct RangesPlan {
 }
 
 impl RangesPlan {
-    /// Whether a plan may have ranges, and whether it must.
-    pub(super) fn wanted(plan: &Plan) -> (bool, bool) {
-        let may = plan.layout.folds;
-        match plan.settings.route {
-            Some(Route::Ranges) => (may, may),
-            Some(Route::Fold) => (false, false),
-            None => (may, false),
-        }
-    }
-
     /// The division of `spare` bytes that reads least, beside `chunk_bytes` of chunks of which what
     /// is left can stay in memory; the narrowest one where nothing fits.
     pub(super) fn new(plan: &Plan, spare: u64, chunk_bytes: u64) -> Self {
@@ -80,5 +70,11 @@ impl RangesPlan {
         let accums = (self.stripes as u64 - 1) * layout.accum;
         let masks = if plan.frontier { (plan.vertices >> plan.block_bits) * 16 } else { 0 };
         windows + pieces + masks + threads * ((columns + accums) << bits)
+    }
+
+    /// What signals move in an iteration in which all vertices are active.
+    pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
+        let signals = plan.vertices * (plan.layout.signal + plan.layout.active);
+        Traffic { read: self.ranges * signals, written: signals }
     }
 }

@@ -41,6 +41,13 @@ pub enum Route {
     /// In accumulators of a range of destinations, while signals are read window by window. Stream
     /// programs, which have none, are run as ever.
     Ranges,
+    /// On storage, in the order of their destinations (X-Stream). Stream programs as for `Ranges`.
+    Spill {
+        /// Whether updates of a destination meet before they are written.
+        combined: bool,
+        /// Whether what was gathered is scattered at once.
+        fused: bool,
+    },
 }
 
 /// Whether edges may be kept on storage, which the workers must have been given then. It changes

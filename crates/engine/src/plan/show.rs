@@ -5,7 +5,10 @@ use std::fmt::Write;
 
 use welter_store::header::Encoding;
 
-use super::{FrontierMode, IndexMode, Memory, Plan, RangesPlan, StoragePlan, Traffic, log2};
+use super::{
+    FrontierMode, IndexMode, Memory, Plan, RangesPlan, SpillPlan, StoragePlan, Streamed, Traffic,
+    log2,
+};
 
 /// `1.5 GiB`, for people. Rounded up in the third digit, so that a budget can be read off it.
 pub fn human_bytes(bytes: u64) -> String {
@@ -33,6 +36,26 @@ fn grouped(number: u64) -> String {
     out
 }
 
+/// The route, and what is on storage.
+fn route(storage: Option<StoragePlan>) -> &'static str {
+    match storage {
+        None => "fold, in memory",
+        Some(StoragePlan { streamed: Some(Streamed::Ranges(_)), .. }) => {
+            "ranges, edges and state on storage"
+        }
+        Some(StoragePlan { streamed: Some(Streamed::Spill(plan)), .. }) => {
+            match (plan.combined, plan.fused) {
+                (true, true) => "spill, edges, state and updates on storage",
+                (true, false) => "spill, not fused; edges, state and updates on storage",
+                (false, true) => "spill, not combined; edges, state and updates on storage",
+                (false, false) => "spill, plain; edges, state and updates on storage",
+            }
+        }
+        Some(StoragePlan { values_stored: true, .. }) => "fold, edges and values on storage",
+        Some(_) => "fold, edges on storage",
+    }
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let about = if self.shape.estimated { "about " } else { "" };
@@ -47,12 +70,7 @@ impl fmt::Display for Plan {
         let most = if self.shape.estimated { "" } else { " at most" };
         writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
         writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
-        let route = match self.storage {
-            None => "fold, in memory",
-            Some(StoragePlan { ranges: Some(_), .. }) => "ranges, edges and state on storage",
-            Some(StoragePlan { values_stored: true, .. }) => "fold, edges and values on storage",
-            Some(_) => "fold, edges on storage",
-        };
+        let route = route(self.storage);
         writeln!(lines, "route     {route}")?;
         writeln!(lines, "threads   {}", self.threads)?;
         writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;
@@ -74,7 +92,7 @@ impl fmt::Display for Plan {
             writeln!(lines, "          {:>10}  ids", human_bytes(held))?;
         }
         let state_is = match self.storage {
-            Some(StoragePlan { ranges: Some(_), .. }) => "windows of signals, and accumulators",
+            Some(StoragePlan { streamed: Some(_), .. }) => "signals of some, and what goes by",
             Some(StoragePlan { values_stored: true, .. }) => "signals, and some values",
             _ => "values and signals",
         };
@@ -115,8 +133,15 @@ impl fmt::Display for Plan {
             if written > 0 {
                 writeln!(lines, "          {:>10}  written", human_bytes(written))?;
             }
-            if let Some(RangesPlan { ranges, .. }) = self.storage.and_then(|plan| plan.ranges) {
-                writeln!(lines, "          {ranges:>10}  ranges of destinations at most")?;
+            match self.storage.and_then(|plan| plan.streamed) {
+                Some(Streamed::Ranges(RangesPlan { ranges, .. })) => {
+                    writeln!(lines, "          {ranges:>10}  ranges of destinations at most")?;
+                }
+                Some(Streamed::Spill(SpillPlan { sources, .. })) => {
+                    let partitions = self.vertices.div_ceil(sources);
+                    writeln!(lines, "          {partitions:>10}  partitions, about")?;
+                }
+                None => {}
             }
         }
         f.write_str(lines.trim_end())

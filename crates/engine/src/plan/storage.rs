@@ -4,7 +4,7 @@
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
 use super::memory::{self, Memory};
-use super::{CELL_EDGES, MOST_BINS, Plan, RangesPlan, StorageMode, StoragePlan};
+use super::{CELL_EDGES, MOST_BINS, Plan, StorageMode, StoragePlan, Streamed};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::extent::DEPTH;
@@ -111,13 +111,14 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let too_large = fixed + resident > budget && away < resident;
     let values_stored = layout.value > 0 && (forced || too_large);
     let run = if values_stored { away } else { resident };
-    let (may, must) = RangesPlan::wanted(&plan);
     let degrees = plan.vertices * 4;
-    let ranges = RangesPlan::new(&plan, budget.saturating_sub(fixed - degrees), chunks);
-    let smaller = ranges.bytes(&plan) < run + degrees;
-    let ranges = (may && (must || fixed + run > budget && smaller)).then_some(ranges);
-    let (run, flags, degrees) = match ranges {
-        Some(ranges) => (ranges.bytes(&plan), 0, degrees),
+    let streamed = Streamed::new(&plan, budget.saturating_sub(fixed - degrees), chunks);
+    let streamed = streamed.filter(|way| {
+        let smaller = way.bytes(&plan) < run + degrees;
+        Streamed::is_forced(&plan) || fixed + run > budget && smaller
+    });
+    let (run, flags, degrees) = match streamed {
+        Some(way) => (way.bytes(&plan), 0, degrees),
         None => (run, flags, 0),
     };
     let spare = budget.saturating_sub(fixed - degrees + run);
@@ -135,8 +136,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         sort_bytes: kept + need - requests,
         bins_most,
         lots,
-        values_stored: values_stored || ranges.is_some(),
-        ranges,
+        values_stored: values_stored || streamed.is_some(),
+        streamed,
     });
     plan.memory = Memory {
         bins: lines - all.input + partition + kept,

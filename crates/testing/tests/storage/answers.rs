@@ -102,7 +102,7 @@ fn a_state_whose_signals_do_not_fit_is_cut_into_ranges() {
         for budget in [least, least.midpoint(before)] {
             let way = Way { memory_bytes: Some(budget), ..stored.clone() };
             let plan = way.plan(task, &*input()).unwrap();
-            assert!(plan.storage.unwrap().ranges.is_some(), "{plan}");
+            assert!(plan.storage.unwrap().streamed.is_some(), "{plan}");
             let found = way.run(task, input()).unwrap();
             assert!(found == expected, "other bits of {task:?} with {budget} bytes");
         }

@@ -35,7 +35,13 @@ fn for_each_call(
         }
         let faults = faults(nth);
         let way = Way::stored(0, &directory);
-        let way = if (run / modes.len() / 2).is_multiple_of(2) { way } else { way.by_ranges() };
+        let way = match run / modes.len() / 2 % 3 {
+            0 => way,
+            1 => way.by_ranges(),
+            // Sums of floats are others there.
+            _ if matches!(task, Task::Ranks32 | Task::Ranks64) => way,
+            _ => way.by_spill(),
+        };
         let way = Way { io: IoOptions { mode, direct, faults: None }, ..way };
         let came = way.with_faults(&faults).run(task, input());
         assert!(is_empty(directory.path()));

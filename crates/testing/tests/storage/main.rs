@@ -102,6 +102,11 @@ impl Way {
         Self { route: Some(Route::Ranges), ..self }
     }
 
+    /// The same with updates there.
+    fn by_spill(self) -> Self {
+        Self { route: Some(Route::Spill { combined: true, fused: false }), ..self }
+    }
+
     /// The same with calls that fail.
     fn with_faults(&self, faults: &Arc<Faults>) -> Self {
         let io = IoOptions { faults: Some(Arc::clone(faults)), ..self.io.clone() };

@@ -1,0 +1,86 @@
+//! What route `spill` takes and moves.
+
+use welter_store::header::KEY_BITS;
+
+use super::{Plan, Traffic, memory};
+use crate::arena::SLAB_BYTES;
+use crate::extent::DEPTH;
+use crate::tiles::TILE_EDGES_MAX;
+use crate::updates::CHUNK_ENTRY_BYTES;
+use crate::values::{COLUMNS, PIECE};
+use crate::vertices::SEGMENT_BITS;
+
+/// Sources of the narrowest partition, unless a stripe is wider.
+const SOURCES_LEAST: u64 = 1 << 16;
+
+/// How vertices are cut into partitions, and what is done to updates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpillPlan {
+    /// Vertices of a partition, at most, or those of a stripe.
+    pub sources: u64,
+    /// Whether a cell is folded into accumulators, of which those that were touched are written.
+    pub combined: bool,
+    /// Whether a partition is scattered as soon as it was gathered.
+    pub fused: bool,
+}
+
+impl SpillPlan {
+    /// Partitions as wide as half of `spare` bytes allows: the wider, the more updates meet before
+    /// they are written.
+    pub(super) fn new(plan: &Plan, spare: u64, combined: bool, fused: bool) -> Self {
+        let of = |sources| Self { sources, combined, fused };
+        let least = SOURCES_LEAST.max(1 << plan.stripe_bits);
+        let narrow = of(least).bytes(plan);
+        let fits = |sources: &u64| {
+            of(*sources).bytes(plan).saturating_sub(narrow) <= spare.saturating_sub(narrow) / 2
+        };
+        let widths = (0..).map(|power| least << power);
+        let widths = widths.take_while(|width| *width < 2 * plan.vertices.max(1) && fits(width));
+        of(widths.last().unwrap_or(least))
+    }
+
+    /// Bytes of state in memory, but for the accumulators of a stripe and what is read ahead.
+    pub(super) fn bytes(&self, plan: &Plan) -> u64 {
+        let (layout, bits, threads) = (plan.layout, plan.stripe_bits, plan.threads as u64);
+        let room = self.sources.min(plan.vertices).max(1 << bits) + 2 * (1 << (KEY_BITS - bits));
+        let window = room * (layout.signal + 1);
+        let stored = if self.fused { 0 } else { layout.signal + layout.active };
+        let pieces = (DEPTH * PIECE) as u64 * stored;
+        let columns = COLUMNS as u64 * (layout.value + 4 + stored);
+        let record = 4 + layout.accum;
+        let waiting = SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * record;
+        let written = (DEPTH as u64 + 1) * SLAB_BYTES as u64;
+        let masks = (plan.vertices >> plan.block_bits) * 8;
+        let entries = 2 * self.chunks(plan) * CHUNK_ENTRY_BYTES;
+        window + pieces + masks + entries + threads * ((columns << bits) + waiting + written)
+    }
+
+    /// Records that wait at a time, at most: of each cell as many as it has edges, or destinations
+    /// that these may touch, if they end anywhere.
+    fn records(&self, plan: &Plan) -> u64 {
+        let edges = plan.shape.edges;
+        if !self.combined {
+            return edges;
+        }
+        let partitions = plan.vertices.div_ceil(self.sources).max(1);
+        let places = (plan.vertices * partitions) as f64;
+        let touched = places * (1.0 - (-(edges as f64) / places.max(1.0)).exp());
+        edges.min(touched.ceil() as u64)
+    }
+
+    /// Update chunks that wait at a time, about.
+    fn chunks(&self, plan: &Plan) -> u64 {
+        let segments = plan.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
+        let cells = memory::stripes_most(plan, segments) * plan.vertices.div_ceil(self.sources);
+        let bytes = self.records(plan) * (4 + plan.layout.accum);
+        cells + 4 * bytes / SLAB_BYTES as u64
+    }
+
+    /// What updates and signals move in an iteration in which all vertices are active.
+    pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
+        let updates = self.records(plan) * (4 + plan.layout.accum);
+        let stored = if self.fused { 0 } else { plan.layout.signal + plan.layout.active };
+        let moved = updates + plan.vertices * stored;
+        Traffic { read: moved, written: moved }
+    }
+}

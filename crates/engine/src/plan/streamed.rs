@@ -1,0 +1,56 @@
+//! Which way a state goes that does not fit in memory: the one that moves least.
+
+use super::{Plan, RangesPlan, Route, SpillPlan, Traffic};
+
+/// How a state is streamed that does not fit in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streamed {
+    /// Signals are read, once for each range of destinations.
+    Ranges(RangesPlan),
+    /// Updates are written and read.
+    Spill(SpillPlan),
+}
+
+impl Streamed {
+    /// Whether the state must be streamed.
+    pub(super) fn is_forced(plan: &Plan) -> bool {
+        plan.layout.folds && !matches!(plan.settings.route, None | Some(Route::Fold))
+    }
+
+    /// The way that moves least with `spare` bytes, some of which may hold chunks; where none fits,
+    /// the one that takes least. None where nothing may be streamed.
+    pub(super) fn new(plan: &Plan, spare: u64, chunk_bytes: u64) -> Option<Self> {
+        let ranges = || Self::Ranges(RangesPlan::new(plan, spare, chunk_bytes));
+        let spill = |combined, fused| Self::Spill(SpillPlan::new(plan, spare, combined, fused));
+        let ways = match plan.settings.route {
+            _ if !plan.layout.folds => vec![],
+            Some(Route::Fold) => vec![],
+            Some(Route::Ranges) => vec![ranges()],
+            Some(Route::Spill { combined, fused }) => vec![spill(combined, fused)],
+            None => vec![ranges(), spill(true, true)],
+        };
+        let moved = |way: &&Self| {
+            let cache = spare.saturating_sub(way.bytes(plan));
+            let Traffic { read, written } = way.traffic(plan);
+            chunk_bytes.saturating_sub(cache) + read + written
+        };
+        let fitting = ways.iter().filter(|way| way.bytes(plan) <= spare).min_by_key(moved);
+        fitting.or_else(|| ways.iter().min_by_key(|way| way.bytes(plan))).copied()
+    }
+
+    /// Bytes of state in memory, but for the accumulators of one stripe a worker.
+    pub(super) fn bytes(&self, plan: &Plan) -> u64 {
+        match self {
+            Self::Ranges(ranges) => ranges.bytes(plan),
+            Self::Spill(spill) => spill.bytes(plan),
+        }
+    }
+
+    /// What signals and updates move in an iteration in which all vertices are active.
+    pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
+        match self {
+            Self::Ranges(ranges) => ranges.traffic(plan),
+            Self::Spill(spill) => spill.traffic(plan),
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! The iteration driver, route `spill`: updates wait on storage (X-Stream, section 3).
+//!
+//! Vertices are cut into partitions, runs of stripes whose signals fit in memory. Scatter takes one
+//! partition after the other: its signals are in memory, the chunks with its sources come by, and
+//! updates go to storage in chunks of updates ([`crate::updates`]), by stripe of their
+//! destinations. Gather takes one stripe after the other, meets its updates, and applies.
+//!
+//! Two things are done that the paper does not, each of which can be left out:
+//! - *Combined*: the edges of a cell are folded into accumulators of their stripe first, and only
+//!   what was touched is written, an accumulator for a destination.
+//! - *Fused*: once a partition was gathered its signals are in memory, so it is scattered at once,
+//!   for the next iteration. Signals are never stored then. (When the run ends, what was scattered
+//!   last is of no use; where the number of iterations is known that is left out.)
+//!
+//! Updates of a destination are merged in the order of partitions. Where they are floats, the sums
+//! differ from those of `fold` in their rounding.
+
+mod records;
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use welter_model::program::{Next, Program, Total};
+use welter_progress::{Phase, Progress};
+use welter_store::chunk::Chunk;
+
+use self::records::{Records, combine, emit, gather};
+use crate::EngineError;
+use crate::arena::Buffer;
+use crate::dispatch::dispatched;
+use crate::extent::Storage;
+use crate::frontier::Masks;
+use crate::graph::Graph;
+use crate::iterate::{Level, Mode, Outcome, apply_part, init_part};
+use crate::kernel::{Coding, Scratch, Sources, fold_tile};
+use crate::plan::SpillPlan;
+use crate::read_ahead::ReadAhead;
+use crate::results::Values;
+use crate::state::{Column, Part};
+use crate::updates::{Cell, Pool, Reader, UpdateChunk, Writer};
+use crate::values::{Desk, StoredValues};
+use crate::windows::{PieceReader, Side};
+use crate::workers::{Workers, lock};
+
+/// Runs a program on a graph.
+///
+/// # Errors
+/// When storage fails, memory runs out, what is read is damaged, or the run is cancelled.
+pub(crate) fn run<P: Program>(
+    graph: &Graph,
+    program: &P,
+    plan: SpillPlan,
+    workers: &Workers,
+    progress: &Progress,
+    phase: &Phase,
+) -> Result<Outcome<P::Value, P::Total>, EngineError> {
+    let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
+        let what = "the plan keeps state on storage, and graph or workers do not";
+        return Err(EngineError::Configuration(what.to_owned()));
+    };
+    graph.arena.drop_columns();
+    let columns = Columns::new::<P>(graph, storage, plan)?;
+    let pool = Pool::new(storage, graph.id.0)?;
+    let partitions = cut(graph, plan.sources);
+    let benches = workers.states(|| Bench::<P>::new((graph, program), &columns, degrees, &pool))?;
+    let mut window = Window::<P>::new(graph, &partitions, &columns)?;
+    let driver = Driver { graph, program, plan, workers, progress, partitions, benches };
+    let mut state = State::<P>::new(graph);
+    let may_go_on = |iterations| program.iterations_max().is_none_or(|most| iterations < most);
+    let mut total = driver.turn(&mut state, &mut window, None, may_go_on(0))?;
+    let mut levels = Vec::new();
+    let mut iterations = 0;
+    while program.next(iterations, &total) == Next::Iterate && state.active_count > 0 {
+        if progress.cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        if !may_go_on(iterations) {
+            let what = "a program goes on after the last of its iterations";
+            return Err(EngineError::Configuration(what.to_owned()));
+        }
+        let (active, edges) = (state.active_count, state.edges);
+        let go_on = may_go_on(iterations + 1);
+        total = driver.turn(&mut state, &mut window, Some(&total), go_on)?;
+        if P::FRONTIER {
+            levels.push(Level { mode: Mode::Dense, active, edges });
+        }
+        iterations += 1;
+        phase.add(1);
+        phase.add_bytes(if P::FRONTIER { edges * 4 } else { graph.chunk_bytes() });
+    }
+    drop((driver, window));
+    Ok(Outcome { values: Values::stored(columns.values, graph), iterations, total, levels })
+}
+
+/// The columns of a run.
+struct Columns {
+    values: StoredValues,
+    /// Signals, and who is active, between gather and scatter where these are not fused.
+    scattered: Option<(StoredValues, Option<StoredValues>)>,
+}
+
+impl Columns {
+    fn new<P: Program>(
+        graph: &Graph,
+        storage: &Storage,
+        plan: SpillPlan,
+    ) -> Result<Self, EngineError> {
+        let scattered = || {
+            let active =
+                P::FRONTIER.then(|| StoredValues::new::<u8>(graph, storage)).transpose()?;
+            Ok::<_, EngineError>((StoredValues::new::<P::Signal>(graph, storage)?, active))
+        };
+        let scattered = if plan.fused { None } else { Some(scattered()?) };
+        Ok(Self { values: StoredValues::new::<P::Value>(graph, storage)?, scattered })
+    }
+
+    fn side(&self) -> Option<Side<'_>> {
+        let (signals, active) = self.scattered.as_ref()?;
+        Some(Side { signals, active: active.as_ref() })
+    }
+}
+
+/// What changes from iteration to iteration.
+struct State<P: Program> {
+    /// The iteration that gathers next.
+    turn: u64,
+    /// Updates that wait, by stripe.
+    waiting: Vec<Vec<UpdateChunk>>,
+    /// How many updates these stand for.
+    produced: u64,
+    /// Edges that they came from.
+    edges: u64,
+    active_count: u64,
+    totals: Vec<P::Total>,
+}
+
+impl<P: Program> State<P> {
+    fn new(graph: &Graph) -> Self {
+        Self {
+            turn: 0,
+            waiting: graph.stripes.iter().map(|_| Vec::new()).collect(),
+            produced: 0,
+            edges: 0,
+            active_count: graph.vertices(),
+            totals: vec![P::Total::default(); graph.vertices.segments()],
+        }
+    }
+}
+
+/// What sources of a partition say. A tile that begins before the partition, or reaches beyond,
+/// finds room on both sides, where nobody is active.
+struct Window<'c, P: Program> {
+    signals: Buffer<P::Signal>,
+    active: Buffer<u8>,
+    /// Room on either side.
+    margin: usize,
+    stored: Option<Stored<'c, P::Signal>>,
+}
+
+impl<'c, P: Program> Window<'c, P> {
+    fn new(
+        graph: &Graph,
+        partitions: &[Range<usize>],
+        columns: &'c Columns,
+    ) -> Result<Self, EngineError> {
+        let widths = partitions.iter().map(|stripes| vertices(graph, stripes));
+        let widest = widths.map(|vertices| vertices.end - vertices.start).max().unwrap_or(0);
+        let margin = graph.signal_padding();
+        let room = widest as usize + 2 * margin;
+        let stored = |side: Side<'c>| {
+            let active = side.active.map(PieceReader::new).transpose()?;
+            Ok::<_, EngineError>((side, PieceReader::new(side.signals)?, active))
+        };
+        let stored = columns.side().map(stored).transpose()?;
+        Ok(Self { signals: Buffer::zeroed(room)?, active: Buffer::zeroed(room)?, margin, stored })
+    }
+
+    /// Makes room for a partition of which all are active.
+    fn open(&mut self, width: usize) {
+        self.active[self.margin..][..width].fill(1);
+        self.active[self.margin + width..].fill(0);
+    }
+
+    /// Reads what the sources of a partition said.
+    fn load(&mut self, graph: &Graph, vertices: &Range<u64>) -> Result<(), EngineError> {
+        self.open((vertices.end - vertices.start) as usize);
+        let Self { signals, active, margin, stored } = self;
+        let Some((side, reader, flags)) = stored else { return Ok(()) };
+        reader.read(graph, side.signals, vertices, &mut signals[*margin..])?;
+        match (flags, side.active) {
+            (Some(reader), Some(stored)) => {
+                reader.read(graph, stored, vertices, &mut active[*margin..])
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What reads signals and flags between gather and scatter, and from where.
+type Stored<'s, S> = (Side<'s>, PieceReader<S>, Option<PieceReader<u8>>);
+
+/// What writes them.
+type Scattered<'s, S> = (Desk<'s, S>, Option<Desk<'s, u8>>);
+
+/// What one worker has all along.
+struct Bench<'g, P: Program> {
+    /// Accumulators of a stripe; the identity, all of them, while nothing is done.
+    accums: Buffer<P::Accum>,
+    scratch: Scratch,
+    chunks: ReadAhead<'g>,
+    values: Desk<'g, P::Value>,
+    degrees: Desk<'g, u32>,
+    scattered: Option<Scattered<'g, P::Signal>>,
+    writer: Writer,
+    reader: Reader,
+    records: Records<P::Accum>,
+    counts: Counts,
+}
+
+/// What a worker did in an iteration.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    edges: u64,
+    produced: u64,
+    gathered: u64,
+    active: u64,
+}
+
+impl<'g, P: Program> Bench<'g, P> {
+    fn new(
+        (graph, program): (&'g Graph, &P),
+        columns: &'g Columns,
+        degrees: &'g StoredValues,
+        pool: &Arc<Pool>,
+    ) -> Result<Self, EngineError> {
+        let desks = |side: Side<'g>| {
+            let active = side.active.map(|active| Desk::new(active, graph)).transpose()?;
+            Ok::<_, EngineError>((Desk::new(side.signals, graph)?, active))
+        };
+        let mut accums = Buffer::zeroed(1 << graph.plan.stripe_bits)?;
+        accums.fill(program.identity());
+        Ok(Self {
+            accums,
+            scratch: Scratch::new(),
+            chunks: ReadAhead::new(graph)?,
+            values: Desk::new(&columns.values, graph)?,
+            degrees: Desk::new(degrees, graph)?,
+            scattered: columns.side().map(desks).transpose()?,
+            writer: Writer::new(pool, &graph.arena)?,
+            reader: Reader::new(pool, &graph.arena)?,
+            records: Records::new(),
+            counts: Counts::default(),
+        })
+    }
+}
+
+/// What all iterations of a run have in common.
+struct Driver<'a, P: Program> {
+    graph: &'a Graph,
+    program: &'a P,
+    plan: SpillPlan,
+    workers: &'a Workers,
+    progress: &'a Progress,
+    /// Stripes of each partition.
+    partitions: Vec<Range<usize>>,
+    benches: Vec<Mutex<Bench<'a, P>>>,
+}
+
+impl<P: Program> Driver<'_, P> {
+    /// Sets the values of all vertices: at first (`last` is none), or by gathering what waits.
+    /// Scatters for the next iteration if there may be one.
+    fn turn(
+        &self,
+        state: &mut State<P>,
+        window: &mut Window<'_, P>,
+        last: Option<&P::Total>,
+        go_on: bool,
+    ) -> Result<P::Total, EngineError> {
+        let graph = self.graph;
+        let expected = std::mem::take(&mut state.produced);
+        state.turn += 1;
+        // Updates for the next iteration are not to be met by this one.
+        let next = graph.stripes.iter().map(|_| Vec::new()).collect();
+        let mut waiting = std::mem::replace(&mut state.waiting, next);
+        let mut masks = Masks::none(graph);
+        let scatters = |fused: bool| go_on && self.plan.fused == fused;
+        for partition in 0..self.partitions.len() {
+            self.renew(partition, &mut waiting, state, window, last)?;
+            if scatters(true) {
+                self.scatter(partition, state, window, &mut masks)?;
+            }
+        }
+        for partition in 0..self.partitions.len() {
+            if scatters(false) {
+                window.load(graph, &vertices(graph, &self.partitions[partition]))?;
+                self.scatter(partition, state, window, &mut masks)?;
+            }
+        }
+        let mut all = Counts::default();
+        for bench in &self.benches {
+            let counts = std::mem::take(&mut lock(bench).counts);
+            all.edges += counts.edges;
+            all.produced += counts.produced;
+            all.gathered += counts.gathered;
+            all.active += counts.active;
+        }
+        if all.gathered != expected {
+            let what = format!("{expected} updates were produced, and {} gathered", all.gathered);
+            return Err(EngineError::Configuration(what));
+        }
+        (state.edges, state.produced, state.active_count) = (all.edges, all.produced, all.active);
+        Ok(state.totals.iter().fold(P::Total::default(), |sum, part| sum.merge(*part)))
+    }
+
+    /// Sets the values of a partition, and what its vertices say.
+    fn renew(
+        &self,
+        partition: usize,
+        waiting: &mut [Vec<UpdateChunk>],
+        state: &mut State<P>,
+        window: &mut Window<'_, P>,
+        last: Option<&P::Total>,
+    ) -> Result<(), EngineError> {
+        let Self { graph, program, .. } = *self;
+        let stripes = self.partitions[partition].clone();
+        let own = vertices(graph, &stripes);
+        window.open((own.end - own.start) as usize);
+        let segments = stripes.clone().map(|stripe| graph.stripes[stripe].segments.clone());
+        let first = segments.clone().next().map_or(0, |segments| segments.start);
+        let end = segments.last().map_or(first, |segments| segments.end);
+        let mut totals = Column(&mut state.totals[first..end]);
+        let mut signals = Column(&mut window.signals[window.margin..]);
+        let mut active = Column(&mut window.active[window.margin..]);
+        let parts = stripes.clone().map(|number| {
+            let stripe = &graph.stripes[number];
+            let part = Part {
+                stripe,
+                values: &mut [],
+                signals: signals.take(stripe.width()),
+                active: active.take(stripe.width()),
+                totals: totals.take(stripe.segments.len()),
+                active_count: stripe.width() as u64,
+            };
+            Mutex::new((part, std::mem::take(&mut waiting[number])))
+        });
+        let parts: Vec<_> = parts.collect();
+        self.workers.tasks(parts.len(), self.progress, &self.benches, |bench, task| {
+            let (part, waiting) = &mut *lock(&parts[task]);
+            let number = stripes.start + task;
+            if let Some(last) = last {
+                bench.values.fetch(number)?;
+                let accums = &mut bench.accums[..part.stripe.width()];
+                let waiting = std::mem::take(waiting);
+                bench.counts.gathered += gather(program, waiting, accums, &mut bench.reader)?;
+                let mut values = bench.values.take(number)?;
+                dispatched(
+                    #[inline(always)]
+                    || apply_part(graph, program, last, (accums, &mut values), part),
+                );
+                accums.fill(program.identity());
+                bench.values.put(number, values)?;
+            } else {
+                bench.degrees.fetch(number)?;
+                let mut values = bench.values.blank()?;
+                let degrees = bench.degrees.take(number)?;
+                dispatched(
+                    #[inline(always)]
+                    || init_part(graph, program, &degrees, &mut values, part),
+                );
+                bench.degrees.done(degrees);
+                bench.values.put(number, values)?;
+            }
+            bench.counts.active += part.active_count;
+            bench.store(number, part)
+        })?;
+        self.benches.iter().try_for_each(|bench| lock(bench).finish())
+    }
+
+    /// Scatters the edges of a partition, whose signals are in the window.
+    fn scatter(
+        &self,
+        partition: usize,
+        state: &mut State<P>,
+        window: &Window<'_, P>,
+        masks: &mut Masks,
+    ) -> Result<(), EngineError> {
+        let graph = self.graph;
+        let own = vertices(graph, &self.partitions[partition]);
+        let Window { signals, active, margin, .. } = window;
+        let (signals, active, margin) = (&signals[..], &active[..], *margin);
+        let flags = &active[margin..][..(own.end - own.start) as usize];
+        masks.add(graph, own.start, flags);
+        let masks = &*masks;
+        let reach =
+            if graph.wide_tiles { graph.signal_padding() } else { 1 << graph.plan.block_bits };
+        let wants = |stripe: usize| {
+            let chunks = &graph.stripes[stripe].chunks;
+            let first = chunks.partition_point(|place| place.sources.end <= own.start);
+            let end = chunks.partition_point(|place| place.sources.start < own.end);
+            (first..end)
+                .filter(move |&chunk| masks.any(graph.blocks(chunks[chunk].sources.clone())))
+        };
+        let cell = |stripe| Cell { turn: state.turn, stripe, window: partition as u32 };
+        let all_active = flags.iter().all(|&flag| flag != 0);
+        let tasks = graph.stripes.len();
+        self.workers.tasks_ahead(tasks, self.progress, &self.benches, |bench, task, next| {
+            let Bench { accums, scratch, chunks, writer, records, counts, .. } = bench;
+            let cell = cell(task as u32);
+            let mut folded = 0;
+            chunks.stripe((task, next), wants, |_, chunk: Chunk<'_>| {
+                let coding = Coding::of::<P>(chunk.label());
+                for tile in chunk.tiles() {
+                    let ends = tile.source..tile.source + reach as u64;
+                    let meets = ends.end > own.start && ends.start < own.end;
+                    if !meets || !masks.any(graph.blocks(ends.clone())) {
+                        continue;
+                    }
+                    let first = (tile.source + margin as u64 - own.start) as usize;
+                    let sources = first..first + margin;
+                    let inside = ends.start >= own.start && ends.end <= own.end;
+                    let flags = (!inside || !all_active).then(|| &active[sources.clone()]);
+                    let sources = Sources { signals: &signals[sources], active: flags };
+                    if self.plan.combined {
+                        let edges = 0..tile.edges;
+                        fold_tile(self.program, &tile, edges, coding, sources, accums, scratch);
+                        folded += tile.edges as u64;
+                    } else {
+                        emit(self.program, &tile, coding, sources, scratch, records);
+                        if records.is_full() {
+                            counts.produced += records.write(writer, cell, None)?;
+                        }
+                    }
+                    counts.edges += tile.edges as u64;
+                }
+                Ok(())
+            })?;
+            if self.plan.combined {
+                let accums = &mut accums[..graph.stripes[task].width()];
+                counts.produced += combine(self.program, accums, cell, folded, records, writer)?;
+            } else {
+                counts.produced += records.write(writer, cell, None)?;
+            }
+            Ok(())
+        })?;
+        for bench in &self.benches {
+            for chunk in lock(bench).writer.finish()? {
+                state.waiting[chunk.cell.stripe as usize].push(chunk);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<P: Program> Bench<'_, P> {
+    /// Stores what the vertices of a stripe say, where scatter comes later.
+    fn store(&mut self, number: usize, part: &Part<'_, P>) -> Result<(), EngineError> {
+        let Some((signals, active)) = &mut self.scattered else { return Ok(()) };
+        let mut column = signals.blank()?;
+        column[..part.signals.len()].copy_from_slice(part.signals);
+        signals.put(number, column)?;
+        let Some(active) = active else { return Ok(()) };
+        let mut column = active.blank()?;
+        column[..part.active.len()].copy_from_slice(part.active);
+        active.put(number, column)
+    }
+
+    /// Waits until all columns are written.
+    fn finish(&mut self) -> Result<(), EngineError> {
+        self.values.finish()?;
+        let Some((signals, active)) = &mut self.scattered else { return Ok(()) };
+        signals.finish()?;
+        active.as_mut().map_or(Ok(()), Desk::finish)
+    }
+}
+
+/// The vertices of some stripes.
+fn vertices(graph: &Graph, stripes: &Range<usize>) -> Range<u64> {
+    let own = &graph.stripes[stripes.clone()];
+    own.first().map_or(0, |stripe| stripe.vertices.start)
+        ..own.last().map_or(0, |stripe| stripe.vertices.end)
+}
+
+/// Cuts stripes into partitions with up to `sources` vertices, or of one stripe.
+fn cut(graph: &Graph, sources: u64) -> Vec<Range<usize>> {
+    let mut partitions: Vec<Range<usize>> = Vec::new();
+    for stripe in 0..graph.stripes.len() {
+        match partitions.last_mut() {
+            Some(open)
+                if {
+                    let all = vertices(graph, &(open.start..stripe + 1));
+                    all.end - all.start <= sources
+                } =>
+            {
+                open.end = stripe + 1;
+            }
+            _ => partitions.push(stripe..stripe + 1),
+        }
+    }
+    partitions
+}

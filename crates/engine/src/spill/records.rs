@@ -1,0 +1,124 @@
+//! Updates as records: made at edges or of accumulators, written, and met again.
+
+use bytemuck::Pod;
+use welter_model::program::Program;
+use welter_store::chunk::Tile;
+
+use crate::EngineError;
+use crate::kernel::{Coding, Scratch, Sources};
+use crate::tiles::TILE_EDGES_MAX;
+use crate::updates::{Cell, Reader, UpdateChunk, Writer};
+
+/// Updates that are about to be written.
+pub(super) struct Records<A> {
+    targets: Vec<u32>,
+    accums: Vec<A>,
+}
+
+/// Lets accumulators of a stripe meet the updates that wait for it, which are given up. How many
+/// updates they were.
+pub(super) fn gather<P: Program>(
+    program: &P,
+    mut waiting: Vec<UpdateChunk>,
+    accums: &mut [P::Accum],
+    reader: &mut Reader,
+) -> Result<u64, EngineError> {
+    // One worker wrote what a partition has for a stripe, in order.
+    waiting.sort_by_key(|chunk| chunk.cell.window);
+    reader.read(&waiting, |targets, updates: &[P::Accum]| {
+        targets.iter().zip(updates).all(|(&target, &update)| {
+            let accum = accums.get_mut(target as usize);
+            accum.map(|accum| *accum = program.merge(*accum, update)).is_some()
+        })
+    })
+}
+
+/// Makes a record of each update of a tile.
+pub(super) fn emit<P: Program>(
+    program: &P,
+    tile: &Tile<'_>,
+    coding: Coding,
+    sources: Sources<'_, P::Signal>,
+    scratch: &mut Scratch,
+    records: &mut Records<P::Accum>,
+) {
+    let mask = (1_u32 << coding.target_bits) - 1;
+    coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
+        for (edge, &key) in keys.iter().enumerate() {
+            let source = (key >> coding.target_bits) as usize;
+            if sources.active.is_some_and(|active| active[source] == 0) {
+                continue;
+            }
+            let weight = weights.map_or(1.0, |weights| weights[edge]);
+            if let Some(update) = program.scatter(sources.signals[source], weight) {
+                records.targets.push(key & mask);
+                records.accums.push(program.gather(program.identity(), update));
+            }
+        }
+    });
+}
+
+/// Writes what was touched of a stripe's accumulators, in which `edges` were folded, and makes them
+/// the identity again. How many updates that stands for.
+pub(super) fn combine<P: Program>(
+    program: &P,
+    accums: &mut [P::Accum],
+    cell: Cell,
+    edges: u64,
+    records: &mut Records<P::Accum>,
+    writer: &mut Writer,
+) -> Result<u64, EngineError> {
+    if edges == 0 {
+        return Ok(0);
+    }
+    let identity = program.identity();
+    // All of the edges are said of what is written first.
+    let (mut left, mut written) = (edges, 0);
+    for (target, accum) in accums.iter_mut().enumerate() {
+        if *accum != identity {
+            records.targets.push(target as u32);
+            records.accums.push(std::mem::replace(accum, identity));
+            if records.is_full() {
+                written += records.write(writer, cell, Some(left))?;
+                left = 0;
+            }
+        }
+    }
+    Ok(written + records.write(writer, cell, Some(left))?)
+}
+
+impl<A: Pod> Records<A> {
+    pub(super) fn new() -> Self {
+        let room = Writer::records_max::<A>() + TILE_EDGES_MAX;
+        Self { targets: Vec::with_capacity(room), accums: Vec::with_capacity(room) }
+    }
+
+    /// Whether they fill a chunk.
+    pub(super) fn is_full(&self) -> bool {
+        self.targets.len() >= Writer::records_max::<A>()
+    }
+
+    /// Writes all records, and says how many updates they stand for: for `updates` together, or for
+    /// one each.
+    pub(super) fn write(
+        &mut self,
+        writer: &mut Writer,
+        cell: Cell,
+        updates: Option<u64>,
+    ) -> Result<u64, EngineError> {
+        let most = Writer::records_max::<A>();
+        let mut written = 0;
+        for (targets, accums) in self.targets.chunks(most).zip(self.accums.chunks(most)) {
+            let here = match updates {
+                Some(updates) if written == 0 => updates,
+                Some(_) => 0,
+                None => targets.len() as u64,
+            };
+            writer.put(cell, (targets, accums), here)?;
+            written += here;
+        }
+        self.targets.clear();
+        self.accums.clear();
+        Ok(written)
+    }
+}

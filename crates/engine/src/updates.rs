@@ -1,0 +1,279 @@
+//! Updates that wait on storage, in update chunks (X-Stream, section 3; Chaos, section 5).
+//!
+//! ```text
+//! 0      8      16    24       32      36      40       44     48       60        64
+//! magic  graph  turn  updates  stripe  window  records  bytes  zero     CRC-32C   targets, accums
+//! ```
+//! A record is a destination, relative to its stripe, and an accumulator that has met one update,
+//! or several where they were combined; the head says how many updates its records stand for. So
+//! what was gathered can be held against what was produced. Chunks lie in slabs beside those of
+//! other stripes; a slab's place is used again when all of its chunks were gathered.
+//!
+//! Invariant: a chunk is handed out only if its checksum, graph, turn, stripe and window are those
+//! that were written: a place that was used before holds another turn.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned};
+use welter_store::io::{ALIGN, IoOptions, Place, Queue, Volume};
+
+use crate::EngineError;
+use crate::arena::{Arena, SLAB_BYTES, Slab};
+use crate::extent::{DEPTH, Storage};
+use crate::workers::lock;
+
+/// First bytes of every update chunk.
+const MAGIC: [u8; 8] = *b"WELTERUP";
+const HEADER_BYTES: usize = size_of::<Header>();
+/// Chunks and the sections in them begin at multiples of this many bytes in their slab.
+const SECTION: usize = 64;
+
+/// What tells where a chunk lies.
+pub(crate) const CHUNK_ENTRY_BYTES: u64 = size_of::<UpdateChunk>() as u64;
+
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 8],
+    graph: u64,
+    turn: u64,
+    updates: u64,
+    stripe: u32,
+    window: u32,
+    records: u32,
+    record_bytes: u32,
+    zero: [u32; 3],
+    checksum: u32,
+}
+
+/// Where updates are to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// The iteration that gathers them.
+    pub(crate) turn: u64,
+    pub(crate) stripe: u32,
+    pub(crate) window: u32,
+}
+
+/// Places for slabs of updates, used again and again.
+pub(crate) struct Pool {
+    volume: Arc<Volume>,
+    io: IoOptions,
+    graph: u64,
+    free: Mutex<Vec<Place>>,
+}
+
+impl Pool {
+    pub(crate) fn new(storage: &Storage, graph: u64) -> Result<Arc<Self>, EngineError> {
+        let volume = storage.scratch(0)?;
+        Ok(Arc::new(Self { volume, io: storage.io.clone(), graph, free: Mutex::default() }))
+    }
+
+    fn take(self: &Arc<Self>) -> Spot {
+        let free = lock(&self.free).pop();
+        let place = free.unwrap_or_else(|| self.volume.reserve(SLAB_BYTES as u32));
+        Spot { place, pool: Arc::clone(self) }
+    }
+}
+
+/// A slab's place, given back when it is dropped.
+struct Spot {
+    place: Place,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Spot {
+    fn drop(&mut self) {
+        lock(&self.pool.free).push(self.place);
+    }
+}
+
+/// A chunk that waits.
+pub(crate) struct UpdateChunk {
+    spot: Arc<Spot>,
+    range: Range<usize>,
+    pub(crate) cell: Cell,
+}
+
+/// One worker's open slab of updates.
+pub(crate) struct Writer {
+    pool: Arc<Pool>,
+    arena: Arena,
+    queue: Queue<Slab>,
+    open: Option<(Slab, Arc<Spot>)>,
+    filled: usize,
+    /// Chunks that were put since they were taken last.
+    chunks: Vec<UpdateChunk>,
+}
+
+impl Writer {
+    pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
+        let queue = Queue::new(&pool.io, DEPTH)?;
+        let (pool, arena) = (Arc::clone(pool), arena.clone());
+        Ok(Self { pool, arena, queue, open: None, filled: 0, chunks: Vec::new() })
+    }
+
+    /// Records of a chunk, at most.
+    pub(crate) fn records_max<A>() -> usize {
+        (SLAB_BYTES / 2 - 3 * SECTION) / (4 + size_of::<A>())
+    }
+
+    /// Writes records of a cell that stand for so many updates: at most [`Self::records_max`].
+    pub(crate) fn put<A: Pod>(
+        &mut self,
+        cell: Cell,
+        (targets, accums): (&[u32], &[A]),
+        updates: u64,
+    ) -> Result<(), EngineError> {
+        let [first, second, end] = sections::<A>(targets.len());
+        if self.filled + end > SLAB_BYTES {
+            self.close()?;
+        }
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => (self.arena.take()?, Arc::new(self.pool.take())),
+        };
+        let range = self.filled..self.filled + end;
+        let bytes = &mut open.0.bytes_mut()[range.clone()];
+        bytes[first..][..size_of_val(targets)].copy_from_slice(cast_slice(targets));
+        bytes[first + size_of_val(targets)..second].fill(0);
+        bytes[second..][..size_of_val(accums)].copy_from_slice(cast_slice(accums));
+        bytes[second + size_of_val(accums)..].fill(0);
+        let mut header = Header {
+            magic: MAGIC,
+            graph: self.pool.graph,
+            turn: cell.turn,
+            updates,
+            stripe: cell.stripe,
+            window: cell.window,
+            records: targets.len() as u32,
+            record_bytes: (4 + size_of::<A>()) as u32,
+            zero: [0; 3],
+            checksum: 0,
+        };
+        header.checksum = checksum(&header, &bytes[HEADER_BYTES..]);
+        bytes[..HEADER_BYTES].copy_from_slice(bytes_of(&header));
+        self.chunks.push(UpdateChunk { spot: Arc::clone(&open.1), range: range.clone(), cell });
+        (self.open, self.filled) = (Some(open), range.end);
+        Ok(())
+    }
+
+    /// Writes the open slab, some time.
+    fn close(&mut self) -> Result<(), EngineError> {
+        let filled = std::mem::take(&mut self.filled);
+        let Some((mut slab, spot)) = self.open.take() else { return Ok(()) };
+        while self.queue.in_flight() >= DEPTH {
+            self.queue.wait()?;
+        }
+        let place = Place { bytes: filled as u32, ..spot.place };
+        slab.bytes_mut()[filled..place.rounded_bytes()].fill(0);
+        Ok(self.queue.write(&self.pool.volume, place, slab, 0)?)
+    }
+
+    /// Waits until all is written, and hands over the chunks.
+    pub(crate) fn finish(&mut self) -> Result<Vec<UpdateChunk>, EngineError> {
+        self.close()?;
+        while self.queue.wait()?.is_some() {}
+        Ok(std::mem::take(&mut self.chunks))
+    }
+}
+
+/// One worker's way to update chunks.
+pub(crate) struct Reader {
+    pool: Arc<Pool>,
+    arena: Arena,
+    queue: Queue<Slab>,
+}
+
+impl Reader {
+    pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
+        let queue = Queue::new(&pool.io, DEPTH)?;
+        Ok(Self { pool: Arc::clone(pool), arena: arena.clone(), queue })
+    }
+
+    /// Shows the records of chunks to `visit`, in their order, and says how many updates they stand
+    /// for. Neighbours in a slab are read at once.
+    pub(crate) fn read<A: Pod>(
+        &mut self,
+        chunks: &[UpdateChunk],
+        mut visit: impl FnMut(&[u32], &[A]) -> bool,
+    ) -> Result<u64, EngineError> {
+        let runs: Vec<&[UpdateChunk]> =
+            chunks.chunk_by(|one, next| Arc::ptr_eq(&one.spot, &next.spot)).collect();
+        let mut arrived: VecDeque<Option<Slab>> = VecDeque::new();
+        let (mut issued, mut updates) = (0, 0);
+        for (number, run) in runs.iter().enumerate() {
+            while issued < runs.len().min(number + DEPTH) {
+                let place = pages(runs[issued]).1;
+                self.queue.read(&self.pool.volume, place, self.arena.take()?, issued as u64)?;
+                arrived.push_back(None);
+                issued += 1;
+            }
+            while arrived.front().is_some_and(Option::is_none) {
+                let Some(done) = self.queue.wait()? else { break };
+                arrived[done.tag as usize - number] = Some(done.memory);
+            }
+            let Some(slab) = arrived.pop_front().flatten() else {
+                let what = "updates were asked for and never fetched";
+                return Err(EngineError::Configuration(what.to_owned()));
+            };
+            let (start, place) = pages(run);
+            for chunk in *run {
+                let bytes = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
+                let records = self.open::<A>(chunk.cell, bytes);
+                let met = records.filter(|(_, targets, accums)| visit(targets, accums));
+                let Some((header, ..)) = met else {
+                    let what = "updates are not what was written";
+                    return Err(self.pool.volume.damaged(place, what).into());
+                };
+                updates += header.updates;
+            }
+        }
+        Ok(updates)
+    }
+
+    /// The head and the records of a chunk, if it is the one that was written.
+    fn open<'b, A: Pod>(
+        &self,
+        cell: Cell,
+        bytes: &'b [u8],
+    ) -> Option<(Header, &'b [u32], &'b [A])> {
+        let header: Header = pod_read_unaligned(bytes.get(..HEADER_BYTES)?);
+        let records = header.records as usize;
+        let [first, second, end] = sections::<A>(records);
+        let found = Cell { turn: header.turn, stripe: header.stripe, window: header.window };
+        let is_it = (header.magic, header.graph, found) == (MAGIC, self.pool.graph, cell)
+            && header.record_bytes as usize == 4 + size_of::<A>()
+            && end == bytes.len()
+            && header.checksum == checksum(&header, &bytes[HEADER_BYTES..]);
+        if !is_it {
+            return None;
+        }
+        let targets = bytemuck::try_cast_slice(&bytes[first..first + 4 * records]).ok()?;
+        let accums = &bytes[second..second + size_of::<A>() * records];
+        Some((header, targets, bytemuck::try_cast_slice(accums).ok()?))
+    }
+}
+
+/// The pages of a slab that some of its chunks lie in, and where they begin in it.
+fn pages(run: &[UpdateChunk]) -> (usize, Place) {
+    let start = run.iter().map(|chunk| chunk.range.start).min().unwrap_or(0) / ALIGN * ALIGN;
+    let end = run.iter().map(|chunk| chunk.range.end).max().unwrap_or(start);
+    let slab = run[0].spot.place;
+    let place = Place { offset: slab.offset + start as u64, bytes: (end - start) as u32, ..slab };
+    (start, place)
+}
+
+/// Where targets and accumulators begin in a chunk, and where it ends.
+fn sections<A>(records: usize) -> [usize; 3] {
+    let second = (HEADER_BYTES + 4 * records).next_multiple_of(SECTION);
+    let end = (second + size_of::<A>() * records).next_multiple_of(SECTION);
+    [HEADER_BYTES, second, end]
+}
+
+fn checksum(header: &Header, records: &[u8]) -> u32 {
+    let header = Header { checksum: 0, ..*header };
+    crc32c::crc32c_append(crc32c::crc32c(bytes_of(&header)), records)
+}
