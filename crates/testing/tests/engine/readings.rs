@@ -35,7 +35,7 @@ fn counted(executor: &Executor, graph: &Graph, reading: Reading) -> Option<(u64,
     let held =
         welter_engine::Graph::ingest(Box::new(list), &ids, reading, &plan, workers, &progress);
     let held = held.unwrap();
-    if plan.storage.is_some_and(|storage| storage.ranges.is_some()) {
+    if plan.storage.is_some_and(|storage| storage.streamed.is_some()) {
         assert!(held.out_degrees().is_empty(), "degrees leave memory with the state");
         return None;
     }
