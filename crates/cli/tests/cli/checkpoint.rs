@@ -1,6 +1,7 @@
 //! `--checkpoint` and `welter resume`: interrupted runs, and what is refused.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::Child;
 
@@ -217,12 +218,20 @@ fn a_full_disk_is_told_with_the_command_that_goes_on() {
     let Some(_mounted) = Small::mount(&at, 3072) else { return };
     let child = sandbox.command(&kept.replace("--iterations 9", "--iterations 900")).spawn();
     wait_until("checkpoints", || last(&at.join("run")) >= 3);
-    let room = vec![1; 512 << 10];
-    wait_until("a full disk", || fs::write(at.join("of others"), &room).is_ok());
+    // Bit by bit: between two checkpoints there is room for a moment only.
+    let mut others = fs::File::create(at.join("of others")).unwrap();
+    let mut left = 128;
+    wait_until("a full disk", || {
+        while left > 0 && others.write_all(&[1; 4 << 10]).is_ok() {
+            left -= 1;
+        }
+        left == 0
+    });
     let ended = crate::interrupt::ended(child.unwrap());
     assert_eq!(ended.code, Some(74), "{}", ended.stderr);
     let said = "hint: the last checkpoint is of iteration ";
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    drop(others);
     fs::remove_file(at.join("of others")).unwrap();
     assert_eq!(fs::read_dir(at.join("run")).unwrap().count(), 3);
     sandbox.must("resume small/run -q");
