@@ -181,14 +181,8 @@ impl Checkpoints {
             return Err(StoreError::Missing { file });
         }
         let locked = lock_directory(directory)?;
-        let mut reader = SealedReader::open(&file, KIND, faults)?;
-        reader.is_version(VERSION)?;
-        let payload = reader.read_rest(BYTES_MAX)?;
-        let manifest = Manifest::decode(&payload).map_err(|(offset, what)| {
-            let offset = crate::kept::offset_in_file(offset as u64);
-            StoreError::Damaged { file, offset, what }
-        })?;
-        let opened = Self::new(directory, reader.identity().graph, manifest, faults, locked);
+        let (run, manifest) = read_manifest(file, faults)?;
+        let opened = Self::new(directory, run, manifest, faults, locked);
         opened.clear()?;
         Ok(opened)
     }
@@ -303,6 +297,18 @@ impl Checkpoints {
         sealed::seal(&self.directory.join(MANIFEST), &identity, &payload, self.faults.as_ref())
     }
 
+    /// Removes the file of a checkpoint that could not be committed, so that it takes no room on a
+    /// device that may be full. Whether the manifest names it only the manifest can tell: what
+    /// failed may have been to make a new one durable that is in its place already.
+    fn abandon(&self, iterations: u64) {
+        let named = read_manifest(self.directory.join(MANIFEST), None)
+            .map(|(_, manifest)| manifest.entries.iter().any(|it| it.iterations == iterations));
+        if let Ok(false) = named {
+            // The first error is the one to tell, and what is left is removed when the run goes on.
+            let _ = fs::remove_file(self.state_path(iterations));
+        }
+    }
+
     /// Removes files of ours that the manifest does not name.
     fn clear(&self) -> Result<(), StoreError> {
         let failed = |what, file: &Path, source| {
@@ -325,6 +331,21 @@ impl Checkpoints {
         }
         Ok(())
     }
+}
+
+/// Reads a manifest; also says of which run it is.
+fn read_manifest(
+    file: PathBuf,
+    faults: Option<&Arc<Faults>>,
+) -> Result<(u64, Manifest), StoreError> {
+    let mut reader = SealedReader::open(&file, KIND, faults)?;
+    reader.is_version(VERSION)?;
+    let payload = reader.read_rest(BYTES_MAX)?;
+    let manifest = Manifest::decode(&payload).map_err(|(offset, what)| {
+        let offset = crate::kept::offset_in_file(offset as u64);
+        StoreError::Damaged { file, offset, what }
+    })?;
+    Ok((reader.identity().graph, manifest))
 }
 
 /// Whether a file is named as one of a checkpoint.

@@ -62,7 +62,10 @@ pub(crate) fn write<P: Program>(
     entries.retain(|old| old.iterations < entry.iterations);
     entries.insert(0, entry);
     let gone = entries.split_off(entries.len().min(KEPT));
-    checkpoints.put_manifest(&entries)?;
+    if let Err(error) = checkpoints.put_manifest(&entries) {
+        checkpoints.abandon(reached.iterations);
+        return Err(error.into());
+    }
     checkpoints.committed(entries, bytes, started.elapsed());
     for old in gone {
         let file = checkpoints.state_path(old.iterations);
