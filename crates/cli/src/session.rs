@@ -275,7 +275,9 @@ impl Session {
         wanted: &Wanted<'_>,
         around: impl FnOnce(Box<dyn EdgeStream>, &mut Reading) -> Box<dyn EdgeStream>,
     ) -> Result<Ready, Failure> {
-        self.forecast(wanted)?;
+        if let Some(Forecast { plan, .. }) = self.forecast(wanted)? {
+            self.storage().check_room(&plan)?;
+        }
         let Loaded { edges, ids, files, bytes, undirected, notes } =
             self.load(wanted.source, wanted.options.clone())?;
         let mut reading = Reading { undirected, ..wanted.reading };
@@ -316,8 +318,11 @@ impl Session {
 
     /// Threads, and where they may put what does not fit in memory.
     fn workers(&self, threads: usize) -> Result<Workers, Failure> {
-        let storage = Storage { directories: self.resources.scratch(), io: IoOptions::default() };
-        Ok(Workers::new(threads)?.with_storage(storage))
+        Ok(Workers::new(threads)?.with_storage(self.storage()))
+    }
+
+    fn storage(&self) -> Storage {
+        Storage { directories: self.resources.scratch(), io: IoOptions::default() }
     }
 
     /// Bytes of memory that may be used.

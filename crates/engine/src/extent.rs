@@ -15,6 +15,7 @@ use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
 use crate::arena::{Arena, SLAB_BYTES, Slab};
+use crate::plan::{Plan, StoragePlan};
 use crate::workers::lock;
 
 /// Slabs that a worker reads or writes at a time.
@@ -40,15 +41,36 @@ impl Storage {
         }
         Ok(Arc::new(volume))
     }
+
+    /// Bytes that can still be written here.
+    pub(crate) fn free_bytes(&self) -> Result<u64, EngineError> {
+        Ok(Volume::scratch(&self.directories, &self.io)?.free_bytes()?)
+    }
+
+    /// Makes sure that all has room here that a plan puts on storage.
+    ///
+    /// # Errors
+    /// [`EngineError::Disk`] when it has none, and when a directory is of no use.
+    pub fn check_room(&self, plan: &Plan) -> Result<(), EngineError> {
+        match plan.storage.map_or(0, |StoragePlan { room, .. }| room.peak()) {
+            0 => Ok(()),
+            need => self.scratch(need).map(drop),
+        }
+    }
 }
 
 /// Slabs that the rate of a device is measured with.
 const SAMPLE_SLABS: usize = 48;
+const SAMPLE_BYTES: u64 = (SAMPLE_SLABS * SLAB_BYTES) as u64;
 
 impl Storage {
-    /// Bytes a second that are read here, from a short look: writes some slabs and reads them.
-    pub(crate) fn rate(&self, arena: &Arena) -> Result<f64, EngineError> {
-        let volume = self.scratch((SAMPLE_SLABS * SLAB_BYTES) as u64)?;
+    /// Bytes a second that are read here, from a short look: writes some slabs and reads them. For
+    /// fewer bytes than are written for that it makes no difference, and nobody looks.
+    pub(crate) fn rate(&self, bytes: u64, arena: &Arena) -> Result<f64, EngineError> {
+        if bytes <= SAMPLE_BYTES {
+            return Ok(f64::INFINITY);
+        }
+        let volume = self.scratch(SAMPLE_BYTES)?;
         let mut writer = SlabWriter::new(&volume, &self.io)?;
         let mut places = Vec::new();
         for _ in 0..SAMPLE_SLABS {
@@ -264,4 +286,29 @@ fn load(kept: &mut Vec<Kept>, source: Option<Source<'_>>) -> Result<Vec<Slab>, E
         Kept::Stored(..) => read,
     });
     Ok(slabs.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_store::io::{Call, Fault, Faults};
+
+    use super::*;
+
+    #[test]
+    fn a_rate_is_measured_where_it_makes_a_difference() {
+        let storage = |faults: Option<&Arc<Faults>>| Storage {
+            directories: vec![std::env::temp_dir()],
+            io: IoOptions { faults: faults.cloned(), ..IoOptions::default() },
+        };
+        let arena = Arena::default();
+        let rate = storage(None).rate(SAMPLE_BYTES + 1, &arena).unwrap();
+        assert!(rate.is_finite() && rate > 0.0, "{rate}");
+        let none = Faults::from(Call::Create, 1, Fault::Errno(5));
+        assert!(storage(Some(&none)).rate(SAMPLE_BYTES, &arena).unwrap().is_infinite());
+        for (call, code) in [(Call::Create, 73), (Call::Write, 74), (Call::Read, 74)] {
+            let faults = Faults::from(call, 1, Fault::Errno(5));
+            let error = storage(Some(&faults)).rate(SAMPLE_BYTES + 1, &arena).unwrap_err();
+            assert_eq!(error.exit_code(), code, "{call:?}: {error}");
+        }
+    }
 }

@@ -73,9 +73,13 @@ pub(crate) fn ingest(
     let slots = survey::slots(&*stream, workers, progress)?;
     let survey = survey::survey(&*stream, slots, ids.all_present(), workers, progress)?;
     let vertices = survey.vertices;
-    let rate =
-        || workers.storage().map_or(Ok(f64::INFINITY), |storage| storage.rate(workers.arena()));
-    let plan = &plan.counted(vertices.count(), rate)?;
+    let look = |bytes| match workers.storage() {
+        Some(storage) => Ok((storage.rate(bytes, workers.arena())?, storage.free_bytes()?)),
+        None => Ok((f64::INFINITY, u64::MAX)),
+    };
+    let plan = &plan.counted(vertices.count(), look)?;
+    // Fewer vertices than there might have been may be a reason to go another way.
+    workers.storage().map_or(Ok(()), |storage| storage.check_room(plan))?;
     let (sources, targets) = if reading.undirected {
         let both: Vec<u64> =
             survey.sources.iter().zip(&survey.targets).map(|(out, into)| out + into).collect();
@@ -190,13 +194,13 @@ impl Volumes {
             let what = "the plan writes to storage, and the workers were given none";
             return Err(EngineError::Configuration(what.to_owned()));
         };
-        if let Some(Keeping { volume, io, .. }) = keeping {
-            let bins = storage.scratch(plan.memory.bins_stored)?;
-            return Ok(Some(Self { bins, chunks: Arc::clone(volume), io: io.clone() }));
-        }
-        let need = plan.memory.bins_stored + plan.memory.chunks_stored;
-        let (bins, chunks) = (storage.scratch(need)?, storage.scratch(need)?);
-        Ok(Some(Self { bins, chunks, io: storage.io.clone() }))
+        storage.check_room(plan)?;
+        let bins = storage.scratch(0)?;
+        let (chunks, io) = match keeping {
+            Some(Keeping { volume, io, .. }) => (Arc::clone(volume), io.clone()),
+            None => (storage.scratch(0)?, storage.io.clone()),
+        };
+        Ok(Some(Self { bins, chunks, io }))
     }
 
     fn overflow<'a>(&'a self, plan: &Plan) -> Overflow<'a> {

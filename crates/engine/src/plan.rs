@@ -17,6 +17,7 @@
 mod kept;
 mod memory;
 mod ranges;
+mod room;
 mod settings;
 mod show;
 mod spill;
@@ -28,6 +29,7 @@ use welter_store::header::{Encoding, KEY_BITS};
 pub use self::kept::KeptShape;
 pub use self::memory::{Layout, Memory};
 pub use self::ranges::RangesPlan;
+pub use self::room::Room;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::show::human_bytes;
 pub use self::spill::SpillPlan;
@@ -59,6 +61,8 @@ pub struct StoragePlan {
     pub values_stored: bool,
     /// How the state is streamed, where not even signals fit in memory.
     pub streamed: Option<Streamed>,
+    /// What is taken of storage.
+    pub room: Room,
 }
 
 /// Bytes of storage that an iteration moves, at most.
@@ -213,22 +217,22 @@ impl Plan {
     }
 
     /// The plan once the vertices have been counted. Widths stay; where edges go to storage, more
-    /// of them may stay in memory, and `rate` decides how they are written: the bytes that are read
-    /// in a second.
+    /// of them may stay in memory, and `look` decides how they are written: of so many bytes those
+    /// that are read in a second, and those that are free.
     ///
     /// # Errors
     /// [`EngineError::Budget`] when it cannot fit.
     pub(crate) fn counted(
         &self,
         vertices: u64,
-        rate: impl FnOnce() -> Result<f64, EngineError>,
+        look: impl FnOnce(u64) -> Result<(f64, u64), EngineError>,
     ) -> Result<Self, EngineError> {
         let mut plan = self.clone();
         plan.vertices = vertices;
         if plan.storage.is_some() {
             plan = match plan.settings.encoding {
                 Some(_) => storage::plan(plan),
-                None => storage::faster(&plan, rate()?),
+                None => storage::faster(&plan, look(plan.memory.chunks_stored)?),
             };
             if plan.memory.peak() > plan.budget_bytes {
                 let budget = plan.budget_bytes;

@@ -60,7 +60,7 @@ pub(crate) fn run<P: Program>(
     };
     graph.arena.drop_columns();
     let columns = Columns::new::<P>(graph, storage, plan)?;
-    let pool = Pool::new(storage, graph.id.0)?;
+    let pool = Pool::new(storage, graph)?;
     let partitions = cut(graph, plan.sources);
     let benches = workers.states(|| Bench::<P>::new((graph, program), &columns, degrees, &pool))?;
     let mut window = Window::<P>::new(graph, &partitions, &columns)?;

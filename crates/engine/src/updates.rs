@@ -22,6 +22,7 @@ use welter_store::io::{ALIGN, IoOptions, Place, Queue, Volume};
 use crate::EngineError;
 use crate::arena::{Arena, SLAB_BYTES, Slab};
 use crate::extent::{DEPTH, Storage};
+use crate::graph::Graph;
 use crate::workers::lock;
 
 /// First bytes of every update chunk.
@@ -29,6 +30,12 @@ const MAGIC: [u8; 8] = *b"WELTERUP";
 const HEADER_BYTES: usize = size_of::<Header>();
 /// Chunks and the sections in them begin at multiples of this many bytes in their slab.
 const SECTION: usize = 64;
+
+/// Bytes of a chunk beside its records, at most.
+pub(crate) const CHUNK_FRAME_BYTES: u64 = (HEADER_BYTES + 2 * SECTION) as u64;
+
+/// A slab of which less than one in so many is left is full.
+pub(crate) const SLAB_REST: u64 = 32;
 
 /// What tells where a chunk lies.
 pub(crate) const CHUNK_ENTRY_BYTES: u64 = size_of::<UpdateChunk>() as u64;
@@ -66,8 +73,9 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(storage: &Storage, graph: u64) -> Result<Arc<Self>, EngineError> {
-        let volume = storage.scratch(0)?;
+    pub(crate) fn new(storage: &Storage, graph: &Graph) -> Result<Arc<Self>, EngineError> {
+        let need = graph.plan.storage.map_or(0, |storage| storage.room.updates);
+        let (volume, graph) = (storage.scratch(need)?, graph.id.0);
         Ok(Arc::new(Self { volume, io: storage.io.clone(), graph, free: Mutex::default() }))
     }
 
@@ -120,7 +128,17 @@ impl Writer {
         (SLAB_BYTES / 2 - 3 * SECTION) / (4 + size_of::<A>())
     }
 
-    /// Writes records of a cell that stand for so many updates: at most [`Self::records_max`].
+    /// Records that the next chunk may have.
+    pub(crate) fn room<A>(&self) -> usize {
+        let left = SLAB_BYTES - self.filled;
+        if left < SLAB_BYTES / SLAB_REST as usize {
+            return Self::records_max::<A>();
+        }
+        let room = (left - CHUNK_FRAME_BYTES as usize) / (4 + size_of::<A>());
+        room.min(Self::records_max::<A>())
+    }
+
+    /// Writes records of a cell that stand for so many updates: at most [`Self::room`].
     pub(crate) fn put<A: Pod>(
         &mut self,
         cell: Cell,

@@ -164,3 +164,43 @@ fn a_full_disk_is_told_before_and_nothing_is_left() {
     assert_eq!(ended.code, Some(74), "{}", ended.stderr);
     assert!(fs::read_dir(&at).unwrap().next().is_none());
 }
+
+#[test]
+fn room_for_what_waits_is_asked_for_before_anything_is_read() {
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().join("small");
+    fs::create_dir(&at).unwrap();
+    sandbox.must("generate rmat 16 -q -o graph.tsv");
+    sandbox.must("ingest graph.tsv -q -o graph");
+    let mut text = sandbox.read("graph.tsv");
+    text.extend(b"no edge\n");
+    sandbox.write("odd.tsv", text);
+    let run = |input: &str, route: &str| {
+        let options = "--iterations 2 --threads 2 --scratch small -q -o r.csv";
+        let ended = sandbox.run(&format!("run pagerank {input} --route {route} {options}"));
+        assert!(fs::read_dir(&at).unwrap().next().is_none());
+        (ended.code, ended.stderr)
+    };
+    let Some(mounted) = Small::mount(&at, 12 << 10) else {
+        let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
+        assert!(required.split(',').all(|it| it != "mount"), "WELTER_REQUIRE asks for mounts");
+        eprintln!("SKIPPED: nobody lets this test mount a small file system");
+        return;
+    };
+    // Chunks, values and signals fit, updates do not.
+    assert_eq!(run("odd.tsv", "ranges").0, Some(65));
+    for input in ["graph.tsv", "graph"] {
+        assert_eq!(run(input, "ranges"), (Some(0), String::new()));
+    }
+    for input in ["odd.tsv", "graph.tsv", "graph"] {
+        let (code, said) = run(input, "spill-plain");
+        assert!(code == Some(74) && said.starts_with("error: this run may need "), "{said}");
+    }
+    let plan = sandbox.must("explain pagerank graph --threads 2 --route spill-plain");
+    assert!(plan.contains("updates that wait"), "{plan}");
+    drop(mounted);
+    let Some(_mounted) = Small::mount(&at, 1 << 10) else { return };
+    let (code, said) = run("graph", "ranges");
+    assert!(code == Some(74) && said.starts_with("error: this run may need "), "{said}");
+    assert_eq!(sandbox.files(), ["graph", "graph.tsv", "odd.tsv", "r.csv", "small"]);
+}

@@ -40,6 +40,8 @@ impl Kept {
         progress: &Progress,
     ) -> Result<Graph, EngineError> {
         workers.arena().drop_columns();
+        // Before anything is read, so that a directory without room is known at once.
+        workers.storage().map_or(Ok(()), |storage| storage.check_room(plan))?;
         let vertices = self.vertices()?;
         let (segments, bounds) = self.cuts(&vertices)?;
         let (volume, lengths) = self.volume()?;

@@ -7,7 +7,7 @@ use welter_store::header::{Encoding, KEY_BITS};
 
 use super::memory::{self, Memory};
 use super::{
-    IndexMode, Layout, Plan, Settings, Shape, StorageMode, StoragePlan, Streamed, refusal,
+    IndexMode, Layout, Plan, Room, Settings, Shape, StorageMode, StoragePlan, Streamed, refusal,
 };
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
@@ -139,8 +139,10 @@ impl Plan {
         }
         let cache_bytes = (plan.budget_bytes - plan.memory.peak()).min(cache_most).min(all);
         plan.memory.chunks = cache_bytes;
-        plan.storage =
-            Some(StoragePlan { cache_bytes, values_stored, streamed, ..StoragePlan::default() });
+        let storage =
+            StoragePlan { cache_bytes, values_stored, streamed, ..StoragePlan::default() };
+        plan.storage = Some(storage);
+        plan.storage = Some(StoragePlan { room: Room::of_state(&plan), ..storage });
         Ok(plan)
     }
 }

@@ -101,8 +101,6 @@ pub struct Memory {
     pub rows: u64,
     /// Accumulators and buffers of the workers.
     pub workers: u64,
-    /// Binned edges that may go to storage.
-    pub bins_stored: u64,
     /// Chunks that may go to storage.
     pub chunks_stored: u64,
 }
@@ -165,7 +163,6 @@ impl Memory {
                 + if plan.frontier { tiles_most(plan, stripes) * INDEX_BYTES } else { 0 },
             rows: rows_bytes(plan),
             workers: threads * ((layout.accum << plan.stripe_bits) + sort + WORKER_BYTES),
-            bins_stored: 0,
             chunks_stored: 0,
         }
     }

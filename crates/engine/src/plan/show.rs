@@ -6,8 +6,8 @@ use std::fmt::Write;
 use welter_store::header::Encoding;
 
 use super::{
-    FrontierMode, IndexMode, Memory, Plan, RangesPlan, SpillPlan, StoragePlan, Streamed, Traffic,
-    log2,
+    FrontierMode, IndexMode, Memory, Plan, RangesPlan, Room, SpillPlan, StoragePlan, Streamed,
+    Traffic, log2,
 };
 
 /// `1.5 GiB`, for people. Rounded up in the third digit, so that a budget can be read off it.
@@ -117,16 +117,8 @@ impl fmt::Display for Plan {
             };
             writeln!(lines, "          {:>10}  {what}", human_bytes(rows))?;
         }
-        if self.storage.is_some() {
-            let Memory { bins_stored, chunks_stored, .. } = self.memory;
-            let disk = human_bytes(bins_stored + chunks_stored);
-            writeln!(lines, "storage   {disk:>10}  at most at any time")?;
-            for (bytes, what) in [
-                (bins_stored, "edges in bins, written once and read once"),
-                (chunks_stored, "edges in chunks; what does not stay is read in each iteration"),
-            ] {
-                writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
-            }
+        if let Some(StoragePlan { room, .. }) = self.storage {
+            show_room(&mut lines, &room)?;
             let Traffic { read, written } = self.traffic();
             let read = human_bytes(read);
             writeln!(lines, "iteration {read:>10}  read at most, each time")?;
@@ -146,6 +138,25 @@ impl fmt::Display for Plan {
         }
         f.write_str(lines.trim_end())
     }
+}
+
+/// What is taken of storage.
+fn show_room(lines: &mut String, room: &Room) -> fmt::Result {
+    let peak = human_bytes(room.peak());
+    writeln!(lines, "storage   {peak:>10}  at most at any time")?;
+    for (bytes, what) in [
+        (room.bins, "edges in bins, written once and read once"),
+        (room.chunks, "edges in chunks; what does not stay is read in each iteration"),
+        (room.degrees, "degrees"),
+        (room.values, "values"),
+        (room.signals, "signals"),
+        (room.updates, "updates that wait"),
+    ] {
+        if bytes > 0 {
+            writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
+        }
+    }
+    Ok(())
 }
 
 impl fmt::Display for FrontierMode {

@@ -6,7 +6,7 @@ use super::{Plan, Traffic, memory};
 use crate::arena::SLAB_BYTES;
 use crate::extent::DEPTH;
 use crate::tiles::TILE_EDGES_MAX;
-use crate::updates::CHUNK_ENTRY_BYTES;
+use crate::updates::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::values::{COLUMNS, PIECE};
 use crate::vertices::SEGMENT_BITS;
 
@@ -55,8 +55,8 @@ impl SpillPlan {
         window + pieces + masks + entries + threads * ((columns << bits) + waiting + written)
     }
 
-    /// Records that wait at a time, at most: of each cell as many as it has edges, or destinations
-    /// that these may touch, if they end anywhere.
+    /// Records of an iteration: of each cell as many as it has edges, or destinations that these
+    /// touch, if they end anywhere.
     fn records(&self, plan: &Plan) -> u64 {
         let edges = plan.shape.edges;
         if !self.combined {
@@ -68,12 +68,41 @@ impl SpillPlan {
         edges.min(touched.ceil() as u64)
     }
 
-    /// Update chunks that wait at a time, about.
+    /// The same at most, wherever edges end.
+    fn records_most(&self, plan: &Plan) -> u64 {
+        let edges = plan.shape.edges;
+        if self.combined { edges.min(plan.vertices * self.partitions(plan)) } else { edges }
+    }
+
+    /// Partitions, at most: one is full when the next stripe does not fit.
+    fn partitions(&self, plan: &Plan) -> u64 {
+        if plan.vertices <= self.sources {
+            return 1;
+        }
+        let full = self.sources.saturating_sub(1 << plan.stripe_bits).max(self.sources / 2);
+        plan.vertices / full + 1
+    }
+
+    /// Update chunks of an iteration, at most: each cell ends one, as do full slabs, and of what
+    /// fills a chunk some may be left.
     fn chunks(&self, plan: &Plan) -> u64 {
         let segments = plan.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
-        let cells = memory::stripes_most(plan, segments) * plan.vertices.div_ceil(self.sources);
-        let bytes = self.records(plan) * (4 + plan.layout.accum);
-        cells + 4 * bytes / SLAB_BYTES as u64
+        let cells = memory::stripes_most(plan, segments) * self.partitions(plan);
+        let bytes = self.records_most(plan) * (4 + plan.layout.accum);
+        cells + 6 * bytes / SLAB_BYTES as u64
+    }
+
+    /// Bytes of storage that updates take at a time, at most. Those of the next iteration meet
+    /// those of this one where partitions are scattered as soon as they were gathered.
+    pub(super) fn room(&self, plan: &Plan) -> u64 {
+        let slab = SLAB_BYTES as u64;
+        let records = self.records_most(plan) * (4 + plan.layout.accum);
+        let bytes = records + self.chunks(plan) * CHUNK_FRAME_BYTES;
+        // A slab is full when little is left of it, and ends with the partition.
+        let full = (bytes * SLAB_REST).div_ceil((SLAB_REST - 1) * slab);
+        let slabs = full + self.partitions(plan) * plan.threads as u64;
+        let turns = if self.fused && self.partitions(plan) > 1 { 2 } else { 1 };
+        turns * slabs * slab
     }
 
     /// What updates and signals move in an iteration in which all vertices are active.

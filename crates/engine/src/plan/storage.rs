@@ -4,15 +4,17 @@
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
 use super::memory::{self, Memory};
-use super::{CELL_EDGES, MOST_BINS, Plan, StorageMode, StoragePlan, Streamed};
+use super::{CELL_EDGES, MOST_BINS, Plan, Room, StorageMode, StoragePlan, Streamed};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::extent::DEPTH;
+use crate::nontemporal::LINE_BYTES;
 use crate::read_ahead;
 use crate::values;
 use crate::vertices::SEGMENT_BITS;
 
 use welter_store::header::{Encoding, KEY_BITS};
+use welter_store::io::ALIGN;
 
 const SLAB: u64 = SLAB_BYTES as u64;
 
@@ -34,10 +36,10 @@ const fn edge_costs(encoding: Encoding) -> (f64, f64) {
     }
 }
 
-/// The encoding that lets a run end first on storage that is read at so many bytes a second: tiles
-/// of four bytes an edge are made and folded faster, compressed ones are read faster and more of
-/// them stay in memory.
-pub(super) fn faster(plan: &Plan, bytes_per_second: f64) -> Plan {
+/// The encoding that lets a run end first on storage that is read at so many bytes a second and has
+/// so many free: tiles of four bytes an edge are made and folded faster, compressed ones are read
+/// faster and more of them stay in memory.
+pub(super) fn faster(plan: &Plan, (bytes_per_second, free_bytes): (f64, u64)) -> Plan {
     let candidates = [Encoding::Compressed, Encoding::Packed];
     let plans = candidates.map(|encoding| self::plan(Plan { encoding, ..plan.clone() }));
     let seconds = |plan: &Plan| {
@@ -47,7 +49,8 @@ pub(super) fn faster(plan: &Plan, bytes_per_second: f64) -> Plan {
         cores * sort + ITERATIONS * (cores * fold).max(read / bytes_per_second)
     };
     let [compressed, packed] = plans;
-    let fits = packed.memory.peak() <= packed.budget_bytes;
+    let room = packed.storage.map_or(0, |storage| storage.room.peak());
+    let fits = packed.memory.peak() <= packed.budget_bytes && room <= free_bytes;
     if fits && seconds(&packed) < seconds(&compressed) { packed } else { compressed }
 }
 
@@ -63,8 +66,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let all = Memory::of(&plan);
     let segments = plan.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
     let stripes = memory::stripes_most(&plan, segments);
-    let waiting = plan.shape.edges * memory::waiting_bytes(plan.shape) / 3;
-    let waiting = waiting + waiting / 64;
+    let written = plan.shape.edges * memory::waiting_bytes(plan.shape) / 3;
+    let waiting = written + written / 64;
     let sort = (plan.sort_edges_max() as u64).min(plan.shape.edges) + (1 << 14);
     let ingest = sort * Memory::sort_bytes(&plan.shape);
     let iterate = (layout.accum << plan.stripe_bits) + read_ahead::SLABS as u64 * SLAB;
@@ -128,8 +131,13 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         StorageMode::Kept => 0,
     };
     // Of a graph that is kept only bins go to temporary files, and mostly none do.
+    // A slab ends where the next segment does not fit; each bin has a line that is not full, each
+    // lot a slab. What is on its way to storage is not what stays.
+    let ends = threads * (bins * LINE_BYTES as u64 + lots * ALIGN as u64);
+    let all_bins = written + written / 128 + ends;
+    let bins_stored = if kept < waiting { all_bins - kept.saturating_sub(requests) } else { 0 };
     let is_kept = settings.storage == StorageMode::Kept;
-    let bins_stored = if is_kept { waiting - kept } else { waiting };
+    let chunks_stored = if is_kept { 0 } else { chunks };
     plan.storage = Some(StoragePlan {
         cache_bytes,
         bins_bytes: if kept > 0 { partition - requests + kept } else { 0 },
@@ -138,6 +146,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         lots,
         values_stored: values_stored || streamed.is_some(),
         streamed,
+        ..StoragePlan::default()
     });
     plan.memory = Memory {
         bins: lines - all.input + partition + kept,
@@ -149,9 +158,10 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         frontier: flags,
         rows: 0,
         workers,
-        bins_stored,
         chunks_stored: chunks,
         ..all
     };
+    let room = Room::with_edges(&plan, bins_stored, chunks_stored);
+    plan.storage = plan.storage.map(|storage| StoragePlan { room, ..storage });
     plan
 }

@@ -106,15 +106,16 @@ impl<A: Pod> Records<A> {
         cell: Cell,
         updates: Option<u64>,
     ) -> Result<u64, EngineError> {
-        let most = Writer::records_max::<A>();
-        let mut written = 0;
-        for (targets, accums) in self.targets.chunks(most).zip(self.accums.chunks(most)) {
+        let (mut first, mut written) = (0, 0);
+        while first < self.targets.len() {
+            let chunk = first..self.targets.len().min(first + writer.room::<A>());
             let here = match updates {
-                Some(updates) if written == 0 => updates,
+                Some(updates) if first == 0 => updates,
                 Some(_) => 0,
-                None => targets.len() as u64,
+                None => chunk.len() as u64,
             };
-            writer.put(cell, (targets, accums), here)?;
+            first = chunk.end;
+            writer.put(cell, (&self.targets[chunk.clone()], &self.accums[chunk]), here)?;
             written += here;
         }
         self.targets.clear();

@@ -38,7 +38,7 @@ fn nothing_is_read(way: &Way) -> EngineError {
 }
 
 /// A file system of a few megabytes; unmounted on drop.
-struct Disk {
+pub(super) struct Disk {
     kind: &'static str,
     folder: TempDir,
     /// Has the file that it lies in.
@@ -46,7 +46,7 @@ struct Disk {
 }
 
 impl Disk {
-    fn new(kind: &'static str, bytes: u64) -> Result<Self, String> {
+    pub(super) fn new(kind: &'static str, bytes: u64) -> Result<Self, String> {
         let disk = Self { kind, folder: folder(), image: folder() };
         let image = disk.image.path().join("disk");
         let size = format!("size={bytes}");
@@ -63,7 +63,7 @@ impl Disk {
         Ok(disk)
     }
 
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 }

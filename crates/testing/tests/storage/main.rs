@@ -9,6 +9,7 @@
 //! - `disks`: directories that are not there, and disks without room, before and during a run.
 //! - `cancel`: runs that are ended by somebody.
 //! - `sparing`: what no active source reaches is not read.
+//! - `room`: as much room on storage as a plan asks for is enough.
 //! - `results`: values that are written to files from where they lie.
 //!
 //! Not shown here: what memory a run takes (`storage_budget`), and that a process which is killed
@@ -21,6 +22,7 @@ mod cancel;
 mod disks;
 mod faults;
 mod results;
+mod room;
 mod sparing;
 
 use std::io::Write;

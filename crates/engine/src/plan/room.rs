@@ -1,0 +1,69 @@
+//! What a run takes of storage, bounded before it begins.
+//!
+//! Files of a run grow and are never shortened, so every figure is what is written in all, but for
+//! updates, whose places are used again. Columns lie stripe by stripe, each at the begin of a page.
+
+use welter_store::io::ALIGN;
+
+use super::{Plan, Streamed, memory};
+use crate::vertices::SEGMENT_BITS;
+
+/// Bytes on storage by use, at most. Those of a kept graph's own files are not among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Binned edges, until all are sorted.
+    pub bins: u64,
+    /// Chunks.
+    pub chunks: u64,
+    /// Out-degrees, where the state is streamed.
+    pub degrees: u64,
+    /// Values, from when the run begins until its results are written.
+    pub values: u64,
+    /// Signals and flags, as many versions as there are.
+    pub signals: u64,
+    /// Updates that wait at a time.
+    pub updates: u64,
+}
+
+impl Room {
+    /// The most that is taken at any time.
+    pub fn peak(&self) -> u64 {
+        let run = self.degrees + self.values + self.signals + self.updates;
+        self.chunks + self.bins.max(run)
+    }
+
+    /// What the state of a run takes, by a plan that says where it is.
+    pub(super) fn of_state(plan: &Plan) -> Self {
+        let Some(storage) = plan.storage.filter(|_| plan.layout.folds) else {
+            return Self::default();
+        };
+        let layout = plan.layout;
+        let pages = stripes(plan) * ALIGN as u64;
+        let column = |bytes: u64| if bytes > 0 { plan.vertices * bytes + pages } else { 0 };
+        let values = if storage.values_stored { column(layout.value) } else { 0 };
+        let Some(way) = storage.streamed else { return Self { values, ..Self::default() } };
+        let (signals, updates) = match way {
+            Streamed::Ranges(_) => {
+                // Who is inactive is not asked in monotone programs.
+                let flags = if layout.sparse > 0 { 0 } else { layout.active };
+                (2 * (column(layout.signal) + column(flags)), 0)
+            }
+            Streamed::Spill(spill) => {
+                let signals = column(layout.signal) + column(layout.active);
+                (if spill.fused { 0 } else { signals }, spill.room(plan))
+            }
+        };
+        Self { degrees: column(4), values, signals, updates, ..Self::default() }
+    }
+
+    /// The same, and what ingest takes: so many bytes of bins and chunks.
+    pub(super) fn with_edges(plan: &Plan, bins: u64, chunks: u64) -> Self {
+        let pages = |bytes: u64| if bytes > 0 { stripes(plan) * ALIGN as u64 } else { 0 };
+        Self { bins, chunks: chunks + pages(chunks), ..Self::of_state(plan) }
+    }
+}
+
+/// Stripes, at most.
+fn stripes(plan: &Plan) -> u64 {
+    memory::stripes_most(plan, plan.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1))
+}

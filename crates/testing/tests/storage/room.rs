@@ -1,0 +1,162 @@
+//! Room on storage: as much as a plan asks for is enough, and a byte less is refused beforehand.
+//!
+//! File systems are exactly as large as a plan says, so a run that takes more meets a full disk.
+
+use std::path::Path;
+
+use welter_algorithms::LabelPropagation;
+use welter_engine::kept::{self, KeepOptions, Kept};
+use welter_engine::plan::Room;
+
+use super::*;
+use crate::disks::Disk;
+
+/// What a file system's size is a multiple of.
+const PAGE: u64 = 4096;
+
+const ROUTES: [Route; 6] = [
+    Route::Fold,
+    Route::Ranges,
+    Route::Spill { combined: true, fused: true },
+    Route::Spill { combined: true, fused: false },
+    Route::Spill { combined: false, fused: true },
+    Route::Spill { combined: false, fused: false },
+];
+
+/// A file system in memory of exactly so many bytes, if one can be mounted here.
+fn disk(bytes: u64) -> Option<Disk> {
+    static SAID: Once = Once::new();
+    Disk::new("tmpfs", bytes).map_err(|why| skipped("mount", &why, &SAID)).ok()
+}
+
+/// Runs where a plan has the room that it asks for, and where it has a page less.
+fn judge(plan: &Plan, what: &str, run: impl Fn(&Plan, &Path) -> Result<Vec<u8>, EngineError>) {
+    let room = plan.storage.unwrap().room;
+    let need = room.peak();
+    assert!(need > 100 << 10, "{what}: {room:?}");
+    let plenty = folder_in_memory();
+    let expected = run(plan, plenty.path()).unwrap();
+    let Some(exact) = disk(need.next_multiple_of(PAGE)) else { return };
+    let found = run(plan, exact.path()).unwrap_or_else(|error| panic!("{what}, {room:?}: {error}"));
+    assert!(found == expected, "{what}: other bits");
+    assert!(is_empty(exact.path()), "{what}");
+    let Some(small) = disk((need - 1) / PAGE * PAGE) else { return };
+    match run(plan, small.path()) {
+        Err(EngineError::Disk { need: asked, .. }) if asked == need => {}
+        other => panic!("{what}, {room:?}: {:?}", other.map(|_| "ran")),
+    }
+    assert!(is_empty(small.path()), "{what}");
+}
+
+/// Edges from the first sixteenth of the slots to the last quarter, mostly: all of the updates of
+/// an iteration wait while those of the next one are made.
+fn forward(count: u32, slots: u32) -> EdgeList {
+    let mut state = 3_u64;
+    let mut random = move |below: u32| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as u32 % below
+    };
+    let mut list = EdgeList::new(Some(slots.into()), false);
+    for _ in 0..16 {
+        let mut pair = || [random(slots / 16), slots - 1 - random(slots / 4)];
+        let mut pairs: Vec<_> = (0..count / 16).map(|_| pair()).collect();
+        pairs[0] = [slots - 1, 0];
+        list.push(pairs, Vec::new());
+    }
+    list
+}
+
+/// The bytes of the answer of a program on a kept graph.
+fn answer<P: Program>(
+    kept: &Kept,
+    program: &P,
+    plan: &Plan,
+    directory: &Path,
+) -> Result<Vec<u8>, EngineError> {
+    let directories = vec![directory.to_owned()];
+    let storage = Storage { directories, io: IoOptions::default() };
+    let workers = Workers::new(plan.threads)?.with_storage(storage);
+    let progress = Progress::new();
+    let graph = kept.load(plan, &workers, &progress)?;
+    let outcome = welter_engine::run(&graph, program, &workers, &progress)?;
+    Ok(bytemuck::cast_slice(&outcome.values.whole()?).to_vec())
+}
+
+fn judge_program<P: Program>(kept: &Kept, program: &P, threads: usize, what: &str) {
+    for route in ROUTES {
+        let settings = Settings {
+            threads: Some(threads),
+            storage: StorageMode::Always { cache_bytes: 0, values: true },
+            route: Some(route),
+            ..Settings::default()
+        };
+        let plan = |settings| kept.plan(Layout::of::<P>(), settings, &MACHINE);
+        let tiny = Settings { memory_bytes: Some(1), ..settings };
+        let Err(EngineError::Budget { need, .. }) = plan(&tiny) else { panic!("a byte is enough") };
+        // Narrow partitions, so that some are scattered before the others are gathered.
+        let plan = plan(&Settings { memory_bytes: Some(need), ..settings }).unwrap();
+        let Room { bins, chunks, values, .. } = plan.storage.unwrap().room;
+        assert_eq!((bins, chunks), (0, 0), "they are there");
+        assert!(values > kept.manifest().vertices * size_of::<P::Value>() as u64);
+        let what = format!("{what}, {route:?}, {threads} threads");
+        judge(&plan, &what, |plan, directory| answer(kept, program, plan, directory));
+    }
+}
+
+#[test]
+fn the_state_of_a_run_takes_what_its_plan_says() {
+    for (number, list) in
+        [edges(400_000, 150_000, false), forward(3_000_000, 300_000)].into_iter().enumerate()
+    {
+        let directory = folder_in_memory();
+        let io = IoOptions::default();
+        let place = directory.path().join("graph");
+        let shape = Shape {
+            slots: list.slots().unwrap(),
+            edges: list.edges(),
+            weighted: false,
+            estimated: false,
+            input_bytes: 0,
+        };
+        let settings = Settings { threads: Some(2), stripe_bits: Some(13), ..Settings::default() };
+        let plan = Plan::new(shape, Layout::kept(), &kept::settings(&settings), &MACHINE).unwrap();
+        let options = KeepOptions { directory: place.clone(), io: io.clone(), graph: None };
+        let (workers, reading) = (Workers::new(2).unwrap(), Reading::default());
+        let storage = Storage { directories: vec![directory.path().to_owned()], io: io.clone() };
+        let (workers, progress) = (workers.with_storage(storage), Progress::new());
+        let list = Box::new(list);
+        kept::keep(list, &IdMap::Declared, reading, &plan, &options, &workers, &progress).unwrap();
+        let kept = Kept::open(&place, &io).unwrap();
+        let ranks = PageRank::<f64>::new(kept.manifest().vertices, 0.85, 3, 0.0, Dangling::Spread);
+        judge_program(&kept, &ranks, 2 - number, "ranks");
+        judge_program(&kept, &LabelPropagation, 3, "labels");
+    }
+}
+
+#[test]
+fn ingest_takes_what_its_plan_says() {
+    for task in [Task::Ranks32, Task::Paths] {
+        for (threads, route, memory_bytes) in [
+            (1, None, None),
+            (3, Some(Route::Ranges), None),
+            (2, Some(Route::Spill { combined: false, fused: true }), None),
+            // Some bins stay in memory.
+            (2, Some(Route::Ranges), Some(if task == Task::Paths { 64 << 20 } else { 42 << 20 })),
+        ] {
+            let storage = match memory_bytes {
+                Some(_) => StorageMode::Auto,
+                None => StorageMode::Always { cache_bytes: 0, values: true },
+            };
+            let none = folder();
+            let way = Way { threads, storage, route, memory_bytes, ..Way::stored(0, &none) };
+            let input = || Box::new(edges(1_500_000, 100_000, task == Task::Paths));
+            let plan = way.plan(task, &*input()).unwrap();
+            let bins = plan.storage.unwrap().room.bins;
+            let all = plan.shape.edges * if task == Task::Paths { 48 } else { 16 } / 3;
+            assert_eq!((bins > 0, bins > all), (true, memory_bytes.is_none()), "{bins} {way:?}");
+            judge(&plan, &format!("{task:?} by {way:?}"), |_, directory| {
+                Way { directories: vec![directory.to_owned()], ..way.clone() }.run(task, input())
+            });
+        }
+    }
+}
