@@ -19,7 +19,7 @@ use welter_progress::{Phase, Progress};
 
 use crate::EngineError;
 use crate::arena::Buffer;
-use crate::checkpoint::{self, Checkpoints, Reached};
+use crate::checkpoint::{self, Checkpoints, Reached, Resident};
 use crate::dispatch::dispatched;
 use crate::fixpoint::{self, Cut};
 use crate::frontier::{Frontier, Masks};
@@ -102,12 +102,14 @@ pub(crate) fn run<P: Program>(
     let reached = match checkpoints {
         Some(checkpoints) => {
             checkpoints.check_space::<P>(graph)?;
-            checkpoint::restore(checkpoints, graph, program, &mut state)?
+            let columns = Resident::new(graph, program, &mut state)?;
+            checkpoint::restore(checkpoints, graph, columns)?
         }
         None => None,
     };
     let (mut total, mut levels, mut iterations) = match reached {
-        Some(Reached { iterations, total, levels, lookups: counts }) => {
+        Some(Reached { iterations, total, levels, active, lookups: counts }) => {
+            state.active_count = active;
             lookups.resume(counts, workers, progress)?;
             phase.add(iterations);
             (total, levels, iterations)
@@ -180,8 +182,9 @@ pub(crate) fn run<P: Program>(
         if let Some(checkpoints) = checkpoints.filter(|all| all.is_due::<P>(iterations, graph)) {
             frontier.show(program, &mut state);
             let lookups = lookups.counts();
-            let reached = Reached { iterations, total, levels, lookups };
-            checkpoint::write(checkpoints, graph, &state, &reached)?;
+            let active = state.active_count;
+            let reached = Reached { iterations, total, levels, active, lookups };
+            checkpoint::write::<P>(checkpoints, graph, state.columns(graph), &reached)?;
             levels = reached.levels;
         }
     }
@@ -428,6 +431,17 @@ pub(crate) fn apply_part<P: Program>(
     part: &mut Part<'_, P>,
 ) {
     renew(graph, program, values, part, |place, value| program.apply(value, accums[place], last));
+}
+
+/// Sets what follows from values and flags that are there.
+pub(crate) fn resume_part<P: Program>(program: &P, values: &[P::Value], part: &mut Part<'_, P>) {
+    for (signal, value) in part.signals.iter_mut().zip(&values[..part.stripe.width()]) {
+        *signal = program.signal(value);
+    }
+    if P::FRONTIER {
+        let flags = &part.active[..part.stripe.width()];
+        part.active_count = flags.iter().map(|flag| u64::from(*flag)).sum();
+    }
 }
 
 /// Sets the values of a stripe's vertices to what `applied` makes of their places and values, and

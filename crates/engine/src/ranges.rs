@@ -10,6 +10,8 @@
 //! In a range each worker has stripes of its own, and walks the windows in order: a destination
 //! meets its updates in the order of their sources, as in memory.
 
+mod columns;
+
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 
@@ -17,19 +19,20 @@ use welter_model::program::{Next, Program, Total};
 use welter_progress::{Phase, Progress};
 use welter_store::chunk::Chunk;
 
+use self::columns::{Columns, Desks};
 use crate::EngineError;
 use crate::arena::Buffer;
+use crate::checkpoint::{self, Checkpoints, Reached};
 use crate::dispatch::dispatched;
-use crate::extent::Storage;
 use crate::frontier::Masks;
 use crate::graph::{Graph, Stripe};
-use crate::iterate::{Level, Mode, Outcome, apply_part, init_part};
+use crate::iterate::{Level, Mode, Outcome, apply_part, init_part, resume_part};
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
 use crate::plan::RangesPlan;
 use crate::read_ahead::ReadAhead;
 use crate::results::Values;
-use crate::state::{Column, Part};
-use crate::values::{Desk, StoredValues};
+use crate::state::{self, Part};
+use crate::values::Desk;
 use crate::windows::{Cuts, Reader, Side, Window};
 use crate::workers::{Workers, lock};
 
@@ -44,67 +47,48 @@ pub(crate) fn run<P: Program>(
     graph: &Graph,
     program: &P,
     plan: RangesPlan,
-    workers: &Workers,
-    progress: &Progress,
-    phase: &Phase,
+    (workers, progress, phase): (&Workers, &Progress, &Phase),
+    checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let Some(storage) = workers.storage() else {
         let what = "the plan keeps signals on storage, and the workers were given none";
         return Err(EngineError::Configuration(what.to_owned()));
     };
     graph.arena.drop_columns();
-    let columns = Columns::new::<P>(graph, storage)?;
+    let columns = Columns::new::<P>(graph, storage, checkpoints.is_some())?;
+    let kept = (&columns.values, columns.side(0).active);
+    let reached = checkpoint::restore_stored::<P>(checkpoints, graph, kept)?;
     let cuts = Cuts::new(graph, plan.window_sources);
     let ranges = deal(graph, workers.threads(), plan.stripes);
     let benches = workers.states(|| Bench::<P>::new(graph, &columns, plan.stripes))?;
     let driver = Driver { graph, program, workers, progress, columns: &columns, ranges, benches };
-    let mut reader = Reader::new(graph, &cuts, columns.side(0))?;
+    let mut reader = Reader::new(graph, &cuts, columns.asked::<P>(0))?;
     let mut state = State::<P>::new(graph);
-    let mut total = driver.init(&mut state)?;
-    let mut levels = Vec::new();
-    let mut iterations = 0;
-    while program.next(iterations, &total) == Next::Iterate && state.active_count > 0 {
+    let first = driver.init(&mut state, reached.is_some())?;
+    let mut reached = reached.unwrap_or(Reached { total: first, ..Reached::default() });
+    phase.add(reached.iterations);
+    while program.next(reached.iterations, &reached.total) == Next::Iterate
+        && state.active_count > 0
+    {
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
         let level;
-        (total, level) = driver.iterate(&mut reader, &mut state, &total)?;
+        (reached.total, level) = driver.iterate(&mut reader, &mut state, &reached.total)?;
         if P::FRONTIER {
-            levels.push(level);
+            reached.levels.push(level);
         }
-        iterations += 1;
+        reached.iterations += 1;
         phase.add(1);
         phase.add_bytes(if P::FRONTIER { level.edges * 4 } else { graph.chunk_bytes() });
+        let due = |all: &&Checkpoints| all.is_due::<P>(reached.iterations, graph);
+        if let Some(checkpoints) = checkpoints.filter(due) {
+            checkpoint::write::<P>(checkpoints, graph, columns.kept(state.turn), &reached)?;
+        }
     }
     drop((driver, reader));
+    let Reached { iterations, total, levels, .. } = reached;
     Ok(Outcome { values: Values::stored(columns.values, graph), iterations, total, levels })
-}
-
-/// The columns of a run.
-struct Columns {
-    values: StoredValues,
-    /// Two of each, which take turns: what scatter reads, and what the next iteration will read.
-    signals: [StoredValues; 2],
-    active: Option<[StoredValues; 2]>,
-}
-
-impl Columns {
-    fn new<P: Program>(graph: &Graph, storage: &Storage) -> Result<Self, EngineError> {
-        let signals = || StoredValues::new::<P::Signal>(graph, storage);
-        let active = || StoredValues::new::<u8>(graph, storage);
-        // An update of an inactive vertex does no harm in a monotone program.
-        let flags = P::FRONTIER && !P::MONOTONE;
-        Ok(Self {
-            values: StoredValues::new::<P::Value>(graph, storage)?,
-            signals: [signals()?, signals()?],
-            active: flags.then(|| Ok::<_, EngineError>([active()?, active()?])).transpose()?,
-        })
-    }
-
-    fn side(&self, turn: usize) -> Side<'_> {
-        let active = self.active.as_ref().map(|active| &active[turn % 2]);
-        Side { signals: &self.signals[turn % 2], active }
-    }
 }
 
 /// What changes from iteration to iteration.
@@ -158,37 +142,6 @@ impl<'g, P: Program> Bench<'g, P> {
     }
 }
 
-/// One worker's columns.
-struct Desks<'s, P: Program> {
-    values: Desk<'s, P::Value>,
-    signals: Desk<'s, P::Signal>,
-    active: Option<Desk<'s, u8>>,
-}
-
-impl<'s, P: Program> Desks<'s, P> {
-    fn new(graph: &Graph, columns: &'s Columns) -> Result<Self, EngineError> {
-        let Side { signals, active } = columns.side(0);
-        let active = active.map(|active| Desk::new(active, graph)).transpose()?;
-        let (values, signals) = (Desk::new(&columns.values, graph)?, Desk::new(signals, graph)?);
-        Ok(Self { values, signals, active })
-    }
-
-    /// Writes to a side from now on.
-    fn turn(&mut self, side: Side<'s>) -> Result<(), EngineError> {
-        self.signals.turn(side.signals)?;
-        match (&mut self.active, side.active) {
-            (Some(desk), Some(active)) => desk.turn(active),
-            _ => Ok(()),
-        }
-    }
-
-    fn finish(&mut self) -> Result<(), EngineError> {
-        self.values.finish()?;
-        self.signals.finish()?;
-        self.active.as_mut().map_or(Ok(()), Desk::finish)
-    }
-}
-
 /// What workers leave of each stripe.
 struct Left<'a, T> {
     totals: Vec<Mutex<&'a mut [T]>>,
@@ -197,7 +150,7 @@ struct Left<'a, T> {
 
 impl<'a, T> Left<'a, T> {
     fn new(graph: &Graph, totals: &'a mut [T]) -> Self {
-        let mut totals = Column(totals);
+        let mut totals = state::Column(totals);
         let stripes = graph.stripes.iter();
         let totals = stripes.map(|stripe| Mutex::new(totals.take(stripe.segments.len())));
         Self { totals: totals.collect(), masks: Mutex::new(Masks::none(graph)) }
@@ -230,8 +183,9 @@ struct Pass<'a, P: Program> {
 }
 
 impl<P: Program> Driver<'_, P> {
-    /// Sets values, signals and totals of all vertices.
-    fn init(&self, state: &mut State<P>) -> Result<P::Total, EngineError> {
+    /// Sets values, signals and totals of all vertices; of values that are there already, what
+    /// follows from them.
+    fn init(&self, state: &mut State<P>, there: bool) -> Result<P::Total, EngineError> {
         let Self { graph, program, .. } = *self;
         let left = Left::new(graph, &mut state.totals);
         let threads = self.workers.threads();
@@ -245,6 +199,10 @@ impl<P: Program> Driver<'_, P> {
             for stripe in (worker..graph.stripes.len()).step_by(threads) {
                 if self.progress.cancelled() {
                     return Err(EngineError::Cancelled);
+                }
+                if there {
+                    self.take_up(stripe, bench, &left)?;
+                    continue;
                 }
                 degrees.fetch(stripe)?;
                 let values = bench.desks.values.blank()?;
@@ -260,6 +218,27 @@ impl<P: Program> Driver<'_, P> {
         Ok(self.close(state).0)
     }
 
+    /// Makes signals from the values of a stripe.
+    fn take_up(
+        &self,
+        stripe: usize,
+        bench: &mut Bench<'_, P>,
+        left: &Left<'_, P::Total>,
+    ) -> Result<(), EngineError> {
+        let desks = &mut bench.desks;
+        desks.values.fetch(stripe)?;
+        let values = desks.values.take(stripe)?;
+        if let Some(desk) = &mut desks.active {
+            desk.fetch(stripe)?;
+            let column = desk.take(stripe)?;
+            bench.flags.copy_from_slice(&column);
+            desk.done(column);
+        }
+        renew(self.graph, stripe, values, bench, left, |_, values, part| {
+            resume_part(self.program, values, part);
+        })
+    }
+
     fn iterate(
         &self,
         reader: &mut Reader<'_, P::Signal>,
@@ -269,7 +248,7 @@ impl<P: Program> Driver<'_, P> {
         let graph = self.graph;
         let scattering = state.active_count;
         let masks = (P::FRONTIER && scattering < graph.vertices()).then_some(&state.masks);
-        let Side { signals, active } = self.columns.side(state.turn);
+        let Side { signals, active } = self.columns.asked::<P>(state.turn);
         // Who is active is asked at edges only where somebody is not.
         let now = Side { signals, active: active.filter(|_| masks.is_some()) };
         let cuts = reader.cuts;

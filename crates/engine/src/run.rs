@@ -28,7 +28,7 @@ pub fn run<P: Program>(
 ///
 /// # Errors
 /// As [`run`]; also when a checkpoint cannot be written or read, or belongs to another graph or
-/// program, and when signals are on storage: such runs write none.
+/// program.
 pub fn run_resumable<P: Program>(
     graph: &Graph,
     program: &P,
@@ -40,12 +40,9 @@ pub fn run_resumable<P: Program>(
     let Some(way) = graph.plan.storage.and_then(|storage| storage.streamed) else {
         return iterate::run(graph, program, workers, progress, &phase, checkpoints);
     };
-    if checkpoints.is_some() {
-        let what = "a run whose signals are on storage writes no checkpoints; give it more memory";
-        return Err(EngineError::Configuration(what.to_owned()));
-    }
+    let tools = (workers, progress, &phase);
     match way {
-        Streamed::Ranges(plan) => ranges::run(graph, program, plan, workers, progress, &phase),
-        Streamed::Spill(plan) => spill::run(graph, program, plan, workers, progress, &phase),
+        Streamed::Ranges(plan) => ranges::run(graph, program, plan, tools, checkpoints),
+        Streamed::Spill(plan) => spill::run(graph, program, plan, tools, checkpoints),
     }
 }

@@ -15,6 +15,7 @@
 //! Updates of a destination are merged in the order of partitions. Where they are floats, the sums
 //! differ from those of `fold` in their rounding.
 
+mod columns;
 mod records;
 
 use std::ops::Range;
@@ -24,14 +25,15 @@ use welter_model::program::{Next, Program, Total};
 use welter_progress::{Phase, Progress};
 use welter_store::chunk::Chunk;
 
+use self::columns::{Columns, Window};
 use self::records::{Records, combine, emit, gather};
 use crate::EngineError;
 use crate::arena::Buffer;
+use crate::checkpoint::{self, Checkpoints, Reached};
 use crate::dispatch::dispatched;
-use crate::extent::Storage;
 use crate::frontier::Masks;
 use crate::graph::Graph;
-use crate::iterate::{Level, Mode, Outcome, apply_part, init_part};
+use crate::iterate::{Level, Mode, Outcome, apply_part, init_part, resume_part};
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
 use crate::plan::SpillPlan;
 use crate::read_ahead::ReadAhead;
@@ -39,7 +41,6 @@ use crate::results::Values;
 use crate::state::{Column, Part};
 use crate::updates::{Cell, Pool, Reader, UpdateChunk, Writer};
 use crate::values::{Desk, StoredValues};
-use crate::windows::{PieceReader, Side};
 use crate::workers::{Workers, lock};
 
 /// Runs a program on a graph.
@@ -50,16 +51,17 @@ pub(crate) fn run<P: Program>(
     graph: &Graph,
     program: &P,
     plan: SpillPlan,
-    workers: &Workers,
-    progress: &Progress,
-    phase: &Phase,
+    (workers, progress, phase): (&Workers, &Progress, &Phase),
+    checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
         let what = "the plan keeps state on storage, and graph or workers do not";
         return Err(EngineError::Configuration(what.to_owned()));
     };
     graph.arena.drop_columns();
-    let columns = Columns::new::<P>(graph, storage, plan)?;
+    let columns = Columns::new::<P>(graph, storage, plan, checkpoints.is_some())?;
+    let kept = (&columns.values, columns.active.as_ref());
+    let reached = checkpoint::restore_stored::<P>(checkpoints, graph, kept)?;
     let pool = Pool::new(storage, graph)?;
     let partitions = cut(graph, plan.sources);
     let benches = workers.states(|| Bench::<P>::new((graph, program), &columns, degrees, &pool))?;
@@ -67,57 +69,54 @@ pub(crate) fn run<P: Program>(
     let driver = Driver { graph, program, plan, workers, progress, partitions, benches };
     let mut state = State::<P>::new(graph);
     let may_go_on = |iterations| program.iterations_max().is_none_or(|most| iterations < most);
-    let mut total = driver.turn(&mut state, &mut window, None, may_go_on(0))?;
-    let mut levels = Vec::new();
-    let mut iterations = 0;
-    while program.next(iterations, &total) == Next::Iterate && state.active_count > 0 {
+    let goes_on = |Reached { iterations, total, .. }: &Reached<_>| {
+        program.next(*iterations, total) == Next::Iterate
+    };
+    let mut reached = if let Some(reached) = reached {
+        let go_on = may_go_on(reached.iterations) && goes_on(&reached);
+        driver.turn(&mut state, &mut window, Basis::Values, go_on)?;
+        reached
+    } else {
+        let total = driver.turn(&mut state, &mut window, Basis::Nothing, may_go_on(0))?;
+        Reached { total, ..Reached::default() }
+    };
+    phase.add(reached.iterations);
+    while goes_on(&reached) && state.active_count > 0 {
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
-        if !may_go_on(iterations) {
+        if !may_go_on(reached.iterations) {
             let what = "a program goes on after the last of its iterations";
             return Err(EngineError::Configuration(what.to_owned()));
         }
         let (active, edges) = (state.active_count, state.edges);
-        let go_on = may_go_on(iterations + 1);
-        total = driver.turn(&mut state, &mut window, Some(&total), go_on)?;
+        let go_on = may_go_on(reached.iterations + 1);
+        let last = Basis::Updates(&reached.total);
+        reached.total = driver.turn(&mut state, &mut window, last, go_on)?;
         if P::FRONTIER {
-            levels.push(Level { mode: Mode::Dense, active, edges });
+            reached.levels.push(Level { mode: Mode::Dense, active, edges });
         }
-        iterations += 1;
+        reached.iterations += 1;
         phase.add(1);
         phase.add_bytes(if P::FRONTIER { edges * 4 } else { graph.chunk_bytes() });
+        let due = |all: &&Checkpoints| all.is_due::<P>(reached.iterations, graph);
+        if let Some(checkpoints) = checkpoints.filter(due) {
+            checkpoint::write::<P>(checkpoints, graph, columns.kept(), &reached)?;
+        }
     }
     drop((driver, window));
+    let Reached { iterations, total, levels, .. } = reached;
     Ok(Outcome { values: Values::stored(columns.values, graph), iterations, total, levels })
 }
 
-/// The columns of a run.
-struct Columns {
-    values: StoredValues,
-    /// Signals, and who is active, between gather and scatter where these are not fused.
-    scattered: Option<(StoredValues, Option<StoredValues>)>,
-}
-
-impl Columns {
-    fn new<P: Program>(
-        graph: &Graph,
-        storage: &Storage,
-        plan: SpillPlan,
-    ) -> Result<Self, EngineError> {
-        let scattered = || {
-            let active =
-                P::FRONTIER.then(|| StoredValues::new::<u8>(graph, storage)).transpose()?;
-            Ok::<_, EngineError>((StoredValues::new::<P::Signal>(graph, storage)?, active))
-        };
-        let scattered = if plan.fused { None } else { Some(scattered()?) };
-        Ok(Self { values: StoredValues::new::<P::Value>(graph, storage)?, scattered })
-    }
-
-    fn side(&self) -> Option<Side<'_>> {
-        let (signals, active) = self.scattered.as_ref()?;
-        Some(Side { signals, active: active.as_ref() })
-    }
+/// What values are made of.
+#[derive(Clone, Copy)]
+enum Basis<'t, T> {
+    Nothing,
+    /// They are there, from a checkpoint; what follows from them is not.
+    Values,
+    /// Updates that wait. With the totals of the iteration before.
+    Updates(&'t T),
 }
 
 /// What changes from iteration to iteration.
@@ -147,61 +146,6 @@ impl<P: Program> State<P> {
     }
 }
 
-/// What sources of a partition say. A tile that begins before the partition, or reaches beyond,
-/// finds room on both sides, where nobody is active.
-struct Window<'c, P: Program> {
-    signals: Buffer<P::Signal>,
-    active: Buffer<u8>,
-    /// Room on either side.
-    margin: usize,
-    stored: Option<Stored<'c, P::Signal>>,
-}
-
-impl<'c, P: Program> Window<'c, P> {
-    fn new(
-        graph: &Graph,
-        partitions: &[Range<usize>],
-        columns: &'c Columns,
-    ) -> Result<Self, EngineError> {
-        let widths = partitions.iter().map(|stripes| vertices(graph, stripes));
-        let widest = widths.map(|vertices| vertices.end - vertices.start).max().unwrap_or(0);
-        let margin = graph.signal_padding();
-        let room = widest as usize + 2 * margin;
-        let stored = |side: Side<'c>| {
-            let active = side.active.map(PieceReader::new).transpose()?;
-            Ok::<_, EngineError>((side, PieceReader::new(side.signals)?, active))
-        };
-        let stored = columns.side().map(stored).transpose()?;
-        Ok(Self { signals: Buffer::zeroed(room)?, active: Buffer::zeroed(room)?, margin, stored })
-    }
-
-    /// Makes room for a partition of which all are active.
-    fn open(&mut self, width: usize) {
-        self.active[self.margin..][..width].fill(1);
-        self.active[self.margin + width..].fill(0);
-    }
-
-    /// Reads what the sources of a partition said.
-    fn load(&mut self, graph: &Graph, vertices: &Range<u64>) -> Result<(), EngineError> {
-        self.open((vertices.end - vertices.start) as usize);
-        let Self { signals, active, margin, stored } = self;
-        let Some((side, reader, flags)) = stored else { return Ok(()) };
-        reader.read(graph, side.signals, vertices, &mut signals[*margin..])?;
-        match (flags, side.active) {
-            (Some(reader), Some(stored)) => {
-                reader.read(graph, stored, vertices, &mut active[*margin..])
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// What reads signals and flags between gather and scatter, and from where.
-type Stored<'s, S> = (Side<'s>, PieceReader<S>, Option<PieceReader<u8>>);
-
-/// What writes them.
-type Scattered<'s, S> = (Desk<'s, S>, Option<Desk<'s, u8>>);
-
 /// What one worker has all along.
 struct Bench<'g, P: Program> {
     /// Accumulators of a stripe; the identity, all of them, while nothing is done.
@@ -210,7 +154,8 @@ struct Bench<'g, P: Program> {
     chunks: ReadAhead<'g>,
     values: Desk<'g, P::Value>,
     degrees: Desk<'g, u32>,
-    scattered: Option<Scattered<'g, P::Signal>>,
+    signals: Option<Desk<'g, P::Signal>>,
+    active: Option<Desk<'g, u8>>,
     writer: Writer,
     reader: Reader,
     records: Records<P::Accum>,
@@ -233,10 +178,6 @@ impl<'g, P: Program> Bench<'g, P> {
         degrees: &'g StoredValues,
         pool: &Arc<Pool>,
     ) -> Result<Self, EngineError> {
-        let desks = |side: Side<'g>| {
-            let active = side.active.map(|active| Desk::new(active, graph)).transpose()?;
-            Ok::<_, EngineError>((Desk::new(side.signals, graph)?, active))
-        };
         let mut accums = Buffer::zeroed(1 << graph.plan.stripe_bits)?;
         accums.fill(program.identity());
         Ok(Self {
@@ -245,7 +186,8 @@ impl<'g, P: Program> Bench<'g, P> {
             chunks: ReadAhead::new(graph)?,
             values: Desk::new(&columns.values, graph)?,
             degrees: Desk::new(degrees, graph)?,
-            scattered: columns.side().map(desks).transpose()?,
+            signals: columns.signals.as_ref().map(|it| Desk::new(it, graph)).transpose()?,
+            active: columns.active.as_ref().map(|it| Desk::new(it, graph)).transpose()?,
             writer: Writer::new(pool, &graph.arena)?,
             reader: Reader::new(pool, &graph.arena)?,
             records: Records::new(),
@@ -267,13 +209,12 @@ struct Driver<'a, P: Program> {
 }
 
 impl<P: Program> Driver<'_, P> {
-    /// Sets the values of all vertices: at first (`last` is none), or by gathering what waits.
-    /// Scatters for the next iteration if there may be one.
+    /// Sets the values of all vertices, and scatters for the next iteration if there may be one.
     fn turn(
         &self,
         state: &mut State<P>,
         window: &mut Window<'_, P>,
-        last: Option<&P::Total>,
+        basis: Basis<'_, P::Total>,
         go_on: bool,
     ) -> Result<P::Total, EngineError> {
         let graph = self.graph;
@@ -285,7 +226,7 @@ impl<P: Program> Driver<'_, P> {
         let mut masks = Masks::none(graph);
         let scatters = |fused: bool| go_on && self.plan.fused == fused;
         for partition in 0..self.partitions.len() {
-            self.renew(partition, &mut waiting, state, window, last)?;
+            self.renew(partition, &mut waiting, state, window, basis)?;
             if scatters(true) {
                 self.scatter(partition, state, window, &mut masks)?;
             }
@@ -319,9 +260,9 @@ impl<P: Program> Driver<'_, P> {
         waiting: &mut [Vec<UpdateChunk>],
         state: &mut State<P>,
         window: &mut Window<'_, P>,
-        last: Option<&P::Total>,
+        basis: Basis<'_, P::Total>,
     ) -> Result<(), EngineError> {
-        let Self { graph, program, .. } = *self;
+        let graph = self.graph;
         let stripes = self.partitions[partition].clone();
         let own = vertices(graph, &stripes);
         window.open((own.end - own.start) as usize);
@@ -347,28 +288,13 @@ impl<P: Program> Driver<'_, P> {
         self.workers.tasks(parts.len(), self.progress, &self.benches, |bench, task| {
             let (part, waiting) = &mut *lock(&parts[task]);
             let number = stripes.start + task;
-            if let Some(last) = last {
-                bench.values.fetch(number)?;
-                let accums = &mut bench.accums[..part.stripe.width()];
-                let waiting = std::mem::take(waiting);
-                bench.counts.gathered += gather(program, waiting, accums, &mut bench.reader)?;
-                let mut values = bench.values.take(number)?;
-                dispatched(
-                    #[inline(always)]
-                    || apply_part(graph, program, last, (accums, &mut values), part),
-                );
-                accums.fill(program.identity());
-                bench.values.put(number, values)?;
-            } else {
-                bench.degrees.fetch(number)?;
-                let mut values = bench.values.blank()?;
-                let degrees = bench.degrees.take(number)?;
-                dispatched(
-                    #[inline(always)]
-                    || init_part(graph, program, &degrees, &mut values, part),
-                );
-                bench.degrees.done(degrees);
-                bench.values.put(number, values)?;
+            match basis {
+                Basis::Nothing => bench.init((graph, self.program), number, part)?,
+                Basis::Values => bench.take_up(self.program, number, part)?,
+                Basis::Updates(last) => {
+                    let waiting = std::mem::take(waiting);
+                    bench.apply((graph, self.program), number, (waiting, last), part)?;
+                }
             }
             bench.counts.active += part.active_count;
             bench.store(number, part)
@@ -452,13 +378,71 @@ impl<P: Program> Driver<'_, P> {
 }
 
 impl<P: Program> Bench<'_, P> {
-    /// Stores what the vertices of a stripe say, where scatter comes later.
+    fn init(
+        &mut self,
+        (graph, program): (&Graph, &P),
+        number: usize,
+        part: &mut Part<'_, P>,
+    ) -> Result<(), EngineError> {
+        self.degrees.fetch(number)?;
+        let mut values = self.values.blank()?;
+        let degrees = self.degrees.take(number)?;
+        dispatched(
+            #[inline(always)]
+            || init_part(graph, program, &degrees, &mut values, part),
+        );
+        self.degrees.done(degrees);
+        self.values.put(number, values)
+    }
+
+    /// Takes values and flags as they are.
+    fn take_up(
+        &mut self,
+        program: &P,
+        number: usize,
+        part: &mut Part<'_, P>,
+    ) -> Result<(), EngineError> {
+        self.values.fetch(number)?;
+        if let Some(active) = &mut self.active {
+            active.fetch(number)?;
+            let column = active.take(number)?;
+            part.active.copy_from_slice(&column[..part.active.len()]);
+            active.done(column);
+        }
+        let values = self.values.take(number)?;
+        resume_part(program, &values, part);
+        self.values.done(values);
+        Ok(())
+    }
+
+    /// Gathers the updates of a stripe, and applies them.
+    fn apply(
+        &mut self,
+        (graph, program): (&Graph, &P),
+        number: usize,
+        (waiting, last): (Vec<UpdateChunk>, &P::Total),
+        part: &mut Part<'_, P>,
+    ) -> Result<(), EngineError> {
+        self.values.fetch(number)?;
+        let accums = &mut self.accums[..part.stripe.width()];
+        self.counts.gathered += gather(program, waiting, accums, &mut self.reader)?;
+        let mut values = self.values.take(number)?;
+        dispatched(
+            #[inline(always)]
+            || apply_part(graph, program, last, (accums, &mut values), part),
+        );
+        accums.fill(program.identity());
+        self.values.put(number, values)
+    }
+
+    /// Stores what the vertices of a stripe say, where scatter or a checkpoint comes later.
     fn store(&mut self, number: usize, part: &Part<'_, P>) -> Result<(), EngineError> {
-        let Some((signals, active)) = &mut self.scattered else { return Ok(()) };
-        let mut column = signals.blank()?;
-        column[..part.signals.len()].copy_from_slice(part.signals);
-        signals.put(number, column)?;
-        let Some(active) = active else { return Ok(()) };
+        if let Some(signals) = &mut self.signals {
+            let mut column = signals.blank()?;
+            column[..part.signals.len()].copy_from_slice(part.signals);
+            signals.put(number, column)?;
+        }
+        let Some(active) = &mut self.active else { return Ok(()) };
         let mut column = active.blank()?;
         column[..part.active.len()].copy_from_slice(part.active);
         active.put(number, column)
@@ -467,9 +451,8 @@ impl<P: Program> Bench<'_, P> {
     /// Waits until all columns are written.
     fn finish(&mut self) -> Result<(), EngineError> {
         self.values.finish()?;
-        let Some((signals, active)) = &mut self.scattered else { return Ok(()) };
-        signals.finish()?;
-        active.as_mut().map_or(Ok(()), Desk::finish)
+        self.signals.as_mut().map_or(Ok(()), Desk::finish)?;
+        self.active.as_mut().map_or(Ok(()), Desk::finish)
     }
 }
 

@@ -7,6 +7,7 @@ use welter_model::program::{Program, Total};
 
 use crate::EngineError;
 use crate::arena::Buffer;
+use crate::checkpoint::{self, Columns};
 use crate::extent::Storage;
 use crate::graph::{Graph, Stripe};
 use crate::results::Values;
@@ -97,6 +98,16 @@ impl<P: Program> State<P> {
         drop((values, signals, active, accums));
         graph.arena.drop_columns();
         Values::stored(stored, graph)
+    }
+
+    /// What a checkpoint is made of.
+    pub(crate) fn columns(&self, graph: &Graph) -> Columns<'_, P::Value> {
+        let values = match &self.stored {
+            Some(stored) => checkpoint::Column::Storage(stored),
+            None => checkpoint::Column::Memory(&self.values[..]),
+        };
+        let flags = if P::FRONTIER { graph.vertices() as usize } else { 0 };
+        Columns { values, active: checkpoint::Column::Memory(&self.active[0][..flags]) }
     }
 
     /// Cuts the columns by stripe.

@@ -90,6 +90,36 @@ impl StoredValues {
         Ok(values)
     }
 
+    /// Shows the values of all vertices, in their order, in pieces.
+    pub(crate) fn each<V: Pod + Send>(
+        &self,
+        graph: &Graph,
+        mut visit: impl FnMut(&[V]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let mut memory = Buffer::zeroed(PIECE)?;
+        for piece in self.pieces::<V>(graph, 0..graph.vertices()) {
+            self.volume.read_at_once(piece.place, &mut memory)?;
+            self.verify_piece(&piece, &memory)?;
+            visit(&memory[..(piece.vertices.end - piece.vertices.start) as usize])?;
+        }
+        Ok(())
+    }
+
+    /// The checksum of all values, in the order of the vertices.
+    pub(crate) fn checksum<V>(&self) -> u32 {
+        let whole = PIECE * size_of::<V>();
+        let mut all = 0;
+        for (place, sums) in self.places.iter().zip(&self.checksums) {
+            let mut left = place.bytes as usize;
+            for sum in sums {
+                let bytes = left.min(whole);
+                all = crc32c::crc32c_combine(all, sum.load(Ordering::Relaxed), bytes);
+                left -= bytes;
+            }
+        }
+        all
+    }
+
     /// The pieces that some vertices lie in.
     pub(crate) fn pieces<V>(&self, graph: &Graph, vertices: Range<u64>) -> Vec<Piece> {
         let first = graph.stripes.partition_point(|stripe| stripe.vertices.end <= vertices.start);

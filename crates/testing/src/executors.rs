@@ -236,7 +236,8 @@ pub fn judge<P: Program<Total: PartialEq + Debug>>(
     expected
 }
 
-fn is_float((_, data): &(&str, ColumnData)) -> bool {
+/// Whether a column of results holds floats.
+pub fn is_float((_, data): &(&str, ColumnData)) -> bool {
     matches!(data, ColumnData::F32(_) | ColumnData::F64(_))
 }
 
@@ -254,14 +255,12 @@ impl Executor {
     pub fn is_resumable(&self) -> bool {
         match self {
             Self::Reference => false,
-            Self::Memory(Memory { settings, .. }) | Self::Kept(_, settings) => {
-                matches!(settings.route, None | Some(Route::Fold))
-            }
+            Self::Memory(_) | Self::Kept(..) => true,
         }
     }
 
     /// Whether a destination meets updates in another order than that of their sources.
-    fn sums_in_another_order(&self) -> bool {
+    pub fn sums_in_another_order(&self) -> bool {
         let (Self::Memory(Memory { settings, .. }) | Self::Kept(_, settings)) = self else {
             return false;
         };

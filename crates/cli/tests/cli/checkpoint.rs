@@ -84,6 +84,8 @@ fn results_may_go_elsewhere_and_a_run_that_ends_leaves_nothing() {
         "sssp graph.tsv --source 0",
         "spmv graph.tsv --iterations 3",
         "wcc graph.tsv --method labels",
+        "pagerank graph.tsv --route ranges",
+        "bfs graph.tsv --source 0 --route spill",
     ] {
         let [plain, kept] = ["", "--checkpoint kept.run --every 1"].map(|checkpoint| {
             sandbox.must(&format!("run {run} {checkpoint} -q -o out.csv"));

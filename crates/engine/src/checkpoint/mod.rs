@@ -15,6 +15,7 @@
 //! one is not what was written · after a call that failed nothing is written any more · one process
 //! at a time: it holds a lock on the directory.
 
+mod columns;
 mod manifest;
 mod restore;
 mod write;
@@ -32,7 +33,8 @@ use welter_store::io::Faults;
 use welter_store::sealed::{self, Identity, SealedReader};
 use welter_store::{StoreError, durable};
 
-pub(crate) use self::restore::restore;
+pub(crate) use self::columns::{Column, Columns, Resident};
+pub(crate) use self::restore::{restore, restore_stored};
 pub(crate) use self::write::write;
 
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION};
@@ -123,12 +125,14 @@ pub struct CheckpointStats {
 }
 
 /// How far a run has come.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reached<T> {
     pub(crate) iterations: u64,
     /// Of the last iteration.
     pub(crate) total: T,
     pub(crate) levels: Vec<Level>,
+    /// Vertices that are active now.
+    pub(crate) active: u64,
     /// What was looked up so far (see [`crate::lookups`]).
     pub(crate) lookups: [u64; 2],
 }

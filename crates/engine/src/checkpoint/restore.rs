@@ -1,17 +1,17 @@
 //! Going on from a checkpoint: the last one, or the one before where that is damaged.
 
-use bytemuck::{Pod, Zeroable, bytes_of_mut, cast_slice_mut};
+use bytemuck::{Zeroable, bytes_of_mut, cast_slice_mut};
 use welter_model::program::Program;
 use welter_store::StoreError;
 use welter_store::sealed::SealedReader;
 
+use super::columns::{Settable, Stored};
 use super::manifest::{Entry, LEVEL_BYTES, Shape, VERSION};
 use super::{Checkpoints, Reached, STATE_KIND};
 use crate::EngineError;
 use crate::graph::Graph;
 use crate::iterate::{Level, Mode};
-use crate::state::{Parts, State};
-use crate::values::Desk;
+use crate::values::StoredValues;
 use crate::workers::lock;
 
 /// Vertices whose flags are unpacked at a time.
@@ -22,14 +22,16 @@ const PACKED: usize = 1 << 15;
 pub(crate) fn restore<P: Program>(
     checkpoints: &Checkpoints,
     graph: &Graph,
-    program: &P,
-    state: &mut State<P>,
+    mut columns: impl Settable<P>,
 ) -> Result<Option<Reached<P::Total>>, EngineError> {
     let entries = lock(&checkpoints.progress).entries.clone();
     let mut first = None;
     for entry in entries {
         belongs::<P>(checkpoints, &entry.shape, graph)?;
-        match read_state(checkpoints, graph, program, state, &entry) {
+        let read = read_state(checkpoints, graph, &mut columns, &entry);
+        // Of a damaged one too: the next one is put to the same places.
+        columns.finish()?;
+        match read {
             Ok(reached) => {
                 let mut written = lock(&checkpoints.progress);
                 written.entries.retain(|other| other.iterations <= entry.iterations);
@@ -47,6 +49,17 @@ pub(crate) fn restore<P: Program>(
         }
     }
     first.map_or(Ok(None), Err)
+}
+
+/// The same of a run that may have none, and whose columns are all on storage.
+pub(crate) fn restore_stored<P: Program>(
+    checkpoints: Option<&Checkpoints>,
+    graph: &Graph,
+    (values, active): (&StoredValues, Option<&StoredValues>),
+) -> Result<Option<Reached<P::Total>>, EngineError> {
+    let Some(checkpoints) = checkpoints else { return Ok(None) };
+    checkpoints.check_space::<P>(graph)?;
+    restore::<P>(checkpoints, graph, Stored::<P>::new(graph, values, active)?)
 }
 
 /// Refuses a checkpoint of another graph or program.
@@ -84,34 +97,47 @@ fn is_damage(error: &EngineError) -> bool {
 fn read_state<P: Program>(
     checkpoints: &Checkpoints,
     graph: &Graph,
-    program: &P,
-    state: &mut State<P>,
+    columns: &mut impl Settable<P>,
     entry: &Entry,
 ) -> Result<Reached<P::Total>, EngineError> {
-    let mut column = Column::open(checkpoints, entry)?;
-    column.values(graph, program, state)?;
-    state.active_count = graph.vertices();
-    if P::FRONTIER {
-        state.active_count = column.flags(&mut state.active[1][..graph.vertices() as usize])?;
+    let mut payload = Payload::open(checkpoints, entry)?;
+    for stripe in 0..graph.stripes.len() {
+        columns.values(stripe, &mut |values| payload.read(cast_slice_mut(values)))?;
     }
-    let levels = column.levels(entry.levels)?;
+    let mut active = graph.vertices();
+    if P::FRONTIER {
+        let mut bits = Bits { flags: Vec::new(), next: 0, left: graph.vertices(), set: 0 };
+        for stripe in 0..graph.stripes.len() {
+            columns.active(stripe, &mut |flags| payload.flags(&mut bits, flags))?;
+        }
+        active = bits.set;
+    }
+    let levels = payload.levels(entry.levels)?;
     let mut total = P::Total::zeroed();
-    column.read(bytes_of_mut(&mut total))?;
-    column.end(entry)?;
-    // As after an iteration: what was written is what is read next.
-    state.close();
+    payload.read(bytes_of_mut(&mut total))?;
+    payload.end(entry)?;
     let Entry { iterations, lookups, .. } = *entry;
-    Ok(Reached { iterations, total, levels, lookups })
+    Ok(Reached { iterations, total, levels, active, lookups })
+}
+
+/// Flags that were unpacked and nobody took yet.
+struct Bits {
+    flags: Vec<u8>,
+    next: usize,
+    /// Those that were not unpacked.
+    left: u64,
+    /// Vertices that are active, so far.
+    set: u64,
 }
 
 /// The file of a checkpoint, and the checksum of what was read of it.
-struct Column {
+struct Payload {
     reader: SealedReader,
     path: std::path::PathBuf,
     checksum: u32,
 }
 
-impl Column {
+impl Payload {
     fn open(checkpoints: &Checkpoints, entry: &Entry) -> Result<Self, StoreError> {
         let path = checkpoints.state_path(entry.iterations);
         let opened = SealedReader::open(&path, STATE_KIND, checkpoints.faults.as_ref());
@@ -119,10 +145,10 @@ impl Column {
         reader.is_version(VERSION)?;
         let identity = checkpoints.identity(entry.iterations);
         reader.belongs_to(identity.graph, identity.generation)?;
-        let column = Self { reader, path, checksum: 0 };
+        let payload = Self { reader, path, checksum: 0 };
         match entry.shape.payload_bytes(entry.levels) {
-            Some(bytes) if bytes == column.reader.payload_bytes() => Ok(column),
-            _ => Err(column.damaged(40, "the manifest says that it has another length")),
+            Some(bytes) if bytes == payload.reader.payload_bytes() => Ok(payload),
+            _ => Err(payload.damaged(40, "the manifest says that it has another length")),
         }
     }
 
@@ -132,50 +158,35 @@ impl Column {
         Ok(())
     }
 
-    /// Values, to where they are in this run, and the signals that follow from them.
-    fn values<P: Program>(
-        &mut self,
-        graph: &Graph,
-        program: &P,
-        state: &mut State<P>,
-    ) -> Result<(), EngineError>
-    where
-        P::Value: Pod,
-    {
-        let Parts { stripes: parts, stored, .. } = state.parts(graph);
-        let mut desk = stored.map(|stored| Desk::new(stored, graph)).transpose()?;
-        for (number, part) in parts.iter().enumerate() {
-            let part = &mut *lock(part);
-            let width = part.stripe.width();
-            let mut away = desk.as_mut().map(Desk::blank).transpose()?;
-            let resident = std::mem::take(&mut part.values);
-            let values = away.as_deref_mut().map_or(resident, |column| &mut column[..width]);
-            self.read(cast_slice_mut(values))?;
-            for (signal, value) in part.signals.iter_mut().zip(values) {
-                *signal = program.signal(value);
+    /// Who is active, of the next vertices.
+    fn flags(&mut self, bits: &mut Bits, mut active: &mut [u8]) -> Result<(), StoreError> {
+        while !active.is_empty() {
+            if bits.next == bits.flags.len() {
+                self.unpack(bits)?;
             }
-            if let (Some(desk), Some(column)) = (&mut desk, away) {
-                desk.put(number, column)?;
-            }
+            let count = active.len().min(bits.flags.len() - bits.next);
+            let (front, rest) = active.split_at_mut(count);
+            front.copy_from_slice(&bits.flags[bits.next..][..count]);
+            bits.next += count;
+            active = rest;
         }
-        desk.as_mut().map_or(Ok(()), Desk::finish)
+        Ok(())
     }
 
-    /// Who is active, and how many these are.
-    fn flags(&mut self, active: &mut [u8]) -> Result<u64, StoreError> {
+    fn unpack(&mut self, bits: &mut Bits) -> Result<(), StoreError> {
+        let count = bits.left.min(PACKED as u64) as usize;
         let mut packed = [0; PACKED / 8];
-        let mut count = 0;
-        for flags in active.chunks_mut(PACKED) {
-            let packed = &mut packed[..flags.len().div_ceil(8)];
-            self.read(packed)?;
-            for (flags, byte) in flags.chunks_mut(8).zip(packed) {
-                for (bit, flag) in flags.iter_mut().enumerate() {
-                    *flag = *byte >> bit & 1;
-                    count += u64::from(*flag);
-                }
-            }
+        let packed = &mut packed[..count.div_ceil(8)];
+        self.read(packed)?;
+        bits.flags.clear();
+        for byte in packed {
+            bits.flags.extend((0..8).map(|bit| *byte >> bit & 1));
         }
-        Ok(count)
+        bits.flags.truncate(count);
+        bits.set += bits.flags.iter().map(|flag| u64::from(*flag)).sum::<u64>();
+        bits.left -= count as u64;
+        bits.next = 0;
+        Ok(())
     }
 
     fn levels(&mut self, count: u64) -> Result<Vec<Level>, StoreError> {

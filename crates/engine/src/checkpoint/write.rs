@@ -3,18 +3,16 @@
 use std::fs;
 use std::time::Instant;
 
-use bytemuck::{Pod, bytes_of, cast_slice};
+use bytemuck::{bytes_of, cast_slice};
 use welter_model::program::Program;
 use welter_store::sealed::SealedWriter;
 use welter_store::{StoreError, durable};
 
 use super::manifest::{Entry, KEPT, LEVEL_BYTES, Shape};
-use super::{Checkpoints, Reached};
+use super::{Checkpoints, Columns, Reached};
 use crate::EngineError;
-use crate::arena::Buffer;
-use crate::graph::{Graph, Stripe};
+use crate::graph::Graph;
 use crate::iterate::{Level, Mode};
-use crate::state::State;
 use crate::workers::lock;
 
 /// Vertices whose flags are packed at a time.
@@ -26,7 +24,10 @@ impl Shape {
         Self {
             vertices: graph.vertices(),
             edges: graph.edges(),
-            degrees: crc32c::crc32c(cast_slice(&graph.degrees[..graph.vertices() as usize])),
+            degrees: match &graph.degrees_stored {
+                Some(stored) => stored.checksum::<u32>(),
+                None => crc32c::crc32c(cast_slice(&graph.degrees[..graph.vertices() as usize])),
+            },
             value_bytes: size_of::<P::Value>() as u32,
             total_bytes: size_of::<P::Total>() as u32,
             frontier: P::FRONTIER.into(),
@@ -45,18 +46,18 @@ impl Checkpoints {
     }
 }
 
-/// Writes a checkpoint of a run whose columns say who is active.
+/// Writes a checkpoint of a run, of which all columns are where they are said to be.
 pub(crate) fn write<P: Program>(
     checkpoints: &Checkpoints,
     graph: &Graph,
-    state: &State<P>,
+    columns: Columns<'_, P::Value>,
     reached: &Reached<P::Total>,
 ) -> Result<(), EngineError> {
     if std::mem::replace(&mut lock(&checkpoints.progress).failed, true) {
         return Err(StoreError::Poisoned { file: checkpoints.directory.clone() }.into());
     }
     let started = Instant::now();
-    let (entry, bytes) = write_state(checkpoints, graph, state, reached)?;
+    let (entry, bytes) = write_state::<P>(checkpoints, graph, columns, reached)?;
     let mut entries = lock(&checkpoints.progress).entries.clone();
     // A run that went on from the checkpoint before the last writes that one anew.
     entries.retain(|old| old.iterations < entry.iterations);
@@ -81,7 +82,7 @@ pub(crate) fn write<P: Program>(
 fn write_state<P: Program>(
     checkpoints: &Checkpoints,
     graph: &Graph,
-    state: &State<P>,
+    columns: Columns<'_, P::Value>,
     reached: &Reached<P::Total>,
 ) -> Result<(Entry, u64), EngineError> {
     let shape = Shape::of::<P>(graph);
@@ -92,56 +93,53 @@ fn write_state<P: Program>(
     let path = checkpoints.state_path(reached.iterations);
     let identity = checkpoints.identity(reached.iterations);
     let writer = SealedWriter::create(&path, &identity, bytes, checkpoints.faults.as_ref())?;
-    let mut column = Column { writer, checksum: 0 };
-    column.values(graph, state)?;
-    column.flags(&state.active[0][..if P::FRONTIER { shape.vertices as usize } else { 0 }])?;
-    column.levels(&reached.levels)?;
-    column.append(bytes_of(&reached.total))?;
-    let Column { writer, checksum } = column;
+    let mut payload = Payload { writer, checksum: 0 };
+    columns.values.each(graph, |values| Ok(payload.append(cast_slice(values))?))?;
+    if P::FRONTIER {
+        let mut waiting = Vec::with_capacity(PACKED);
+        columns.active.each(graph, |flags| Ok(payload.flags(&mut waiting, flags)?))?;
+        payload.pack(&waiting)?;
+    }
+    payload.levels(&reached.levels)?;
+    payload.append(bytes_of(&reached.total))?;
+    let Payload { writer, checksum } = payload;
     writer.commit()?;
     let Reached { iterations, lookups, .. } = *reached;
     Ok((Entry { iterations, shape, levels, lookups, checksum, zero: 0 }, bytes))
 }
 
 /// The file, and the checksum of what is in it so far.
-struct Column {
+struct Payload {
     writer: SealedWriter,
     checksum: u32,
 }
 
-impl Column {
+impl Payload {
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         self.checksum = crc32c::crc32c_append(self.checksum, bytes);
         self.writer.append(bytes)
     }
 
-    fn values<P: Program>(&mut self, graph: &Graph, state: &State<P>) -> Result<(), EngineError>
-    where
-        P::Value: Pod,
-    {
-        let Some(stored) = &state.stored else {
-            return Ok(self.append(cast_slice(&state.values))?);
-        };
-        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
-        let mut column = Buffer::zeroed(width)?;
-        for (number, stripe) in graph.stripes.iter().enumerate() {
-            column = stored.load::<P::Value>(number, column)?;
-            self.append(cast_slice(&column[..stripe.width()]))?;
+    /// A bit a vertex, the first one lowest. Those that do not fill a piece wait.
+    fn flags(&mut self, waiting: &mut Vec<u8>, mut flags: &[u8]) -> Result<(), StoreError> {
+        while waiting.len() + flags.len() >= PACKED {
+            let (front, rest) = flags.split_at(PACKED - waiting.len());
+            waiting.extend_from_slice(front);
+            self.pack(waiting)?;
+            waiting.clear();
+            flags = rest;
         }
+        waiting.extend_from_slice(flags);
         Ok(())
     }
 
-    /// A bit a vertex, the first one lowest.
-    fn flags(&mut self, active: &[u8]) -> Result<(), StoreError> {
-        for flags in active.chunks(PACKED) {
-            let pack = |flags: &[u8]| {
-                let bits = flags.iter().enumerate();
-                bits.fold(0_u8, |byte, (bit, flag)| byte | u8::from(*flag != 0) << bit)
-            };
-            let packed: Vec<u8> = flags.chunks(8).map(pack).collect();
-            self.append(&packed)?;
-        }
-        Ok(())
+    fn pack(&mut self, flags: &[u8]) -> Result<(), StoreError> {
+        let pack = |flags: &[u8]| {
+            let bits = flags.iter().enumerate();
+            bits.fold(0_u8, |byte, (bit, flag)| byte | u8::from(*flag != 0) << bit)
+        };
+        let packed: Vec<u8> = flags.chunks(8).map(pack).collect();
+        self.append(&packed)
     }
 
     fn levels(&mut self, levels: &[Level]) -> Result<(), StoreError> {

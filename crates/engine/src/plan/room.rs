@@ -19,7 +19,8 @@ pub struct Room {
     pub degrees: u64,
     /// Values, from when the run begins until its results are written.
     pub values: u64,
-    /// Signals and flags, as many versions as there are.
+    /// Signals and flags, as many versions as there are. Some flags only where checkpoints are
+    /// written.
     pub signals: u64,
     /// Updates that wait at a time.
     pub updates: u64,
@@ -43,14 +44,10 @@ impl Room {
         let values = if storage.values_stored { column(layout.value) } else { 0 };
         let Some(way) = storage.streamed else { return Self { values, ..Self::default() } };
         let (signals, updates) = match way {
-            Streamed::Ranges(_) => {
-                // Who is inactive is not asked in monotone programs.
-                let flags = if layout.sparse > 0 { 0 } else { layout.active };
-                (2 * (column(layout.signal) + column(flags)), 0)
-            }
+            Streamed::Ranges(_) => (2 * (column(layout.signal) + column(layout.active)), 0),
             Streamed::Spill(spill) => {
-                let signals = column(layout.signal) + column(layout.active);
-                (if spill.fused { 0 } else { signals }, spill.room(plan))
+                let signals = if spill.fused { 0 } else { column(layout.signal) };
+                (signals + column(layout.active), spill.room(plan))
             }
         };
         Self { degrees: column(4), values, signals, updates, ..Self::default() }

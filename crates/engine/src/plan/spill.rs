@@ -46,6 +46,8 @@ impl SpillPlan {
         let window = room * (layout.signal + 1);
         let stored = if self.fused { 0 } else { layout.signal + layout.active };
         let pieces = (DEPTH * PIECE) as u64 * stored;
+        // Checkpoints say who is active, so that is stored where they are written.
+        let stored = stored.max(layout.active);
         let columns = COLUMNS as u64 * (layout.value + 4 + stored);
         let record = 4 + layout.accum;
         let waiting = SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * record;

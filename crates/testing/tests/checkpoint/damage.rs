@@ -10,7 +10,7 @@ use welter_model::program::Program;
 use welter_testing::executors::Folder;
 use welter_testing::graph::Graph;
 
-use crate::{PLAIN, alone, begin, ladder, names, place};
+use crate::{PLAIN, alone, begin, ladder, names, place, routes, stored};
 
 fn graph() -> Graph {
     ladder(300, 5)
@@ -134,6 +134,28 @@ fn both_damaged_is_an_error_that_names_the_last() {
     fs::remove_file(directory.join("checkpoint")).unwrap();
     let error = go_on(&directory, &graph(), &program()).unwrap_err();
     assert_eq!(error.exit_code(), 66, "{error}");
+}
+
+#[test]
+fn every_route_falls_back() {
+    let (folder, expected) = left();
+    let directory = place(&folder);
+    let all = files(&directory);
+    let [_, last] = states(&directory);
+    let whole = fs::read(directory.join(&last)).unwrap();
+    for executor in [stored()].into_iter().chain(routes()) {
+        // In the head, the values, the flags, the levels, and the totals.
+        for place in [20, 900, whole.len() - 330, whole.len() - 100, whole.len() - 1] {
+            put_back(&directory, &all);
+            let mut bytes = whole.clone();
+            bytes[place] ^= 1;
+            fs::write(directory.join(&last), bytes).unwrap();
+            let opened = Checkpoints::open(&directory, None).unwrap();
+            let found = executor.run_resumable(&graph(), PLAIN, &program(), Some(&opened)).unwrap();
+            assert!(found.bits() == expected, "byte {place}, {executor:?}");
+            assert_eq!(opened.notes().len(), 1, "byte {place}, {executor:?}");
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use welter_engine::{Checkpoints, EngineError};
 use welter_store::io::{Call, Fault, Faults};
 use welter_testing::executors::{Executor, Folder};
 
-use crate::{JOB, PLAIN, alone, ladder, names, options, place, stored};
+use crate::{JOB, PLAIN, alone, ladder, names, options, place, routes, stored};
 
 /// More calls than the run makes.
 const CALLS_MOST: u64 = 1000;
@@ -69,6 +69,7 @@ fn every_call(executor: &Executor, fault: Fault) {
 fn a_call_that_fails_leaves_the_checkpoint_before() {
     every_call(&alone(), Fault::Errno(5));
     every_call(&stored(), Fault::Errno(5));
+    routes().for_each(|executor| every_call(&executor, Fault::Errno(5)));
 }
 
 #[test]
@@ -107,24 +108,36 @@ fn after_a_sync_that_failed_nothing_is_tried_again() {
     assert_eq!((error.exit_code(), faults.seen()), (74, calls));
 }
 
-/// Set in a process that shall be killed at this call, in a folder.
+/// Set in a process that shall be killed at this call, of a run in this way, in a folder.
 const KILLED_AT: &str = "WELTER_TEST_KILLED_AT";
+const KILLED_BY: &str = "WELTER_TEST_KILLED_BY";
 const KILLED_IN: &str = "WELTER_TEST_KILLED_IN";
 
 #[test]
 fn a_kill_leaves_the_old_checkpoint_or_the_new_one() {
     if let (Ok(nth), Some(path)) = (std::env::var(KILLED_AT), std::env::var_os(KILLED_IN)) {
         let faults = Faults::nth(nth.parse().unwrap(), Fault::Kill);
-        run(&alone(), Path::new(&path), Some(faults)).unwrap();
+        let by = std::env::var(KILLED_BY).unwrap().parse().unwrap();
+        run(&killed(by), Path::new(&path), Some(faults)).unwrap();
         return;
     }
-    let expected = run(&alone(), &place(&Folder::new()), None).unwrap();
+    (0..=routes().count()).for_each(every_kill);
+}
+
+/// In memory, or by one of the routes.
+fn killed(by: usize) -> Executor {
+    [alone()].into_iter().chain(routes()).nth(by).unwrap()
+}
+
+fn every_kill(by: usize) {
+    let expected = run(&killed(by), &place(&Folder::new()), None).unwrap();
     let mut found = Vec::new();
     for nth in 1..CALLS_MOST {
         let (folder, what) = (Folder::new(), format!("killed at call {nth}"));
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", "faults::a_kill_leaves_the_old_checkpoint_or_the_new_one"]);
         child.env(KILLED_AT, nth.to_string()).env(KILLED_IN, place(&folder));
+        child.env(KILLED_BY, by.to_string());
         let ended = child.output().unwrap();
         if ended.status.success() {
             // Every iteration was the last one that was committed, one after the other.

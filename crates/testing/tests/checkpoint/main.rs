@@ -16,7 +16,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use welter_engine::plan::{Settings, StorageMode};
+use welter_engine::plan::{Route, Settings, StorageMode};
 use welter_engine::{CheckpointOptions, Checkpoints, Every};
 use welter_model::edges::{Duplicates, Reading};
 use welter_store::io::Faults;
@@ -55,6 +55,19 @@ fn stored() -> Executor {
     let settings =
         Settings { threads: Some(1), stripe_bits: Some(12), storage, ..Settings::default() };
     Executor::Memory(Memory { settings, part_edges_max: 1 << 20, slots_stated: true })
+}
+
+/// The same with signals on storage too, and updates.
+fn routes() -> impl Iterator<Item = Executor> {
+    let spill = |combined, fused| Route::Spill { combined, fused };
+    let routes = [Route::Ranges, spill(true, true), spill(false, false)];
+    routes.into_iter().map(|route| match stored() {
+        Executor::Memory(memory) => {
+            let settings = Settings { route: Some(route), ..memory.settings };
+            Executor::Memory(Memory { settings, ..memory })
+        }
+        other => other,
+    })
 }
 
 /// Random edges between neighbours, and some far ones, so that a search takes several iterations.

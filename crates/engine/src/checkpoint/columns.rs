@@ -1,0 +1,147 @@
+//! The columns of a run, wherever they are: what a checkpoint is made of, and what it is read into.
+
+use bytemuck::Pod;
+use welter_model::program::Program;
+use welter_store::StoreError;
+
+use crate::EngineError;
+use crate::graph::{Graph, Stripe};
+use crate::state::State;
+use crate::values::{Desk, StoredValues};
+
+/// A column that is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Column<'a, V> {
+    Memory(&'a [V]),
+    Storage(&'a StoredValues),
+}
+
+impl<V: Pod + Send> Column<'_, V> {
+    /// Shows what it has of all vertices, in their order, in pieces.
+    pub(super) fn each(
+        self,
+        graph: &Graph,
+        mut visit: impl FnMut(&[V]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        match self {
+            Self::Memory(column) => visit(column),
+            Self::Storage(stored) => stored.each(graph, visit),
+        }
+    }
+}
+
+/// What a checkpoint is made of. Without a frontier nobody asks who is active.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<'a, V> {
+    pub(crate) values: Column<'a, V>,
+    pub(crate) active: Column<'a, u8>,
+}
+
+/// Fills what it is given with what comes next in a checkpoint.
+pub(super) type Fill<'f, V> = dyn FnMut(&mut [V]) -> Result<(), StoreError> + 'f;
+
+/// Columns that are set to those of a checkpoint, stripe by stripe: first all values, then, in
+/// programs with a frontier, who is active. What was set before is set again where a checkpoint
+/// turns out to be damaged.
+pub(crate) trait Settable<P: Program> {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, P::Value>) -> Result<(), EngineError>;
+    fn active(&mut self, stripe: usize, fill: &mut Fill<'_, u8>) -> Result<(), EngineError>;
+    /// Waits until all is where it belongs.
+    fn finish(&mut self) -> Result<(), EngineError>;
+}
+
+/// The columns of a run whose signals are in memory. Signals follow from values.
+pub(crate) struct Resident<'a, P: Program> {
+    program: &'a P,
+    stripes: &'a [Stripe],
+    values: &'a mut [P::Value],
+    stored: Option<Desk<'a, P::Value>>,
+    signals: &'a mut [P::Signal],
+    active: &'a mut [u8],
+}
+
+impl<'a, P: Program> Resident<'a, P> {
+    pub(crate) fn new(
+        graph: &'a Graph,
+        program: &'a P,
+        state: &'a mut State<P>,
+    ) -> Result<Self, EngineError> {
+        let State { values, stored, signals: [signals, _], active: [active, _], .. } = state;
+        let stored = stored.as_ref().map(|stored| Desk::new(stored, graph)).transpose()?;
+        Ok(Self { program, stripes: &graph.stripes, values, stored, signals, active })
+    }
+
+    fn place(&self, stripe: usize) -> std::ops::Range<usize> {
+        let vertices = &self.stripes[stripe].vertices;
+        vertices.start as usize..vertices.end as usize
+    }
+}
+
+impl<P: Program> Settable<P> for Resident<'_, P> {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, P::Value>) -> Result<(), EngineError> {
+        let place = self.place(stripe);
+        let mut away = self.stored.as_mut().map(Desk::blank).transpose()?;
+        let values = match &mut away {
+            Some(column) => &mut column[..place.len()],
+            None => &mut self.values[place.clone()],
+        };
+        fill(values)?;
+        for (signal, value) in self.signals[place].iter_mut().zip(values) {
+            *signal = self.program.signal(value);
+        }
+        match (&mut self.stored, away) {
+            (Some(desk), Some(column)) => desk.put(stripe, column),
+            _ => Ok(()),
+        }
+    }
+
+    fn active(&mut self, stripe: usize, fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+        let place = self.place(stripe);
+        Ok(fill(&mut self.active[place])?)
+    }
+
+    fn finish(&mut self) -> Result<(), EngineError> {
+        self.stored.as_mut().map_or(Ok(()), Desk::finish)
+    }
+}
+
+/// The columns of a run whose signals are not. What follows from them the run makes itself.
+pub(super) struct Stored<'a, P: Program> {
+    stripes: &'a [Stripe],
+    values: Desk<'a, P::Value>,
+    active: Option<Desk<'a, u8>>,
+}
+
+impl<'a, P: Program> Stored<'a, P> {
+    pub(super) fn new(
+        graph: &'a Graph,
+        values: &'a StoredValues,
+        active: Option<&'a StoredValues>,
+    ) -> Result<Self, EngineError> {
+        let active = active.map(|active| Desk::new(active, graph)).transpose()?;
+        Ok(Self { stripes: &graph.stripes, values: Desk::new(values, graph)?, active })
+    }
+}
+
+impl<P: Program> Settable<P> for Stored<'_, P> {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, P::Value>) -> Result<(), EngineError> {
+        let mut column = self.values.blank()?;
+        fill(&mut column[..self.stripes[stripe].width()])?;
+        self.values.put(stripe, column)
+    }
+
+    fn active(&mut self, stripe: usize, fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+        let Some(desk) = &mut self.active else {
+            let what = "a run with a frontier does not keep who is active";
+            return Err(EngineError::Configuration(what.to_owned()));
+        };
+        let mut column = desk.blank()?;
+        fill(&mut column[..self.stripes[stripe].width()])?;
+        desk.put(stripe, column)
+    }
+
+    fn finish(&mut self) -> Result<(), EngineError> {
+        self.values.finish()?;
+        self.active.as_mut().map_or(Ok(()), Desk::finish)
+    }
+}
