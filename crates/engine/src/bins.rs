@@ -20,6 +20,7 @@ use welter_progress::{Progress, Unit};
 use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
+use crate::apart::Apart;
 use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::cuts::{Cuts, Lots};
 use crate::extent::{Kept, Shelved, SlabWriter, Source};
@@ -72,12 +73,14 @@ struct Part {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Segment {
-    slab: u32,
+pub(crate) struct Segment {
+    pub(crate) slab: u32,
     /// First byte in the slab.
-    offset: u32,
+    pub(crate) offset: u32,
     /// Number of edges.
     edges: u32,
+    /// Of its bytes, where slabs may be written; else 0.
+    pub(crate) checksum: u32,
 }
 
 impl Bin {
@@ -93,57 +96,84 @@ impl Bin {
     }
 
     /// The bin, read where it is stored.
-    pub(crate) fn open(&self, source: Option<Source<'_>>) -> Result<OpenBin<'_>, EngineError> {
+    pub(crate) fn open<'a>(
+        &'a self,
+        source: Option<Source<'a>>,
+    ) -> Result<OpenBin<'a>, EngineError> {
         let mut parts = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            parts.push((part.slabs.slabs(source)?, &part.segments[..]));
+            let slabs = match part.slabs.apart() {
+                Some(slabs) => Slabs::Apart(Apart { slabs, source }),
+                None => Slabs::Read(part.slabs.slabs(source)?),
+            };
+            parts.push((slabs, &part.segments[..]));
         }
         Ok(OpenBin { parts })
     }
 }
 
-/// A bin in memory.
+/// A bin in memory, or one that is read while it is looked at.
 pub(crate) struct OpenBin<'a> {
-    parts: Vec<(&'a [Slab], &'a [Segment])>,
+    parts: Vec<(Slabs<'a>, &'a [Segment])>,
+}
+
+enum Slabs<'a> {
+    Read(&'a [Slab]),
+    Apart(Apart<'a>),
 }
 
 impl OpenBin<'_> {
     /// Writes the edges to `records`, as many as [`Bin::edges`] says, in the order of the input,
     /// with keys made of the places of both ends in their group and stripe.
-    pub(crate) fn write<W: Waiting>(&self, origin: Origin, mut records: &mut [W::Record]) {
+    pub(crate) fn write<W: Waiting>(
+        &self,
+        origin: Origin,
+        mut records: &mut [W::Record],
+    ) -> Result<(), EngineError> {
         self.lines::<W>(|line, edges| {
             let (front, rest) = std::mem::take(&mut records).split_at_mut(edges);
             for (place, record) in front.iter_mut().enumerate() {
                 *record = origin.record::<W>(line, place);
             }
             records = rest;
-        });
+        })
     }
 
     /// Hands all edges to `visit`, as [`Self::write`] writes them.
-    pub(crate) fn each<W: Waiting>(&self, origin: Origin, mut visit: impl FnMut(W::Record)) {
+    pub(crate) fn each<W: Waiting>(
+        &self,
+        origin: Origin,
+        mut visit: impl FnMut(W::Record),
+    ) -> Result<(), EngineError> {
         self.lines::<W>(|line, edges| {
             for place in 0..edges {
                 visit(origin.record::<W>(line, place));
             }
-        });
+        })
     }
 
     /// The lines with the number of edges in each, in the order of the input.
     #[inline(always)]
-    fn lines<W: Waiting>(&self, mut visit: impl FnMut(&Line, usize)) {
+    fn lines<W: Waiting>(&self, mut visit: impl FnMut(&Line, usize)) -> Result<(), EngineError> {
+        let bytes = |it: &Segment| (it.edges as usize).div_ceil(W::PER_LINE) * LINE_BYTES;
+        let mut segment = |segment: &Segment, bytes: &[u8]| {
+            let mut left = segment.edges as usize;
+            for line in cast_slice::<u8, Line>(bytes) {
+                let edges = left.min(W::PER_LINE);
+                visit(line, edges);
+                left -= edges;
+            }
+        };
         for (slabs, segments) in &self.parts {
-            for segment in *segments {
-                let bytes = &slabs[segment.slab as usize].bytes()[segment.offset as usize..];
-                let mut left = segment.edges as usize;
-                let lines = left.div_ceil(W::PER_LINE);
-                for line in cast_slice::<u8, Line>(&bytes[..lines * LINE_BYTES]) {
-                    let edges = left.min(W::PER_LINE);
-                    visit(line, edges);
-                    left -= edges;
-                }
+            match slabs {
+                Slabs::Read(slabs) => segments.iter().for_each(|it| {
+                    let slab = slabs[it.slab as usize].bytes();
+                    segment(it, &slab[it.offset as usize..][..bytes(it)]);
+                }),
+                Slabs::Apart(apart) => apart.each(segments, bytes, &mut segment)?,
             }
         }
+        Ok(())
     }
 }
 
@@ -271,14 +301,15 @@ struct Spill<'a> {
 }
 
 impl Spill<'_> {
-    /// Copies the first lines of a bin's segment to a slab of its lot, and says where to.
+    /// Copies the first lines of a bin's segment to a slab of its lot, and says where to, and what
+    /// their checksum is.
     fn close(
         &mut self,
         index: usize,
         lines: usize,
         lot: &mut Lot,
         arena: &Arena,
-    ) -> Result<(u32, u32), EngineError> {
+    ) -> Result<(u32, u32, u32), EngineError> {
         let bytes = lines * LINE_BYTES;
         if let Some(slab) = lot.open.take_if(|_| lot.offset + bytes > SLAB_BYTES) {
             self.put_away(slab, lot, arena)?;
@@ -288,11 +319,12 @@ impl Spill<'_> {
         }
         let offset = lot.offset;
         let from = &self.segments[index * SEGMENT_LINES..][..lines];
+        let from: &[u8] = cast_slice(from);
         if let Some(slab) = &mut lot.open {
-            slab.bytes_mut()[offset..offset + bytes].copy_from_slice(cast_slice(from));
+            slab.bytes_mut()[offset..offset + bytes].copy_from_slice(from);
         }
         lot.offset += bytes;
-        Ok((lot.slabs.len() as u32, offset as u32))
+        Ok((lot.slabs.len() as u32, offset as u32, crc32c::crc32c(from)))
     }
 
     /// Keeps a slab or writes it.
@@ -407,12 +439,13 @@ impl<'a, W: Waiting> Writer<'a, W> {
     fn close(&mut self, index: usize, open: usize) -> Result<(), EngineError> {
         let bin = &mut self.bins[index];
         let lines = std::mem::take(&mut bin.lines) as usize;
+        let mut checksum = 0;
         if let Some(spill) = &mut self.spill {
             let lot = &mut self.lots[self.grid.lots.of(index)];
-            (bin.slab, bin.offset) = spill.close(index, lines, lot, self.arena)?;
+            (bin.slab, bin.offset, checksum) = spill.close(index, lines, lot, self.arena)?;
         }
         let edges = ((lines - 1) * W::PER_LINE + open) as u32;
-        bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, edges });
+        bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, edges, checksum });
         Ok(())
     }
 

@@ -146,6 +146,8 @@ impl SlabWriter {
 pub(crate) struct Shelved {
     kept: Mutex<Vec<Kept>>,
     slabs: OnceLock<Vec<Slab>>,
+    /// What is left where it is, because it is too much to be read at once.
+    apart: OnceLock<Vec<Kept>>,
     /// Told when these slabs were read ahead and are free again.
     window: OnceLock<Arc<Window>>,
 }
@@ -230,12 +232,28 @@ pub(crate) struct Source<'a> {
 impl Shelved {
     /// Slabs, wherever they are.
     pub(crate) fn new(slabs: Vec<Kept>) -> Self {
-        Self { kept: Mutex::new(slabs), slabs: OnceLock::new(), window: OnceLock::new() }
+        let (slabs, kept) = (OnceLock::new(), Mutex::new(slabs));
+        Self { kept, slabs, apart: OnceLock::new(), window: OnceLock::new() }
     }
 
     /// Whether there is something to be read.
     pub(crate) fn is_stored(&self) -> bool {
         lock(&self.kept).iter().any(|kept| matches!(kept, Kept::Stored(..)))
+    }
+
+    /// Bytes that reading it all would take, or has taken.
+    pub(crate) fn bytes(&self) -> u64 {
+        lock(&self.kept).len() as u64 * SLAB_BYTES as u64
+    }
+
+    /// Leaves all slabs where they are: they will be asked for by [`Self::apart`].
+    pub(crate) fn leave(&self) {
+        let _ = self.apart.set(std::mem::take(&mut lock(&self.kept)));
+    }
+
+    /// Slabs that were left where they are, if this was said of them.
+    pub(crate) fn apart(&self) -> Option<&[Kept]> {
+        self.apart.get().map(Vec::as_slice)
     }
 
     /// The slabs, read where they were stored. Who asks while another reads them waits.

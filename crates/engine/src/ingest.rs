@@ -15,6 +15,7 @@ use welter_progress::{Progress, Unit};
 use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
+use crate::apart;
 use crate::arena::{Arena, Buffer};
 use crate::bins::{self, Bin, Grid, Overflow, StripeBins};
 use crate::cuts::{Cuts, Lots};
@@ -270,6 +271,9 @@ fn write_tiles<W: Waiting>(
 ) -> Result<Vec<ChunkPlace>, EngineError> {
     let slots = recipe.vertices.slots();
     let edges = bins.iter().flatten().map(|bin| bin.edges() as u64).sum();
+    if recipe.bins.is_some() {
+        apart::leave(&bins, grid.lots, recipe.plan.lot_bytes_most());
+    }
     let shelves = stored(&bins);
     let stripe = |(run, bins): (usize, StripeBins)| {
         let span = Span { number: run as u32, slots: grid.stripes.slots(run, slots) };

@@ -18,6 +18,7 @@ pub mod machine;
 pub mod meter;
 pub mod plan;
 
+mod apart;
 mod arena;
 mod bins;
 mod checkpoint;

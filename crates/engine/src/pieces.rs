@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::EngineError;
 use crate::bins::{OpenBin, Origin};
 use crate::record::{Record, Waiting};
 
@@ -19,14 +20,14 @@ pub(crate) fn pieces<W: Waiting>(
     origin: Origin,
     sources: u64,
     most: usize,
-) -> Vec<(Range<u64>, usize)> {
+) -> Result<Vec<(Range<u64>, usize)>, EngineError> {
     let mut bucket_bits = 0;
     while sources << origin.target_bits >> bucket_bits > BUCKETS_MAX {
         bucket_bits += 1;
     }
     let buckets = (sources << origin.target_bits >> bucket_bits) as usize + 1;
     let mut counts = vec![0_u32; buckets];
-    bin.each::<W>(origin, |record| counts[(record.key() >> bucket_bits) as usize] += 1);
+    bin.each::<W>(origin, |record| counts[(record.key() >> bucket_bits) as usize] += 1)?;
     let mut pieces: Vec<(Range<u64>, usize)> = Vec::new();
     for (bucket, count) in counts.into_iter().enumerate() {
         let (start, count) = ((bucket as u64) << bucket_bits, count as usize);
@@ -36,7 +37,7 @@ pub(crate) fn pieces<W: Waiting>(
             _ => pieces.push((start..end, count)),
         }
     }
-    pieces
+    Ok(pieces)
 }
 
 /// Writes the edges of a piece to `records`, in the order of the input.
@@ -45,12 +46,12 @@ pub(crate) fn fill<W: Waiting>(
     origin: Origin,
     keys: &Range<u64>,
     records: &mut [W::Record],
-) {
+) -> Result<(), EngineError> {
     let mut filled = 0;
     bin.each::<W>(origin, |record| {
         if keys.contains(&record.key()) {
             records[filled] = record;
             filled += 1;
         }
-    });
+    })
 }

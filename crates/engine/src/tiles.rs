@@ -194,13 +194,13 @@ impl<R: Record> TileWriter<R> {
         let bin = bin.open(recipe.bins)?;
         if edges <= most {
             self.make_room(edges, recipe.plan)?;
-            bin.write::<W>(origin, &mut self.records[..edges]);
+            bin.write::<W>(origin, &mut self.records[..edges])?;
             return self.sorted(edges, &numbers, label, recipe, group);
         }
         let sources = group.slots.end - group.slots.start;
-        for (keys, edges) in pieces::pieces::<W>(&bin, origin, sources, most) {
+        for (keys, edges) in pieces::pieces::<W>(&bin, origin, sources, most)? {
             self.make_room(edges, recipe.plan)?;
-            pieces::fill::<W>(&bin, origin, &keys, &mut self.records[..edges]);
+            pieces::fill::<W>(&bin, origin, &keys, &mut self.records[..edges])?;
             self.sorted(edges, &numbers, label, recipe, group)?;
         }
         Ok(())

@@ -9,6 +9,7 @@
 //! - `disks`: directories that are not there, and disks without room, before and during a run.
 //! - `cancel`: runs that are ended by somebody.
 //! - `sparing`: what no active source reaches is not read.
+//! - `hot`: lots of bins that are much fuller than others.
 //! - `room`: as much room on storage as a plan asks for is enough.
 //! - `results`: values that are written to files from where they lie.
 //!
@@ -21,6 +22,7 @@ mod answers;
 mod cancel;
 mod disks;
 mod faults;
+mod hot;
 mod results;
 mod room;
 mod sparing;
