@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use welter_input::generate::Weights;
 use welter_input::generate::rmat::{Rmat, RmatOptions};
 use welter_input::generate::web::{Web, WebOptions};
 use welter_model::edges::{EdgeList, EdgeStream};
@@ -61,6 +62,11 @@ impl fmt::Display for Shape {
 impl Shape {
     /// The edges, made as they are read.
     pub(crate) fn stream(self) -> Result<Box<dyn EdgeStream>> {
+        self.stream_with(Weights::None)
+    }
+
+    /// The same with weights, of those that a generator makes.
+    fn stream_with(self, weights: Weights) -> Result<Box<dyn EdgeStream>> {
         let Self { kind, scale } = self;
         if !(10..=27).contains(&scale) {
             bail!("scale {scale}: expected 10 to 27");
@@ -68,13 +74,27 @@ impl Shape {
         Ok(match kind {
             Kind::Rmat | Kind::RmatScrambled => {
                 let scramble = kind == Kind::RmatScrambled;
-                Box::new(Rmat::new(&RmatOptions { scale, scramble, ..RmatOptions::default() })?)
+                let options = RmatOptions { scale, scramble, weights, ..RmatOptions::default() };
+                Box::new(Rmat::new(&options)?)
             }
+            Kind::Grid if weights != Weights::None => bail!("a grid has no weights"),
             Kind::Grid => Box::new(grid(1 << (scale / 2), 1 << scale.div_ceil(2))),
             Kind::Web => {
-                Box::new(Web::new(&WebOptions { pages: 1 << scale, ..WebOptions::default() })?)
+                let pages = 1 << scale;
+                Box::new(Web::new(&WebOptions { pages, weights, ..WebOptions::default() })?)
             }
         })
+    }
+
+    /// The generator that makes the edges as a run reads them, as the command knows it.
+    pub(crate) fn spec(self) -> Option<String> {
+        let Self { kind, scale } = self;
+        match kind {
+            Kind::Rmat => Some(format!("rmat:{scale}")),
+            Kind::RmatScrambled => Some(format!("rmat:{scale},scramble")),
+            Kind::Web => Some(format!("web:{}", 1_u64 << scale)),
+            Kind::Grid => None,
+        }
     }
 
     fn name(self) -> String {
@@ -144,15 +164,30 @@ impl Inputs {
     /// The graph as raw pairs of `u32`. The page cache holds it on return.
     pub(crate) fn raw(&self, shape: Shape) -> Result<PathBuf> {
         let path = self.folder.join(format!("{}.u32", shape.name()));
+        Self::records(&path, || shape.stream(), RawWeight::None)
+    }
+
+    /// The same with weights of 1 to 255, as `f32`, which grids do not have.
+    pub(crate) fn raw_weighted(&self, shape: Shape) -> Result<PathBuf> {
+        let path = self.folder.join(format!("{}.u32f32", shape.name()));
+        let stream = || shape.stream_with(Weights::Integers { max: 255 });
+        Self::records(&path, stream, RawWeight::F32)
+    }
+
+    fn records(
+        path: &Path,
+        stream: impl FnOnce() -> Result<Box<dyn EdgeStream>>,
+        weight: RawWeight,
+    ) -> Result<PathBuf> {
         if !path.exists() {
             eprintln!("making {}", path.display());
-            let format = EdgeFormat::Raw(RawLayout { wide: false, weight: RawWeight::None });
+            let format = EdgeFormat::Raw(RawLayout { wide: false, weight });
             let options = EdgeFormatOptions { format: Some(format), ..Default::default() };
             let progress = Progress::new();
-            write_edges(&*shape.stream()?, &IdMap::Declared, &path, &options, 0, &progress)?;
+            write_edges(&*stream()?, &IdMap::Declared, path, &options, 0, &progress)?;
         }
-        warm(&path)?;
-        Ok(path)
+        warm(path)?;
+        Ok(path.to_owned())
     }
 
     /// The graph as text, `source TAB target` a line, without comments (which not every loader

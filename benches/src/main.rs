@@ -14,6 +14,7 @@ mod inputs;
 mod job;
 mod kernel;
 mod measure;
+mod outofcore;
 mod readers;
 mod report;
 mod system;
@@ -60,6 +61,9 @@ enum What {
     Traverse,
     /// Encoding and decoding of keys beside copying them, and bytes per edge.
     Codec,
+    /// Whole runs with less memory than the graph wants, in control groups, and on slower devices.
+    /// Needs root; not part of `all`.
+    Outofcore,
     /// All of these.
     All,
     /// One job in this process, for `job`; prints what it took.
@@ -203,7 +207,9 @@ fn benches(what: Option<&What>) -> Vec<Bench> {
     let readers: Bench = ("readers", readers::bench);
     let codec: Bench = ("codec", codec::bench);
     let traverse: Bench = ("traverse", traverse::bench);
+    let outofcore: Bench = ("outofcore", outofcore::bench);
     match what {
+        Some(What::Outofcore) => vec![outofcore],
         Some(What::Kernel) => vec![kernel],
         Some(What::Job) => vec![job],
         Some(What::Ingest) => vec![ingest],

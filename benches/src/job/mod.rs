@@ -6,7 +6,7 @@
 //! kernel, is shown beside it.
 
 pub(crate) mod child;
-mod ranks;
+pub(crate) mod ranks;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -8,7 +8,7 @@ use crate::inputs;
 
 /// Ranks by id from a numpy file: an array of f32, one an id, or records of an id (`<u8`) and a
 /// rank (`<f4` or `<f8`). Ids that have none get `None`.
-pub(super) fn read(path: &Path) -> Result<Vec<Option<f64>>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<Option<f64>>> {
     let bytes = inputs::bytes(path)?;
     parse(&bytes).with_context(|| format!("the ranks in {}", path.display()))
 }

@@ -6,6 +6,7 @@ use welter_input::IdKind;
 
 use crate::algorithms::Chosen;
 use crate::args::ExplainOptions;
+use crate::expected;
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::run::print;
@@ -20,7 +21,11 @@ pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(
     let forecast = forecast.ok_or_else(|| {
         Failure::usage("nothing is known of a pipe before it is read; name a file")
     })?;
-    print(&describe(algorithm, &source, &forecast, wanted.reading.reversed))
+    let plan = &forecast.plan;
+    let pace = session.pace(plan)?;
+    let mut text = describe(algorithm, &source, &forecast, wanted.reading.reversed);
+    text += &expected::lines(plan, &pace);
+    print(&(text + "\n"))
 }
 
 fn describe(
@@ -60,7 +65,10 @@ fn describe(
         let _ = writeln!(text, "estimated the number of edges, from a sample of the input");
     }
     if estimate.slots.is_none() {
-        let what = "the number of vertices: one for 8 edges is assumed; a run counts them";
+        let what = match estimate.slots_seen {
+            Some(_) => "the number of vertices, from some of the ids; a run counts them",
+            None => "the number of vertices: one for 8 edges is assumed; a run counts them",
+        };
         let label = if estimate.exact { "estimated" } else { "" };
         let _ = writeln!(text, "{label:<10}{what}");
     }

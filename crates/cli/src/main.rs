@@ -14,6 +14,7 @@ mod bars;
 mod checkpoint;
 mod convert;
 mod docs;
+mod expected;
 mod explain;
 mod failure;
 mod generate;

@@ -12,6 +12,7 @@ use welter_progress::PhaseReport;
 use welter_store::header::Encoding;
 
 use crate::algorithms::{Answer, Chosen};
+use crate::expected::Compared;
 use crate::failure::Failure;
 use crate::levels::{Iterations, summarised};
 use crate::session::{Origin, Session};
@@ -27,6 +28,9 @@ pub(crate) struct Report {
     input: Input,
     graph: GraphFigures,
     plan: PlanFigures,
+    /// Of algorithms whose iterations meet all edges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<Compared>,
     /// Where chunks are on storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     storage: Option<StorageFigures>,
@@ -97,9 +101,10 @@ impl From<CheckpointStats> for CheckpointFigures {
     }
 }
 
-/// What went to and from storage for chunks.
+/// What iterations moved to and from storage.
 #[derive(Debug, Serialize)]
 struct StorageFigures {
+    /// Of edges.
     bytes_on_storage: u64,
     bytes_written: u64,
     bytes_read: u64,
@@ -111,7 +116,8 @@ struct StorageFigures {
 
 impl StorageFigures {
     fn of(graph: &Graph, session: &Session) -> Option<Self> {
-        let stats = graph.storage_stats()?;
+        graph.plan().storage?;
+        let stats = session.moved();
         let waited = stats.waited.as_secs_f64() / graph.plan().threads as f64;
         let phases = session.progress.finished().into_iter();
         let run = phases.filter(|phase| matches!(phase.name, "iterate" | "pass"));
@@ -170,11 +176,14 @@ impl Report {
         origin: &Origin,
         answer: &Answer,
         session: &Session,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let plan = graph.plan();
+        let meets_all = answer.levels.is_none();
+        let times =
+            meets_all.then(|| Compared::of(graph, answer.iterations, session)).transpose()?;
         let file =
             |(name, format): &(String, String)| File { name: name.clone(), format: format.clone() };
-        Self {
+        Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
             command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
             algorithm: algorithm.entry().name,
@@ -198,7 +207,7 @@ impl Report {
                 bytes_per_edge: graph.chunk_bytes() as f64 / graph.edges().max(1) as f64,
             },
             plan: PlanFigures {
-                route: "fold",
+                route: plan.route(),
                 threads: plan.threads,
                 encoding: match plan.encoding {
                     Encoding::Packed => "packed",
@@ -209,22 +218,27 @@ impl Report {
                 budget_bytes: plan.budget_bytes,
                 memory_bytes: plan.memory.peak(),
             },
+            times,
             storage: StorageFigures::of(graph, session),
             checkpoints: session.checkpoints.as_ref().map(|all| all.stats().into()),
             iterations: answer.iterations,
             levels: answer.levels.as_deref().map(summarised),
             note: answer.note.clone(),
-        }
+        })
     }
 
     /// A line on what was read from storage, if anything was.
     pub(crate) fn storage_line(&self) -> Option<String> {
         let storage = self.storage.as_ref().filter(|storage| storage.bytes_on_storage > 0)?;
         Some(format!(
-            "{} of edges on storage, {} read; the limit was the {}",
+            "{} of edges on storage, {} read; the limit was the {}{}",
             human_bytes(storage.bytes_on_storage),
             human_bytes(storage.bytes_read),
             storage.limit,
+            self.times.map_or(String::new(), |times| format!(
+                "; iterations took {:.2} times as long as expected",
+                times.ratio()
+            )),
         ))
     }
 

@@ -48,7 +48,7 @@ fn answer(
     let ready = session.graph(&wanted)?;
     let answer = algorithm.run(&ready, session)?;
     let Ready { graph, loaded, workers } = ready;
-    let report = Report::of(algorithm, &graph, &loaded, &answer, session);
+    let report = Report::of(algorithm, &graph, &loaded, &answer, session)?;
     let counts = (graph.vertices(), graph.edges());
     let way = match (loaded.undirected, loaded.reversed) {
         (true, _) => " (both ways)",

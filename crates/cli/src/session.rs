@@ -1,18 +1,22 @@
 //! What all commands have in common: progress, Ctrl-C, the machine, and the plan of a graph.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::time::Instant;
 
 use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
 use welter_engine::machine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
-use welter_engine::{Checkpoints, Graph, Outcome, Storage, Workers, run_resumable};
+use welter_engine::{
+    Checkpoints, Graph, Outcome, Pace, Storage, Values, Workers, pass, run_resumable,
+};
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
 use welter_model::program::Program;
+use welter_model::stream::Stream;
 use welter_output::probe;
 use welter_progress::Progress;
-use welter_store::io::IoOptions;
+use welter_store::io::{IoOptions, VolumeStats};
 
 use crate::algorithms::Chosen;
 use crate::args::{GraphArgs, InputArgs, ResourceArgs};
@@ -37,6 +41,8 @@ pub(crate) struct Session {
     pub(crate) started: Instant,
     /// Where the run is kept, if it can be gone on with.
     pub(crate) checkpoints: Option<Checkpoints>,
+    /// What iterations moved to and from storage.
+    moved: Cell<Option<VolumeStats>>,
     machine: Machine,
     bars: Option<Bars>,
 }
@@ -158,6 +164,7 @@ impl Session {
             resources,
             started: Instant::now(),
             checkpoints: None,
+            moved: Cell::new(None),
             machine: Machine::detect(),
             bars: Some(bars),
         })
@@ -195,8 +202,7 @@ impl Session {
         };
         let read = wanted.reads_weights(estimate.weighted);
         let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, read)?;
-        let slots = estimate.slots.unwrap_or((edges / FACTOR_GUESS).max(1));
-        let shape = Shape {
+        let shape = |slots| Shape {
             slots,
             edges: arcs(edges, estimate.undirected.unwrap_or(false)),
             weighted,
@@ -204,7 +210,12 @@ impl Session {
             // What is more goes to temporary files.
             input_bytes: edges.saturating_mul(edge_bytes).min(self.budget() / 2),
         };
-        let plan = self.plan(shape, wanted, 0)?;
+        let known = estimate.slots.or(estimate.slots_seen);
+        let likely = known.unwrap_or((edges / FACTOR_GUESS).max(1));
+        // What is guessed refuses nobody.
+        let plan = self
+            .plan(shape(likely), wanted, 0)
+            .or_else(|_| self.plan(shape(known.unwrap_or(1)), wanted, 0))?;
         Ok(Some(Forecast { plan, estimate }))
     }
 
@@ -229,7 +240,7 @@ impl Session {
             return Err(Failure::usage(what));
         }
         let plan = kept.plan(wanted.layout, &self.settings(wanted, 0), &self.machine)?;
-        let workers = self.workers(plan.threads)?;
+        let workers = self.workers(plan.threads, kept.io())?;
         let graph = kept.load(&plan, &workers, &self.progress)?;
         let Manifest { input_edges, reading, .. } = *kept.manifest();
         let loaded = Origin {
@@ -257,7 +268,7 @@ impl Session {
         let shape = wanted.shape(&*edges, undirected);
         let settings = kept::settings(&self.resources.settings(ids.bytes()));
         let plan = Plan::new(shape, wanted.layout, &settings, &self.machine)?;
-        let workers = self.workers(plan.threads)?;
+        let workers = self.workers(plan.threads, &IoOptions::default())?;
         let (manifest, leftovers) =
             kept::keep(edges, &ids, reading, &plan, options, &workers, &self.progress)?;
         Ok((manifest, leftovers, notes))
@@ -265,7 +276,8 @@ impl Session {
 
     /// Verifies a graph that is kept.
     pub(crate) fn check(&self, kept: &Kept) -> Result<Checked, Failure> {
-        let workers = self.workers(self.resources.threads.unwrap_or(self.machine.cores))?;
+        let threads = self.resources.threads.unwrap_or(self.machine.cores);
+        let workers = self.workers(threads, &IoOptions::default())?;
         Ok(kept.check(&workers, &self.progress)?)
     }
 
@@ -285,7 +297,7 @@ impl Session {
         let count = edges.edges();
         let shape = wanted.shape(&*edges, undirected);
         let plan = self.plan(shape, wanted, ids.bytes())?;
-        let workers = self.workers(plan.threads)?;
+        let workers = self.workers(plan.threads, &IoOptions::default())?;
         let graph = Graph::ingest(edges, &ids, reading, &plan, &workers, &self.progress)?;
         let reversed = reading.reversed && !undirected;
         let loaded = Origin { ids, files, bytes, edges: count, undirected, reversed, notes };
@@ -300,7 +312,33 @@ impl Session {
     ) -> Result<Outcome<P::Value, P::Total>, Failure> {
         let Ready { graph, workers, .. } = ready;
         let checkpoints = self.checkpoints.as_ref();
-        Ok(run_resumable(graph, program, workers, &self.progress, checkpoints)?)
+        self.measured(workers, || {
+            Ok(run_resumable(graph, program, workers, &self.progress, checkpoints)?)
+        })
+    }
+
+    /// Shows all edges to a stream program.
+    pub(crate) fn pass<S: Stream>(
+        &self,
+        ready: &Ready,
+        program: &S,
+    ) -> Result<Values<S::Value>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        self.measured(workers, || Ok(pass(graph, program, workers, &self.progress)?))
+    }
+
+    /// Notes what goes to and from storage meanwhile.
+    fn measured<T>(&self, workers: &Workers, run: impl FnOnce() -> T) -> T {
+        let stats = || workers.storage().map(|storage| storage.io.tally.stats());
+        let before = stats();
+        let done = run();
+        self.moved.set(stats().zip(before).map(|(after, before)| after.since(before)));
+        done
+    }
+
+    /// What iterations moved to and from storage.
+    pub(crate) fn moved(&self) -> VolumeStats {
+        self.moved.get().unwrap_or_default()
     }
 
     /// Reads the edges, in the memory that the user grants.
@@ -317,12 +355,19 @@ impl Session {
     }
 
     /// Threads, and where they may put what does not fit in memory.
-    fn workers(&self, threads: usize) -> Result<Workers, Failure> {
-        Ok(Workers::new(threads)?.with_storage(self.storage()))
+    fn workers(&self, threads: usize, io: &IoOptions) -> Result<Workers, Failure> {
+        let storage = Storage { io: io.clone(), ..self.storage() };
+        Ok(Workers::new(threads)?.with_storage(storage))
     }
 
     fn storage(&self) -> Storage {
         Storage { directories: self.resources.scratch(), io: IoOptions::default() }
+    }
+
+    /// How fast this machine is, and its storage where the plan needs it.
+    pub(crate) fn pace(&self, plan: &Plan) -> Result<Pace, Failure> {
+        let Some(storage) = plan.storage else { return Ok(Pace::of_core()) };
+        Ok(self.workers(1, &IoOptions::default())?.pace(storage.room.peak())?)
     }
 
     /// Bytes of memory that may be used.
@@ -339,7 +384,10 @@ impl Session {
         Settings {
             frontier: wanted.frontier,
             index: wanted.index,
-            storage: StorageMode::Auto,
+            storage: match self.resources.cache {
+                Some(cache_bytes) => StorageMode::Always { cache_bytes, values: false },
+                None => StorageMode::Auto,
+            },
             ..self.resources.settings(held_bytes)
         }
     }

@@ -9,12 +9,13 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
 use crate::arena::{Arena, SLAB_BYTES, Slab};
+use crate::pace::Pace;
 use crate::plan::{Plan, StoragePlan};
 use crate::workers::lock;
 
@@ -59,40 +60,60 @@ impl Storage {
     }
 }
 
-/// Slabs that the rate of a device is measured with.
-const SAMPLE_SLABS: usize = 48;
+/// Slabs that the pace of a device is measured with.
+pub(crate) const SAMPLE_SLABS: usize = 48;
 const SAMPLE_BYTES: u64 = (SAMPLE_SLABS * SLAB_BYTES) as u64;
 
 impl Storage {
-    /// Bytes a second that are read here, from a short look: writes some slabs and reads them. For
-    /// fewer bytes than are written for that it makes no difference, and nobody looks.
-    pub(crate) fn rate(&self, bytes: u64, arena: &Arena) -> Result<f64, EngineError> {
+    /// The pace of this machine and of the storage here, from a short look: writes some slabs and
+    /// reads them. For fewer bytes than are written for that it makes no difference, and nobody
+    /// looks at storage.
+    pub(crate) fn pace(&self, bytes: u64, arena: &Arena) -> Result<Pace, EngineError> {
         if bytes <= SAMPLE_BYTES {
-            return Ok(f64::INFINITY);
+            return Ok(Pace::of_core());
         }
         let volume = self.scratch(SAMPLE_BYTES)?;
         let mut writer = SlabWriter::new(&volume, &self.io)?;
         let mut places = Vec::new();
+        let started = Instant::now();
         for _ in 0..SAMPLE_SLABS {
             places.push(writer.write(arena.take()?, SLAB_BYTES)?);
         }
         writer.finish()?;
-        let mut queue = Queue::new(&self.io, DEPTH)?;
-        // The first ones wait for the device to wake up.
-        let (warm, timed) = places.split_at(DEPTH);
-        let mut started = Instant::now();
-        for (number, place) in warm.iter().chain(timed).enumerate() {
-            while queue.in_flight() >= DEPTH {
-                queue.wait()?;
-            }
-            if number == warm.len() {
-                started = Instant::now();
-            }
-            queue.read(&volume, *place, arena.take()?, 0)?;
-        }
-        while queue.wait()?.is_some() {}
-        Ok((timed.len() * SLAB_BYTES) as f64 / started.elapsed().as_secs_f64().max(1e-9))
+        let write = rate(&places, started.elapsed());
+        let read = read_rate(&volume, &self.io, &places, arena)?;
+        Ok(Pace { read, write, ..Pace::of_core() })
     }
+}
+
+/// Bytes a second at which slabs of a volume are read.
+pub(crate) fn read_rate(
+    volume: &Arc<Volume>,
+    io: &IoOptions,
+    places: &[Place],
+    arena: &Arena,
+) -> Result<u64, EngineError> {
+    let mut queue = Queue::new(io, DEPTH)?;
+    // The first ones wait for the device to wake up.
+    let (warm, timed) = places.split_at(DEPTH.min(places.len()));
+    let mut started = Instant::now();
+    for (number, place) in warm.iter().chain(timed).enumerate() {
+        while queue.in_flight() >= DEPTH {
+            queue.wait()?;
+        }
+        if number == warm.len() {
+            started = Instant::now();
+        }
+        queue.read(volume, *place, arena.take()?, 0)?;
+    }
+    while queue.wait()?.is_some() {}
+    Ok(rate(timed, started.elapsed()))
+}
+
+/// Bytes a second.
+fn rate(places: &[Place], took: Duration) -> u64 {
+    let bytes: usize = places.iter().map(Place::rounded_bytes).sum();
+    ((bytes as f64 / took.as_secs_f64().max(1e-9)) as u64).max(1)
 }
 
 /// Where a slab's worth of chunks lies.
@@ -313,19 +334,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_measured_where_it_makes_a_difference() {
+    fn a_pace_is_measured_where_it_makes_a_difference() {
         let storage = |faults: Option<&Arc<Faults>>| Storage {
             directories: vec![std::env::temp_dir()],
             io: IoOptions { faults: faults.cloned(), ..IoOptions::default() },
         };
         let arena = Arena::default();
-        let rate = storage(None).rate(SAMPLE_BYTES + 1, &arena).unwrap();
-        assert!(rate.is_finite() && rate > 0.0, "{rate}");
+        let pace = storage(None).pace(SAMPLE_BYTES + 1, &arena).unwrap();
+        assert!(pace.read < u64::MAX && pace.write < u64::MAX, "{pace:?}");
         let none = Faults::from(Call::Create, 1, Fault::Errno(5));
-        assert!(storage(Some(&none)).rate(SAMPLE_BYTES, &arena).unwrap().is_infinite());
+        assert_eq!(storage(Some(&none)).pace(SAMPLE_BYTES, &arena).unwrap().read, u64::MAX);
         for (call, code) in [(Call::Create, 73), (Call::Write, 74), (Call::Read, 74)] {
             let faults = Faults::from(call, 1, Fault::Errno(5));
-            let error = storage(Some(&faults)).rate(SAMPLE_BYTES + 1, &arena).unwrap_err();
+            let error = storage(Some(&faults)).pace(SAMPLE_BYTES + 1, &arena).unwrap_err();
             assert_eq!(error.exit_code(), code, "{call:?}: {error}");
         }
     }

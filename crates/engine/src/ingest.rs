@@ -22,6 +22,7 @@ use crate::cuts::{Cuts, Lots};
 use crate::extent::{self, Shelved, Source, Storage, Window};
 use crate::graph::{Graph, Stored, Stripe};
 use crate::index::SourceIndex;
+use crate::pace::Pace;
 use crate::plan::{IndexMode, Plan};
 use crate::record::{Narrow, Waiting, Wide, WideWeighted};
 use crate::rows::Rows;
@@ -75,8 +76,8 @@ pub(crate) fn ingest(
     let survey = survey::survey(&*stream, slots, ids.all_present(), workers, progress)?;
     let vertices = survey.vertices;
     let look = |bytes| match workers.storage() {
-        Some(storage) => Ok((storage.rate(bytes, workers.arena())?, storage.free_bytes()?)),
-        None => Ok((f64::INFINITY, u64::MAX)),
+        Some(storage) => Ok((workers.pace(bytes)?, storage.free_bytes()?)),
+        None => Ok((Pace::of_core(), u64::MAX)),
     };
     let plan = &plan.counted(vertices.count(), look)?;
     // Fewer vertices than there might have been may be a reason to go another way.

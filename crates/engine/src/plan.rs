@@ -14,9 +14,11 @@
 //! The design reports 0.7 for 2^20 on a processor with 1 MiB of L2 and a fast last level of 32 MiB
 //! of its own; that was not repeated here.
 
+mod forecast;
 mod kept;
 mod memory;
 mod ranges;
+mod refusal;
 mod room;
 mod settings;
 mod show;
@@ -26,6 +28,7 @@ mod streamed;
 
 use welter_store::header::{Encoding, KEY_BITS};
 
+pub use self::forecast::{Forecast, Stage};
 pub use self::kept::KeptShape;
 pub use self::memory::{Layout, Memory};
 pub use self::ranges::RangesPlan;
@@ -35,9 +38,11 @@ pub use self::show::human_bytes;
 pub use self::spill::SpillPlan;
 pub use self::streamed::Streamed;
 
+use self::refusal::refusal;
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
 use crate::machine::Machine;
+use crate::pace::Pace;
 use crate::vertices::SEGMENT_BITS;
 
 /// A chunk fits a slab, whatever its last tile holds.
@@ -124,6 +129,8 @@ pub struct Plan {
     pub settings: Settings,
     /// Memory budget, bytes.
     pub budget_bytes: u64,
+    /// How fast the machine is, where that made a difference to the plan.
+    pub pace: Option<Pace>,
     /// What memory goes where.
     pub memory: Memory,
 }
@@ -141,9 +148,18 @@ impl Plan {
         machine: &Machine,
     ) -> Result<Self, EngineError> {
         settings.check()?;
-        // Below a few hundred thousand edges a second thread costs more than it does.
-        let useful = (shape.edges >> 17).clamp(1, 1 << 16) as usize;
-        let threads = settings.threads.unwrap_or(machine.cores.min(useful));
+        with_threads(settings, machine, shape.edges, |threads| {
+            Self::of_threads(threads, shape, layout, settings, machine)
+        })
+    }
+
+    fn of_threads(
+        threads: usize,
+        shape: Shape,
+        layout: Layout,
+        settings: &Settings,
+        machine: &Machine,
+    ) -> Result<Self, EngineError> {
         let slot_bits = u64::BITS - shape.slots.saturating_sub(1).leading_zeros();
         let stripe_bits = settings
             .stripe_bits
@@ -178,6 +194,7 @@ impl Plan {
                 layout,
                 settings: *settings,
                 budget_bytes,
+                pace: None,
                 memory: Memory::default(),
             };
             plan.memory = Memory::of(&plan);
@@ -217,23 +234,25 @@ impl Plan {
     }
 
     /// The plan once the vertices have been counted. Widths stay; where edges go to storage, more
-    /// of them may stay in memory, and `look` decides how they are written: of so many bytes those
-    /// that are read in a second, and those that are free.
+    /// of them may stay in memory, and `look` decides how they are written: the pace of the machine
+    /// for so many bytes, and how many are free.
     ///
     /// # Errors
-    /// [`EngineError::Budget`] when it cannot fit.
+    /// [`EngineError::Budget`] when it cannot fit, and those of `pace`.
     pub(crate) fn counted(
         &self,
         vertices: u64,
-        look: impl FnOnce(u64) -> Result<(f64, u64), EngineError>,
+        look: impl FnOnce(u64) -> Result<(Pace, u64), EngineError>,
     ) -> Result<Self, EngineError> {
         let mut plan = self.clone();
         plan.vertices = vertices;
         if plan.storage.is_some() {
-            plan = match plan.settings.encoding {
-                Some(_) => storage::plan(plan),
-                None => storage::faster(&plan, look(plan.memory.chunks_stored)?),
-            };
+            if plan.settings.encoding.is_some() {
+                plan = storage::plan(plan);
+            } else {
+                let (pace, free) = look(plan.memory.chunks_stored)?;
+                plan = Self { pace: Some(pace), ..storage::faster(&plan, &pace, free) };
+            }
             if plan.memory.peak() > plan.budget_bytes {
                 let budget = plan.budget_bytes;
                 return Err(refusal(&[plan], budget));
@@ -328,6 +347,28 @@ const MOST_BINS: u64 = 1 << 14;
 /// Edges that a worker can always sort at once.
 const SORT_EDGES_LEAST: usize = 1 << 18;
 
+/// The plan with as many threads as the user says; else with one a core, or with as many fewer as
+/// it takes to fit: each has buffers of its own.
+fn with_threads(
+    settings: &Settings,
+    machine: &Machine,
+    edges: u64,
+    plan: impl Fn(usize) -> Result<Plan, EngineError>,
+) -> Result<Plan, EngineError> {
+    if let Some(threads) = settings.threads {
+        return plan(threads);
+    }
+    // Below a few hundred thousand edges a second thread costs more than it does.
+    let useful = (edges >> 17).clamp(1, 1 << 16) as usize;
+    let mut threads = machine.cores.min(useful);
+    loop {
+        match plan(threads) {
+            Err(EngineError::Budget { .. }) if threads > 1 => threads = threads.div_ceil(2),
+            planned => return planned,
+        }
+    }
+}
+
 fn stripe_bits(accum_bytes: u64, machine: &Machine) -> u32 {
     let second = (machine.l2_bytes / 4).max((machine.l2_bytes / 2).min(512 << 10));
     let third = (machine.l3_bytes / machine.cores.max(1) as u64).min(4 << 20);
@@ -344,37 +385,6 @@ fn band_block_bits(shape: &Shape, stripe_bits: u32, threads: usize) -> u32 {
 
 fn log2(number: u64) -> u32 {
     number.max(1).ilog2()
-}
-
-fn refusal(plans: &[Plan], budget: u64) -> EngineError {
-    let need = plans.iter().map(least_budget).min().unwrap_or(0);
-    let advice = format!(
-        "give it --memory {} or more on a machine that has it, or a smaller graph",
-        human_bytes(need).replace(' ', "")
-    );
-    EngineError::Budget { need, budget, advice }
-}
-
-/// The smallest budget that a refused plan fits. With edges on storage, more memory is used for
-/// more bins, so what a plan takes that is too large says little of what a larger budget takes.
-fn least_budget(plan: &Plan) -> u64 {
-    let peak = plan.memory.peak();
-    if plan.storage.is_none() {
-        return peak;
-    }
-    let fits = |budget_bytes| {
-        let plan = storage::plan(Plan { budget_bytes, ..plan.clone() });
-        plan.memory.peak() <= budget_bytes
-    };
-    let (mut refused, mut accepted) = (plan.budget_bytes, peak.max(1));
-    while !fits(accepted) && accepted < 1 << 60 {
-        (refused, accepted) = (accepted, 2 * accepted);
-    }
-    while accepted - refused > 1 {
-        let middle = refused.midpoint(accepted);
-        if fits(middle) { accepted = middle } else { refused = middle }
-    }
-    accepted
 }
 
 #[cfg(test)]
@@ -438,6 +448,23 @@ mod tests {
                 assert!(plan(need + step * need / 500).is_ok(), "{edges} edges, step {step}");
             }
         }
+    }
+
+    #[test]
+    fn a_small_budget_takes_fewer_threads_unless_their_number_is_said() {
+        let machine = Machine { cores: 64, ..MACHINE };
+        let plan = |bytes, threads| {
+            let (memory_bytes, storage) = (Some(bytes), StorageMode::Auto);
+            let settings = Settings { threads, memory_bytes, storage, ..Settings::default() };
+            Plan::new(SHAPE, LAYOUT, &settings, &machine).map(|plan| plan.threads)
+        };
+        assert_eq!(plan(16 << 30, None).unwrap(), 64);
+        assert_eq!(plan(512 << 20, None).unwrap(), 4);
+        assert!(plan(512 << 20, Some(64)).is_err());
+        let Err(EngineError::Budget { need, .. }) = plan(1 << 20, None) else {
+            panic!("must be refused")
+        };
+        assert_eq!(plan(need, None).unwrap(), 1);
     }
 
     #[test]

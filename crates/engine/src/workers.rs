@@ -12,6 +12,7 @@ use welter_progress::Progress;
 use crate::EngineError;
 use crate::arena::Arena;
 use crate::extent::Storage;
+use crate::pace::Pace;
 
 /// A pool of worker threads, and the memory that ingests share: a second graph goes into what the
 /// first one left.
@@ -42,8 +43,19 @@ impl Workers {
         Self { storage: Some(storage), ..self }
     }
 
-    pub(crate) fn storage(&self) -> Option<&Storage> {
+    /// Where that is.
+    pub fn storage(&self) -> Option<&Storage> {
         self.storage.as_ref()
+    }
+
+    /// How fast this machine is, and the storage for what does not fit in memory, if that is so
+    /// many bytes, from a short look.
+    ///
+    /// # Errors
+    /// When storage fails, or is full.
+    pub fn pace(&self, bytes: u64) -> Result<Pace, EngineError> {
+        let storage = self.storage.as_ref();
+        storage.map_or_else(|| Ok(Pace::of_core()), |storage| storage.pace(bytes, &self.arena))
     }
 
     /// Number of workers.

@@ -72,6 +72,7 @@ impl Reader for Arrow {
             edges,
             exact: edges.is_some(),
             slots: None,
+            slots_seen: None,
             ids: if picked.names { IdKind::Names } else { IdKind::Integers },
             weighted: picked.weight.is_some(),
             undirected: None,

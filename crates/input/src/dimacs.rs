@@ -86,6 +86,7 @@ impl Reader for Dimacs {
             edges: Some(problem.edges),
             exact: problem.paths,
             slots: Some(problem.vertices),
+            slots_seen: None,
             ids: IdKind::Integers,
             weighted: columns::fixed(source.name(), problem.paths, options)?,
             undirected: Some(!problem.paths),

@@ -167,6 +167,7 @@ pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, In
         all.exact &= one.exact;
         all.slots = all.slots.max(one.slots);
         unstated |= one.slots.is_none();
+        all.slots_seen = all.slots_seen.max(one.slots_seen);
         said.extend(one.undirected.map(|undirected| (&name[..], undirected)));
         all.weighted |= one.weighted;
         if all.ids != IdKind::Names {

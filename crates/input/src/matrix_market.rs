@@ -101,6 +101,7 @@ impl Reader for MatrixMarket {
             edges: Some(header.entries.saturating_mul(arcs)),
             exact: true,
             slots: Some(header.size),
+            slots_seen: None,
             ids: IdKind::Integers,
             weighted: weighted(source, header.field, options)?,
             undirected: Some(header.symmetry == Symmetry::Symmetric),

@@ -86,6 +86,7 @@ impl Reader for Metis {
             edges: Some(header.edges.saturating_mul(2)),
             exact: true,
             slots: Some(header.vertices),
+            slots_seen: None,
             ids: IdKind::Integers,
             weighted: columns::fixed(source.name(), header.weighted, options)?,
             undirected: Some(false),

@@ -69,6 +69,7 @@ impl Reader for Parquet {
             edges: Some(rows),
             exact: true,
             slots: None,
+            slots_seen: None,
             ids: if file.picked.names { IdKind::Names } else { IdKind::Integers },
             weighted: file.picked.weight.is_some(),
             undirected: None,

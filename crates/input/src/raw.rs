@@ -98,11 +98,19 @@ impl Reader for Raw {
             None => None,
         };
         let ids = IdKind::Integers;
+        let slots_seen = match edges.filter(|_| exact) {
+            Some(edges) => {
+                let largest = RawStream::open(std::slice::from_ref(source), shape)?.some()?;
+                largest.filter(|largest| is_dense(*largest, edges)).map(|largest| largest + 1)
+            }
+            None => None,
+        };
         Ok(Estimate {
             bytes: source.bytes(),
             edges,
             exact,
             slots: None,
+            slots_seen,
             ids,
             weighted: shape.weights,
             undirected: None,

@@ -61,6 +61,8 @@ pub struct Estimate {
     pub exact: bool,
     /// Number of vertices where it is stated.
     pub slots: Option<u64>,
+    /// Where it is not, and ids are likely to be slots: the largest of a sample, plus one.
+    pub slots_seen: Option<u64>,
     /// Integers or names; `Auto` where nothing tells.
     pub ids: IdKind,
     /// Whether edges would be read with weights.

@@ -79,6 +79,7 @@ impl Reader for Tntp {
             edges: Some(header.links),
             exact: true,
             slots: Some(header.nodes),
+            slots_seen: None,
             ids: IdKind::Integers,
             weighted: header.weight.is_some(),
             undirected: Some(false),

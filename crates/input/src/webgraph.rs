@@ -139,6 +139,7 @@ impl Reader for WebGraph {
             edges: Some(opened.properties.arcs),
             exact: true,
             slots: Some(opened.properties.nodes),
+            slots_seen: None,
             ids: IdKind::Integers,
             weighted: false,
             undirected: options.undirected.or(Some(false)),

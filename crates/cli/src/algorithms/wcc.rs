@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::{LabelPropagation, Wcc};
+use welter_engine::Outcome;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout};
-use welter_engine::{Outcome, pass};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 use welter_model::table::Columns;
@@ -110,18 +110,15 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let Ready { graph, workers, .. } = ready;
         let (columns, iterations, levels): (Box<dyn Columns>, _, _) = match self.method {
-            Method::UnionFind => {
-                (Box::new(pass(graph, &Wcc, workers, &session.progress)?), 1, None)
-            }
+            Method::UnionFind => (Box::new(session.pass(ready, &Wcc)?), 1, None),
             Method::Labels => {
                 let Outcome { values, iterations, levels, .. } =
                     session.iterate(ready, &LabelPropagation)?;
                 (Box::new(values), iterations, Some(levels))
             }
         };
-        let note = note(&columns, graph.vertices() as usize)?;
+        let note = note(&columns, ready.graph.vertices() as usize)?;
         Ok(Answer { columns, iterations, note, levels, top: Top::Groups })
     }
 }

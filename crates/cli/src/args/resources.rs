@@ -26,6 +26,11 @@ pub(crate) struct ResourceArgs {
     /// Say nothing but errors and results
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Keep edges on storage, and at most so many bytes of them (or 0) in memory between iterations
+    /// [default: all that fit]
+    #[arg(long, value_name = "SIZE", help_heading = "Advanced", hide_short_help = true)]
+    #[arg(value_parser = bytes_or_none)]
+    pub(crate) cache: Option<u64>,
     /// How edges are held in memory [default: packed where it fits]
     #[arg(long, help_heading = "Advanced")]
     pub(crate) encoding: Option<EncodingArg>,
@@ -97,6 +102,10 @@ impl ResourceArgs {
     pub(crate) fn scratch(&self) -> Vec<PathBuf> {
         if self.scratch.is_empty() { vec![std::env::temp_dir()] } else { self.scratch.clone() }
     }
+}
+
+fn bytes_or_none(text: &str) -> Result<u64, String> {
+    if text == "0" { Ok(0) } else { bytes(text) }
 }
 
 fn threads(text: &str) -> Result<usize, String> {

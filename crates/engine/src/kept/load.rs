@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use welter_model::ids::{IdMap, Names};
 use welter_progress::{Progress, Unit};
 use welter_store::StoreError;
-use welter_store::io::{Queue, Volume};
+use welter_store::io::{Place, Queue, Volume};
 
 use super::columns::{ColumnReader, offset_in_file};
 use super::directory::{Directory, Run};
@@ -15,8 +15,9 @@ use super::manifest::{KeptIds, Manifest};
 use super::{DEGREES, INTEGERS, Kept, NAMES};
 use crate::EngineError;
 use crate::arena::{Buffer, SLAB_BYTES, Slab};
-use crate::extent::{DEPTH, Extent};
+use crate::extent::{self, DEPTH, Extent, SAMPLE_SLABS};
 use crate::graph::{Graph, Stored, Stripe};
+use crate::pace::Pace;
 use crate::plan::{FrontierMode, IndexMode, Plan};
 use crate::rows::Rows;
 use crate::tiles::ChunkPlace;
@@ -60,7 +61,7 @@ impl Kept {
             degrees,
             degrees_stored: None,
             stripes,
-            plan: plan.clone(),
+            plan: self.paced(plan, &directory, &volume, workers)?,
             arena: workers.arena().clone(),
             id: (self.manifest.graph, self.manifest.generation),
             wide_tiles: true,
@@ -83,6 +84,25 @@ impl Kept {
             }
         }
         Ok(graph)
+    }
+
+    /// The plan with the pace at which the graph is read, if it is to be read in iterations.
+    fn paced(
+        &self,
+        plan: &Plan,
+        directory: &Directory,
+        volume: &Arc<Volume>,
+        workers: &Workers,
+    ) -> Result<Plan, EngineError> {
+        let mut plan = plan.clone();
+        if plan.storage.is_some() {
+            let pace = workers.pace(plan.traffic().written)?;
+            let places = directory.runs.iter().take(SAMPLE_SLABS).map(|run| run.place);
+            let places: Vec<Place> = places.collect();
+            let read = extent::read_rate(volume, &self.io, &places, workers.arena())?;
+            plan.pace = Some(Pace { read, ..pace });
+        }
+        Ok(plan)
     }
 
     fn degrees(&self, vertices: &Vertices) -> Result<Buffer<u32>, EngineError> {

@@ -79,6 +79,11 @@ pub fn is_kept(path: &Path) -> bool {
 }
 
 impl Kept {
+    /// How its files are read.
+    pub fn io(&self) -> &IoOptions {
+        &self.io
+    }
+
     /// Reads the manifest of a directory.
     ///
     /// # Errors

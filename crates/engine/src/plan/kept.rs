@@ -7,7 +7,8 @@ use welter_store::header::{Encoding, KEY_BITS};
 
 use super::memory::{self, Memory};
 use super::{
-    IndexMode, Layout, Plan, Room, Settings, Shape, StorageMode, StoragePlan, Streamed, refusal,
+    IndexMode, Layout, Plan, Room, Settings, Shape, StorageMode, StoragePlan, Streamed,
+    refusal::refusal, with_threads,
 };
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
@@ -59,8 +60,18 @@ impl Plan {
         machine: &Machine,
     ) -> Result<Self, EngineError> {
         settings.check()?;
-        let useful = (kept.edges >> 17).clamp(1, 1 << 16) as usize;
-        let threads = settings.threads.unwrap_or(machine.cores.min(useful));
+        with_threads(settings, machine, kept.edges, |threads| {
+            Self::of_kept_with(threads, kept, layout, settings, machine)
+        })
+    }
+
+    fn of_kept_with(
+        threads: usize,
+        kept: &KeptShape,
+        layout: Layout,
+        settings: &Settings,
+        machine: &Machine,
+    ) -> Result<Self, EngineError> {
         let shape = Shape {
             slots: kept.vertices,
             edges: kept.edges,
@@ -85,6 +96,7 @@ impl Plan {
             layout,
             settings: *settings,
             budget_bytes: settings.memory_bytes.unwrap_or(machine.memory_bytes / 16 * 15),
+            pace: None,
             memory: Memory::default(),
         };
         let all = kept.extents * SLAB_BYTES as u64;

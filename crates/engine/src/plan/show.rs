@@ -36,6 +36,17 @@ fn grouped(number: u64) -> String {
     out
 }
 
+impl Plan {
+    /// The name of the route.
+    pub fn route(&self) -> &'static str {
+        match self.storage.and_then(|storage| storage.streamed) {
+            None => "fold",
+            Some(Streamed::Ranges(_)) => "ranges",
+            Some(Streamed::Spill(_)) => "spill",
+        }
+    }
+}
+
 /// The route, and what is on storage.
 fn route(storage: Option<StoragePlan>) -> &'static str {
     match storage {

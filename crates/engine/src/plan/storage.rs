@@ -4,11 +4,12 @@
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
 use super::memory::{self, Memory};
-use super::{CELL_EDGES, MOST_BINS, Plan, Room, StorageMode, StoragePlan, Streamed};
+use super::{CELL_EDGES, Forecast, MOST_BINS, Plan, Room, StorageMode, StoragePlan, Streamed};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::extent::DEPTH;
 use crate::nontemporal::LINE_BYTES;
+use crate::pace::Pace;
 use crate::read_ahead;
 use crate::values;
 use crate::vertices::SEGMENT_BITS;
@@ -27,26 +28,15 @@ const SEGMENT_ENTRY_BYTES: u64 = 16;
 /// Iterations that are assumed where a choice depends on their number.
 const ITERATIONS: f64 = 10.0;
 
-/// Nanoseconds of a core to fold an edge, and to sort and write it, by encoding. R-MAT 24
-/// scrambled, `f32`, 2 threads, whole phases of a run with 960 MiB.
-const fn edge_costs(encoding: Encoding) -> (f64, f64) {
-    match encoding {
-        Encoding::Packed => (1.1, 18.0),
-        Encoding::Compressed => (1.75, 29.0),
-    }
-}
-
-/// The encoding that lets a run end first on storage that is read at so many bytes a second and has
-/// so many free: tiles of four bytes an edge are made and folded faster, compressed ones are read
-/// faster and more of them stay in memory.
-pub(super) fn faster(plan: &Plan, (bytes_per_second, free_bytes): (f64, u64)) -> Plan {
+/// The encoding that lets a run end first at some pace, with so many bytes free: tiles of four
+/// bytes an edge are made and folded faster, compressed ones are read faster and more of them stay
+/// in memory.
+pub(super) fn faster(plan: &Plan, pace: &Pace, free_bytes: u64) -> Plan {
     let candidates = [Encoding::Compressed, Encoding::Packed];
     let plans = candidates.map(|encoding| self::plan(Plan { encoding, ..plan.clone() }));
     let seconds = |plan: &Plan| {
-        let (fold, sort) = edge_costs(plan.encoding);
-        let cores = plan.shape.edges as f64 / plan.threads as f64 * 1e-9;
-        let read = plan.memory.chunks_stored.saturating_sub(plan.memory.chunks) as f64;
-        cores * sort + ITERATIONS * (cores * fold).max(read / bytes_per_second)
+        let Forecast { ingest, iteration } = plan.forecast(pace);
+        ingest.seconds() + ITERATIONS * iteration.seconds()
     };
     let [compressed, packed] = plans;
     let room = packed.storage.map_or(0, |storage| storage.room.peak());

@@ -18,6 +18,9 @@ use crate::source::Source;
 /// Bytes of a part.
 const PART_BYTES: u64 = 16 << 20;
 
+/// Places that are looked at to know about how large ids are.
+const LOOKS: usize = 16;
+
 /// Raw files, one after the other.
 #[derive(Debug)]
 pub(super) struct RawStream {
@@ -113,6 +116,18 @@ impl RawStream {
 
     fn part_records(&self) -> u64 {
         PART_BYTES / self.shape.record_bytes() as u64
+    }
+
+    /// The largest id of some records, from all over the files.
+    pub(super) fn some(&self) -> Result<Option<u64>, InputError> {
+        let mut largest = None;
+        for part in (0..self.parts).step_by(self.parts.div_ceil(LOOKS).max(1)) {
+            self.pieces(part, &mut |batch, _| {
+                largest = largest.max(Some(batch.pairs.max()));
+                Ok(false)
+            })?;
+        }
+        Ok(largest)
     }
 
     /// Visits a part batch by batch, until `visit` answers `false`.

@@ -92,6 +92,7 @@ impl Reader for SmallReader {
             edges: if whole { Some(seen) } else { source.bytes().map(scaled) },
             exact: whole,
             slots: whole.then_some(small.nodes.len() as u64),
+            slots_seen: None,
             ids: small.id_kind(),
             weighted: small.weights.iter().any(|weights| weights.numbers > 0),
             undirected: options.undirected.or(Some(!small.directed)),

@@ -44,6 +44,7 @@ pub(super) fn estimate(source: &Source, options: &ReadOptions) -> Result<Estimat
         edges,
         exact: sample.whole,
         slots,
+        slots_seen: None,
         ids: dialect.ids,
         weighted: dialect.columns.weight.is_some(),
         undirected,

@@ -34,7 +34,7 @@ pub(crate) use file::{parent, sync_directory};
 pub use memory::{Memory, Pages};
 pub(crate) use plain::{read_exact, write_all};
 pub use queue::{Done, Queue};
-pub use stats::VolumeStats;
+pub use stats::{Tally, VolumeStats};
 pub use volume::Volume;
 
 use crate::StoreError;
@@ -86,11 +86,13 @@ pub struct IoOptions {
     pub direct: bool,
     /// Calls that fail on purpose, for tests.
     pub faults: Option<Arc<Faults>>,
+    /// What all volumes moved that were opened with these options, or copies of them.
+    pub tally: Tally,
 }
 
 impl Default for IoOptions {
     fn default() -> Self {
-        Self { mode: IoMode::Auto, direct: true, faults: None }
+        Self { mode: IoMode::Auto, direct: true, faults: None, tally: Tally::default() }
     }
 }
 

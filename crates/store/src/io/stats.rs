@@ -1,5 +1,6 @@
 //! What went to and from a volume.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -19,6 +20,32 @@ pub struct VolumeStats {
     pub waited: Duration,
 }
 
+impl VolumeStats {
+    /// What was added since.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            bytes_read: self.bytes_read - earlier.bytes_read,
+            bytes_written: self.bytes_written - earlier.bytes_written,
+            reads: self.reads - earlier.reads,
+            writes: self.writes - earlier.writes,
+            waited: self.waited.saturating_sub(earlier.waited),
+        }
+    }
+}
+
+/// What went to and from all volumes that were opened with the same options, those that are gone
+/// included.
+#[derive(Clone, Debug, Default)]
+pub struct Tally(Arc<Counters>);
+
+impl Tally {
+    /// All of it, up to now.
+    pub fn stats(&self) -> VolumeStats {
+        self.0.read()
+    }
+}
+
 /// The counters behind [`VolumeStats`].
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -27,10 +54,19 @@ pub(crate) struct Counters {
     reads: AtomicU64,
     writes: AtomicU64,
     waited_nanos: AtomicU64,
+    /// Where the same is counted once more.
+    tally: Option<Tally>,
 }
 
 impl Counters {
+    pub(crate) fn new(tally: &Tally) -> Self {
+        Self { tally: Some(tally.clone()), ..Self::default() }
+    }
+
     pub(crate) fn moved(&self, bytes: usize, wrote: bool) {
+        if let Some(Tally(all)) = &self.tally {
+            all.moved(bytes, wrote);
+        }
         let (requests, moved) = if wrote {
             (&self.writes, &self.bytes_written)
         } else {
@@ -41,6 +77,9 @@ impl Counters {
     }
 
     pub(crate) fn waited(&self, time: Duration) {
+        if let Some(Tally(all)) = &self.tally {
+            all.waited(time);
+        }
         self.waited_nanos.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
     }
 

@@ -119,7 +119,7 @@ impl Volume {
             turn: AtomicUsize::new(0),
             writable,
             poisoned: AtomicBool::new(false),
-            counters: Counters::default(),
+            counters: Counters::new(&options.tally),
             faults: options.faults.clone(),
         })
     }

@@ -37,7 +37,8 @@ fn modes() -> Vec<IoMode> {
 
 /// Every way of doing requests, with and without the page cache.
 fn all_options() -> Vec<IoOptions> {
-    let with = |mode| [true, false].map(|direct| IoOptions { mode, direct, faults: None });
+    let with =
+        |mode| [true, false].map(|direct| IoOptions { mode, direct, ..IoOptions::default() });
     modes().into_iter().flat_map(with).collect()
 }
 

@@ -19,7 +19,7 @@ use crate::{Input, files, loaded};
 
 /// Quick to open, again and again.
 fn io() -> IoOptions {
-    IoOptions { mode: IoMode::Blocking, direct: false, faults: None }
+    IoOptions { mode: IoMode::Blocking, direct: false, ..IoOptions::default() }
 }
 
 fn check(directory: &Path) -> Result<Checked, EngineError> {

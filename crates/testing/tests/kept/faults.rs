@@ -22,7 +22,12 @@ fn input() -> Input {
 }
 
 fn io(faults: std::sync::Arc<Faults>) -> IoOptions {
-    IoOptions { mode: IoMode::Blocking, direct: false, faults: Some(faults) }
+    IoOptions {
+        mode: IoMode::Blocking,
+        direct: false,
+        faults: Some(faults),
+        ..IoOptions::default()
+    }
 }
 
 /// Names in the folder around a kept graph.

@@ -46,7 +46,7 @@ fn every_way_of_doing_requests_gives_the_same_bits() {
             for direct in [true, false] {
                 // One and two directories in turn.
                 let directories = all[(number + usize::from(direct)) % 2..].to_vec();
-                let io = IoOptions { mode, direct, faults: None };
+                let io = IoOptions { mode, direct, ..IoOptions::default() };
                 let cache = if mode == IoMode::Auto { 3 << 20 } else { 0 };
                 let way = Way { io, directories, ..Way::stored(cache, &folders[0]) };
                 let way = if direct { way } else { way.by_ranges() };

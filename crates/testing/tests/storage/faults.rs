@@ -42,7 +42,7 @@ fn for_each_call(
             _ if matches!(task, Task::Ranks32 | Task::Ranks64) => way,
             _ => way.by_spill(),
         };
-        let way = Way { io: IoOptions { mode, direct, faults: None }, ..way };
+        let way = Way { io: IoOptions { mode, direct, ..IoOptions::default() }, ..way };
         let came = way.with_faults(&faults).run(task, input());
         assert!(is_empty(directory.path()));
         if let Ok(found) = &came {
@@ -129,7 +129,12 @@ fn every_call_failing_from_the_first_on_is_one_error() {
     let directory = folder_in_memory();
     for call in [Call::Create, Call::Read, Call::Write] {
         for mode in modes() {
-            let io = IoOptions { mode, direct: true, faults: Some(Faults::from(call, 1, EIO)) };
+            let io = IoOptions {
+                mode,
+                direct: true,
+                faults: Some(Faults::from(call, 1, EIO)),
+                ..IoOptions::default()
+            };
             let way = Way { io, ..Way::stored(0, &directory) };
             let input = Box::new(edges(EDGES, SLOTS, false));
             let error = way.run(Task::Ranks32, input).map(drop).unwrap_err();

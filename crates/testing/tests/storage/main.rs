@@ -8,6 +8,7 @@
 //! - `faults`: the Nth call fails, does less or damages a bit.
 //! - `disks`: directories that are not there, and disks without room, before and during a run.
 //! - `cancel`: runs that are ended by somebody.
+//! - `expected`: what an iteration moves is what its plan says.
 //! - `sparing`: what no active source reaches is not read.
 //! - `hot`: lots of bins that are much fuller than others.
 //! - `room`: as much room on storage as a plan asks for is enough.
@@ -21,6 +22,7 @@
 mod answers;
 mod cancel;
 mod disks;
+mod expected;
 mod faults;
 mod hot;
 mod results;

@@ -1,0 +1,93 @@
+//! What a run was expected to take, beside what it took.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use welter_engine::plan::{Forecast, Plan, Traffic};
+use welter_engine::{Graph, Pace};
+use welter_store::io::VolumeStats;
+
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::text;
+
+/// How fast this machine is, and how fast things are expected to go then, for people.
+pub(crate) fn lines(plan: &Plan, pace: &Pace) -> String {
+    let Forecast { ingest, iteration } = plan.forecast(pace);
+    let about = |seconds: f64| text::seconds(Duration::from_secs_f64(seconds));
+    let mut lines = Vec::new();
+    if ingest.seconds() > 0.0 {
+        let took = about(ingest.seconds());
+        lines.push(format!("about {took} to bin and sort the edges, once they are read"));
+    }
+    lines.push(format!("about {} an iteration at most", about(iteration.seconds())));
+    // Where little is stored nobody has looked.
+    if plan.storage.is_some() && pace.read < u64::MAX {
+        let [read, write] = [pace.read, pace.write].map(|rate| rate as f64 / 1e9);
+        lines.push(format!(
+            "the limit is the {}; storage reads {read:.2} GB/s, and writes {write:.2}",
+            iteration.limit()
+        ));
+    }
+    format!("time      {}", lines.join(&format!("\n{:10}", "")))
+}
+
+/// Both, for reports.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Compared {
+    expected: Figures,
+    took: Figures,
+}
+
+/// What is expected, and what is measured.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Figures {
+    /// To bin and to sort the edges; none for graphs that are kept.
+    ingest_seconds: f64,
+    /// Of an iteration.
+    iteration_seconds: f64,
+    /// From storage, an iteration.
+    iteration_bytes_read: u64,
+    /// To storage, an iteration.
+    iteration_bytes_written: u64,
+}
+
+impl Compared {
+    /// After `iterations`, each of which met all edges.
+    ///
+    /// # Errors
+    /// When storage fails that is looked at.
+    pub(crate) fn of(graph: &Graph, iterations: u64, session: &Session) -> Result<Self, Failure> {
+        let plan = graph.plan();
+        let pace = plan.pace.map_or_else(|| session.pace(plan), Ok)?;
+        let Forecast { ingest, iteration } = plan.forecast(&pace);
+        let Traffic { read, written } = plan.traffic_expected();
+        let phases = session.progress.finished();
+        let seconds = |names: [&str; 2]| -> f64 {
+            let named = phases.iter().filter(|phase| names.contains(&phase.name));
+            named.map(|phase| phase.elapsed.as_secs_f64()).sum()
+        };
+        let VolumeStats { bytes_read, bytes_written, .. } = session.moved();
+        let each = iterations.max(1);
+        let is_ingested = phases.iter().any(|phase| phase.name == "partition");
+        Ok(Self {
+            expected: Figures {
+                ingest_seconds: if is_ingested { ingest.seconds() } else { 0.0 },
+                iteration_seconds: iteration.seconds(),
+                iteration_bytes_read: read,
+                iteration_bytes_written: written,
+            },
+            took: Figures {
+                ingest_seconds: seconds(["partition", "sort"]),
+                iteration_seconds: seconds(["iterate", "pass"]) / each as f64,
+                iteration_bytes_read: bytes_read / each,
+                iteration_bytes_written: bytes_written / each,
+            },
+        })
+    }
+
+    /// How many times as long iterations took as was expected.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.took.iteration_seconds / self.expected.iteration_seconds
+    }
+}

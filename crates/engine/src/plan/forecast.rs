@@ -1,0 +1,180 @@
+//! How long a plan will take.
+//!
+//! The costs below were measured once, on one machine; [`Pace`] says how fast this one is beside
+//! it. Cores and storage work at the same time, so whichever takes longer is the limit.
+
+use welter_store::header::Encoding;
+
+use super::{Plan, Traffic};
+use crate::pace::Pace;
+
+/// Picoseconds of the loop of [`Pace`] on the machine that the costs are of: a Xeon of 2.5 GHz with
+/// 1 MiB of second-level cache a core.
+const REFERENCE_PICOS: f64 = 1450.0;
+
+/// Nanoseconds of a core there, an edge: to bin it, to sort it and write it, to fold it.
+const PARTITION: f64 = 12.5;
+const SORT_PACKED: f64 = 16.0;
+const SORT_COMPRESSED: f64 = 30.0;
+const FOLD_PACKED: f64 = 1.9;
+const FOLD_COMPRESSED: f64 = 2.4;
+/// More, for edges with weights.
+const PARTITION_WEIGHT: f64 = 24.0;
+const SORT_WEIGHT: f64 = 11.0;
+const FOLD_WEIGHT: f64 = 2.2;
+/// More, for each byte that an accumulator has beyond four.
+const FOLD_BYTE: f64 = 0.15;
+/// To apply what came to a vertex.
+const APPLY: f64 = 3.0;
+/// To hand on a byte of signals or updates.
+const COPY: f64 = 0.5;
+
+/// Seconds of a stage of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stage {
+    /// What the cores are busy.
+    pub cores: f64,
+    /// What storage is busy.
+    pub storage: f64,
+}
+
+impl Stage {
+    /// How long it takes.
+    pub fn seconds(self) -> f64 {
+        self.cores.max(self.storage)
+    }
+
+    /// What it waits for.
+    pub fn limit(self) -> &'static str {
+        if self.storage > self.cores { "storage" } else { "processor" }
+    }
+}
+
+/// How long a run will take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Forecast {
+    /// From edges that have been read and parsed to chunks.
+    pub ingest: Stage,
+    /// An iteration in which all vertices are active, or the one pass over the edges.
+    pub iteration: Stage,
+}
+
+impl Plan {
+    /// How long it will take at that pace.
+    pub fn forecast(&self, pace: &Pace) -> Forecast {
+        Forecast { ingest: self.ingest_stage(pace), iteration: self.iteration_stage(pace) }
+    }
+
+    fn ingest_stage(&self, pace: &Pace) -> Stage {
+        let sort = match self.encoding {
+            Encoding::Packed => SORT_PACKED,
+            Encoding::Compressed => SORT_COMPRESSED,
+        };
+        let weight = if self.shape.weighted { PARTITION_WEIGHT + SORT_WEIGHT } else { 0.0 };
+        let cores = self.of_cores(self.shape.edges, PARTITION + sort + weight, pace);
+        let Some(storage) = self.storage else { return Stage { cores, storage: 0.0 } };
+        let bins = storage.room.bins.saturating_sub(storage.bins_bytes);
+        let chunks = self.chunk_bytes_expected().saturating_sub(storage.cache_bytes);
+        let written = (bins + chunks) as f64 / pace.write as f64;
+        Stage { cores, storage: written + bins as f64 / pace.read as f64 }
+    }
+
+    fn iteration_stage(&self, pace: &Pace) -> Stage {
+        let fold = match self.encoding {
+            Encoding::Packed => FOLD_PACKED,
+            Encoding::Compressed => FOLD_COMPRESSED,
+        };
+        let wide = (self.layout.accum.max(4) - 4) as f64 * FOLD_BYTE;
+        let weight = if self.shape.weighted { FOLD_WEIGHT } else { 0.0 };
+        let cores = self.of_cores(self.shape.edges, fold + wide + weight, pace)
+            + self.of_cores(self.vertices, APPLY, pace);
+        let Some(storage) = self.storage else { return Stage { cores, storage: 0.0 } };
+        let streamed = storage.streamed.map_or(Traffic::default(), |way| way.traffic(self));
+        let copied = self.of_cores(streamed.read + streamed.written, COPY, pace);
+        let Traffic { read, written } = self.traffic_expected();
+        let storage = read as f64 / pace.read as f64 + written as f64 / pace.write as f64;
+        Stage { cores: cores + copied, storage }
+    }
+
+    /// What an iteration in which all vertices are active is expected to move, where
+    /// [`Plan::traffic`] is the most that it can.
+    pub fn traffic_expected(&self) -> Traffic {
+        let Traffic { read, written } = self.traffic();
+        let cache = self.storage.map_or(0, |storage| storage.cache_bytes);
+        let bound = self.memory.chunks_stored.saturating_sub(cache);
+        let chunks = self.chunk_bytes_expected().saturating_sub(cache);
+        Traffic { read: read.saturating_sub(bound) + chunks, written }
+    }
+
+    /// Seconds of all cores for so many items of so many nanoseconds each.
+    fn of_cores(&self, items: u64, nanos: f64, pace: &Pace) -> f64 {
+        let slower = pace.core_picos as f64 / REFERENCE_PICOS;
+        items as f64 * nanos * 1e-9 * slower / self.threads as f64
+    }
+
+    /// Bytes of all chunks, about. What is planned for is the worst case.
+    fn chunk_bytes_expected(&self) -> u64 {
+        let an_edge = match self.encoding {
+            Encoding::Packed => 4.05,
+            Encoding::Compressed => 2.5,
+        };
+        let weight = if self.shape.weighted { 4.0 } else { 0.0 };
+        let expected = self.shape.edges as f64 * (an_edge + weight);
+        (expected as u64).min(self.memory.chunks_stored)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Layout, Settings, Shape};
+    use super::*;
+    use crate::machine::Machine;
+
+    const MACHINE: Machine = Machine {
+        cores: 2,
+        l1_bytes: 32 << 10,
+        l2_bytes: 1 << 20,
+        l3_bytes: 36 << 20,
+        memory_bytes: 16 << 30,
+    };
+
+    /// Runs of R-MAT scrambled 22 in memory, 2 threads, on the machine of the costs, the fastest of
+    /// two or three: encoding, bytes of an accumulator, weights, seconds of ingest and of an
+    /// iteration.
+    const MEASURED: [(Encoding, u64, bool, f64, f64); 5] = [
+        (Encoding::Packed, 4, false, 1.16, 0.063),
+        (Encoding::Compressed, 4, false, 1.51, 0.076),
+        (Encoding::Packed, 8, false, 0.90, 0.083),
+        (Encoding::Compressed, 8, false, 1.56, 0.104),
+        (Encoding::Packed, 8, true, 2.08, 0.157),
+    ];
+
+    #[test]
+    fn runs_that_were_measured_are_foreseen() {
+        let near = |expected: f64, took: f64| (0.8..1.25).contains(&(expected / took));
+        for (encoding, bytes, weighted, ingest, iteration) in MEASURED {
+            let shape = Shape {
+                slots: 1 << 22,
+                edges: 1 << 26,
+                weighted,
+                estimated: false,
+                input_bytes: 0,
+            };
+            let (value, signal, accum) = (bytes, bytes, bytes);
+            let (active, sparse, pulled, folds) = (0, 0, false, true);
+            let layout = Layout { value, signal, accum, active, sparse, pulled, folds };
+            let settings = Settings { encoding: Some(encoding), ..Settings::default() };
+            let plan = Plan::new(shape, layout, &settings, &MACHINE).unwrap();
+            let plan = Plan { vertices: 2_396_760, ..plan };
+            let core_picos = REFERENCE_PICOS as u64;
+            let pace = Pace { core_picos, read: u64::MAX, write: u64::MAX };
+            let forecast = plan.forecast(&pace);
+            assert!(near(forecast.ingest.seconds(), ingest), "{encoding:?}: {forecast:?}");
+            assert!(near(forecast.iteration.seconds(), iteration), "{encoding:?}: {forecast:?}");
+            // A core that is half as fast takes twice as long.
+            let slow = plan.forecast(&Pace { core_picos: 2 * core_picos, ..pace });
+            let ratio = slow.iteration.seconds() / forecast.iteration.seconds();
+            assert!((1.99..2.01).contains(&ratio), "{ratio}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a plan expects an iteration to move, beside what it moves.
+
+use welter_engine::plan::Traffic;
+use welter_store::io::VolumeStats;
+
+use super::*;
+
+/// How far off a plan may be, either way: how well edges compress is not known to it.
+const OFF: f64 = 1.5;
+
+/// What an iteration moves: what `iterations` move beyond what fewer do.
+fn moved(way: &Way, iterations: [u64; 2]) -> (Traffic, VolumeStats) {
+    let mut all = Vec::new();
+    let mut expected = Traffic::default();
+    for count in iterations {
+        let progress = Progress::new();
+        let input = Box::new(edges(3_000_000, 1 << 17, false));
+        let (graph, workers) = way.ingest(Task::Ranks32, input, &progress).unwrap();
+        expected = graph.plan().traffic_expected();
+        let ranks = PageRank::<f32>::new(graph.vertices(), 0.85, count, 0.0, Dangling::Spread);
+        let before = way.io.tally.stats();
+        welter_engine::run(&graph, &ranks, &workers, &progress).unwrap();
+        all.push(way.io.tally.stats().since(before));
+    }
+    (expected, all[1].since(all[0]))
+}
+
+#[test]
+fn an_iteration_moves_what_was_expected() {
+    let directory = folder();
+    let way = Way { stripe_bits: 14, ..Way::stored(0, &directory) };
+    let resident = StorageMode::Always { cache_bytes: 0, values: false };
+    let half = StorageMode::Always { cache_bytes: 4 << 20, values: true };
+    let packed = Some(Encoding::Packed);
+    let plain = Some(Route::Spill { combined: false, fused: false });
+    let fused = Some(Route::Spill { combined: true, fused: true });
+    for (name, way) in [
+        ("edges", Way { storage: resident, ..way.clone() }),
+        ("edges and values", way.clone()),
+        ("packed", Way { encoding: packed, ..way.clone() }),
+        ("some of the edges", Way { storage: half, encoding: packed, ..way.clone() }),
+        ("ranges", way.clone().by_ranges()),
+        ("spill", Way { route: fused, ..way.clone() }),
+        ("spill as it was", Way { route: plain, ..way }),
+    ] {
+        let encoding = way.encoding.or(Some(Encoding::Compressed));
+        let (expected, moved) = moved(&Way { encoding, ..way }, [2, 4]);
+        let each = [moved.bytes_read / 2, moved.bytes_written / 2];
+        for (expected, moved) in [expected.read, expected.written].into_iter().zip(each) {
+            let off = expected as f64 / moved.max(1) as f64;
+            let is_near = (1.0 / OFF..OFF).contains(&off) || expected.max(moved) < 1 << 16;
+            assert!(is_near, "{name}: {expected} bytes expected, {moved} moved");
+        }
+    }
+}
