@@ -138,8 +138,8 @@ mod tests {
         memory_bytes: 16 << 30,
     };
 
-    /// Runs of R-MAT scrambled 22 in memory, 2 threads, on the machine of the costs, the fastest of
-    /// two or three: encoding, bytes of an accumulator, weights, seconds of ingest and of an
+    /// Runs of R-MAT scrambled 22 in memory, 2 threads, on the machine of the costs, the faster of
+    /// two: encoding, bytes of an accumulator, weights, seconds of ingest and of an
     /// iteration.
     const MEASURED: [(Encoding, u64, bool, f64, f64); 5] = [
         (Encoding::Packed, 4, false, 1.16, 0.063),
