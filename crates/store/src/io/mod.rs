@@ -15,6 +15,7 @@
 //! and not an error of the device.
 
 mod blocking;
+mod closing;
 mod faults;
 mod file;
 mod memory;
@@ -28,6 +29,7 @@ mod volume;
 
 use std::sync::Arc;
 
+pub use closing::Closing;
 pub(crate) use faults::check;
 pub use faults::{Call, Fault, Faults};
 pub(crate) use file::{parent, sync_directory};
@@ -88,11 +90,14 @@ pub struct IoOptions {
     pub faults: Option<Arc<Faults>>,
     /// What all volumes moved that were opened with these options, or copies of them.
     pub tally: Tally,
+    /// Volumes that are being closed meanwhile.
+    pub closing: Closing,
 }
 
 impl Default for IoOptions {
     fn default() -> Self {
-        Self { mode: IoMode::Auto, direct: true, faults: None, tally: Tally::default() }
+        let (tally, closing) = (Tally::default(), Closing::default());
+        Self { mode: IoMode::Auto, direct: true, faults: None, tally, closing }
     }
 }
 

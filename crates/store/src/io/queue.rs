@@ -76,7 +76,6 @@ pub(super) trait Backend<M: Memory>: Send {
 /// kernel, and gives up the others.
 pub struct Queue<M: Memory> {
     backend: Box<dyn Backend<M>>,
-    mode: IoMode,
 }
 
 impl<M: Memory> Queue<M> {
@@ -86,19 +85,15 @@ impl<M: Memory> Queue<M> {
     /// When `io_uring` was asked for and is refused.
     pub fn new(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
         let depth = depth.clamp(1, 1024);
-        let (mode, backend): (_, Box<dyn Backend<M>>) = match options.mode {
-            // A ring takes less of the processor (ARCHITECTURE.md has figures), but on a guest with
-            // Linux 6.18 two processes waited for ever for a write that a ring had taken.
-            IoMode::Auto | IoMode::Threads => (IoMode::Threads, Box::new(Threads::new(depth))),
-            IoMode::Ring => (IoMode::Ring, Box::new(Ring::new(depth)?)),
-            IoMode::Blocking => (IoMode::Blocking, Box::new(Blocking::default())),
+        let backend: Box<dyn Backend<M>> = match options.mode {
+            // A ring takes less of the processor (ARCHITECTURE.md has figures) and is slower where
+            // all cores are busy; on a guest with Linux 6.18 two processes waited for ever for a
+            // write that a ring had taken.
+            IoMode::Auto | IoMode::Threads => Box::new(Threads::new(depth)),
+            IoMode::Ring => Box::new(Ring::new(depth)?),
+            IoMode::Blocking => Box::new(Blocking::default()),
         };
-        Ok(Self { backend, mode })
-    }
-
-    /// How requests are done; never [`IoMode::Auto`].
-    pub fn mode(&self) -> IoMode {
-        self.mode
+        Ok(Self { backend })
     }
 
     /// Begins to read `place.bytes`, rounded up, to the beginning of `memory`.
@@ -170,6 +165,6 @@ impl<M: Memory> Queue<M> {
 
 impl<M: Memory> std::fmt::Debug for Queue<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Queue({:?}, {} in flight)", self.mode, self.in_flight())
+        write!(f, "Queue({} in flight)", self.in_flight())
     }
 }

@@ -19,6 +19,13 @@ use crate::StoreError;
 /// Longest single call, as for `read` and `write`.
 const CALL_BYTES_MAX: usize = 1 << 30;
 
+/// How often the kernel is reminded, a second after the other, before it is given up. On Linux 6.18
+/// writes were never answered, in several rings at the same time: calls that the kernel does by
+/// threads waited, and there was no such thread. One more call makes it start one.
+const REMINDERS: u32 = 300;
+/// What the answer to a reminder is told by.
+const REMINDER: u64 = u64::MAX;
+
 /// Requests in the kernel, and those that wait for their turn.
 pub(super) struct Ring<M: Memory> {
     kernel: IoUring,
@@ -105,7 +112,8 @@ impl<M: Memory> Ring<M> {
     /// entries to look at.
     fn reap(&mut self) -> bool {
         let mut answers = std::mem::take(&mut self.answers);
-        answers.extend(self.kernel.completion().map(|entry| (entry.user_data(), entry.result())));
+        let entries = self.kernel.completion().map(|entry| (entry.user_data(), entry.result()));
+        answers.extend(entries.filter(|(slot, _)| *slot != REMINDER));
         for (slot, result) in answers.drain(..) {
             let answer = usize::try_from(result);
             let answer = answer.map_err(|_| Errno::from_raw_os_error(-result));
@@ -120,16 +128,40 @@ impl<M: Memory> Ring<M> {
         !self.kernel.submission().is_empty()
     }
 
-    /// Tells the kernel of new entries, and waits for so many answers.
-    fn enter(&self, want: usize) -> Result<(), StoreError> {
-        match self.kernel.submitter().submit_and_wait(want) {
-            Ok(_) => Ok(()),
-            Err(error) if transient(&error) => {
-                std::thread::yield_now();
-                Ok(())
-            }
-            Err(error) => Err(StoreError::Ring(error)),
+    /// Tells the kernel of new entries.
+    fn enter(&self) -> Result<(), StoreError> {
+        entered(self.kernel.submitter().submit()).map(drop)
+    }
+
+    /// The same, and waits up to a second for an answer. Whether there may be one.
+    fn enter_and_wait(&self) -> Result<bool, StoreError> {
+        let submitter = self.kernel.submitter();
+        if !self.kernel.params().is_feature_ext_arg() {
+            return entered(submitter.submit_and_wait(1));
         }
+        let second = types::Timespec::new().sec(1);
+        entered(submitter.submit_with_args(1, &types::SubmitArgs::new().timespec(&second)))
+    }
+
+    /// Gives the kernel something to do for a thread.
+    fn remind(&mut self) {
+        let flags = squeue::Flags::ASYNC;
+        let entry = opcode::Nop::new().build().flags(flags).user_data(REMINDER);
+        // SAFETY: it knows no memory. Where there is no room for it, others are waiting to be seen.
+        let _ = unsafe { self.kernel.submission().push(&entry) };
+    }
+}
+
+/// What the kernel said: whether it may have answered, or did not in time.
+fn entered(said: io::Result<usize>) -> Result<bool, StoreError> {
+    match said {
+        Ok(_) => Ok(true),
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::TIME) => Ok(false),
+        Err(error) if transient(&error) => {
+            std::thread::yield_now();
+            Ok(true)
+        }
+        Err(error) => Err(StoreError::Ring(error)),
     }
 }
 
@@ -147,13 +179,14 @@ impl<M: Memory> Backend<M> for Ring<M> {
         };
         self.flights[slot] = Some(request);
         self.advance(slot);
-        if self.kernel.submission().is_empty() { Ok(()) } else { self.enter(0) }
+        if self.kernel.submission().is_empty() { Ok(()) } else { self.enter() }
     }
 
     fn next(&mut self, wait: bool) -> Result<Option<Outcome<M>>, StoreError> {
+        let mut reminders = 0;
         loop {
             if self.reap() {
-                self.enter(0)?;
+                self.enter()?;
             }
             if let Some(outcome) = self.ended.pop_front() {
                 return Ok(Some(outcome));
@@ -162,9 +195,15 @@ impl<M: Memory> Backend<M> for Ring<M> {
                 return Ok(None);
             }
             if wait {
-                self.enter(1)?;
+                if !self.enter_and_wait()? {
+                    reminders += 1;
+                    if reminders > REMINDERS {
+                        return Err(StoreError::Ring(Errno::TIME.into()));
+                    }
+                    self.remind();
+                }
             } else if self.kernel.submission().taskrun() {
-                self.enter(0)?;
+                self.enter()?;
             } else if self.kernel.completion().is_empty() {
                 return Ok(None);
             }

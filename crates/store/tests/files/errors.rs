@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::sync::Arc;
 
 use welter_store::StoreError;
-use welter_store::io::{IoMode, IoOptions, Memory, Pages, Place, Queue, Volume};
+use welter_store::io::{IoOptions, Memory, Pages, Place, Queue, Volume};
 
 use crate::{all_options, content, dirty, filled, scratch_in};
 
@@ -94,12 +94,4 @@ fn files_are_not_overwritten_and_not_made_up() {
     let volume = Volume::open(&[b], &options).unwrap();
     let place = Place { file: 0, offset: 0, bytes: 4 };
     assert!(volume.write_at_once(place, &mut dirty(place)).is_err());
-}
-
-#[test]
-fn a_queue_says_how_it_works() {
-    for options in all_options() {
-        let mode = Queue::<Pages>::new(&options, 2).unwrap().mode();
-        assert!(mode != IoMode::Auto && (options.mode == IoMode::Auto || mode == options.mode));
-    }
 }
