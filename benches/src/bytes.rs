@@ -259,10 +259,6 @@ impl EdgeStream for Slice {
         Some(self.survey.vertices)
     }
 
-    fn costly(&self) -> bool {
-        true
-    }
-
     fn read(
         &self,
         part: usize,

@@ -50,7 +50,7 @@ impl Loaded {
         progress: &Progress,
     ) -> Result<Self> {
         let threads = workers.threads();
-        let options = ReadOptions { threads, ..ReadOptions::default() };
+        let options = ReadOptions { threads, sampled: true, ..ReadOptions::default() };
         let name = path.to_str().context("a path that is no text")?.to_owned();
         let Input { edges, ids, .. } = welter_input::read(&[name], &options, progress)?;
         Self::ingest(edges, ids, layout, settings, workers, progress)
@@ -65,7 +65,8 @@ impl Loaded {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self> {
-        let options = ReadOptions { threads: workers.threads(), ..ReadOptions::default() };
+        let options =
+            ReadOptions { threads: workers.threads(), sampled: true, ..ReadOptions::default() };
         let name = path.to_str().context("a path that is no text")?.to_owned();
         let Input { edges, ids, .. } = welter_input::read(&[name], &options, progress)?;
         let edges = Box::new(WithWeights { edges, weight });

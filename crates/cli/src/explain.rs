@@ -23,6 +23,10 @@ pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(
     })?;
     let plan = &forecast.plan;
     let pace = session.pace(plan)?;
+    let pace = match &source {
+        Source::Kept(_, kept) => kept.at_its_rate(pace)?,
+        Source::Files(_) | Source::Generator(..) => pace,
+    };
     let mut text = describe(algorithm, &source, &forecast, wanted.reading.reversed);
     text += &expected::lines(plan, &pace);
     print(&(text + "\n"))

@@ -28,12 +28,13 @@ pub(crate) struct Failure {
     code: u8,
     message: String,
     hint: Option<String>,
+    wrong_guess: bool,
 }
 
 impl Failure {
     /// With one of the documented exit codes.
     pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+        Self { code, message: message.into(), hint: None, wrong_guess: false }
     }
 
     /// Wrong usage.
@@ -61,6 +62,11 @@ impl Failure {
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         self.code
+    }
+
+    /// Whether slots were guessed from a sample, and there are more.
+    pub(crate) fn is_wrong_guess(&self) -> bool {
+        self.wrong_guess
     }
 
     /// Nobody reads standard output any more, as in `welter ... | head`: no error.
@@ -130,7 +136,8 @@ pub(crate) fn printable(text: &str) -> String {
 
 impl From<InputError> for Failure {
     fn from(error: InputError) -> Self {
-        let failure = Self::new(error.exit_code(), error.to_string());
+        let wrong_guess = matches!(error, InputError::Unlikely { .. });
+        let failure = Self { wrong_guess, ..Self::new(error.exit_code(), error.to_string()) };
         match hint(&error) {
             Some(hint) => failure.hint(hint),
             None => failure,

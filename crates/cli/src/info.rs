@@ -15,6 +15,7 @@ use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_engine::run;
 use welter_input::WeightChoice;
 use welter_model::edges::{Batch, Duplicates, EdgeStream, Reading, StreamError};
+use welter_model::look::{Look, Sample};
 use welter_model::table::{ColumnData, Columns, Id, VertexColumn};
 
 use crate::args::InfoArgs;
@@ -146,12 +147,21 @@ impl EdgeStream for Watched {
         self.edges.slots()
     }
 
+    fn look(&self) -> Option<&Look> {
+        self.edges.look()
+    }
+
     fn resident_bytes(&self) -> u64 {
         self.edges.resident_bytes()
     }
 
-    fn costly(&self) -> bool {
-        self.edges.costly()
+    fn sample(
+        &self,
+        part: usize,
+        of: (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.edges.sample(part, of, visit)
     }
 
     fn read(

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use clap::Args;
 use serde::Serialize;
+use welter_engine::kept::{Kept, is_kept};
 use welter_progress::Progress;
+use welter_store::io::IoOptions;
 use welter_store::probe::{Probe, ProbeOptions, Rate};
 
 use crate::args::bytes;
@@ -19,7 +21,8 @@ use crate::text::seconds;
 /// What `probe` takes.
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// Directories on the devices in question; several are measured together, as one
+    /// Directories on the devices in question; several are measured together, as one. If it is
+    /// that of a kept graph, the graph keeps the rates, and its runs are planned with them
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
     /// Space that may be taken meanwhile; at least 64KiB, and sizes above it are not tried
@@ -49,6 +52,7 @@ pub(crate) fn probe(args: &ProbeArgs) -> Result<(), Failure> {
     let began = Instant::now();
     let probe = Probe::measure(&args.directories, &options, &progress)?;
     drop(bars);
+    let kept = keep(&args.directories, &probe)?;
     if args.json {
         return print(&json(args, &probe)?);
     }
@@ -56,7 +60,22 @@ pub(crate) fn probe(args: &ProbeArgs) -> Result<(), Failure> {
         args.directories.iter().map(|path| path.display().to_string()).collect();
     let cache = if probe.direct { "past the page cache" } else { "through the page cache" };
     let (names, took) = (printable(&names.join(", ")), seconds(began.elapsed()));
-    print(&format!("{names}: {cache}, measured in {took}\n\n{}", table(&probe)))
+    let mut text = format!("{names}: {cache}, measured in {took}\n\n{}", table(&probe));
+    if kept {
+        text.push_str("kept with the graph: its runs are planned with that\n");
+    }
+    print(&text)
+}
+
+/// Keeps what was measured with a kept graph, if it was the directory of one. Whether it was.
+fn keep(directories: &[PathBuf], probe: &Probe) -> Result<bool, Failure> {
+    match directories {
+        [directory] if is_kept(directory) => {
+            Kept::open(directory, &IoOptions::default())?.keep_rates(probe)?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
 }
 
 /// Rates by size and depth, and which are best.

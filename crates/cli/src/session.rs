@@ -228,7 +228,7 @@ impl Session {
                 Fit::Anew(how) => note = Some(format!("{input} is read again, {how}")),
             }
         }
-        let mut ready = self.graph_through(wanted, |edges, _| edges)?;
+        let mut ready = guessing(wanted, |wanted| self.graph_through(wanted, |edges, _| edges))?;
         ready.loaded.notes.extend(note);
         Ok(ready)
     }
@@ -262,6 +262,14 @@ impl Session {
         options: &KeepOptions,
     ) -> Result<(Manifest, Leftovers, Vec<String>), Failure> {
         self.forecast(wanted)?;
+        guessing(wanted, |wanted| self.keep_with(wanted, options))
+    }
+
+    fn keep_with(
+        &self,
+        wanted: &Wanted<'_>,
+        options: &KeepOptions,
+    ) -> Result<(Manifest, Leftovers, Vec<String>), Failure> {
         let Loaded { edges, ids, undirected, notes, .. } =
             self.load(wanted.source, wanted.options.clone())?;
         let reading = Reading { undirected, ..wanted.reading };
@@ -288,7 +296,7 @@ impl Session {
         around: impl FnOnce(Box<dyn EdgeStream>, &mut Reading) -> Box<dyn EdgeStream>,
     ) -> Result<Ready, Failure> {
         if let Some(Forecast { plan, .. }) = self.forecast(wanted)? {
-            self.storage().check_room(&plan)?;
+            self.storage().check_room(&plan, 0)?;
         }
         let Loaded { edges, ids, files, bytes, undirected, notes } =
             self.load(wanted.source, wanted.options.clone())?;
@@ -367,7 +375,7 @@ impl Session {
     /// How fast this machine is, and its storage where the plan needs it.
     pub(crate) fn pace(&self, plan: &Plan) -> Result<Pace, Failure> {
         let Some(storage) = plan.storage else { return Ok(Pace::of_core()) };
-        Ok(self.workers(1, &IoOptions::default())?.pace(storage.room.peak())?)
+        Ok(self.workers(plan.threads, &IoOptions::default())?.pace(storage.room.peak())?)
     }
 
     /// Bytes of memory that may be used.
@@ -399,6 +407,21 @@ pub(crate) fn promise(output: &Path, source: &Source) -> Result<(), Failure> {
     probe(output)?;
     interrupt::will_write(output);
     Ok(())
+}
+
+/// Reads with slots that were guessed from a sample; anew without, if the guess was wrong.
+fn guessing<T>(
+    wanted: &Wanted<'_>,
+    read: impl Fn(&Wanted<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let with = |sampled| {
+        let options = ReadOptions { sampled, ..wanted.options.clone() };
+        read(&Wanted { options, ..*wanted })
+    };
+    match with(true) {
+        Err(failure) if failure.is_wrong_guess() => with(false),
+        done => done,
+    }
 }
 
 /// Edges as they are stored.

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::EngineError;
-use crate::vertices::{SEGMENT_BITS, Vertices};
+use crate::vertices::SEGMENT_BITS;
 
 /// Consecutive runs of segments, and which run each segment is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,23 +19,24 @@ pub(crate) struct Cuts {
 
 impl Cuts {
     /// Cuts stripes: no wider than `2^width_bits` vertices, and none with more than its share of
-    /// the edges when there shall be `pieces` of them.
+    /// the edges when there shall be `pieces` of them. `starts`: vertices before each segment, and
+    /// of all.
     ///
     /// # Errors
     /// When there would be more stripes than runs can be counted.
     pub(crate) fn stripes(
-        vertices: &Vertices,
+        starts: &[u64],
         edges: &[u64],
         width_bits: u32,
         pieces: usize,
     ) -> Result<Self, EngineError> {
         let most = edges.iter().sum::<u64>().div_ceil(pieces as u64).max(1);
-        let width = |start, end| vertices.segment_start(end) - vertices.segment_start(start);
-        let narrow = |start, end| width(start, end) <= 1 << width_bits;
+        let width = |start: usize, end: usize| starts[end] - starts[start];
+        let narrow = |start: usize, end: usize| width(start, end) <= 1 << width_bits;
         let cuts = Self::greedy(|start, end, held| narrow(start, end) && held <= most, edges);
         let all_narrow = (0..cuts.len()).all(|run| narrow(cuts.bounds[run], cuts.bounds[run + 1]));
         // A key holds `width_bits` of its destination: one that is wider would be another vertex.
-        if all_narrow { Ok(cuts) } else { Err(too_many(vertices.count(), width_bits)) }
+        if all_narrow { Ok(cuts) } else { Err(too_many(starts[edges.len()], width_bits)) }
     }
 
     /// Cuts about `pieces` groups with equally many edges each.
@@ -63,6 +64,15 @@ impl Cuts {
             bounds.push(edges.len());
         }
         Self { bounds, run }
+    }
+
+    /// Leaves out segments from that many on.
+    pub(crate) fn truncate(&mut self, segments: usize) {
+        self.run.truncate(segments);
+        self.bounds.truncate(1 + self.run.last().map_or(0, |run| usize::from(*run) + 1));
+        if let Some(end) = self.bounds.last_mut() {
+            *end = self.run.len();
+        }
     }
 
     /// Number of runs.
@@ -144,31 +154,47 @@ impl Lots {
 mod tests {
     use super::*;
 
+    fn starts(segments: u64) -> Vec<u64> {
+        (0..=segments).map(|segment| segment << SEGMENT_BITS).collect()
+    }
+
     #[test]
     fn stripes_are_narrow_enough_and_balanced() {
-        let vertices = Vertices::all(10 << SEGMENT_BITS);
-        let cuts = Cuts::stripes(&vertices, &[1; 10], SEGMENT_BITS + 1, 1).unwrap();
+        let starts = starts(10);
+        let cuts = Cuts::stripes(&starts, &[1; 10], SEGMENT_BITS + 1, 1).unwrap();
         assert_eq!((0..cuts.len()).map(|run| cuts.segments(run).len()).collect::<Vec<_>>(), [2; 5]);
-        let cuts = Cuts::stripes(&vertices, &[90, 1, 1, 1, 1, 1, 1, 1, 1, 2], 24, 10).unwrap();
+        let cuts = Cuts::stripes(&starts, &[90, 1, 1, 1, 1, 1, 1, 1, 1, 2], 24, 10).unwrap();
         assert_eq!((0..cuts.len()).map(|run| cuts.segments(run).len()).collect::<Vec<_>>(), [1, 9]);
         assert_eq!((cuts.run(4095), cuts.run(4096)), (0, 1));
         assert_eq!(cuts.slots(1, 40_000), 4096..40_000);
     }
 
     #[test]
+    fn what_is_beyond_the_last_vertex_is_left_out() {
+        let cuts = |segments| {
+            let mut cuts = Cuts::groups(&[1; 10], 5);
+            cuts.truncate(segments);
+            (0..cuts.len()).map(|run| cuts.segments(run)).collect::<Vec<_>>()
+        };
+        assert_eq!(cuts(10), [0..2, 2..4, 4..6, 6..8, 8..10]);
+        assert_eq!((cuts(5), cuts(4)), (vec![0..2, 2..4, 4..5], vec![0..2, 2..4]));
+        assert!(cuts(0).is_empty());
+    }
+
+    #[test]
     fn more_stripes_than_can_be_counted_are_refused() {
         let segments = 70_000;
-        let vertices = Vertices::all(segments << SEGMENT_BITS);
+        let starts = starts(segments);
         let edges = vec![1; segments as usize];
-        let error = Cuts::stripes(&vertices, &edges, SEGMENT_BITS, 1).unwrap_err();
+        let error = Cuts::stripes(&starts, &edges, SEGMENT_BITS, 1).unwrap_err();
         assert!(error.to_string().contains("wider stripes"), "{error}");
-        let cuts = Cuts::stripes(&vertices, &edges, SEGMENT_BITS + 1, 1).unwrap();
+        let cuts = Cuts::stripes(&starts, &edges, SEGMENT_BITS + 1, 1).unwrap();
         assert_eq!(cuts.len(), 35_000);
     }
 
     #[test]
     fn no_slots_make_no_stripes() {
-        assert_eq!(Cuts::stripes(&Vertices::all(0), &[], 12, 4).unwrap().len(), 0);
+        assert_eq!(Cuts::stripes(&[0], &[], 12, 4).unwrap().len(), 0);
         assert_eq!(Cuts::groups(&[], 4).len(), 0);
     }
 

@@ -34,6 +34,7 @@ pub struct Storage {
 impl Storage {
     /// A volume that nothing is left of, once it has been made sure that it has room.
     pub(crate) fn scratch(&self, need: u64) -> Result<Arc<Volume>, EngineError> {
+        self.io.closing.wait();
         let volume = Volume::scratch(&self.directories, &self.io)?;
         let free = volume.free_bytes()?;
         if free < need {
@@ -45,15 +46,17 @@ impl Storage {
 
     /// Bytes that can still be written here.
     pub(crate) fn free_bytes(&self) -> Result<u64, EngineError> {
+        self.io.closing.wait();
         Ok(Volume::scratch(&self.directories, &self.io)?.free_bytes()?)
     }
 
-    /// Makes sure that all has room here that a plan puts on storage.
+    /// Makes sure that all has room here that a plan puts on storage, but for what is `taken`.
     ///
     /// # Errors
     /// [`EngineError::Disk`] when it has none, and when a directory is of no use.
-    pub fn check_room(&self, plan: &Plan) -> Result<(), EngineError> {
-        match plan.storage.map_or(0, |StoragePlan { room, .. }| room.peak()) {
+    pub fn check_room(&self, plan: &Plan, taken: u64) -> Result<(), EngineError> {
+        let peak = plan.storage.map_or(0, |StoragePlan { room, .. }| room.peak());
+        match peak.saturating_sub(taken) {
             0 => Ok(()),
             need => self.scratch(need).map(drop),
         }
@@ -61,14 +64,19 @@ impl Storage {
 }
 
 /// Slabs that the pace of a device is measured with.
-pub(crate) const SAMPLE_SLABS: usize = 48;
+pub(crate) const SAMPLE_SLABS: usize = 96;
 const SAMPLE_BYTES: u64 = (SAMPLE_SLABS * SLAB_BYTES) as u64;
 
 impl Storage {
     /// The pace of this machine and of the storage here, from a short look: writes some slabs and
     /// reads them. For fewer bytes than are written for that it makes no difference, and nobody
     /// looks at storage.
-    pub(crate) fn pace(&self, bytes: u64, arena: &Arena) -> Result<Pace, EngineError> {
+    pub(crate) fn pace(
+        &self,
+        bytes: u64,
+        cores: usize,
+        arena: &Arena,
+    ) -> Result<Pace, EngineError> {
         if bytes <= SAMPLE_BYTES {
             return Ok(Pace::of_core());
         }
@@ -81,8 +89,8 @@ impl Storage {
         }
         writer.finish()?;
         let write = rate(&places, started.elapsed());
-        let read = read_rate(&volume, &self.io, &places, arena)?;
-        Ok(Pace { read, write, ..Pace::of_core() })
+        let read = || read_rate(&volume, &self.io, &places, arena);
+        Pace { read: read()?, write, ..Pace::of_core() }.together(cores, read)
     }
 }
 
@@ -340,13 +348,13 @@ mod tests {
             io: IoOptions { faults: faults.cloned(), ..IoOptions::default() },
         };
         let arena = Arena::default();
-        let pace = storage(None).pace(SAMPLE_BYTES + 1, &arena).unwrap();
+        let pace = storage(None).pace(SAMPLE_BYTES + 1, 2, &arena).unwrap();
         assert!(pace.read < u64::MAX && pace.write < u64::MAX, "{pace:?}");
         let none = Faults::from(Call::Create, 1, Fault::Errno(5));
-        assert_eq!(storage(Some(&none)).pace(SAMPLE_BYTES, &arena).unwrap().read, u64::MAX);
+        assert_eq!(storage(Some(&none)).pace(SAMPLE_BYTES, 2, &arena).unwrap().read, u64::MAX);
         for (call, code) in [(Call::Create, 73), (Call::Write, 74), (Call::Read, 74)] {
             let faults = Faults::from(call, 1, Fault::Errno(5));
-            let error = storage(Some(&faults)).pace(SAMPLE_BYTES + 1, &arena).unwrap_err();
+            let error = storage(Some(&faults)).pace(SAMPLE_BYTES + 1, 2, &arena).unwrap_err();
             assert_eq!(error.exit_code(), code, "{call:?}: {error}");
         }
     }

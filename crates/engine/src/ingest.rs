@@ -1,9 +1,10 @@
 //! Ingest: from an unsorted edge list to chunks.
 //!
-//! Three passes: a survey of the vertices, a partition of the edges into bins (one for each stripe
-//! of destinations and group of sources), and the sort of each bin into tiles, stripe by stripe. A
-//! lot of bins is freed as soon as its tiles are written. Where that does not fit in memory, bins
-//! and chunks overflow to storage: bins are written once and read once.
+//! The edges are read once: after a survey of a sample they are put into bins, one for each
+//! stripe of destinations and group of sources, and which slots are vertices is noted on the way;
+//! then each bin is sorted into tiles, stripe by stripe. A lot of bins is freed as soon as its
+//! tiles are written. Where that does not fit in memory, bins and chunks overflow to storage: bins
+//! are written once and read once.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -12,22 +13,24 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_progress::{Progress, Unit};
-use welter_store::io::{IoOptions, Volume};
+use welter_store::io::{Closing, IoOptions, Volume};
 
 use crate::EngineError;
 use crate::apart;
 use crate::arena::{Arena, Buffer};
-use crate::bins::{self, Bin, Grid, Overflow, StripeBins};
-use crate::cuts::{Cuts, Lots};
+use crate::bins::{Bin, Grid, StripeBins};
+use crate::cuts::Cuts;
 use crate::extent::{self, Shelved, Source, Storage, Window};
 use crate::graph::{Graph, Stored, Stripe};
 use crate::index::SourceIndex;
+use crate::marks::Marks;
 use crate::pace::Pace;
+use crate::partition::{Overflow, Partition, partition};
 use crate::plan::{IndexMode, Plan};
 use crate::record::{Narrow, Waiting, Wide, WideWeighted};
 use crate::rows::Rows;
 use crate::shelf::Keep;
-use crate::survey;
+use crate::survey::{self, Survey};
 use crate::tiles::{ChunkPlace, Group, Recipe, Span, TileWriter};
 use crate::vertices::Vertices;
 use crate::workers::{Workers, lock};
@@ -71,33 +74,25 @@ pub(crate) fn ingest(
 ) -> Result<Graph, EngineError> {
     workers.arena().drop_columns();
     // Before anything is read, so that a directory without room is known at once.
-    let volumes = Volumes::new(plan, workers.storage(), keeping)?;
+    let mut volumes = Volumes::new(plan, workers.storage(), keeping)?;
     let slots = survey::slots(&*stream, workers, progress)?;
-    let survey = survey::survey(&*stream, slots, ids.all_present(), workers, progress)?;
-    let vertices = survey.vertices;
+    let mut survey = survey::survey(&*stream, slots, ids.all_present(), workers, progress)?;
+    survey.read_as(reading);
+    let binned = bin(&*stream, survey, reading, plan, &mut volumes, workers, progress)?;
+    drop(stream);
+    let Binned { grid, bins, waiting, vertices } = binned;
+    // What bins have taken of storage is part of what was planned for.
+    let taken = volumes.as_ref().map_or(0, |volumes| volumes.bins.bytes());
     let look = |bytes| match workers.storage() {
-        Some(storage) => Ok((workers.pace(bytes)?, storage.free_bytes()?)),
+        Some(storage) => Ok((workers.pace(bytes)?, storage.free_bytes()? + taken)),
         None => Ok((Pace::of_core(), u64::MAX)),
     };
     let plan = &plan.counted(vertices.count(), look)?;
     // Fewer vertices than there might have been may be a reason to go another way.
-    workers.storage().map_or(Ok(()), |storage| storage.check_room(plan))?;
-    let (sources, targets) = if reading.undirected {
-        let both: Vec<u64> =
-            survey.sources.iter().zip(&survey.targets).map(|(out, into)| out + into).collect();
-        (both.clone(), both)
-    } else if reading.reversed {
-        (survey.targets, survey.sources)
-    } else {
-        (survey.sources, survey.targets)
-    };
-    let stripes = Cuts::stripes(&vertices, &targets, plan.stripe_bits, plan.stripes_least())?;
-    let groups = Cuts::groups(&sources, plan.groups(stripes.len()));
-    let partitions = plan.partitions(stripes.len(), groups.len());
-    let lots = Lots::new((&groups, &sources), (&stripes, &targets), plan.lots());
-    let grid = Grid { groups: &groups, stripes: &stripes, lots: &lots };
+    workers.storage().map_or(Ok(()), |storage| storage.check_room(plan, taken))?;
+    let partitions = plan.partitions(grid.stripes.len(), grid.groups.len());
     let mut degrees = Buffer::<u32>::zeroed(vertices.count() as usize)?;
-    let spans = groups_of(&groups, partitions, &vertices, &mut degrees);
+    let spans = groups_of(&grid.groups, partitions, &vertices, &mut degrees);
     let arena = workers.arena();
     let keep = volumes.as_ref().map(|volumes| volumes.keep(plan));
     let number = keeping.map_or_else(random_number, |keeping| keeping.graph);
@@ -111,15 +106,7 @@ pub(crate) fn ingest(
         keep: keep.as_ref(),
         groups: &spans,
     };
-    let write = if plan.shape.weighted {
-        write::<WideWeighted>
-    } else if bins::fits::<Narrow>(grid, slots) {
-        write::<Narrow>
-    } else {
-        write::<Wide>
-    };
-    let overflow = volumes.as_ref().map(|volumes| volumes.overflow(plan));
-    let placed = write(stream, reading, grid, overflow, recipe, workers, progress)?;
+    let placed = (waiting.write_tiles)(bins, &grid, recipe, workers, progress)?;
     let mut bounds: Vec<Range<u64>> = Vec::new();
     for span in &spans {
         let sources = vertices.index(span.slots.start)..vertices.index(span.slots.end);
@@ -129,7 +116,7 @@ pub(crate) fn ingest(
         }
     }
     drop((spans, keep));
-    let stripes = shelve(placed, &stripes, &vertices);
+    let stripes = shelve(placed, &grid.stripes, &vertices);
     if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
         arena.trim();
     }
@@ -150,7 +137,7 @@ pub(crate) fn ingest(
         partitions: bounds,
         out_rows: OnceLock::new(),
         in_rows: None,
-        stored: volumes.map(|volumes| Stored { volume: volumes.chunks, io: volumes.io }),
+        stored: volumes.map(Volumes::into_chunks),
     };
     if plan.storage.is_some_and(|storage| storage.streamed.is_some()) {
         graph.move_degrees(workers.storage())?;
@@ -181,6 +168,8 @@ struct Volumes {
     bins: Arc<Volume>,
     chunks: Arc<Volume>,
     io: IoOptions,
+    /// Who closes the bins.
+    closing: Closing,
 }
 
 impl Volumes {
@@ -196,18 +185,24 @@ impl Volumes {
             let what = "the plan writes to storage, and the workers were given none";
             return Err(EngineError::Configuration(what.to_owned()));
         };
-        storage.check_room(plan)?;
+        storage.check_room(plan, 0)?;
         let bins = storage.scratch(0)?;
         let (chunks, io) = match keeping {
             Some(Keeping { volume, io, .. }) => (Arc::clone(volume), io.clone()),
             None => (storage.scratch(0)?, storage.io.clone()),
         };
-        Ok(Some(Self { bins, chunks, io }))
+        Ok(Some(Self { bins, chunks, io, closing: storage.io.closing.clone() }))
     }
 
     fn overflow<'a>(&'a self, plan: &Plan) -> Overflow<'a> {
         let used_most = plan.storage.map_or(0, |storage| storage.bins_bytes);
         Overflow { volume: &self.bins, io: &self.io, used_most }
+    }
+
+    /// The chunks, without the bins.
+    fn into_chunks(self) -> Stored {
+        self.closing.close(self.bins);
+        Stored { volume: self.chunks, io: self.io }
     }
 
     fn source<'a>(&'a self, arena: &'a Arena) -> Source<'a> {
@@ -245,27 +240,94 @@ fn groups_of<'a>(
         .collect()
 }
 
-/// Bins the edges, drops the stream, and writes the bins into chunks.
-fn write<W: Waiting>(
-    stream: Box<dyn EdgeStream>,
+/// Edges in their bins, and what was found out on the way.
+struct Binned {
+    grid: Grid,
+    bins: Vec<StripeBins>,
+    waiting: Ways,
+    vertices: Vertices,
+}
+
+/// What is done to edges by how they wait.
+#[derive(Clone, Copy)]
+struct Ways {
+    partition: PutIntoBins,
+    write_tiles: WriteTiles,
+}
+
+type PutIntoBins = fn(
+    &Partition<'_>,
+    &Workers,
+    &Progress,
+) -> Result<(Vec<StripeBins>, Option<Marks>), EngineError>;
+
+type WriteTiles = fn(
+    Vec<StripeBins>,
+    &Grid,
+    Recipe<'_, '_>,
+    &Workers,
+    &Progress,
+) -> Result<Vec<ChunkPlace>, EngineError>;
+
+impl Ways {
+    fn new(weighted: bool, grid: &Grid) -> Self {
+        match weighted {
+            true => Self::of::<WideWeighted>(),
+            false if grid.fits::<Narrow>() => Self::of::<Narrow>(),
+            false => Self::of::<Wide>(),
+        }
+    }
+
+    fn of<W: Waiting>() -> Self {
+        Self { partition: partition::<W>, write_tiles: write_tiles::<W> }
+    }
+}
+
+/// Bins the edges. Where the survey promised too few vertices for the stripes that were cut, all
+/// are read once more, with the vertices that there are.
+fn bin(
+    stream: &dyn EdgeStream,
+    mut survey: Survey,
     reading: Reading,
-    grid: Grid<'_>,
-    overflow: Option<Overflow<'_>>,
-    recipe: Recipe<'_, '_>,
+    plan: &Plan,
+    volumes: &mut Option<Volumes>,
     workers: &Workers,
     progress: &Progress,
-) -> Result<Vec<ChunkPlace>, EngineError> {
-    let slots = recipe.vertices.slots();
-    let memory = (recipe.arena, overflow);
-    let bins = bins::partition::<W>(&*stream, slots, reading, grid, memory, workers, progress)?;
-    drop(stream);
-    write_tiles::<W>(bins, grid, recipe, workers, progress)
+) -> Result<Binned, EngineError> {
+    loop {
+        let mut grid = Grid::new(&survey, plan)?;
+        let waiting = Ways::new(plan.shape.weighted, &grid);
+        let task = Partition {
+            stream,
+            reading,
+            grid: &grid,
+            to_mark: survey.vertices.is_none(),
+            arena: workers.arena(),
+            overflow: volumes.as_ref().map(|volumes| volumes.overflow(plan)),
+        };
+        let (mut bins, marks) = (waiting.partition)(&task, workers, progress)?;
+        let found = marks.map(|marks| Vertices::marked(marks.into_words()));
+        let known = survey.vertices.take();
+        let is_known = known.is_some();
+        let vertices = found.or(known).unwrap_or_else(|| Vertices::all(grid.slots));
+        // Stripes of vertices that were known have been cut so.
+        if is_known || grid.is_narrow(&vertices, plan.stripe_bits) {
+            grid.end_at(&vertices);
+            bins.truncate(grid.stripes.len());
+            return Ok(Binned { grid, bins, waiting, vertices });
+        }
+        drop(bins);
+        if let (Some(volumes), Some(storage)) = (volumes.as_mut(), workers.storage()) {
+            volumes.bins = storage.scratch(0)?;
+        }
+        survey = survey.of(vertices);
+    }
 }
 
 /// Sorts and writes all cells, a stripe at a time, and counts out-degrees.
 fn write_tiles<W: Waiting>(
     bins: Vec<StripeBins>,
-    grid: Grid<'_>,
+    grid: &Grid,
     recipe: Recipe<'_, '_>,
     workers: &Workers,
     progress: &Progress,
@@ -273,7 +335,7 @@ fn write_tiles<W: Waiting>(
     let slots = recipe.vertices.slots();
     let edges = bins.iter().flatten().map(|bin| bin.edges() as u64).sum();
     if recipe.bins.is_some() {
-        apart::leave(&bins, grid.lots, recipe.plan.lot_bytes_most());
+        apart::leave(&bins, &grid.lots, recipe.plan.lot_bytes_most());
     }
     let shelves = stored(&bins);
     let stripe = |(run, bins): (usize, StripeBins)| {

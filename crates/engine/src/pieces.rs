@@ -21,23 +21,45 @@ pub(crate) fn pieces<W: Waiting>(
     sources: u64,
     most: usize,
 ) -> Result<Vec<(Range<u64>, usize)>, EngineError> {
+    let each = |visit: &mut dyn FnMut(u64)| bin.each::<W>(origin, |record| visit(record.key()));
+    let mut pieces = Vec::new();
+    cut(&each, 0..sources << origin.target_bits, most, &mut pieces)?;
+    Ok(pieces)
+}
+
+/// Shows all keys.
+type Each<'a> = dyn Fn(&mut dyn FnMut(u64)) -> Result<(), EngineError> + 'a;
+
+/// Cuts a range of keys, and again what holds too many in too short a range.
+fn cut(
+    each: &Each<'_>,
+    keys: Range<u64>,
+    most: usize,
+    pieces: &mut Vec<(Range<u64>, usize)>,
+) -> Result<(), EngineError> {
     let mut bucket_bits = 0;
-    while sources << origin.target_bits >> bucket_bits > BUCKETS_MAX {
+    while (keys.end - keys.start) >> bucket_bits > BUCKETS_MAX {
         bucket_bits += 1;
     }
-    let buckets = (sources << origin.target_bits >> bucket_bits) as usize + 1;
+    let buckets = ((keys.end - keys.start) >> bucket_bits) as usize + 1;
     let mut counts = vec![0_u32; buckets];
-    bin.each::<W>(origin, |record| counts[(record.key() >> bucket_bits) as usize] += 1)?;
-    let mut pieces: Vec<(Range<u64>, usize)> = Vec::new();
+    each(&mut |key| {
+        if keys.contains(&key) {
+            counts[((key - keys.start) >> bucket_bits) as usize] += 1;
+        }
+    })?;
     for (bucket, count) in counts.into_iter().enumerate() {
-        let (start, count) = ((bucket as u64) << bucket_bits, count as usize);
-        let end = start + (1 << bucket_bits);
+        let start = keys.start + ((bucket as u64) << bucket_bits);
+        let (bucket, count) = (start..keys.end.min(start + (1 << bucket_bits)), count as usize);
         match pieces.last_mut() {
-            Some((keys, held)) if *held + count <= most => (keys.end, *held) = (end, *held + count),
-            _ => pieces.push((start..end, count)),
+            _ if count > most && bucket_bits > 0 => cut(each, bucket, most, pieces)?,
+            Some((keys, held)) if *held + count <= most => {
+                (keys.end, *held) = (bucket.end, *held + count);
+            }
+            _ => pieces.push((bucket, count)),
         }
     }
-    Ok(pieces)
+    Ok(())
 }
 
 /// Writes the edges of a piece to `records`, in the order of the input.
@@ -54,4 +76,38 @@ pub(crate) fn fill<W: Waiting>(
             filled += 1;
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_range_with_many_edges_is_cut_again() {
+        // Eight sources with all targets each, among 2^20 sources with few: 16 sources would be the
+        // finest range that can be counted at once.
+        let (targets, sources) = (1_u64 << 17, 1_u64 << 20);
+        let mut all: Vec<u64> =
+            (0..8 * targets).map(|edge| edge % 8 * targets + edge / 8).collect();
+        all.extend((0..sources).map(|source| source * targets + source % 1000));
+        all.extend(std::iter::repeat_n(5, 300_000));
+        let each = |visit: &mut dyn FnMut(u64)| {
+            for key in &all {
+                visit(*key);
+            }
+            Ok(())
+        };
+        let most = 1 << 16;
+        let mut pieces = Vec::new();
+        cut(&each, 0..sources * targets, most, &mut pieces).unwrap();
+        assert_eq!(pieces.iter().map(|(_, held)| held).sum::<usize>(), all.len());
+        let ranges = || pieces.iter().map(|(keys, _)| keys);
+        assert!(ranges().zip(ranges().skip(1)).all(|(one, next)| one.end == next.start));
+        for (keys, held) in &pieces {
+            assert_eq!(all.iter().filter(|key| keys.contains(key)).count(), *held);
+            // Parallel edges stay together, whatever their number.
+            assert!(*held <= most || *keys == (5..6), "{keys:?} {held}");
+        }
+        assert!(pieces.len() < 3 * all.len() / most, "{}", pieces.len());
+    }
 }

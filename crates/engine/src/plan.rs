@@ -253,6 +253,10 @@ impl Plan {
                 let (pace, free) = look(plan.memory.chunks_stored)?;
                 plan = Self { pace: Some(pace), ..storage::faster(&plan, &pace, free) };
             }
+            // Bins are as they were planned before.
+            if let (Some(now), Some(then)) = (&mut plan.storage, self.storage) {
+                (now.bins_most, now.lots) = (then.bins_most, then.lots);
+            }
             if plan.memory.peak() > plan.budget_bytes {
                 let budget = plan.budget_bytes;
                 return Err(refusal(&[plan], budget));
@@ -286,9 +290,13 @@ impl Plan {
         (chunks as usize).max(STRIPES_PER_WORKER * self.threads).min(groups)
     }
 
-    /// Stripes that there shall be at least, so that no worker waits long for the last one.
+    /// Stripes that there shall be at least, so that no worker waits long for the last one. With
+    /// few bins none may have many more edges than others: of cells that are too big to be sorted
+    /// at once each piece reads all (R-MAT 27 as it is generated, with 1 GiB: 75 GB in all).
     pub(crate) fn stripes_least(&self) -> usize {
-        STRIPES_PER_WORKER * self.threads
+        let by_width = (self.shape.slots >> self.stripe_bits) as usize;
+        let even = if self.storage.is_some() { by_width / 2 } else { 0 };
+        even.max(STRIPES_PER_WORKER * self.threads)
     }
 
     /// Lots of bins that share slabs. Each worker has a half-empty slab for each lot, which shall

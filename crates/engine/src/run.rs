@@ -36,13 +36,19 @@ pub fn run_resumable<P: Program>(
     progress: &Progress,
     checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
-    let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
-    let Some(way) = graph.plan.storage.and_then(|storage| storage.streamed) else {
-        return iterate::run(graph, program, workers, progress, &phase, checkpoints);
-    };
-    let tools = (workers, progress, &phase);
-    match way {
-        Streamed::Ranges(plan) => ranges::run(graph, program, plan, tools, checkpoints),
-        Streamed::Spill(plan) => spill::run(graph, program, plan, tools, checkpoints),
+    if checkpoints.is_some() {
+        // They may be where bins were.
+        workers.settle();
     }
+    let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
+    let way = graph.plan.storage.and_then(|storage| storage.streamed);
+    let tools = (workers, progress, &phase);
+    let outcome = match way {
+        None => iterate::run(graph, program, workers, progress, &phase, checkpoints),
+        Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools, checkpoints),
+        Some(Streamed::Spill(plan)) => spill::run(graph, program, plan, tools, checkpoints),
+    };
+    // So may results.
+    workers.settle();
+    outcome
 }

@@ -12,7 +12,6 @@
 use std::sync::Arc;
 
 use welter_model::ids::IdMap;
-use welter_model::look::Look;
 use welter_model::marked::Marked;
 use welter_model::table::VertexColumn;
 
@@ -35,12 +34,15 @@ impl Vertices {
         Self { slots, count: slots, present: None }
     }
 
-    /// The slots that were marked are vertices.
-    pub(crate) fn seen(look: &Look) -> Self {
-        match look.marks() {
-            None => Self::all(look.slots()),
-            Some(words) => Self::of_words(look.slots(), words.to_vec()),
-        }
+    /// The slots that were marked are vertices, and there are none beyond the last of them. Words
+    /// come in whole segments.
+    pub(crate) fn marked(mut words: Vec<u64>) -> Self {
+        let last = words.iter().rposition(|word| *word != 0);
+        let end =
+            |last: usize| last as u64 * 64 + u64::from(u64::BITS - words[last].leading_zeros());
+        let slots = last.map_or(0, end);
+        words.truncate(slots.div_ceil(1 << SEGMENT_BITS) as usize * SEGMENT_WORDS);
+        Self::of_words(slots, words)
     }
 
     /// The slots whose bits are set are vertices; words come in whole segments.
@@ -169,13 +171,16 @@ impl Window<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::marks::Marks;
 
     fn marked(slots: u64, present: &[u32]) -> Vertices {
-        let mut look = Look::new(true, 1);
-        for &slot in present {
-            look.add(&[[slot, slot]], slots).unwrap();
+        let mut marks = Marks::new(3 * slots).unwrap();
+        for slot in present {
+            marks.set(*slot);
         }
-        Vertices::seen(&look.of_slots(slots))
+        let vertices = Vertices::marked(marks.into_words());
+        assert_eq!(vertices.slots(), slots);
+        vertices
     }
 
     #[test]

@@ -48,6 +48,11 @@ impl Workers {
         self.storage.as_ref()
     }
 
+    /// Waits until the room of temporary files that are gone is free.
+    pub(crate) fn settle(&self) {
+        self.storage.iter().for_each(|storage| storage.io.closing.wait());
+    }
+
     /// How fast this machine is, and the storage for what does not fit in memory, if that is so
     /// many bytes, from a short look.
     ///
@@ -55,7 +60,8 @@ impl Workers {
     /// When storage fails, or is full.
     pub fn pace(&self, bytes: u64) -> Result<Pace, EngineError> {
         let storage = self.storage.as_ref();
-        storage.map_or_else(|| Ok(Pace::of_core()), |storage| storage.pace(bytes, &self.arena))
+        let look = |storage: &Storage| storage.pace(bytes, self.threads(), &self.arena);
+        storage.map_or_else(|| Ok(Pace::of_core()), look)
     }
 
     /// Number of workers.

@@ -64,6 +64,12 @@ pub enum InputError {
         /// `no such file` or the like.
         what: String,
     },
+    /// Slots were guessed from a sample ([`crate::ReadOptions::sampled`]), and there are more.
+    #[error("an id is beyond {slots}, which no id of a sample was near")]
+    Unlikely {
+        /// The number of slots that was guessed.
+        slots: u64,
+    },
     /// The system refused to open or read a file.
     #[error("{file}: cannot {action}: {source}")]
     Io {
@@ -154,7 +160,8 @@ impl InputError {
             | Self::Byte { .. }
             | Self::Row { .. }
             | Self::Content { .. }
-            | Self::Inputs { .. } => 65,
+            | Self::Inputs { .. }
+            | Self::Unlikely { .. } => 65,
             Self::Missing { .. } => 66,
             Self::ScratchDamaged { .. } => 70,
             Self::ScratchMade { .. } => 73,

@@ -32,6 +32,10 @@ pub struct ReadOptions {
     pub ids: IdKind,
     /// Threads that parse; 0 stands for one a core.
     pub threads: usize,
+    /// Whether the number of slots may be guessed from a sample where it takes a read of all edges
+    /// to know it. If the guess was wrong, reading the edges ends with
+    /// [`InputError::Unlikely`](crate::InputError::Unlikely), and they must be opened once more.
+    pub sampled: bool,
     /// What a hostile or broken input may cost.
     pub limits: Limits,
     /// Directories for temporary files, filled in turn, where [`Limits::memory_bytes_max`] is less

@@ -15,9 +15,10 @@
 //! a big-endian machine is another; ids that look like that are refused ([`refuse_big_endian`]).
 //!
 //! Files are not kept in memory: where their ids can be slots as they are, the stream that the
-//! engine gets reads them ([`stream`]). For that the largest id must be known, so all records are
-//! looked at once beforehand, unless the user states the number of vertices, and what was seen goes
-//! along with the stream. Sparse ids, pipes and compressed files are collected in memory.
+//! engine gets reads them ([`stream`]). For that it must be known what the largest id may be.
+//! Unless the user states the number of vertices, a sample of the records tells, and what was seen
+//! of it goes along with the stream; who must have the largest id itself has all of them looked at
+//! ([`scan`]). Sparse ids, pipes and compressed files are collected in memory.
 //!
 //! Columns can be named as in a table: 1 or `source`, 2 or `target`, 3 or `weight`.
 
@@ -32,6 +33,7 @@ mod tests;
 use rayon::prelude::*;
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
+use welter_model::look::Sample;
 
 use crate::collect::{Collector, Ids, Part};
 use crate::columns;
@@ -42,6 +44,7 @@ use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader, Ready};
 use crate::source::{Compression, Source};
 use records::{Batch, Buffers, Pairs, Record, Shape};
+use scan::Sampled;
 use stream::{Ends, RawStream};
 
 /// Bytes of a part of a file that comes through a pipe or a decompressor.
@@ -139,15 +142,27 @@ impl Reader for Raw {
             stream.set_ends(Ends::Declared(vertices));
             return Ok(Some(Ready::new(Box::new(stream), IdMap::Declared)));
         }
-        let (max, look) = scan::scan(&stream, context)?;
-        if !is_dense(max, stream.edges()) {
+        let bytes: u64 = sources.iter().filter_map(Source::bytes).sum();
+        let (largest, looked) = if context.options.sampled {
+            let looked = Sample::of(stream.edges()).share(bytes);
+            context.phase.set_total(looked);
+            let Sampled { largest, look } = scan::sample(&stream, context)?;
+            if let Some(look) = look {
+                let slots = scan::slots_likely(&look, stream.edges());
+                stream.set_ends(Ends::Likely(slots));
+                stream.set_look(look.of_slots(slots));
+            }
+            (largest, looked)
+        } else {
+            let largest = scan::largest(&stream, context)?;
+            stream.set_ends(Ends::Seen(largest.saturating_add(1)));
+            (largest, bytes)
+        };
+        if !is_dense(largest, stream.edges()) {
             // All will be read once more, and kept.
-            let bytes: u64 = sources.iter().filter_map(Source::bytes).sum();
-            context.phase.set_total(2 * bytes);
+            context.phase.set_total(looked + bytes);
             return Ok(None);
         }
-        stream.set_ends(Ends::Seen(max + 1));
-        stream.set_look(look);
         Ok(Some(Ready::new(Box::new(stream), IdMap::Same)))
     }
 }

@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::look::Look;
+use crate::look::{Look, PIECE_EDGES, Sample};
 
 /// Source and destination slot of one edge, in the compact format (fewer than 2^32 slots).
 pub type Pair = [u32; 2];
@@ -40,15 +40,25 @@ pub trait EdgeStream: Send + Sync {
     /// Number of slots (vertex ids are `0..slots`) where the stream knows it without being read.
     fn slots(&self) -> Option<u64>;
 
-    /// Whether reading a part costs much more than copying it out of memory (a generator, say), so
-    /// that surveys should look at a sample of the parts only. Such a stream must know its `slots`.
-    fn costly(&self) -> bool {
-        false
-    }
-
-    /// What was seen of all edges when the stream was made, if all of them were looked at then.
+    /// What was seen of a sample of the edges when the stream was made, if they were looked at
+    /// then.
     fn look(&self) -> Option<&Look> {
         None
+    }
+
+    /// Hands those edges of a part to `visit` that belong to a round of a sample: pieces of the
+    /// part where they can be had, else all of it or none.
+    ///
+    /// # Errors
+    /// As of [`Self::read`].
+    fn sample(
+        &self,
+        part: usize,
+        (sample, round): (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        let taken = sample.takes(part, self.parts(), round);
+        if taken { self.read(part, visit) } else { Ok(()) }
     }
 
     /// Bytes of memory that the stream holds for as long as it lives; 0 where edges are read or
@@ -204,6 +214,23 @@ impl EdgeStream for EdgeList {
     ) -> Result<(), StreamError> {
         let Part { pairs, weights } = &self.parts[part];
         visit(Batch { pairs, weights: self.weighted.then_some(weights) });
+        Ok(())
+    }
+
+    fn sample(
+        &self,
+        part: usize,
+        (sample, round): (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        let Part { pairs, weights } = &self.parts[part];
+        for piece in sample.pieces(part, pairs.len().div_ceil(PIECE_EDGES), round) {
+            let edges = piece * PIECE_EDGES..pairs.len().min((piece + 1) * PIECE_EDGES);
+            let weights = self.weighted.then(|| &weights[edges.clone()]);
+            if !visit(Batch { pairs: &pairs[edges], weights }) {
+                break;
+            }
+        }
         Ok(())
     }
 }

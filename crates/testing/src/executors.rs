@@ -23,6 +23,7 @@ use welter_progress::Progress;
 use welter_store::header::Encoding;
 use welter_store::io::IoOptions;
 
+use crate::blind::Blind;
 pub use crate::folder::Folder;
 use crate::graph::Graph;
 use crate::interpreter::{Answer, interpret};
@@ -48,6 +49,8 @@ pub struct Memory {
     pub part_edges_max: usize,
     /// Whether the input states its number of slots where it need not.
     pub slots_stated: bool,
+    /// Whether a sample of the input shows next to nothing of it.
+    pub blind: bool,
 }
 
 /// A machine of the tests' own, so that plans are the same wherever they run.
@@ -78,7 +81,7 @@ pub fn executors() -> Vec<Executor> {
             ..Settings::default()
         };
         let slots_stated = part_edges_max % 2 == 0;
-        Executor::Memory(Memory { settings, part_edges_max, slots_stated })
+        Executor::Memory(Memory { settings, part_edges_max, slots_stated, blind: false })
     };
     let always = |cache_bytes, values| StorageMode::Always { cache_bytes, values };
     let spill = |combined, fused| Route::Spill { combined, fused };
@@ -88,6 +91,7 @@ pub fn executors() -> Vec<Executor> {
             settings: Settings { threads: Some(1), ..Settings::default() },
             part_edges_max: 1 << 20,
             slots_stated: true,
+            blind: false,
         }),
         memory(2, Packed, [18, 12], 1 << 18, 1000),
         memory(3, Packed, [12, 6], 1 << 10, 7),
@@ -100,6 +104,8 @@ pub fn executors() -> Vec<Executor> {
         memory(2, Compressed, [14, 6], 1 << 12, 90),
         memory(1, Packed, [12, 6], 1 << 12, 64),
         memory(3, Packed, [13, 6], 1 << 12, 2),
+        blind(memory(2, Compressed, [12, 6], 1 << 10, 30)),
+        blind(memory(3, Packed, [13, 8], 1 << 12, 50)),
     ];
     all.extend([
         stored(2, Compressed, [12, 6], 1 << 10, (0, false), Auto),
@@ -107,6 +113,7 @@ pub fn executors() -> Vec<Executor> {
         stored(3, Packed, [12, 7], 1 << 12, (0, true), Auto),
         stored(2, Packed, [12, 6], 1 << 12, (0, false), Local),
         stored(3, Compressed, [12, 7], 1 << 10, (0, true), Local),
+        blind(stored(2, Compressed, [12, 7], 1 << 10, (0, false), Auto)),
         reopened([1, 3], Compressed, [12, 6], 1 << 10, StorageMode::Auto, Local),
         reopened([3, 2], Packed, [13, 8], 1 << 12, always(3 << 20, false), Auto),
         reopened([2, 1], Compressed, [12, 7], 1 << 10, always(0, true), Auto),
@@ -146,7 +153,8 @@ fn stored(
         storage: StorageMode::Always { cache_bytes, values },
         ..Settings::default()
     };
-    Executor::Memory(Memory { settings, part_edges_max: 100 * threads, slots_stated: true })
+    let part_edges_max = 100 * threads;
+    Executor::Memory(Memory { settings, part_edges_max, slots_stated: true, blind: false })
 }
 
 /// The engine on a graph that was kept, with other threads than it is run with.
@@ -166,9 +174,17 @@ fn reopened(
         chunk_bytes: Some(chunk_bytes),
         ..Settings::default()
     });
-    let memory = Memory { settings, part_edges_max: 77, slots_stated: false };
+    let memory = Memory { settings, part_edges_max: 77, slots_stated: false, blind: false };
     let threads = Some(after);
     Executor::Kept(memory, Settings { threads, storage, frontier, ..Settings::default() })
+}
+
+/// The same, of an input whose sample is misleading: stripes are too wide at first.
+fn blind(executor: Executor) -> Executor {
+    match executor {
+        Executor::Memory(memory) => Executor::Memory(Memory { blind: true, ..memory }),
+        other => other,
+    }
 }
 
 /// The same, with signals on storage too.
@@ -321,7 +337,7 @@ impl Memory {
         let plan = self.plan(graph, reading, Layout::of::<P>())?;
         let workers = workers(plan.threads);
         let progress = Progress::new();
-        let list: Box<dyn EdgeStream> = Box::new(list);
+        let list = self.stream(list);
         let held = welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
         assert_eq!(integers(&held.vertex_column(&ids)), graph.ids(), "vertices of {self:?}");
         answer(&held, program, workers, checkpoints)
@@ -376,7 +392,7 @@ impl Memory {
         let done = || {
             let plan = self.plan(graph, reading, Layout::of_stream::<S>())?;
             let workers = workers(plan.threads);
-            let list: Box<dyn EdgeStream> = Box::new(list);
+            let list = self.stream(list);
             let progress = Progress::new();
             let held =
                 welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
@@ -405,6 +421,10 @@ impl Memory {
             input_bytes: 0,
         };
         Plan::new(shape, layout, &self.settings, &MACHINE)
+    }
+
+    fn stream(&self, list: EdgeList) -> Box<dyn EdgeStream> {
+        if self.blind { Box::new(Blind(list)) } else { Box::new(list) }
     }
 
     /// The graph as an input would hand it over. Vertices without edges beside slots that are no

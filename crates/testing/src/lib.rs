@@ -11,6 +11,7 @@
 //! test that cannot read its answers has failed.
 
 pub mod answers;
+pub mod blind;
 pub mod closed_form;
 pub mod executors;
 mod folder;

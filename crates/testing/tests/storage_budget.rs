@@ -150,7 +150,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
         }
     }
     assert!(wrong.is_empty(), "{} runs:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(ranges > 5, "only {ranges} runs had their signals on storage");
+    assert!(ranges >= 4, "only {ranges} runs had their signals on storage");
     // A bound that no run comes near to would refuse what fits.
     assert!(nearest > 0.5, "no run took more than {nearest:.2} of its plan");
 }

@@ -68,6 +68,29 @@ fn several_files_and_patterns_are_one_graph() {
 }
 
 #[test]
+fn an_id_that_no_sample_is_near_is_found_all_the_same() {
+    let sandbox = Sandbox::new();
+    for far in [5_000_000, 4_000_000_000_u32] {
+        let mut pairs: Vec<[u32; 2]> = (0..2 << 20).map(|edge| [edge % 1000, edge % 999]).collect();
+        pairs[1] = [7, far];
+        let bytes = |pairs: &[[u32; 2]]| -> Vec<u8> {
+            pairs.as_flattened().iter().flat_map(|id| id.to_le_bytes()).collect()
+        };
+        sandbox.write("first.u32", bytes(&pairs));
+        pairs.reverse();
+        // The end of a file is always in the sample.
+        sandbox.write("last.u32", bytes(&pairs));
+        let depths = |name: &str| sandbox.must(&format!("run bfs {name} --source 0 -o -"));
+        let expected = depths("last.u32");
+        assert_eq!(expected.lines().count(), 1002);
+        assert!(depths("first.u32") == expected);
+        sandbox.must("ingest first.u32 -o kept");
+        assert!(depths("kept") == expected);
+        std::fs::remove_dir_all(sandbox.path().join("kept")).unwrap();
+    }
+}
+
+#[test]
 fn standard_input_is_read() {
     let sandbox = Sandbox::new();
     sandbox.write("graph.txt", "0 1\n1 2\n");

@@ -18,6 +18,28 @@ fn a_directory_is_measured() {
 }
 
 #[test]
+fn a_kept_graph_keeps_its_rates() {
+    let sandbox = Sandbox::new();
+    sandbox.must("ingest rmat:10 -o graph");
+    let expected = sandbox.must("run pagerank graph -o -");
+    let table = sandbox.must("probe graph --bytes 2MiB");
+    assert!(table.ends_with("\nkept with the graph: its runs are planned with that\n"), "{table}");
+    assert_eq!(sandbox.must("check graph").lines().count(), 1);
+    assert_eq!(sandbox.must("run pagerank graph --cache 0 -o -"), expected);
+    // Measured again, in place of what was there.
+    sandbox.must("probe graph --bytes 1MiB");
+    let mut bytes = sandbox.read("graph/rates");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    sandbox.write("graph/rates", bytes);
+    for line in ["check graph", "run pagerank graph --cache 0 -o -"] {
+        let ended = sandbox.run(line);
+        assert_eq!(ended.code, Some(70), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains("rates"), "{line}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn several_directories_are_measured_together_for_programs() {
     let sandbox = Sandbox::new();
     for name in ["a", "b"] {

@@ -14,7 +14,7 @@ use welter_store::io::Queue;
 
 use super::directory::{Directory, Entry, Run};
 use super::load::damaged;
-use super::{DEGREES, FILES, GENERATION, Kept, MANIFEST};
+use super::{DEGREES, FILES, GENERATION, Kept, MANIFEST, RATES};
 use crate::EngineError;
 use crate::extent::DEPTH;
 use crate::kernel::{Coding, Scratch};
@@ -98,17 +98,19 @@ impl Kept {
             }
         })?;
         self.degrees_are(&counts)?;
+        let rates = self.rates()?.map(|_| self.bytes_beside(RATES)).transpose()?;
         Ok(Checked {
-            files: self.manifest.files.len() as u64 + 1,
-            bytes: self.manifest.bytes() + self.manifest_bytes()?,
+            files: self.manifest.files.len() as u64 + 1 + u64::from(rates.is_some()),
+            bytes: self.manifest.bytes() + self.bytes_beside(MANIFEST)? + rates.unwrap_or(0),
             chunks: self.manifest.chunks,
             edges: self.manifest.edges,
             foreign: self.foreign(),
         })
     }
 
-    fn manifest_bytes(&self) -> Result<u64, StoreError> {
-        let file = self.path.join(MANIFEST);
+    /// Bytes of a file beside the generations.
+    fn bytes_beside(&self, name: &str) -> Result<u64, StoreError> {
+        let file = self.path.join(name);
         let found = std::fs::metadata(&file);
         found.map(|metadata| metadata.len()).map_err(|source| StoreError::Io {
             what: "look at",
@@ -152,7 +154,7 @@ impl Kept {
             for entry in entries.flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let listed = if prefix.is_empty() {
-                    name == MANIFEST || name == GENERATION
+                    [MANIFEST, GENERATION, RATES].contains(&&*name)
                 } else {
                     FILES.contains(&&*name) && self.manifest.file(&name).is_some()
                 };

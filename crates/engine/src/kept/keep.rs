@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use welter_model::edges::{Batch, EdgeStream, Reading, StreamError};
 use welter_model::ids::{IdMap, Names};
-use welter_model::look::Look;
+use welter_model::look::{Look, Sample};
 use welter_progress::Progress;
 use welter_store::header::Encoding;
 use welter_store::io::{IoOptions, Volume};
@@ -84,6 +84,7 @@ pub fn keep(
     let stream = Box::new(Watched { stream, negative: Arc::clone(&negative) });
     let held = ingest(stream, ids, reading, plan, Some(&keeping), workers, progress)?;
     volume.sync()?;
+    workers.settle();
     let mut manifest = Manifest {
         graph: number,
         generation: 0,
@@ -216,16 +217,21 @@ impl EdgeStream for Watched {
         self.stream.slots()
     }
 
-    fn costly(&self) -> bool {
-        self.stream.costly()
-    }
-
     fn look(&self) -> Option<&Look> {
         self.stream.look()
     }
 
     fn resident_bytes(&self) -> u64 {
         self.stream.resident_bytes()
+    }
+
+    fn sample(
+        &self,
+        part: usize,
+        of: (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.stream.sample(part, of, visit)
     }
 
     fn read(

@@ -42,7 +42,7 @@ impl Kept {
     ) -> Result<Graph, EngineError> {
         workers.arena().drop_columns();
         // Before anything is read, so that a directory without room is known at once.
-        workers.storage().map_or(Ok(()), |storage| storage.check_room(plan))?;
+        workers.storage().map_or(Ok(()), |storage| storage.check_room(plan, 0))?;
         let vertices = self.vertices()?;
         let (segments, bounds) = self.cuts(&vertices)?;
         let (volume, lengths) = self.volume()?;
@@ -86,7 +86,8 @@ impl Kept {
         Ok(graph)
     }
 
-    /// The plan with the pace at which the graph is read, if it is to be read in iterations.
+    /// The plan with the pace at which the graph is read, if it is to be read in iterations: as it
+    /// was measured once, else from a short look.
     fn paced(
         &self,
         plan: &Plan,
@@ -99,8 +100,9 @@ impl Kept {
             let pace = workers.pace(plan.traffic().written)?;
             let places = directory.runs.iter().take(SAMPLE_SLABS).map(|run| run.place);
             let places: Vec<Place> = places.collect();
-            let read = extent::read_rate(volume, &self.io, &places, workers.arena())?;
-            plan.pace = Some(Pace { read, ..pace });
+            let look = || extent::read_rate(volume, &self.io, &places, workers.arena());
+            let read = self.read_rate()?.map_or_else(look, Ok)?;
+            plan.pace = Some(Pace { read, ..pace }.together(workers.threads(), look)?);
         }
         Ok(plan)
     }

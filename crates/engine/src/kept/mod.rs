@@ -8,6 +8,7 @@
 //!           degrees   the number of edges that leave each vertex                sealed
 //!           vertices  a bit a slot, unless every slot is a vertex               sealed
 //!           ids       unless the slot is the id, or nearly so                   sealed
+//! DIR/rates           how fast the device is, if somebody has measured          sealed
 //! ```
 //! `docs/format.md` draws them. A generation is never changed once the manifest names it.
 //!
@@ -23,6 +24,7 @@ mod draft;
 mod keep;
 mod load;
 mod manifest;
+mod rates;
 mod stream;
 
 use std::path::{Path, PathBuf};
@@ -51,6 +53,8 @@ use crate::vertices::Vertices;
 
 /// Name of the manifest.
 const MANIFEST: &str = "manifest";
+/// Name of the file with the rates of the device.
+const RATES: &str = "rates";
 /// Name of the folder of the only generation that there is today.
 const GENERATION: &str = "gen-0";
 /// Names of files in it.

@@ -174,10 +174,6 @@ impl EdgeStream for KeptStream {
         Some(self.kept.manifest.vertices)
     }
 
-    fn costly(&self) -> bool {
-        true
-    }
-
     fn resident_bytes(&self) -> u64 {
         size_of_val(&self.directory.entries[..]) as u64
             + size_of_val(&self.directory.runs[..]) as u64

@@ -36,12 +36,24 @@ pub struct Stage {
     pub cores: f64,
     /// What storage is busy.
     pub storage: f64,
+    /// What cores and storage do while both are busy, as shares of what they do alone.
+    pub beside: [f64; 2],
 }
 
 impl Stage {
-    /// How long it takes.
+    fn new(cores: f64, storage: f64, pace: &Pace) -> Self {
+        let beside = [pace.cores_beside, pace.read_beside].map(|share| share as f64 / 1000.0);
+        Self { cores, storage, beside }
+    }
+
+    /// How long it takes: both are busy until one has nothing left to do.
     pub fn seconds(self) -> f64 {
-        self.cores.max(self.storage)
+        let Self { cores, storage, beside: [of_cores, of_storage] } = self;
+        if cores == 0.0 || storage == 0.0 {
+            return cores + storage;
+        }
+        let both = (cores / of_cores).min(storage / of_storage);
+        both + (cores - both * of_cores).max(storage - both * of_storage)
     }
 
     /// What it waits for.
@@ -72,11 +84,11 @@ impl Plan {
         };
         let weight = if self.shape.weighted { PARTITION_WEIGHT + SORT_WEIGHT } else { 0.0 };
         let cores = self.of_cores(self.shape.edges, PARTITION + sort + weight, pace);
-        let Some(storage) = self.storage else { return Stage { cores, storage: 0.0 } };
+        let Some(storage) = self.storage else { return Stage::new(cores, 0.0, pace) };
         let bins = storage.room.bins.saturating_sub(storage.bins_bytes);
         let chunks = self.chunk_bytes_expected().saturating_sub(storage.cache_bytes);
         let written = (bins + chunks) as f64 / pace.write as f64;
-        Stage { cores, storage: written + bins as f64 / pace.read as f64 }
+        Stage::new(cores, written + bins as f64 / pace.read as f64, pace)
     }
 
     fn iteration_stage(&self, pace: &Pace) -> Stage {
@@ -88,12 +100,12 @@ impl Plan {
         let weight = if self.shape.weighted { FOLD_WEIGHT } else { 0.0 };
         let cores = self.of_cores(self.shape.edges, fold + wide + weight, pace)
             + self.of_cores(self.vertices, APPLY, pace);
-        let Some(storage) = self.storage else { return Stage { cores, storage: 0.0 } };
+        let Some(storage) = self.storage else { return Stage::new(cores, 0.0, pace) };
         let streamed = storage.streamed.map_or(Traffic::default(), |way| way.traffic(self));
         let copied = self.of_cores(streamed.read + streamed.written, COPY, pace);
         let Traffic { read, written } = self.traffic_expected();
         let storage = read as f64 / pace.read as f64 + written as f64 / pace.write as f64;
-        Stage { cores: cores + copied, storage }
+        Stage::new(cores + copied, storage, pace)
     }
 
     /// What an iteration in which all vertices are active is expected to move, where
@@ -150,6 +162,17 @@ mod tests {
     ];
 
     #[test]
+    fn what_slows_each_other_takes_longer() {
+        let stage = |beside| Stage { cores: 2.0, storage: 3.0, beside }.seconds();
+        assert!((stage([1.0, 1.0]) - 3.0).abs() < 1e-9);
+        // As on one core that is also the storage: one after the other.
+        assert!((stage([0.4, 0.6]) - 5.0).abs() < 1e-9);
+        // Cores are done after four seconds, and storage has two thirds left.
+        assert!((stage([0.5, 0.25]) - 6.0).abs() < 1e-9);
+        assert!(Stage::default().seconds() < 1e-9);
+    }
+
+    #[test]
     fn runs_that_were_measured_are_foreseen() {
         let near = |expected: f64, took: f64| (0.8..1.25).contains(&(expected / took));
         for (encoding, bytes, weighted, ingest, iteration) in MEASURED {
@@ -167,7 +190,7 @@ mod tests {
             let plan = Plan::new(shape, layout, &settings, &MACHINE).unwrap();
             let plan = Plan { vertices: 2_396_760, ..plan };
             let core_picos = REFERENCE_PICOS as u64;
-            let pace = Pace { core_picos, read: u64::MAX, write: u64::MAX };
+            let pace = Pace { core_picos, ..Pace::of_core() };
             let forecast = plan.forecast(&pace);
             assert!(near(forecast.ingest.seconds(), ingest), "{encoding:?}: {forecast:?}");
             assert!(near(forecast.iteration.seconds(), iteration), "{encoding:?}: {forecast:?}");

@@ -81,7 +81,8 @@ pub struct Memory {
     pub held: u64,
     /// The input while it is ingested.
     pub input: u64,
-    /// Marks on the slots that are vertices, while the input is surveyed.
+    /// Marks on slots, while a sample of the input is looked at; while edges are binned there are
+    /// others, which count to the bins.
     pub marks: u64,
     /// Edges binned by tile, while they are ingested.
     pub bins: u64,
@@ -144,11 +145,13 @@ impl Memory {
         let sort_edges = (plan.sort_edges_max() as u64).min(edges) + (1 << 14);
         let sort = sort_edges * Self::sort_bytes(&plan.shape);
         let padding = 1 << (KEY_BITS - plan.stripe_bits);
+        let marks = (threads + 1) * segments * (1 << SEGMENT_BITS) / 8;
         Self {
             held: plan.settings.held_bytes,
             input: input_bytes,
-            marks: threads * segments * (1 << SEGMENT_BITS) / 8,
-            bins: waiting
+            marks,
+            bins: marks
+                + waiting
                 + waiting / 64
                 + ends.min(edges * threads * 64)
                 + lots

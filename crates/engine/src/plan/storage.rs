@@ -71,6 +71,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let bins = wanted.min(2 * bins_most + stripes).min(segments * stripes);
     let lines = threads * bins * OPEN_BIN_BYTES
         + waiting / SEGMENT_BYTES as u64 * SEGMENT_ENTRY_BYTES
+        + all.marks
         + all.input;
 
     // A worker has an open slab for each lot. While bins are sorted each worker is at one lot or

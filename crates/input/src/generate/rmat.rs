@@ -131,10 +131,6 @@ impl EdgeStream for Rmat {
         Some(1 << self.scale)
     }
 
-    fn costly(&self) -> bool {
-        true
-    }
-
     fn read(
         &self,
         part: usize,

@@ -210,10 +210,6 @@ impl EdgeStream for Web {
         Some(self.pages)
     }
 
-    fn costly(&self) -> bool {
-        true
-    }
-
     fn read(
         &self,
         part: usize,

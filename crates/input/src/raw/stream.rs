@@ -6,9 +6,10 @@
 //! seen.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
-use welter_model::look::Look;
+use welter_model::look::{Look, PIECE_EDGES, Sample};
 
 use super::records::{Batch, Buffers, Pairs, Shape};
 use super::window;
@@ -50,6 +51,8 @@ pub(super) enum Ends {
     Unknown,
     /// All ids were seen to be below this.
     Seen(u64),
+    /// Those of a sample are so far below this that all will be.
+    Likely(u64),
     /// The user says that all ids are below this.
     Declared(u64),
 }
@@ -105,9 +108,9 @@ impl RawStream {
         self.direct = most.is_some_and(|most| bytes > most);
     }
 
-    /// Takes what was seen of all records.
-    pub(super) fn set_look(&mut self, look: Option<Look>) {
-        self.look = look;
+    /// Takes what was seen of a sample of the records.
+    pub(super) fn set_look(&mut self, look: Look) {
+        self.look = Some(look);
     }
 
     pub(super) fn set_ends(&mut self, ends: Ends) {
@@ -136,32 +139,64 @@ impl RawStream {
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
+        let (file, records) = self.part(part);
+        self.batches(file, records, visit)
+    }
+
+    /// The same of what of a part belongs to a round of a sample.
+    pub(super) fn sampled(
+        &self,
+        part: usize,
+        (sample, round): (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
+    ) -> Result<(), InputError> {
+        let (file, records) = self.part(part);
+        let piece = PIECE_EDGES as u64;
+        let pieces = (records.end - records.start).div_ceil(piece) as usize;
+        for number in sample.pieces(part, pieces, round) {
+            let start = records.start + number as u64 * piece;
+            self.batches(file, start..records.end.min(start + piece), visit)?;
+        }
+        Ok(())
+    }
+
+    /// The records of a part.
+    fn part(&self, part: usize) -> (&RawFile, Range<u64>) {
+        let index = self.files.partition_point(|file| file.part <= part) - 1;
+        let file = &self.files[index];
+        let start = (part - file.part) as u64 * self.part_records();
+        (file, start..file.records.min(start + self.part_records()))
+    }
+
+    fn batches(
+        &self,
+        file: &RawFile,
+        records: Range<u64>,
+        visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
+    ) -> Result<(), InputError> {
         // Taken, not borrowed: `visit` may read another part in this thread.
         let mut reused = REUSED.take();
-        let result = self.pieces_with(&mut reused, part, visit);
+        let result = self.batches_with(&mut reused, &file.name, records, visit);
         REUSED.set(reused);
         result
     }
 
-    fn pieces_with(
+    fn batches_with(
         &self,
-        reused: &mut Reused,
-        part: usize,
+        Reused { window, buffers }: &mut Reused,
+        name: &str,
+        records: Range<u64>,
         visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
-        let index = self.files.partition_point(|file| file.part <= part) - 1;
-        let RawFile { name, records, part: first } = &self.files[index];
         let record = self.shape.record_bytes() as u64;
-        let offset = (part - first) as u64 * self.part_records() * record;
-        let end = (offset + self.part_records() * record).min(records * record);
-        let Reused { window, buffers } = reused;
         let mut show = |offset: u64, bytes: &[u8]| {
             let batch = buffers
                 .decode(bytes, self.shape)
                 .map_err(|bad| bad.explain(name, offset, self.shape))?;
             visit(batch, Place { file: name, offset, bytes: bytes.len() as u64 })
         };
-        window::batches(name, offset..end, record as usize, self.direct, window, &mut show)
+        let bytes = records.start * record..records.end * record;
+        window::batches(name, bytes, record as usize, self.direct, window, &mut show)
     }
 
     /// Refuses ids at or above the number of slots.
@@ -170,9 +205,13 @@ impl RawStream {
             Ends::Unknown => (u64::from(u32::MAX), "ids that fit into 32 bits"),
             Ends::Seen(slots) => (slots, "ids as the file had when it was opened"),
             Ends::Declared(slots) => (slots, "ids within the stated number of vertices"),
+            Ends::Likely(slots) => (slots, "ids as a sample has"),
         };
         if pairs.max() < slots {
             return Ok(());
+        }
+        if let Ends::Likely(slots) = self.ends {
+            return Err(InputError::Unlikely { slots });
         }
         let bad = |ids: &mut dyn Iterator<Item = u64>| {
             ids.enumerate().find(|(_, id)| *id >= slots).unwrap_or_default()
@@ -203,7 +242,7 @@ impl EdgeStream for RawStream {
     fn slots(&self) -> Option<u64> {
         match self.ends {
             Ends::Unknown => None,
-            Ends::Seen(slots) | Ends::Declared(slots) => Some(slots),
+            Ends::Seen(slots) | Ends::Likely(slots) | Ends::Declared(slots) => Some(slots),
         }
     }
 
@@ -222,6 +261,21 @@ impl EdgeStream for RawStream {
     ) -> Result<(), StreamError> {
         let mut narrowed: Vec<Pair> = Vec::new();
         self.pieces(part, &mut |batch, place| {
+            self.check_ids(batch.pairs, place)?;
+            let pairs = batch.pairs.truncate(&mut narrowed);
+            Ok(visit(edges::Batch { pairs, weights: batch.weights }))
+        })?;
+        Ok(())
+    }
+
+    fn sample(
+        &self,
+        part: usize,
+        of: (Sample, usize),
+        visit: &mut dyn FnMut(edges::Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        let mut narrowed: Vec<Pair> = Vec::new();
+        self.sampled(part, of, &mut |batch, place| {
             self.check_ids(batch.pairs, place)?;
             let pairs = batch.pairs.truncate(&mut narrowed);
             Ok(visit(edges::Batch { pairs, weights: batch.weights }))

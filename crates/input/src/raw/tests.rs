@@ -254,19 +254,62 @@ fn visitors_may_end_early_and_read_other_parts_meanwhile() {
 }
 
 #[test]
-fn what_was_seen_goes_along_while_there_is_room_for_it() {
+fn a_sample_says_what_slots_are_likely() {
     let directory = tempfile::tempdir().unwrap();
     let path = file(directory.path(), "a.u32", &bytes_of(&[1, 2, 900, 0]));
-    let mut options = ReadOptions::default();
+    let mut options = ReadOptions { sampled: true, ..ReadOptions::default() };
     let input = read_all(&[&path], &options).unwrap();
     let look = input.edges.look().unwrap();
-    let words: Vec<_> = look.marks().unwrap().iter().copied().filter(|word| *word > 0).collect();
-    assert_eq!((look.slots(), &words[..]), (901, &[0b111, 1 << (900 % 64)][..]));
+    assert_eq!((look.slots(), look.edges(), input.edges.slots()), (901, 2, Some(901)));
+    assert_eq!(look.rounds().last().unwrap().vertices, [4]);
     // Marks on 901 slots take 113 bytes, and that many threads have them.
     options.limits.memory_bytes_max = Some(512);
     let input = read_all(&[&path], &options).unwrap();
-    assert!(input.edges.look().is_none());
+    assert!(input.edges.look().unwrap().rounds().last().unwrap().vertices.is_empty());
     assert_eq!((input.edges.slots(), edges(&input).len()), (Some(901), 2));
+    // Without a guess all are looked at.
+    options.sampled = false;
+    let input = read_all(&[&path], &options).unwrap();
+    assert!(input.edges.look().is_none());
+    assert_eq!(input.edges.slots(), Some(901));
+}
+
+/// Many edges between the vertices below 1,000, and one to a far vertex that no sample has.
+fn with_one_far_away() -> Vec<u8> {
+    let mut pairs: Vec<u32> = (0..2 << 21).map(|end| end % 1000).collect();
+    pairs[1] = 5_000_000;
+    bytes_of(&pairs)
+}
+
+#[test]
+fn an_id_that_no_sample_is_near_ends_the_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(directory.path(), "a.u32", &with_one_far_away());
+    let options = ReadOptions { sampled: true, ..ReadOptions::default() };
+    let input = read_all(&[&path], &options).unwrap();
+    assert_eq!(input.edges.slots(), Some(4096));
+    let error = input.edges.read(0, &mut |_| true).unwrap_err();
+    let error = error.downcast::<InputError>().unwrap();
+    assert!(matches!(*error, InputError::Unlikely { slots: 4096 }), "{error}");
+    let input = read_all(&[&path], &ReadOptions::default()).unwrap();
+    assert_eq!(input.edges.slots(), Some(5_000_001));
+}
+
+#[test]
+fn ids_that_ascend_with_their_places_are_expected_to_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let pairs: Vec<u32> = (0..2 << 22).map(|end| end / 8).collect();
+    let path = file(directory.path(), "a.u32", &bytes_of(&pairs));
+    for cache in [None, Some(0)] {
+        let mut options = ReadOptions { sampled: true, ..ReadOptions::default() };
+        options.limits.cache_bytes_max = cache;
+        let input = read_all(&[&path], &options).unwrap();
+        let slots = input.edges.slots().unwrap();
+        assert!((1 << 20..3 << 19).contains(&slots), "{slots}");
+        assert_eq!(edges(&input).len(), 1 << 22);
+        let look = input.edges.look().unwrap();
+        assert!((1 << 19..1 << 21).contains(&look.edges()), "{}", look.edges());
+    }
 }
 
 /// Packed edges as the Graph500 generator writes them.

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 
 use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
+use welter_model::look::Sample;
 
 use super::Scratch;
 use super::blob::{Blob, Block, Buffer};
@@ -41,13 +42,27 @@ impl SpilledEdges {
         Self { scratch, parts, first, slots, weighted, edges }
     }
 
+    fn blocks(
+        &self,
+        part: usize,
+        blocks: &mut dyn Iterator<Item = usize>,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        // Taken, not borrowed: `visit` may read another part in this thread.
+        let mut reused = REUSED.take();
+        let result = self.read_with(&mut reused, &self.parts[part], blocks, visit);
+        REUSED.set(reused);
+        result
+    }
+
     fn read_with(
         &self,
         Reused { buffer, narrowed }: &mut Reused,
         part: &Blob,
+        blocks: &mut dyn Iterator<Item = usize>,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError> {
-        for block in 0..part.blocks() {
+        for block in blocks {
             let (ids, weights) = part.read(&self.scratch, block, buffer)?;
             let pairs: &[Pair] = match ids {
                 Block::Narrow(pairs) => {
@@ -100,10 +115,16 @@ impl EdgeStream for SpilledEdges {
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError> {
-        // Taken, not borrowed: `visit` may read another part in this thread.
-        let mut reused = REUSED.take();
-        let result = self.read_with(&mut reused, &self.parts[part], visit);
-        REUSED.set(reused);
-        result
+        self.blocks(part, &mut (0..self.parts[part].blocks()), visit)
+    }
+
+    fn sample(
+        &self,
+        part: usize,
+        (sample, round): (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        let mut blocks = sample.pieces(part, self.parts[part].blocks(), round);
+        self.blocks(part, &mut blocks, visit)
     }
 }

@@ -46,7 +46,7 @@ fn begin(directory: &Path) -> Checkpoints {
 /// The engine on one thread, all in memory.
 fn alone() -> Executor {
     let settings = Settings { threads: Some(1), ..Settings::default() };
-    Executor::Memory(Memory { settings, part_edges_max: 1 << 20, slots_stated: true })
+    Executor::Memory(Memory { settings, part_edges_max: 1 << 20, slots_stated: true, blind: false })
 }
 
 /// The same with values on storage.
@@ -54,7 +54,7 @@ fn stored() -> Executor {
     let storage = StorageMode::Always { cache_bytes: 0, values: true };
     let settings =
         Settings { threads: Some(1), stripe_bits: Some(12), storage, ..Settings::default() };
-    Executor::Memory(Memory { settings, part_edges_max: 1 << 20, slots_stated: true })
+    Executor::Memory(Memory { settings, part_edges_max: 1 << 20, slots_stated: true, blind: false })
 }
 
 /// The same with signals on storage too, and updates.

@@ -138,7 +138,8 @@ fn where_rows_do_not_fit_bands_do() {
     let graph = Graph::new(60_000, pairs);
     let memory =
         |bytes| Settings { memory_bytes: bytes, index: IndexMode::Rows, ..Settings::default() };
-    let executor = Memory { settings: memory(None), part_edges_max: 999, slots_stated: true };
+    let executor =
+        Memory { settings: memory(None), part_edges_max: 999, slots_stated: true, blind: false };
     let plan = executor.plan(&graph, PLAIN, Layout::of::<Bfs>()).unwrap();
     assert!(plan.rows && plan.pulls && plan.memory.rows > 60_000 * 8);
     let most = plan.memory.peak() - 1;

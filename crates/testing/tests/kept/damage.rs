@@ -13,9 +13,13 @@ use welter_model::edges::EdgeStream;
 use welter_model::ids::{IdMap, Names};
 use welter_progress::Progress;
 use welter_store::io::{IoMode, IoOptions};
+use welter_store::probe::{Probe, Rate};
 use welter_testing::executors::{Folder, workers};
 
 use crate::{Input, files, loaded};
+
+const RATE: Rate =
+    Rate { request_bytes: 1 << 16, depth: 1, bytes_per_second: 5e8, processor_share: 0.1 };
 
 /// Quick to open, again and again.
 fn io() -> IoOptions {
@@ -75,9 +79,13 @@ fn a_flipped_bit_is_found_wherever_it_is() {
         let folder = Folder::new();
         let kept = input.kept(&folder);
         let expected = answer(&folder.graph()).unwrap();
+        let rate = Rate { request_bytes: 1 << 19, depth: 4, bytes_per_second: 1e9, ..RATE };
+        let probe = Probe { read: vec![rate, RATE], write: vec![RATE], direct: true };
+        kept.keep_rates(&probe).unwrap();
+        assert_eq!(kept.rates().unwrap(), Some(probe));
         let edges = check(&folder.graph()).unwrap().edges;
         assert_eq!(edges, input.list.edges());
-        for name in files(&kept) {
+        for name in files(&kept).into_iter().chain(["rates".to_owned()]) {
             let path = folder.graph().join(&name);
             let whole = fs::read(&path).unwrap();
             // Every byte of small files, samples of larger ones.

@@ -1,0 +1,73 @@
+//! How fast the device of a kept graph is, measured once and kept with it.
+//!
+//! The file lies beside the manifest and not in a generation: it says nothing of the graph, and is
+//! written anew whenever somebody measures.
+
+use std::path::PathBuf;
+
+use welter_store::StoreError;
+use welter_store::probe::{self, Probe};
+use welter_store::sealed::{self, Identity, SealedReader};
+
+use super::columns::offset_in_file;
+use super::{Kept, RATES};
+use crate::EngineError;
+use crate::pace::Pace;
+
+/// Bytes of the file at most: a thousand ways of asking.
+const BYTES_MAX: u64 = 1 << 16;
+
+impl Kept {
+    /// How fast the device was when that was measured, if it was.
+    ///
+    /// # Errors
+    /// When the file is damaged, of another version or graph, or cannot be read.
+    pub fn rates(&self) -> Result<Option<Probe>, EngineError> {
+        let file = self.rates_file();
+        let mut reader = match SealedReader::open(&file, probe::KIND, self.faults()) {
+            Err(StoreError::Missing { .. }) => return Ok(None),
+            opened => opened?,
+        };
+        reader.is_version(probe::VERSION)?;
+        reader.belongs_to(self.manifest.graph, self.manifest.generation)?;
+        let payload = reader.read_rest(BYTES_MAX)?;
+        let probe = Probe::from_bytes(&payload).ok_or_else(|| StoreError::Damaged {
+            file,
+            offset: offset_in_file(0),
+            what: "these are no rates".to_owned(),
+        })?;
+        Ok(Some(probe))
+    }
+
+    /// Keeps how fast the device is.
+    ///
+    /// # Errors
+    /// When the file cannot be written. The one that was there stays then.
+    pub fn keep_rates(&self, probe: &Probe) -> Result<(), EngineError> {
+        let identity = Identity {
+            kind: probe::KIND,
+            version: probe::VERSION,
+            graph: self.manifest.graph,
+            generation: self.manifest.generation,
+        };
+        sealed::seal(&self.rates_file(), &identity, &probe.to_bytes(), self.faults())?;
+        Ok(())
+    }
+
+    /// The same pace, reading as fast as the device did when that was measured, if it was.
+    ///
+    /// # Errors
+    /// As [`Self::rates`].
+    pub fn at_its_rate(&self, pace: Pace) -> Result<Pace, EngineError> {
+        Ok(self.read_rate()?.map_or(pace, |read| Pace { read, ..pace }))
+    }
+
+    pub(super) fn read_rate(&self) -> Result<Option<u64>, EngineError> {
+        let best = self.rates()?.and_then(|probe| probe.best_read());
+        Ok(best.map(|rate| (rate.bytes_per_second as u64).max(1)))
+    }
+
+    fn rates_file(&self) -> PathBuf {
+        self.path.join(RATES)
+    }
+}

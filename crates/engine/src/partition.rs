@@ -1,0 +1,357 @@
+//! The partition of edges into bins.
+//!
+//! Edges are appended to one cache line a bin, and lines go to memory when they are full, so that
+//! thousands of bins are written at the speed of memory and not of its latency. Where bins may
+//! overflow, a segment is filled in a place of its own and then copied to a slab of its lot, so
+//! that a slab is full at a time that is known, and can be written to storage. When a segment is
+//! full the ends of its edges are marked ([`crate::marks`]).
+
+use std::sync::Arc;
+
+use bytemuck::cast_slice;
+use welter_model::edges::{Batch, EdgeStream, Reading};
+use welter_progress::{Progress, Unit};
+use welter_store::io::{IoOptions, Volume};
+
+use crate::EngineError;
+use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
+use crate::bins::{Bin, Grid, Origin, Part, SEGMENT_BYTES, SEGMENT_LINES, Segment, StripeBins};
+use crate::extent::{Kept, Shelved, SlabWriter};
+use crate::marks::Marks;
+use crate::nontemporal::{LINE_BYTES, copy_line, fence};
+use crate::record::{Line, Record, Waiting};
+use crate::survey::first_beyond;
+use crate::workers::Workers;
+
+/// Where bins go that do not fit in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Overflow<'a> {
+    pub(crate) volume: &'a Arc<Volume>,
+    pub(crate) io: &'a IoOptions,
+    /// Bytes of slabs in use from which on full ones are written.
+    pub(crate) used_most: u64,
+}
+
+/// Edges that are to be put into bins.
+pub(crate) struct Partition<'a> {
+    pub(crate) stream: &'a dyn EdgeStream,
+    pub(crate) reading: Reading,
+    pub(crate) grid: &'a Grid,
+    /// Whether vertices are not known yet, and are to be marked.
+    pub(crate) to_mark: bool,
+    pub(crate) arena: &'a Arena,
+    pub(crate) overflow: Option<Overflow<'a>>,
+}
+
+/// Puts edges into bins. Returns them by stripe and group, and marks of the vertices where these
+/// were wanted.
+pub(crate) fn partition<W: Waiting>(
+    task: &Partition<'_>,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<(Vec<StripeBins>, Option<Marks>), EngineError> {
+    let Partition { stream, reading, grid, .. } = *task;
+    let phase = progress.phase("partition", Unit::Edges, Some(stream.edges()));
+    let (parts, threads) = (stream.parts(), workers.threads());
+    let made = workers.each(|worker| {
+        let mut writer = Writer::<W>::new(task)?;
+        for part in parts * worker / threads..parts * (worker + 1) / threads {
+            let mut failed = None;
+            stream.read(part, &mut |batch| {
+                // The survey saw a sample only.
+                let done = match first_beyond(&batch, grid.slots) {
+                    Some(vertex) => Err(EngineError::Vertex { vertex, slots: grid.slots }),
+                    None => writer.add(&batch, reading),
+                };
+                phase.add(batch.pairs.len() as u64);
+                failed = done.err();
+                failed.is_none() && !progress.cancelled()
+            })?;
+            if progress.cancelled() {
+                return Err(EngineError::Cancelled);
+            }
+            failed.map_or(Ok(()), Err)?;
+        }
+        writer.finish()
+    })?;
+    let (made, marks): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+    let marks = marks.into_iter().flatten().reduce(|mut all, marks| {
+        all.merge(&marks);
+        all
+    });
+    // From worker-major to stripe-major, the order of the workers kept.
+    let mut bins = made.into_iter().map(Vec::into_iter).collect::<Vec<_>>();
+    let mut bin = || Bin::new(bins.iter_mut().filter_map(|parts| parts.next()?).collect());
+    let stripe = |_| (0..grid.groups.len()).map(|_| bin()).collect();
+    Ok(((0..grid.stripes.len()).map(stripe).collect(), marks))
+}
+
+/// One worker's lines and segments. What is touched at every edge lies close together.
+struct Writer<'a, W> {
+    grid: &'a Grid,
+    marks: Option<Marks>,
+    /// Whether each edge comes both ways, so that all vertices are sources.
+    both_ways: bool,
+    arena: &'a Arena,
+    /// The open line of each bin, by stripe and then group.
+    lines: Buffer<Line>,
+    /// Edges in the open line of each bin.
+    waiting: Vec<u8>,
+    bins: Vec<OpenSegments>,
+    lots: Vec<Lot>,
+    spill: Option<Spill<'a>>,
+    kind: std::marker::PhantomData<W>,
+}
+
+/// The segments of a bin.
+#[derive(Clone, Default)]
+struct OpenSegments {
+    /// The open segment: where it is, and how many lines were written to it.
+    slab: u32,
+    offset: u32,
+    lines: u32,
+    closed: Vec<Segment>,
+}
+
+/// One worker's slabs for a lot of bins.
+#[derive(Default)]
+struct Lot {
+    slabs: Vec<Kept>,
+    /// The slab that segments are put into.
+    open: Option<Slab>,
+    /// Where the next segment begins in the last slab.
+    offset: usize,
+}
+
+impl Lot {
+    /// Room for a segment in a slab that is in memory.
+    fn segment(&mut self, arena: &Arena) -> Result<(u32, u32), EngineError> {
+        if self.slabs.is_empty() || self.offset == SLAB_BYTES {
+            self.slabs.push(Kept::Memory(arena.take()?));
+            self.offset = 0;
+        }
+        let offset = self.offset;
+        self.offset += SEGMENT_BYTES;
+        Ok((self.slabs.len() as u32 - 1, offset as u32))
+    }
+}
+
+/// Where one worker's segments are filled, and how their slabs are written.
+struct Spill<'a> {
+    segments: Buffer<Line>,
+    writer: SlabWriter,
+    overflow: Overflow<'a>,
+}
+
+impl Spill<'_> {
+    /// Copies the first lines of a bin's segment to a slab of its lot, and says where to, and what
+    /// their checksum is.
+    fn close(
+        &mut self,
+        index: usize,
+        lines: usize,
+        lot: &mut Lot,
+        arena: &Arena,
+    ) -> Result<(u32, u32, u32), EngineError> {
+        let bytes = lines * LINE_BYTES;
+        if let Some(slab) = lot.open.take_if(|_| lot.offset + bytes > SLAB_BYTES) {
+            self.put_away(slab, lot, arena)?;
+        }
+        if lot.open.is_none() {
+            (lot.open, lot.offset) = (Some(arena.take()?), 0);
+        }
+        let offset = lot.offset;
+        let from = &self.segments[index * SEGMENT_LINES..][..lines];
+        let from: &[u8] = cast_slice(from);
+        if let Some(slab) = &mut lot.open {
+            slab.bytes_mut()[offset..offset + bytes].copy_from_slice(from);
+        }
+        lot.offset += bytes;
+        Ok((lot.slabs.len() as u32, offset as u32, crc32c::crc32c(from)))
+    }
+
+    /// Keeps a slab or writes it.
+    fn put_away(&mut self, slab: Slab, lot: &mut Lot, arena: &Arena) -> Result<(), EngineError> {
+        let kept = if arena.used_bytes() <= self.overflow.used_most {
+            Kept::Memory(slab)
+        } else {
+            let checksum = crc32c::crc32c(&slab.bytes()[..lot.offset]);
+            Kept::Stored(self.writer.write(slab, lot.offset)?, checksum)
+        };
+        lot.slabs.push(kept);
+        Ok(())
+    }
+}
+
+impl<'a, W: Waiting> Writer<'a, W> {
+    fn new(task: &Partition<'a>) -> Result<Self, EngineError> {
+        let Partition { grid, arena, overflow, .. } = *task;
+        let bins = grid.bins();
+        let mut lots = Vec::new();
+        lots.resize_with(grid.lots.count(), Lot::default);
+        let spill = |overflow: Overflow<'a>| {
+            Ok::<_, EngineError>(Spill {
+                segments: Buffer::zeroed(bins * SEGMENT_LINES)?,
+                writer: SlabWriter::new(overflow.volume, overflow.io)?,
+                overflow,
+            })
+        };
+        Ok(Self {
+            grid,
+            marks: task.to_mark.then(|| Marks::new(grid.slots)).transpose()?,
+            both_ways: task.reading.undirected,
+            arena,
+            lines: Buffer::zeroed(bins)?,
+            waiting: vec![0; bins],
+            bins: vec![OpenSegments::default(); bins],
+            lots,
+            spill: overflow.map(spill).transpose()?,
+            kind: std::marker::PhantomData,
+        })
+    }
+
+    fn add(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {
+        let plain = !(reading.undirected || reading.reversed || reading.drop_self_loops);
+        if W::Record::WEIGHTED || !plain {
+            return self.add_carefully(batch, reading);
+        }
+        for &[source, target] in batch.pairs {
+            self.push(source, target, 1.0)?;
+        }
+        Ok(())
+    }
+
+    fn add_carefully(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {
+        for (edge, &[source, target]) in batch.pairs.iter().enumerate() {
+            let [source, target] =
+                if reading.reversed { [target, source] } else { [source, target] };
+            let weight = batch.weights.map_or(1.0, |weights| weights[edge]);
+            let is_loop = source == target;
+            if is_loop && reading.drop_self_loops {
+                // It is still a vertex.
+                self.marks.iter_mut().for_each(|marks| marks.set(source));
+                continue;
+            }
+            self.push(source, target, weight)?;
+            if reading.undirected && !is_loop {
+                self.push(target, source, weight)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn push(&mut self, source: u32, target: u32, weight: f64) -> Result<(), EngineError> {
+        let stripe = self.grid.stripes.run(target);
+        let bin = stripe * self.grid.groups.len() + self.grid.groups.run(source);
+        let waiting = &mut self.waiting[bin];
+        let place = usize::from(*waiting);
+        *waiting += 1;
+        W::write(&mut self.lines[bin], place, source, target, weight);
+        if place + 1 == W::PER_LINE { self.flush(bin) } else { Ok(()) }
+    }
+
+    /// Writes out the open line of a bin.
+    #[inline(never)]
+    fn flush(&mut self, index: usize) -> Result<(), EngineError> {
+        let lot = &mut self.lots[self.grid.lots.of(index)];
+        let bin = &mut self.bins[index];
+        let line = bin.lines as usize;
+        if let Some(spill) = &mut self.spill {
+            // Past the cache too: together the segments are larger than it, and a line that is
+            // first read costs more than all else that is done here.
+            copy_line(&mut spill.segments[index * SEGMENT_LINES + line].0, &self.lines[index].0);
+        } else {
+            if line == 0 {
+                (bin.slab, bin.offset) = lot.segment(self.arena)?;
+            }
+            let offset = bin.offset as usize + line * LINE_BYTES;
+            if let Kept::Memory(slab) = &mut lot.slabs[bin.slab as usize] {
+                let (to, _) = slab.bytes_mut()[offset..].as_chunks_mut::<LINE_BYTES>();
+                copy_line(&mut to[0], &self.lines[index].0);
+            }
+        }
+        let open = usize::from(std::mem::take(&mut self.waiting[index]));
+        bin.lines += 1;
+        if bin.lines as usize == SEGMENT_LINES || open < W::PER_LINE {
+            self.close(index, open)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the open segment of a bin, the last line of which holds `open` edges.
+    fn close(&mut self, index: usize, open: usize) -> Result<(), EngineError> {
+        let bin = &mut self.bins[index];
+        let lines = std::mem::take(&mut bin.lines) as usize;
+        let mut checksum = 0;
+        if let Some(marks) = &mut self.marks {
+            let full: &[Line] = match &self.spill {
+                Some(spill) => &spill.segments[index * SEGMENT_LINES..][..lines],
+                None => match &self.lots[self.grid.lots.of(index)].slabs[bin.slab as usize] {
+                    Kept::Memory(slab) => {
+                        cast_slice(&slab.bytes()[bin.offset as usize..][..lines * LINE_BYTES])
+                    }
+                    Kept::Stored(..) => &[],
+                },
+            };
+            mark::<W>(marks, full, open, self.grid.origin(index), self.both_ways);
+        }
+        if let Some(spill) = &mut self.spill {
+            let lot = &mut self.lots[self.grid.lots.of(index)];
+            (bin.slab, bin.offset, checksum) = spill.close(index, lines, lot, self.arena)?;
+        }
+        let edges = ((lines - 1) * W::PER_LINE + open) as u32;
+        bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, edges, checksum });
+        Ok(())
+    }
+
+    /// Writes out the open lines and hands over the bins, and the marks.
+    fn finish(mut self) -> Result<(Vec<Option<Part>>, Option<Marks>), EngineError> {
+        for index in 0..self.bins.len() {
+            if self.waiting[index] > 0 {
+                self.flush(index)?;
+            }
+            if self.bins[index].lines > 0 {
+                self.close(index, W::PER_LINE)?;
+            }
+        }
+        if let Some(mut spill) = self.spill {
+            for lot in &mut self.lots {
+                if let Some(slab) = lot.open.take() {
+                    spill.put_away(slab, lot, self.arena)?;
+                }
+            }
+            spill.writer.finish()?;
+        }
+        fence();
+        let shelve = |lot: Lot| Arc::new(Shelved::new(lot.slabs));
+        let lots: Vec<_> = self.lots.into_iter().map(shelve).collect();
+        let part = |(index, bin): (usize, OpenSegments)| {
+            let slabs = Arc::clone(&lots[self.grid.lots.of(index)]);
+            (!bin.closed.is_empty()).then_some(Part { slabs, segments: bin.closed })
+        };
+        Ok((self.bins.into_iter().enumerate().map(part).collect(), self.marks))
+    }
+}
+
+/// Marks the ends of the edges in some lines, of which the last holds `open`.
+fn mark<W: Waiting>(
+    marks: &mut Marks,
+    lines: &[Line],
+    open: usize,
+    origin: Origin,
+    both_ways: bool,
+) {
+    let Some((last, full)) = lines.split_last() else { return };
+    let mut each = |line: &Line, place: usize| {
+        let [source, target] = origin.slots::<W>(line, place);
+        marks.set(source);
+        if !both_ways {
+            marks.set(target);
+        }
+    };
+    for line in full {
+        (0..W::PER_LINE).for_each(|place| each(line, place));
+    }
+    (0..open).for_each(|place| each(last, place));
+}
