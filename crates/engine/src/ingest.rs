@@ -32,6 +32,7 @@ use crate::rows::Rows;
 use crate::shelf::Keep;
 use crate::survey::{self, Survey};
 use crate::tiles::{ChunkPlace, Group, Recipe, Span, TileWriter};
+use crate::trim::trim;
 use crate::vertices::Vertices;
 use crate::workers::{Workers, lock};
 
@@ -139,6 +140,9 @@ pub(crate) fn ingest(
         in_rows: None,
         stored: volumes.map(Volumes::into_chunks),
     };
+    if plan.storage.is_some() {
+        trim();
+    }
     if plan.storage.is_some_and(|storage| storage.streamed.is_some()) {
         graph.move_degrees(workers.storage())?;
     }

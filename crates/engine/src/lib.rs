@@ -59,6 +59,7 @@ mod spill;
 mod state;
 mod survey;
 mod tiles;
+mod trim;
 mod updates;
 mod values;
 mod vertices;
