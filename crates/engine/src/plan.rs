@@ -292,7 +292,7 @@ impl Plan {
 
     /// Stripes that there shall be at least, so that no worker waits long for the last one. With
     /// few bins none may have many more edges than others: of cells that are too big to be sorted
-    /// at once each piece reads all (R-MAT 27 as it is generated, with 1 GiB: 75 GB in all).
+    /// at once each piece reads all (R-MAT 27 as it is generated, with 1 GiB: by its shares 75 GB).
     pub(crate) fn stripes_least(&self) -> usize {
         let by_width = (self.shape.slots >> self.stripe_bits) as usize;
         let even = if self.storage.is_some() { by_width / 2 } else { 0 };

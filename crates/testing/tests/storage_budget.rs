@@ -121,7 +121,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     ..Settings::default()
                 };
                 let least = least_budget(task, &list, &settings);
-                for more in [0, 20 << 20] {
+                for more in [0, 1 << 20, 20 << 20] {
                     let memory_bytes = Some(least + more);
                     let plan = task.plan(&list, &Settings { memory_bytes, ..settings }).unwrap();
                     let name = format!(
@@ -150,7 +150,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
         }
     }
     assert!(wrong.is_empty(), "{} runs:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(ranges >= 4, "only {ranges} runs had their signals on storage");
+    assert!(ranges > 5, "only {ranges} runs had their signals on storage");
     // A bound that no run comes near to would refuse what fits.
     assert!(nearest > 0.5, "no run took more than {nearest:.2} of its plan");
 }
