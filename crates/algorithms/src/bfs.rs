@@ -18,6 +18,8 @@ use welter_model::table::{ColumnData, NO_VERTEX};
 
 /// Depth of a vertex that no path leads to.
 const UNREACHED: u32 = u32::MAX;
+/// The parent of a vertex that was not reached.
+const NOBODY: u32 = u32::MAX;
 
 /// How far the search has come. The same in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -198,7 +200,11 @@ pub struct Branch {
 
 impl Value for Branch {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
-        let parents = values.iter().map(|value| value.parent).collect();
+        let parent = |value: &Self| match value.parent {
+            NOBODY => NO_VERTEX,
+            parent => parent.into(),
+        };
+        let parents = values.iter().map(parent).collect();
         vec![
             depths(values.iter().map(|value| value.depth)),
             ("parent", ColumnData::Vertices(parents)),
@@ -249,14 +255,14 @@ impl Program for BfsTree {
             let value = Branch { depth: 0, parent: index, index };
             Applied { value, total: Reach::one(0), active: true }
         } else {
-            let value = Branch { depth: UNREACHED, parent: NO_VERTEX, index };
+            let value = Branch { depth: UNREACHED, parent: NOBODY, index };
             Applied { value, total: Reach::default(), active: false }
         }
     }
 
     #[inline(always)]
     fn signal(&self, value: &Branch) -> u32 {
-        if value.depth == UNREACHED { NO_VERTEX } else { value.index }
+        if value.depth == UNREACHED { NOBODY } else { value.index }
     }
 
     #[inline(always)]
@@ -266,7 +272,7 @@ impl Program for BfsTree {
 
     #[inline(always)]
     fn identity(&self) -> u32 {
-        NO_VERTEX
+        NOBODY
     }
 
     #[inline(always)]
@@ -282,7 +288,7 @@ impl Program for BfsTree {
     #[inline(always)]
     fn apply(&self, value: Branch, accum: u32, last: &Reach) -> Applied<Branch, Reach> {
         let depth = last.depth as u32 + 1;
-        if accum == NO_VERTEX || value.depth < depth {
+        if accum == NOBODY || value.depth < depth {
             return Applied { value, total: Reach::default(), active: false };
         }
         // One that was reached in this very iteration may still hear of a smaller parent.

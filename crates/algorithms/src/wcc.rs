@@ -28,7 +28,7 @@ pub struct Label(u32);
 
 impl Value for Label {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
-        let labels = values.iter().map(|value| value.0).collect();
+        let labels = values.iter().map(|value| value.0.into()).collect();
         vec![("component", ColumnData::Vertices(labels))]
     }
 }

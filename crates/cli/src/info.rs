@@ -50,12 +50,15 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         Box::new(Watched::new(edges, watching))
     })?;
     let outcome = run(&graph, &program, &workers, &session.progress)?;
-    let in_degrees = in_degrees(&outcome.values, outcome.values.len())?;
+    let mut in_degrees = in_degrees(&outcome.values, outcome.values.len())?;
     drop(outcome);
     session.end_progress();
     let mut out_degrees = Degrees::default();
     for degree in graph.out_degrees() {
         out_degrees.add((*degree).into());
+    }
+    for degrees in [&mut out_degrees, &mut in_degrees] {
+        degrees.add_zeros(graph.all_vertices() - graph.vertices());
     }
     let figures = Figures {
         weighted,
@@ -193,9 +196,9 @@ impl EdgeStream for Watched {
 #[derive(Default)]
 struct Degrees {
     sum: u64,
-    rows: usize,
+    rows: u64,
     /// The largest degree, and the first row that has it.
-    largest: (u64, usize),
+    largest: (u64, u64),
     zeros: u64,
 }
 
@@ -210,13 +213,19 @@ impl Degrees {
         self.rows += 1;
     }
 
+    /// Counts so many more vertices without edges.
+    fn add_zeros(&mut self, count: u64) {
+        self.rows += count;
+        self.zeros += count;
+    }
+
     fn describe(&self, ids: &VertexColumn) -> String {
         let (degree, row) = self.largest;
         format!(
             "{:.2} on average, {} at most (vertex {}), {} vertices have none",
             self.sum as f64 / self.rows.max(1) as f64,
             grouped(degree),
-            id(ids, row),
+            id(ids, row as usize),
             grouped(self.zeros)
         )
     }
@@ -251,13 +260,17 @@ impl Figures {
             row(label, format!("{} ({format}{bytes})", printable(name)));
         }
         let rows = self.ids.len();
-        row("vertices", grouped(rows as u64));
+        row("vertices", grouped(self.ids.vertices()));
         let kind = match self.ids {
             VertexColumn::Names(_) => "names",
             _ => "integers",
         };
-        let range = match rows {
-            0 => String::new(),
+        let range = match &self.ids {
+            VertexColumn::NonCompact(ids) => {
+                let all = ids.all();
+                format!(", from {} to {}, non-compact", all.start, all.end - 1)
+            }
+            _ if rows == 0 => String::new(),
             _ => format!(", from {} to {}", id(&self.ids, 0), id(&self.ids, rows - 1)),
         };
         row("ids", format!("{kind}{range}"));
@@ -297,5 +310,6 @@ fn id(ids: &VertexColumn, row: usize) -> String {
     match ids.get(row) {
         Id::Integer(id) => id.to_string(),
         Id::Name(name) => printable(name),
+        Id::Others(count) => format!("one of {}", grouped(count)),
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
     session.say(&format!(
         "{}: {}, {}{}, {}, {}",
         printable(&args.output.display().to_string()),
-        counted(manifest.vertices, "vertex", "vertices"),
+        counted(manifest.all_vertices(), "vertex", "vertices"),
         counted(manifest.edges, "edge", "edges"),
         if manifest.reading.undirected { " (both ways)" } else { "" },
         human_bytes(manifest.bytes()),

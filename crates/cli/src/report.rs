@@ -197,7 +197,7 @@ impl Report {
                 notes: origin.notes.clone(),
             },
             graph: GraphFigures {
-                vertices: graph.vertices(),
+                vertices: graph.all_vertices(),
                 edges: graph.edges(),
                 weighted: plan.shape.weighted,
                 stripes: graph.stripes(),

@@ -49,7 +49,7 @@ fn answer(
     let answer = algorithm.run(&ready, session)?;
     let Ready { graph, loaded, workers } = ready;
     let report = Report::of(algorithm, &graph, &loaded, &answer, session)?;
-    let counts = (graph.vertices(), graph.edges());
+    let counts = (graph.all_vertices(), graph.edges());
     let way = match (loaded.undirected, loaded.reversed) {
         (true, _) => " (both ways)",
         (false, true) => " (backwards)",

@@ -65,7 +65,10 @@ fn groups(
     let mut cells = Vec::new();
     if let Some(ColumnData::U32(sizes)) = columns.first().map(|column| &column.data) {
         let sizes = sizes.iter().take_while(|size| **size > 0);
-        cells.extend(sizes.map(|&size| grouped(size.into())));
+        cells.extend(sizes.zip(&rows).map(|(&size, &row)| match vertices.get(row) {
+            Id::Others(_) => format!("{} each", grouped(size.into())),
+            _ => grouped(size.into()),
+        }));
     }
     rows.truncate(cells.len());
     let sizes = Shown { title: "vertices".to_owned(), cells, left: false };
@@ -169,6 +172,7 @@ fn ids(title: &str, vertices: &VertexColumn, rows: impl IntoIterator<Item = usiz
         match vertices.get(row) {
             Id::Integer(id) => id.to_string(),
             Id::Name(name) => printable(name),
+            Id::Others(count) => format!("({} others)", grouped(count)),
         }
     };
     let left = matches!(vertices, VertexColumn::Names(_));

@@ -34,6 +34,9 @@ pub struct Graph {
     pub(crate) plan: Plan,
     pub(crate) arena: Arena,
     pub(crate) edges: u64,
+    /// Number of vertices without edges that the last one stands for, itself included; 0 where it
+    /// stands for none.
+    pub(crate) others: u64,
     pub(crate) chunk_bytes: u64,
     /// The number that all its chunks bear, and their generation.
     pub(crate) id: (u64, u32),
@@ -78,9 +81,22 @@ impl Stripe {
 }
 
 impl Graph {
-    /// Number of vertices.
+    /// Number of vertices that hold a state of their own, and so of rows of results.
     pub fn vertices(&self) -> u64 {
         self.vertices.count()
+    }
+
+    /// Number of vertices, those that share a state included
+    /// ([`NonCompact`](welter_model::non_compact::NonCompact)).
+    pub fn all_vertices(&self) -> u64 {
+        self.vertices() + self.others.saturating_sub(1)
+    }
+
+    /// Number of vertices that the last one stands for, itself included, if it is among some that
+    /// lie next to each other.
+    pub(crate) fn alike(&self, vertices: &Range<u64>) -> u64 {
+        let has_last = self.others > 0 && vertices.end == self.vertices();
+        if has_last && !vertices.is_empty() { self.others } else { 1 }
     }
 
     /// Number of slots, those that are no vertices included.

@@ -123,6 +123,7 @@ pub(crate) fn ingest(
     }
     let mut graph = Graph {
         edges: stripes.iter().map(|stripe| stripe.edges).sum(),
+        others: ids.others(),
         chunk_bytes: stripes.iter().flat_map(|s| &s.chunks).map(|c| c.range.len() as u64).sum(),
         vertices,
         degree_max: degrees.iter().copied().max().unwrap_or(0),

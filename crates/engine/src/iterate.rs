@@ -14,7 +14,7 @@ use std::sync::Mutex;
 
 use bytemuck::Pod;
 
-use welter_model::program::{Applied, Next, Program, Total, Vertex};
+use welter_model::program::{Next, Program};
 use welter_progress::{Phase, Progress};
 
 use crate::EngineError;
@@ -31,9 +31,10 @@ use crate::plan::Plan;
 use crate::pull;
 use crate::push;
 use crate::read_ahead::ReadAhead;
+use crate::renew::{apply_part, init_part};
 use crate::results::Values;
 use crate::sparse;
-use crate::state::{Part, Parts, State, segments};
+use crate::state::{Parts, State};
 use crate::tiles::ChunkPlace;
 use crate::values::{Desk, StoredValues};
 use crate::workers::{Workers, lock};
@@ -405,82 +406,4 @@ fn put<V: Pod + Send>(
 /// Waits until all values are written.
 fn finish<V: Pod + Send>(desks: &Desks<'_, V>) -> Result<(), EngineError> {
     desks.iter().try_for_each(|desk| lock(desk).as_mut().map_or(Ok(()), Desk::finish))
-}
-
-#[inline(always)]
-pub(crate) fn init_part<P: Program>(
-    graph: &Graph,
-    program: &P,
-    degrees: &[u32],
-    values: &mut [P::Value],
-    part: &mut Part<'_, P>,
-) {
-    let base = part.stripe.vertices.start;
-    renew(graph, program, values, part, |place, _| {
-        let index = base + place as u64;
-        program.init(Vertex { index, out_degree: degrees[place].into() })
-    });
-}
-
-#[inline(always)]
-pub(crate) fn apply_part<P: Program>(
-    graph: &Graph,
-    program: &P,
-    last: &P::Total,
-    (accums, values): (&[P::Accum], &mut [P::Value]),
-    part: &mut Part<'_, P>,
-) {
-    renew(graph, program, values, part, |place, value| program.apply(value, accums[place], last));
-}
-
-/// Sets what follows from values and flags that are there.
-pub(crate) fn resume_part<P: Program>(program: &P, values: &[P::Value], part: &mut Part<'_, P>) {
-    for (signal, value) in part.signals.iter_mut().zip(&values[..part.stripe.width()]) {
-        *signal = program.signal(value);
-    }
-    if P::FRONTIER {
-        let flags = &part.active[..part.stripe.width()];
-        part.active_count = flags.iter().map(|flag| u64::from(*flag)).sum();
-    }
-}
-
-/// Sets the values of a stripe's vertices to what `applied` makes of their places and values, and
-/// all that follows from them.
-#[inline(always)]
-fn renew<P: Program>(
-    graph: &Graph,
-    program: &P,
-    values: &mut [P::Value],
-    part: &mut Part<'_, P>,
-    applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
-) {
-    let mut count = 0;
-    for (segment, total) in segments(graph, part.stripe).zip(&mut *part.totals) {
-        let mut sum = P::Total::default();
-        let mut one = |place, value: &mut P::Value, signal: &mut P::Signal| {
-            let applied = applied(place, *value);
-            *value = applied.value;
-            *signal = program.signal(&applied.value);
-            sum = sum.merge(applied.total);
-            applied.active
-        };
-        let values = &mut values[segment.clone()];
-        let signals = &mut part.signals[segment.clone()];
-        let columns = segment.clone().zip(values).zip(signals);
-        if P::FRONTIER {
-            for (((place, value), signal), flag) in columns.zip(&mut part.active[segment]) {
-                let active = one(place, value, signal);
-                *flag = active.into();
-                count += u64::from(active);
-            }
-        } else {
-            for ((place, value), signal) in columns {
-                one(place, value, signal);
-            }
-        }
-        *total = sum;
-    }
-    if P::FRONTIER {
-        part.active_count = count;
-    }
 }

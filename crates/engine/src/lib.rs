@@ -49,6 +49,7 @@ mod ranges;
 mod reached;
 mod read_ahead;
 mod record;
+mod renew;
 mod resident;
 mod results;
 mod rows;

@@ -129,6 +129,7 @@ impl Vertices {
         match (ids, &self.present) {
             (IdMap::Sparse(ids), _) => VertexColumn::Integers(ids.clone()),
             (IdMap::Names(names), _) => VertexColumn::Names(names.clone()),
+            (IdMap::NonCompact(ids), _) => VertexColumn::NonCompact(ids.clone()),
             (IdMap::Offset(first), _) => VertexColumn::Range(*first..*first + self.count),
             (_, None) => VertexColumn::Range(0..self.count),
             (_, Some(present)) => VertexColumn::Marked(Arc::clone(present)),
@@ -140,6 +141,7 @@ impl Vertices {
         match ids {
             IdMap::Sparse(ids) => VertexColumn::Integers(ids),
             IdMap::Names(names) => VertexColumn::Names(names),
+            IdMap::NonCompact(ids) => VertexColumn::NonCompact(ids),
             ids => self.column(&ids),
         }
     }

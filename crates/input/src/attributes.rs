@@ -74,6 +74,10 @@ pub struct Attributes {
 /// Stands for an id that is no vertex.
 const FOREIGN: u32 = u32::MAX;
 
+/// Said of an id without a state of its own.
+const SHARED: &str = "expected the id of a vertex with edges: of more than 2^32 vertices those \
+                      without are not told apart here";
+
 /// Reads one value for each vertex from tables, which are paths, patterns, or `-` for standard
 /// input.
 ///
@@ -100,6 +104,9 @@ pub fn attributes(
             }
             continue;
         }
+        if vertices.is_shared(slot) {
+            continue;
+        }
         let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
         if seen[word] & bit != 0 {
             let what = format!("expected one row for each id, found {} again", vertices.show(slot));
@@ -109,7 +116,8 @@ pub fn attributes(
         values[slot as usize] = value;
     }
     let unseen = |slot: &u32| seen[*slot as usize / 64] >> (slot % 64) & 1 == 0;
-    let mut without = (0..vertices.slots as u32).filter(|slot| unseen(slot) && vertices.has(*slot));
+    let wants = |slot: &u32| vertices.has(*slot) && !vertices.is_shared(*slot);
+    let mut without = (0..vertices.slots as u32).filter(|slot| unseen(slot) && wants(slot));
     let first = without.next();
     let missing = without.count() as u64 + u64::from(first.is_some());
     if let Some(slot) = first.filter(|_| options.missing.is_none()) {
@@ -142,6 +150,7 @@ pub fn listed(
     let rows = read_rows(inputs, vertices, options, WeightChoice::Ignore, progress)?;
     let slot = |row: Row<'_>| match row.slot {
         FOREIGN => Err(wrong_row(row.file, row.number, "expected the id of a vertex of the graph")),
+        slot if vertices.is_shared(slot) => Err(wrong_row(row.file, row.number, SHARED)),
         slot => Ok(slot),
     };
     rows.iter().map(slot).collect()
@@ -152,6 +161,12 @@ fn wrong_row(file: &str, row: u64, what: impl Into<String>) -> InputError {
 }
 
 impl Vertices<'_> {
+    /// Whether a slot stands for many vertices, which share a state and so cannot have attributes
+    /// that matter.
+    fn is_shared(&self, slot: u32) -> bool {
+        matches!(self.ids, IdMap::NonCompact(ids) if slot as usize == ids.named().len())
+    }
+
     /// Whether a slot is a vertex.
     fn has(&self, slot: u32) -> bool {
         u64::from(slot) < self.slots && (self.ids.all_present() || (self.is_vertex)(slot))
@@ -164,7 +179,7 @@ impl Vertices<'_> {
             (_, Ok(id)) => self.of_integer(id),
             (_, Err(_)) => FOREIGN,
         };
-        (slot != FOREIGN).then_some(slot)
+        (slot != FOREIGN && !self.is_shared(slot)).then_some(slot)
     }
 
     /// The slot of an integer id.
@@ -173,7 +188,11 @@ impl Vertices<'_> {
             IdMap::Same | IdMap::Declared => Some(id),
             IdMap::Offset(first) => id.checked_sub(*first),
             IdMap::Sparse(ids) => ids.binary_search(&id).ok().map(|slot| slot as u64),
-            IdMap::Names(_) => None,
+            // Without a slot of its own it is one of the others.
+            IdMap::NonCompact(ids) if ids.all().contains(&id) => {
+                Some(ids.slot(id).unwrap_or(ids.named().len() as u64))
+            }
+            IdMap::NonCompact(_) | IdMap::Names(_) => None,
         };
         self.checked(slot)
     }
@@ -205,6 +224,10 @@ impl Vertices<'_> {
             IdMap::Offset(first) => (first + u64::from(slot)).to_string(),
             IdMap::Sparse(ids) => ids[slot as usize].to_string(),
             IdMap::Names(names) => format!("{:?}", names.get(slot as usize)),
+            IdMap::NonCompact(ids) => match ids.named().get(slot as usize) {
+                Some(id) => id.to_string(),
+                None => format!("one of {} without edges", ids.others()),
+            },
         }
     }
 }

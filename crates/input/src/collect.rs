@@ -122,7 +122,7 @@ pub enum Stated {
     Range {
         /// The smallest id: mostly 0 or 1.
         first: u64,
-        /// Number of ids. At most [`SLOTS_MAX`].
+        /// Number of ids.
         count: u64,
     },
     /// These integers, in any order; one may come more than once.
@@ -131,11 +131,11 @@ pub enum Stated {
     Names(Names),
 }
 
-/// The most vertices that a graph may have: slots fit 32 bits.
+/// The most vertices with edges that a graph may have: slots fit 32 bits.
 pub const SLOTS_MAX: u64 = u32::MAX as u64;
 
-/// What is wrong with a stated number of vertices, if it is too large for any graph here. Readers
-/// ask as soon as they have read it, because they know its place.
+/// What is wrong with a stated number of vertices, if it is too large for a format that lists each
+/// of them. Readers ask as soon as they have read it, because they know its place.
 pub(crate) fn count_fits(count: u64) -> Result<(), String> {
     if count <= SLOTS_MAX {
         return Ok(());
@@ -173,6 +173,8 @@ struct State {
     scratch: Option<Scratch>,
     /// With the sources that said it.
     stated: Vec<(usize, Stated)>,
+    /// Integers that somebody will ask for.
+    named: Vec<u64>,
     undirected: Vec<(usize, bool)>,
     notes: Vec<String>,
 }
@@ -182,6 +184,7 @@ pub(crate) struct Gathered {
     pub(crate) files: Vec<String>,
     pub(crate) parts: Vec<Placed>,
     pub(crate) stated: Vec<(usize, Stated)>,
+    pub(crate) named: Vec<u64>,
     pub(crate) memory_bytes_max: Option<u64>,
     /// Where files can be made for parts that are in memory.
     pub(crate) directories: Vec<PathBuf>,
@@ -235,16 +238,13 @@ impl Collector {
     /// States vertices of the present source. May be called more than once: all of them exist.
     ///
     /// # Errors
-    /// [`InputError::Content`] when a range is larger than [`SLOTS_MAX`] or ends beyond 2^64,
+    /// [`InputError::Content`] when a range ends beyond 2^64,
     /// [`InputError::Budget`] when more memory is held than the run may take.
     pub fn state(&self, stated: Stated) -> Result<(), InputError> {
         let bytes = match &stated {
             Stated::Range { first, count } => {
-                let fits = count_fits(*count).and_then(|()| {
-                    let beyond =
-                        || format!("expected vertex ids below 2^64, found {first} + {count}");
-                    first.checked_add(*count).map(|_| ()).ok_or_else(beyond)
-                });
+                let beyond = || format!("expected vertex ids below 2^64, found {first} + {count}");
+                let fits = first.checked_add(*count).map(|_| ()).ok_or_else(beyond);
                 let file = || self.lock().files.last().cloned().unwrap_or_default();
                 fits.map_err(|what| InputError::content(&file(), what))?;
                 0
@@ -256,6 +256,12 @@ impl Collector {
         let source = state.source();
         state.stated.push((source, stated));
         Ok(())
+    }
+
+    /// Notes integers that somebody will ask for, such as sources. Where vertices without edges
+    /// share a slot, these have slots of their own, if they are vertices.
+    pub fn name(&self, ids: &[u64]) {
+        self.lock().named.extend(ids);
     }
 
     /// States whether each edge of the present source stands for both directions (`true`), or is an
@@ -291,13 +297,13 @@ impl Collector {
 
     /// All parts in input order, with the names of the sources and what they state.
     pub(crate) fn gathered(self) -> Gathered {
-        let State { files, mut parts, stated, scratch, mut spilled, .. } =
+        let State { files, mut parts, stated, named, scratch, mut spilled, .. } =
             self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         parts.sort_by_key(|placed| (placed.source, placed.number));
         spilled.sort_by_key(|spilled| (spilled.source, spilled.number));
         let spilled = scratch.map(|scratch| (scratch, spilled));
         let Self { memory_bytes_max, directories, .. } = self;
-        Gathered { files, parts, stated, memory_bytes_max, directories, spilled }
+        Gathered { files, parts, stated, named, memory_bytes_max, directories, spilled }
     }
 
     /// Keeps a part that its reader cannot push before it has seen others: in memory, or on a file
@@ -449,12 +455,10 @@ mod tests {
     fn counts_that_no_graph_can_have_are_refused_at_once() {
         let collector = Collector::new(None);
         collector.begin("a");
-        for (first, count) in [(0, 1 << 60), (1, SLOTS_MAX + 1), (u64::MAX, 1)] {
-            let error = collector.state(Stated::Range { first, count }).unwrap_err();
-            assert_eq!(error.exit_code(), 65, "{error}");
-            assert!(error.to_string().starts_with("a: expected"), "{error}");
-        }
-        collector.state(Stated::Range { first: 1, count: SLOTS_MAX }).unwrap();
+        let error = collector.state(Stated::Range { first: u64::MAX, count: 1 }).unwrap_err();
+        assert_eq!(error.exit_code(), 65, "{error}");
+        assert!(error.to_string().starts_with("a: expected"), "{error}");
+        collector.state(Stated::Range { first: 1, count: u64::MAX - 1 }).unwrap();
     }
 
     #[test]

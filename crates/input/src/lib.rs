@@ -175,10 +175,8 @@ pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, In
         }
     }
     all.slots = options.vertices.or(all.slots.filter(|_| !unstated));
-    if let Some(vertices) = all.slots.filter(|vertices| *vertices > SLOTS_MAX) {
-        let what = format!("{vertices} vertices are more than the {SLOTS_MAX} that fit");
-        return Err(InputError::Options { what });
-    }
+    // Of more vertices only those with edges have slots, and how many these are is not known.
+    all.slots = all.slots.filter(|vertices| *vertices <= SLOTS_MAX);
     all.undirected = match options.undirected {
         None => agreed(said.into_iter())?,
         said => said,
@@ -247,8 +245,9 @@ fn stream(sources: &[Source], context: &Context<'_>) -> Result<Option<Ready>, In
 }
 
 fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputError> {
-    let ReadOptions { limits, scratch, .. } = context.options;
+    let ReadOptions { limits, scratch, named, .. } = context.options;
     let collector = Collector::with_scratch(limits.memory_bytes_max, scratch);
+    collector.name(named);
     for source in sources {
         collector.begin(source.name());
         reader::of(source).read(source, context, &collector)?;

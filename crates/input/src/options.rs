@@ -25,6 +25,10 @@ pub struct ReadOptions {
     pub non_negative: bool,
     /// Number of vertices: ids are `0..vertices`, and those without an edge are vertices too.
     pub vertices: Option<u64>,
+    /// Integer ids that somebody will ask for, such as sources. They have slots of their own also
+    /// where vertices without edges share one
+    /// ([`NonCompact`](welter_model::non_compact::NonCompact)).
+    pub named: Vec<u64>,
     /// Whether each edge stands for both directions; `None` leaves it to formats that say so. What
     /// is said here wins over them, also where they disagree.
     pub undirected: Option<bool>,

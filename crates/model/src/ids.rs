@@ -3,6 +3,8 @@
 //! Slots ascend in the order of the original ids, so ties and smallest-label rules mean the same on
 //! slots and on ids.
 
+use crate::non_compact::NonCompact;
+
 /// Original ids by slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IdMap {
@@ -18,6 +20,9 @@ pub enum IdMap {
     Sparse(Vec<u64>),
     /// Strings, ascending by their bytes and distinct; each is a vertex.
     Names(Names),
+    /// Sparse integers among more vertices than there are slots; the last slot stands for all
+    /// others.
+    NonCompact(NonCompact),
 }
 
 impl IdMap {
@@ -32,7 +37,13 @@ impl IdMap {
             Self::Same | Self::Declared | Self::Offset(_) => 0,
             Self::Sparse(ids) => size_of_val(&ids[..]) as u64,
             Self::Names(names) => names.bytes(),
+            Self::NonCompact(ids) => size_of_val(ids.named()) as u64,
         }
+    }
+
+    /// Number of vertices that the last slot stands for, where it is not one vertex like others.
+    pub fn others(&self) -> u64 {
+        if let Self::NonCompact(ids) = self { ids.others() } else { 0 }
     }
 }
 

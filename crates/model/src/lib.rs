@@ -6,6 +6,7 @@ pub mod edges;
 pub mod ids;
 pub mod look;
 pub mod marked;
+pub mod non_compact;
 pub mod program;
 pub mod records;
 pub mod stream;

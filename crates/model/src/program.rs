@@ -19,7 +19,9 @@ use crate::table::ColumnData;
 /// What an engine tells a program of a vertex when the run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vertex {
-    /// Number of the vertex among all vertices, ascending with the original ids.
+    /// Number of the vertex among those with a state of their own, ascending with the original ids.
+    /// The last one may stand for many without edges
+    /// ([`NonCompact`](crate::non_compact::NonCompact)).
     pub index: u64,
     /// Number of edges that leave it, parallel ones and self-loops counted.
     pub out_degree: u64,

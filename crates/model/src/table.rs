@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::edges::StreamError;
 use crate::ids::Names;
 use crate::marked::Marked;
+use crate::non_compact::NonCompact;
 
 /// The ids of the rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,9 @@ pub enum VertexColumn {
     Marked(Arc<Marked>),
     /// String ids, ascending by their bytes.
     Names(Names),
+    /// The integers that have slots, ascending, and then one row for all others, if there are any.
+    /// A [`Spread`](crate::non_compact::Spread) has a row for each of them.
+    NonCompact(NonCompact),
 }
 
 impl VertexColumn {
@@ -33,7 +37,13 @@ impl VertexColumn {
             Self::Integers(ids) => ids.len(),
             Self::Marked(slots) => slots.count() as usize,
             Self::Names(names) => names.len(),
+            Self::NonCompact(ids) => ids.slots() as usize,
         }
+    }
+
+    /// Number of vertices: as many as rows, unless the last row stands for many.
+    pub fn vertices(&self) -> u64 {
+        if let Self::NonCompact(ids) = self { ids.vertices() } else { self.len() as u64 }
     }
 
     /// Whether there is no row.
@@ -51,10 +61,14 @@ impl VertexColumn {
             Self::Integers(ids) => Id::Integer(ids[row]),
             Self::Marked(slots) => Id::Integer(slots.slot(row as u64)),
             Self::Names(names) => Id::Name(names.get(row)),
+            Self::NonCompact(ids) if ids.others() > 0 && row == ids.named().len() => {
+                Id::Others(ids.others())
+            }
+            Self::NonCompact(ids) => Id::Integer(ids.named()[row]),
         }
     }
 
-    /// The ids of some rows, where they are integers.
+    /// The ids of some rows, where each is one integer.
     ///
     /// # Panics
     /// When there are not so many rows of integers.
@@ -68,7 +82,7 @@ impl VertexColumn {
                 slots.extend_slots(numbers, &mut ids);
                 Some(Cow::Owned(ids))
             }
-            Self::Names(_) => None,
+            Self::Names(_) | Self::NonCompact(_) => None,
         }
     }
 }
@@ -80,6 +94,8 @@ pub enum Id<'a> {
     Integer(u64),
     /// A string.
     Name(&'a str),
+    /// So many vertices, which are all alike.
+    Others(u64),
 }
 
 /// The values of one column.
@@ -97,11 +113,11 @@ pub enum ColumnData {
     /// Signed 64-bit integers.
     I64(Vec<i64>),
     /// Vertices by their numbers, shown as their ids; [`NO_VERTEX`] where there is none.
-    Vertices(Vec<u32>),
+    Vertices(Vec<u64>),
 }
 
 /// Stands for no vertex in [`ColumnData::Vertices`].
-pub const NO_VERTEX: u32 = u32::MAX;
+pub const NO_VERTEX: u64 = u64::MAX;
 
 /// The same expression of the vector in a column, whatever its type.
 macro_rules! of_vector {
@@ -109,8 +125,8 @@ macro_rules! of_vector {
         match $data {
             ColumnData::F32($values) => $result,
             ColumnData::F64($values) => $result,
-            ColumnData::U32($values) | ColumnData::Vertices($values) => $result,
-            ColumnData::U64($values) => $result,
+            ColumnData::U32($values) => $result,
+            ColumnData::U64($values) | ColumnData::Vertices($values) => $result,
             ColumnData::I64($values) => $result,
         }
     };
@@ -162,9 +178,9 @@ impl ColumnData {
         match (self, other) {
             (Self::F32(values), Self::F32(mut others)) => values.append(&mut others),
             (Self::F64(values), Self::F64(mut others)) => values.append(&mut others),
-            (Self::U64(values), Self::U64(mut others)) => values.append(&mut others),
             (Self::I64(values), Self::I64(mut others)) => values.append(&mut others),
-            (Self::U32(values), Self::U32(mut others))
+            (Self::U32(values), Self::U32(mut others)) => values.append(&mut others),
+            (Self::U64(values), Self::U64(mut others))
             | (Self::Vertices(values), Self::Vertices(mut others)) => values.append(&mut others),
             _ => panic!("columns of two types are one column"),
         }
@@ -244,7 +260,7 @@ impl Column {
             return Err(format!("column \"{name}\" has {found} rows, expected {rows}"));
         }
         let ColumnData::Vertices(values) = &self.data else { return Ok(()) };
-        let beyond = |vertex: &&u32| **vertex != NO_VERTEX && **vertex as usize >= all;
+        let beyond = |vertex: &&u64| **vertex != NO_VERTEX && **vertex >= all as u64;
         match values.iter().find(beyond) {
             Some(vertex) => {
                 Err(format!("column \"{name}\" names vertex number {vertex} of {all} vertices"))

@@ -147,6 +147,17 @@ impl<'a> Edges<'a> {
             }
             IdMap::Sparse(ids) => IdView::Integers(ids),
             IdMap::Names(names) => IdView::Names(names),
+            IdMap::NonCompact(ids) => {
+                if format.counts_vertices() {
+                    let what = format!(
+                        "{} vertices are more than a file of this format can be written with; \
+                         write rows, Parquet, Arrow or raw pairs",
+                        ids.vertices()
+                    );
+                    return Err(OutputError::unfit(name, what));
+                }
+                IdView::Integers(ids.named())
+            }
         };
         let edges = Self {
             stream,

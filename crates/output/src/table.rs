@@ -3,7 +3,8 @@
 //! One file of this module is one format; what they share is the checked [`View`] of a table, of
 //! which they ask for the rows of a block at a time: the whole need not be in memory. A column of
 //! vertices (parents, components) holds ids of the same type as the column `vertex`; no vertex is
-//! an empty field in text, a null in Parquet and Arrow, and see [`npy`] for numpy.
+//! an empty field in text, a null in Parquet and Arrow, and see [`npy`] for numpy. Vertices that
+//! share a row in memory ([`Spread`]) have one each in files.
 
 mod columns;
 mod npy;
@@ -15,6 +16,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
+use welter_model::non_compact::Spread;
 use welter_model::table::{Column, ColumnData, Columns, Table, VertexColumn};
 use welter_progress::{Progress, Unit};
 
@@ -98,6 +100,9 @@ pub fn write_table(
     threads: usize,
     progress: &Progress,
 ) -> Result<(), OutputError> {
+    if let Some(all) = Spread::of(table) {
+        return write_table(&all, path, format, threads, progress);
+    }
     let name = path.display().to_string();
     let (compression, format) = TableFormat::of(path, format)?;
     let view = View::of(table, &name)?;
@@ -123,6 +128,9 @@ pub fn write_table_to(
     threads: usize,
     progress: &Progress,
 ) -> Result<(), OutputError> {
+    if let Some(all) = Spread::of(table) {
+        return write_table_to(&all, sink, name, format, threads, progress);
+    }
     let view = View::of(table, name)?;
     if format == TableFormat::Npy {
         npy::check(&view)?;
@@ -170,7 +178,7 @@ enum Cells {
     I64(Vec<i64>),
     /// Rows of the table, shown as their ids; below the number of rows, or
     /// [`NO_VERTEX`](welter_model::table::NO_VERTEX).
-    Vertices(Vec<u32>),
+    Vertices(Vec<u64>),
 }
 
 impl<'a> View<'a> {

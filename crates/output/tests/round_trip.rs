@@ -43,6 +43,7 @@ fn shown(ids: &IdMap, slot: u32) -> String {
         IdMap::Offset(first) => (first + u64::from(slot)).to_string(),
         IdMap::Sparse(ids) => ids[slot as usize].to_string(),
         IdMap::Names(names) => names.get(slot as usize).to_owned(),
+        IdMap::NonCompact(ids) => ids.named()[slot as usize].to_string(),
     }
 }
 

@@ -33,10 +33,10 @@ impl<V: Value, T> Answer<V, T> {
         let numbers = |data| match data {
             ColumnData::F32(values) => values.into_iter().map(f64::from).collect(),
             ColumnData::F64(values) => values,
-            ColumnData::U64(values) => values.into_iter().map(|value| value as f64).collect(),
-            ColumnData::U32(values) | ColumnData::Vertices(values) => {
-                values.into_iter().map(f64::from).collect()
+            ColumnData::U64(values) | ColumnData::Vertices(values) => {
+                values.into_iter().map(|value| value as f64).collect()
             }
+            ColumnData::U32(values) => values.into_iter().map(f64::from).collect(),
             ColumnData::I64(values) => values.into_iter().map(|value| value as f64).collect(),
             other => panic!("{other:?} is not known"),
         };

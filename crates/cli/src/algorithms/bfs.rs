@@ -64,16 +64,20 @@ impl Options {
         session: &Session,
     ) -> Result<Answer, Failure> {
         let Outcome { values, iterations, levels, .. } = session.iterate(ready, program)?;
-        let note = Some(note(&values, values.len(), sources)?);
+        let note = Some(note(&values, (values.len(), ready.graph.all_vertices()), sources)?);
         let columns = Box::new(values);
         Ok(Answer { columns, iterations, note, levels: Some(levels), top: Top::Farthest })
     }
 }
 
 /// How much was reached, and how far it is.
-fn note(columns: &dyn Columns, vertices: usize, sources: usize) -> Result<String, Failure> {
+fn note(
+    columns: &dyn Columns,
+    (rows, vertices): (usize, u64),
+    sources: usize,
+) -> Result<String, Failure> {
     let (mut reached, mut deepest) = (0, 0);
-    for_parts(columns, vertices, |_, part| {
+    for_parts(columns, rows, |_, part| {
         if let Some(ColumnData::I64(depths)) = part.first().map(|column| &column.data) {
             reached += depths.iter().filter(|depth| **depth >= 0).count() as u64;
             deepest = depths.iter().copied().fold(deepest, i64::max);
@@ -82,7 +86,7 @@ fn note(columns: &dyn Columns, vertices: usize, sources: usize) -> Result<String
     Ok(format!(
         "reached {} of {} from {}; the farthest is {} away",
         grouped(reached),
-        counted(vertices as u64, "vertex", "vertices"),
+        counted(vertices, "vertex", "vertices"),
         counted(sources as u64, "source", "sources"),
         counted(deepest as u64, "edge", "edges"),
     ))
@@ -103,6 +107,7 @@ impl Chosen for Options {
 
     fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
         self.direction.put(options, reading);
+        options.named = self.sources.integers();
     }
 
     fn tables(&self) -> &[String] {

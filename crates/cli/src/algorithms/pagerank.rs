@@ -104,7 +104,7 @@ impl Options {
     }
 
     fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let vertices = ready.graph.vertices();
+        let vertices = ready.graph.all_vertices();
         // The papers' ranks sum to about the number of vertices.
         let sum = if self.dangling == Mode::Papers { vertices as f64 } else { 1.0 };
         let tolerance = self.tolerance() * sum;

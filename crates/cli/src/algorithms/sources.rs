@@ -33,6 +33,11 @@ impl SourceArgs {
         tables::check(&self.sources_from, "the list of sources", inputs)
     }
 
+    /// Those that were said one by one and are integers.
+    pub(super) fn integers(&self) -> Vec<u64> {
+        self.source.iter().filter_map(|id| id.parse().ok()).collect()
+    }
+
     /// The numbers of the sources, ascending, each once.
     pub(super) fn find(&self, ready: &Ready, session: &Session) -> Result<Vec<u64>, Failure> {
         let graph = &ready.graph;

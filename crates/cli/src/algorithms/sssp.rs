@@ -96,7 +96,8 @@ impl Options {
         let program = Sssp::<F>::new(sources, delta);
         let Outcome { values, iterations, levels, .. } = session.iterate(ready, &program)?;
         let weighted = ready.graph.plan().shape.weighted;
-        let note = Some(note(&values, values.len(), count, weighted)?);
+        let note =
+            Some(note(&values, (values.len(), ready.graph.all_vertices()), count, weighted)?);
         let columns = Box::new(values);
         Ok(Answer { columns, iterations, note, levels: Some(levels), top: Top::Farthest })
     }
@@ -105,7 +106,7 @@ impl Options {
 /// How much was reached, how far it is, and what that means.
 fn note(
     columns: &dyn Columns,
-    vertices: usize,
+    (rows, vertices): (usize, u64),
     sources: usize,
     weighted: bool,
 ) -> Result<String, Failure> {
@@ -116,7 +117,7 @@ fn note(
             farthest = farthest.max(distance);
         }
     };
-    for_parts(columns, vertices, |_, part| match part.first().map(|column| &column.data) {
+    for_parts(columns, rows, |_, part| match part.first().map(|column| &column.data) {
         Some(ColumnData::F32(values)) => values.iter().for_each(|&value| reach(value.into())),
         Some(ColumnData::F64(values)) => values.iter().for_each(|&value| reach(value)),
         _ => {}
@@ -126,7 +127,7 @@ fn note(
     Ok(format!(
         "reached {} of {} from {}; the farthest is {farthest} away; {weights}",
         grouped(count),
-        counted(vertices as u64, "vertex", "vertices"),
+        counted(vertices, "vertex", "vertices"),
         counted(sources as u64, "source", "sources"),
     ))
 }
@@ -157,6 +158,7 @@ impl Chosen for Options {
 
     fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
         self.direction.put(options, reading);
+        options.named = self.sources.integers();
         options.non_negative = true;
     }
 

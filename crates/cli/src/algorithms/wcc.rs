@@ -61,9 +61,10 @@ impl Method {
 }
 
 /// How many components there are, and how large the largest is.
-fn note(columns: &dyn Columns, vertices: usize) -> Result<Option<String>, Failure> {
-    let sizes = sizes(columns, vertices)?;
-    let count = sizes.iter().filter(|size| **size > 0).count() as u64;
+/// `alone`: vertices that are components and have no row.
+fn note(columns: &dyn Columns, rows: usize, alone: u64) -> Result<Option<String>, Failure> {
+    let sizes = sizes(columns, rows)?;
+    let count = sizes.iter().filter(|size| **size > 0).count() as u64 + alone;
     let Some(largest) = sizes.into_iter().max() else { return Ok(None) };
     let largest = counted(largest.into(), "vertex", "vertices");
     Ok(Some(format!("{}, the largest with {largest}", counted(count, "component", "components"))))
@@ -118,7 +119,9 @@ impl Chosen for Options {
                 (Box::new(values), iterations, Some(levels))
             }
         };
-        let note = note(&columns, ready.graph.vertices() as usize)?;
+        let rows = ready.graph.vertices();
+        let alone = ready.graph.all_vertices() - rows;
+        let note = note(&columns, rows as usize, alone)?;
         Ok(Answer { columns, iterations, note, levels, top: Top::Groups })
     }
 }

@@ -11,6 +11,7 @@ mod help;
 mod hostile;
 mod interrupt;
 mod kept;
+mod non_compact;
 mod output;
 mod probe;
 mod sandbox;

@@ -110,6 +110,9 @@ pub fn keep(
             IdMap::Offset(first) => KeptIds::Offset(*first),
             IdMap::Sparse(_) => KeptIds::Integers,
             IdMap::Names(_) => KeptIds::Names,
+            IdMap::NonCompact(ids) => {
+                KeptIds::NonCompact { first: ids.all().start, others: ids.others() }
+            }
         },
         files: vec![KeptFile { name: EDGES.to_owned(), bytes: volume.bytes(), checksum: 0 }],
     };
@@ -155,6 +158,7 @@ impl Columns<'_> {
         match ids {
             IdMap::Same | IdMap::Declared | IdMap::Offset(_) => {}
             IdMap::Sparse(ids) => manifest.files.push(self.column(INTEGERS, ids)?),
+            IdMap::NonCompact(ids) => manifest.files.push(self.column(INTEGERS, ids.named())?),
             IdMap::Names(names) => manifest.files.push(self.names(names)?),
         }
         Ok(())

@@ -1,10 +1,11 @@
 //! A kept graph, ready to be iterated over: the columns in memory, and of the chunks what the plan
 //! has room for.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, OnceLock};
 
 use welter_model::ids::{IdMap, Names};
+use welter_model::non_compact::NonCompact;
 use welter_progress::{Progress, Unit};
 use welter_store::StoreError;
 use welter_store::io::{Place, Queue, Volume};
@@ -55,6 +56,7 @@ impl Kept {
         let stripes = shelve(&directory, slabs, &segments, &starts);
         let mut graph = Graph {
             edges: self.manifest.edges,
+            others: self.manifest.others(),
             chunk_bytes: self.manifest.chunk_bytes,
             degree_max: degrees.iter().copied().max().unwrap_or(0),
             vertices,
@@ -273,20 +275,36 @@ pub(super) fn ids(kept: &Kept) -> Result<IdMap, EngineError> {
         KeptIds::Same => IdMap::Same,
         KeptIds::Declared => IdMap::Declared,
         KeptIds::Offset(first) => IdMap::Offset(first),
-        KeptIds::Integers => {
-            let mut column =
-                ColumnReader::open(&kept.folder(), INTEGERS, &kept.manifest, kept.faults())?;
-            column.must_hold(slots * 8)?;
-            let ids: Vec<u64> = column.read_vec(slots as usize)?;
-            if let Some(place) = ids.windows(2).position(|pair| pair[0] >= pair[1]) {
-                let what = format!("id {} does not ascend", place + 1);
-                return Err(column.damaged(offset_in_file(place as u64 * 8), what).into());
-            }
-            column.end()?;
-            IdMap::Sparse(ids)
+        KeptIds::Integers => IdMap::Sparse(integers(kept, slots, 0..=u64::MAX)?),
+        KeptIds::NonCompact { first, others } => {
+            let named = slots - u64::from(others > 0);
+            let all = first..first + named + others;
+            let within = all.start..=all.end.saturating_sub(1);
+            let ids = NonCompact::new(integers(kept, named, within)?, all);
+            IdMap::NonCompact(ids.ok_or_else(|| {
+                EngineError::Configuration("integers are not those of the graph".to_owned())
+            })?)
         }
         KeptIds::Names => IdMap::Names(names(kept, slots)?),
     })
+}
+
+/// The ids in a file, which ascend.
+fn integers(kept: &Kept, count: u64, within: RangeInclusive<u64>) -> Result<Vec<u64>, EngineError> {
+    let mut column = ColumnReader::open(&kept.folder(), INTEGERS, &kept.manifest, kept.faults())?;
+    column.must_hold(count * 8)?;
+    let ids: Vec<u64> = column.read_vec(count as usize)?;
+    let odd = |column: &ColumnReader, place: usize, what: &str| {
+        column.damaged(offset_in_file(place as u64 * 8), format!("id {place} {what}"))
+    };
+    if let Some(place) = ids.windows(2).position(|pair| pair[0] >= pair[1]) {
+        return Err(odd(&column, place + 1, "does not ascend").into());
+    }
+    if let Some(place) = ids.iter().position(|id| !within.contains(id)) {
+        return Err(odd(&column, place, "is no vertex").into());
+    }
+    column.end()?;
+    Ok(ids)
 }
 
 fn names(kept: &Kept, slots: u64) -> Result<Names, EngineError> {

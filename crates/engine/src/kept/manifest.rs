@@ -26,6 +26,9 @@ const NEGATIVE: u16 = 32;
 const COMPACT: u16 = 64;
 const KNOWN: u16 = 127;
 
+/// Ids of a graph in the non-compact form.
+const NON_COMPACT: u8 = 5;
+
 /// What the ids of a kept graph are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptIds {
@@ -39,6 +42,14 @@ pub enum KeptIds {
     Integers,
     /// Strings, in a file.
     Names,
+    /// Integers, in a file, and `others` without edges that the last slot stands for: together all
+    /// from `first` on.
+    NonCompact {
+        /// The smallest id.
+        first: u64,
+        /// Number of vertices that are not in the file.
+        others: u64,
+    },
 }
 
 /// A file of a kept graph.
@@ -119,7 +130,9 @@ struct Head {
     zero: u8,
     flags: u16,
     files: u32,
-    zeros: [u8; 44],
+    zeros: [u8; 4],
+    others: u64,
+    more_zeros: [u8; 32],
 }
 
 /// An entry of the list of files, 64 bytes.
@@ -153,6 +166,16 @@ impl Manifest {
         }
     }
 
+    /// Number of vertices, those included that share a slot.
+    pub fn all_vertices(&self) -> u64 {
+        self.vertices + self.others().saturating_sub(1)
+    }
+
+    /// Number of vertices that the last slot stands for, where it is not one like others.
+    pub(crate) fn others(&self) -> u64 {
+        if let KeptIds::NonCompact { others, .. } = self.ids { others } else { 0 }
+    }
+
     /// Bytes of all files that it lists.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).fold(0, u64::saturating_add)
@@ -166,12 +189,13 @@ impl Manifest {
     /// The payload of the file.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let flag = |is: bool, bit: u16| if is { bit } else { 0 };
-        let (ids, first_id) = match self.ids {
-            KeptIds::Same => (0, 0),
-            KeptIds::Declared => (1, 0),
-            KeptIds::Offset(first) => (2, first),
-            KeptIds::Integers => (3, 0),
-            KeptIds::Names => (4, 0),
+        let (ids, first_id, others) = match self.ids {
+            KeptIds::Same => (0, 0, 0),
+            KeptIds::Declared => (1, 0, 0),
+            KeptIds::Offset(first) => (2, first, 0),
+            KeptIds::Integers => (3, 0, 0),
+            KeptIds::Names => (4, 0, 0),
+            KeptIds::NonCompact { first, others } => (NON_COMPACT, first, others),
         };
         let head = Head {
             slots: self.slots,
@@ -200,8 +224,9 @@ impl Manifest {
                 | flag(self.reading.drop_self_loops, NO_LOOPS)
                 | flag(self.all_present, ALL_PRESENT)
                 | flag(self.negative, NEGATIVE)
-                | flag(self.slots <= 1 << 32, COMPACT),
+                | flag(ids != NON_COMPACT, COMPACT),
             files: self.files.len() as u32,
+            others,
             ..Head::zeroed()
         };
         let mut bytes = bytes_of(&head).to_vec();
@@ -239,6 +264,7 @@ impl Manifest {
             2 => KeptIds::Offset(head.first_id),
             3 => KeptIds::Integers,
             4 => KeptIds::Names,
+            NON_COMPACT => KeptIds::NonCompact { first: head.first_id, others: head.others },
             other => return Err(odd(75, other.into())),
         };
         let duplicates = match head.duplicates {
@@ -256,6 +282,8 @@ impl Manifest {
         let flag = |bit| head.flags & bit != 0;
         let stripe_bits = u32::from(head.stripe_bits);
         let block_bits = u32::from(head.block_bits);
+        let ends =
+            head.first_id.checked_add(head.slots).and_then(|end| end.checked_add(head.others));
         let checks = [
             (head.slots <= 1 << 32, 0, head.slots),
             (head.vertices <= head.slots, 8, head.vertices),
@@ -264,16 +292,20 @@ impl Manifest {
             (head.chunks <= head.edges, 32, head.chunks),
             (head.extents <= head.chunks, 40, head.extents),
             (head.chunk_bytes >= head.chunks, 48, head.chunk_bytes),
-            (head.first_id == 0 || head.ids == 2, 56, head.first_id),
-            (head.first_id.checked_add(head.slots).is_some(), 56, head.first_id),
+            (head.first_id == 0 || [2, NON_COMPACT].contains(&head.ids), 56, head.first_id),
             (head.stripes <= 1 << 16, 64, head.stripes.into()),
             (head.partitions <= 1 << 16, 68, head.partitions.into()),
             ((SEGMENT_BITS..=24).contains(&stripe_bits), 72, stripe_bits.into()),
             ((6..=20).contains(&block_bits), 73, block_bits.into()),
             (stripe_bits + block_bits <= KEY_BITS, 73, block_bits.into()),
             (head.zero == 0, 77, head.zero.into()),
-            (head.flags & !KNOWN == 0 && flag(COMPACT), 78, head.flags.into()),
-            (head.zeros == [0; 44], 84, 0),
+            (head.flags & !KNOWN == 0, 78, head.flags.into()),
+            (flag(COMPACT) == (head.ids != NON_COMPACT), 78, head.flags.into()),
+            (head.zeros == [0; 4], 84, 0),
+            (head.others == 0 || head.ids == NON_COMPACT, 88, head.others),
+            (head.others == 0 || head.slots > 0, 88, head.others),
+            (ends.is_some(), 88, head.others),
+            (head.more_zeros == [0; 32], 96, 0),
         ];
         if let Some((_, offset, value)) = checks.into_iter().find(|(holds, ..)| !holds) {
             return Err(odd(offset, value));

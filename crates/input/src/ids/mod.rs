@@ -13,10 +13,13 @@ mod spilled;
 mod stated;
 mod way;
 
+use std::ops::Range;
+
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use welter_model::edges::{EdgeList, EdgeStream, Pair};
 use welter_model::ids::{IdMap, Names};
+use welter_model::non_compact::NonCompact;
 use welter_progress::Progress;
 
 use self::bitmap::Bitmap;
@@ -55,7 +58,7 @@ impl Collector {
         pool: &ThreadPool,
         progress: &Progress,
     ) -> Result<Finished, InputError> {
-        let Gathered { files, parts, stated, memory_bytes_max, directories, spilled } =
+        let Gathered { files, parts, stated, named, memory_bytes_max, directories, spilled } =
             self.gathered();
         let mapping = |scratch, parts| Mapping {
             files: &files,
@@ -71,13 +74,13 @@ impl Collector {
                 |stating: &[usize], known: Known<'_>| mapping.refuse_foreign(stating, known);
             let decide =
                 || way(&mapping.parts, stated, vertices, &files, memory_bytes_max, &foreign);
-            let way = pool.install(decide)?;
+            let way = pool.install(decide)?.naming(named);
             return mapping.finish(way);
         }
         let foreign =
             |stating: &[usize], known: Known<'_>| refuse_foreign(&parts, stating, &files, known);
         let decide = || way(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
-        let way = pool.install(decide)?;
+        let way = pool.install(decide)?.naming(named);
         if !directories.is_empty()
             && let Some(allowed) = memory_bytes_max
         {
@@ -105,11 +108,11 @@ impl Collector {
         pool: &ThreadPool,
         progress: &Progress,
     ) -> Result<(EdgeList, IdMap), InputError> {
-        let Gathered { files, parts, stated, memory_bytes_max, .. } = self.gathered();
+        let Gathered { files, parts, stated, named, memory_bytes_max, .. } = self.gathered();
         let foreign =
             |stating: &[usize], known: Known<'_>| refuse_foreign(&parts, stating, &files, known);
         let decide = || way(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
-        let way = pool.install(decide)?;
+        let way = pool.install(decide)?.naming(named);
         pool.install(|| listed(parts, way, progress))
     }
 }
@@ -127,7 +130,13 @@ fn listed(
             list.set_slots(slots);
             ids
         }
-        Way::Integers(stated) => map_integers(parts, &stated, &mut list, progress)?,
+        Way::Integers(stated) => IdMap::Sparse(map_integers(parts, &stated, &mut list, progress)?),
+        Way::NonCompact(named, all) => {
+            let ids = map_integers(parts, &named, &mut list, progress)?;
+            let (ids, slots) = non_compact(ids, all)?;
+            list.set_slots(slots);
+            ids
+        }
         Way::Names(stated) => map_names(parts, &stated, &mut list, progress)?,
     };
     Ok((list, ids))
@@ -232,7 +241,7 @@ fn map_integers(
     stated: &[u64],
     list: &mut EdgeList,
     progress: &Progress,
-) -> Result<IdMap, InputError> {
+) -> Result<Vec<u64>, InputError> {
     let edges: u64 = parts.iter().map(|placed| placed.part.ids.len() as u64).sum();
     let max = max(&parts).max(stated.last().copied().unwrap_or(0));
     let ids = if let Some(bitmap) = Bitmap::new(max, edges + stated.len() as u64) {
@@ -267,7 +276,18 @@ fn map_integers(
         ids
     };
     list.set_slots(ids.len() as u64);
-    Ok(IdMap::Sparse(ids))
+    Ok(ids)
+}
+
+/// The form of a graph of which these vertices have edges, and its number of slots.
+fn non_compact(ids: Vec<u64>, all: Range<u64>) -> Result<(IdMap, u64), InputError> {
+    let beyond = || InputError::Inputs { what: format!("expected ids in {all:?}") };
+    if ids.len() as u64 == SLOTS_MAX {
+        return Err(too_many(ids.len() + 1));
+    }
+    let ids = NonCompact::new(ids, all.clone()).ok_or_else(beyond)?;
+    let slots = ids.slots();
+    Ok((IdMap::NonCompact(ids), slots))
 }
 
 /// Puts slots in the place of ids, part by part, and frees each part that it has mapped.

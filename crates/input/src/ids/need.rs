@@ -25,7 +25,7 @@ pub(super) fn fits(parts: &[Placed], way: &Way, room: u64) -> bool {
     let edges: u64 = parts.iter().map(Described::edges).sum();
     let (stated, text, each) = match way {
         Way::Kept { .. } => return true,
-        Way::Integers(stated) => {
+        Way::Integers(stated) | Way::NonCompact(stated, _) => {
             let max = max(parts).max(stated.last().copied().unwrap_or(0));
             let stated = stated.len() as u64;
             match Bitmap::bytes_for(max, edges + stated) {

@@ -76,7 +76,15 @@ impl Mapping<'_> {
     pub(super) fn finish(mut self, way: Way) -> Result<Finished, InputError> {
         let (ids, first, slots) = match way {
             Way::Kept { ids, first, slots } => (ids, first, slots),
-            Way::Integers(stated) => self.integers(&stated)?,
+            Way::Integers(stated) => {
+                let ids = self.integers(&stated)?;
+                let slots = ids.len() as u64;
+                (IdMap::Sparse(ids), 0, slots)
+            }
+            Way::NonCompact(named, all) => {
+                let (ids, slots) = super::non_compact(self.integers(&named)?, all)?;
+                (ids, 0, slots)
+            }
             Way::Names(stated) => self.names(&stated)?,
         };
         let scratch_bytes = self.scratch.bytes();
@@ -86,7 +94,7 @@ impl Mapping<'_> {
     }
 
     /// Numbers the ids of all edges and of stated vertices, which are ascending.
-    fn integers(&mut self, stated: &[u64]) -> Result<(IdMap, u64, u64), InputError> {
+    fn integers(&mut self, stated: &[u64]) -> Result<Vec<u64>, InputError> {
         let edges = self.parts.iter().map(Described::edges).sum::<u64>() + stated.len() as u64;
         let max = max(&self.parts).max(stated.last().copied().unwrap_or(0));
         let bitmap_bytes = Bitmap::bytes_for(max, edges).unwrap_or(u64::MAX);
@@ -95,12 +103,10 @@ impl Mapping<'_> {
         } else {
             self.pool.install(|| Bitmap::new(max, edges))
         };
-        let ids = match bitmap {
-            Some(bitmap) => self.by_bitmap(stated, bitmap, bitmap_bytes)?,
-            None => self.by_runs(stated)?,
-        };
-        let slots = ids.len() as u64;
-        Ok((IdMap::Sparse(ids), 0, slots))
+        match bitmap {
+            Some(bitmap) => self.by_bitmap(stated, bitmap, bitmap_bytes),
+            None => self.by_runs(stated),
+        }
     }
 
     fn by_bitmap(

@@ -91,7 +91,6 @@ fn integers(
     let ranges = joined(ranges);
     if let [range] = &ranges[..]
         && top.is_none()
-        && range.end - range.start <= SLOTS_MAX
     {
         return Ok(Vertices::Range(range.clone()));
     }
@@ -170,7 +169,9 @@ mod tests {
         assert_eq!(error.exit_code(), 78);
         let error = of(vec![range(0, SLOTS_MAX), apart]).unwrap_err();
         assert_eq!(error.exit_code(), 65);
-        assert_eq!(of(vec![range(0, SLOTS_MAX)]).unwrap(), Vertices::Range(0..SLOTS_MAX));
+        for count in [SLOTS_MAX, 1 << 60] {
+            assert_eq!(of(vec![range(0, count)]).unwrap(), Vertices::Range(0..count));
+        }
     }
 
     #[test]

@@ -109,7 +109,34 @@ fn a_declared_number_of_vertices_is_kept_to() {
     let message = finish(vec![integers(&[[0, 1]]), integers(&[[0, 9]])], Some(9)).unwrap_err();
     assert_eq!(message, "f1: expected vertex ids below 9, found 9");
     assert!(finish(vec![named(&[["a", "b"]])], Some(9)).is_err());
-    assert!(finish(vec![], Some(1 << 32)).is_err());
+}
+
+#[test]
+fn of_very_many_vertices_those_that_are_named_have_slots() {
+    let count = SLOTS_MAX + 1;
+    let wide = 1 << 32;
+    let pairs = || vec![integers(&[[7, 3]]), integers(&[[wide - 1, 7]])];
+    let (list, ids) = finish(pairs(), Some(count)).unwrap();
+    let form = |named: Vec<u64>, all| IdMap::NonCompact(NonCompact::new(named, all).unwrap());
+    assert_eq!(ids, form(vec![3, 7, wide - 1], 0..count));
+    assert_eq!(list.pairs().collect::<Vec<_>>(), [[1, 0], [2, 1]]);
+    assert_eq!(list.slots(), Some(4));
+    let error = finish(vec![integers(&[[0, wide]])], Some(count)).unwrap_err();
+    assert_eq!(error, "f0: expected vertex ids below 4294967296, found 4294967296");
+    // Stated by the source, from 1 on.
+    let stated = finish_stated(&[(Some(range(1, 1 << 60)), &[[1 << 60, 9]])]).unwrap();
+    assert_eq!(stated, (vec![[1, 0]], Some(3), form(vec![9, 1 << 60], 1..(1 << 60) + 1)));
+    // No edges at all, and a vertex that is asked for.
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let collector = Collector::new(None);
+    collector.name(&[5, 1 << 61, 5, 2]);
+    let (list, ids) = collector.finish_list(Some(1 << 61), &pool, &Progress::new()).unwrap();
+    assert_eq!((ids, list.slots()), (form(vec![2, 5], 0..1 << 61), Some(3)));
+    // Where all have slots, nobody is named.
+    let collector = Collector::new(None);
+    collector.name(&[5]);
+    let (_, ids) = collector.finish_list(Some(9), &pool, &Progress::new()).unwrap();
+    assert_eq!(ids, IdMap::Declared);
 }
 
 #[test]

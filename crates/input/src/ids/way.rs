@@ -29,8 +29,23 @@ pub(super) enum Way {
     },
     /// By their rank among all integers: those of the edges, and these, which ascend.
     Integers(Vec<u64>),
+    /// By their rank among the integers of the edges and these, which ascend. All of the range are
+    /// vertices, more than there are slots.
+    NonCompact(Vec<u64>, Range<u64>),
     /// By their rank among all names: those of the edges, and these.
     Names(Vec<Names>),
+}
+
+impl Way {
+    /// Gives vertices that somebody will ask for slots of their own, though they may have no edges,
+    /// where such vertices have none otherwise.
+    pub(super) fn naming(self, mut ids: Vec<u64>) -> Self {
+        let Self::NonCompact(_, all) = self else { return self };
+        ids.retain(|id| all.contains(id));
+        ids.sort_unstable();
+        ids.dedup();
+        Self::NonCompact(ids, all)
+    }
 }
 
 /// What decides how ids are mapped, of a part wherever it is.
@@ -67,6 +82,9 @@ pub(super) fn way<P: Described>(
     if let Some(vertices) = vertices {
         check_declared(vertices, named, &stated)?;
         check_ids_below(vertices, parts, files)?;
+        if vertices > SLOTS_MAX {
+            return Ok(Way::NonCompact(Vec::new(), 0..vertices));
+        }
         return Ok(Way::Kept { ids: IdMap::Declared, first: 0, slots: vertices });
     }
     if parts.is_empty() && stated.none() {
@@ -75,13 +93,15 @@ pub(super) fn way<P: Described>(
     Ok(match stated {
         Vertices::Names(stated) => Way::Names(stated),
         _ if named => Way::Names(Vec::new()),
+        Vertices::Range(range) if within(parts, &range) && length(&range) > SLOTS_MAX => {
+            Way::NonCompact(Vec::new(), range)
+        }
         Vertices::Range(range) if within(parts, &range) => {
-            let slots = range.end - range.start;
-            Way::Kept { ids: shifted(&range), first: range.start, slots }
+            Way::Kept { ids: shifted(&range), first: range.start, slots: length(&range) }
         }
         Vertices::Range(range) => {
             foreign(&stating, &|id| range.contains(&id))?;
-            stated::list_fits(range.end - range.start, files, memory_bytes_max)?;
+            stated::list_fits(length(&range), files, memory_bytes_max)?;
             Way::Integers(range.collect())
         }
         Vertices::Integers(stated) => {
@@ -110,9 +130,6 @@ fn check_declared(vertices: u64, named: bool, stated: &Vertices) -> Result<(), I
         Vertices::Unstated | Vertices::Names(_) => None,
     };
     match last {
-        _ if vertices > SLOTS_MAX => {
-            refuse(format!("{vertices} vertices are more than the {SLOTS_MAX} that fit"))
-        }
         _ if named => {
             let what = "a number of vertices goes with integer ids, and these are names";
             refuse(what.to_owned())
@@ -123,6 +140,10 @@ fn check_declared(vertices: u64, named: bool, stated: &Vertices) -> Result<(), I
         )),
         _ => Ok(()),
     }
+}
+
+fn length(range: &Range<u64>) -> u64 {
+    range.end - range.start
 }
 
 fn no_edges(files: &[String]) -> InputError {

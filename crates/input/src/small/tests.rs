@@ -38,6 +38,7 @@ pub(crate) fn see(
     let (list, ids) = collector.finish_list(options.vertices, &pool, &Progress::new())?;
     let shown = |slot: u32| match &ids {
         IdMap::Names(names) => names.get(slot as usize).to_owned(),
+        IdMap::NonCompact(ids) => ids.named()[slot as usize].to_string(),
         IdMap::Sparse(ids) => ids[slot as usize].to_string(),
         IdMap::Offset(first) => (u64::from(slot) + first).to_string(),
         _ => slot.to_string(),

@@ -17,7 +17,7 @@ use super::fields::parse_id;
 use super::lines::Lines;
 use super::parse::Fault;
 use super::rows::Rows;
-use crate::collect::{Collector, Ids, Part, Stated, count_fits};
+use crate::collect::{Collector, Ids, Part, Stated};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 
@@ -51,13 +51,6 @@ impl Counted {
             None if edges > vertices && edges >= EDGES_MIN => Self::Perhaps { vertices, edges },
             _ => Self::No,
         }
-    }
-
-    /// Refuses a number of vertices that no graph can have.
-    pub(super) fn check(self, file: &str, line: u64) -> Result<(), InputError> {
-        let Self::Graph { vertices, .. } = self else { return Ok(()) };
-        let wrong = |what| InputError::Line { file: file.to_owned(), line, what };
-        count_fits(vertices).map_err(wrong)
     }
 
     /// Whether a first row that perhaps counts does so, once all rows after it were read.

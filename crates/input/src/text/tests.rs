@@ -354,11 +354,13 @@ fn a_first_row_with_a_direction_states_vertices_and_edges() {
     assert_eq!(input.ids, welter_model::ids::IdMap::Offset(1));
     assert_eq!(input.summary.undirected, Some(true));
     assert_eq!(read("4,1,d\n1,2\n").unwrap().summary.undirected, Some(false));
+    let many = read("9999999999,1,u\n1,9999999999\n").unwrap();
+    assert_eq!((many.edges.slots(), many.ids.others()), (Some(3), 9_999_999_997));
     for (text, expected) in [
         ("4,2,u,graph\n1,2\n2,5\n", "t:3: expected a vertex id from 1 to 4, found 5"),
         ("4,2,u,graph\n0,2\n2,4\n", "t:2: expected a vertex id from 1 to 4, found 0"),
         ("4,3,u,graph\n1,2\n2,4\n", "t: expected 3 edges, as the first row says, found 2"),
-        ("9999999999,1,u\n1,2\n", "t:1: expected at most 4294967295 vertices"),
+        ("9999999999,1,u\n1,10000000000\n", "t:2: expected a vertex id from 1 to 9999999999"),
     ] {
         let error = read(text).err().unwrap().to_string();
         assert!(error.contains(expected), "{error}");

@@ -139,6 +139,11 @@ impl EdgeFormat {
         )
     }
 
+    /// Whether a file of this format lists or counts all vertices.
+    pub(super) fn counts_vertices(self) -> bool {
+        self.tells_direction()
+    }
+
     /// Whether it is text, which may be compressed.
     pub(super) fn is_text(self) -> bool {
         match self {

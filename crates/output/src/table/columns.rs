@@ -54,7 +54,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The ids of some vertices.
-    fn named(&self, vertices: &[u32]) -> ArrayRef {
+    fn named(&self, vertices: &[u64]) -> ArrayRef {
         let ids = vertices
             .iter()
             .map(|&vertex| (vertex != NO_VERTEX).then(|| self.view.vertices.get(vertex as usize)));

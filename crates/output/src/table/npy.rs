@@ -202,14 +202,14 @@ fn records(
         place.offset += widths[number];
         match (cells, view.vertices) {
             (Cells::Vertices(vertices), VertexColumn::Names(names)) => {
-                let name = |&vertex: &u32| match vertex {
+                let name = |&vertex: &u64| match vertex {
                     NO_VERTEX => "",
                     vertex => names.get(vertex as usize),
                 };
                 place.names(vertices.iter().map(name), widths[number + 1]);
             }
             (Cells::Vertices(vertices), ids) => {
-                let id = |&vertex: &u32| match vertex {
+                let id = |&vertex: &u64| match vertex {
                     NO_VERTEX => NOBODY,
                     vertex => integer(ids, vertex as usize),
                 };
@@ -229,7 +229,7 @@ fn records(
 fn integer(ids: &VertexColumn, row: usize) -> u64 {
     match ids.get(row) {
         Id::Integer(id) => id,
-        Id::Name(_) => NOBODY,
+        Id::Name(_) | Id::Others(_) => NOBODY,
     }
 }
 

@@ -72,5 +72,7 @@ fn vertex(ids: &VertexColumn, row: usize, separator: u8, text: &mut Vec<u8>) {
     match ids.get(row) {
         Id::Integer(id) => text::integer(text, id),
         Id::Name(name) => text::name(text, name, separator),
+        // A view has a row for each vertex.
+        Id::Others(_) => {}
     }
 }

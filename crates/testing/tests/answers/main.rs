@@ -62,7 +62,7 @@ fn distances(graph: &Graph, undirected: bool, source: u64) -> Vec<f64> {
 }
 
 /// The smallest vertex of the component of each.
-fn components(graph: &Graph) -> Vec<u32> {
+fn components(graph: &Graph) -> Vec<u64> {
     same(graph, |memory| match columns(&memory.pass(graph, simple(false), &Wcc)) {
         ColumnData::Vertices(components) => components,
         _ => panic!("components are vertices"),
@@ -95,7 +95,7 @@ fn by_depth(depths: &[i64]) -> Vec<u64> {
 }
 
 /// Sizes of the components, the largest first.
-fn sizes(components: &[u32]) -> Vec<u64> {
+fn sizes(components: &[u64]) -> Vec<u64> {
     let mut sizes = vec![0; components.len()];
     for component in components {
         sizes[*component as usize] += 1;

@@ -75,14 +75,14 @@ fn parents_of_every_graph_lie_one_edge_nearer() {
         };
         // The smallest of the sources of edges from one level up.
         let mut expected = vec![NO_VERTEX; depths.len()];
-        expected[source as usize] = source as u32;
+        expected[source as usize] = source;
         for &[from, to] in &graph.pairs {
             let both = [[from, to], [to, from]];
             for [from, to] in &both[..if reading.undirected { 2 } else { 1 }] {
                 let (near, far) = (depths[*from as usize], depths[*to as usize]);
                 if near >= 0 && near + 1 == far {
                     let least = &mut expected[*to as usize];
-                    *least = (*least).min(*from);
+                    *least = (*least).min((*from).into());
                 }
             }
         }

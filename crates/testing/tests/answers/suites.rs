@@ -119,7 +119,7 @@ fn the_outputs_of_ldbc_and_libgrape() {
 }
 
 /// Whether vertices have the same label where they have the same smallest vertex, and only there.
-fn alike(found: &[u32], expected: &[f64]) -> bool {
+fn alike(found: &[u64], expected: &[f64]) -> bool {
     // Labels are ids, so their bits tell them apart.
     let (mut labels, mut firsts) = (BTreeMap::new(), BTreeMap::new());
     found.len() == expected.len()

@@ -18,6 +18,7 @@ mod everywhere;
 mod failures;
 mod frontiers;
 mod laws;
+mod non_compact;
 mod oddities;
 mod pagerank;
 mod programs;

@@ -75,8 +75,8 @@ fn plain_distances(rows: &[Vec<(usize, f64)>], source: u64) -> Vec<f64> {
 }
 
 /// The smallest vertex of each component, by spreading it until nothing changes.
-fn plain_components(rows: &[Vec<(usize, f64)>]) -> Vec<u32> {
-    let mut labels: Vec<u32> = (0..rows.len() as u32).collect();
+fn plain_components(rows: &[Vec<(usize, f64)>]) -> Vec<u64> {
+    let mut labels: Vec<u64> = (0..rows.len() as u64).collect();
     loop {
         let before = labels.clone();
         for (from, row) in rows.iter().enumerate() {
@@ -134,8 +134,8 @@ proptest! {
             };
             let expected = match depths[vertex] {
                 -1 => NO_VERTEX,
-                0 => vertex as u32,
-                _ => (0..rows.len()).find(before).unwrap() as u32,
+                0 => vertex as u64,
+                _ => (0..rows.len()).find(before).unwrap() as u64,
             };
             prop_assert_eq!(parent, expected);
         }

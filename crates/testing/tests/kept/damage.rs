@@ -11,6 +11,7 @@ use welter_engine::plan::{Settings, StorageMode};
 use welter_engine::{EngineError, run};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::{IdMap, Names};
+use welter_model::non_compact::NonCompact;
 use welter_progress::Progress;
 use welter_store::io::{IoMode, IoOptions};
 use welter_store::probe::{Probe, Rate};
@@ -55,7 +56,11 @@ fn inputs() -> Vec<Input> {
         .iter()
         .map(String::as_str)
         .collect();
-    vec![holes, sparse, Input { ids: IdMap::Names(names), ..small(70) }]
+    let form = NonCompact::new((0..69).map(|n| n * n).collect(), 0..1 << 33);
+    let mut many = small(69);
+    many.list.set_slots(70);
+    let many = Input { ids: IdMap::NonCompact(form.unwrap()), ..many };
+    vec![holes, sparse, many, Input { ids: IdMap::Names(names), ..small(70) }]
 }
 
 fn small(slots: u32) -> Input {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use welter_engine::kept::Kept;
 use welter_model::edges::Reading;
 use welter_model::ids::{IdMap, Names};
+use welter_model::non_compact::NonCompact;
 use welter_progress::Progress;
 use welter_store::io::IoOptions;
 use welter_testing::executors::{Folder, workers};
@@ -24,6 +25,9 @@ fn inputs() -> Vec<(&'static str, Input)> {
         input
     };
     let names: Names = ["", "a", "ab", "libc6", "zoë"].into_iter().collect();
+    let mut many = input(4, 16, false, 15);
+    many.list.set_slots(5);
+    let form = NonCompact::new(vec![12, 13, 1 << 33, (1 << 40) + 11], 12..(1 << 40) + 12);
     let both = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
     vec![
         ("weighted", input(5000, 64, true, 11)),
@@ -32,6 +36,7 @@ fn inputs() -> Vec<(&'static str, Input)> {
             Input { ids: IdMap::Sparse(vec![2, 3, 5, 7, 1 << 60]), ..input(5, 16, false, 12) },
         ),
         ("names", Input { ids: IdMap::Names(names), reading: both, ..input(5, 16, false, 13) }),
+        ("non-compact", Input { ids: IdMap::NonCompact(form.unwrap()), ..many }),
         ("offset", Input { ids: IdMap::Offset(1), ..input(9, 8, false, 14) }),
     ]
 }

@@ -33,6 +33,7 @@ fn outcome<I>(
             collector.push(number as u64, Part { ids: ids(pairs), weights: Some(weights) })
         })
     });
+    collector.name(&[17, 1 << 40]);
     let finished = finished.and_then(|()| collector.finish(vertices, &pool, &Progress::new()));
     let Finished { edges, ids, scratch_bytes } =
         finished.map_err(|error| (error.exit_code(), error.to_string()))?;
@@ -62,7 +63,8 @@ fn id() -> impl Strategy<Value = u64> {
 fn stated() -> impl Strategy<Value = Option<Stated>> {
     prop_oneof![
         4 => Just(None),
-        1 => (0..9_u64, 0..500_u64).prop_map(|(first, count)| Some(Stated::Range { first, count })),
+        1 => (0..9_u64, prop_oneof![0..500_u64, Just(1 << 63)])
+            .prop_map(|(first, count)| Some(Stated::Range { first, count })),
         1 => vec(id(), 0..60).prop_map(|ids| Some(Stated::Integers(ids))),
     ]
 }
@@ -96,7 +98,7 @@ proptest! {
     #[test]
     fn integers_get_the_same_slots(
         sources in integers(),
-        vertices in proptest::option::weighted(0.2, 1..5000_u64),
+        vertices in proptest::option::weighted(0.3, prop_oneof![1..5000_u64, Just(u64::MAX)]),
     ) {
         let ids = |pairs: &[[u64; 2]]| Ids::integers(pairs.to_vec());
         let expected = outcome(&sources, &ids, vertices, None);

@@ -1,0 +1,102 @@
+//! The new values of a stripe's vertices, and what follows from them: signals, flags and totals.
+
+use welter_model::program::{Applied, Program, Total, Vertex};
+
+use crate::graph::Graph;
+use crate::state::{Part, segments};
+
+/// Sets values, signals and totals before the first iteration. `degrees`: of the stripe's vertices.
+#[inline(always)]
+pub(crate) fn init_part<P: Program>(
+    graph: &Graph,
+    program: &P,
+    degrees: &[u32],
+    values: &mut [P::Value],
+    part: &mut Part<'_, P>,
+) {
+    let base = part.stripe.vertices.start;
+    renew(graph, program, values, part, |place, _| {
+        let index = base + place as u64;
+        program.init(Vertex { index, out_degree: degrees[place].into() })
+    });
+}
+
+/// Sets what an iteration makes of the values and of what was gathered.
+#[inline(always)]
+pub(crate) fn apply_part<P: Program>(
+    graph: &Graph,
+    program: &P,
+    last: &P::Total,
+    (accums, values): (&[P::Accum], &mut [P::Value]),
+    part: &mut Part<'_, P>,
+) {
+    renew(graph, program, values, part, |place, value| program.apply(value, accums[place], last));
+}
+
+/// Sets what follows from values and flags that are there.
+pub(crate) fn resume_part<P: Program>(program: &P, values: &[P::Value], part: &mut Part<'_, P>) {
+    for (signal, value) in part.signals.iter_mut().zip(&values[..part.stripe.width()]) {
+        *signal = program.signal(value);
+    }
+    if P::FRONTIER {
+        let flags = &part.active[..part.stripe.width()];
+        part.active_count = flags.iter().map(|flag| u64::from(*flag)).sum();
+    }
+}
+
+/// Sets the values of a stripe's vertices to what `applied` makes of their places and values, and
+/// all that follows from them.
+#[inline(always)]
+fn renew<P: Program>(
+    graph: &Graph,
+    program: &P,
+    values: &mut [P::Value],
+    part: &mut Part<'_, P>,
+    applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
+) {
+    let mut count = 0;
+    let first = part.stripe.vertices.start;
+    for (segment, total) in segments(graph, part.stripe).zip(&mut *part.totals) {
+        let (mut sum, mut last) = (P::Total::default(), P::Total::default());
+        let vertices = first + segment.start as u64..first + segment.end as u64;
+        let mut one = |place, value: &mut P::Value, signal: &mut P::Signal| {
+            let applied = applied(place, *value);
+            *value = applied.value;
+            *signal = program.signal(&applied.value);
+            sum = sum.merge(applied.total);
+            last = applied.total;
+            applied.active
+        };
+        let values = &mut values[segment.clone()];
+        let signals = &mut part.signals[segment.clone()];
+        let columns = segment.clone().zip(values).zip(signals);
+        if P::FRONTIER {
+            for (((place, value), signal), flag) in columns.zip(&mut part.active[segment]) {
+                let active = one(place, value, signal);
+                *flag = active.into();
+                count += u64::from(active);
+            }
+        } else {
+            for ((place, value), signal) in columns {
+                one(place, value, signal);
+            }
+        }
+        *total = sum.merge(repeated(last, graph.alike(&vertices) - 1));
+    }
+    if P::FRONTIER {
+        part.active_count = count;
+    }
+}
+
+/// The total of so many sets of vertices that have the same.
+fn repeated<T: Total>(total: T, mut times: u64) -> T {
+    let (mut sum, mut power) = (T::default(), total);
+    while times > 0 {
+        if times % 2 == 1 {
+            sum = sum.merge(power);
+        }
+        power = power.merge(power);
+        times /= 2;
+    }
+    sum
+}

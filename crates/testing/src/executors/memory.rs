@@ -1,0 +1,221 @@
+//! The engine on a plain graph: what it is handed, and what it says.
+
+use std::sync::OnceLock;
+
+use welter_engine::kept::{self, KeepOptions, Kept};
+use welter_engine::plan::{Layout, Plan, Settings, Shape};
+use welter_engine::{Checkpoints, EngineError, Mode, Storage, Workers, run_resumable};
+use welter_model::edges::{EdgeList, EdgeStream, Reading};
+use welter_model::ids::IdMap;
+use welter_model::program::Program;
+use welter_model::stream::Stream;
+use welter_model::table::VertexColumn;
+use welter_progress::Progress;
+use welter_store::io::IoOptions;
+
+use super::{MACHINE, Memory};
+use crate::blind::Blind;
+use crate::folder::Folder;
+use crate::graph::Graph;
+use crate::interpreter::Answer;
+
+impl Memory {
+    pub(super) fn run<P: Program>(
+        &self,
+        (graph, ids): (&Graph, Option<&IdMap>),
+        reading: Reading,
+        program: &P,
+        checkpoints: Option<&Checkpoints>,
+    ) -> Result<Answer<P::Value, P::Total>, EngineError> {
+        let (list, ids) = self.input_as(graph, ids);
+        let plan = self.plan(graph, reading, Layout::of::<P>())?;
+        let workers = workers(plan.threads);
+        let progress = Progress::new();
+        let list = self.stream(list);
+        let held = welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
+        self.judge_vertices(&held, &ids, graph);
+        answer(&held, program, workers, checkpoints)
+    }
+
+    /// Keeps a graph, and runs a program on what was kept.
+    pub(super) fn keep_and_run<P: Program>(
+        &self,
+        (graph, ids): (&Graph, Option<&IdMap>),
+        reading: Reading,
+        settings: &Settings,
+        program: &P,
+        checkpoints: Option<&Checkpoints>,
+    ) -> Result<Answer<P::Value, P::Total>, EngineError> {
+        let folder = Folder::new();
+        let kept = self.keep_as((graph, ids), reading, &folder)?;
+        let plan = kept.plan(Layout::of::<P>(), settings, &MACHINE)?;
+        let workers = workers(plan.threads);
+        let progress = Progress::new();
+        let held = kept.load(&plan, workers, &progress)?;
+        let found = kept.ids()?;
+        assert!(ids.is_none_or(|ids| *ids == found), "{found:?} are not {ids:?}");
+        self.judge_vertices(&held, &found, graph);
+        answer(&held, program, workers, checkpoints)
+    }
+
+    /// Keeps a graph in a folder, and opens it.
+    ///
+    /// # Errors
+    /// As those of [`kept::keep`] and [`Kept::open`].
+    pub fn keep(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        folder: &Folder,
+    ) -> Result<Kept, EngineError> {
+        self.keep_as((graph, None), reading, folder)
+    }
+
+    fn keep_as(
+        &self,
+        (graph, ids): (&Graph, Option<&IdMap>),
+        reading: Reading,
+        folder: &Folder,
+    ) -> Result<Kept, EngineError> {
+        let (list, ids) = self.input_as(graph, ids);
+        let plan = self.plan(graph, reading, Layout::kept())?;
+        let list: Box<dyn EdgeStream> = Box::new(list);
+        let io = IoOptions::default();
+        let options = KeepOptions { directory: folder.graph(), io: io.clone(), graph: None };
+        let workers = workers(plan.threads);
+        kept::keep(list, &ids, reading, &plan, &options, workers, &Progress::new())?;
+        Kept::open(&folder.graph(), &io)
+    }
+
+    /// Shows a graph's edges to a stream program.
+    ///
+    /// # Panics
+    /// When the engine fails.
+    pub fn pass<S: Stream>(&self, graph: &Graph, reading: Reading, program: &S) -> Vec<S::Value> {
+        self.pass_as(graph, None, reading, program)
+    }
+
+    /// The same on a graph whose slots have these ids, where that is said.
+    ///
+    /// # Panics
+    /// When the engine fails.
+    pub fn pass_as<S: Stream>(
+        &self,
+        graph: &Graph,
+        ids: Option<&IdMap>,
+        reading: Reading,
+        program: &S,
+    ) -> Vec<S::Value> {
+        let (list, ids) = self.input_as(graph, ids);
+        let done = || {
+            let plan = self.plan(graph, reading, Layout::of_stream::<S>())?;
+            let workers = workers(plan.threads);
+            let list = self.stream(list);
+            let progress = Progress::new();
+            let held =
+                welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
+            let values = welter_engine::pass(&held, program, workers, &progress)?;
+            Ok(values.whole()?.into_owned())
+        };
+        done().unwrap_or_else(|error: EngineError| panic!("{self:?}: {error}"))
+    }
+
+    /// The plan for a graph.
+    ///
+    /// # Errors
+    /// When the settings are out of range.
+    pub fn plan(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        layout: Layout,
+    ) -> Result<Plan, EngineError> {
+        let arcs_an_edge = if reading.undirected { 2 } else { 1 };
+        let shape = Shape {
+            slots: graph.slots() as u64,
+            edges: graph.pairs.len() as u64 * arcs_an_edge,
+            weighted: graph.weights.is_some() || reading.makes_weights(),
+            estimated: false,
+            input_bytes: 0,
+        };
+        Plan::new(shape, layout, &self.settings, &MACHINE)
+    }
+
+    /// Holds the vertices that the engine knows against those that there are.
+    fn judge_vertices(&self, held: &welter_engine::Graph, ids: &IdMap, graph: &Graph) {
+        match ids {
+            IdMap::NonCompact(ids) => assert_eq!(held.all_vertices(), ids.vertices(), "{self:?}"),
+            ids => assert_eq!(integers(&held.vertex_column(ids)), graph.ids(), "{self:?}"),
+        }
+    }
+
+    /// The graph as an input would hand it over that gives its slots these ids.
+    fn input_as(&self, graph: &Graph, ids: Option<&IdMap>) -> (EdgeList, IdMap) {
+        match ids {
+            Some(ids) => (graph.edge_list(self.part_edges_max), ids.clone()),
+            None => self.input(graph),
+        }
+    }
+
+    fn stream(&self, list: EdgeList) -> Box<dyn EdgeStream> {
+        if self.blind { Box::new(Blind(list)) } else { Box::new(list) }
+    }
+
+    /// The graph as an input would hand it over. Vertices without edges beside slots that are no
+    /// vertices can only come from ids that were mapped, so then the slots are numbered anew.
+    pub fn input(&self, graph: &Graph) -> (EdgeList, IdMap) {
+        if graph.vertices() == graph.slots() {
+            return (graph.edge_list(self.part_edges_max), IdMap::Declared);
+        }
+        if graph.used() == graph.present {
+            let list = if self.slots_stated {
+                graph.edge_list(self.part_edges_max)
+            } else {
+                graph.edge_list_without_slots(self.part_edges_max)
+            };
+            return (list, IdMap::Same);
+        }
+        let numbers = graph.numbers();
+        let pair = |pair: &[u32; 2]| pair.map(|slot| numbers[slot as usize] as u32);
+        let pairs = graph.pairs.iter().map(pair).collect();
+        let packed =
+            Graph { weights: graph.weights.clone(), ..Graph::new(graph.vertices(), pairs) };
+        (packed.edge_list(self.part_edges_max), IdMap::Sparse(graph.ids()))
+    }
+}
+
+fn answer<P: Program>(
+    held: &welter_engine::Graph,
+    program: &P,
+    workers: &Workers,
+    checkpoints: Option<&Checkpoints>,
+) -> Result<Answer<P::Value, P::Total>, EngineError> {
+    let progress = Progress::new();
+    let outcome = run_resumable(held, program, workers, &progress, checkpoints)?;
+    Ok(Answer {
+        values: outcome.values.whole()?.into_owned(),
+        iterations: outcome.iterations,
+        in_step: outcome.levels.iter().all(|level| level.mode != Mode::Local),
+        total: outcome.total,
+    })
+}
+
+/// Workers that all tests of a process share: their memory has been used by others.
+///
+/// # Panics
+/// When the system starts no threads, or for more than 8 of them.
+pub fn workers(threads: usize) -> &'static Workers {
+    static WORKERS: [OnceLock<Workers>; 9] = [const { OnceLock::new() }; 9];
+    WORKERS[threads].get_or_init(|| {
+        let storage = Storage { directories: vec![std::env::temp_dir()], io: IoOptions::default() };
+        Workers::new(threads).expect("threads can be started").with_storage(storage)
+    })
+}
+
+/// The ids of a vertex column of integers.
+///
+/// # Panics
+/// When it holds names.
+pub fn integers(column: &VertexColumn) -> Vec<u64> {
+    column.integers(0..column.len()).expect("ids are integers").into_owned()
+}
