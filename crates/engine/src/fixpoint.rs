@@ -19,27 +19,34 @@
 //!   is read in the column of all, which only changes between waves.
 //! - A vertex whose flag is set has not been told to its own stripe. A block that changed after
 //!   the wave up to which a stripe has seen all has not been told to that stripe.
+//! - In a checkpoint a vertex is active that has not been told to somebody. Whoever goes on from it
+//!   tells all of these to all, which is more than has to be and never less.
 //! - Memory: signals, one column of flags and accumulators are gone; what is made instead is never
 //!   more.
+
+mod news;
 
 use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::program::Program;
+use welter_progress::Phase;
 use welter_store::ChunkError;
 use welter_store::chunk::{Chunk, Tile};
 
+use self::news::News;
 use crate::EngineError;
 use crate::arena::Buffer;
+use crate::checkpoint::{self, Checkpoints, Columns, Reached, Visit};
 use crate::graph::{Graph, Stripe};
-use crate::iterate::{Driver, Level, Mode};
+use crate::iterate::{Driver, Level, Mode, Outcome};
 use crate::kernel::{Coding, Scratch};
 use crate::parts::Part;
-use crate::plan::FrontierMode;
+use crate::plan::{FrontierMode, Plan};
 use crate::read_ahead::ReadAhead;
-use crate::resident::{OutOfOrder, Resident};
+use crate::resident::{self, OutOfOrder, Resident};
+use crate::results::Values;
 use crate::state::{Column, State};
-use crate::tiles::ChunkPlace;
 use crate::values::COLUMNS;
 use crate::workers::lock;
 
@@ -48,15 +55,29 @@ use crate::workers::lock;
 const GRAPHS: u64 = 6;
 
 /// Bytes of chunks that are looked at level by level before a run changes over; `None` when it does
-/// not.
-pub(crate) fn due<P: Program>(graph: &Graph, program: &P) -> Option<u64> {
+/// not. `out_of_step`: it goes on from values that were relaxed.
+pub(crate) fn due<P: Program>(graph: &Graph, program: &P, out_of_step: bool) -> Option<u64> {
     // The number of an iteration must mean something where it is limited.
     let may = P::RELAXES && graph.plan.storage.is_some() && program.iterations_max().is_none();
     match graph.plan.frontier_mode {
+        _ if must::<P>(out_of_step) => Some(0),
         FrontierMode::Local if may => Some(0),
+        FrontierMode::Auto if may && out_of_step => Some(0),
         FrontierMode::Auto if may => Some(GRAPHS * graph.chunk_bytes),
         _ => None,
     }
+}
+
+/// Whether relaxing edges is the only way on.
+pub(crate) fn must<P: Program>(out_of_step: bool) -> bool {
+    out_of_step && !P::SAYS_ALL
+}
+
+/// What a run says that must relax edges and cannot.
+pub(crate) fn refusal() -> EngineError {
+    let what = "this run goes on from values that were relaxed part by part, and has too little \
+                memory to do so; allow it more";
+    EngineError::Configuration(what.to_owned())
 }
 
 /// How a graph is cut, and what each worker has room for.
@@ -69,33 +90,106 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// Cuts a graph so that no more memory is taken than the columns held that are not needed any
-    /// more; `None` when that is too little.
-    pub(crate) fn new<P: Program>(graph: &Graph, state: &State<P>) -> Option<Self> {
+    /// more; `None` when that is too little. A run that `must` relax takes what is left of its
+    /// budget too, and is refused where that does not do.
+    pub(crate) fn new<P: Program>(
+        graph: &Graph,
+        state: &State<P>,
+        must: bool,
+    ) -> Result<Option<Self>, EngineError> {
+        let Plan { budget_bytes, memory, .. } = &graph.plan;
+        let spare = if must { budget_bytes.saturating_sub(memory.peak()) } else { 0 };
+        let cut = Self::within(graph, state, spare);
+        if cut.is_none() && must { Err(refusal()) } else { Ok(cut) }
+    }
+
+    /// The same, with so many bytes more.
+    fn within<P: Program>(graph: &Graph, state: &State<P>, spare: u64) -> Option<Self> {
         let threads = graph.plan.threads as u64;
         let (value, flag) = (size_of::<P::Value>() as u64, u64::from(P::FRONTIER));
         let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0) as u64;
         let signals = 2 * state.signals[0].len() as u64 * size_of::<P::Signal>() as u64;
         let accums = threads * ((size_of::<P::Accum>() as u64) << graph.plan.stripe_bits);
-        let mut free = signals + state.active[1].len() as u64 * flag + accums;
+        let mut free = spare + signals + state.active[1].len() as u64 * flag + accums;
         if state.stored.is_some() {
             free = (free + threads * COLUMNS as u64 * width * value)
                 .checked_sub(graph.vertices() * value)?;
         }
         // Its values, and two lists of vertices.
         let words = (free / threads).checked_sub(width * (value + 8))? / 4;
+        let edges = graph.stripes.iter().map(|stripe| stripe.edges).max().unwrap_or(0);
+        let words = words.min(resident::words(width, edges, graph.plan.shape.weighted));
         let cut = |stripe| Part::cut(graph, stripe, words);
         let parts = graph.stripes.iter().map(cut).collect::<Option<_>>()?;
         Some(Self { parts, words })
     }
 }
 
-/// Relaxes all edges until nothing changes, and returns all values. `done` hears of each pass over
-/// the stripes.
-pub(crate) fn run<P: Program>(
+/// Relaxes all edges until nothing changes, from what was reached so far on. Each pass over the
+/// stripes counts as an iteration.
+pub(crate) fn finish<P: Program>(
     driver: &Driver<'_, P>,
     cut: &Cut,
     state: State<P>,
-    mut done: impl FnMut(Level),
+    mut reached: Reached<P::Total>,
+    phase: &Phase,
+    checkpoints: Option<&Checkpoints>,
+) -> Result<Outcome<P::Value, P::Total>, EngineError> {
+    let graph = driver.graph;
+    let values = run(driver, cut, state, |level, standing| {
+        reached.levels.push(level);
+        reached.iterations += 1;
+        phase.add(1);
+        phase.add_bytes(level.edges * 4);
+        let due = |all: &&Checkpoints| all.is_due::<P>(reached.iterations, graph);
+        let Some(checkpoints) = checkpoints.filter(due) else { return Ok(()) };
+        let active = |visit: &mut Visit<'_, u8>| standing.active(visit);
+        let values = checkpoint::Column::Memory(standing.values);
+        let columns = Columns { values, active: checkpoint::Column::Made(&active) };
+        checkpoint::write::<P>(checkpoints, graph, columns, &reached)
+    })?;
+    let Reached { iterations, levels, .. } = reached;
+    let (values, total) = (Values::resident(values), P::Total::default());
+    Ok(Outcome { values, iterations, total, levels })
+}
+
+/// What a run has come to between two passes.
+struct Standing<'a, 'f, V> {
+    values: &'a [V],
+    /// By stripe.
+    flags: &'a [Mutex<&'f mut [u8]>],
+    news: &'a News<'a>,
+}
+
+impl<V> Standing<'_, '_, V> {
+    /// Shows flags of all vertices in their order: set are those of who has not been told to
+    /// somebody, and of others in their blocks.
+    fn active(&self, visit: &mut Visit<'_, u8>) -> Result<(), EngineError> {
+        const SET: [u8; 1 << 12] = [1; 1 << 12];
+        let graph = self.news.graph;
+        let (bits, untold) = (graph.plan.block_bits, self.news.untold());
+        for (stripe, flags) in graph.stripes.iter().zip(self.flags) {
+            let (flags, Range { start, end }) = (lock(flags), stripe.vertices.clone());
+            let mut first = start;
+            while first < end {
+                let block = first >> bits;
+                let last = end.min((block + 1) << bits).min(first + SET.len() as u64);
+                let own = &flags[(first - start) as usize..(last - start) as usize];
+                visit(if untold[block as usize] { &SET[..own.len()] } else { own })?;
+                first = last;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Relaxes all edges until nothing changes, and returns all values. `done` hears of each pass over
+/// the stripes.
+fn run<P: Program>(
+    driver: &Driver<'_, P>,
+    cut: &Cut,
+    state: State<P>,
+    mut done: impl FnMut(Level, &Standing<'_, '_, P::Value>) -> Result<(), EngineError>,
 ) -> Result<Buffer<P::Value>, EngineError> {
     let Driver { graph, program, workers, progress, .. } = *driver;
     let State { values, stored, signals, active: [mut active, silent], accums, .. } = state;
@@ -120,7 +214,8 @@ pub(crate) fn run<P: Program>(
             if news.wave == began {
                 return Ok(values);
             }
-            done(std::mem::replace(&mut pass, nothing));
+            let standing = Standing { values: &values, flags: &flags, news: &news };
+            done(std::mem::replace(&mut pass, nothing), &standing)?;
             began = news.wave;
             regions = self::regions(graph, desks.len());
             continue;
@@ -134,7 +229,7 @@ pub(crate) fn run<P: Program>(
             let Range { start, end } = graph.stripes[number].vertices;
             let width = (end - start) as usize;
             values[start as usize..end as usize].copy_from_slice(&desk.column[..width]);
-            news.told(number, desk);
+            news.told(number, &mut desk.changed, desk.waiting);
             pass.active += std::mem::take(&mut desk.active);
             pass.edges += std::mem::take(&mut desk.edges);
         }
@@ -147,86 +242,6 @@ pub(crate) fn run<P: Program>(
 fn regions(graph: &Graph, workers: usize) -> Vec<Range<usize>> {
     let bound = |worker| worker * graph.stripes.len() / workers;
     (0..workers).map(|worker| bound(worker)..bound(worker + 1)).collect()
-}
-
-/// What changed, and who has not heard of it.
-struct News<'g> {
-    graph: &'g Graph,
-    /// The number of this wave.
-    wave: u64,
-    /// By block of sources: the wave in which one of them changed last.
-    changed: Vec<u64>,
-    /// By stripe: up to and with which wave it has heard of all changes.
-    heard: Vec<u64>,
-    /// By stripe: whether some of its own vertices have not been told to it.
-    waiting: Vec<bool>,
-}
-
-impl<'g> News<'g> {
-    /// Nobody has heard of the active vertices.
-    fn new(graph: &'g Graph, active: &[u8]) -> Self {
-        let active = &active[..graph.vertices() as usize];
-        let any = |flags: &[u8]| flags.iter().any(|&flag| flag != 0);
-        let blocks = active.chunks(1 << graph.plan.block_bits).map(|block| u64::from(any(block)));
-        let waiting = |stripe: &Stripe| {
-            any(&active[stripe.vertices.start as usize..stripe.vertices.end as usize])
-        };
-        Self {
-            graph,
-            wave: 2,
-            changed: blocks.collect(),
-            heard: vec![0; graph.stripes.len()],
-            waiting: graph.stripes.iter().map(waiting).collect(),
-        }
-    }
-
-    /// Whether any of some vertices may have changed since a stripe heard of them.
-    fn any(&self, stripe: usize, sources: Range<u64>) -> bool {
-        if sources.is_empty() {
-            return false;
-        }
-        let bits = self.graph.plan.block_bits;
-        let count = self.changed.len();
-        let (first, last) =
-            ((sources.start >> bits) as usize, ((sources.end - 1) >> bits) as usize);
-        let blocks = &self.changed[first.min(count)..(last + 1).min(count)];
-        blocks.iter().any(|&changed| changed > self.heard[stripe])
-    }
-
-    /// The same, of vertices outside the stripe.
-    fn outside(&self, stripe: usize, sources: &Range<u64>) -> bool {
-        let own = &self.graph.stripes[stripe].vertices;
-        self.any(stripe, sources.start..sources.end.min(own.start))
-            || self.any(stripe, sources.start.max(own.end)..sources.end)
-    }
-
-    /// The chunks of a stripe that have news from outside.
-    fn chunks(&self, stripe: usize) -> impl Iterator<Item = usize> {
-        let chunks = &self.graph.stripes[stripe].chunks;
-        let has_news = move |&chunk: &usize| {
-            let place: &ChunkPlace = &chunks[chunk];
-            self.outside(stripe, &place.sources)
-        };
-        (0..chunks.len()).filter(has_news)
-    }
-
-    /// Takes the next stripe that has news off those that are left.
-    fn next(&self, left: &mut Range<usize>) -> Option<usize> {
-        left.find(|&stripe| self.waiting[stripe] || self.chunks(stripe).next().is_some())
-    }
-
-    /// A stripe has been visited.
-    fn told<P: Program>(&mut self, stripe: usize, desk: &mut Desk<'_, P>) {
-        self.heard[stripe] = self.wave - 1;
-        self.waiting[stripe] = desk.waiting;
-        let first = self.graph.stripes[stripe].vertices.start >> self.graph.plan.block_bits;
-        let changed = self.changed[first as usize..].iter_mut().zip(&mut desk.changed);
-        for (changed, now) in changed {
-            if std::mem::take(now) {
-                *changed = self.wave;
-            }
-        }
-    }
 }
 
 /// What one worker has in memory.

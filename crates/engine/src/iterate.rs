@@ -108,6 +108,7 @@ pub(crate) fn run<P: Program>(
         }
         None => None,
     };
+    let out_of_step = reached.as_ref().is_some_and(Reached::out_of_step);
     let (mut total, mut levels, mut iterations) = match reached {
         Some(Reached { iterations, total, levels, active, lookups: counts }) => {
             state.active_count = active;
@@ -120,24 +121,19 @@ pub(crate) fn run<P: Program>(
     let mut frontier = Frontier::new(state.active_count);
     // Accumulators of a stripe: a search by rows never needs them.
     let mut benches = Vec::new();
-    let mut due = fixpoint::due(graph, program);
+    let mut due = fixpoint::due(graph, program, out_of_step);
+    let must = fixpoint::must::<P>(out_of_step);
     let mut looked = 0;
-    while program.next(iterations, &total) == Next::Iterate && state.active_count > 0 {
+    while must || program.next(iterations, &total) == Next::Iterate && state.active_count > 0 {
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
         if due.is_some_and(|due| looked >= due) {
-            if let Some(cut) = Cut::new(graph, &state) {
+            if let Some(cut) = Cut::new(graph, &state, must)? {
                 drop(benches);
-                // No checkpoint is written any more: values out of step go on in this way only.
-                let values = fixpoint::run(&driver, &cut, state, |level| {
-                    levels.push(level);
-                    iterations += 1;
-                    phase.add(1);
-                    phase.add_bytes(level.edges * 4);
-                })?;
-                let (values, total) = (Values::resident(values), P::Total::default());
-                return Ok(Outcome { values, iterations, total, levels });
+                let (active, lookups) = (state.active_count, lookups.counts());
+                let reached = Reached { iterations, total, levels, active, lookups };
+                return fixpoint::finish(&driver, &cut, state, reached, phase, checkpoints);
             }
             due = None;
         }

@@ -114,6 +114,11 @@ pub trait Program: Sync {
     /// others. Needs `MONOTONE`.
     const RELAXES: bool = false;
 
+    /// Whether an update says all that [`Self::relax`] makes of an edge, as distances and labels
+    /// do, and the byte of a search does not. Then values that were relaxed may go on level by
+    /// level.
+    const SAYS_ALL: bool = false;
+
     /// Relaxes an edge: lets its target know the value of its source, and says whether the edges
     /// of the target must be relaxed for that. What an update means must not depend on when it
     /// comes, so programs whose updates do not say all must do this otherwise.

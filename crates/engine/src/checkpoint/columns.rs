@@ -9,11 +9,16 @@ use crate::graph::{Graph, Stripe};
 use crate::state::State;
 use crate::values::{Desk, StoredValues};
 
+/// Whoever is shown a column, in pieces.
+pub(crate) type Visit<'v, V> = dyn FnMut(&[V]) -> Result<(), EngineError> + 'v;
+
 /// A column that is written.
 #[derive(Clone, Copy)]
 pub(crate) enum Column<'a, V> {
     Memory(&'a [V]),
     Storage(&'a StoredValues),
+    /// What shows it, made as it goes.
+    Made(&'a dyn Fn(&mut Visit<'_, V>) -> Result<(), EngineError>),
 }
 
 impl<V: Pod + Send> Column<'_, V> {
@@ -26,6 +31,7 @@ impl<V: Pod + Send> Column<'_, V> {
         match self {
             Self::Memory(column) => visit(column),
             Self::Storage(stored) => stored.each(graph, visit),
+            Self::Made(show) => show(&mut visit),
         }
     }
 }

@@ -33,14 +33,14 @@ use welter_store::io::Faults;
 use welter_store::sealed::{self, Identity, SealedReader};
 use welter_store::{StoreError, durable};
 
-pub(crate) use self::columns::{Column, Columns, Resident};
+pub(crate) use self::columns::{Column, Columns, Resident, Visit};
 pub(crate) use self::restore::{restore, restore_stored};
 pub(crate) use self::write::write;
 
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION};
 use crate::graph::Graph;
 use crate::ingest::random_number;
-use crate::iterate::Level;
+use crate::iterate::{Level, Mode};
 use crate::workers::lock;
 
 /// Name of the manifest.
@@ -131,10 +131,17 @@ pub(crate) struct Reached<T> {
     /// Of the last iteration.
     pub(crate) total: T,
     pub(crate) levels: Vec<Level>,
-    /// Vertices that are active now.
+    /// Vertices that are active now; counted when it is read.
     pub(crate) active: u64,
     /// What was looked up so far (see [`crate::lookups`]).
     pub(crate) lookups: [u64; 2],
+}
+
+impl<T> Reached<T> {
+    /// Whether values are those of no level, because edges were relaxed.
+    pub(crate) fn out_of_step(&self) -> bool {
+        self.levels.iter().any(|level| level.mode == Mode::Local)
+    }
 }
 
 impl Checkpoints {

@@ -9,6 +9,7 @@ use super::columns::{Settable, Stored};
 use super::manifest::{Entry, LEVEL_BYTES, Shape, VERSION};
 use super::{Checkpoints, Reached, STATE_KIND};
 use crate::EngineError;
+use crate::fixpoint;
 use crate::graph::Graph;
 use crate::iterate::{Level, Mode};
 use crate::values::StoredValues;
@@ -51,7 +52,8 @@ pub(crate) fn restore<P: Program>(
     first.map_or(Ok(None), Err)
 }
 
-/// The same of a run that may have none, and whose columns are all on storage.
+/// The same of a run that may have none, and whose columns are all on storage, so that edges cannot
+/// be relaxed there.
 pub(crate) fn restore_stored<P: Program>(
     checkpoints: Option<&Checkpoints>,
     graph: &Graph,
@@ -59,7 +61,11 @@ pub(crate) fn restore_stored<P: Program>(
 ) -> Result<Option<Reached<P::Total>>, EngineError> {
     let Some(checkpoints) = checkpoints else { return Ok(None) };
     checkpoints.check_space::<P>(graph)?;
-    restore::<P>(checkpoints, graph, Stored::<P>::new(graph, values, active)?)
+    let reached = restore::<P>(checkpoints, graph, Stored::<P>::new(graph, values, active)?)?;
+    if reached.as_ref().is_some_and(|it| fixpoint::must::<P>(it.out_of_step())) {
+        return Err(fixpoint::refusal());
+    }
+    Ok(reached)
 }
 
 /// Refuses a checkpoint of another graph or program.

@@ -84,6 +84,25 @@ fn ladder(slots: u32, seed: u64) -> Graph {
     Graph { weights: Some(weights), ..Graph::new(slots as usize, pairs) }
 }
 
+/// A path that stays for so many vertices in a stripe of 4,096 and then goes on in the one before,
+/// so many times, so that it takes many passes over the stripes; and some shortcuts, so that later
+/// passes correct what was found.
+fn strands(stripes: u32, length: u32, count: u32) -> Graph {
+    let strand = |number: u32| {
+        let stripe = stripes - 1 - number % stripes;
+        (0..length).map(move |place| (stripe << 12) + number * length + place)
+    };
+    let path: Vec<u32> = (0..count).flat_map(strand).collect();
+    let mut pairs: Vec<_> = path.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+    let mut weights = vec![1.0; pairs.len()];
+    for (number, from) in path.iter().enumerate().step_by(3 * length as usize) {
+        let to = number + length as usize + number % 7;
+        pairs.extend(path.get(to).map(|to| [*from, *to]));
+        weights.resize(pairs.len(), f64::from(length) / 3.0);
+    }
+    Graph { weights: Some(weights), ..Graph::new((stripes as usize) << 12, pairs) }
+}
+
 /// Names in a directory, in order.
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
