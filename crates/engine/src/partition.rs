@@ -3,8 +3,8 @@
 //! Edges are appended to one cache line a bin, and lines go to memory when they are full, so that
 //! thousands of bins are written at the speed of memory and not of its latency. Where bins may
 //! overflow, a segment is filled in a place of its own and then copied to a slab of its lot, so
-//! that a slab is full at a time that is known, and can be written to storage. When a segment is
-//! full the ends of its edges are marked ([`crate::marks`]).
+//! that a slab is full at a time that is known, and can be written to storage. Then the ends of its
+//! edges are marked ([`crate::marks`]).
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
 use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
-use crate::bins::{Bin, Grid, Origin, Part, SEGMENT_BYTES, SEGMENT_LINES, Segment, StripeBins};
+use crate::bins::{Bin, Grid, Part, SEGMENT_BYTES, SEGMENT_LINES, Segment, StripeBins};
 use crate::extent::{Kept, Shelved, SlabWriter};
-use crate::marks::Marks;
+use crate::marks::{Marker, Marks};
 use crate::nontemporal::{LINE_BYTES, copy_line, fence};
 use crate::record::{Line, Record, Waiting};
 use crate::survey::first_beyond;
@@ -89,9 +89,7 @@ pub(crate) fn partition<W: Waiting>(
 /// One worker's lines and segments. What is touched at every edge lies close together.
 struct Writer<'a, W> {
     grid: &'a Grid,
-    marks: Option<Marks>,
-    /// Whether each edge comes both ways, so that all vertices are sources.
-    both_ways: bool,
+    marker: Option<Marker<'a>>,
     arena: &'a Arena,
     /// The open line of each bin, by stripe and then group.
     lines: Buffer<Line>,
@@ -121,6 +119,8 @@ struct Lot {
     open: Option<Slab>,
     /// Where the next segment begins in the last slab.
     offset: usize,
+    /// Segments of the open slab with their bins, where that may be written: they are not marked.
+    unmarked: Vec<(u32, Segment)>,
 }
 
 impl Lot {
@@ -144,18 +144,17 @@ struct Spill<'a> {
 }
 
 impl Spill<'_> {
-    /// Copies the first lines of a bin's segment to a slab of its lot, and says where to, and what
-    /// their checksum is.
-    fn close(
+    /// Copies the first lines of a bin's segment, which hold so many edges, to a slab of its lot.
+    fn close<W: Waiting>(
         &mut self,
-        index: usize,
-        lines: usize,
+        (index, lines, edges): (usize, usize, u32),
         lot: &mut Lot,
         arena: &Arena,
-    ) -> Result<(u32, u32, u32), EngineError> {
+        marker: Option<&mut Marker<'_>>,
+    ) -> Result<Segment, EngineError> {
         let bytes = lines * LINE_BYTES;
         if let Some(slab) = lot.open.take_if(|_| lot.offset + bytes > SLAB_BYTES) {
-            self.put_away(slab, lot, arena)?;
+            self.put_away::<W>(slab, lot, arena, marker)?;
         }
         if lot.open.is_none() {
             (lot.open, lot.offset) = (Some(arena.take()?), 0);
@@ -167,11 +166,25 @@ impl Spill<'_> {
             slab.bytes_mut()[offset..offset + bytes].copy_from_slice(from);
         }
         lot.offset += bytes;
-        Ok((lot.slabs.len() as u32, offset as u32, crc32c::crc32c(from)))
+        let (slab, checksum) = (lot.slabs.len() as u32, crc32c::crc32c(from));
+        let segment = Segment { slab, offset: offset as u32, edges, checksum };
+        lot.unmarked.push((index as u32, segment));
+        Ok(segment)
     }
 
-    /// Keeps a slab or writes it.
-    fn put_away(&mut self, slab: Slab, lot: &mut Lot, arena: &Arena) -> Result<(), EngineError> {
+    /// Marks the edges of a slab, and keeps or writes it.
+    fn put_away<W: Waiting>(
+        &mut self,
+        slab: Slab,
+        lot: &mut Lot,
+        arena: &Arena,
+        marker: Option<&mut Marker<'_>>,
+    ) -> Result<(), EngineError> {
+        if let Some(marker) = marker {
+            let segments = lot.unmarked.iter();
+            segments.for_each(|(bin, it)| marker.mark::<W>(*bin as usize, it, slab.bytes()));
+        }
+        lot.unmarked.clear();
         let kept = if arena.used_bytes() <= self.overflow.used_most {
             Kept::Memory(slab)
         } else {
@@ -198,8 +211,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
         };
         Ok(Self {
             grid,
-            marks: task.to_mark.then(|| Marks::new(grid.slots)).transpose()?,
-            both_ways: task.reading.undirected,
+            marker: task.to_mark.then(|| Marker::new(grid, task.reading.undirected)).transpose()?,
             arena,
             lines: Buffer::zeroed(bins)?,
             waiting: vec![0; bins],
@@ -229,7 +241,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
             let is_loop = source == target;
             if is_loop && reading.drop_self_loops {
                 // It is still a vertex.
-                self.marks.iter_mut().for_each(|marks| marks.set(source));
+                self.marker.iter_mut().for_each(|marker| marker.marks.set(source));
                 continue;
             }
             self.push(source, target, weight)?;
@@ -283,26 +295,28 @@ impl<'a, W: Waiting> Writer<'a, W> {
     fn close(&mut self, index: usize, open: usize) -> Result<(), EngineError> {
         let bin = &mut self.bins[index];
         let lines = std::mem::take(&mut bin.lines) as usize;
-        let mut checksum = 0;
-        if let Some(marks) = &mut self.marks {
-            let full: &[Line] = match &self.spill {
-                Some(spill) => &spill.segments[index * SEGMENT_LINES..][..lines],
-                None => match &self.lots[self.grid.lots.of(index)].slabs[bin.slab as usize] {
-                    Kept::Memory(slab) => {
-                        cast_slice(&slab.bytes()[bin.offset as usize..][..lines * LINE_BYTES])
-                    }
-                    Kept::Stored(..) => &[],
-                },
-            };
-            mark::<W>(marks, full, open, self.grid.origin(index), self.both_ways);
-        }
-        if let Some(spill) = &mut self.spill {
-            let lot = &mut self.lots[self.grid.lots.of(index)];
-            (bin.slab, bin.offset, checksum) = spill.close(index, lines, lot, self.arena)?;
-        }
         let edges = ((lines - 1) * W::PER_LINE + open) as u32;
-        bin.closed.push(Segment { slab: bin.slab, offset: bin.offset, edges, checksum });
+        bin.closed.push(match &mut self.spill {
+            Some(spill) => {
+                let lot = &mut self.lots[self.grid.lots.of(index)];
+                spill.close::<W>((index, lines, edges), lot, self.arena, self.marker.as_mut())?
+            }
+            None => Segment { slab: bin.slab, offset: bin.offset, edges, checksum: 0 },
+        });
         Ok(())
+    }
+
+    /// Marks the edges of all bins, where none of them was written.
+    fn mark_all(&mut self) {
+        let Some(marker) = self.marker.as_mut().filter(|_| self.spill.is_none()) else { return };
+        for (index, bin) in self.bins.iter().enumerate() {
+            let slabs = &self.lots[self.grid.lots.of(index)].slabs;
+            for segment in &bin.closed {
+                if let Kept::Memory(slab) = &slabs[segment.slab as usize] {
+                    marker.mark::<W>(index, segment, slab.bytes());
+                }
+            }
+        }
     }
 
     /// Writes out the open lines and hands over the bins, and the marks.
@@ -315,10 +329,11 @@ impl<'a, W: Waiting> Writer<'a, W> {
                 self.close(index, W::PER_LINE)?;
             }
         }
+        self.mark_all();
         if let Some(mut spill) = self.spill {
             for lot in &mut self.lots {
                 if let Some(slab) = lot.open.take() {
-                    spill.put_away(slab, lot, self.arena)?;
+                    spill.put_away::<W>(slab, lot, self.arena, self.marker.as_mut())?;
                 }
             }
             spill.writer.finish()?;
@@ -330,28 +345,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
             let slabs = Arc::clone(&lots[self.grid.lots.of(index)]);
             (!bin.closed.is_empty()).then_some(Part { slabs, segments: bin.closed })
         };
-        Ok((self.bins.into_iter().enumerate().map(part).collect(), self.marks))
+        let marks = self.marker.map(|marker| marker.marks);
+        Ok((self.bins.into_iter().enumerate().map(part).collect(), marks))
     }
-}
-
-/// Marks the ends of the edges in some lines, of which the last holds `open`.
-fn mark<W: Waiting>(
-    marks: &mut Marks,
-    lines: &[Line],
-    open: usize,
-    origin: Origin,
-    both_ways: bool,
-) {
-    let Some((last, full)) = lines.split_last() else { return };
-    let mut each = |line: &Line, place: usize| {
-        let [source, target] = origin.slots::<W>(line, place);
-        marks.set(source);
-        if !both_ways {
-            marks.set(target);
-        }
-    };
-    for line in full {
-        (0..W::PER_LINE).for_each(|place| each(line, place));
-    }
-    (0..open).for_each(|place| each(last, place));
 }
