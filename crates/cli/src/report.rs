@@ -81,6 +81,9 @@ struct PlanFigures {
     block_bits: u32,
     budget_bytes: u64,
     memory_bytes: u64,
+    /// Requests in flight, where the device of a kept graph was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_flight_bytes: Option<u64>,
 }
 
 /// What checkpoints took.
@@ -217,6 +220,7 @@ impl Report {
                 block_bits: plan.block_bits,
                 budget_bytes: plan.budget_bytes,
                 memory_bytes: plan.memory.peak(),
+                in_flight_bytes: plan.in_flight(),
             },
             times,
             storage: StorageFigures::of(graph, session),

@@ -89,24 +89,24 @@ impl Storage {
         }
         writer.finish()?;
         let write = rate(&places, started.elapsed());
-        let read = || read_rate(&volume, &self.io, &places, arena);
+        let read = || read_rate((&volume, &self.io), DEPTH, &places, arena);
         Pace { read: read()?, write, ..Pace::of_core() }.together(cores, read)
     }
 }
 
-/// Bytes a second at which slabs of a volume are read.
+/// Bytes a second at which slabs of a volume are read, so many at a time.
 pub(crate) fn read_rate(
-    volume: &Arc<Volume>,
-    io: &IoOptions,
+    (volume, io): (&Arc<Volume>, &IoOptions),
+    depth: usize,
     places: &[Place],
     arena: &Arena,
 ) -> Result<u64, EngineError> {
-    let mut queue = Queue::new(io, DEPTH)?;
+    let mut queue = Queue::new(io, depth)?;
     // The first ones wait for the device to wake up.
-    let (warm, timed) = places.split_at(DEPTH.min(places.len()));
+    let (warm, timed) = places.split_at(depth.min(places.len()));
     let mut started = Instant::now();
     for (number, place) in warm.iter().chain(timed).enumerate() {
-        while queue.in_flight() >= DEPTH {
+        while queue.in_flight() >= depth {
             queue.wait()?;
         }
         if number == warm.len() {

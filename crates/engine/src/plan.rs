@@ -36,6 +36,7 @@ pub use self::room::Room;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::show::human_bytes;
 pub use self::spill::SpillPlan;
+pub use self::storage::StoragePlan;
 pub use self::streamed::Streamed;
 
 use self::refusal::refusal;
@@ -47,28 +48,6 @@ use crate::vertices::SEGMENT_BITS;
 
 /// A chunk fits a slab, whatever its last tile holds.
 pub(crate) const CHUNK_BYTES_MAX: usize = SLAB_BYTES - (1 << 16);
-
-/// How a graph that does not fit in memory is read, and what of it stays. All in bytes but the
-/// number of bins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StoragePlan {
-    /// Chunks that stay in memory.
-    pub cache_bytes: u64,
-    /// Slabs that may be in use while edges are put into bins; full ones beyond are written.
-    pub bins_bytes: u64,
-    /// Slabs that may be in use while bins are sorted; chunks beyond are written.
-    pub sort_bytes: u64,
-    /// The most bins, because each has a segment in memory.
-    pub bins_most: u64,
-    /// Lots of bins; one of them is read back at a time.
-    pub lots: u64,
-    /// Whether values are on storage too.
-    pub values_stored: bool,
-    /// How the state is streamed, where not even signals fit in memory.
-    pub streamed: Option<Streamed>,
-    /// What is taken of storage.
-    pub room: Room,
-}
 
 /// Bytes of storage that an iteration moves, at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! processor or the device always has something to do. What is not wanted is not read: of a slab
 //! the pages from the first to the last chunk of a run without long gaps.
 //!
-//! Invariant: a worker holds at most [`DEPTH`] slabs that are read or waiting, and one more that it
-//! looks at.
+//! Invariant: a worker holds at most as many slabs that are read or waiting as the plan says, which
+//! is [`DEPTH`] unless the device was measured, and one more that it looks at.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -21,13 +21,15 @@ use crate::arena::Slab;
 use crate::extent::{DEPTH, Extent};
 use crate::graph::{Graph, Stored, Stripe};
 
-/// Slabs that a worker needs at most.
+/// Slabs that a worker needs at most, where the device was not measured.
 pub(crate) const SLABS: usize = DEPTH + 1;
 
 /// One worker's way to chunks.
 pub(crate) struct ReadAhead<'g> {
     graph: &'g Graph,
     stored: Option<(&'g Stored, Queue<Slab>)>,
+    /// Slabs that may be read or waiting.
+    window: usize,
     /// Extents that will be asked for, in that order. The first ones are being read.
     wanted: VecDeque<Wanted>,
     /// Number of the first of these.
@@ -78,10 +80,12 @@ struct Held<'g> {
 impl<'g> ReadAhead<'g> {
     pub(crate) fn new(graph: &'g Graph) -> Result<Self, EngineError> {
         let stored = graph.stored.as_ref();
-        let queue = |stored: &'g Stored| Ok((stored, Queue::new(&stored.io, DEPTH)?));
+        let window = graph.plan.window();
+        let queue = |stored: &'g Stored| Ok((stored, Queue::new(&stored.io, window)?));
         Ok(Self {
             graph,
             stored: stored.map(queue).transpose().map_err(|error: StoreError| error)?,
+            window,
             wanted: VecDeque::new(),
             first: 0,
             issued: 0,
@@ -198,7 +202,7 @@ impl<'g> ReadAhead<'g> {
     /// Begins to read what is wanted next, as far as there may be slabs for it.
     fn issue(&mut self) -> Result<(), EngineError> {
         let Some((stored, queue)) = &mut self.stored else { return Ok(()) };
-        while self.issued < DEPTH.min(self.wanted.len()) {
+        while self.issued < self.window.min(self.wanted.len()) {
             let (place, _) = self.wanted[self.issued].place();
             let tag = self.first + self.issued as u64;
             queue.read(&stored.volume, place, self.graph.arena.take()?, tag)?;

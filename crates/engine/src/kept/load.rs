@@ -102,7 +102,8 @@ impl Kept {
             let pace = workers.pace(plan.traffic().written)?;
             let places = directory.runs.iter().take(SAMPLE_SLABS).map(|run| run.place);
             let places: Vec<Place> = places.collect();
-            let look = || extent::read_rate(volume, &self.io, &places, workers.arena());
+            let (from, depth) = ((volume, &self.io), plan.window());
+            let look = || extent::read_rate(from, depth, &places, workers.arena());
             let read = self.read_rate()?.map_or_else(look, Ok)?;
             plan.pace = Some(Pace { read, ..pace }.together(workers.threads(), look)?);
         }

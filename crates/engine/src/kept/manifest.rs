@@ -150,7 +150,7 @@ const ENTRY_BYTES: usize = size_of::<Entry>();
 const _: () = assert!(HEAD_BYTES == 128 && ENTRY_BYTES == 64);
 
 impl Manifest {
-    /// What a plan must know of it.
+    /// What a plan must know of it, but for what was measured of its device.
     pub fn shape(&self) -> KeptShape {
         KeptShape {
             slots: self.slots,
@@ -163,6 +163,7 @@ impl Manifest {
             stripe_bits: self.stripe_bits,
             block_bits: self.block_bits,
             encoding: self.encoding,
+            in_flight: None,
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) use self::columns::{missing, offset_in_file};
 use self::directory::{Directory, Entry};
 use crate::EngineError;
 use crate::machine::Machine;
-use crate::plan::{Layout, Plan, Settings};
+use crate::plan::{KeptShape, Layout, Plan, Settings};
 use crate::vertices::Vertices;
 
 /// Name of the manifest.
@@ -126,7 +126,7 @@ impl Kept {
     /// Plans a run.
     ///
     /// # Errors
-    /// As [`Plan::of_kept`].
+    /// As [`Plan::of_kept`]; where edges are read in iterations, also as [`Self::rates`].
     pub fn plan(
         &self,
         layout: Layout,
@@ -135,7 +135,14 @@ impl Kept {
     ) -> Result<Plan, EngineError> {
         let held_bytes = settings.held_bytes + self.ids_bytes();
         let settings = Settings { held_bytes, ..*settings };
-        Plan::of_kept(&self.manifest.shape(), layout, &settings, machine)
+        let plan = |in_flight| {
+            let shape = KeptShape { in_flight, ..self.manifest.shape() };
+            Plan::of_kept(&shape, layout, &settings, machine)
+        };
+        match plan(None) {
+            Ok(resident) if resident.storage.is_none() => Ok(resident),
+            _ => plan(self.best_in_flight()?),
+        }
     }
 
     fn folder(&self) -> PathBuf {

@@ -67,6 +67,12 @@ impl Kept {
         Ok(best.map(|rate| (rate.bytes_per_second as u64).max(1)))
     }
 
+    /// Bytes of requests in flight with which it read about as fast as it can.
+    pub(super) fn best_in_flight(&self) -> Result<Option<u64>, EngineError> {
+        let best = self.rates()?.and_then(|probe| probe.best_read());
+        Ok(best.map(|rate| u64::from(rate.request_bytes) * u64::from(rate.depth)))
+    }
+
     fn rates_file(&self) -> PathBuf {
         self.path.join(RATES)
     }

@@ -1,7 +1,9 @@
 //! The plan of a run on a graph that is kept: nothing is ingested, and widths are what they are.
 //!
 //! What the state of the program leaves of the budget holds chunks. Where all of them fit, programs
-//! with a frontier also get rows, if there is room for these too.
+//! with a frontier also get rows, if there is room for these too. What is in flight follows the
+//! device where that was measured: fewer requests than usual leave room for chunks, and more are
+//! had with a share of what would hold chunks, so that no run needs more memory for them.
 
 use welter_store::header::{Encoding, KEY_BITS};
 
@@ -12,8 +14,8 @@ use super::{
 };
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
+use crate::extent::DEPTH;
 use crate::machine::Machine;
-use crate::read_ahead;
 use crate::values;
 use crate::vertices::SEGMENT_BITS;
 
@@ -21,6 +23,14 @@ use crate::vertices::SEGMENT_BITS;
 const PLACE_BYTES: u64 = 160;
 /// The same of what is read at once.
 const EXTENT_BYTES: u64 = 64;
+
+/// Slabs in flight that each worker has at least: while one is read, another may wait for the
+/// worker to come.
+const WINDOW_LEAST: usize = 2;
+/// And at most, whatever would be best for the device.
+const WINDOW_MOST: usize = 32;
+/// More than as ever only as far as they take one part in so many of what is left for chunks.
+const WINDOW_SHARE: u64 = 4;
 
 /// What a plan must know of a graph that is kept. All of it is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +55,17 @@ pub struct KeptShape {
     pub block_bits: u32,
     /// How edges are held.
     pub encoding: Encoding,
+    /// Bytes of requests in flight with which its device reads best, where that was measured.
+    pub in_flight: Option<u64>,
+}
+
+impl KeptShape {
+    /// Slabs that each of so many workers is best to have in flight.
+    fn window(&self, threads: u64) -> usize {
+        let Some(bytes) = self.in_flight else { return DEPTH };
+        let slabs = bytes.div_ceil(threads * SLAB_BYTES as u64);
+        slabs.clamp(WINDOW_LEAST as u64, WINDOW_MOST as u64) as usize
+    }
 }
 
 impl Plan {
@@ -149,13 +170,36 @@ impl Plan {
             let budget = plan.budget_bytes;
             return Err(refusal(&[plan], budget));
         }
+        let window = plan.widen(kept);
         let cache_bytes = (plan.budget_bytes - plan.memory.peak()).min(cache_most).min(all);
         plan.memory.chunks = cache_bytes;
         let storage =
-            StoragePlan { cache_bytes, values_stored, streamed, ..StoragePlan::default() };
+            StoragePlan { cache_bytes, values_stored, streamed, window, ..StoragePlan::default() };
         plan.storage = Some(storage);
         plan.storage = Some(StoragePlan { room: Room::of_state(&plan), ..storage });
         Ok(plan)
+    }
+
+    /// Takes the memory for more slabs in flight than as ever, if they are better; says how many
+    /// there are then, where that was measured.
+    fn widen(&mut self, kept: &KeptShape) -> Option<usize> {
+        let slab = (self.threads * SLAB_BYTES) as u64;
+        let best = kept.window(self.threads as u64);
+        let spare = self.budget_bytes.saturating_sub(self.memory.peak()) / WINDOW_SHARE;
+        let more = (best.saturating_sub(DEPTH)).min((spare / slab) as usize);
+        self.memory.workers += more as u64 * slab;
+        kept.in_flight.map(|_| best.min(DEPTH) + more)
+    }
+
+    /// Slabs that each worker has in flight.
+    pub(crate) fn window(&self) -> usize {
+        self.storage.and_then(|storage| storage.window).unwrap_or(DEPTH)
+    }
+
+    /// Bytes of requests in flight, by all threads, where it was measured how many are best.
+    pub fn in_flight(&self) -> Option<u64> {
+        let window = self.storage?.window?;
+        Some((self.threads * window * SLAB_BYTES) as u64)
     }
 }
 
@@ -167,7 +211,8 @@ fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) ->
     let count = kept.vertices;
     let has_holes = u64::from(kept.vertices < kept.slots);
     let marks = kept.slots.div_ceil(1 << SEGMENT_BITS).max(1) * ((1 << SEGMENT_BITS) / 64 * 12);
-    let reading = read_ahead::SLABS as u64 * SLAB_BYTES as u64;
+    // Those in flight, and the one that is looked at.
+    let reading = (kept.window(threads).min(DEPTH) + 1) as u64 * SLAB_BYTES as u64;
     // The cells of a stream program reach as far as a damaged key does.
     let reach = padding.max(1 << stripe_bits);
     let signals = (2 * count + padding + reach) * layout.signal;
@@ -195,5 +240,81 @@ fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) ->
         workers: threads * ((layout.accum << stripe_bits) + reading + memory::WORKER_BYTES),
         chunks_stored: kept.chunk_bytes,
         ..Memory::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn shape(in_flight: Option<u64>) -> KeptShape {
+        KeptShape {
+            slots: 1 << 20,
+            vertices: 1 << 20,
+            edges: 1 << 26,
+            weighted: false,
+            chunks: 400,
+            extents: 400,
+            chunk_bytes: 200 * MIB,
+            stripe_bits: 16,
+            block_bits: 12,
+            encoding: Encoding::Packed,
+            in_flight,
+        }
+    }
+
+    fn plan(in_flight: Option<u64>, threads: usize, budget: u64) -> Result<Plan, EngineError> {
+        let layout = Layout { value: 0, signal: 4, accum: 4, folds: true, ..Layout::kept() };
+        let (threads, memory_bytes) = (Some(threads), Some(budget));
+        let (storage, route) = (StorageMode::Auto, Some(super::super::Route::Fold));
+        let settings = Settings { threads, memory_bytes, storage, route, ..Settings::default() };
+        let machine = Machine { memory_bytes: 1 << 40, ..Machine::detect() };
+        Plan::of_kept(&shape(in_flight), layout, &settings, &machine)
+    }
+
+    /// The smallest budget that is enough.
+    fn least(in_flight: Option<u64>) -> u64 {
+        let (mut refused, mut accepted) = (0, 1 << 30);
+        while accepted - refused > 1 {
+            let middle = u64::midpoint(refused, accepted);
+            let fits = plan(in_flight, 2, middle).is_ok();
+            if fits { accepted = middle } else { refused = middle }
+        }
+        accepted
+    }
+
+    #[test]
+    fn what_is_in_flight_follows_the_device() {
+        let window = |in_flight, threads, budget| {
+            let plan = plan(in_flight, threads, budget).unwrap();
+            assert!(plan.memory.peak() <= plan.budget_bytes);
+            (plan.window(), plan.in_flight())
+        };
+        let enough = 150 * MIB;
+        assert_eq!(window(None, 2, enough), (DEPTH, None));
+        assert_eq!(window(Some(16 * MIB), 2, enough), (16, Some(16 * MIB)));
+        assert_eq!(window(Some(16 * MIB), 4, enough), (8, Some(16 * MIB)));
+        assert_eq!(window(Some(MIB + 1), 1, enough), (3, Some(3 * MIB / 2)));
+        assert_eq!(window(Some(1 << 16), 2, enough), (WINDOW_LEAST, Some(2 * MIB)));
+        assert_eq!(window(Some(1 << 40), 1, enough), (WINDOW_MOST, Some(16 * MIB)));
+    }
+
+    #[test]
+    fn no_run_needs_more_memory_for_what_is_in_flight() {
+        let [as_ever, deep, shallow] = [None, Some(64 * MIB), Some(MIB)].map(least);
+        assert_eq!(deep, as_ever);
+        let saved = ((DEPTH - WINDOW_LEAST) * 2 * SLAB_BYTES) as u64;
+        assert_eq!(shallow, as_ever - saved);
+        let mut last = DEPTH;
+        for budget in (0..40).map(|step| as_ever + step * MIB) {
+            let plan = plan(Some(64 * MIB), 2, budget).unwrap();
+            let more = (plan.window() - DEPTH) as u64 * 2 * SLAB_BYTES as u64;
+            assert!(plan.window() >= last && more <= (budget - as_ever) / WINDOW_SHARE);
+            assert!(plan.memory.peak() <= budget);
+            last = plan.window();
+        }
+        assert!(last > DEPTH);
     }
 }

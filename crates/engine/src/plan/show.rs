@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use welter_store::header::Encoding;
 
+use crate::arena::SLAB_BYTES;
+
 use super::{
     FrontierMode, IndexMode, Memory, Plan, RangesPlan, Room, SpillPlan, StoragePlan, Streamed,
     Traffic, log2,
@@ -135,6 +137,13 @@ impl fmt::Display for Plan {
             writeln!(lines, "iteration {read:>10}  read at most, each time")?;
             if written > 0 {
                 writeln!(lines, "          {:>10}  written", human_bytes(written))?;
+            }
+            if self.in_flight().is_some() {
+                let (window, slab) = (self.window(), human_bytes(SLAB_BYTES as u64));
+                writeln!(
+                    lines,
+                    "requests  {window} x {slab} a thread, after what the probe found"
+                )?;
             }
             match self.storage.and_then(|plan| plan.streamed) {
                 Some(Streamed::Ranges(RangesPlan { ranges, .. })) => {

@@ -4,7 +4,7 @@
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
 use super::memory::{self, Memory};
-use super::{CELL_EDGES, Forecast, MOST_BINS, Plan, Room, StorageMode, StoragePlan, Streamed};
+use super::{CELL_EDGES, Forecast, MOST_BINS, Plan, Room, StorageMode, Streamed};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::extent::DEPTH;
@@ -27,6 +27,30 @@ const SEGMENT_ENTRY_BYTES: u64 = 16;
 
 /// Iterations that are assumed where a choice depends on their number.
 const ITERATIONS: f64 = 10.0;
+
+/// How a graph that does not fit in memory is read, and what of it stays. All in bytes but
+/// numbers of bins and slabs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoragePlan {
+    /// Chunks that stay in memory.
+    pub cache_bytes: u64,
+    /// Slabs that may be in use while edges are put into bins; full ones beyond are written.
+    pub bins_bytes: u64,
+    /// Slabs that may be in use while bins are sorted; chunks beyond are written.
+    pub sort_bytes: u64,
+    /// The most bins, because each has a segment in memory.
+    pub bins_most: u64,
+    /// Lots of bins; one of them is read back at a time.
+    pub lots: u64,
+    /// Whether values are on storage too.
+    pub values_stored: bool,
+    /// How the state is streamed, where not even signals fit in memory.
+    pub streamed: Option<Streamed>,
+    /// Slabs that each worker has in flight, where it was measured how many are best.
+    pub window: Option<usize>,
+    /// What is taken of storage.
+    pub room: Room,
+}
 
 /// The encoding that lets a run end first at some pace, with so many bytes free: tiles of four
 /// bytes an edge are made and folded faster, compressed ones are read faster and more of them stay

@@ -8,13 +8,18 @@ use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{Bfs, LabelPropagation, PageRank, Spmv, Sssp, Wcc};
 use welter_engine::plan::{IndexMode, Layout, Settings, StorageMode};
-use welter_engine::{Graph, pass, run};
+use welter_engine::{Graph, Storage, Workers, pass, run};
 use welter_model::edges::Reading;
 use welter_model::program::Program;
 use welter_progress::Progress;
+use welter_store::io::IoOptions;
+use welter_store::probe::{Probe, Rate};
 use welter_testing::executors::{Folder, MACHINE, workers};
 
 use crate::{Input, loaded};
+
+/// What is read at once.
+const SLAB: u64 = 512 << 10;
 
 /// Ways to run on a kept graph, that change no answer.
 fn ways() -> Vec<Settings> {
@@ -111,4 +116,34 @@ fn a_budget_that_cannot_work_is_refused_and_the_least_that_can_works() {
     let plan = kept.plan(Layout::of::<PageRank<f64>>(), &settings, &MACHINE).unwrap();
     assert_eq!(plan.memory.peak(), need);
     assert!(plan.storage.is_some());
+}
+
+#[test]
+fn requests_follow_the_device() {
+    // Two stripes of many slabs each: more than those of the next one nobody asks for ahead.
+    let input = Input::random(8_000, 1_600_000, true, 3);
+    let folder = Folder::new();
+    let kept = input.kept(&folder);
+    let storage = StorageMode::Always { cache_bytes: 0, values: false };
+    let settings = Settings { threads: Some(1), storage, ..Settings::default() };
+    let program = Spmv::<f64>::new(Vector::Random { seed: 4 }, 2);
+    let mut seen: Vec<Vec<u8>> = Vec::new();
+    for (request_bytes, window) in [(1 << 16, 2), (3 << 19, 12)] {
+        let rate = Rate { request_bytes, depth: 4, bytes_per_second: 1e9, processor_share: 0.1 };
+        kept.keep_rates(&Probe { read: vec![rate], write: vec![], direct: true }).unwrap();
+        let plan = kept.plan(Layout::of::<Spmv<f64>>(), &settings, &MACHINE).unwrap();
+        assert_eq!(plan.in_flight(), Some(window * SLAB));
+        let directories = vec![std::env::temp_dir()];
+        let storage = Storage { directories, io: IoOptions::default() };
+        // Workers of its own, of which nobody else took slabs.
+        let workers = Workers::new(1).unwrap().with_storage(storage);
+        let graph = kept.load(&plan, &workers, &Progress::new()).unwrap();
+        let outcome = run(&graph, &program, &workers, &Progress::new()).unwrap();
+        let values = outcome.values.whole().unwrap();
+        let bits = values.iter().flat_map(|value| bytes_of(value).to_vec()).collect();
+        // All that were in flight at a time, and the one that was looked at.
+        assert_eq!(graph.resident_bytes(), (window + 1) * SLAB);
+        seen.push(bits);
+    }
+    assert!(seen[0] == seen[1], "other bits");
 }
