@@ -95,20 +95,22 @@ struct Writer<'a, W> {
     lines: Buffer<Line>,
     /// Edges in the open line of each bin.
     waiting: Vec<u8>,
-    bins: Vec<OpenSegments>,
+    open: Vec<Open>,
+    /// The full segments of each bin.
+    closed: Vec<Vec<Segment>>,
     lots: Vec<Lot>,
     spill: Option<Spill<'a>>,
     kind: std::marker::PhantomData<W>,
 }
 
-/// The segments of a bin.
-#[derive(Clone, Default)]
-struct OpenSegments {
-    /// The open segment: where it is, and how many lines were written to it.
+/// The open segment of a bin: its lot, where it is, and how many lines were written to it. Each line
+/// that is full asks for another one of these, which no cache may hold, so it is all that is asked.
+#[derive(Clone, Copy, Default)]
+struct Open {
+    lot: u32,
     slab: u32,
     offset: u32,
     lines: u32,
-    closed: Vec<Segment>,
 }
 
 /// One worker's slabs for a lot of bins.
@@ -215,7 +217,10 @@ impl<'a, W: Waiting> Writer<'a, W> {
             arena,
             lines: Buffer::zeroed(bins)?,
             waiting: vec![0; bins],
-            bins: vec![OpenSegments::default(); bins],
+            open: (0..bins)
+                .map(|bin| Open { lot: grid.lots.of(bin) as u32, ..Open::default() })
+                .collect(),
+            closed: vec![Vec::new(); bins],
             lots,
             spill: overflow.map(spill).transpose()?,
             kind: std::marker::PhantomData,
@@ -266,14 +271,14 @@ impl<'a, W: Waiting> Writer<'a, W> {
     /// Writes out the open line of a bin.
     #[inline(never)]
     fn flush(&mut self, index: usize) -> Result<(), EngineError> {
-        let lot = &mut self.lots[self.grid.lots.of(index)];
-        let bin = &mut self.bins[index];
+        let bin = &mut self.open[index];
         let line = bin.lines as usize;
         if let Some(spill) = &mut self.spill {
             // Past the cache too: together the segments are larger than it, and a line that is
             // first read costs more than all else that is done here.
             copy_line(&mut spill.segments[index * SEGMENT_LINES + line].0, &self.lines[index].0);
         } else {
+            let lot = &mut self.lots[bin.lot as usize];
             if line == 0 {
                 (bin.slab, bin.offset) = lot.segment(self.arena)?;
             }
@@ -293,12 +298,12 @@ impl<'a, W: Waiting> Writer<'a, W> {
 
     /// Closes the open segment of a bin, the last line of which holds `open` edges.
     fn close(&mut self, index: usize, open: usize) -> Result<(), EngineError> {
-        let bin = &mut self.bins[index];
+        let bin = &mut self.open[index];
         let lines = std::mem::take(&mut bin.lines) as usize;
         let edges = ((lines - 1) * W::PER_LINE + open) as u32;
-        bin.closed.push(match &mut self.spill {
+        self.closed[index].push(match &mut self.spill {
             Some(spill) => {
-                let lot = &mut self.lots[self.grid.lots.of(index)];
+                let lot = &mut self.lots[bin.lot as usize];
                 spill.close::<W>((index, lines, edges), lot, self.arena, self.marker.as_mut())?
             }
             None => Segment { slab: bin.slab, offset: bin.offset, edges, checksum: 0 },
@@ -309,9 +314,9 @@ impl<'a, W: Waiting> Writer<'a, W> {
     /// Marks the edges of all bins, where none of them was written.
     fn mark_all(&mut self) {
         let Some(marker) = self.marker.as_mut().filter(|_| self.spill.is_none()) else { return };
-        for (index, bin) in self.bins.iter().enumerate() {
-            let slabs = &self.lots[self.grid.lots.of(index)].slabs;
-            for segment in &bin.closed {
+        for (index, segments) in self.closed.iter().enumerate() {
+            let slabs = &self.lots[self.open[index].lot as usize].slabs;
+            for segment in segments {
                 if let Kept::Memory(slab) = &slabs[segment.slab as usize] {
                     marker.mark::<W>(index, segment, slab.bytes());
                 }
@@ -321,11 +326,11 @@ impl<'a, W: Waiting> Writer<'a, W> {
 
     /// Writes out the open lines and hands over the bins, and the marks.
     fn finish(mut self) -> Result<(Vec<Option<Part>>, Option<Marks>), EngineError> {
-        for index in 0..self.bins.len() {
+        for index in 0..self.open.len() {
             if self.waiting[index] > 0 {
                 self.flush(index)?;
             }
-            if self.bins[index].lines > 0 {
+            if self.open[index].lines > 0 {
                 self.close(index, W::PER_LINE)?;
             }
         }
@@ -341,11 +346,11 @@ impl<'a, W: Waiting> Writer<'a, W> {
         fence();
         let shelve = |lot: Lot| Arc::new(Shelved::new(lot.slabs));
         let lots: Vec<_> = self.lots.into_iter().map(shelve).collect();
-        let part = |(index, bin): (usize, OpenSegments)| {
+        let part = |(index, segments): (usize, Vec<Segment>)| {
             let slabs = Arc::clone(&lots[self.grid.lots.of(index)]);
-            (!bin.closed.is_empty()).then_some(Part { slabs, segments: bin.closed })
+            (!segments.is_empty()).then_some(Part { slabs, segments })
         };
         let marks = self.marker.map(|marker| marker.marks);
-        Ok((self.bins.into_iter().enumerate().map(part).collect(), marks))
+        Ok((self.closed.into_iter().enumerate().map(part).collect(), marks))
     }
 }

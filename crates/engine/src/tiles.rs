@@ -227,11 +227,11 @@ impl<R: Record> TileWriter<R> {
         group: &Group<'_>,
     ) -> Result<(), EngineError> {
         let (records, scratch) = (&mut self.records[..edges], &mut self.scratch[..edges]);
-        let (low, high) = (numbers.target_bits, numbers.record_bits);
+        let by_target =
+            recipe.plan.encoding == Encoding::Compressed || recipe.duplicates != Duplicates::Keep;
+        let low = if by_target { 0 } else { numbers.target_bits };
+        let high = numbers.record_bits;
         let mut records = radix::sort(records, scratch, &mut self.counts, low, high);
-        if recipe.plan.encoding == Encoding::Compressed || recipe.duplicates != Duplicates::Keep {
-            radix::sort_runs(records, low);
-        }
         if recipe.duplicates != Duplicates::Keep {
             let left = merge_duplicates(records, recipe.duplicates);
             records = &mut records[..left];
