@@ -103,8 +103,8 @@ struct Writer<'a, W> {
     kind: std::marker::PhantomData<W>,
 }
 
-/// The open segment of a bin: its lot, where it is, and how many lines were written to it. Each line
-/// that is full asks for another one of these, which no cache may hold, so it is all that is asked.
+/// The open segment of a bin: its lot, where it is, and how many lines were written to it. Each
+/// full line asks for another one of these, which no cache may hold, so nothing else is asked.
 #[derive(Clone, Copy, Default)]
 struct Open {
     lot: u32,

@@ -2,9 +2,9 @@
 //!
 //! Least significant digit first, which is stable: the edges of one source stay in the order of the
 //! input. Only the source's digits are sorted, unless the order of destinations matters too (in
-//! compressed tiles, and to find parallel edges). Sorting by all digits of the key took 12 ns an edge
-//! on R-MAT 24, by those of the source half of that; sorting the edges of each source by comparing
-//! them, where that is to follow, 25 to 35, because nobody can guess how a comparison ends.
+//! compressed tiles, and to find parallel edges). Sorting by all digits of the key took 12 ns an
+//! edge on R-MAT 24, by those of the source half of that; comparing the edges of each source after
+//! that took 35 (a profile of R-MAT scrambled 24), because nobody can guess how comparisons end.
 
 use crate::record::Record;
 

@@ -15,7 +15,7 @@ const REFERENCE_PICOS: f64 = 1450.0;
 /// Nanoseconds of a core there, an edge: to bin it, to sort it and write it, to fold it.
 const PARTITION: f64 = 12.5;
 const SORT_PACKED: f64 = 16.0;
-const SORT_COMPRESSED: f64 = 30.0;
+const SORT_COMPRESSED: f64 = 24.0;
 const FOLD_PACKED: f64 = 1.9;
 const FOLD_COMPRESSED: f64 = 2.4;
 /// More, for edges with weights.
@@ -152,12 +152,13 @@ mod tests {
 
     /// Runs of R-MAT scrambled 22 in memory, 2 threads, on the machine of the costs, the faster of
     /// two: encoding, bytes of an accumulator, weights, seconds of ingest and of an
-    /// iteration.
+    /// iteration. Ingest with compression is of a later day, 2.00 and 2.18 s, when it took 1.72 and
+    /// 1.49 without (the fastest of five), and stands in the same proportion here.
     const MEASURED: [(Encoding, u64, bool, f64, f64); 5] = [
         (Encoding::Packed, 4, false, 1.16, 0.063),
-        (Encoding::Compressed, 4, false, 1.51, 0.076),
+        (Encoding::Compressed, 4, false, 1.35, 0.076),
         (Encoding::Packed, 8, false, 0.90, 0.083),
-        (Encoding::Compressed, 8, false, 1.56, 0.104),
+        (Encoding::Compressed, 8, false, 1.32, 0.104),
         (Encoding::Packed, 8, true, 2.08, 0.157),
     ];
 
