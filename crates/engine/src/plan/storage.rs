@@ -53,8 +53,9 @@ pub struct StoragePlan {
 }
 
 /// Edges of four bytes are only taken where they are foreseen to save a tenth. They ask more of
-/// storage, which was slower beside busy cores than foreseen in all runs of R-MAT scrambled 24
-/// (1.06 and 1.39 s an iteration for 1.12 and 1.78; compressed 0.92 and 1.28 for 0.98 and 1.06).
+/// storage, which was slower beside busy cores than foreseen in all runs of R-MAT scrambled 24 with
+/// 256 MiB (1.06 and 1.39 s an iteration for 1.12 and 1.78; compressed 0.92 and 1.28 for 0.98 and
+/// 1.06).
 const MARGIN: f64 = 0.9;
 
 /// The encoding that lets a run end first at some pace, with so many bytes free: tiles of four
