@@ -172,14 +172,21 @@ impl Vertices<'_> {
         u64::from(slot) < self.slots && (self.ids.all_present() || (self.is_vertex)(slot))
     }
 
-    /// The slot of the vertex with this id, if there is one.
-    pub fn find(&self, id: &str) -> Option<u32> {
+    /// The slot of the vertex with this id.
+    ///
+    /// # Errors
+    /// What is wrong with the id: there is no such vertex, or it has no slot of its own.
+    pub fn find(&self, id: &str) -> Result<u32, &'static str> {
         let slot = match (self.ids, parse_id(id.as_bytes())) {
             (IdMap::Names(_), _) => self.of_name(id),
             (_, Ok(id)) => self.of_integer(id),
             (_, Err(_)) => FOREIGN,
         };
-        (slot != FOREIGN && !self.is_shared(slot)).then_some(slot)
+        match slot {
+            FOREIGN => Err("the graph has no vertex of this id"),
+            slot if self.is_shared(slot) => Err(SHARED),
+            slot => Ok(slot),
+        }
     }
 
     /// The slot of an integer id.

@@ -44,9 +44,9 @@ impl SourceArgs {
         let slots = tables::with_vertices(ready, session, |vertices, options| {
             let mut slots = Vec::new();
             for id in &self.source {
-                let slot = vertices.find(id).ok_or_else(|| {
-                    Failure::new(65, format!("--source {id}: the graph has no vertex of this id"))
-                })?;
+                let slot = vertices
+                    .find(id)
+                    .map_err(|what| Failure::new(65, format!("--source {id}: {what}")))?;
                 slots.push(slot);
             }
             if !self.sources_from.is_empty() {

@@ -110,6 +110,11 @@ fn they_are_kept_and_run_again() {
         })
     };
     assert_eq!(answers("web"), answers(&format!("web.txt {MANY}")));
+    // What is kept has no state of its own for a vertex that nobody named.
+    let ended = sandbox.run("run bfs web --source 9");
+    assert_eq!(ended.code, Some(65), "{}", ended.stderr);
+    let what = "--source 9: expected the id of a vertex with edges";
+    assert!(ended.stderr.contains(what), "{}", ended.stderr);
     // Reading it again, because a run wants edges both ways, knows all vertices still.
     let rows = first_rows(&sandbox, "bfs web --source 7 --direction both", 8);
     assert_eq!(rows[3..], ["3,2", "4,-1", "5,-1", "6,-1", "7,0"]);
