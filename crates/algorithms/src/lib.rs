@@ -5,6 +5,8 @@
 
 pub mod bfs;
 mod float;
+mod hash;
+pub mod hyperball;
 pub mod pagerank;
 pub mod spmv;
 pub mod sssp;
@@ -12,6 +14,7 @@ pub mod wcc;
 
 pub use bfs::{Bfs, BfsTree};
 pub use float::Float;
+pub use hyperball::HyperBall;
 pub use pagerank::PageRank;
 pub use spmv::Spmv;
 pub use sssp::Sssp;

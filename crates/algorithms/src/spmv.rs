@@ -17,6 +17,7 @@ use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::ColumnData;
 
 use crate::Float;
+use crate::hash::hash;
 
 /// The vector that is multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,13 +37,7 @@ impl Vector {
     pub fn at(self, index: u64) -> f64 {
         match self {
             Self::Ones => 1.0,
-            Self::Random { seed } => {
-                // The finaliser of splitmix64: every bit of the input reaches the upper 53 bits.
-                let mut z = (index ^ seed.rotate_left(32)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-                z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-                ((z ^ z >> 31) >> 11) as f64 / (1_u64 << 53) as f64
-            }
+            Self::Random { seed } => (hash(seed, index) >> 11) as f64 / (1_u64 << 53) as f64,
         }
     }
 }

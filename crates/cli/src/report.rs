@@ -42,6 +42,9 @@ pub(crate) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     levels: Option<Vec<Iterations>>,
     note: Option<String>,
+    /// Of the graph as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -228,6 +231,7 @@ impl Report {
             iterations: answer.iterations,
             levels: answer.levels.as_deref().map(summarised),
             note: answer.note.clone(),
+            found: answer.found.clone(),
         })
     }
 

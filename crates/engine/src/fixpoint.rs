@@ -138,6 +138,7 @@ pub(crate) fn finish<P: Program>(
     let graph = driver.graph;
     let values = run(driver, cut, state, |level, standing| {
         reached.levels.push(level);
+        reached.totals.push(P::Total::default());
         reached.iterations += 1;
         phase.add(1);
         phase.add_bytes(level.edges * 4);
@@ -148,9 +149,7 @@ pub(crate) fn finish<P: Program>(
         let columns = Columns { values, active: checkpoint::Column::Made(&active) };
         checkpoint::write::<P>(checkpoints, graph, columns, &reached)
     })?;
-    let Reached { iterations, levels, .. } = reached;
-    let (values, total) = (Values::resident(values), P::Total::default());
-    Ok(Outcome { values, iterations, total, levels })
+    Ok(reached.outcome(Values::resident(values)))
 }
 
 /// What a run has come to between two passes.

@@ -48,6 +48,9 @@ pub struct Outcome<V: Pod + Send, T> {
     pub iterations: u64,
     /// Totals of the last iteration (of `init` when there was none).
     pub total: T,
+    /// Totals of `init`, and of each iteration. Where vertices were at different iterations
+    /// ([`Mode::Local`]) they say nothing.
+    pub totals: Vec<T>,
     /// What was done in each iteration of a program with a frontier; empty for others.
     pub levels: Vec<Level>,
 }
@@ -109,15 +112,16 @@ pub(crate) fn run<P: Program>(
         None => None,
     };
     let out_of_step = reached.as_ref().is_some_and(Reached::out_of_step);
-    let (mut total, mut levels, mut iterations) = match reached {
-        Some(Reached { iterations, total, levels, active, lookups: counts }) => {
+    let (mut totals, mut levels, mut iterations) = match reached {
+        Some(Reached { iterations, totals, levels, active, lookups: counts }) => {
             state.active_count = active;
             lookups.resume(counts, workers, progress)?;
             phase.add(iterations);
-            (total, levels, iterations)
+            (totals, levels, iterations)
         }
-        None => (driver.init(&mut state)?, Vec::new(), 0),
+        None => (vec![driver.init(&mut state)?], Vec::new(), 0),
     };
+    let mut total = totals.last().copied().unwrap_or_default();
     let mut frontier = Frontier::new(state.active_count);
     // Accumulators of a stripe: a search by rows never needs them.
     let mut benches = Vec::new();
@@ -132,7 +136,7 @@ pub(crate) fn run<P: Program>(
             if let Some(cut) = Cut::new(graph, &state, must)? {
                 drop(benches);
                 let (active, lookups) = (state.active_count, lookups.counts());
-                let reached = Reached { iterations, total, levels, active, lookups };
+                let reached = Reached { iterations, totals, levels, active, lookups };
                 return fixpoint::finish(&driver, &cut, state, reached, phase, checkpoints);
             }
             due = None;
@@ -173,6 +177,7 @@ pub(crate) fn run<P: Program>(
         if P::FRONTIER {
             levels.push(level);
         }
+        totals.push(total);
         iterations += 1;
         phase.add(1);
         phase.add_bytes(if P::FRONTIER { level.edges * 4 } else { graph.chunk_bytes() });
@@ -180,13 +185,13 @@ pub(crate) fn run<P: Program>(
             frontier.show(program, &mut state);
             let lookups = lookups.counts();
             let active = state.active_count;
-            let reached = Reached { iterations, total, levels, active, lookups };
+            let reached = Reached { iterations, totals, levels, active, lookups };
             checkpoint::write::<P>(checkpoints, graph, state.columns(graph), &reached)?;
-            levels = reached.levels;
+            (totals, levels) = (reached.totals, reached.levels);
         }
     }
     drop(benches);
-    Ok(Outcome { values: state.into_values(graph), iterations, total, levels })
+    Ok(Outcome { values: state.into_values(graph), iterations, total, totals, levels })
 }
 
 /// Accumulators and buffers of one worker.

@@ -66,16 +66,16 @@ pub(crate) fn run<P: Program>(
     let mut reader = Reader::new(graph, &cuts, columns.asked::<P>(0))?;
     let mut state = State::<P>::new(graph);
     let first = driver.init(&mut state, reached.is_some())?;
-    let mut reached = reached.unwrap_or(Reached { total: first, ..Reached::default() });
+    let mut reached = reached.unwrap_or(Reached { totals: vec![first], ..Reached::default() });
     phase.add(reached.iterations);
-    while program.next(reached.iterations, &reached.total) == Next::Iterate
+    while program.next(reached.iterations, &reached.total()) == Next::Iterate
         && state.active_count > 0
     {
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
-        let level;
-        (reached.total, level) = driver.iterate(&mut reader, &mut state, &reached.total)?;
+        let (total, level) = driver.iterate(&mut reader, &mut state, &reached.total())?;
+        reached.totals.push(total);
         if P::FRONTIER {
             reached.levels.push(level);
         }
@@ -88,8 +88,7 @@ pub(crate) fn run<P: Program>(
         }
     }
     drop((driver, reader));
-    let Reached { iterations, total, levels, .. } = reached;
-    Ok(Outcome { values: Values::stored(columns.values, graph), iterations, total, levels })
+    Ok(reached.outcome(Values::stored(columns.values, graph)))
 }
 
 /// What changes from iteration to iteration.

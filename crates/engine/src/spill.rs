@@ -70,16 +70,15 @@ pub(crate) fn run<P: Program>(
     let driver = Driver { graph, program, plan, workers, progress, partitions, benches };
     let mut state = State::<P>::new(graph);
     let may_go_on = |iterations| program.iterations_max().is_none_or(|most| iterations < most);
-    let goes_on = |Reached { iterations, total, .. }: &Reached<_>| {
-        program.next(*iterations, total) == Next::Iterate
-    };
+    let goes_on =
+        |reached: &Reached<_>| program.next(reached.iterations, &reached.total()) == Next::Iterate;
     let mut reached = if let Some(reached) = reached {
         let go_on = may_go_on(reached.iterations) && goes_on(&reached);
         driver.turn(&mut state, &mut window, Basis::Values, go_on)?;
         reached
     } else {
         let total = driver.turn(&mut state, &mut window, Basis::Nothing, may_go_on(0))?;
-        Reached { total, ..Reached::default() }
+        Reached { totals: vec![total], ..Reached::default() }
     };
     phase.add(reached.iterations);
     while goes_on(&reached) && state.active_count > 0 {
@@ -92,8 +91,9 @@ pub(crate) fn run<P: Program>(
         }
         let (active, edges) = (state.active_count, state.edges);
         let go_on = may_go_on(reached.iterations + 1);
-        let last = Basis::Updates(&reached.total);
-        reached.total = driver.turn(&mut state, &mut window, last, go_on)?;
+        let last = reached.total();
+        let total = driver.turn(&mut state, &mut window, Basis::Updates(&last), go_on)?;
+        reached.totals.push(total);
         if P::FRONTIER {
             reached.levels.push(Level { mode: Mode::Dense, active, edges });
         }
@@ -106,8 +106,7 @@ pub(crate) fn run<P: Program>(
         }
     }
     drop((driver, window));
-    let Reached { iterations, total, levels, .. } = reached;
-    Ok(Outcome { values: Values::stored(columns.values, graph), iterations, total, levels })
+    Ok(reached.outcome(Values::stored(columns.values, graph)))
 }
 
 /// What values are made of.

@@ -260,6 +260,9 @@ fn same_bits<V: Value, T: PartialEq + Debug>(
 ) {
     assert!(found.bits() == expected.bits(), "other bits by {}", name());
     assert_eq!(found.total, expected.total, "totals of {}", name());
+    if found.in_step && expected.in_step {
+        assert_eq!(found.totals, expected.totals, "totals of all iterations of {}", name());
+    }
 }
 
 impl Executor {

@@ -17,6 +17,8 @@ pub struct Answer<V, T> {
     pub in_step: bool,
     /// Totals of the last one.
     pub total: T,
+    /// Totals of `init`, and of each iteration.
+    pub totals: Vec<T>,
 }
 
 impl<V: Value, T> Answer<V, T> {
@@ -71,6 +73,7 @@ pub fn interpret<P: Program>(graph: &Graph, program: &P) -> Answer<P::Value, P::
         total = total.merge(first.total);
         active.push(first.active || !P::FRONTIER);
     }
+    let mut totals = vec![total];
     let mut iterations = 0;
     while program.next(iterations, &total) == Next::Iterate && active.contains(&true) {
         let signals: Vec<P::Signal> = values.iter().map(|value| program.signal(value)).collect();
@@ -91,7 +94,8 @@ pub fn interpret<P: Program>(graph: &Graph, program: &P) -> Answer<P::Value, P::
             active[vertex] = applied.active || !P::FRONTIER;
         }
         total = sum;
+        totals.push(total);
         iterations += 1;
     }
-    Answer { values, iterations, in_step: true, total }
+    Answer { values, iterations, in_step: true, total, totals }
 }

@@ -66,7 +66,14 @@ impl Options {
         let Outcome { values, iterations, levels, .. } = session.iterate(ready, program)?;
         let note = Some(note(&values, (values.len(), ready.graph.all_vertices()), sources)?);
         let columns = Box::new(values);
-        Ok(Answer { columns, iterations, note, levels: Some(levels), top: Top::Farthest })
+        Ok(Answer {
+            columns,
+            iterations,
+            note,
+            found: None,
+            levels: Some(levels),
+            top: Top::Farthest,
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! has a line in [`REGISTRY`] and one in [`Algorithm`].
 
 mod bfs;
+mod hyperball;
 mod pagerank;
 mod sources;
 mod spmv;
@@ -28,7 +29,7 @@ use crate::top::Top;
 
 /// What there is to run.
 pub(crate) const REGISTRY: &[Entry] =
-    &[pagerank::ENTRY, bfs::ENTRY, sssp::ENTRY, wcc::ENTRY, spmv::ENTRY];
+    &[pagerank::ENTRY, bfs::ENTRY, sssp::ENTRY, wcc::ENTRY, spmv::ENTRY, hyperball::ENTRY];
 
 /// What is said of an algorithm.
 #[derive(Debug)]
@@ -103,6 +104,8 @@ pub(crate) enum Algorithm<C: Args> {
     Wcc(With<wcc::Options, C>),
     /// See the registry.
     Spmv(With<spmv::Options, C>),
+    /// See the registry.
+    Hyperball(With<hyperball::Options, C>),
 }
 
 /// Options of an algorithm, and of the command.
@@ -123,6 +126,7 @@ impl<C: Args> Algorithm<C> {
             Self::Sssp(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Wcc(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Spmv(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Hyperball(With { algorithm, command }) => (Box::new(algorithm), command),
         }
     }
 }
@@ -190,6 +194,8 @@ pub(crate) struct Answer {
     pub(crate) iterations: u64,
     /// What the user should know of the result, such as that it is not settled.
     pub(crate) note: Option<String>,
+    /// What was found of the graph as a whole, for the report.
+    pub(crate) found: Option<Value>,
     /// What was done in each iteration, of programs with a frontier.
     pub(crate) levels: Option<Vec<Level>>,
     /// What is shown where the whole is not wanted.

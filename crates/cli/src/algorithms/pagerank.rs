@@ -121,6 +121,7 @@ impl Options {
             columns: Box::new(outcome.values),
             iterations: outcome.iterations,
             note: self.unsettled(outcome.total, tolerance * each, sum),
+            found: None,
             levels: None,
             top: Top::Highest,
         })

@@ -83,7 +83,7 @@ impl Options {
         };
         let outcome = session.iterate(ready, &program)?;
         let (columns, iterations) = (Box::new(outcome.values), outcome.iterations);
-        Ok(Answer { columns, iterations, note: None, levels: None, top: Top::Highest })
+        Ok(Answer { columns, iterations, note: None, found: None, levels: None, top: Top::Highest })
     }
 
     /// The vector that tables say, in the order of the vertices.

@@ -99,7 +99,14 @@ impl Options {
         let note =
             Some(note(&values, (values.len(), ready.graph.all_vertices()), count, weighted)?);
         let columns = Box::new(values);
-        Ok(Answer { columns, iterations, note, levels: Some(levels), top: Top::Farthest })
+        Ok(Answer {
+            columns,
+            iterations,
+            note,
+            found: None,
+            levels: Some(levels),
+            top: Top::Farthest,
+        })
     }
 }
 

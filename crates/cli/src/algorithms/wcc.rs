@@ -122,6 +122,6 @@ impl Chosen for Options {
         let rows = ready.graph.vertices();
         let alone = ready.graph.all_vertices() - rows;
         let note = note(&columns, rows as usize, alone)?;
-        Ok(Answer { columns, iterations, note, levels, top: Top::Groups })
+        Ok(Answer { columns, iterations, note, found: None, levels, top: Top::Groups })
     }
 }

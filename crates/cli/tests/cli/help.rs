@@ -31,6 +31,7 @@ fn every_command_has_examples() {
         "run",
         "run pagerank",
         "run spmv",
+        "run hyperball",
         "explain",
         "ingest",
         "check",

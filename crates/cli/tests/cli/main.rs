@@ -13,6 +13,7 @@ mod interrupt;
 mod kept;
 mod non_compact;
 mod output;
+mod papers;
 mod probe;
 mod sandbox;
 mod scratch;

@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
 use super::Every;
 
 /// Version of the manifest, and of the files that it lists.
-pub(super) const VERSION: u16 = 1;
+pub(super) const VERSION: u16 = 2;
 /// What the manifest is.
 pub(super) const KIND: [u8; 8] = *b"CHECKPNT";
 /// Bytes of a manifest at most: most of them name the inputs.
@@ -85,12 +85,14 @@ impl Shape {
         if self.frontier == 1 { self.vertices.div_ceil(8) } else { 0 }
     }
 
-    /// Bytes of the payload of a checkpoint with so many levels, unless no file is so large.
-    pub(super) fn payload_bytes(&self, levels: u64) -> Option<u64> {
+    /// Bytes of the payload of a checkpoint after so many iterations, with so many levels, unless
+    /// no file is so large.
+    pub(super) fn payload_bytes(&self, iterations: u64, levels: u64) -> Option<u64> {
+        let totals = iterations.checked_add(1)?.checked_mul(self.total_bytes.into())?;
         let values = self.vertices.checked_mul(self.value_bytes.into())?;
         let levels = levels.checked_mul(LEVEL_BYTES)?;
         let all = values.checked_add(self.flag_bytes())?.checked_add(levels)?;
-        all.checked_add(self.total_bytes.into()).filter(|bytes| *bytes <= FILE_BYTES_MAX)
+        all.checked_add(totals).filter(|bytes| *bytes <= FILE_BYTES_MAX)
     }
 }
 
@@ -137,7 +139,7 @@ impl Manifest {
                 && entry.iterations > 0
                 && entry.shape.frontier <= 1
                 && entry.zero == 0
-                && entry.shape.payload_bytes(entry.levels).is_some();
+                && entry.shape.payload_bytes(entry.iterations, entry.levels).is_some();
             if !makes_sense {
                 let what = format!("the entry of checkpoint {number} makes no sense");
                 return Err((HEAD_BYTES + number * ENTRY_BYTES, what));
@@ -177,7 +179,7 @@ mod tests {
     fn what_was_encoded_is_decoded() {
         let manifest = manifest();
         assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest.clone()));
-        assert_eq!(manifest.entries[0].shape.payload_bytes(2), Some(72 + 2 + 48 + 16));
+        assert_eq!(manifest.entries[0].shape.payload_bytes(7, 2), Some(72 + 2 + 48 + 8 * 16));
         let none = Manifest { entries: Vec::new(), job: Vec::new(), ..manifest };
         assert_eq!(Manifest::decode(&none.encode()), Ok(none));
     }

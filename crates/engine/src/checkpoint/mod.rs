@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use bytemuck::Pod;
 use rustix::fs::{FlockOperation, flock};
 use welter_model::program::Program;
 use welter_store::io::Faults;
@@ -40,7 +41,8 @@ pub(crate) use self::write::write;
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION};
 use crate::graph::Graph;
 use crate::ingest::random_number;
-use crate::iterate::{Level, Mode};
+use crate::iterate::{Level, Mode, Outcome};
+use crate::results::Values;
 use crate::workers::lock;
 
 /// Name of the manifest.
@@ -128,13 +130,27 @@ pub struct CheckpointStats {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reached<T> {
     pub(crate) iterations: u64,
-    /// Of the last iteration.
-    pub(crate) total: T,
+    /// Of `init`, and of each iteration.
+    pub(crate) totals: Vec<T>,
     pub(crate) levels: Vec<Level>,
     /// Vertices that are active now; counted when it is read.
     pub(crate) active: u64,
     /// What was looked up so far (see [`crate::lookups`]).
     pub(crate) lookups: [u64; 2],
+}
+
+impl<T: Copy + Default> Reached<T> {
+    /// The totals that the next iteration is told.
+    pub(crate) fn total(&self) -> T {
+        self.totals.last().copied().unwrap_or_default()
+    }
+
+    /// What the run leaves, with its values.
+    pub(crate) fn outcome<V: Pod + Send>(self, values: Values<V>) -> Outcome<V, T> {
+        let total = self.total();
+        let Self { iterations, totals, levels, .. } = self;
+        Outcome { values, iterations, total, totals, levels }
+    }
 }
 
 impl<T> Reached<T> {

@@ -1,6 +1,6 @@
 //! Going on from a checkpoint: the last one, or the one before where that is damaged.
 
-use bytemuck::{Zeroable, bytes_of_mut, cast_slice_mut};
+use bytemuck::{bytes_of_mut, cast_slice_mut};
 use welter_model::program::Program;
 use welter_store::StoreError;
 use welter_store::sealed::SealedReader;
@@ -119,11 +119,15 @@ fn read_state<P: Program>(
         active = bits.set;
     }
     let levels = payload.levels(entry.levels)?;
-    let mut total = P::Total::zeroed();
-    payload.read(bytes_of_mut(&mut total))?;
+    let mut totals = Vec::new();
+    for _ in 0..=entry.iterations {
+        let mut total = P::Total::default();
+        payload.read(bytes_of_mut(&mut total))?;
+        totals.push(total);
+    }
     payload.end(entry)?;
     let Entry { iterations, lookups, .. } = *entry;
-    Ok(Reached { iterations, total, levels, active, lookups })
+    Ok(Reached { iterations, totals, levels, active, lookups })
 }
 
 /// Flags that were unpacked and nobody took yet.
@@ -152,7 +156,7 @@ impl Payload {
         let identity = checkpoints.identity(entry.iterations);
         reader.belongs_to(identity.graph, identity.generation)?;
         let payload = Self { reader, path, checksum: 0 };
-        match entry.shape.payload_bytes(entry.levels) {
+        match entry.shape.payload_bytes(entry.iterations, entry.levels) {
             Some(bytes) if bytes == payload.reader.payload_bytes() => Ok(payload),
             _ => Err(payload.damaged(40, "the manifest says that it has another length")),
         }

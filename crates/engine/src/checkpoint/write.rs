@@ -39,7 +39,7 @@ impl Checkpoints {
     /// Refuses, before the first iteration, a directory that has no room for what the run keeps:
     /// the last checkpoint, the one before, and the one that is being written.
     pub(crate) fn check_space<P: Program>(&self, graph: &Graph) -> Result<(), StoreError> {
-        let bytes = Shape::of::<P>(graph).payload_bytes(0).unwrap_or(u64::MAX);
+        let bytes = Shape::of::<P>(graph).payload_bytes(0, 0).unwrap_or(u64::MAX);
         let there = lock(&self.progress).entries.len() as u64;
         let need = bytes.saturating_mul(KEPT as u64 + 1 - there);
         durable::check_space(&self.directory, need)
@@ -87,7 +87,8 @@ fn write_state<P: Program>(
 ) -> Result<(Entry, u64), EngineError> {
     let shape = Shape::of::<P>(graph);
     let levels = reached.levels.len() as u64;
-    let bytes = shape.payload_bytes(levels).ok_or_else(|| {
+    debug_assert_eq!(reached.totals.len() as u64, reached.iterations + 1);
+    let bytes = shape.payload_bytes(reached.iterations, levels).ok_or_else(|| {
         StoreError::Request(format!("a checkpoint of {} vertices", shape.vertices))
     })?;
     let path = checkpoints.state_path(reached.iterations);
@@ -101,7 +102,7 @@ fn write_state<P: Program>(
         payload.pack(&waiting)?;
     }
     payload.levels(&reached.levels)?;
-    payload.append(bytes_of(&reached.total))?;
+    payload.append(cast_slice(&reached.totals))?;
     let Payload { writer, checksum } = payload;
     writer.commit()?;
     let Reached { iterations, lookups, .. } = *reached;

@@ -197,6 +197,7 @@ fn answer<P: Program>(
         iterations: outcome.iterations,
         in_step: outcome.levels.iter().all(|level| level.mode != Mode::Local),
         total: outcome.total,
+        totals: outcome.totals,
     })
 }
 

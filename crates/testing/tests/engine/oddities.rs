@@ -149,6 +149,7 @@ fn the_last_slots_of_all() {
         in_step: true,
         iterations: found.iterations,
         total: found.total,
+        totals: found.totals,
     };
     assert_eq!(found.numbers(), [4.0, 0.0, 2.0]);
 }

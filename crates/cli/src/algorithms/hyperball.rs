@@ -1,0 +1,147 @@
+//! `HyperBall` on the command line.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use welter_algorithms::HyperBall;
+use welter_algorithms::hyperball::{Neighbourhood, effective_diameter};
+use welter_engine::Outcome;
+use welter_engine::plan::Layout;
+use welter_input::ReadOptions;
+use welter_model::edges::Reading;
+
+use super::traversal::Direction;
+use super::{Answer, Chosen, Entry};
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::text::counted;
+use crate::top::Top;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "hyperball",
+    about: "How near all vertices are to each: centralities and distances, estimated (HyperBall)",
+    formula: &[
+        "harmonic(v)  = sum over u of 1 / d(u, v)          u: all that reach v, v not counted",
+        "closeness(v) = 1 / (sum over u of d(u, v))        0 where nobody reaches v",
+        "ball(v)      = number of u, v itself counted",
+        "N(t)         = number of pairs u, v with d(u, v) <= t, u = v counted",
+        "each within 1.04 / sqrt(REGISTERS), most of the time",
+    ],
+    kind: "fold with a frontier; reads the edges of vertices whose ball grew",
+    weights: "not looked at",
+    columns: "vertex, harmonic, closeness, ball (f64 each)",
+    examples: "\
+Examples:
+  welter run hyperball links.tsv                        the 20 most central, the effective diameter
+  welter run hyperball links.tsv --direction in         by whom a vertex reaches, not who reaches it
+  welter run hyperball friends.csv --direction both --registers 256 -o central.parquet
+  welter run hyperball links.tsv --iterations 3         balls of at most 3 edges
+  welter run hyperball links.tsv --report report.json   also N(0), N(1) and so on",
+    options: Options::augment_args,
+};
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "HyperBall")]
+pub(crate) struct Options {
+    /// Registers of a counter, a byte each: the standard error is 26 %, 13 % or 6.5 %
+    #[arg(long, value_name = "REGISTERS", default_value = "64")]
+    registers: Registers,
+    /// Picks the hashes
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Count what is within so many edges [default: all that there is]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    iterations: Option<u64>,
+    /// Which way edges are followed: out is who reaches a vertex, in is whom it reaches
+    #[arg(long, value_name = "WAY", default_value = "out")]
+    direction: Direction,
+}
+
+/// Registers of a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Registers {
+    #[value(name = "16")]
+    R16,
+    #[value(name = "64")]
+    R64,
+    #[value(name = "256")]
+    R256,
+}
+
+impl Registers {
+    fn count(self) -> u64 {
+        match self {
+            Self::R16 => 16,
+            Self::R64 => 64,
+            Self::R256 => 256,
+        }
+    }
+}
+
+/// The share of pairs that are within the effective diameter.
+const SHARE: f64 = 0.9;
+
+impl Options {
+    fn run_as<const M: usize>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let program = HyperBall::<M>::new(self.seed, self.iterations);
+        let Outcome { values, iterations, total, totals, levels } =
+            session.iterate(ready, &program)?;
+        let pairs: Vec<f64> = totals.iter().map(Neighbourhood::pairs).collect();
+        let diameter = effective_diameter(&pairs, SHARE);
+        let note = Some(note(&pairs, diameter, &total));
+        let found = Some(json!({ "neighbourhood": pairs, "effective_diameter": diameter }));
+        let (columns, levels) = (Box::new(values), Some(levels));
+        Ok(Answer { columns, iterations, note, found, levels, top: Top::Highest })
+    }
+}
+
+/// How far apart vertices are.
+fn note(pairs: &[f64], diameter: f64, total: &Neighbourhood) -> String {
+    let all = pairs.last().copied().unwrap_or_default();
+    let within = if total.is_whole() {
+        "are joined by paths".to_owned()
+    } else {
+        let radius = pairs.len().saturating_sub(1) as u64;
+        format!("are within {} of each other, and there are more", counted(radius, "edge", "edges"))
+    };
+    format!(
+        "about {all:.4e} pairs of vertices {within}; {:.0} % of these within {diameter:.2} edges, \
+         the effective diameter",
+        SHARE * 100.0,
+    )
+}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        match self.registers {
+            Registers::R16 => Layout::of::<HyperBall<16>>(),
+            Registers::R64 => Layout::of::<HyperBall<64>>(),
+            Registers::R256 => Layout::of::<HyperBall<256>>(),
+        }
+    }
+
+    fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
+        self.direction.put(options, reading);
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "registers": self.registers.count(),
+            "seed": self.seed,
+            "iterations_max": self.iterations,
+            "direction": self.direction.name(),
+        })
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        match self.registers {
+            Registers::R16 => self.run_as::<16>(ready, session),
+            Registers::R64 => self.run_as::<64>(ready, session),
+            Registers::R256 => self.run_as::<256>(ready, session),
+        }
+    }
+}
