@@ -4,18 +4,24 @@
 //! or clocks. Which executor runs it, and where its graph lies, it never learns.
 
 pub mod bfs;
+pub mod cdlp;
 mod float;
 mod hash;
 pub mod hyperball;
+pub mod kcore;
 pub mod pagerank;
 pub mod spmv;
 pub mod sssp;
+pub mod triangles;
 pub mod wcc;
 
 pub use bfs::{Bfs, BfsTree};
+pub use cdlp::Cdlp;
 pub use float::Float;
 pub use hyperball::HyperBall;
+pub use kcore::KCore;
 pub use pagerank::PageRank;
 pub use spmv::Spmv;
 pub use sssp::Sssp;
+pub use triangles::{Lcc, Triangles};
 pub use wcc::{LabelPropagation, Wcc};

@@ -162,7 +162,8 @@ pub(crate) fn fit(kept: &Kept, wanted: &Wanted<'_>) -> Result<Fit, Failure> {
         return Err(Failure::new(65, what));
     }
     let wants_both = wanted.options.undirected == Some(true);
-    let merges = duplicates != Duplicates::Keep;
+    let ways = duplicates == Duplicates::Directions;
+    let merges = duplicates != Duplicates::Keep && !ways;
     let was_merged = manifest.reading.duplicates != Duplicates::Keep;
     let weighs = wanted.weighs && (manifest.weighted || duplicates == Duplicates::Sum);
     if merges && was_merged && duplicates != manifest.reading.duplicates && weighs {
@@ -180,6 +181,7 @@ pub(crate) fn fit(kept: &Kept, wanted: &Wanted<'_>) -> Result<Fit, Failure> {
         (!both_ways && !wants_both && reversed != manifest.reading.reversed, "backwards"),
         (drop_self_loops && !manifest.reading.drop_self_loops, "without self-loops"),
         (merges_anew, "without parallel edges"),
+        (ways, "with the ways that edges go"),
         (
             wanted.weighs && manifest.weighted && wanted.options.weight == WeightChoice::Ignore,
             "without weights",

@@ -8,10 +8,11 @@ use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest}
 use welter_engine::machine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
 use welter_engine::{
-    Checkpoints, Graph, Outcome, Pace, Storage, Values, Workers, pass, run_resumable,
+    Checkpoints, Graph, Outcome, Pace, Storage, Values, Workers, intersect, pass, run_resumable,
 };
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
+use welter_model::intersect::Intersect;
 use welter_model::program::Program;
 use welter_model::stream::Stream;
 use welter_output::probe;
@@ -99,11 +100,17 @@ impl<'a> Wanted<'a> {
         let count = edges.edges();
         Shape {
             slots: edges.slots().unwrap_or(count.saturating_mul(2)),
-            edges: arcs(count, undirected),
+            edges: self.arcs(count, undirected),
             weighted: self.keeps_weights(edges.weighted()),
             estimated: false,
             input_bytes: edges.resident_bytes(),
         }
+    }
+
+    /// Edges as they are stored.
+    fn arcs(&self, edges: u64, undirected: bool) -> u64 {
+        let both_ways = Reading { undirected, ..self.reading }.both_ways();
+        if both_ways { edges.saturating_mul(2) } else { edges }
     }
 
     /// Whether weights are read. A generator makes some whether or not anybody looks at them.
@@ -204,7 +211,7 @@ impl Session {
         let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, read)?;
         let shape = |slots| Shape {
             slots,
-            edges: arcs(edges, estimate.undirected.unwrap_or(false)),
+            edges: wanted.arcs(edges, estimate.undirected.unwrap_or(false)),
             weighted,
             estimated: !estimate.exact || estimate.slots.is_none(),
             // What is more goes to temporary files.
@@ -335,6 +342,16 @@ impl Session {
         self.measured(workers, || Ok(pass(graph, program, workers, &self.progress)?))
     }
 
+    /// Walks over all triangles.
+    pub(crate) fn intersect<I: Intersect>(
+        &self,
+        ready: &Ready,
+        program: &I,
+    ) -> Result<Values<I::Value>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        self.measured(workers, || Ok(intersect(graph, program, workers, &self.progress)?))
+    }
+
     /// Notes what goes to and from storage meanwhile.
     fn measured<T>(&self, workers: &Workers, run: impl FnOnce() -> T) -> T {
         let stats = || workers.storage().map(|storage| storage.io.tally.stats());
@@ -422,9 +439,4 @@ fn guessing<T>(
         Err(failure) if failure.is_wrong_guess() => with(false),
         done => done,
     }
-}
-
-/// Edges as they are stored.
-fn arcs(edges: u64, undirected: bool) -> u64 {
-    if undirected { edges.saturating_mul(2) } else { edges }
 }

@@ -134,7 +134,7 @@ pub(crate) fn ingest(
         arena: arena.clone(),
         id: (number, 0),
         wide_tiles: !plan.frontier,
-        symmetric: reading.undirected,
+        symmetric: reading.both_ways(),
         index: None,
         partitions: bounds,
         out_rows: OnceLock::new(),

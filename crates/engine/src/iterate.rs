@@ -10,6 +10,7 @@
 //! enough for a vertex and there are rows of its sources, vertices look for it themselves instead
 //! of a dense iteration ([`crate::pull`]).
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use bytemuck::Pod;
@@ -24,6 +25,7 @@ use crate::dispatch::dispatched;
 use crate::fixpoint::{self, Cut};
 use crate::frontier::{Frontier, Masks};
 use crate::graph::Graph;
+use crate::groups::Groups;
 use crate::index::IndexedTiles;
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
 use crate::lookups::Lookups;
@@ -199,6 +201,7 @@ struct Bench<'g, P: Program> {
     accums: Buffer<P::Accum>,
     scratch: Scratch,
     chunks: ReadAhead<'g>,
+    groups: Groups<P::Update>,
     /// Edges that were looked at.
     edges: u64,
 }
@@ -206,7 +209,8 @@ struct Bench<'g, P: Program> {
 impl<'g, P: Program> Bench<'g, P> {
     fn new(graph: &'g Graph) -> Result<Self, EngineError> {
         let accums = Buffer::zeroed(1 << graph.plan().stripe_bits)?;
-        Ok(Self { accums, scratch: Scratch::new(), chunks: ReadAhead::new(graph)?, edges: 0 })
+        let (scratch, chunks) = (Scratch::new(), ReadAhead::new(graph)?);
+        Ok(Self { accums, scratch, chunks, groups: Groups::new::<P>(graph)?, edges: 0 })
     }
 }
 
@@ -273,7 +277,10 @@ impl<P: Program> Driver<'_, P> {
                 desk.as_mut().map(|desk| desk.fetch(number)).transpose()?;
                 bench.accums[..width].fill(program.identity());
             }
-            if let (Some(masks), Some(tiles)) = (&masks, &self.tiles) {
+            if P::GROUPS {
+                let at = (number, next.map(|task| order[task]));
+                self.group_stripe(at, signals, bench)?;
+            } else if let (Some(masks), Some(tiles)) = (&masks, &self.tiles) {
                 self.fold_active(tiles, number, masks, signals, active, bench);
             } else {
                 let at = (number, next.map(|task| order[task]));
@@ -326,7 +333,7 @@ impl<P: Program> Driver<'_, P> {
         bench: &mut Bench<'_, P>,
     ) -> Result<(), EngineError> {
         let Plan { block_bits, .. } = self.graph.plan;
-        let Bench { accums, scratch, chunks, edges } = bench;
+        let Bench { accums, scratch, chunks, edges, .. } = bench;
         chunks.stripe(
             at,
             |stripe| self.wanted(masks, stripe),
@@ -349,6 +356,43 @@ impl<P: Program> Driver<'_, P> {
                 Ok(())
             },
         )
+    }
+
+    /// Lets a worker's accumulators meet the updates of a stripe, piece by piece. `at`: as in
+    /// [`Self::fold_stripe`].
+    fn group_stripe(
+        &self,
+        (number, next): (usize, Option<usize>),
+        signals: &[P::Signal],
+        bench: &mut Bench<'_, P>,
+    ) -> Result<(), EngineError> {
+        let graph = self.graph;
+        let Range { start, end } = graph.stripes[number].vertices;
+        let degrees = &graph.degrees[start as usize..end as usize];
+        let Bench { accums, scratch, chunks, groups, edges, .. } = bench;
+        let pieces = groups.pieces(degrees);
+        for (count, piece) in pieces.iter().enumerate() {
+            groups.open(degrees, piece);
+            let next = if count + 1 < pieces.len() { Some(number) } else { next };
+            chunks.stripe(
+                (number, next),
+                |stripe| 0..graph.stripes[stripe].chunks.len(),
+                |_, chunk| {
+                    let reach = chunk.block_width() as usize;
+                    let coding = Coding::of::<P>(chunk.label());
+                    for tile in chunk.tiles() {
+                        let source = tile.source as usize;
+                        let signals = &signals[source..source + reach];
+                        let sources = Sources { signals, active: None };
+                        groups.put_tile(self.program, &tile, coding, sources, scratch);
+                        *edges += tile.edges as u64;
+                    }
+                    Ok(())
+                },
+            )?;
+            groups.meet(self.program, degrees, accums)?;
+        }
+        Ok(())
     }
 
     /// What each worker has values in, where these are on storage.

@@ -213,7 +213,10 @@ impl<'a, W: Waiting> Writer<'a, W> {
         };
         Ok(Self {
             grid,
-            marker: task.to_mark.then(|| Marker::new(grid, task.reading.undirected)).transpose()?,
+            marker: task
+                .to_mark
+                .then(|| Marker::new(grid, task.reading.both_ways()))
+                .transpose()?,
             arena,
             lines: Buffer::zeroed(bins)?,
             waiting: vec![0; bins],
@@ -228,7 +231,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
     }
 
     fn add(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {
-        let plain = !(reading.undirected || reading.reversed || reading.drop_self_loops);
+        let plain = !(reading.both_ways() || reading.reversed || reading.drop_self_loops);
         if W::Record::WEIGHTED || !plain {
             return self.add_carefully(batch, reading);
         }
@@ -249,9 +252,10 @@ impl<'a, W: Waiting> Writer<'a, W> {
                 self.marker.iter_mut().for_each(|marker| marker.marks.set(source));
                 continue;
             }
-            self.push(source, target, weight)?;
-            if reading.undirected && !is_loop {
-                self.push(target, source, weight)?;
+            let [there, back] = reading.weights(weight, is_loop);
+            self.push(source, target, there)?;
+            if reading.both_ways() && !is_loop {
+                self.push(target, source, back)?;
             }
         }
         Ok(())

@@ -15,6 +15,7 @@
 //! of its own; that was not repeated here.
 
 mod forecast;
+mod groups;
 mod kept;
 mod memory;
 mod ranges;
@@ -127,6 +128,7 @@ impl Plan {
         machine: &Machine,
     ) -> Result<Self, EngineError> {
         settings.check()?;
+        layout.check(settings)?;
         with_threads(settings, machine, shape.edges, |threads| {
             Self::of_threads(threads, shape, layout, settings, machine)
         })
@@ -140,9 +142,9 @@ impl Plan {
         machine: &Machine,
     ) -> Result<Self, EngineError> {
         let slot_bits = u64::BITS - shape.slots.saturating_sub(1).leading_zeros();
-        let stripe_bits = settings
-            .stripe_bits
-            .unwrap_or_else(|| stripe_bits(layout.accum, machine).min(slot_bits.max(SEGMENT_BITS)));
+        let stripe_bits = settings.stripe_bits.unwrap_or_else(|| {
+            stripe_bits(&shape, layout, machine).min(slot_bits.max(SEGMENT_BITS))
+        });
         let block_bits = settings
             .block_bits
             .unwrap_or_else(|| log2(machine.l1_bytes / 2 / layout.signal.max(1)).clamp(8, 14));
@@ -356,12 +358,19 @@ fn with_threads(
     }
 }
 
-fn stripe_bits(accum_bytes: u64, machine: &Machine) -> u32 {
+fn stripe_bits(shape: &Shape, layout: Layout, machine: &Machine) -> u32 {
+    let group_bytes = layout.group * shape.edges / shape.slots.max(1);
+    let accum_bytes = layout.accum + group_bytes;
     let second = (machine.l2_bytes / 4).max((machine.l2_bytes / 2).min(512 << 10));
     let third = (machine.l3_bytes / machine.cores.max(1) as u64).min(4 << 20);
     let room = if second >= 512 << 10 { second.min(2 << 20) } else { third.max(second) };
-    log2(room / accum_bytes.max(1)).clamp(SEGMENT_BITS, 24)
+    let narrow = log2(shape.slots / GROUP_STRIPES).clamp(SEGMENT_BITS, 24);
+    let least = if layout.group > 0 { narrow } else { SEGMENT_BITS };
+    log2(room / accum_bytes.max(1)).clamp(least, 24)
 }
+
+/// Stripes of a group program, about, at most: each takes bins of its own.
+const GROUP_STRIPES: u64 = 1 << 10;
 
 /// Log2 of the width of a block whose tiles hold about 1,500 edges: 24 in each of its bands, so
 /// that looking for the edges of one source reads few others.
@@ -387,16 +396,18 @@ mod tests {
     };
     const SHAPE: Shape =
         Shape { slots: 1 << 24, edges: 1 << 28, weighted: false, estimated: false, input_bytes: 0 };
-    const LAYOUT: Layout =
-        Layout { value: 8, signal: 4, accum: 4, active: 0, sparse: 0, pulled: false, folds: true };
+
+    fn layout() -> Layout {
+        Layout { value: 8, signal: 4, accum: 4, folds: true, ..Layout::default() }
+    }
 
     #[test]
     fn widths_follow_the_caches() {
-        let plan = Plan::new(SHAPE, LAYOUT, &Settings::default(), &MACHINE).unwrap();
+        let plan = Plan::new(SHAPE, layout(), &Settings::default(), &MACHINE).unwrap();
         assert_eq!((plan.stripe_bits, plan.block_bits, plan.threads), (17, 12, 2));
         for (l2_bytes, bits) in [(1 << 20, 17), (512 << 10, 20)] {
             let small_l2 = Machine { l2_bytes, l3_bytes: 32 << 20, ..MACHINE };
-            let plan = Plan::new(SHAPE, LAYOUT, &Settings::default(), &small_l2).unwrap();
+            let plan = Plan::new(SHAPE, layout(), &Settings::default(), &small_l2).unwrap();
             assert_eq!(plan.stripe_bits, bits);
         }
     }
@@ -405,13 +416,13 @@ mod tests {
     fn what_cannot_fit_is_refused_with_the_budget_that_would() {
         let settings = |bytes| Settings { memory_bytes: Some(bytes), ..Settings::default() };
         let Err(EngineError::Budget { need, budget, .. }) =
-            Plan::new(SHAPE, LAYOUT, &settings(1 << 30), &MACHINE)
+            Plan::new(SHAPE, layout(), &settings(1 << 30), &MACHINE)
         else {
             panic!("must be refused")
         };
         assert_eq!(budget, 1 << 30);
-        assert!(Plan::new(SHAPE, LAYOUT, &settings(need), &MACHINE).is_ok());
-        assert!(Plan::new(SHAPE, LAYOUT, &settings(need - 1), &MACHINE).is_err());
+        assert!(Plan::new(SHAPE, layout(), &settings(need), &MACHINE).is_ok());
+        assert!(Plan::new(SHAPE, layout(), &settings(need - 1), &MACHINE).is_err());
     }
 
     #[test]
@@ -425,7 +436,7 @@ mod tests {
                     storage: StorageMode::Auto,
                     ..Settings::default()
                 };
-                Plan::new(shape, LAYOUT, &settings, &MACHINE)
+                Plan::new(shape, layout(), &settings, &MACHINE)
             };
             let Err(EngineError::Budget { need, .. }) = plan(1 << 20) else {
                 panic!("must be refused")
@@ -443,7 +454,7 @@ mod tests {
         let plan = |bytes, threads| {
             let (memory_bytes, storage) = (Some(bytes), StorageMode::Auto);
             let settings = Settings { threads, memory_bytes, storage, ..Settings::default() };
-            Plan::new(SHAPE, LAYOUT, &settings, &machine).map(|plan| plan.threads)
+            Plan::new(SHAPE, layout(), &settings, &machine).map(|plan| plan.threads)
         };
         assert_eq!(plan(16 << 30, None).unwrap(), 64);
         assert_eq!(plan(512 << 20, None).unwrap(), 4);
@@ -458,7 +469,7 @@ mod tests {
     fn what_the_caller_holds_counts() {
         let plan = |held_bytes| {
             let settings = Settings { held_bytes, ..Settings::default() };
-            Plan::new(SHAPE, LAYOUT, &settings, &MACHINE).unwrap()
+            Plan::new(SHAPE, layout(), &settings, &MACHINE).unwrap()
         };
         assert_eq!(plan(1 << 20).memory.peak(), plan(0).memory.peak() + (1 << 20));
         assert!(plan(1 << 20).to_string().contains("1.00 MiB  ids"));
@@ -472,7 +483,7 @@ mod tests {
             Settings { block_bits: Some(5), ..Settings::default() },
             Settings { chunk_bytes: Some(1), ..Settings::default() },
         ] {
-            let error = Plan::new(SHAPE, LAYOUT, &settings, &MACHINE).unwrap_err();
+            let error = Plan::new(SHAPE, layout(), &settings, &MACHINE).unwrap_err();
             assert!(matches!(error, EngineError::Configuration(_)), "{settings:?}");
         }
     }

@@ -341,8 +341,6 @@ mod tests {
     use crate::machine::Machine;
     use crate::plan::{IndexMode, Layout, Plan, Settings, Shape};
 
-    const LAYOUT: Layout =
-        Layout { value: 4, signal: 4, accum: 4, active: 1, sparse: 12, pulled: true, folds: true };
     const VERTICES: u32 = 9000;
 
     /// Rows by source and by target of some edges whose weights are `weight` of their number.
@@ -373,7 +371,17 @@ mod tests {
             index: IndexMode::Rows,
             ..Settings::default()
         };
-        let plan = Plan::new(shape, LAYOUT, &settings, &Machine::detect()).unwrap();
+        let layout = Layout {
+            value: 4,
+            signal: 4,
+            accum: 4,
+            active: 1,
+            sparse: 12,
+            pulled: true,
+            folds: true,
+            ..Layout::default()
+        };
+        let plan = Plan::new(shape, layout, &settings, &Machine::detect()).unwrap();
         let workers = Workers::new(2).unwrap();
         let reading = Reading { undirected, ..Reading::default() };
         let progress = Progress::new();

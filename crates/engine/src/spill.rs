@@ -26,13 +26,14 @@ use welter_progress::{Phase, Progress};
 use welter_store::chunk::Chunk;
 
 use self::columns::{Columns, Window};
-use self::records::{Records, combine, emit, gather};
+use self::records::{Records, combine, emit, gather, group};
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::checkpoint::{self, Checkpoints, Reached};
 use crate::dispatch::dispatched;
 use crate::frontier::Masks;
 use crate::graph::Graph;
+use crate::groups::Groups;
 use crate::iterate::{Level, Mode, Outcome};
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
 use crate::plan::SpillPlan;
@@ -159,6 +160,9 @@ struct Bench<'g, P: Program> {
     writer: Writer,
     reader: Reader,
     records: Records<P::Accum>,
+    /// The same, and where they meet, in programs that group them.
+    told: Records<P::Update>,
+    groups: Groups<P::Update>,
     counts: Counts,
 }
 
@@ -190,7 +194,9 @@ impl<'g, P: Program> Bench<'g, P> {
             active: columns.active.as_ref().map(|it| Desk::new(it, graph)).transpose()?,
             writer: Writer::new(pool, &graph.arena)?,
             reader: Reader::new(pool, &graph.arena)?,
-            records: Records::new(),
+            records: Records::new(!P::GROUPS),
+            told: Records::new(P::GROUPS),
+            groups: Groups::new::<P>(graph)?,
             counts: Counts::default(),
         })
     }
@@ -330,7 +336,7 @@ impl<P: Program> Driver<'_, P> {
         let all_active = flags.iter().all(|&flag| flag != 0);
         let tasks = graph.stripes.len();
         self.workers.tasks_ahead(tasks, self.progress, &self.benches, |bench, task, next| {
-            let Bench { accums, scratch, chunks, writer, records, counts, .. } = bench;
+            let Bench { accums, scratch, chunks, writer, records, told, counts, .. } = bench;
             let cell = cell(task as u32);
             let mut folded = 0;
             chunks.stripe((task, next), wants, |_, chunk: Chunk<'_>| {
@@ -346,12 +352,19 @@ impl<P: Program> Driver<'_, P> {
                     let inside = ends.start >= own.start && ends.end <= own.end;
                     let flags = (!inside || !all_active).then(|| &active[sources.clone()]);
                     let sources = Sources { signals: &signals[sources], active: flags };
-                    if self.plan.combined {
+                    if P::GROUPS {
+                        emit(self.program, &tile, coding, sources, scratch, told, |update| update);
+                        if told.is_full() {
+                            counts.produced += told.write(writer, cell, None)?;
+                        }
+                    } else if self.plan.combined {
                         let edges = 0..tile.edges;
                         fold_tile(self.program, &tile, edges, coding, sources, accums, scratch);
                         folded += tile.edges as u64;
                     } else {
-                        emit(self.program, &tile, coding, sources, scratch, records);
+                        let program = self.program;
+                        let accum = |update| program.gather(program.identity(), update);
+                        emit(program, &tile, coding, sources, scratch, records, accum);
                         if records.is_full() {
                             counts.produced += records.write(writer, cell, None)?;
                         }
@@ -360,7 +373,9 @@ impl<P: Program> Driver<'_, P> {
                 }
                 Ok(())
             })?;
-            if self.plan.combined {
+            if P::GROUPS {
+                counts.produced += told.write(writer, cell, None)?;
+            } else if self.plan.combined {
                 let accums = &mut accums[..graph.stripes[task].width()];
                 counts.produced += combine(self.program, accums, cell, folded, records, writer)?;
             } else {
@@ -424,8 +439,18 @@ impl<P: Program> Bench<'_, P> {
         part: &mut Part<'_, P>,
     ) -> Result<(), EngineError> {
         self.values.fetch(number)?;
-        let accums = &mut self.accums[..part.stripe.width()];
-        self.counts.gathered += gather(program, waiting, accums, &mut self.reader)?;
+        let width = part.stripe.width();
+        let accums = &mut self.accums[..width];
+        self.counts.gathered += if P::GROUPS {
+            self.degrees.fetch(number)?;
+            let degrees = self.degrees.take(number)?;
+            let groups = &mut self.groups;
+            let met = group(program, waiting, &degrees[..width], accums, groups, &mut self.reader)?;
+            self.degrees.done(degrees);
+            met
+        } else {
+            gather(program, waiting, accums, &mut self.reader)?
+        };
         let mut values = self.values.take(number)?;
         dispatched(
             #[inline(always)]

@@ -53,7 +53,7 @@ impl Survey {
 
     /// Edges as they are read: by where they begin, and by where they end.
     pub(crate) fn read_as(&mut self, reading: Reading) {
-        if reading.undirected {
+        if reading.both_ways() {
             for (source, target) in self.sources.iter_mut().zip(&mut self.targets) {
                 *source += *target;
                 *target = *source;

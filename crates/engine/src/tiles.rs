@@ -410,6 +410,7 @@ fn merge_duplicates<R: Record>(records: &mut [R], duplicates: Duplicates) -> usi
                 Duplicates::Keep | Duplicates::First => earlier,
                 Duplicates::Minimum => earlier.min(later),
                 Duplicates::Sum => earlier + later,
+                Duplicates::Directions => f64::from(earlier as u8 | later as u8),
             };
             records[kept - 1] = R::new(record.key(), weight);
         } else {

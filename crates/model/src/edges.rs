@@ -92,6 +92,9 @@ pub enum Duplicates {
     /// One is kept, with the sum of the weights, added in input order; without weights, with the
     /// number of edges.
     Sum,
+    /// One is kept, in both directions, whose weight says which ways there are edges: 1 from source
+    /// to target, 2 back, 3 both. Weights of the input are not looked at.
+    Directions,
 }
 
 /// How an edge list is to be read as a graph.
@@ -109,9 +112,24 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Whether the reverse of each edge becomes an edge too.
+    pub fn both_ways(&self) -> bool {
+        self.undirected || self.duplicates == Duplicates::Directions
+    }
+
+    /// The weights of an edge and of its reverse.
+    #[inline(always)]
+    pub fn weights(&self, weight: f64, is_loop: bool) -> [f64; 2] {
+        match (self.duplicates, self.undirected || is_loop) {
+            (Duplicates::Directions, true) => [3.0; 2],
+            (Duplicates::Directions, false) => [1.0, 2.0],
+            _ => [weight; 2],
+        }
+    }
+
     /// Whether edges of an input without weights get weights other than 1.
     pub fn makes_weights(&self) -> bool {
-        self.duplicates == Duplicates::Sum
+        matches!(self.duplicates, Duplicates::Sum | Duplicates::Directions)
     }
 }
 

@@ -3,7 +3,9 @@
 //! Invariants: nothing in this crate knows a file, a socket, a clock or a thread.
 
 pub mod edges;
+pub mod group;
 pub mod ids;
+pub mod intersect;
 pub mod look;
 pub mod marked;
 pub mod non_compact;

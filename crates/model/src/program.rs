@@ -12,6 +12,8 @@
 //!   same bits for any number of threads.
 //! - No function of a program can fail, and none knows where its data lies.
 
+use std::cmp::Ordering;
+
 use bytemuck::Pod;
 
 use crate::table::ColumnData;
@@ -80,7 +82,7 @@ pub trait Program: Sync {
     /// once a vertex and iteration, so that a wide `Value` does not spoil the cache of the edges.
     type Signal: Pod + Send + Sync;
     /// What travels along an edge.
-    type Update: Copy + Send + Sync;
+    type Update: Pod + Send + Sync;
     /// What updates are folded into.
     type Accum: Pod + PartialEq + Send + Sync;
     /// Totals over all vertices, handed back to `apply` one iteration later.
@@ -118,6 +120,19 @@ pub trait Program: Sync {
     /// do, and the byte of a search does not. Then values that were relaxed may go on level by
     /// level.
     const SAYS_ALL: bool = false;
+
+    /// Whether updates cannot be folded as they come, because what they make of a vertex depends on
+    /// all of them ([`Group`](crate::group::Group)). Then those that an iteration has for a vertex
+    /// wait for each other, `gather` meets them in [`Self::order`], and nothing is merged. Needs a
+    /// graph that was read as undirected, so that no more updates come to a vertex than edges
+    /// leave it, and no `FRONTIER`.
+    const GROUPS: bool = false;
+
+    /// In which order updates of a vertex are gathered in a program that [groups](Self::GROUPS)
+    /// them.
+    fn order(&self, _left: &Self::Update, _right: &Self::Update) -> Ordering {
+        Ordering::Equal
+    }
 
     /// Relaxes an edge: lets its target know the value of its source, and says whether the edges
     /// of the target must be relaxed for that. What an update means must not depend on when it

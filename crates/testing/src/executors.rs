@@ -65,6 +65,7 @@ pub fn executors() -> Vec<Executor> {
     use IndexMode::{Bands, Rows};
     let mut modes = [Alone, Pull, Together, Auto, Together, Pull, Dense].into_iter().cycle();
     let mut indexes = [IndexMode::Auto, Rows, Bands].into_iter().cycle();
+    let mut groups = [None, Some(1 << 12), Some(1 << 14)].into_iter().cycle();
     let mut memory = |threads, encoding, [stripe, block]: [u32; 2], chunk_bytes, part_edges_max| {
         let settings = Settings {
             threads: Some(threads),
@@ -74,6 +75,7 @@ pub fn executors() -> Vec<Executor> {
             chunk_bytes: Some(chunk_bytes),
             frontier: modes.next().unwrap_or_default(),
             index: indexes.next().unwrap_or_default(),
+            group_bytes: groups.next().unwrap_or_default(),
             ..Settings::default()
         };
         let slots_stated = part_edges_max % 2 == 0;
@@ -147,6 +149,7 @@ fn stored(
         chunk_bytes: Some(chunk_bytes),
         frontier,
         storage: StorageMode::Always { cache_bytes, values },
+        group_bytes: Some(1 << 12),
         ..Settings::default()
     };
     let part_edges_max = 100 * threads;
@@ -218,7 +221,8 @@ pub fn judge<P: Program<Total: PartialEq + Debug>>(
 ) -> Answer<P::Value, P::Total> {
     let expected = Executor::Reference.run(graph, reading, program);
     let mut folded: Option<(Executor, Answer<_, _>)> = None;
-    for executor in executors().into_iter().filter(|executor| *executor != Executor::Reference) {
+    let others = executors().into_iter().filter(|executor| *executor != Executor::Reference);
+    for executor in others.filter(Executor::takes::<P>) {
         let found = executor.run(graph, reading, program);
         if found.in_step {
             assert_eq!(found.iterations, expected.iterations, "iterations of {executor:?}");
@@ -266,6 +270,29 @@ fn same_bits<V: Value, T: PartialEq + Debug>(
 }
 
 impl Executor {
+    /// Whether it has a place for the updates of a program, which must wait for each other where
+    /// it groups them.
+    pub fn takes<P: Program>(&self) -> bool {
+        !P::GROUPS || self.route() != Some(Route::Ranges)
+    }
+
+    /// The same with so many bytes for the groups of a worker.
+    #[must_use]
+    pub fn with_groups(mut self, bytes: u64) -> Self {
+        if let Self::Memory(Memory { settings, .. }) | Self::Kept(_, settings) = &mut self {
+            settings.group_bytes = Some(bytes);
+        }
+        self
+    }
+
+    /// The route that was told to the engine.
+    fn route(&self) -> Option<Route> {
+        match self {
+            Self::Reference => None,
+            Self::Memory(Memory { settings, .. }) | Self::Kept(_, settings) => settings.route,
+        }
+    }
+
     /// Whether it writes checkpoints and goes on from them.
     pub fn is_resumable(&self) -> bool {
         match self {
@@ -276,10 +303,7 @@ impl Executor {
 
     /// Whether a destination meets updates in another order than that of their sources.
     pub fn sums_in_another_order(&self) -> bool {
-        let (Self::Memory(Memory { settings, .. }) | Self::Kept(_, settings)) = self else {
-            return false;
-        };
-        matches!(settings.route, Some(Route::Spill { .. }))
+        matches!(self.route(), Some(Route::Spill { .. }))
     }
 
     /// Runs a program on a graph whose edges are to be read as `reading`.

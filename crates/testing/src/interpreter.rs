@@ -78,13 +78,20 @@ pub fn interpret<P: Program>(graph: &Graph, program: &P) -> Answer<P::Value, P::
     while program.next(iterations, &total) == Next::Iterate && active.contains(&true) {
         let signals: Vec<P::Signal> = values.iter().map(|value| program.signal(value)).collect();
         let mut accums = vec![program.identity(); values.len()];
+        let mut groups = vec![Vec::new(); if P::GROUPS { values.len() } else { 0 }];
         for &edge in &edges {
             let [from, to] = ends(edge);
             let weight = if P::WEIGHTED { graph.weight(edge) } else { 1.0 };
             let update = active[from].then(|| program.scatter(signals[from], weight)).flatten();
-            if let Some(update) = update {
-                accums[to] = program.gather(accums[to], update);
+            match update {
+                Some(update) if P::GROUPS => groups[to].push(update),
+                Some(update) => accums[to] = program.gather(accums[to], update),
+                None => {}
             }
+        }
+        for (accum, mut group) in accums.iter_mut().zip(groups) {
+            group.sort_by(|left, right| program.order(left, right));
+            *accum = group.into_iter().fold(*accum, |accum, update| program.gather(accum, update));
         }
         let mut sum = P::Total::default();
         for (vertex, value) in values.iter_mut().enumerate() {

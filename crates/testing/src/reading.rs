@@ -19,9 +19,15 @@ pub fn read_as(graph: &Graph, reading: Reading) -> Graph {
             continue;
         }
         let (from, to) = if reading.reversed { (to, from) } else { (from, to) };
-        arcs.push(([from, to], graph.weight(edge)));
-        if reading.undirected && from != to {
-            arcs.push(([to, from], graph.weight(edge)));
+        let [there, back] = match reading.duplicates {
+            Duplicates::Directions if reading.undirected || from == to => [3.0; 2],
+            Duplicates::Directions => [1.0, 2.0],
+            _ => [graph.weight(edge); 2],
+        };
+        arcs.push(([from, to], there));
+        let both = reading.undirected || reading.duplicates == Duplicates::Directions;
+        if both && from != to {
+            arcs.push(([to, from], back));
         }
     }
     let (pairs, weights): (_, Vec<f64>) = merged(arcs, reading.duplicates).into_iter().unzip();
@@ -40,6 +46,9 @@ fn merged(arcs: Vec<(Pair, f64)>, duplicates: Duplicates) -> Vec<(Pair, f64)> {
             Duplicates::Keep | Duplicates::First => {}
             Duplicates::Minimum => *held = held.min(weight),
             Duplicates::Sum => *held += weight,
+            // Where the other way is seen first or again, it is both.
+            Duplicates::Directions if *held != weight => *held = 3.0,
+            Duplicates::Directions => {}
         };
         kept.entry(pair).and_modify(change).or_insert(weight);
     }
@@ -72,6 +81,11 @@ mod tests {
         assert_eq!(arcs(dropped), [([0, 1], 9.0), ([1, 0], 3.0)]);
         let both = Reading { undirected: true, ..of(Duplicates::First) };
         assert_eq!(arcs(both), [([0, 1], 5.0), ([1, 0], 5.0), ([1, 1], 9.0)]);
+        let ways = of(Duplicates::Directions);
+        assert_eq!(arcs(ways), [([0, 1], 3.0), ([1, 0], 3.0), ([1, 1], 3.0)]);
+        let one = Graph::new(2, vec![[1, 0], [1, 0]]);
+        let weights = |undirected| read_as(&one, Reading { undirected, ..ways }).weights.unwrap();
+        assert_eq!((weights(false), weights(true)), (vec![2.0, 1.0], vec![3.0, 3.0]));
         let back = Reading { reversed: true, ..keep };
         assert_eq!(arcs(back), [([1, 0], 5.0), ([0, 1], 3.0), ([1, 1], 9.0), ([1, 0], 4.0)]);
     }

@@ -4,13 +4,17 @@
 //! has a line in [`REGISTRY`] and one in [`Algorithm`].
 
 mod bfs;
+mod cdlp;
 mod hyperball;
+mod kcore;
+mod lcc;
 mod pagerank;
 mod sources;
 mod spmv;
 mod sssp;
 mod tables;
 mod traversal;
+mod triangles;
 mod wcc;
 
 use std::fmt::Write;
@@ -28,8 +32,18 @@ use crate::session::{Ready, Session};
 use crate::top::Top;
 
 /// What there is to run.
-pub(crate) const REGISTRY: &[Entry] =
-    &[pagerank::ENTRY, bfs::ENTRY, sssp::ENTRY, wcc::ENTRY, spmv::ENTRY, hyperball::ENTRY];
+pub(crate) const REGISTRY: &[Entry] = &[
+    pagerank::ENTRY,
+    bfs::ENTRY,
+    sssp::ENTRY,
+    wcc::ENTRY,
+    spmv::ENTRY,
+    hyperball::ENTRY,
+    cdlp::ENTRY,
+    kcore::ENTRY,
+    triangles::ENTRY,
+    lcc::ENTRY,
+];
 
 /// What is said of an algorithm.
 #[derive(Debug)]
@@ -106,6 +120,14 @@ pub(crate) enum Algorithm<C: Args> {
     Spmv(With<spmv::Options, C>),
     /// See the registry.
     Hyperball(With<hyperball::Options, C>),
+    /// See the registry.
+    Cdlp(With<cdlp::Options, C>),
+    /// See the registry.
+    Kcore(With<kcore::Options, C>),
+    /// See the registry.
+    Triangles(With<triangles::Options, C>),
+    /// See the registry.
+    Lcc(With<lcc::Options, C>),
 }
 
 /// Options of an algorithm, and of the command.
@@ -127,6 +149,10 @@ impl<C: Args> Algorithm<C> {
             Self::Wcc(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Spmv(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Hyperball(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Cdlp(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Kcore(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Triangles(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Lcc(With { algorithm, command }) => (Box::new(algorithm), command),
         }
     }
 }

@@ -67,7 +67,7 @@ impl Kept {
             arena: workers.arena().clone(),
             id: (self.manifest.graph, self.manifest.generation),
             wide_tiles: true,
-            symmetric: self.manifest.reading.undirected,
+            symmetric: self.manifest.reading.both_ways(),
             index: None,
             partitions: bounds.windows(2).map(|ends| ends[0]..ends[1]).collect(),
             out_rows: OnceLock::new(),

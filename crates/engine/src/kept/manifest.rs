@@ -218,6 +218,7 @@ impl Manifest {
                 Duplicates::First => 1,
                 Duplicates::Minimum => 2,
                 Duplicates::Sum => 3,
+                Duplicates::Directions => 4,
             },
             flags: flag(self.reading.undirected, UNDIRECTED)
                 | flag(self.reading.reversed, REVERSED)
@@ -273,6 +274,7 @@ impl Manifest {
             1 => Duplicates::First,
             2 => Duplicates::Minimum,
             3 => Duplicates::Sum,
+            4 => Duplicates::Directions,
             other => return Err(odd(76, other.into())),
         };
         let encoding = match head.encoding {

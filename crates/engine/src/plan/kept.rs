@@ -81,6 +81,7 @@ impl Plan {
         machine: &Machine,
     ) -> Result<Self, EngineError> {
         settings.check()?;
+        layout.check(settings)?;
         with_threads(settings, machine, kept.edges, |threads| {
             Self::of_kept_with(threads, kept, layout, settings, machine)
         })
@@ -218,12 +219,13 @@ fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) ->
     let signals = (2 * count + padding + reach) * layout.signal;
     let flags = (count + padding) * 2 * layout.active;
     let values = count * layout.value;
+    let beside = count * layout.beside(threads);
     let state = if values_stored {
         // Values are read whole when all else is done.
         let columns = threads * values::COLUMNS as u64 * (layout.value << stripe_bits);
         values.max(signals + columns)
     } else {
-        values + signals
+        values + signals + beside
     };
     // What is looked up needs accumulators of its own.
     let looked_up = if plan.rows { count * layout.sparse } else { 0 };
@@ -237,7 +239,8 @@ fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) ->
         state,
         frontier: looked_up + flags,
         rows: memory::rows_bytes(plan),
-        workers: threads * ((layout.accum << stripe_bits) + reading + memory::WORKER_BYTES),
+        workers: threads
+            * ((layout.accum << stripe_bits) + plan.group_bytes() + reading + memory::WORKER_BYTES),
         chunks_stored: kept.chunk_bytes,
         ..Memory::default()
     }

@@ -5,11 +5,13 @@
 //! their tiles, columns of state with their padding. A test runs graphs of many shapes and holds
 //! the meter's peak against [`Memory::peak`].
 
+use welter_model::intersect::Intersect;
 use welter_model::program::Program;
 use welter_model::stream::Stream;
 use welter_store::header::{Encoding, KEY_BITS};
 
-use super::{CELL_EDGES, Plan, Shape};
+use super::{CELL_EDGES, Plan, Route, Settings, Shape};
+use crate::EngineError;
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::index::ENTRY_BYTES;
@@ -27,7 +29,7 @@ const TILE_BYTES: u64 = 16;
 const INDEX_BYTES: u64 = ENTRY_BYTES as u64 + 96;
 
 /// Bytes that a program takes per vertex.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Bytes of a value.
     pub value: u64,
@@ -42,6 +44,12 @@ pub struct Layout {
     pub sparse: u64,
     /// Whether vertices may look for an active one themselves.
     pub pulled: bool,
+    /// Bytes of an update that waits for the others of its vertex, in group programs.
+    pub group: u64,
+    /// Bytes that are neither values nor signals.
+    pub beside: u64,
+    /// The same that each worker has of its own.
+    pub each: u64,
     /// Whether it is a fold program, whose signals need not be in memory all at once.
     pub folds: bool,
 }
@@ -56,21 +64,50 @@ impl Layout {
             active: u64::from(P::FRONTIER),
             sparse: if P::MONOTONE { size_of::<P::Accum>() as u64 + 8 } else { 0 },
             pulled: P::ONE_IS_ENOUGH,
+            group: if P::GROUPS { size_of::<P::Update>() as u64 } else { 0 },
             folds: true,
+            ..Self::default()
         }
+    }
+
+    /// The layout of a program over triangles: ranks, rows and what is counted, and each worker's
+    /// marks.
+    pub fn of_intersect<I: Intersect>() -> Self {
+        let beside = 20 + size_of::<I::Value>() as u64;
+        Self { accum: 4, group: 4, beside, each: 5, ..Self::default() }
+    }
+
+    /// Bytes that are neither values nor signals, with so many workers.
+    pub(super) fn beside(&self, threads: u64) -> u64 {
+        self.beside + threads * self.each
+    }
+
+    /// Bytes of an update that waits on storage.
+    pub(super) fn record(&self) -> u64 {
+        4 + if self.group > 0 { self.group } else { self.accum }
+    }
+
+    /// Refuses what a program cannot be told to do.
+    pub(super) fn check(&self, settings: &Settings) -> Result<(), EngineError> {
+        if self.group > 0 && settings.route == Some(Route::Ranges) {
+            let what = "the updates of a vertex must wait for each other in this program, for \
+                        which route ranges has no place; take fold or spill";
+            return Err(EngineError::Configuration(what.to_owned()));
+        }
+        Ok(())
     }
 
     /// The layout of a graph that is kept for programs which nobody knows yet: tiles for
     /// accumulators of 4 bytes, and no state.
     pub fn kept() -> Self {
-        Self { value: 0, signal: 0, accum: 4, active: 0, sparse: 0, pulled: false, folds: false }
+        Self { accum: 4, ..Self::default() }
     }
 
     /// The layout of a stream program.
     pub fn of_stream<S: Stream>() -> Self {
         // Its cells take the place of signals in memory, and of accumulators in the caches.
         let (value, cell) = (size_of::<S::Value>() as u64, size_of::<S::Cell>() as u64);
-        Self { value, signal: cell, accum: cell, active: 0, sparse: 0, pulled: false, folds: false }
+        Self { value, signal: cell, accum: cell, ..Self::default() }
     }
 }
 
@@ -160,12 +197,14 @@ impl Memory {
             chunks,
             vertices: vertices * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12,
             degrees: 0,
-            state: vertices * layout.value + (vertices + padding) * 2 * layout.signal,
+            state: vertices * (layout.value + layout.beside(threads))
+                + (vertices + padding) * 2 * layout.signal,
             frontier: vertices * layout.sparse
                 + (vertices + padding) * 2 * layout.active
                 + if plan.frontier { tiles_most(plan, stripes) * INDEX_BYTES } else { 0 },
             rows: rows_bytes(plan),
-            workers: threads * ((layout.accum << plan.stripe_bits) + sort + WORKER_BYTES),
+            workers: threads
+                * ((layout.accum << plan.stripe_bits) + plan.group_bytes() + sort + WORKER_BYTES),
             chunks_stored: 0,
         }
     }

@@ -31,6 +31,8 @@ pub struct Settings {
     pub storage: StorageMode,
     /// Where updates wait, of what goes to storage.
     pub route: Option<Route>,
+    /// Bytes of groups, or of rows, that a worker has in memory.
+    pub group_bytes: Option<u64>,
 }
 
 /// Where updates wait, where not all is in memory. It changes no answer.

@@ -18,7 +18,8 @@ const SOURCES_LEAST: u64 = 1 << 16;
 pub struct SpillPlan {
     /// Vertices of a partition, at most, or those of a stripe.
     pub sources: u64,
-    /// Whether a cell is folded into accumulators, of which those that were touched are written.
+    /// Whether a cell is folded into accumulators, of which those that were touched are written;
+    /// never where updates must wait for each other.
     pub combined: bool,
     /// Whether a partition is scattered as soon as it was gathered.
     pub fused: bool,
@@ -49,7 +50,7 @@ impl SpillPlan {
         // Checkpoints say who is active, so that is stored where they are written.
         let stored = stored.max(layout.active);
         let columns = COLUMNS as u64 * (layout.value + 4 + stored);
-        let record = 4 + layout.accum;
+        let record = layout.record();
         let waiting = SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * record;
         let written = (DEPTH as u64 + 1) * SLAB_BYTES as u64;
         let masks = (plan.vertices >> plan.block_bits) * 8;
@@ -90,7 +91,7 @@ impl SpillPlan {
     fn chunks(&self, plan: &Plan) -> u64 {
         let segments = plan.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
         let cells = memory::stripes_most(plan, segments) * self.partitions(plan);
-        let bytes = self.records_most(plan) * (4 + plan.layout.accum);
+        let bytes = self.records_most(plan) * plan.layout.record();
         cells + 6 * bytes / SLAB_BYTES as u64
     }
 
@@ -98,7 +99,7 @@ impl SpillPlan {
     /// those of this one where partitions are scattered as soon as they were gathered.
     pub(super) fn room(&self, plan: &Plan) -> u64 {
         let slab = SLAB_BYTES as u64;
-        let records = self.records_most(plan) * (4 + plan.layout.accum);
+        let records = self.records_most(plan) * plan.layout.record();
         let bytes = records + self.chunks(plan) * CHUNK_FRAME_BYTES;
         // A slab is full when little is left of it, and ends with the partition.
         let full = (bytes * SLAB_REST).div_ceil((SLAB_REST - 1) * slab);
@@ -109,7 +110,7 @@ impl SpillPlan {
 
     /// What updates and signals move in an iteration in which all vertices are active.
     pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
-        let updates = self.records(plan) * (4 + plan.layout.accum);
+        let updates = self.records(plan) * plan.layout.record();
         let stored = if self.fused { 0 } else { plan.layout.signal + plan.layout.active };
         let moved = updates + plan.vertices * stored;
         Traffic { read: moved, written: moved }

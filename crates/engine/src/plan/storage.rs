@@ -90,7 +90,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let waiting = written + written / 64;
     let sort = (plan.sort_edges_max() as u64).min(plan.shape.edges) + (1 << 14);
     let ingest = sort * Memory::sort_bytes(&plan.shape);
-    let iterate = (layout.accum << plan.stripe_bits) + read_ahead::SLABS as u64 * SLAB;
+    let gathered = (layout.accum << plan.stripe_bits) + plan.group_bytes();
+    let iterate = gathered + read_ahead::SLABS as u64 * SLAB;
     let workers = threads * (memory::WORKER_BYTES + ingest.max(iterate));
     let fixed = settings.held_bytes + all.vertices + workers;
 
@@ -128,9 +129,10 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let signals = (plan.vertices + padding) * 2 * layout.signal;
     let chunks = memory::chunk_bytes(&plan, stripes);
     let values = plan.vertices * layout.value;
+    let beside = plan.vertices * layout.beside(threads);
     let columns = threads * values::COLUMNS as u64 * (layout.value << plan.stripe_bits);
     let away = signals + flags + columns;
-    let resident = values + signals + flags;
+    let resident = values + signals + flags + beside;
     let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
     let too_large = fixed + resident > budget && away < resident;
     let values_stored = layout.value > 0 && (forced || too_large);

@@ -21,12 +21,16 @@ impl Streamed {
     /// the one that takes least. None where nothing may be streamed.
     pub(super) fn new(plan: &Plan, spare: u64, chunk_bytes: u64) -> Option<Self> {
         let ranges = || Self::Ranges(RangesPlan::new(plan, spare, chunk_bytes));
-        let spill = |combined, fused| Self::Spill(SpillPlan::new(plan, spare, combined, fused));
+        let groups = plan.layout.group > 0;
+        let spill = |combined: bool, fused| {
+            Self::Spill(SpillPlan::new(plan, spare, combined && !groups, fused))
+        };
         let ways = match plan.settings.route {
             _ if !plan.layout.folds => vec![],
             Some(Route::Fold) => vec![],
             Some(Route::Ranges) => vec![ranges()],
             Some(Route::Spill { combined, fused }) => vec![spill(combined, fused)],
+            None if groups => vec![spill(false, true)],
             None => vec![ranges(), spill(true, true)],
         };
         let moved = |way: &&Self| {

@@ -5,6 +5,7 @@ use welter_model::program::Program;
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
+use crate::groups::Groups;
 use crate::kernel::{Coding, Scratch, Sources};
 use crate::tiles::TILE_EDGES_MAX;
 use crate::updates::{Cell, Reader, UpdateChunk, Writer};
@@ -33,14 +34,40 @@ pub(super) fn gather<P: Program>(
     })
 }
 
+/// The same in a program that groups updates, by the degrees of the stripe's vertices. What waits
+/// is read once for each piece of the stripe.
+pub(super) fn group<P: Program>(
+    program: &P,
+    mut waiting: Vec<UpdateChunk>,
+    degrees: &[u32],
+    accums: &mut [P::Accum],
+    groups: &mut Groups<P::Update>,
+    reader: &mut Reader,
+) -> Result<u64, EngineError> {
+    waiting.sort_by_key(|chunk| chunk.cell.window);
+    let mut met = 0;
+    for piece in groups.pieces(degrees) {
+        groups.open(degrees, &piece);
+        met = reader.read(&waiting, |targets, updates: &[P::Update]| {
+            for (&target, &update) in targets.iter().zip(updates) {
+                groups.put(target as usize, update);
+            }
+            true
+        })?;
+        groups.meet(program, degrees, accums)?;
+    }
+    Ok(met)
+}
+
 /// Makes a record of each update of a tile.
-pub(super) fn emit<P: Program>(
+pub(super) fn emit<P: Program, R: Pod>(
     program: &P,
     tile: &Tile<'_>,
     coding: Coding,
     sources: Sources<'_, P::Signal>,
     scratch: &mut Scratch,
-    records: &mut Records<P::Accum>,
+    records: &mut Records<R>,
+    record: impl Fn(P::Update) -> R,
 ) {
     let mask = (1_u32 << coding.target_bits) - 1;
     coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
@@ -52,7 +79,7 @@ pub(super) fn emit<P: Program>(
             let weight = weights.map_or(1.0, |weights| weights[edge]);
             if let Some(update) = program.scatter(sources.signals[source], weight) {
                 records.targets.push(key & mask);
-                records.accums.push(program.gather(program.identity(), update));
+                records.accums.push(record(update));
             }
         }
     });
@@ -88,8 +115,9 @@ pub(super) fn combine<P: Program>(
 }
 
 impl<A: Pod> Records<A> {
-    pub(super) fn new() -> Self {
-        let room = Writer::records_max::<A>() + TILE_EDGES_MAX;
+    /// Room for those of a chunk, if there will be any.
+    pub(super) fn new(any: bool) -> Self {
+        let room = if any { Writer::records_max::<A>() + TILE_EDGES_MAX } else { 0 };
         Self { targets: Vec::with_capacity(room), accums: Vec::with_capacity(room) }
     }
 

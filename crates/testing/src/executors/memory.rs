@@ -4,10 +4,11 @@ use std::sync::OnceLock;
 
 use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::plan::{Layout, Plan, Settings, Shape};
-use welter_engine::{Checkpoints, EngineError, Mode, Storage, Workers, run_resumable};
+use welter_engine::{Checkpoints, EngineError, Mode, Storage, Values, Workers, run_resumable};
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
-use welter_model::program::Program;
+use welter_model::intersect::Intersect;
+use welter_model::program::{Program, Value};
 use welter_model::stream::Stream;
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
@@ -106,16 +107,43 @@ impl Memory {
         reading: Reading,
         program: &S,
     ) -> Vec<S::Value> {
+        self.hold((graph, ids), reading, Layout::of_stream::<S>(), |held, workers, progress| {
+            welter_engine::pass(held, program, workers, progress)
+        })
+    }
+
+    /// Walks over a graph's triangles.
+    ///
+    /// # Panics
+    /// When the engine fails.
+    pub fn intersect<I: Intersect>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: &I,
+    ) -> Vec<I::Value> {
+        self.hold((graph, None), reading, Layout::of_intersect::<I>(), |held, workers, progress| {
+            welter_engine::intersect(held, program, workers, progress)
+        })
+    }
+
+    /// What is made of a graph that was read.
+    fn hold<V: Value>(
+        &self,
+        (graph, ids): (&Graph, Option<&IdMap>),
+        reading: Reading,
+        layout: Layout,
+        run: impl FnOnce(&welter_engine::Graph, &Workers, &Progress) -> Result<Values<V>, EngineError>,
+    ) -> Vec<V> {
         let (list, ids) = self.input_as(graph, ids);
         let done = || {
-            let plan = self.plan(graph, reading, Layout::of_stream::<S>())?;
+            let plan = self.plan(graph, reading, layout)?;
             let workers = workers(plan.threads);
             let list = self.stream(list);
             let progress = Progress::new();
             let held =
                 welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
-            let values = welter_engine::pass(&held, program, workers, &progress)?;
-            Ok(values.whole()?.into_owned())
+            Ok(run(&held, workers, &progress)?.whole()?.into_owned())
         };
         done().unwrap_or_else(|error: EngineError| panic!("{self:?}: {error}"))
     }
@@ -130,7 +158,7 @@ impl Memory {
         reading: Reading,
         layout: Layout,
     ) -> Result<Plan, EngineError> {
-        let arcs_an_edge = if reading.undirected { 2 } else { 1 };
+        let arcs_an_edge = if reading.both_ways() { 2 } else { 1 };
         let shape = Shape {
             slots: graph.slots() as u64,
             edges: graph.pairs.len() as u64 * arcs_an_edge,

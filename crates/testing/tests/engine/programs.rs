@@ -278,6 +278,14 @@ pub(crate) struct PerClass {
     index: u64,
 }
 
+/// A class, and the weight of an edge that comes from it.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct FromClass {
+    class: u32,
+    weight: f32,
+}
+
 impl Value for PerClass {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
         let sum = |value: &Self| value.counts.iter().sum();
@@ -288,7 +296,7 @@ impl Value for PerClass {
 impl Program for Classes {
     type Value = PerClass;
     type Signal = u8;
-    type Update = (u8, f32);
+    type Update = FromClass;
     type Accum = PerClass;
     type Total = Count;
 
@@ -302,16 +310,17 @@ impl Program for Classes {
         (value.index % 24) as u8
     }
 
-    fn scatter(&self, signal: u8, weight: f64) -> Option<(u8, f32)> {
-        Some((signal, weight as f32))
+    fn scatter(&self, signal: u8, weight: f64) -> Option<FromClass> {
+        Some(FromClass { class: signal.into(), weight: weight as f32 })
     }
 
     fn identity(&self) -> PerClass {
         PerClass { counts: [0; 24], largest: [f32::NEG_INFINITY; 24], index: 0 }
     }
 
-    fn gather(&self, mut accum: PerClass, (class, weight): (u8, f32)) -> PerClass {
-        let class = usize::from(class);
+    fn gather(&self, mut accum: PerClass, update: FromClass) -> PerClass {
+        let FromClass { class, weight } = update;
+        let class = class as usize;
         accum.counts[class] += 1;
         accum.largest[class] = accum.largest[class].max(weight);
         accum

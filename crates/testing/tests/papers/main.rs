@@ -2,7 +2,11 @@
 //!
 //! A binary of its own, because each program is compiled for every route.
 //!
+//! - `groups`: communities and core numbers against plain loops, and answers of others.
 //! - `hyperball`: estimates against searches from every vertex, within their standard error, and
 //!   against mathematics where they are exact.
+//! - `triangles`: triangles and clustering coefficients likewise.
 
+mod groups;
 mod hyperball;
+mod triangles;

@@ -1,0 +1,137 @@
+//! Community detection by label propagation: a vertex takes the label of most of its neighbours.
+//!
+//! ```text
+//! label(v, 0)     = v
+//! label(v, i + 1) = the most frequent of label(u, i) over the neighbours u of v,
+//!                   the smallest of these where several are
+//! ```
+//!
+//! All vertices change at the same time, so the answer is the same wherever it is found; labels may
+//! go to and fro for ever, which is why the number of iterations is part of the question. Edges are
+//! followed in both directions, so it wants a graph that was read as undirected: neighbours that
+//! are joined by an edge each way count twice, and a vertex without neighbours keeps its label.
+//! One pass over the edges an iteration.
+//!
+//! Source: LDBC Graphalytics (`CDLP`), which made the tie and the order of changes part of the
+//! definition; `BlitzG` (`CD`); Raghavan, Albert and Kumara, Near linear time algorithm to detect
+//! community structures in large-scale networks (2007).
+
+use bytemuck::{Pod, Zeroable};
+use welter_model::group::Group;
+use welter_model::program::{Next, Total, Value, Vertex};
+use welter_model::table::ColumnData;
+
+/// The program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cdlp {
+    iterations: u64,
+}
+
+impl Cdlp {
+    /// So many iterations, or as many as change anything.
+    pub fn new(iterations: u64) -> Self {
+        Self { iterations }
+    }
+}
+
+/// The number of the vertex whose label it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Community(u32);
+
+impl Value for Community {
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+        let labels = values.iter().map(|value| value.0.into()).collect();
+        vec![("community", ColumnData::Vertices(labels))]
+    }
+}
+
+/// Vertices whose label changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Changed(pub u64);
+
+impl Total for Changed {
+    #[inline(always)]
+    fn merge(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+/// Labels that were met, in ascending order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Votes {
+    /// The label that was met last, and how often.
+    label: u32,
+    count: u32,
+    /// The most frequent one, the smallest of these, and how often.
+    most: u32,
+    most_count: u32,
+}
+
+impl Group for Cdlp {
+    type Value = Community;
+    type Update = u32;
+    type Accum = Votes;
+    type Total = Changed;
+
+    #[inline(always)]
+    fn init(&self, vertex: Vertex) -> (Community, Changed) {
+        (Community(vertex.index as u32), Changed(1))
+    }
+
+    #[inline(always)]
+    fn tell(&self, value: &Community) -> u32 {
+        value.0
+    }
+
+    #[inline(always)]
+    fn nothing(&self) -> Votes {
+        Votes::default()
+    }
+
+    #[inline(always)]
+    fn meet(&self, votes: Votes, label: u32) -> Votes {
+        let again = votes.count > 0 && label == votes.label;
+        let count = if again { votes.count + 1 } else { 1 };
+        let leads = count > votes.most_count;
+        let (most, most_count) =
+            if leads { (label, count) } else { (votes.most, votes.most_count) };
+        Votes { label, count, most, most_count }
+    }
+
+    #[inline(always)]
+    fn apply(&self, value: Community, votes: Votes, _: &Changed) -> (Community, Changed) {
+        let label = if votes.most_count > 0 { votes.most } else { value.0 };
+        (Community(label), Changed(u64::from(label != value.0)))
+    }
+
+    fn next(&self, iterations: u64, changed: &Changed) -> Next {
+        let goes_on = iterations < self.iterations && changed.0 > 0;
+        if goes_on { Next::Iterate } else { Next::Stop }
+    }
+
+    fn iterations_max(&self) -> Option<u64> {
+        Some(self.iterations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_most_frequent_labels_the_smallest_wins() {
+        let program = Cdlp::new(1);
+        let wins = |labels: &[u32]| {
+            let votes = labels.iter().fold(Votes::default(), |votes, &it| program.meet(votes, it));
+            program.apply(Community(9), votes, &Changed(0)).0.0
+        };
+        assert_eq!(wins(&[]), 9);
+        assert_eq!(wins(&[0]), 0);
+        assert_eq!(wins(&[0, 1, 2]), 0);
+        assert_eq!(wins(&[0, 1, 1, 2, 2]), 1);
+        assert_eq!(wins(&[0, 0, 1, 2, 2, 2]), 2);
+    }
+}

@@ -1,0 +1,148 @@
+//! Core numbers: how well connected the best connected part is that a vertex belongs to.
+//!
+//! ```text
+//! k-core      = the largest part of the graph in which each vertex has k neighbours or more
+//! core(v)     = the largest k whose core v belongs to
+//! h(x1, x2..) = the largest h such that h of the numbers are h or more
+//! core(v, 0)  = number of neighbours of v
+//! core(v, i + 1) = h(core(u, i) over the neighbours u of v)
+//! ```
+//!
+//! The bounds `core(v, i)` fall until they are the core numbers, which are the only numbers that
+//! hold all these equations and lie as high as that. One pass over the edges an iteration, until
+//! nothing changes: tens of iterations on graphs as people and machines make them, `V / 2` on a
+//! path, the worst case.
+//!
+//! It wants a graph that was read as undirected, without self-loops and parallel edges, which would
+//! count as neighbours.
+//!
+//! Source: Lü, Zhou, Zhang and Stanley, The H-index of a network node and its relation to degree
+//! and coreness (2016); Montresor, De Pellegrini and Miorandi, Distributed k-core decomposition
+//! (2011).
+
+use std::cmp::{Ordering, Reverse};
+
+use bytemuck::{Pod, Zeroable};
+use welter_model::group::Group;
+use welter_model::program::{Next, Total, Value, Vertex};
+use welter_model::table::ColumnData;
+
+/// The program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KCore;
+
+/// An upper bound of a core number, in the end the number itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Core(u32);
+
+impl Value for Core {
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+        vec![("core", ColumnData::U32(values.iter().map(|value| value.0).collect()))]
+    }
+}
+
+/// What a neighbour says. Larger bounds come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Bound(u32);
+
+impl Ord for Bound {
+    #[inline(always)]
+    fn cmp(&self, other: &Self) -> Ordering {
+        Reverse(self.0).cmp(&Reverse(other.0))
+    }
+}
+
+impl PartialOrd for Bound {
+    #[inline(always)]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Bounds that were met, from the largest on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct HIndex {
+    met: u32,
+    index: u32,
+}
+
+/// How far the bounds have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Fallen {
+    /// Vertices whose bound fell.
+    pub vertices: u64,
+    /// The largest bound.
+    pub largest: u64,
+}
+
+impl Total for Fallen {
+    #[inline(always)]
+    fn merge(self, other: Self) -> Self {
+        let vertices = self.vertices + other.vertices;
+        Self { vertices, largest: self.largest.max(other.largest) }
+    }
+}
+
+impl Group for KCore {
+    type Value = Core;
+    type Update = Bound;
+    type Accum = HIndex;
+    type Total = Fallen;
+
+    #[inline(always)]
+    fn init(&self, vertex: Vertex) -> (Core, Fallen) {
+        let degree = vertex.out_degree;
+        (Core(degree as u32), Fallen { vertices: 1, largest: degree })
+    }
+
+    #[inline(always)]
+    fn tell(&self, value: &Core) -> Bound {
+        Bound(value.0)
+    }
+
+    #[inline(always)]
+    fn nothing(&self) -> HIndex {
+        HIndex::default()
+    }
+
+    #[inline(always)]
+    fn meet(&self, HIndex { met, index }: HIndex, bound: Bound) -> HIndex {
+        let met = met + 1;
+        HIndex { met, index: index.max(met.min(bound.0)) }
+    }
+
+    #[inline(always)]
+    fn apply(&self, value: Core, accum: HIndex, _: &Fallen) -> (Core, Fallen) {
+        let core = value.0.min(accum.index);
+        let vertices = u64::from(core < value.0);
+        (Core(core), Fallen { vertices, largest: core.into() })
+    }
+
+    fn next(&self, _: u64, fallen: &Fallen) -> Next {
+        if fallen.vertices > 0 { Next::Iterate } else { Next::Stop }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_h_index_counts_those_that_are_as_large_as_their_number() {
+        let index = |bounds: &[u32]| {
+            let mut bounds: Vec<Bound> = bounds.iter().map(|&bound| Bound(bound)).collect();
+            bounds.sort();
+            bounds.into_iter().fold(HIndex::default(), |index, it| KCore.meet(index, it)).index
+        };
+        assert_eq!(index(&[]), 0);
+        assert_eq!(index(&[0, 0]), 0);
+        assert_eq!(index(&[7]), 1);
+        assert_eq!(index(&[1, 2, 3, 4, 5]), 3);
+        assert_eq!(index(&[4, 4, 4, 4]), 4);
+        assert_eq!(index(&[9, 1, 1, 1]), 1);
+    }
+}

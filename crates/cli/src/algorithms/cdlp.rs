@@ -1,0 +1,82 @@
+//! Community detection on the command line.
+
+use clap::Args;
+use serde_json::{Value, json};
+use welter_algorithms::Cdlp;
+use welter_engine::Outcome;
+use welter_engine::plan::Layout;
+use welter_input::ReadOptions;
+use welter_model::edges::Reading;
+use welter_model::group::Grouped;
+
+use super::{Answer, Chosen, Entry};
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::text::counted;
+use crate::top::{Top, sizes};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "cdlp",
+    about: "Communities by label propagation, as LDBC Graphalytics defines them",
+    formula: &[
+        "label(v, 0)     = v",
+        "label(v, i + 1) = the most frequent of label(u, i), u -> v or v -> u an edge;",
+        "                  the smallest of the most frequent ones",
+    ],
+    kind: "group; reads all edges in each iteration",
+    weights: "not looked at",
+    columns: "vertex, community (the id of a vertex)",
+    examples: "\
+Examples:
+  welter run cdlp friends.csv                       the 20 largest communities, and how many exist
+  welter run cdlp links.tsv --iterations 30 -o communities.parquet
+  welter run cdlp links.tsv --drop-duplicates       neighbours count once, however many edges",
+    options: Options::augment_args,
+};
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Communities")]
+pub(crate) struct Options {
+    /// Iterations; fewer are done where one changes nothing
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    iterations: u64,
+}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::of::<Grouped<Cdlp>>()
+    }
+
+    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
+        options.undirected = Some(true);
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "iterations_max": self.iterations })
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let program = Grouped(Cdlp::new(self.iterations));
+        let Outcome { values, iterations, total, .. } = session.iterate(ready, &program)?;
+        let rows = ready.graph.vertices();
+        let alone = ready.graph.all_vertices() - rows;
+        let sizes = sizes(&values, rows as usize)?;
+        let count = sizes.iter().filter(|size| **size > 0).count() as u64 + alone;
+        let largest = u64::from(sizes.into_iter().max().unwrap_or(0));
+        let note = format!(
+            "{}, the largest with {}; the last iteration changed {}",
+            counted(count, "community", "communities"),
+            counted(largest, "vertex", "vertices"),
+            counted(total.0, "label", "labels"),
+        );
+        let found = json!({ "communities": count, "largest": largest, "changed": total.0 });
+        let (columns, note, found) = (Box::new(values), Some(note), Some(found));
+        Ok(Answer { columns, iterations, note, found, levels: None, top: Top::Groups })
+    }
+}

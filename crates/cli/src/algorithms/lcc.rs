@@ -1,0 +1,82 @@
+//! Local clustering coefficients on the command line.
+
+use clap::Args;
+use serde_json::{Value, json};
+use welter_algorithms::Lcc;
+use welter_engine::plan::Layout;
+use welter_input::ReadOptions;
+use welter_model::edges::{Duplicates, Reading};
+use welter_model::table::ColumnData;
+
+use super::triangles::{KIND, NO_ITERATIONS};
+use super::{Answer, Chosen, Entry};
+use crate::failure::Failure;
+use crate::parts::for_parts;
+use crate::session::{Ready, Session};
+use crate::top::Top;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "lcc",
+    about: "What share of the pairs of neighbours of a vertex are joined (local clustering)",
+    formula: &[
+        "N(v)   = what an edge joins to v, in either direction, v left out",
+        "lcc(v) = (number of edges u -> w with u, w in N(v)) / (|N(v)| * (|N(v)| - 1))",
+        "0 for fewer than two neighbours; an undirected edge counts both ways, parallel ones once",
+    ],
+    kind: KIND,
+    weights: "not looked at",
+    columns: "vertex, lcc (f64)",
+    examples: "\
+Examples:
+  welter run lcc links.tsv                          the 20 highest, and the mean
+  welter run lcc friends.csv --undirected -o lcc.parquet",
+    options: Options::augment_args,
+};
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Clustering")]
+pub(crate) struct Options {}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::of_intersect::<Lcc>()
+    }
+
+    /// Weights tell the ways that edges go.
+    fn weighs(&self) -> bool {
+        true
+    }
+
+    fn read(&self, _: &mut ReadOptions, reading: &mut Reading) {
+        reading.drop_self_loops = true;
+        reading.duplicates = Duplicates::Directions;
+    }
+
+    fn has_no_iterations(&self) -> Option<&'static str> {
+        Some(NO_ITERATIONS)
+    }
+
+    fn parameters(&self) -> Value {
+        json!({})
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let values = session.intersect(ready, &Lcc)?;
+        let mut sum = 0.0;
+        for_parts(&values, values.len(), |_, part| {
+            if let Some(ColumnData::F64(shares)) = part.first().map(|column| &column.data) {
+                sum += shares.iter().sum::<f64>();
+            }
+        })?;
+        let mean = sum / ready.graph.all_vertices().max(1) as f64;
+        let note = Some(format!("the mean over all vertices is {mean:.6}"));
+        let found = Some(json!({ "mean": mean }));
+        let columns = Box::new(values);
+        Ok(Answer { columns, iterations: 1, note, found, levels: None, top: Top::Highest })
+    }
+}

@@ -1,0 +1,86 @@
+//! Triangles on the command line.
+
+use clap::Args;
+use serde_json::{Value, json};
+use welter_algorithms::Triangles;
+use welter_engine::plan::Layout;
+use welter_input::ReadOptions;
+use welter_model::edges::{Duplicates, Reading};
+use welter_model::table::ColumnData;
+
+use super::{Answer, Chosen, Entry};
+use crate::failure::Failure;
+use crate::parts::for_parts;
+use crate::session::{Ready, Session};
+use crate::text::counted;
+use crate::top::Top;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "triangles",
+    about: "How many pairs of neighbours of a vertex are neighbours of each other",
+    formula: &[
+        "triangles(v) = number of pairs u, w of neighbours of v with an edge u -> w or w -> u",
+        "the triangles of the graph are a third of the sum",
+        "edges have no direction; parallel ones count once, self-loops do not",
+    ],
+    kind: KIND,
+    weights: "not looked at",
+    columns: "vertex, triangles (u64)",
+    examples: "\
+Examples:
+  welter run triangles friends.csv                  the 20 with the most, and how many exist
+  welter run triangles links.tsv -o triangles.parquet",
+    options: Options::augment_args,
+};
+
+/// What kind of program programs over triangles are.
+pub(super) const KIND: &str =
+    "intersection; reads all edges three times, more often where rows do not fit in memory";
+
+/// Why there is nothing to keep between iterations.
+pub(super) const NO_ITERATIONS: &str =
+    "triangles take no iterations, so there is nothing to go on from";
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Triangles")]
+pub(crate) struct Options {}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::of_intersect::<Triangles>()
+    }
+
+    fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
+        options.undirected = Some(true);
+        reading.drop_self_loops = true;
+        reading.duplicates = Duplicates::First;
+    }
+
+    fn has_no_iterations(&self) -> Option<&'static str> {
+        Some(NO_ITERATIONS)
+    }
+
+    fn parameters(&self) -> Value {
+        json!({})
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let values = session.intersect(ready, &Triangles)?;
+        let mut corners = 0;
+        for_parts(&values, values.len(), |_, part| {
+            if let Some(ColumnData::U64(counts)) = part.first().map(|column| &column.data) {
+                corners += counts.iter().sum::<u64>();
+            }
+        })?;
+        let triangles = corners / 3;
+        let note = Some(counted(triangles, "triangle", "triangles"));
+        let found = Some(json!({ "triangles": triangles }));
+        let columns = Box::new(values);
+        Ok(Answer { columns, iterations: 1, note, found, levels: None, top: Top::Highest })
+    }
+}

@@ -1,0 +1,444 @@
+//! Triangles by streamed set intersection (Hu, Tao and Chung, Massive Graph Triangulation, 2013).
+//!
+//! Vertices are ranked by degree, and a vertex keeps those of its neighbours that rank above it, its
+//! *row*: of `E` edges no row has more than about `sqrt(2 E)` then. A triangle `v < a < w` shows in
+//! the row of `v`, which has `a` and `w`, and in that of `a`, which has `w`. As many rows as fit in
+//! memory make a *block*; while it is there all rows come by, are marked, and meet the rows of
+//! those of their entries that are in the block. So the edges are read once for each block, once
+//! more to fill it unless it holds all, and once to count how long rows are.
+//!
+//! What is counted are integers, so the answer is the same for any blocks and threads.
+//!
+//! Invariant: ranks are a permutation, and a row has as many entries as were counted.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use welter_model::intersect::Intersect;
+use welter_progress::{Phase, Progress, Unit};
+use welter_store::chunk::Chunk;
+
+use crate::EngineError;
+use crate::arena::Buffer;
+use crate::graph::Graph;
+use crate::kernel::{Coding, Scratch};
+use crate::read_ahead::ReadAhead;
+use crate::results::Values;
+use crate::workers::{Workers, lock};
+
+/// A row that is not in the block.
+const AWAY: u32 = u32::MAX;
+/// Vertices that can be ranked: an entry has a bit beside.
+const RANKS_MOST: u64 = 1 << 31;
+
+/// Walks over all triangles, and returns the values of all vertices.
+///
+/// # Errors
+/// When the graph was not read as undirected, memory runs out, a chunk is damaged, or the run is
+/// cancelled.
+pub fn intersect<I: Intersect>(
+    graph: &Graph,
+    program: &I,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Values<I::Value>, EngineError> {
+    if !graph.symmetric || graph.vertices() > RANKS_MOST {
+        let what = "triangles take a graph that was read as undirected, of at most 2^31 vertices";
+        return Err(EngineError::Configuration(what.to_owned()));
+    }
+    graph.arena.drop_columns();
+    let room = graph.plan.group_room() as usize / 2;
+    let phase = progress.phase("intersect", Unit::Edges, None);
+    let ranks = rank(graph)?;
+    let driver = Driver { graph, workers, progress, phase: &phase, ranks: &ranks, room };
+    let benches = workers.states(|| Bench::new(graph, room))?;
+    let mut rows = Rows {
+        lengths: Buffer::zeroed(ranks.len())?,
+        starts: Buffer::zeroed(ranks.len())?,
+        entries: Buffer::zeroed((room * workers.threads()).min(AWAY as usize - 1))?,
+        vertices: 0..0,
+    };
+    rows.starts.fill(AWAY);
+    driver.count(&rows.lengths, &benches)?;
+    let closed = Buffer::<AtomicU64>::zeroed(ranks.len())?;
+    while rows.vertices.end < ranks.len() {
+        driver.fill::<I>(&mut rows, &benches)?;
+        driver.close::<I>(&rows, &closed, &benches)?;
+    }
+    let mut values = Buffer::zeroed(ranks.len())?;
+    for ((value, rank), degree) in values.iter_mut().zip(&*ranks).zip(&*graph.degrees) {
+        *value = program.value((*degree).into(), closed[*rank as usize].load(Relaxed));
+    }
+    Ok(Values::resident(values))
+}
+
+/// The rank of each vertex: by degree, then by number.
+fn rank(graph: &Graph) -> Result<Buffer<u32>, EngineError> {
+    let mut next = Buffer::<u32>::zeroed(graph.degree_max as usize + 2)?;
+    for degree in &*graph.degrees {
+        next[*degree as usize + 1] += 1;
+    }
+    let mut before = 0;
+    for count in &mut *next {
+        before += *count;
+        *count = before;
+    }
+    let mut ranks = Buffer::zeroed(graph.degrees.len())?;
+    for (rank, degree) in ranks.iter_mut().zip(&*graph.degrees) {
+        let place = &mut next[*degree as usize];
+        *rank = *place;
+        *place += 1;
+    }
+    Ok(ranks)
+}
+
+/// Rows of neighbours that rank higher, by the rank of their vertex.
+struct Rows {
+    /// Entries of each row.
+    lengths: Buffer<AtomicU32>,
+    /// Where each row begins, if it is in the block.
+    starts: Buffer<u32>,
+    /// Twice the rank of a neighbour, and 1 where there are edges both ways.
+    entries: Buffer<u32>,
+    /// The vertices whose rows are in the block.
+    vertices: Range<usize>,
+}
+
+impl Rows {
+    fn length(&self, rank: usize) -> usize {
+        self.lengths[rank].load(Relaxed) as usize
+    }
+
+    /// The row of a rank, if it is in the block.
+    #[inline(always)]
+    fn get(&self, rank: usize) -> Option<&[u32]> {
+        let start = self.starts[rank];
+        if start == AWAY {
+            return None;
+        }
+        self.entries.get(start as usize..start as usize + self.length(rank))
+    }
+
+    /// Opens the next block: as many vertices as have room for their rows, from one on.
+    fn open(&mut self, ranks: &[u32]) -> Result<(), EngineError> {
+        for vertex in self.vertices.clone() {
+            self.starts[ranks[vertex] as usize] = AWAY;
+        }
+        let (first, mut start) = (self.vertices.end, 0);
+        self.vertices.start = first;
+        for &rank in &ranks[first..] {
+            let length = self.length(rank as usize);
+            if start + length > self.entries.len() {
+                break;
+            }
+            self.starts[rank as usize] = start as u32;
+            start += length;
+            self.vertices.end += 1;
+        }
+        if self.vertices.is_empty() && first < ranks.len() {
+            return Err(too_long(self.length(ranks[first] as usize)));
+        }
+        Ok(())
+    }
+}
+
+/// What one worker has all along.
+struct Bench<'g> {
+    scratch: Scratch,
+    chunks: ReadAhead<'g>,
+    /// Where the next entry of each destination goes, or how many it has.
+    cursors: Buffer<u32>,
+    /// Rows that come by.
+    passing: Buffer<u32>,
+    marks: Marks,
+}
+
+impl<'g> Bench<'g> {
+    fn new(graph: &'g Graph, room: usize) -> Result<Self, EngineError> {
+        Ok(Self {
+            scratch: Scratch::new(),
+            chunks: ReadAhead::new(graph)?,
+            cursors: Buffer::zeroed(1 << graph.plan.stripe_bits)?,
+            passing: Buffer::zeroed(room)?,
+            marks: Marks::new(graph.vertices() as usize)?,
+        })
+    }
+}
+
+struct Driver<'a> {
+    graph: &'a Graph,
+    workers: &'a Workers,
+    progress: &'a Progress,
+    phase: &'a Phase,
+    ranks: &'a [u32],
+    /// Entries of rows that come by at a time.
+    room: usize,
+}
+
+impl Driver<'_> {
+    /// Counts the entries of all rows.
+    fn count(
+        &self,
+        lengths: &[AtomicU32],
+        benches: &[Mutex<Bench<'_>>],
+    ) -> Result<(), EngineError> {
+        let Self { graph, ranks, .. } = *self;
+        let stripes = graph.stripes.len();
+        self.workers.tasks_ahead(stripes, self.progress, benches, |bench, stripe, next| {
+            let Bench { scratch, chunks, cursors, .. } = bench;
+            let own = self.own(stripe);
+            cursors[..own.len()].fill(0);
+            self.higher((stripe, next), (scratch, chunks), |target, _, _| cursors[target] += 1)?;
+            for (rank, count) in ranks[own].iter().zip(&**cursors) {
+                lengths[*rank as usize].store(*count, Relaxed);
+            }
+            Ok(())
+        })
+    }
+
+    /// Fills the next block.
+    fn fill<I: Intersect>(
+        &self,
+        rows: &mut Rows,
+        benches: &[Mutex<Bench<'_>>],
+    ) -> Result<(), EngineError> {
+        rows.open(self.ranks)?;
+        let block = rows.vertices.clone();
+        let Rows { lengths, entries, .. } = rows;
+        let length = |vertex: usize| lengths[self.ranks[vertex] as usize].load(Relaxed) as usize;
+        let stripes: Vec<usize> = (0..self.graph.stripes.len())
+            .filter(|&stripe| !common(&self.own(stripe), &block).is_empty())
+            .collect();
+        let mut rest = &mut entries[..];
+        let parts: Vec<_> = stripes
+            .iter()
+            .map(|&stripe| {
+                let own = common(&self.own(stripe), &block);
+                let entries = own.clone().map(length).sum();
+                let part;
+                (part, rest) = std::mem::take(&mut rest).split_at_mut(entries);
+                Mutex::new((own, part))
+            })
+            .collect();
+        self.workers.tasks_ahead(parts.len(), self.progress, benches, |bench, task, next| {
+            let (own, part) = &mut *lock(&parts[task]);
+            let at = (stripes[task], next.map(|task| stripes[task]));
+            let Bench { scratch, chunks, cursors, .. } = bench;
+            self.rows::<I>(at, own, lengths, (part, cursors), (scratch, chunks))
+        })
+    }
+
+    /// Lets all rows meet those of the block.
+    fn close<I: Intersect>(
+        &self,
+        rows: &Rows,
+        closed: &[AtomicU64],
+        benches: &[Mutex<Bench<'_>>],
+    ) -> Result<(), EngineError> {
+        let stripes = self.graph.stripes.len();
+        let whole = |stripe: usize| {
+            let own = self.own(stripe);
+            common(&own, &rows.vertices) == own
+        };
+        let mut order: Vec<usize> = (0..stripes).collect();
+        order.sort_by_key(|&stripe| std::cmp::Reverse(self.graph.stripes[stripe].edges));
+        self.workers.tasks_ahead(stripes, self.progress, benches, |bench, task, next| {
+            let stripe = order[task];
+            let Bench { scratch, chunks, cursors, passing, marks } = bench;
+            if whole(stripe) {
+                for &rank in &self.ranks[self.own(stripe)] {
+                    let row = rows.get(rank as usize).unwrap_or_default();
+                    marks.close::<I>(rank as usize, row, rows, closed);
+                }
+                return Ok(());
+            }
+            let next = next.map(|task| order[task]).filter(|&stripe| !whole(stripe));
+            let pieces = self.pieces(stripe, &rows.lengths)?;
+            for (count, piece) in pieces.iter().enumerate() {
+                let next = if count + 1 < pieces.len() { Some(stripe) } else { next };
+                let (part, chunks) =
+                    ((&mut **passing, &mut **cursors), (&mut *scratch, &mut *chunks));
+                self.rows::<I>((stripe, next), piece, &rows.lengths, part, chunks)?;
+                let mut start = 0;
+                for &rank in &self.ranks[piece.clone()] {
+                    let end = start + rows.length(rank as usize);
+                    marks.close::<I>(rank as usize, &passing[start..end], rows, closed);
+                    start = end;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The vertices of a stripe.
+    fn own(&self, stripe: usize) -> Range<usize> {
+        let Range { start, end } = self.graph.stripes[stripe].vertices;
+        start as usize..end as usize
+    }
+
+    /// Cuts a stripe into pieces whose rows fit beside the block.
+    fn pieces(
+        &self,
+        stripe: usize,
+        lengths: &[AtomicU32],
+    ) -> Result<Vec<Range<usize>>, EngineError> {
+        let own = self.own(stripe);
+        let (mut pieces, mut start, mut held) = (Vec::new(), own.start, 0);
+        for vertex in own.clone() {
+            let length = lengths[self.ranks[vertex] as usize].load(Relaxed) as usize;
+            if length > self.room {
+                return Err(too_long(length));
+            }
+            if held + length > self.room {
+                pieces.push(start..vertex);
+                (start, held) = (vertex, 0);
+            }
+            held += length;
+        }
+        pieces.push(start..own.end);
+        Ok(pieces)
+    }
+
+    /// Makes the rows of some vertices of a stripe, one after the other. `at`: the stripe, and the
+    /// one that the worker asks for then.
+    fn rows<I: Intersect>(
+        &self,
+        at: (usize, Option<usize>),
+        own: &Range<usize>,
+        lengths: &[AtomicU32],
+        (rows, cursors): (&mut [u32], &mut [u32]),
+        chunks: (&mut Scratch, &mut ReadAhead<'_>),
+    ) -> Result<(), EngineError> {
+        let mut next = 0;
+        for (cursor, &rank) in cursors.iter_mut().zip(&self.ranks[own.clone()]) {
+            *cursor = next;
+            next += lengths[rank as usize].load(Relaxed);
+        }
+        let shift = own.start - self.own(at.0).start;
+        self.higher(at, chunks, |target, rank, weight| {
+            let place = target.wrapping_sub(shift);
+            if place < own.len() {
+                let cursor = &mut cursors[place];
+                if let Some(entry) = rows.get_mut(*cursor as usize) {
+                    *entry = rank << 1 | u32::from(I::DIRECTED && weight > 2.5);
+                }
+                *cursor += 1;
+            }
+        })
+    }
+
+    /// Shows the edges of a stripe whose source ranks above their target: the place of the target in
+    /// the stripe, the rank of the source, and the weight.
+    fn higher(
+        &self,
+        (stripe, next): (usize, Option<usize>),
+        (scratch, chunks): (&mut Scratch, &mut ReadAhead<'_>),
+        mut edge: impl FnMut(usize, u32, f64),
+    ) -> Result<(), EngineError> {
+        let Self { graph, ranks, .. } = *self;
+        let own = &ranks[self.own(stripe)];
+        let all = |stripe: usize| 0..graph.stripes[stripe].chunks.len();
+        chunks.stripe((stripe, next), all, |_, chunk: Chunk<'_>| {
+            let coding = Coding::all(chunk.label());
+            let mask = (1_u32 << coding.target_bits) - 1;
+            for tile in chunk.tiles() {
+                let sources = ranks.get(tile.source as usize..).unwrap_or_default();
+                coding.keys(&tile, 0..tile.edges, scratch, |keys, weights| {
+                    for (place, &key) in keys.iter().enumerate() {
+                        let target = (key & mask) as usize;
+                        // A damaged key names some vertex or none.
+                        let source = sources.get((key >> coding.target_bits) as usize);
+                        if let (Some(&source), Some(&below)) = (source, own.get(target))
+                            && source > below
+                        {
+                            edge(target, source, weights.map_or(1.0, |weights| weights[place]));
+                        }
+                    }
+                });
+            }
+            self.phase.add(chunk.edges());
+            Ok(())
+        })
+    }
+}
+
+/// What two ranges have in common.
+fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
+    let start = one.start.max(other.start);
+    start..one.end.min(other.end).max(start)
+}
+
+/// A row that does not fit.
+fn too_long(entries: usize) -> EngineError {
+    let what = format!("a row of {entries} neighbours does not fit; give it more --memory");
+    EngineError::Configuration(what)
+}
+
+/// The row that is closed, as marks on ranks.
+struct Marks {
+    /// Which ranks it has.
+    set: Buffer<u64>,
+    /// Which of them are joined both ways.
+    both: Buffer<u64>,
+    /// How often each of them closed a triangle.
+    hits: Buffer<u32>,
+}
+
+impl Marks {
+    fn new(ranks: usize) -> Result<Self, EngineError> {
+        let words = ranks.div_ceil(64);
+        let (set, both) = (Buffer::zeroed(words)?, Buffer::zeroed(words)?);
+        Ok(Self { set, both, hits: Buffer::zeroed(ranks)? })
+    }
+
+    /// Tells the corners of all triangles whose lowest is the vertex of `rank`, with this row, and
+    /// whose middle has its row in the block.
+    #[inline(always)]
+    fn close<I: Intersect>(&mut self, rank: usize, row: &[u32], rows: &Rows, closed: &[AtomicU64]) {
+        if row.len() < 2 {
+            return;
+        }
+        for &entry in row {
+            let bit = 1 << (entry >> 1 & 63);
+            self.set[(entry >> 7) as usize] |= bit;
+            if I::DIRECTED && entry & 1 == 1 {
+                self.both[(entry >> 7) as usize] |= bit;
+            }
+        }
+        let mut own = 0;
+        for &entry in row {
+            let middle = (entry >> 1) as usize;
+            let Some(others) = rows.get(middle) else { continue };
+            let near = 1 + (entry & 1);
+            let (mut told, mut far) = (0, 0);
+            for &other in others {
+                let (word, bit) = ((other >> 7) as usize, other >> 1 & 63);
+                if self.set[word] >> bit & 1 == 1 {
+                    self.hits[(other >> 1) as usize] += near;
+                    far += 1 + u64::from(other & 1);
+                    told += 1;
+                    if I::DIRECTED {
+                        told += self.both[word] >> bit & 1;
+                    }
+                }
+            }
+            own += far;
+            if told > 0 {
+                closed[middle].fetch_add(told, Relaxed);
+            }
+        }
+        if own > 0 {
+            closed[rank].fetch_add(own, Relaxed);
+        }
+        for &entry in row {
+            let top = (entry >> 1) as usize;
+            self.set[top / 64] = 0;
+            self.both[top / 64] = 0;
+            let hits = std::mem::take(&mut self.hits[top]);
+            if hits > 0 {
+                closed[top].fetch_add(hits.into(), Relaxed);
+            }
+        }
+    }
+}

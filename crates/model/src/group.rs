@@ -1,0 +1,125 @@
+//! The group program: a vertex looks at all that its neighbours say, side by side.
+//!
+//! Where a fold program keeps an accumulator of a fixed size, the answer here depends on the whole
+//! multiset of updates: which label is the most frequent, how many neighbours have at least so
+//! much. Updates of a vertex are grouped and sorted, and met one after the other, equal ones next
+//! to each other. What is learnt on the way has a fixed size.
+//!
+//! Every vertex speaks to its neighbours, in both directions of edges, and in every iteration.
+
+use std::cmp::Ordering;
+
+use bytemuck::Pod;
+
+use crate::program::{Applied, Next, Program, Total, Value, Vertex};
+
+/// A group program.
+pub trait Group: Sync {
+    /// State of a vertex between iterations.
+    type Value: Value;
+    /// What a vertex tells its neighbours.
+    type Update: Pod + Ord + Send + Sync;
+    /// What is learnt of the updates of a vertex.
+    type Accum: Pod + PartialEq + Send + Sync;
+    /// Totals over all vertices, as in [`Program::Total`].
+    type Total: Total;
+
+    /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
+    fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
+
+    /// What the vertex tells its neighbours.
+    fn tell(&self, value: &Self::Value) -> Self::Update;
+
+    /// What is learnt of no update.
+    fn nothing(&self) -> Self::Accum;
+
+    /// Meets the next update of a vertex; they come in ascending order.
+    fn meet(&self, accum: Self::Accum, update: Self::Update) -> Self::Accum;
+
+    /// The new value of a vertex, when it has met all updates, and what it adds to the totals.
+    /// `last`: the totals of the iteration before (of `init` in the first one).
+    fn apply(
+        &self,
+        value: Self::Value,
+        accum: Self::Accum,
+        last: &Self::Total,
+    ) -> (Self::Value, Self::Total);
+
+    /// Whether to go on after `iterations` iterations, the last of which had these totals.
+    fn next(&self, iterations: u64, total: &Self::Total) -> Next;
+
+    /// Upper bound on the number of iterations where there is one.
+    fn iterations_max(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A group program as engines run it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Grouped<G>(pub G);
+
+impl<G: Group> Program for Grouped<G> {
+    type Value = G::Value;
+    type Signal = G::Update;
+    type Update = G::Update;
+    type Accum = G::Accum;
+    type Total = G::Total;
+
+    const WEIGHTED: bool = false;
+    const GROUPS: bool = true;
+
+    #[inline(always)]
+    fn order(&self, left: &G::Update, right: &G::Update) -> Ordering {
+        left.cmp(right)
+    }
+
+    #[inline(always)]
+    fn init(&self, vertex: Vertex) -> Applied<G::Value, G::Total> {
+        let (value, total) = self.0.init(vertex);
+        Applied::active(value, total)
+    }
+
+    #[inline(always)]
+    fn signal(&self, value: &G::Value) -> G::Update {
+        self.0.tell(value)
+    }
+
+    #[inline(always)]
+    fn scatter(&self, signal: G::Update, _: f64) -> Option<G::Update> {
+        Some(signal)
+    }
+
+    #[inline(always)]
+    fn identity(&self) -> G::Accum {
+        self.0.nothing()
+    }
+
+    #[inline(always)]
+    fn gather(&self, accum: G::Accum, update: G::Update) -> G::Accum {
+        self.0.meet(accum, update)
+    }
+
+    /// Of the two the one that has met something: a vertex meets all of its updates in one place.
+    fn merge(&self, left: G::Accum, right: G::Accum) -> G::Accum {
+        if left == self.0.nothing() { right } else { left }
+    }
+
+    #[inline(always)]
+    fn apply(
+        &self,
+        value: G::Value,
+        accum: G::Accum,
+        last: &G::Total,
+    ) -> Applied<G::Value, G::Total> {
+        let (value, total) = self.0.apply(value, accum, last);
+        Applied::active(value, total)
+    }
+
+    fn next(&self, iterations: u64, total: &G::Total) -> Next {
+        self.0.next(iterations, total)
+    }
+
+    fn iterations_max(&self) -> Option<u64> {
+        self.0.iterations_max()
+    }
+}
