@@ -75,3 +75,73 @@ fn hyperball_has_no_other_numbers_of_registers() {
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{options}");
     }
 }
+
+/// Two triangles that share an edge, and a tail that goes both ways.
+const DIAMOND: &str = "1,2\n2,3\n3,1\n2,4\n4,3\n4,5\n5,4\n";
+
+#[test]
+fn communities_are_named_by_their_smallest_label() {
+    let sandbox = Sandbox::new();
+    sandbox.write("two.csv", "1,2\n2,3\n3,1\n4,5\n5,6\n6,4\n");
+    let found = sandbox.must("run cdlp two.csv -q -o -");
+    assert_eq!(found, "vertex,community\n1,1\n2,1\n3,1\n4,4\n5,4\n6,4\n");
+    let said = sandbox.run("run cdlp two.csv").stderr;
+    let note = "2 communities, the largest with 3 vertices; the last iteration changed 0 labels";
+    assert!(said.contains(note), "{said}");
+    // After one iteration each has the label of its smallest neighbour.
+    let found = sandbox.must("run cdlp two.csv -q -o - --iterations 1 --route spill");
+    assert!(found.contains("\n1,2\n2,1\n3,1\n"), "{found}");
+    let found = report(&sandbox, "cdlp two.csv --vertices 5000000000")["found"].take();
+    assert_eq!(found["communities"], 5_000_000_000_u64 - 4);
+    assert_eq!(sandbox.run("run cdlp two.csv --iterations 0").code, Some(2));
+}
+
+#[test]
+fn core_numbers_count_neighbours_once() {
+    let sandbox = Sandbox::new();
+    sandbox.write("diamond.csv", &format!("{DIAMOND}1,1\n"));
+    let expected = "vertex,core\n1,2\n2,2\n3,2\n4,2\n5,1\n";
+    assert_eq!(sandbox.must("run kcore diamond.csv -q -o -"), expected);
+    assert_eq!(sandbox.must("run kcore diamond.csv -q -o - --route spill"), expected);
+    assert!(sandbox.run("run kcore diamond.csv").stderr.contains("innermost core is a 2-core"));
+    let refused = sandbox.run("run kcore diamond.csv --route ranges");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("take fold or spill"), "{}", refused.stderr);
+}
+
+#[test]
+fn triangles_have_three_corners() {
+    let sandbox = Sandbox::new();
+    sandbox.write("diamond.csv", DIAMOND);
+    let expected = "vertex,triangles\n1,1\n2,2\n3,2\n4,1\n5,0\n";
+    for options in ["", "--threads 1", "--cache 0 --memory 1G", "--drop-duplicates"] {
+        let line = format!("run triangles diamond.csv -q -o - {options}");
+        assert_eq!(sandbox.must(&line), expected, "{options}");
+    }
+    assert!(sandbox.run("run triangles diamond.csv").stderr.contains("2 triangles"));
+    let refused = sandbox.run("run triangles diamond.csv --checkpoint there");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("nothing to go on from"), "{}", refused.stderr);
+}
+
+#[test]
+fn clustering_counts_the_ways_that_edges_go() {
+    let sandbox = Sandbox::new();
+    sandbox.write("diamond.csv", DIAMOND);
+    let run = |input: &str, options: &str| {
+        rows(&sandbox.must(&format!("run lcc {input} -q -o - {options}"))).concat()
+    };
+    // 1 has neighbours 2 and 3, joined one way; 4 has 2, 3 and 5, of which 2 and 3 are joined.
+    let directed = [1.0 / 2.0, 2.0 / 6.0, 2.0 / 6.0, 1.0 / 6.0, 0.0];
+    near(&run("diamond.csv", "--directed"), &directed);
+    near(&run("diamond.csv", ""), &directed);
+    let undirected = directed.map(|share| 2.0 * share);
+    near(&run("diamond.csv", "--undirected"), &undirected);
+    sandbox.must("ingest diamond.csv -q -o kept");
+    near(&run("kept", ""), &directed);
+    near(&run("kept", "--undirected"), &undirected);
+    sandbox.must("ingest diamond.csv --undirected --drop-duplicates -q -o both");
+    near(&run("both", ""), &undirected);
+    let found = report(&sandbox, "lcc diamond.csv")["found"]["mean"].as_f64().unwrap();
+    near(&[found], &[directed.iter().sum::<f64>() / 5.0]);
+}
