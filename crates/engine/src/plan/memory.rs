@@ -89,7 +89,7 @@ impl Layout {
 
     /// Refuses what a program cannot be told to do.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), EngineError> {
-        if self.group > 0 && settings.route == Some(Route::Ranges) {
+        if self.folds && self.group > 0 && settings.route == Some(Route::Ranges) {
             let what = "the updates of a vertex must wait for each other in this program, for \
                         which route ranges has no place; take fold or spill";
             return Err(EngineError::Configuration(what.to_owned()));

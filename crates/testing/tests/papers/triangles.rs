@@ -29,7 +29,9 @@ fn ways(undirected: bool) -> Reading {
 
 /// Executors that walk over triangles, those for all graphs or only some in memory and on storage.
 fn engines(graph: &Graph) -> Vec<Memory> {
-    let all = executors().into_iter().filter_map(|executor| match executor {
+    // Rows fill a few blocks.
+    let room = (2 * graph.pairs.len() as u64).max(1 << 12);
+    let all = executors().into_iter().filter_map(|executor| match executor.with_groups(room) {
         Executor::Memory(memory) => Some(memory),
         Executor::Reference | Executor::Kept(..) => None,
     });
