@@ -8,7 +8,8 @@ use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::args::command;
+use crate::algorithms::REGISTRY;
+use crate::args::{Page, command};
 use crate::failure::Failure;
 use crate::run::print;
 
@@ -46,8 +47,57 @@ fn page(command: &Command, name: &str) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
+/// The text of a page.
+pub(crate) fn markdown(page: Page) -> String {
+    match page {
+        Page::Cli => help(),
+        Page::Algorithms => algorithms(),
+    }
+}
+
+/// The text of `docs/algorithms.md`.
+fn algorithms() -> String {
+    let mut text = String::from(
+        "# The algorithms\n\nMade by `cargo run -- markdown algorithms > docs/algorithms.md`; a test \
+         holds it against the code. Bytes are those of values, signals and what else a program has \
+         for a vertex, with two threads and the default options; edges, degrees and ids are not \
+         among them. `welter run NAME --help` says more of each.\n\n\
+         | algorithm | what it finds | kind | passes | bytes a vertex | options | source |\n\
+         |---|---|---|---|---:|---|---|\n",
+    );
+    for entry in REGISTRY {
+        let (kind, passes) = entry.kind.split_once("; ").unwrap_or((entry.kind, ""));
+        let formula: Vec<String> = entry.formula.iter().map(|line| code(line)).collect();
+        let options: Vec<String> = entry.options().iter().map(|name| code(name)).collect();
+        let bytes = entry.layout().map(|layout| layout.bytes_a_vertex(2).to_string());
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| `{}` | {}<br>{} | {kind} | {passes} | {} | {} | {} |",
+            entry.name,
+            cell(entry.about),
+            formula.join("<br>"),
+            bytes.unwrap_or_default(),
+            options.join(" "),
+            cell(entry.source),
+        );
+    }
+    text
+}
+
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// The same as code, whose runs of spaces say nothing.
+fn code(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    format!("`{}`", cell(&words.join(" ")))
+}
+
 /// The text of `docs/cli.md`.
-pub(crate) fn markdown() -> String {
+fn help() -> String {
     let mut text = String::from(
         "# The command line\n\nMade by `cargo run -- markdown > docs/cli.md`; a test holds it \
          against the command.\n",

@@ -73,6 +73,6 @@ fn perform(command: Command) -> Result<(), Failure> {
         Command::Algorithms => run::print(&algorithms::list()),
         Command::Completions { shell } => docs::completions(shell),
         Command::Man { output } => docs::manual(output.as_deref()),
-        Command::Markdown => run::print(&docs::markdown()),
+        Command::Markdown { page } => run::print(&docs::markdown(page)),
     }
 }

@@ -23,6 +23,7 @@ use crate::EngineError;
 use crate::arena::Buffer;
 use crate::graph::Graph;
 use crate::kernel::{Coding, Scratch};
+use crate::plan::Plan;
 use crate::read_ahead::ReadAhead;
 use crate::results::Values;
 use crate::workers::{Workers, lock};
@@ -121,7 +122,7 @@ impl Rows {
     }
 
     /// Opens the next block: as many vertices as have room for their rows, from one on.
-    fn open(&mut self, ranks: &[u32]) -> Result<(), EngineError> {
+    fn open(&mut self, ranks: &[u32], plan: &Plan) -> Result<(), EngineError> {
         for vertex in self.vertices.clone() {
             self.starts[ranks[vertex] as usize] = AWAY;
         }
@@ -137,7 +138,7 @@ impl Rows {
             self.vertices.end += 1;
         }
         if self.vertices.is_empty() && first < ranks.len() {
-            return Err(too_long(self.length(ranks[first] as usize)));
+            return Err(too_long(plan, self.length(ranks[first] as usize)));
         }
         Ok(())
     }
@@ -203,7 +204,7 @@ impl Driver<'_> {
         rows: &mut Rows,
         benches: &[Mutex<Bench<'_>>],
     ) -> Result<(), EngineError> {
-        rows.open(self.ranks)?;
+        rows.open(self.ranks, &self.graph.plan)?;
         let block = rows.vertices.clone();
         let Rows { lengths, entries, .. } = rows;
         let length = |vertex: usize| lengths[self.ranks[vertex] as usize].load(Relaxed) as usize;
@@ -288,7 +289,7 @@ impl Driver<'_> {
         for vertex in own.clone() {
             let length = lengths[self.ranks[vertex] as usize].load(Relaxed) as usize;
             if length > self.room {
-                return Err(too_long(length));
+                return Err(too_long(&self.graph.plan, length));
             }
             if held + length > self.room {
                 pieces.push(start..vertex);
@@ -370,9 +371,10 @@ fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
 }
 
 /// A row that does not fit.
-fn too_long(entries: usize) -> EngineError {
-    let what = format!("a row of {entries} neighbours does not fit; give it more --memory");
-    EngineError::Configuration(what)
+fn too_long(plan: &Plan, entries: usize) -> EngineError {
+    let need = plan.group_budget(2 * entries as u64);
+    let advice = format!("{entries} neighbours of one vertex must be in memory at the same time");
+    EngineError::Budget { need, budget: plan.budget_bytes, advice }
 }
 
 /// The row that is closed, as marks on ranks.

@@ -4,10 +4,11 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use welter_algorithms::pagerank::{Dangling, PageRank};
-use welter_algorithms::{Bfs, Wcc};
+use welter_algorithms::{Bfs, Cdlp, Triangles, Wcc};
 use welter_engine::plan::{Layout, Plan, Route, Settings, Shape, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers, meter};
-use welter_model::edges::{EdgeList, EdgeStream, Reading};
+use welter_model::edges::{Duplicates, EdgeList, EdgeStream, Reading};
+use welter_model::group::Grouped;
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
 use welter_store::io::IoOptions;
@@ -21,13 +22,33 @@ enum Task {
     Ranks,
     Search,
     Components,
+    Communities,
+    Triangles,
 }
 
 impl Task {
+    fn reading(self) -> Reading {
+        match self {
+            Self::Ranks | Self::Search | Self::Components => Reading::default(),
+            Self::Communities => Reading { undirected: true, ..Reading::default() },
+            Self::Triangles => Reading {
+                undirected: true,
+                drop_self_loops: true,
+                duplicates: Duplicates::First,
+                ..Reading::default()
+            },
+        }
+    }
+
+    /// A route that it can be told to take.
+    fn route(self, number: usize) -> Route {
+        if matches!(self, Self::Communities) { ROUTES[1] } else { ROUTES[number] }
+    }
+
     fn plan(self, list: &EdgeList, settings: &Settings) -> Result<Plan, EngineError> {
         let shape = Shape {
             slots: list.slots().unwrap(),
-            edges: list.edges(),
+            edges: list.edges() * if self.reading().undirected { 2 } else { 1 },
             weighted: list.weighted(),
             estimated: false,
             // The list is not on the meter.
@@ -37,6 +58,8 @@ impl Task {
             Self::Ranks => Layout::of::<PageRank<f64>>(),
             Self::Search => Layout::of::<Bfs>(),
             Self::Components => Layout::of_stream::<Wcc>(),
+            Self::Communities => Layout::of::<Grouped<Cdlp>>(),
+            Self::Triangles => Layout::of_intersect::<Triangles>(),
         };
         Plan::new(shape, layout, settings, &MACHINE)
     }
@@ -53,6 +76,12 @@ impl Task {
                 welter_engine::run(graph, &Bfs::new(vec![17]), workers, &progress).map(drop)
             }
             Self::Components => welter_engine::pass(graph, &Wcc, workers, &progress).map(drop),
+            Self::Communities => {
+                welter_engine::run(graph, &Grouped(Cdlp::new(2)), workers, &progress).map(drop)
+            }
+            Self::Triangles => {
+                welter_engine::intersect(graph, &Triangles, workers, &progress).map(drop)
+            }
         }
     }
 }
@@ -72,7 +101,7 @@ fn peaks(task: Task, list: EdgeList, plan: &Plan) -> Result<Peaks, EngineError> 
     let workers = Workers::new(plan.threads)?.with_storage(storage);
     meter::restart();
     let before = meter::held_bytes();
-    let (list, ids, reading) = (Box::new(list), IdMap::Declared, Reading::default());
+    let (list, ids, reading) = (Box::new(list), IdMap::Declared, task.reading());
     let graph = Graph::ingest(list, &ids, reading, plan, &workers, &Progress::new())?;
     let ingest = meter::peak_bytes() - before;
     task.run(&graph, &workers)?;
@@ -93,10 +122,10 @@ fn least_budget(task: Task, list: &EdgeList, settings: &Settings) -> u64 {
 
 #[test]
 fn no_run_takes_more_than_its_plan_and_its_budget_say() {
-    let tasks = [Task::Ranks, Task::Search, Task::Components];
+    let tasks = [Task::Ranks, Task::Communities, Task::Search, Task::Triangles, Task::Components];
     let mut wrong = Vec::new();
     let mut nearest: f64 = 0.0;
-    let mut ranges = 0;
+    let (mut ranges, mut grouped) = (0, 0);
     for (number, (count, slots)) in
         [(3 << 20, 200_000), (1 << 20, 1_500_000)].into_iter().enumerate()
     {
@@ -117,7 +146,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     threads: Some(threads),
                     stripe_bits: (case != 3).then_some(14),
                     storage,
-                    route: (always && case > 2).then_some(ROUTES[case % 2]),
+                    route: (always && case > 2).then(|| task.route(case % 2)),
                     ..Settings::default()
                 };
                 let least = least_budget(task, &list, &settings);
@@ -134,6 +163,8 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     ranges += u32::from(plan.storage.is_some_and(|plan| plan.streamed.is_some()));
                     match peaks(task, list.clone(), &plan) {
                         Ok(Peaks { planned, ingest, taken }) => {
+                            let groups = matches!(task, Task::Communities | Task::Triangles);
+                            grouped += u32::from(groups);
                             if taken > planned || planned > least + more {
                                 wrong.push(format!(
                                     "{taken} taken ({ingest} by ingest), {planned} planned: {name}"
@@ -141,7 +172,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                             }
                             nearest = nearest.max(taken as f64 / planned as f64);
                         }
-                        // Where too many edges are parallel.
+                        // Where too many edges are parallel, or a group is too large.
                         Err(EngineError::Budget { .. }) => {}
                         Err(error) => panic!("{name}: {error}"),
                     }
@@ -151,6 +182,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
     }
     assert!(wrong.is_empty(), "{} runs:\n{}", wrong.len(), wrong.join("\n"));
     assert!(ranges > 5, "only {ranges} runs had their signals on storage");
+    assert!(grouped > 10, "only {grouped} runs had groups or rows");
     // A bound that no run comes near to would refuse what fits.
     assert!(nearest > 0.5, "no run took more than {nearest:.2} of its plan");
 }

@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "fold with a frontier; reads the edges of vertices that were just reached",
     weights: "not looked at",
     columns: "vertex, depth (i64; -1 where no path leads); with --parents also parent (an id)",
+    source: "Chaos, Table 1; LDBC Graphalytics (BFS)",
     examples: "\
 Examples:
   welter run bfs links.tsv --source 42                 the farthest 20, and how many were reached

@@ -26,6 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "group; reads all edges in each iteration",
     weights: "not looked at",
     columns: "vertex, community (the id of a vertex)",
+    source: "LDBC Graphalytics (CDLP); BlitzG (CD); Raghavan, Albert and Kumara (2007)",
     examples: "\
 Examples:
   welter run cdlp friends.csv                       the 20 largest communities, and how many exist

@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "fold with a frontier; reads the edges of vertices whose ball grew",
     weights: "not looked at",
     columns: "vertex, harmonic, closeness, ball (f64 each)",
+    source: "Boldi and Vigna (2013); X-Stream (HyperANF)",
     examples: "\
 Examples:
   welter run hyperball links.tsv                        the 20 most central, the effective diameter

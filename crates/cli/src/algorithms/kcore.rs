@@ -25,6 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "group; reads all edges in each iteration, until no bound falls",
     weights: "not looked at",
     columns: "vertex, core (u32)",
+    source: "Lü, Zhou, Zhang and Stanley (2016); Montresor, De Pellegrini and Miorandi (2011)",
     examples: "\
 Examples:
   welter run kcore friends.csv                      the 20 best connected, the degeneracy

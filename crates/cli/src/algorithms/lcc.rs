@@ -26,6 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: KIND,
     weights: "not looked at",
     columns: "vertex, lcc (f64)",
+    source: "LDBC Graphalytics (LCC); Watts and Strogatz (1998); Hu, Tao and Chung (2013)",
     examples: "\
 Examples:
   welter run lcc links.tsv                          the 20 highest, and the mean

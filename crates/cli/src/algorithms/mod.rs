@@ -19,7 +19,7 @@ mod wcc;
 
 use std::fmt::Write;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches, Subcommand, ValueEnum};
 use serde_json::Value;
 use welter_engine::Level;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout};
@@ -54,12 +54,14 @@ pub(crate) struct Entry {
     pub(crate) about: &'static str,
     /// The mathematics, a line each.
     pub(crate) formula: &'static [&'static str],
-    /// What kind of program it is, and how often it reads the edges.
+    /// What kind of program it is; behind a semicolon, how often it reads the edges.
     pub(crate) kind: &'static str,
     /// Whether weights are looked at.
     pub(crate) weights: &'static str,
     /// Columns of the result, `vertex` first.
     pub(crate) columns: &'static str,
+    /// Whose it is.
+    pub(crate) source: &'static str,
     /// For `--help`.
     pub(crate) examples: &'static str,
     /// Adds its options to a command.
@@ -72,12 +74,25 @@ impl Entry {
         format!("{}\n\n  {}", self.about, self.formula.join("\n  "))
     }
 
+    /// What it takes a vertex, with the options that it has if nothing is said.
+    pub(crate) fn layout(&self) -> Option<Layout> {
+        let command = clap::Command::new("run");
+        let command = Algorithm::<Nothing>::augment_subcommands(command);
+        let found = command.try_get_matches_from(["run", self.name]).ok()?;
+        let algorithm = Algorithm::<Nothing>::from_arg_matches(&found).ok()?;
+        Some(algorithm.split().0.layout())
+    }
+
     /// Names of its own options.
-    fn options(&self) -> Vec<String> {
+    pub(crate) fn options(&self) -> Vec<String> {
         let command = (self.options)(clap::Command::new(self.name));
         command.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect()
     }
 }
+
+/// No options beside those of the algorithm.
+#[derive(Debug, Args)]
+struct Nothing {}
 
 /// The text of `welter algorithms`.
 pub(crate) fn list() -> String {
@@ -89,6 +104,7 @@ pub(crate) fn list() -> String {
             ("weights", entry.weights),
             ("columns", entry.columns),
             ("options", &options),
+            ("source", entry.source),
         ];
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}: {}\n", entry.name, entry.about);

@@ -21,6 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "fold; reads all edges once an iteration",
     weights: "multiplied; 1 where edges have none",
     columns: "vertex, value (f64 or f32)",
+    source: "Chaos, Table 1",
     examples: "\
 Examples:
   welter run spmv edges.csv                                   weighted in-degrees

@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "fold with a frontier; reads the edges of vertices that came nearer, the nearest first",
     weights: "added up, a negative one is an error; 1 where edges have none",
     columns: "vertex, distance (f64 or f32; inf where no path leads)",
+    source: "Chaos, Table 1; BlitzG; LDBC Graphalytics (SSSP); Meyer and Sanders (2003)",
     examples: "\
 Examples:
   welter run sssp roads.csv --source 42                  the farthest 20, and how many were reached

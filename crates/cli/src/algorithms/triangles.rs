@@ -26,6 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: KIND,
     weights: "not looked at",
     columns: "vertex, triangles (u64)",
+    source: "Hu, Tao and Chung, Massive Graph Triangulation (2013)",
     examples: "\
 Examples:
   welter run triangles friends.csv                  the 20 with the most, and how many exist

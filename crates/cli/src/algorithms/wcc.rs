@@ -23,6 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "stream; reads all edges once (with --method labels: fold with a frontier)",
     weights: "not looked at",
     columns: "vertex, component (the id of its smallest vertex)",
+    source: "Chaos, Table 1; BlitzG (CC); LDBC Graphalytics (WCC)",
     examples: "\
 Examples:
   welter run wcc links.tsv                            the 20 largest components, and how many exist

@@ -103,9 +103,22 @@ pub(crate) enum Command {
         #[arg(short, long, value_name = "DIR")]
         output: Option<PathBuf>,
     },
-    /// Print this help, of all commands, as Markdown
+    /// Print a page of the documentation as Markdown
     #[command(hide = true)]
-    Markdown,
+    Markdown {
+        /// The page
+        #[arg(default_value = "cli")]
+        page: Page,
+    },
+}
+
+/// Pages of the documentation that are made from the code.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Page {
+    /// The help of all commands
+    Cli,
+    /// A table of the algorithms
+    Algorithms,
 }
 
 const RUN_EXAMPLES: &str = "\

@@ -4,13 +4,12 @@ use crate::sandbox::{Sandbox, root};
 
 #[test]
 fn the_docs_are_current() {
-    let path = root().join("docs/cli.md");
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let expected = Sandbox::new().must("markdown");
-    assert!(
-        found == expected,
-        "docs/cli.md is not what the command says; cargo run -- markdown > docs/cli.md"
-    );
+    for (page, said) in [("cli", "markdown"), ("algorithms", "markdown algorithms")] {
+        let path = root().join("docs").join(page).with_extension("md");
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        let made = format!("docs/{page}.md is not what `cargo run -- {said}` prints");
+        assert!(found == Sandbox::new().must(said), "{made}");
+    }
 }
 
 #[test]

@@ -77,6 +77,11 @@ impl Layout {
         Self { accum: 4, group: 4, beside, each: 5, ..Self::default() }
     }
 
+    /// Bytes that a program takes for a vertex in memory, beside degrees, with so many workers.
+    pub fn bytes_a_vertex(&self, threads: u64) -> u64 {
+        self.value + 2 * (self.signal + self.active) + self.sparse + self.beside(threads)
+    }
+
     /// Bytes that are neither values nor signals, with so many workers.
     pub(super) fn beside(&self, threads: u64) -> u64 {
         self.beside + threads * self.each

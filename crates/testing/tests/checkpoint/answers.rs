@@ -5,10 +5,11 @@ use std::fmt::Debug;
 use proptest::prelude::*;
 use welter_algorithms::pagerank::{Dangling, PageRank};
 use welter_algorithms::spmv::Vector;
-use welter_algorithms::{Bfs, BfsTree, HyperBall, LabelPropagation, Spmv, Sssp};
+use welter_algorithms::{Bfs, BfsTree, Cdlp, HyperBall, LabelPropagation, Spmv, Sssp};
 use welter_engine::plan::{FrontierMode, Layout, Route, Settings, StorageMode};
 use welter_engine::{Checkpoints, EngineError};
 use welter_model::edges::Reading;
+use welter_model::group::Grouped;
 use welter_model::program::{Program, Value};
 use welter_store::io::{Call, Fault, Faults};
 use welter_testing::executors::{Executor, Folder, Memory, executors, is_float};
@@ -108,6 +109,9 @@ fn judge_all(pair: [&Executor; 2], graph: &Graph, source: u64) {
     judge(pair, graph, BOTH_WAYS, &BfsTree::new(vec![source]));
     judge(pair, graph, BOTH_WAYS, &LabelPropagation);
     judge(pair, graph, PLAIN, &HyperBall::<16>::new(3, Some(3)));
+    if pair.iter().all(|executor| executor.takes::<Grouped<Cdlp>>()) {
+        judge(pair, graph, BOTH_WAYS, &Grouped(Cdlp::new(4)));
+    }
 }
 
 /// Paths too, whose iterations depend on how edges are found: they must be found alike.

@@ -106,7 +106,7 @@ proptest! {
 /// it takes for groups of any size.
 fn engines(graph: &Graph) -> Vec<Executor> {
     let all: Vec<_> = executors().into_iter().filter(Executor::takes::<Grouped<KCore>>).collect();
-    let places: &[usize] = if graph.pairs.len() > 500_000 { &[1, 16] } else { &[1, 4, 16, 24] };
+    let places: &[usize] = if graph.pairs.len() > 500_000 { &[1] } else { &[1, 4, 16, 24] };
     let engines = places.iter().filter_map(|&place| all.get(place).cloned());
     engines.map(|engine| engine.with_groups(1 << 20)).collect()
 }
