@@ -8,6 +8,7 @@ mod cdlp;
 mod hyperball;
 mod kcore;
 mod lcc;
+mod mis;
 mod pagerank;
 mod sources;
 mod spmv;
@@ -43,6 +44,7 @@ pub(crate) const REGISTRY: &[Entry] = &[
     kcore::ENTRY,
     triangles::ENTRY,
     lcc::ENTRY,
+    mis::ENTRY,
 ];
 
 /// What is said of an algorithm.
@@ -144,6 +146,8 @@ pub(crate) enum Algorithm<C: Args> {
     Triangles(With<triangles::Options, C>),
     /// See the registry.
     Lcc(With<lcc::Options, C>),
+    /// See the registry.
+    Mis(With<mis::Options, C>),
 }
 
 /// Options of an algorithm, and of the command.
@@ -169,6 +173,7 @@ impl<C: Args> Algorithm<C> {
             Self::Kcore(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Triangles(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Lcc(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Mis(With { algorithm, command }) => (Box::new(algorithm), command),
         }
     }
 }

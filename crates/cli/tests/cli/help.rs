@@ -31,6 +31,7 @@ fn every_command_has_examples() {
         "run pagerank",
         "run spmv",
         "run hyperball",
+        "run mis",
         "explain",
         "ingest",
         "check",

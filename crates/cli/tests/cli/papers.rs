@@ -145,3 +145,29 @@ fn clustering_counts_the_ways_that_edges_go() {
     let found = report(&sandbox, "lcc diamond.csv")["found"]["mean"].as_f64().unwrap();
     near(&[found], &[directed.iter().sum::<f64>() / 5.0]);
 }
+
+#[test]
+fn mis_finds_a_set_that_the_seed_picks_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    sandbox.write("star.csv", "0,1\n2,0\n0,3\n0,0\n");
+    let run = |options: &str| sandbox.must(&format!("run mis star.csv -q -o - {options}"));
+    let centre = "vertex,in_set\n0,1\n1,0\n2,0\n3,0\n";
+    let leaves = "vertex,in_set\n0,0\n1,1\n2,1\n3,1\n";
+    let found: Vec<String> = (0..24).map(|seed| run(&format!("--seed {seed}"))).collect();
+    assert!(found.iter().all(|set| set == centre || set == leaves), "{found:?}");
+    assert!(found.iter().any(|set| set == centre) && found.iter().any(|set| set == leaves));
+    for seed in 0..24 {
+        let options = format!("--seed {seed} --threads 3 --memory 64M --cache 0 --route spill");
+        assert_eq!(run(&options), found[seed], "{seed}");
+    }
+    // Who has no edges is in the set, with or without a row.
+    let size = |options: &str| {
+        let report = report(&sandbox, &format!("mis star.csv {options}"));
+        report["found"]["set"].as_u64().unwrap()
+    };
+    let alone = size("");
+    assert_eq!(size("--vertices 10"), alone + 6);
+    assert_eq!(size("--vertices 5000000000"), alone + 4_999_999_996);
+    let said = sandbox.run("run mis star.csv --vertices 10").stderr;
+    assert!(said.contains(&format!("{} of 10 vertices are in the set", alone + 6)), "{said}");
+}

@@ -6,7 +6,9 @@
 //! - `hyperball`: estimates against searches from every vertex, within their standard error, and
 //!   against mathematics where they are exact.
 //! - `triangles`: triangles and clustering coefficients likewise.
+//! - `mis`: sets against a loop over the vertices, and against what such a set is.
 
 mod groups;
 mod hyperball;
+mod mis;
 mod triangles;

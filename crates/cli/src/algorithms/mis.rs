@@ -1,0 +1,77 @@
+//! Maximal independent sets on the command line.
+
+use clap::Args;
+use serde_json::{Value, json};
+use welter_algorithms::Mis;
+use welter_engine::Outcome;
+use welter_engine::plan::Layout;
+use welter_input::ReadOptions;
+use welter_model::edges::Reading;
+
+use super::{Answer, Chosen, Entry};
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::text::{counted, grouped};
+use crate::top::Top;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "mis",
+    about: "A maximal independent set: no two are neighbours, everybody else has one among them",
+    formula: &[
+        "in_set(v) = 1 when in_set(u) = 0 for all neighbours u of an earlier priority, else 0",
+        "priority(v): a hash of the seed and the vertex; edges are followed both ways",
+    ],
+    kind: "fold with a frontier; reads the edges of vertices that are undecided or just joined",
+    weights: "not looked at",
+    columns: "vertex, in_set (u32; 1 or 0)",
+    source: "Chaos, Table 1; Luby (1986); Blelloch, Fineman and Shun (2012)",
+    examples: "\
+Examples:
+  welter run mis friends.csv                    how many there are, and the first 20 of them
+  welter run mis friends.csv -o set.csv         of every vertex whether it is one of them
+  welter run mis friends.csv --seed 7           another set",
+    options: Options::augment_args,
+};
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Maximal independent set")]
+pub(crate) struct Options {
+    /// Picks the priorities, and with them the set
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::of::<Mis>()
+    }
+
+    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
+        options.undirected = Some(true);
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "seed": self.seed })
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let Outcome { values, iterations, totals, levels, .. } =
+            session.iterate(ready, &Mis::new(self.seed))?;
+        let all = ready.graph.all_vertices();
+        let size = totals.iter().map(|total| total.joined).sum();
+        let vertices = counted(all, "vertex", "vertices");
+        Ok(Answer {
+            columns: Box::new(values),
+            iterations,
+            note: Some(format!("{} of {vertices} are in the set", grouped(size))),
+            found: Some(json!({ "set": size })),
+            levels: Some(levels),
+            top: Top::Highest,
+        })
+    }
+}
