@@ -101,6 +101,25 @@ impl Group for Cdlp {
         Votes { label, count, most, most_count }
     }
 
+    /// What more than half of the neighbours say is found without sorting (Boyer and Moore's vote).
+    /// After a few iterations that is so nearly everywhere.
+    #[inline(always)]
+    fn meet_all(&self, _: &Community, labels: &mut [u32]) -> Votes {
+        let (mut most, mut lead) = (0, 0_u32);
+        for &label in &*labels {
+            if lead == 0 {
+                most = label;
+            }
+            lead = if label == most { lead + 1 } else { lead - 1 };
+        }
+        let count = labels.iter().map(|&label| u32::from(label == most)).sum::<u32>();
+        if count as usize > labels.len() / 2 {
+            return Votes { label: most, count, most, most_count: count };
+        }
+        labels.sort_unstable();
+        labels.iter().fold(self.nothing(), |votes, &label| self.meet(votes, label))
+    }
+
     #[inline(always)]
     fn apply(&self, value: Community, votes: Votes, _: &Changed) -> (Community, Changed) {
         let label = if votes.most_count > 0 { votes.most } else { value.0 };
@@ -126,7 +145,11 @@ mod tests {
         let program = Cdlp::new(1);
         let wins = |labels: &[u32]| {
             let votes = labels.iter().fold(Votes::default(), |votes, &it| program.meet(votes, it));
-            program.apply(Community(9), votes, &Changed(0)).0.0
+            let mut turned: Vec<u32> = labels.iter().rev().copied().collect();
+            let at_once = program.meet_all(&Community(9), &mut turned);
+            let found = [votes, at_once].map(|it| program.apply(Community(9), it, &Changed(0)).0.0);
+            assert_eq!(found[0], found[1], "{labels:?}");
+            found[0]
         };
         assert_eq!(wins(&[]), 9);
         assert_eq!(wins(&[0]), 0);

@@ -115,6 +115,20 @@ impl Group for KCore {
         HIndex { met, index: index.max(met.min(bound.0)) }
     }
 
+    /// A bound stays where as many neighbours have bounds that are no smaller: one look tells, and
+    /// nothing is sorted. Else those that are larger than the old bound are as good as that, so
+    /// bounds are counted.
+    #[inline(always)]
+    fn meet_all(&self, value: &Core, bounds: &mut [Bound]) -> HIndex {
+        let old = value.0;
+        let as_large = bounds.iter().map(|bound| u32::from(bound.0 >= old)).sum::<u32>();
+        if as_large >= old {
+            return HIndex { met: bounds.len() as u32, index: old };
+        }
+        bounds.sort_unstable();
+        bounds.iter().fold(self.nothing(), |index, &bound| self.meet(index, bound))
+    }
+
     #[inline(always)]
     fn apply(&self, value: Core, accum: HIndex, _: &Fallen) -> (Core, Fallen) {
         let core = value.0.min(accum.index);
@@ -136,6 +150,11 @@ mod tests {
         let index = |bounds: &[u32]| {
             let mut bounds: Vec<Bound> = bounds.iter().map(|&bound| Bound(bound)).collect();
             bounds.sort();
+            for old in 0..10 {
+                let HIndex { index, .. } = KCore.meet_all(&Core(old), &mut bounds);
+                let all = bounds.iter().fold(HIndex::default(), |index, it| KCore.meet(index, *it));
+                assert_eq!(index.min(old), all.index.min(old), "{bounds:?}");
+            }
             bounds.into_iter().fold(HIndex::default(), |index, it| KCore.meet(index, it)).index
         };
         assert_eq!(index(&[]), 0);

@@ -16,8 +16,12 @@ use welter_store::chunk::Tile;
 
 use crate::EngineError;
 use crate::arena::Buffer;
+use crate::dispatch::dispatched;
 use crate::graph::Graph;
-use crate::kernel::{Coding, Scratch, Sources};
+use crate::kernel::{Coding, Scratch, Sources, fetch};
+
+/// Edges between asking memory for a signal and looking at it.
+pub(crate) const AHEAD: usize = 24;
 
 /// Updates of the destinations of one worker's stripe, or of a piece of it.
 pub(crate) struct Groups<U> {
@@ -77,6 +81,9 @@ impl<U: Pod + Send> Groups<U> {
         let mask = (1_u32 << coding.target_bits) - 1;
         coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
             for (edge, &key) in keys.iter().enumerate() {
+                // Few edges of a narrow stripe have the same source, or sources near each other.
+                let ahead = keys.get(edge + AHEAD).unwrap_or(&key);
+                fetch(sources.signals, (ahead >> coding.target_bits) as usize);
                 let signal = sources.signals[(key >> coding.target_bits) as usize];
                 let weight = weights.map_or(1.0, |weights| weights[edge]);
                 if let Some(update) = program.scatter(signal, weight) {
@@ -101,7 +108,7 @@ impl<U: Pod + Send> Groups<U> {
         *cursor += 1;
     }
 
-    /// Lets the accumulators of a stripe meet the updates of the piece.
+    /// Lets the accumulators of a stripe meet the updates of the piece. `values`: of the stripe.
     ///
     /// # Errors
     /// When a vertex got more updates than it has edges.
@@ -109,23 +116,32 @@ impl<U: Pod + Send> Groups<U> {
         &mut self,
         program: &P,
         degrees: &[u32],
+        values: &[P::Value],
         accums: &mut [P::Accum],
     ) -> Result<(), EngineError> {
-        let mut start = 0;
-        let own = accums[self.piece.clone()].iter_mut().zip(&degrees[self.piece.clone()]);
-        for ((accum, &degree), &cursor) in own.zip(&*self.cursors) {
-            let (end, met) = (start + degree as usize, cursor as usize);
-            if met > end {
-                let what = format!("a vertex of degree {degree} got {} updates", met - start);
-                return Err(EngineError::Configuration(what));
-            }
-            let group = &mut self.updates[start..met];
-            group.sort_unstable_by(|left, right| program.order(left, right));
-            *accum = group.iter().fold(*accum, |accum, &update| program.gather(accum, update));
-            start = end;
-        }
-        Ok(())
+        let own = accums[self.piece.clone()].iter_mut().zip(&values[self.piece.clone()]);
+        let own = own.zip(&degrees[self.piece.clone()]).zip(&*self.cursors);
+        let updates = &mut self.updates[..];
+        dispatched(
+            #[inline(always)]
+            || {
+                let mut start = 0;
+                for (((accum, value), &degree), &cursor) in own {
+                    let (end, met) = (start + degree as usize, cursor as usize);
+                    if met > end {
+                        return Err(too_many(degree, met - start));
+                    }
+                    *accum = program.group(value, &mut updates[start..met]);
+                    start = end;
+                }
+                Ok(())
+            },
+        )
     }
+}
+
+fn too_many(degree: u32, updates: usize) -> EngineError {
+    EngineError::Configuration(format!("a vertex of degree {degree} got {updates} updates"))
 }
 
 /// Updates that are in memory at a time.

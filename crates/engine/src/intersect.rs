@@ -22,7 +22,8 @@ use welter_store::chunk::Chunk;
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::graph::Graph;
-use crate::kernel::{Coding, Scratch};
+use crate::groups::AHEAD;
+use crate::kernel::{Coding, Scratch, fetch};
 use crate::plan::Plan;
 use crate::read_ahead::ReadAhead;
 use crate::results::Values;
@@ -347,6 +348,8 @@ impl Driver<'_> {
                 let sources = ranks.get(tile.source as usize..).unwrap_or_default();
                 coding.keys(&tile, 0..tile.edges, scratch, |keys, weights| {
                     for (place, &key) in keys.iter().enumerate() {
+                        let ahead = keys.get(place + AHEAD).unwrap_or(&key);
+                        fetch(sources, (ahead >> coding.target_bits) as usize);
                         let target = (key & mask) as usize;
                         // A damaged key names some vertex or none.
                         let source = sources.get((key >> coding.target_bits) as usize);

@@ -277,13 +277,12 @@ impl<P: Program> Driver<'_, P> {
                 desk.as_mut().map(|desk| desk.fetch(number)).transpose()?;
                 bench.accums[..width].fill(program.identity());
             }
+            let at = (number, next.map(|task| order[task]));
             if P::GROUPS {
-                let at = (number, next.map(|task| order[task]));
-                self.group_stripe(at, signals, bench)?;
+                // They are met beside the values.
             } else if let (Some(masks), Some(tiles)) = (&masks, &self.tiles) {
                 self.fold_active(tiles, number, masks, signals, active, bench);
             } else {
-                let at = (number, next.map(|task| order[task]));
                 self.fold_stripe(at, masks.as_ref(), signals, active, bench)?;
             }
             if !reached {
@@ -293,6 +292,9 @@ impl<P: Program> Driver<'_, P> {
             let mut away = desk.as_mut().map(|desk| desk.take(number)).transpose()?;
             let resident = std::mem::take(&mut part.values);
             let values = away.as_deref_mut().unwrap_or(resident);
+            if P::GROUPS {
+                self.group_stripe(at, values, signals, bench)?;
+            }
             dispatched(
                 #[inline(always)]
                 || apply_part(graph, program, last, (&bench.accums, values), &mut part),
@@ -358,11 +360,12 @@ impl<P: Program> Driver<'_, P> {
         )
     }
 
-    /// Lets a worker's accumulators meet the updates of a stripe, piece by piece. `at`: as in
-    /// [`Self::fold_stripe`].
+    /// Lets a worker's accumulators meet the updates of a stripe, whose vertices have these values,
+    /// piece by piece. `at`: as in [`Self::fold_stripe`].
     fn group_stripe(
         &self,
         (number, next): (usize, Option<usize>),
+        values: &[P::Value],
         signals: &[P::Signal],
         bench: &mut Bench<'_, P>,
     ) -> Result<(), EngineError> {
@@ -390,7 +393,7 @@ impl<P: Program> Driver<'_, P> {
                     Ok(())
                 },
             )?;
-            groups.meet(self.program, degrees, accums)?;
+            groups.meet(self.program, degrees, values, accums)?;
         }
         Ok(())
     }

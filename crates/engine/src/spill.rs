@@ -441,17 +441,20 @@ impl<P: Program> Bench<'_, P> {
         self.values.fetch(number)?;
         let width = part.stripe.width();
         let accums = &mut self.accums[..width];
+        let mut values;
         self.counts.gathered += if P::GROUPS {
             self.degrees.fetch(number)?;
+            values = self.values.take(number)?;
             let degrees = self.degrees.take(number)?;
-            let groups = &mut self.groups;
-            let met = group(program, waiting, &degrees[..width], accums, groups, &mut self.reader)?;
+            let own = (&degrees[..width], &values[..width]);
+            let met = group(program, waiting, own, accums, &mut self.groups, &mut self.reader)?;
             self.degrees.done(degrees);
             met
         } else {
-            gather(program, waiting, accums, &mut self.reader)?
+            let met = gather(program, waiting, accums, &mut self.reader)?;
+            values = self.values.take(number)?;
+            met
         };
-        let mut values = self.values.take(number)?;
         dispatched(
             #[inline(always)]
             || apply_part(graph, program, last, (accums, &mut values), part),

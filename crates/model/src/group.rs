@@ -36,6 +36,14 @@ pub trait Group: Sync {
     /// Meets the next update of a vertex; they come in ascending order.
     fn meet(&self, accum: Self::Accum, update: Self::Update) -> Self::Accum;
 
+    /// Meets all updates of a vertex of this value. Where a look at them is enough to tell what will
+    /// come of it, they need not be sorted: it must make the same new value, and the same total.
+    #[inline(always)]
+    fn meet_all(&self, _value: &Self::Value, updates: &mut [Self::Update]) -> Self::Accum {
+        updates.sort_unstable();
+        updates.iter().fold(self.nothing(), |accum, &update| self.meet(accum, update))
+    }
+
     /// The new value of a vertex, when it has met all updates, and what it adds to the totals.
     /// `last`: the totals of the iteration before (of `init` in the first one).
     fn apply(
@@ -71,6 +79,11 @@ impl<G: Group> Program for Grouped<G> {
     #[inline(always)]
     fn order(&self, left: &G::Update, right: &G::Update) -> Ordering {
         left.cmp(right)
+    }
+
+    #[inline(always)]
+    fn group(&self, value: &G::Value, updates: &mut [G::Update]) -> G::Accum {
+        self.0.meet_all(value, updates)
     }
 
     #[inline(always)]

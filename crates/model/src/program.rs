@@ -134,6 +134,13 @@ pub trait Program: Sync {
         Ordering::Equal
     }
 
+    /// What all updates that came to a vertex of this value make, in a program that
+    /// [groups](Self::GROUPS) them: after `apply` the same as gathering them one by one in order.
+    fn group(&self, _value: &Self::Value, updates: &mut [Self::Update]) -> Self::Accum {
+        updates.sort_unstable_by(|left, right| self.order(left, right));
+        updates.iter().fold(self.identity(), |accum, &update| self.gather(accum, update))
+    }
+
     /// Relaxes an edge: lets its target know the value of its source, and says whether the edges
     /// of the target must be relaxed for that. What an update means must not depend on when it
     /// comes, so programs whose updates do not say all must do this otherwise.

@@ -34,12 +34,12 @@ pub(super) fn gather<P: Program>(
     })
 }
 
-/// The same in a program that groups updates, by the degrees of the stripe's vertices. What waits
-/// is read once for each piece of the stripe.
+/// The same in a program that groups updates, by the degrees and values of the stripe's vertices.
+/// What waits is read once for each piece of the stripe.
 pub(super) fn group<P: Program>(
     program: &P,
     mut waiting: Vec<UpdateChunk>,
-    degrees: &[u32],
+    (degrees, values): (&[u32], &[P::Value]),
     accums: &mut [P::Accum],
     groups: &mut Groups<P::Update>,
     reader: &mut Reader,
@@ -54,7 +54,7 @@ pub(super) fn group<P: Program>(
             }
             true
         })?;
-        groups.meet(program, degrees, accums)?;
+        groups.meet(program, degrees, values, accums)?;
     }
     Ok(met)
 }
