@@ -5,12 +5,14 @@
 
 pub mod bfs;
 pub mod cdlp;
+pub mod conductance;
 mod float;
 mod hash;
 pub mod hyperball;
 pub mod kcore;
 pub mod mis;
 pub mod pagerank;
+mod sides;
 pub mod spmv;
 pub mod sssp;
 pub mod triangles;
@@ -18,11 +20,13 @@ pub mod wcc;
 
 pub use bfs::{Bfs, BfsTree};
 pub use cdlp::Cdlp;
+pub use conductance::Conductance;
 pub use float::Float;
 pub use hyperball::HyperBall;
 pub use kcore::KCore;
 pub use mis::Mis;
 pub use pagerank::PageRank;
+pub use sides::Sides;
 pub use spmv::Spmv;
 pub use sssp::Sssp;
 pub use triangles::{Lcc, Triangles};

@@ -41,6 +41,9 @@ pub struct AttributeOptions {
     pub missing: Option<f64>,
     /// Whether a row whose id is no vertex is an error, rather than counted and passed over.
     pub refuse_foreign: bool,
+    /// Whether a row of one of many vertices that share a state is an error, rather than passed
+    /// over: they have no edges, so most programs need nothing of them.
+    pub refuse_shared: bool,
     /// Threads; 0 stands for one a core.
     pub threads: usize,
     /// What a hostile or broken table may cost.
@@ -105,6 +108,9 @@ pub fn attributes(
             continue;
         }
         if vertices.is_shared(slot) {
+            if options.refuse_shared {
+                return Err(wrong_row(file, number, SHARED));
+            }
             continue;
         }
         let (word, bit) = (slot as usize / 64, 1 << (slot % 64));

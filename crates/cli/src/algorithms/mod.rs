@@ -5,6 +5,7 @@
 
 mod bfs;
 mod cdlp;
+mod conductance;
 mod hyperball;
 mod kcore;
 mod lcc;
@@ -45,6 +46,7 @@ pub(crate) const REGISTRY: &[Entry] = &[
     triangles::ENTRY,
     lcc::ENTRY,
     mis::ENTRY,
+    conductance::ENTRY,
 ];
 
 /// What is said of an algorithm.
@@ -148,6 +150,8 @@ pub(crate) enum Algorithm<C: Args> {
     Lcc(With<lcc::Options, C>),
     /// See the registry.
     Mis(With<mis::Options, C>),
+    /// See the registry.
+    Conductance(With<conductance::Options, C>),
 }
 
 /// Options of an algorithm, and of the command.
@@ -174,6 +178,7 @@ impl<C: Args> Algorithm<C> {
             Self::Triangles(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Lcc(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Mis(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Conductance(With { algorithm, command }) => (Box::new(algorithm), command),
         }
     }
 }

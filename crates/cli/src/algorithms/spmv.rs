@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use welter_algorithms::Float;
 use welter_algorithms::spmv::{Spmv, Vector};
 use welter_engine::plan::Layout;
-use welter_input::attributes::{AttributeOptions, attributes};
+use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, WeightChoice};
 
 use super::{Answer, Chosen, Entry, Precision, tables};
@@ -89,21 +89,12 @@ impl Options {
 
     /// The vector that tables say, in the order of the vertices.
     fn elements(&self, ready: &Ready, session: &Session) -> Result<Vec<f64>, Failure> {
-        let read = tables::with_vertices(ready, session, |vertices, options| {
-            let value = self.vector_column.clone();
-            let options = AttributeOptions { value, missing: self.vector_default, ..options };
-            attributes(&self.vector_from, vertices, &options, &session.progress)
-        })?;
-        if read.foreign > 0 {
-            session.say(&format!(
-                "note: {} rows of {} are of ids that the graph has not",
-                read.foreign,
-                self.vector_from.join(", ")
-            ));
-        }
-        let slots = (0..).zip(read.values);
-        let is_vertex = |slot: u64| ready.graph.vertex_of_slot(slot).is_some();
-        Ok(slots.filter(|(slot, _)| is_vertex(*slot)).map(|(_, value)| value).collect())
+        let value = self.vector_column.clone();
+        tables::values(&self.vector_from, ready, session, |options| AttributeOptions {
+            value,
+            missing: self.vector_default,
+            ..options
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: what such a table takes counts against the budget of the run, and standard input is
 //! the graph or one table, never both.
 
-use welter_input::attributes::{AttributeOptions, Vertices};
+use welter_input::attributes::{AttributeOptions, Attributes, Vertices, attributes};
 use welter_input::source;
 
 use crate::failure::Failure;
@@ -42,4 +42,27 @@ pub(super) fn with_vertices<T>(
     let left = session.budget().saturating_sub(graph.resident_bytes());
     options.limits.memory_bytes_max = Some(left);
     read(&vertices, options)
+}
+
+/// What a column of tables says of each vertex, in the order of the vertices. `options`: over what
+/// [`with_vertices`] says of how they are read.
+pub(super) fn values(
+    tables: &[String],
+    ready: &Ready,
+    session: &Session,
+    options: impl FnOnce(AttributeOptions) -> AttributeOptions,
+) -> Result<Vec<f64>, Failure> {
+    let read = with_vertices(ready, session, |vertices, defaults| {
+        attributes(tables, vertices, &options(defaults), &session.progress)
+    })?;
+    let Attributes { values, foreign, .. } = read;
+    if foreign > 0 {
+        session.say(&format!(
+            "note: {foreign} rows of {} are of ids that the graph has not",
+            tables.join(", ")
+        ));
+    }
+    let slots = (0..).zip(values);
+    let is_vertex = |slot: u64| ready.graph.vertex_of_slot(slot).is_some();
+    Ok(slots.filter(|(slot, _)| is_vertex(*slot)).map(|(_, value)| value).collect())
 }

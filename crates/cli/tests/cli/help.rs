@@ -32,6 +32,7 @@ fn every_command_has_examples() {
         "run spmv",
         "run hyperball",
         "run mis",
+        "run conductance",
         "explain",
         "ingest",
         "check",

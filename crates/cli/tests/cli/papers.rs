@@ -171,3 +171,87 @@ fn mis_finds_a_set_that_the_seed_picks_and_nothing_else() {
     let said = sandbox.run("run mis star.csv --vertices 10").stderr;
     assert!(said.contains(&format!("{} of 10 vertices are in the set", alone + 6)), "{said}");
 }
+
+/// Two triangles, 1 to 3 and 4 to 6, and a bridge.
+const TRIANGLES: &str = "1,2\n2,3\n3,1\n4,5\n5,6\n6,4\n3,4\n";
+
+#[test]
+fn conductance_is_of_the_sides_that_a_table_says() {
+    let sandbox = Sandbox::new();
+    sandbox.write("two.csv", TRIANGLES);
+    sandbox.write("sides.csv", "id,group,age\n1,1,40\n2,1,41\n3,1,39\n4,0,70\n5,0,7\n6,0,41\n");
+    let found = |options: &str| report(&sandbox, &format!("conductance {options}"))["found"].take();
+    let said = found("two.csv --side-from sides.csv");
+    let expected = r#"{"conductance":0.14285714285714285,"cut":1,"vertices":{"rest":3,"set":3},"volume":{"rest":7,"set":7}}"#;
+    assert_eq!(said.to_string(), expected);
+    let rows = sandbox.must("run conductance two.csv -q -o - --side-from sides.csv");
+    assert_eq!(rows, "vertex,across,side\n1,0,1\n2,0,1\n3,1,1\n4,1,0\n5,0,0\n6,0,0\n");
+    // Those above 40 are 2, 4 and 6; nobody is above 70, so that side has no edges.
+    let old = found("two.csv --side-from sides.csv --side-column age --side-above 40");
+    assert_eq!((old["cut"].as_u64(), old["volume"]["set"].as_u64()), (Some(5), Some(7)));
+    let none = "two.csv --side-from sides.csv --side-column 3 --side-above 70";
+    let nothing = found(none);
+    assert!(nothing["conductance"].is_null() && nothing["vertices"]["set"] == 0, "{nothing}");
+    let text = sandbox.run(&format!("run conductance {none}")).stderr;
+    assert!(text.contains("no conductance, as a side has no edges"), "{text}");
+    let text = sandbox.run("run conductance two.csv --side-from sides.csv").stderr;
+    let line = "conductance 0.142857: the cut is 1, the volumes 7 (3 vertices) and 7 (3 vertices)";
+    assert!(text.contains(line), "{text}");
+    // Who is not in the table.
+    sandbox.write("few.csv", "1,1\n2,1\n3,1\n");
+    assert_eq!(found("two.csv --side-from few.csv --side-default 0").to_string(), expected);
+    let ended = sandbox.run("run conductance two.csv --side-from few.csv");
+    assert_eq!(ended.code, Some(65), "{}", ended.stderr);
+}
+
+#[test]
+fn conductance_is_of_odd_ids_unless_told_otherwise() {
+    let sandbox = Sandbox::new();
+    sandbox.write("two.csv", TRIANGLES);
+    let found = |options: &str| report(&sandbox, &format!("conductance {options}"))["found"].take();
+    let cut = |found: &Value| (found["cut"].as_f64(), found["volume"]["set"].as_f64());
+    // 3-1, 4-6 stay on their sides.
+    let both = found("two.csv");
+    assert_eq!((cut(&both), both["vertices"]["set"].as_u64()), ((Some(5.0), Some(7.0)), Some(3)));
+    assert_eq!(cut(&found("two.csv --vertices 100 --memory 64M --cache 0")), cut(&both));
+    // Ids that are far apart; of names every second one.
+    let far: String = TRIANGLES.replace('1', "1000000000001").replace('4', "4000000000004");
+    sandbox.write("far.csv", &far);
+    assert_eq!(cut(&found("far.csv")), cut(&both));
+    let names = found("two.csv --ids names");
+    assert_eq!((cut(&names), names["vertices"]["set"].as_u64()), (cut(&both), Some(3)));
+    // 1 -> 2, 3 -> 4, 5 -> 6 leave odd ids, 2 -> 3 and 4 -> 5 come to them, 3 -> 1 does neither.
+    assert_eq!(cut(&found("two.csv --direction out")), (Some(3.0), Some(4.0)));
+    assert_eq!(cut(&found("two.csv --direction in")), (Some(2.0), Some(3.0)));
+    // Weights are added up where that is wanted.
+    sandbox.write("heavy.csv", "a,b,weight,v\n1,2,0.5,1\n2,3,2,1\n1,3,4,1\n");
+    assert_eq!(cut(&found("heavy.csv")), (Some(2.0), Some(4.0)));
+    assert_eq!(cut(&found("heavy.csv --weighted")), (Some(2.5), Some(10.5)));
+    assert_eq!(cut(&found("heavy.csv --weighted --weight v")), (Some(2.0), Some(4.0)));
+    let many = "two.csv --vertices 5000000000";
+    let ended = sandbox.run(&format!("run conductance {many}"));
+    assert_eq!(ended.code, Some(65), "{}", ended.stderr);
+    sandbox.write("sides.csv", "1,1\n2,1\n3,1\n");
+    let told = found(&format!("{many} --side-from sides.csv --side-default 0"));
+    assert_eq!(
+        (cut(&told), told["vertices"]["rest"].as_u64()),
+        ((Some(1.0), Some(7.0)), Some(4_999_999_997))
+    );
+    sandbox.write("sides.csv", "1,1\n2,1\n3,1\n1000,1\n");
+    let ended =
+        sandbox.run(&format!("run conductance {many} --side-from sides.csv --side-default 0"));
+    assert_eq!(ended.code, Some(65), "{}", ended.stderr);
+    assert!(ended.stderr.contains("sides.csv: row 4: expected the id of a vertex with edges"));
+    sandbox.write("minus.csv", "1,2,-1\n");
+    for (line, code) in [
+        ("two.csv --side-above 3", 2),
+        ("two.csv --weight 3", 2),
+        ("two.csv --side-from none.csv", 66),
+        ("minus.csv --weighted", 65),
+        ("two.csv --weighted", 65),
+        ("minus.csv", 0),
+    ] {
+        let ended = sandbox.run(&format!("run conductance {line}"));
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
+    }
+}

@@ -3,12 +3,14 @@
 //! A binary of its own, because each program is compiled for every route.
 //!
 //! - `groups`: communities and core numbers against plain loops, and answers of others.
+//! - `conductance`: cuts and volumes against a loop over the edges.
 //! - `hyperball`: estimates against searches from every vertex, within their standard error, and
 //!   against mathematics where they are exact.
 //! - `triangles`: triangles and clustering coefficients likewise.
 //! - `mis`: sets against a loop over the vertices, and against what such a set is.
 
 mod groups;
+mod conductance;
 mod hyperball;
 mod mis;
 mod triangles;

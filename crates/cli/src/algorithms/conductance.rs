@@ -1,0 +1,222 @@
+//! Conductance on the command line.
+
+use clap::Args;
+use serde_json::{Value, json};
+use welter_algorithms::conductance::{Amount, Cut};
+use welter_algorithms::{Conductance, Sides};
+use welter_engine::plan::Layout;
+use welter_input::attributes::AttributeOptions;
+use welter_input::{ColumnRef, ReadOptions, WeightChoice};
+use welter_model::edges::Reading;
+use welter_model::ids::IdMap;
+
+use super::traversal::Direction;
+use super::{Answer, Chosen, Entry, tables};
+use crate::args::{finite, parsed};
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::text::{counted, grouped};
+use crate::top::Top;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "conductance",
+    about: "How well two sides are apart: the share of the smaller one's edges that cross",
+    formula: &[
+        "conductance = cut / min(volume(S), volume(rest))      none where a side has no edges",
+        "cut         = number of edges from S to the rest",
+        "volume(X)   = sum of the degrees of the vertices in X; a self-loop counts once",
+        "S           = vertices of odd ids, or those with a value above a limit in a table",
+    ],
+    kind: "fold; reads all edges once",
+    weights: "added up with --weighted, else not looked at",
+    columns: "vertex, across (edges to the other side: u32, f64 if weighted), side (u32; 1 in S)",
+    examples: "\
+Examples:
+  welter run conductance friends.csv                            odd ids against even ones
+  welter run conductance friends.csv --side-from groups.csv     1 or 0 in the second column
+  welter run conductance friends.csv --side-from people.csv --side-column age --side-above 40
+  welter run conductance calls.csv --weighted --side-from groups.csv --side-default 0
+  welter run conductance links.tsv --direction out              links from S, of all that leave",
+    options: Options::augment_args,
+};
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Conductance")]
+pub(crate) struct Options {
+    /// Tables (text, Parquet, Arrow) that say the sides: the id of a vertex in the first column, a
+    /// number in another; `-` is standard input [default: odd ids are one side; of names, every
+    /// second]
+    #[arg(long, value_name = "FILE")]
+    side_from: Vec<String>,
+    /// Column of the numbers, by number (from 1) or name [default: the second]
+    #[arg(long, value_name = "COLUMN", requires = "side_from")]
+    #[arg(value_parser = parsed::<ColumnRef>)]
+    side_column: Option<ColumnRef>,
+    /// Numbers above this one are in S, all others in the rest
+    #[arg(long, value_name = "NUMBER", requires = "side_from", allow_negative_numbers = true)]
+    #[arg(value_parser = finite, default_value = "0")]
+    side_above: f64,
+    /// Number of vertices without a row [default: that a vertex has none is an error]
+    #[arg(long, value_name = "NUMBER", requires = "side_from", allow_negative_numbers = true)]
+    #[arg(value_parser = finite)]
+    side_default: Option<f64>,
+    /// Add up weights instead of counting edges
+    #[arg(long)]
+    weighted: bool,
+    /// Column of the weights, by number (from 1) or name [default: one called weight, else the
+    /// third if it holds numbers, else none]
+    #[arg(long, value_name = "COLUMN", requires = "weighted", help_heading = "Input")]
+    #[arg(value_parser = parsed::<ColumnRef>)]
+    weight: Option<ColumnRef>,
+    /// Which way edges are followed: out counts those that leave S, of all that leave a side
+    #[arg(long, value_name = "WAY", default_value = "both")]
+    direction: Direction,
+}
+
+impl Options {
+    fn run_as<A: Amount>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        if A::WEIGHTED && !ready.graph.plan().shape.weighted {
+            return Err(Failure::new(65, "there are no weights to add up")
+                .hint("say their column with --weight COLUMN"));
+        }
+        let sides =
+            if self.side_from.is_empty() { odd(ready)? } else { self.said(ready, session)? };
+        let outcome = session.iterate(ready, &Conductance::<A>::new(sides))?;
+        let total = outcome.total;
+        Ok(Answer {
+            columns: Box::new(outcome.values),
+            iterations: outcome.iterations,
+            note: Some(note(&total)),
+            found: Some(found::<A>(&total)),
+            levels: None,
+            top: Top::Highest,
+        })
+    }
+
+    /// The sides that tables say.
+    fn said(&self, ready: &Ready, session: &Session) -> Result<Sides, Failure> {
+        let value = self.side_column.clone();
+        let numbers = tables::values(&self.side_from, ready, session, |options| {
+            let missing = self.side_default;
+            AttributeOptions { value, missing, refuse_shared: true, ..options }
+        })?;
+        let within = (0..).zip(&numbers).filter(|(_, number)| **number > self.side_above);
+        Ok(Sides::of(numbers.len() as u64, within.map(|(vertex, _)| vertex)))
+    }
+}
+
+/// Odd ids are within; of names every second one, in their order.
+fn odd(ready: &Ready) -> Result<Sides, Failure> {
+    let Ready { graph, loaded, .. } = ready;
+    let id = |slot: u64| match &loaded.ids {
+        IdMap::Same | IdMap::Declared | IdMap::Names(_) => slot,
+        IdMap::Offset(first) => first + slot,
+        IdMap::Sparse(ids) => ids[slot as usize],
+        IdMap::NonCompact(ids) => ids.named().get(slot as usize).copied().unwrap_or_default(),
+    };
+    if loaded.ids.others() > 0 {
+        let what = "of more than 2^32 vertices those without edges are not told apart here, so \
+                    their ids cannot part them";
+        let hint = "say the sides of the others with --side-from FILE --side-default 0";
+        return Err(Failure::new(65, what).hint(hint));
+    }
+    let slots = (0..graph.slots()).filter(|slot| id(*slot) % 2 == 1);
+    Ok(Sides::of(graph.vertices(), slots.filter_map(|slot| graph.vertex_of_slot(slot))))
+}
+
+/// The result, for people.
+fn note(total: &Cut) -> String {
+    let Cut { cut, volumes: [rest, set], vertices } = *total;
+    let [others, members] = vertices.map(|count| counted(count, "vertex", "vertices"));
+    let sums = format!(
+        "the cut is {}, the volumes {} ({members}) and {} ({others})",
+        amount(cut),
+        amount(set),
+        amount(rest)
+    );
+    match total.conductance() {
+        Some(phi) => format!("conductance {phi:.6}: {sums}"),
+        None => format!("no conductance, as a side has no edges: {sums}"),
+    }
+}
+
+/// A sum of weights or a number of edges.
+fn amount(sum: f64) -> String {
+    if sum.fract() == 0.0 && (0.0..9e15).contains(&sum) {
+        grouped(sum as u64)
+    } else {
+        format!("{sum:.6e}")
+    }
+}
+
+/// The result, for the report.
+fn found<A: Amount>(total: &Cut) -> Value {
+    let number = |sum: f64| if A::WEIGHTED { json!(sum) } else { json!(sum as u64) };
+    let Cut { cut, volumes, vertices } = *total;
+    let [rest, set] = volumes.map(number);
+    json!({
+        "conductance": total.conductance(),
+        "cut": number(cut),
+        "volume": { "set": set, "rest": rest },
+        "vertices": { "set": vertices[1], "rest": vertices[0] },
+    })
+}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        let layout = if self.weighted {
+            Layout::of::<Conductance<f64>>()
+        } else {
+            Layout::of::<Conductance<u32>>()
+        };
+        // A number by the slot and one by the vertex, as tables are read; then a bit.
+        let given = if self.side_from.is_empty() { 1 } else { 16 };
+        Layout { value: layout.value + given, ..layout }
+    }
+
+    fn check(&self, inputs: &[String]) -> Result<(), Failure> {
+        tables::check(&self.side_from, "the table of sides", inputs)
+    }
+
+    fn weights(&self) -> WeightChoice {
+        match &self.weight {
+            _ if !self.weighted => WeightChoice::Ignore,
+            Some(column) => WeightChoice::Column(column.clone()),
+            None => WeightChoice::IfPresent,
+        }
+    }
+
+    fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
+        self.direction.put(options, reading);
+        options.non_negative = self.weighted;
+    }
+
+    fn tables(&self) -> &[String] {
+        &self.side_from
+    }
+
+    fn parameters(&self) -> Value {
+        let above = (!self.side_from.is_empty()).then_some(self.side_above);
+        json!({
+            "side_from": self.side_from,
+            "side_column": self.side_column.as_ref().map(ToString::to_string),
+            "side_above": above,
+            "side_default": self.side_default,
+            "weighted": self.weighted,
+            "direction": self.direction.name(),
+        })
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        if self.weighted {
+            self.run_as::<f64>(ready, session)
+        } else {
+            self.run_as::<u32>(ready, session)
+        }
+    }
+}
