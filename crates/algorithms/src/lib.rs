@@ -5,6 +5,7 @@
 
 pub mod bfs;
 pub mod cdlp;
+pub mod bp;
 pub mod conductance;
 mod float;
 mod hash;
@@ -20,6 +21,7 @@ pub mod wcc;
 
 pub use bfs::{Bfs, BfsTree};
 pub use cdlp::Cdlp;
+pub use bp::BeliefPropagation;
 pub use conductance::Conductance;
 pub use float::Float;
 pub use hyperball::HyperBall;

@@ -5,6 +5,7 @@
 
 mod bfs;
 mod cdlp;
+mod bp;
 mod conductance;
 mod hyperball;
 mod kcore;
@@ -47,6 +48,7 @@ pub(crate) const REGISTRY: &[Entry] = &[
     lcc::ENTRY,
     mis::ENTRY,
     conductance::ENTRY,
+    bp::ENTRY,
 ];
 
 /// What is said of an algorithm.
@@ -152,6 +154,8 @@ pub(crate) enum Algorithm<C: Args> {
     Mis(With<mis::Options, C>),
     /// See the registry.
     Conductance(With<conductance::Options, C>),
+    /// See the registry.
+    Bp(With<bp::Options, C>),
 }
 
 /// Options of an algorithm, and of the command.
@@ -179,6 +183,7 @@ impl<C: Args> Algorithm<C> {
             Self::Lcc(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Mis(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Conductance(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Bp(With { algorithm, command }) => (Box::new(algorithm), command),
         }
     }
 }

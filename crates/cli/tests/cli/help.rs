@@ -33,6 +33,7 @@ fn every_command_has_examples() {
         "run hyperball",
         "run mis",
         "run conductance",
+        "run bp",
         "explain",
         "ingest",
         "check",

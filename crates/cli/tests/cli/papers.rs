@@ -255,3 +255,89 @@ fn conductance_is_of_odd_ids_unless_told_otherwise() {
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
     }
 }
+
+#[test]
+fn bp_spreads_what_is_known() {
+    let sandbox = Sandbox::new();
+    sandbox.write("path.csv", PATH);
+    sandbox.write("known.csv", "id,good,bad\n1,3,1\n");
+    let run = |options: &str| rows(&sandbox.must(&format!("run bp path.csv -q -o - {options}")));
+    // Nothing is known, so nothing is believed.
+    assert!(run("").iter().flatten().all(|belief| (belief - 0.5).abs() < 1e-12));
+    // What 1 says halves its lean at every step, and is heard one step further an iteration.
+    let once = run("--priors-from known.csv --coupling 0.75 --iterations 1");
+    near_to(&once, &[&[0.75, 0.25], &[0.625, 0.375], &[0.5, 0.5], &[0.5, 0.5]]);
+    let same = run("--priors-from known.csv --potential 9,3,3,9 --iterations 1");
+    near_to(&same, &[&[0.75, 0.25], &[0.625, 0.375], &[0.5, 0.5], &[0.5, 0.5]]);
+    // Unlike neighbours; more states than are known of take the rest of the table.
+    let unlike = run("--priors-from known.csv --coupling 0.25 --iterations 1");
+    near_to(&unlike[1..2], &[&[0.375, 0.625]]);
+    sandbox.write("three.csv", "2,1,0,0\n");
+    let three = run("--states 3 --priors-from three.csv --coupling 0.5 --iterations 1");
+    near_to(&three[..3], &[&[0.5, 0.25, 0.25], &[1.0, 0.0, 0.0], &[0.5, 0.25, 0.25]]);
+    let options = "--priors-from known.csv --iterations 7";
+    assert_eq!(run(options), run(&format!("{options} --threads 3 --memory 64M --cache 0")));
+}
+
+#[track_caller]
+fn near_to(found: &[Vec<f64>], expected: &[&[f64]]) {
+    let off = found.iter().flatten().zip(expected.iter().copied().flatten());
+    let most = off.map(|(found, expected)| (found - expected).abs()).fold(0.0, f64::max);
+    assert!(found.len() == expected.len() && most < 1e-12, "{found:?}, not {expected:?}");
+}
+
+#[test]
+fn bp_counts_weights_and_says_whether_beliefs_settled() {
+    let sandbox = Sandbox::new();
+    sandbox.write("edge.csv", "1,2,2\n");
+    sandbox.write("twice.csv", "1,2\n2,1\n");
+    sandbox.write("known.csv", "1,3,1\n");
+    let run = |options: &str| {
+        rows(&sandbox.must(&format!("run bp {options} -q -o - --priors-from known.csv")))
+    };
+    near_to(&run("twice.csv"), &run("edge.csv").iter().map(Vec::as_slice).collect::<Vec<_>>());
+    assert_ne!(run("edge.csv --no-weights"), run("edge.csv"));
+    let line = "bp edge.csv --priors-from known.csv --iterations 1000 --tolerance 1e-9";
+    let said = report(&sandbox, line);
+    let iterations = said["iterations"].as_u64().unwrap();
+    assert!((5..1000).contains(&iterations), "{iterations}");
+    let found = &said["found"];
+    assert!(found["change"].as_f64().unwrap() < 1e-9, "{found}");
+    let expected =
+        |of: &Value| of["expected"][0].as_f64().unwrap() + of["expected"][1].as_f64().unwrap();
+    assert!((expected(found) - 2.0).abs() < 1e-9, "{found}");
+    let many = report(&sandbox, "bp edge.csv --vertices 5000000000")["found"].take();
+    assert!((expected(&many) - 5e9).abs() < 1.0, "{many}");
+    let text = sandbox.run("run bp edge.csv --priors-from known.csv").stderr;
+    assert!(text.contains("expected vertices in each state: "), "{text}");
+}
+
+#[test]
+fn bp_refuses_what_is_no_probability() {
+    let sandbox = Sandbox::new();
+    sandbox.write("edge.csv", "1,2,2\n");
+    sandbox.write("minus.csv", "1,2,-2\n");
+    sandbox.write("none.csv", "1,0,0\n");
+    sandbox.write("below.csv", "2,1,-1\n");
+    for (line, code, said) in [
+        ("edge.csv --coupling 0", 2, "--coupling must lie between 0 and 1"),
+        ("edge.csv --coupling 1.5", 2, "expected a number from 0 to 1"),
+        ("edge.csv --potential 1,2,3", 2, "2 states take 4 numbers, not 3"),
+        ("edge.csv --potential 1,2,3,1", 2, "the same both ways"),
+        ("edge.csv --potential 1,0,0,1", 2, "numbers above 0"),
+        ("edge.csv --potential 1,x", 2, "expected numbers, found x"),
+        ("edge.csv --potential 2,1,1,2 --coupling 0.7", 2, "cannot be used with"),
+        ("edge.csv --states 5", 2, "--states"),
+        ("edge.csv --iterations 0", 2, "--iterations"),
+        ("edge.csv --priors-from -", 2, "standard input"),
+        ("edge.csv --priors-from gone.csv", 66, "gone.csv"),
+        ("edge.csv --priors-from none.csv", 65, "not all 0, found others of 1"),
+        ("edge.csv --priors-from below.csv", 65, "not negative, and not all 0, found others of 2"),
+        ("edge.csv --states 3 --priors-from none.csv", 65, "none.csv"),
+        ("minus.csv", 65, "minus.csv"),
+    ] {
+        let ended = sandbox.run(&format!("run bp {line}"));
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+    }
+}

@@ -3,6 +3,7 @@
 //! A binary of its own, because each program is compiled for every route.
 //!
 //! - `groups`: communities and core numbers against plain loops, and answers of others.
+//! - `bp`: beliefs against loops over the edges, and against sums over all states.
 //! - `conductance`: cuts and volumes against a loop over the edges.
 //! - `hyperball`: estimates against searches from every vertex, within their standard error, and
 //!   against mathematics where they are exact.
@@ -10,6 +11,7 @@
 //! - `mis`: sets against a loop over the vertices, and against what such a set is.
 
 mod groups;
+mod bp;
 mod conductance;
 mod hyperball;
 mod mis;

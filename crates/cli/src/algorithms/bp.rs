@@ -1,0 +1,265 @@
+//! Belief propagation on the command line.
+
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use welter_algorithms::BeliefPropagation;
+use welter_algorithms::bp::{Beliefs, Potential};
+use welter_engine::plan::Layout;
+use welter_input::attributes::AttributeOptions;
+use welter_input::{ColumnRef, ReadOptions, WeightChoice};
+use welter_model::edges::Reading;
+use welter_model::table::Id;
+
+use super::{Answer, Chosen, Entry, tables};
+use crate::args::{WeightArgs, not_negative, parsed, share};
+use crate::failure::{Failure, printable};
+use crate::session::{Ready, Session};
+use crate::top::Top;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "bp",
+    about: "Which state each vertex is likely in, by its neighbours (belief propagation)",
+    formula: &[
+        "belief(v)[j] = prior(v)[j] / Z * product over edges u - v of m(u)[j] ^ weight(u, v)",
+        "m(u)[j]      = sum over states i of psi(i, j) * belief(u)[i], of the iteration before",
+        "psi(i, j)    = COUPLING where i = j, (1 - COUPLING) / (STATES - 1) elsewhere",
+        "A vertex tells all neighbours the same, what they said themselves included: unlike the",
+        "sum-product algorithm, which keeps a message for each edge, and is less sure of itself.",
+    ],
+    kind: "fold; reads all edges once an iteration",
+    weights: "an edge counts as so many; 1 where edges have none",
+    columns: "vertex, belief_1, belief_2 and so on (f64 each; they add up to 1)",
+    examples: "\
+Examples:
+  welter run bp calls.csv --priors-from known.csv                   rows: id, prior of 1, prior of 2
+  welter run bp calls.csv --priors-from known.csv --coupling 0.9    neighbours are mostly alike
+  welter run bp web.tsv --states 3 --priors-from known.csv --iterations 50 --tolerance 1e-6
+  welter run bp web.tsv --states 3 --priors-from known.csv --potential \"3,1,1, 1,3,1, 1,1,3\"",
+    options: Options::augment_args,
+};
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Belief propagation")]
+pub(crate) struct Options {
+    /// States that a vertex may be in
+    #[arg(long, value_name = "STATES", default_value = "2")]
+    states: States,
+    /// Tables (text, Parquet, Arrow) of what is known: the id of a vertex in the first column, then
+    /// a number for each state, in any proportion; all are as likely for vertices without a row
+    /// [default: nothing is known, and all beliefs stay even]
+    #[arg(long, value_name = "FILE")]
+    priors_from: Vec<String>,
+    /// How likely neighbours are to be in the same state, between 0 and 1
+    #[arg(long, value_name = "COUPLING", default_value_t = 0.6, value_parser = share)]
+    coupling: f64,
+    /// Psi itself, row after row, such as "3,1, 1,2": numbers above 0 that are the same both ways
+    #[arg(long, value_name = "NUMBERS", conflicts_with = "coupling")]
+    #[arg(value_parser = parsed::<Numbers>)]
+    potential: Option<Numbers>,
+    /// Iterations, at most
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    iterations: u64,
+    /// Stop when no belief changes by as much in an iteration; 0 does them all
+    #[arg(long, value_name = "CHANGE", default_value_t = 0.0, value_parser = not_negative)]
+    tolerance: f64,
+    #[command(flatten)]
+    weights: WeightArgs,
+}
+
+/// Number of states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum States {
+    #[value(name = "2")]
+    S2,
+    #[value(name = "3")]
+    S3,
+    #[value(name = "4")]
+    S4,
+    #[value(name = "8")]
+    S8,
+}
+
+impl States {
+    fn count(self) -> usize {
+        match self {
+            Self::S2 => 2,
+            Self::S3 => 3,
+            Self::S4 => 4,
+            Self::S8 => 8,
+        }
+    }
+}
+
+impl Options {
+    fn run_as<const K: usize>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let potential = self.potential::<K>()?;
+        let mut program = BeliefPropagation::new(potential, self.iterations, self.tolerance);
+        if !self.priors_from.is_empty() {
+            program = program.with_priors(self.priors(ready, session)?);
+        }
+        let outcome = session.iterate(ready, &program)?;
+        let Beliefs::<K> { expected, change } = outcome.total;
+        Ok(Answer {
+            columns: Box::new(outcome.values),
+            iterations: outcome.iterations,
+            note: Some(note(expected, change)),
+            found: Some(json!({ "expected": expected.to_vec(), "change": change })),
+            levels: None,
+            top: Top::Highest,
+        })
+    }
+
+    /// Psi, as it was said or of a coupling.
+    fn potential<const K: usize>(&self) -> Result<Potential<K>, Failure> {
+        let Some(Numbers(psi)) = &self.potential else {
+            let what = format!("--coupling must lie between 0 and 1, not be {}", self.coupling);
+            return Potential::coupled(self.coupling).ok_or_else(|| Failure::usage(what));
+        };
+        let (wanted, found) = (K * K, psi.len());
+        if found != wanted {
+            let what = format!("--potential: {K} states take {wanted} numbers, not {found}");
+            return Err(Failure::usage(what));
+        }
+        let square = std::array::from_fn(|i| std::array::from_fn(|j| psi[i * K + j]));
+        Potential::of(square).ok_or_else(|| {
+            let what = "--potential: expected numbers above 0 that are the same both ways, those in \
+                        row i, column j and in row j, column i";
+            Failure::usage(what)
+        })
+    }
+
+    /// What tables say of each vertex, a column for each state.
+    fn priors<const K: usize>(
+        &self,
+        ready: &Ready,
+        session: &Session,
+    ) -> Result<Vec<[f64; K]>, Failure> {
+        let mut priors = vec![[0.0; K]; ready.graph.vertices() as usize];
+        for state in 0..K {
+            let value = Some(ColumnRef::Number(state + 2));
+            let missing = Some(1.0 / K as f64);
+            let read = tables::values(&self.priors_from, ready, session, |options| {
+                AttributeOptions { value, missing, refuse_shared: true, ..options }
+            })?;
+            for (prior, number) in priors.iter_mut().zip(read) {
+                prior[state] = number;
+            }
+        }
+        let is_fit = |prior: &[f64; K]| {
+            prior.iter().all(|number| *number >= 0.0) && prior.iter().sum::<f64>().is_normal()
+        };
+        if let Some(vertex) = priors.iter().position(|prior| !is_fit(prior)) {
+            let column = ready.graph.vertex_column(&ready.loaded.ids);
+            let id = match column.get(vertex) {
+                Id::Integer(id) => id.to_string(),
+                Id::Name(name) => name.to_owned(),
+                Id::Others(count) => format!("{count} vertices without edges"),
+            };
+            let what = "expected priors that are not negative, and not all 0, found others of";
+            let tables = self.priors_from.join(", ");
+            return Err(Failure::new(65, format!("{tables}: {what} {id}")));
+        }
+        Ok(priors)
+    }
+}
+
+/// Numbers of a matrix, row after row.
+#[derive(Clone, Debug, PartialEq)]
+struct Numbers(Vec<f64>);
+
+impl FromStr for Numbers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words = text.split(|c: char| c.is_whitespace() || ",;".contains(c));
+        let number = |word: &str| {
+            word.parse().map_err(|_| format!("expected numbers, found {}", printable(word)))
+        };
+        words.filter(|word| !word.is_empty()).map(number).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// How many vertices are expected in each state, and whether that may change.
+fn note<const K: usize>(expected: [f64; K], change: f64) -> String {
+    let expected: Vec<String> = expected.iter().map(|sum| format!("{sum:.1}")).collect();
+    format!(
+        "expected vertices in each state: {}; beliefs changed by {change:.1e} at most in the last \
+         iteration",
+        expected.join(", ")
+    )
+}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        let layout = match self.states {
+            States::S2 => Layout::of::<BeliefPropagation<2>>(),
+            States::S3 => Layout::of::<BeliefPropagation<3>>(),
+            States::S4 => Layout::of::<BeliefPropagation<4>>(),
+            States::S8 => Layout::of::<BeliefPropagation<8>>(),
+        };
+        // A column by the slot and by the vertex, as tables are read, and the priors.
+        let given = if self.priors_from.is_empty() { 0 } else { 16 + 8 * self.states.count() };
+        Layout { value: layout.value + given as u64, ..layout }
+    }
+
+    fn check(&self, inputs: &[String]) -> Result<(), Failure> {
+        if self.priors_from.iter().any(|name| name == "-") {
+            let what = "priors are read a column at a time, which standard input cannot be";
+            return Err(Failure::usage(what));
+        }
+        tables::check(&self.priors_from, "the table of priors", inputs)?;
+        match self.states {
+            States::S2 => self.potential::<2>().map(drop),
+            States::S3 => self.potential::<3>().map(drop),
+            States::S4 => self.potential::<4>().map(drop),
+            States::S8 => self.potential::<8>().map(drop),
+        }
+    }
+
+    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
+        options.undirected = Some(true);
+        options.non_negative = true;
+    }
+
+    fn weighs(&self) -> bool {
+        true
+    }
+
+    fn weights(&self) -> WeightChoice {
+        self.weights.choice()
+    }
+
+    fn tables(&self) -> &[String] {
+        &self.priors_from
+    }
+
+    fn parameters(&self) -> Value {
+        let potential = self.potential.as_ref().map(|Numbers(psi)| psi);
+        let coupling = potential.is_none().then_some(self.coupling);
+        json!({
+            "states": self.states.count(),
+            "priors_from": self.priors_from,
+            "coupling": coupling,
+            "potential": potential,
+            "iterations": self.iterations,
+            "tolerance": self.tolerance,
+        })
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        match self.states {
+            States::S2 => self.run_as::<2>(ready, session),
+            States::S3 => self.run_as::<3>(ready, session),
+            States::S4 => self.run_as::<4>(ready, session),
+            States::S8 => self.run_as::<8>(ready, session),
+        }
+    }
+}
