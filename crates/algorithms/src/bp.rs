@@ -1,9 +1,9 @@
 //! Belief propagation without state on edges: which state each vertex is likely to be in, told what
 //! its neighbours are.
 //!
-//! There are `K` states. With `prior(v)` what is known of a vertex alone, `psi(i, j) = psi(j, i) > 0`
-//! how well state `i` of one end of an edge goes with `j` of the other, and `w` the weight of an edge
-//! (1 without weights), whose message counts as that of `w` edges:
+//! There are `K` states. With `prior(v)` what is known of a vertex alone, `psi(i, j)` how well state
+//! `i` of one end of an edge goes with `j` of the other (above 0, the same both ways), and `w` the
+//! weight of an edge (1 without weights), whose message counts as that of `w` edges:
 //!
 //! ```text
 //! b(v, 0)[j]   = prior(v)[j] / Z
@@ -11,15 +11,15 @@
 //! b(v, t+1)[j] = prior(v)[j] / Z * product over edges u - v of m(u, t)[j] ^ w(u, v)
 //! ```
 //!
-//! with `Z` such that the beliefs of a vertex add up to 1. Products are sums of logarithms here, so a
-//! hub does not run out of exponents, and no probability is rounded to 0 by its neighbours.
+//! with `Z` such that the beliefs of a vertex add up to 1. Products are sums of logarithms here, so
+//! a hub does not run out of exponents, and no probability is rounded to 0 by its neighbours.
 //!
 //! **This is not the sum-product algorithm.** There a vertex tells each neighbour what all others
 //! told it, which takes a message for each direction of each edge. Here it tells all of them the
 //! same, its belief, so what a neighbour said comes back to it. After one iteration beliefs are the
 //! exact marginals of a vertex and its neighbours alone, as sum-product has them; after more they
-//! are too sure of themselves, most of all where edges are few, and may swing to and fro between two
-//! answers where `psi` favours unlike states. The state that is most likely is often the same.
+//! are surer than those, and may swing to and fro between two answers where `psi` favours unlike
+//! states.
 //!
 //! | sum-product (Pearl) | here |
 //! |---|---|
@@ -92,6 +92,7 @@ impl<const K: usize> BeliefPropagation<K> {
     }
 
     /// The same with priors that are not negative, and not all 0, for each vertex number.
+    #[must_use]
     pub fn with_priors(self, priors: Vec<[f64; K]>) -> Self {
         Self { priors: Some(priors.into()), ..self }
     }
@@ -232,8 +233,8 @@ mod tests {
     #[test]
     fn potentials_are_symmetric_and_above_zero() {
         assert_eq!(Potential::<2>::coupled(0.75), Potential::of([[0.75, 0.25], [0.25, 0.75]]));
-        let Potential(psi) = Potential::<3>::coupled(0.5).unwrap();
-        assert_eq!(psi[0], [0.5, 0.25, 0.25]);
+        let third = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]];
+        assert_eq!(Potential::coupled(0.5), Potential::of(third));
         for coupling in [0.0, 1.0, -0.5, 1.5, f64::NAN] {
             assert_eq!(Potential::<2>::coupled(coupling), None, "{coupling}");
         }
@@ -243,10 +244,11 @@ mod tests {
 
     #[test]
     fn shares_add_up_to_one_however_small_they_are() {
-        assert_eq!(shares([-1e9, -1e9]), [0.5, 0.5]);
-        assert_eq!(shares([f64::NEG_INFINITY, -7000.0]), [0.0, 1.0]);
+        let bits = |logarithms| shares(logarithms).map(f64::to_bits);
+        assert_eq!(bits([-1e9, -1e9]), [0.5_f64; 2].map(f64::to_bits));
+        assert_eq!(bits([f64::NEG_INFINITY, -7000.0]), [0.0_f64, 1.0].map(f64::to_bits));
         let [rare, common] = shares([-20.0, 0.0]);
-        assert!((rare + common - 1.0).abs() < 1e-15 && (rare / common).ln() + 20.0 < 1e-12);
+        assert!((rare + common - 1.0).abs() < 1e-15 && ((rare / common).ln() + 20.0).abs() < 1e-12);
     }
 
     #[test]

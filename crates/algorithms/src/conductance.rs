@@ -8,10 +8,10 @@
 //! phi(S)  = cut / min(vol(S), vol(rest))
 //! ```
 //!
-//! In a graph that was read as undirected an edge leaves both of its ends, so `vol` is the sum of the
-//! degrees, a cut edge counts once, and `phi` is the same of `S` and of the rest. A self-loop leaves
-//! its vertex once. Where a side has no edges, or weights that add up to no more than 0, there is no
-//! conductance.
+//! In a graph that was read as undirected an edge leaves both of its ends, so `vol` is the sum of
+//! the degrees, a cut edge counts once, and `phi` is the same of `S` and of the rest. A self-loop
+//! leaves its vertex once. Where a side has no edges, or weights that add up to no more than 0,
+//! there is no conductance.
 //!
 //! One pass over the edges. Each vertex says its side; it adds up what comes from either, and all
 //! sums follow from these. Edges are counted as integers, so their order does not matter.

@@ -1,4 +1,5 @@
-//! Maximal independent set: vertices of which no two are neighbours, and to which none can be added.
+//! Maximal independent set: vertices of which no two are neighbours, and to which none can be
+//! added.
 //!
 //! Each vertex has a priority that a hash of its number gives, all of them different. Of neighbours
 //! that are undecided the first one joins, and its neighbours leave:
@@ -9,12 +10,12 @@
 //! ```
 //!
 //! until all are decided. As priorities stay what they are, that is the set which a loop over the
-//! vertices in the order of their priorities finds that takes each one it can: it depends on the graph
-//! and the seed alone, not on who is asked when. There are `O(log^2 V)` iterations with high
+//! vertices in the order of their priorities finds that takes each one it can: it depends on the
+//! graph and the seed alone, not on who is asked when. There are `O(log^2 V)` iterations with high
 //! probability; each looks at the edges of vertices that are undecided or have just joined.
 //!
-//! Edges are followed one way, so it wants a graph that was read as undirected. A self-loop brings a
-//! vertex its own priority, which is not smaller, so it is as if it were not there.
+//! Edges are followed one way, so it wants a graph that was read as undirected. A self-loop brings
+//! a vertex its own priority, which is not smaller, so it is as if it were not there.
 //!
 //! | Luby's algorithm | here |
 //! |---|---|
@@ -22,9 +23,9 @@
 //! | smallest of the neighbours' | `gather`, `merge` |
 //! | select, and remove the neighbours | `apply` |
 //!
-//! Source: Chaos, Table 1 (`MIS`); Luby, A simple parallel algorithm for the maximal independent set
-//! problem (1986); Blelloch, Fineman and Shun, Greedy sequential maximal independent set and matching
-//! are parallel on average (2012), for priorities that stay.
+//! Source: Chaos, Table 1 (`MIS`); Luby, A simple parallel algorithm for the maximal independent
+//! set problem (1986); Blelloch, Fineman and Shun, Greedy sequential maximal independent set and
+//! matching are parallel on average (2012), for priorities that stay.
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
@@ -45,8 +46,8 @@ impl Mis {
     }
 }
 
-/// Who goes before whom: smaller ones first. The number of the vertex, which has 32 bits, parts those
-/// whose hashes are equal; none is 0 or `u64::MAX`.
+/// Who goes before whom: smaller ones first. The number of the vertex, which has 32 bits, parts
+/// those whose hashes are equal; none is 0 or `u64::MAX`.
 #[inline(always)]
 pub fn priority(seed: u64, index: u64) -> u64 {
     ((hash(seed, index) >> 33) + 1) << 32 | index

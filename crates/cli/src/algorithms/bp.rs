@@ -126,8 +126,8 @@ impl Options {
         }
         let square = std::array::from_fn(|i| std::array::from_fn(|j| psi[i * K + j]));
         Potential::of(square).ok_or_else(|| {
-            let what = "--potential: expected numbers above 0 that are the same both ways, those in \
-                        row i, column j and in row j, column i";
+            let what = "--potential: expected numbers above 0 that are the same both ways, those \
+                        in row i, column j and in row j, column i";
             Failure::usage(what)
         })
     }

@@ -34,7 +34,7 @@ fn plain<const K: usize>(
     let numbers = graph.numbers();
     let mut all = vec![priors.iter().map(|prior| normalised(*prior)).collect::<Vec<_>>()];
     for _ in 0..iterations {
-        let told = all.last().unwrap();
+        let told = &all[all.len() - 1];
         let mut next = priors.to_vec();
         let mut hear = |to: usize, from: usize, weight: f64| {
             let message = |j| (0..K).map(|i| psi[i][j] * told[from][i]).sum::<f64>().powf(weight);
@@ -71,7 +71,7 @@ fn judged<const K: usize>(
     let answer = judge(graph, UNDIRECTED, &program, Nearness::Within(1e-9));
     assert_eq!(answer.iterations, iterations as u64);
     let all = plain(graph, psi, priors, iterations);
-    near(&columns(all.last().unwrap()), &answer.numbers(), 1e-9);
+    near(&columns(&all[iterations]), &answer.numbers(), 1e-9);
     for (t, (totals, beliefs)) in answer.totals.iter().zip(&all).enumerate() {
         let expected: Vec<f64> =
             (0..K).map(|state| beliefs.iter().map(|belief| belief[state]).sum()).collect();
@@ -145,7 +145,8 @@ proptest! {
         let found = run(&single, psi, &priors);
         near(&found, &run(&double, psi, &priors), 1e-9);
         // Told in another order, and all priors as many times as large, it is the same.
-        let turned = std::array::from_fn(|i| std::array::from_fn(|j| psi[(i + 1) % 3][(j + 1) % 3]));
+        let next = |i: usize, j: usize| psi[(i + 1) % 3][(j + 1) % 3];
+        let turned = std::array::from_fn(|i| std::array::from_fn(|j| next(i, j)));
         let priors: Vec<_> =
             priors.iter().map(|p| std::array::from_fn(|k| 7.0 * p[(k + 1) % 3])).collect();
         let moved = run(&single, turned, &priors);
@@ -178,7 +179,7 @@ fn belief<const K: usize>(answer: &Answer<Belief<K>, Beliefs<K>>, vertex: usize)
 
 /// Beliefs of vertex 0 after one iteration.
 fn after_one<const K: usize>(graph: &Graph, psi: [[f64; K]; K], priors: &[[f64; K]]) -> [f64; K] {
-    let program = BeliefPropagation::new(Potential::of(psi).unwrap(), 1, 0.0);
+    let program = BeliefPropagation::new(Potential::of(psi).expect("a potential"), 1, 0.0);
     let program = program.with_priors(priors.to_vec());
     belief(&Executor::Reference.run(graph, UNDIRECTED, &program), 0)
 }
