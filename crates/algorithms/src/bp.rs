@@ -1,9 +1,9 @@
 //! Belief propagation without state on edges: which state each vertex is likely to be in, told what
 //! its neighbours are.
 //!
-//! There are `K` states. With `prior(v)` what is known of a vertex alone, `psi(i, j)` how well state
-//! `i` of one end of an edge goes with `j` of the other (above 0, the same both ways), and `w` the
-//! weight of an edge (1 without weights), whose message counts as that of `w` edges:
+//! There are `K` states. With `prior(v)` what is known of a vertex alone, `psi(i, j)` how well
+//! state `i` of one end of an edge goes with `j` of the other (above 0, the same both ways), and
+//! `w` the weight of an edge (1 without weights), whose message counts as that of `w` edges:
 //!
 //! ```text
 //! b(v, 0)[j]   = prior(v)[j] / Z

@@ -3,6 +3,7 @@
 //! An algorithm is a [`Program`](welter_model::program::Program): mathematics, without I/O, threads
 //! or clocks. Which executor runs it, and where its graph lies, it never learns.
 
+pub mod als;
 pub mod bfs;
 pub mod cdlp;
 pub mod bp;
@@ -19,6 +20,7 @@ pub mod sssp;
 pub mod triangles;
 pub mod wcc;
 
+pub use als::Als;
 pub use bfs::{Bfs, BfsTree};
 pub use cdlp::Cdlp;
 pub use bp::BeliefPropagation;

@@ -41,14 +41,16 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         frontier: FrontierMode::Auto,
         index: IndexMode::Auto,
         weighs: false,
+        ends: false,
     };
     let loops = Arc::new(Loops::default());
     let watching = Arc::clone(&loops);
-    let Ready { graph, loaded, workers } = session.graph_through(&wanted, |edges, reading| {
-        // An edge between two vertices is two arcs, a loop is one: without loops, half the arcs.
-        reading.drop_self_loops = reading.undirected;
-        Box::new(Watched::new(edges, watching))
-    })?;
+    let Ready { graph, loaded, workers, .. } =
+        session.graph_through(&wanted, |edges, reading| {
+            // An edge between two vertices is two arcs, a loop one: without loops, half the arcs.
+            reading.drop_self_loops = reading.undirected;
+            Box::new(Watched::new(edges, watching))
+        })?;
     let outcome = run(&graph, &program, &workers, &session.progress)?;
     let mut in_degrees = in_degrees(&outcome.values, outcome.values.len())?;
     drop(outcome);

@@ -68,6 +68,7 @@ pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
         weighs: true,
         frontier: FrontierMode::default(),
         index: IndexMode::default(),
+        ends: false,
     };
     let directory = args.output.clone();
     let options = KeepOptions { directory, io: IoOptions::default(), graph: None };

@@ -14,6 +14,7 @@ mod bars;
 mod checkpoint;
 mod convert;
 mod docs;
+mod ends;
 mod expected;
 mod explain;
 mod failure;

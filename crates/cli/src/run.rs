@@ -47,7 +47,7 @@ fn answer(
     let wanted = Wanted::of(algorithm, source, (&args.input, args.graph), &args.resources);
     let ready = session.graph(&wanted)?;
     let answer = algorithm.run(&ready, session)?;
-    let Ready { graph, loaded, workers } = ready;
+    let Ready { graph, loaded, workers, .. } = ready;
     let report = Report::of(algorithm, &graph, &loaded, &answer, session)?;
     let counts = (graph.all_vertices(), graph.edges());
     let way = match (loaded.undirected, loaded.reversed) {

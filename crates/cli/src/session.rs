@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
@@ -22,6 +23,7 @@ use welter_store::io::{IoOptions, VolumeStats};
 use crate::algorithms::Chosen;
 use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::bars::Bars;
+use crate::ends::{Ends, WithEnds};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::kept::{Fit, fit};
@@ -66,6 +68,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) frontier: FrontierMode,
     /// What it looks up single vertices by.
     pub(crate) index: IndexMode,
+    /// Whether it must be known which vertices edges leave and come to, as they were listed.
+    pub(crate) ends: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -87,6 +91,7 @@ impl<'a> Wanted<'a> {
             weighs: algorithm.weighs(),
             frontier: algorithm.frontier(),
             index: algorithm.index(),
+            ends: algorithm.sees_ends(),
         }
     }
 
@@ -136,6 +141,8 @@ pub(crate) struct Ready {
     pub(crate) loaded: Origin,
     /// Threads to run on it with.
     pub(crate) workers: Workers,
+    /// The ends of its edges, where they were wanted.
+    pub(crate) ends: Option<Arc<Ends>>,
 }
 
 /// Where a graph came from.
@@ -235,9 +242,21 @@ impl Session {
                 Fit::Anew(how) => note = Some(format!("{input} is read again, {how}")),
             }
         }
-        let mut ready = guessing(wanted, |wanted| self.graph_through(wanted, |edges, _| edges))?;
+        let mut ready = guessing(wanted, |wanted| self.graph_with_ends(wanted))?;
         ready.loaded.notes.extend(note);
         Ok(ready)
+    }
+
+    /// Reads a graph, and marks the ends of its edges where they are wanted.
+    fn graph_with_ends(&self, wanted: &Wanted<'_>) -> Result<Ready, Failure> {
+        if !wanted.ends {
+            return self.graph_through(wanted, |edges, _| edges);
+        }
+        let ends = Arc::new(Ends::new(wanted.reading.drop_self_loops));
+        let marked = Arc::clone(&ends);
+        let ready =
+            self.graph_through(wanted, |edges, _| Box::new(WithEnds { edges, ends: marked }))?;
+        Ok(Ready { ends: Some(ends), ..ready })
     }
 
     /// Opens a graph that is kept as it is wanted.
@@ -245,6 +264,10 @@ impl Session {
         if let WeightChoice::Column(column) = &wanted.options.weight {
             let what = format!("{input}: columns were chosen when it was kept: {column}");
             return Err(Failure::usage(what));
+        }
+        if wanted.ends {
+            let what = "was kept with every edge both ways; which end was which is not known";
+            return Err(Failure::usage(format!("{input}: {what}")));
         }
         let plan = kept.plan(wanted.layout, &self.settings(wanted, 0), &self.machine)?;
         let workers = self.workers(plan.threads, kept.io())?;
@@ -259,7 +282,7 @@ impl Session {
             reversed: reading.reversed,
             notes: Vec::new(),
         };
-        Ok(Ready { graph, loaded, workers })
+        Ok(Ready { graph, loaded, workers, ends: None })
     }
 
     /// Reads a graph into a directory; also says what a person should know about how it was read.
@@ -316,7 +339,7 @@ impl Session {
         let graph = Graph::ingest(edges, &ids, reading, &plan, &workers, &self.progress)?;
         let reversed = reading.reversed && !undirected;
         let loaded = Origin { ids, files, bytes, edges: count, undirected, reversed, notes };
-        Ok(Ready { graph, loaded, workers })
+        Ok(Ready { graph, loaded, workers, ends: None })
     }
 
     /// Runs a program, from its last checkpoint where there is one.

@@ -3,6 +3,7 @@
 //! An algorithm is one file here: its options, and the call of the engine with its program. It also
 //! has a line in [`REGISTRY`] and one in [`Algorithm`].
 
+mod als;
 mod bfs;
 mod cdlp;
 mod bp;
@@ -49,6 +50,7 @@ pub(crate) const REGISTRY: &[Entry] = &[
     mis::ENTRY,
     conductance::ENTRY,
     bp::ENTRY,
+    als::ENTRY,
 ];
 
 /// What is said of an algorithm.
@@ -156,6 +158,8 @@ pub(crate) enum Algorithm<C: Args> {
     Conductance(With<conductance::Options, C>),
     /// See the registry.
     Bp(With<bp::Options, C>),
+    /// See the registry.
+    Als(With<als::Options, C>),
 }
 
 /// Options of an algorithm, and of the command.
@@ -184,6 +188,7 @@ impl<C: Args> Algorithm<C> {
             Self::Mis(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Conductance(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Bp(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Als(With { algorithm, command }) => (Box::new(algorithm), command),
         }
     }
 }
@@ -214,6 +219,11 @@ pub(crate) trait Chosen {
 
     /// Says how it wants the edges, over what the user says of the graph.
     fn read(&self, _options: &mut ReadOptions, _reading: &mut Reading) {}
+
+    /// Whether it must know which vertices edges leave and come to, as they were listed.
+    fn sees_ends(&self) -> bool {
+        false
+    }
 
     /// Files of vertices that it reads beside the graph.
     fn tables(&self) -> &[String] {

@@ -22,7 +22,7 @@ use crate::probe::ProbeArgs;
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use self::graph::{GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::ResourceArgs;
-pub(crate) use self::values::{bytes, count, finite, not_negative, parsed, share};
+pub(crate) use self::values::{above_zero, bytes, count, finite, not_negative, parsed, share};
 
 /// Graph analytics: from an edge list to ranks with one command.
 #[derive(Debug, Parser)]

@@ -29,6 +29,14 @@ pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A finite number above 0.
+pub(crate) fn above_zero(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("expected a number above 0".to_owned()),
+    }
+}
+
 /// A finite number.
 pub(crate) fn finite(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -98,6 +106,7 @@ mod tests {
         for wrong in ["-1e-9", "NaN", "inf", "x"] {
             assert!(not_negative(wrong).is_err(), "{wrong}");
         }
+        assert_eq!((above_zero("0.5"), above_zero("0").is_err()), (Ok(0.5), true));
         assert_eq!(count("1_000"), Ok(1000));
         assert_eq!(finite("-1e-9"), Ok(-1e-9));
         assert!(finite("NaN").is_err() && finite("inf").is_err() && finite("x").is_err());

@@ -34,6 +34,7 @@ fn every_command_has_examples() {
         "run mis",
         "run conductance",
         "run bp",
+        "run als",
         "explain",
         "ingest",
         "check",

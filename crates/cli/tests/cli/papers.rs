@@ -344,3 +344,70 @@ fn bp_refuses_what_is_no_probability() {
         assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
     }
 }
+
+/// Rank 1: users that like everything 1, 2 and 3 times as much, items that are 1 and 2 worth.
+const RATINGS: &str = "user,item,weight\nu1,i1,1\nu1,i2,2\nu2,i1,2\nu2,i2,4\nu3,i1,3\nu3,i2,6\n";
+
+#[test]
+fn als_finds_factors_whose_products_are_the_ratings() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ratings.csv", RATINGS);
+    let options = "--factors 4 --lambda 1e-6 --iterations 20";
+    let table = sandbox.must(&format!("run als ratings.csv -q -o - {options}"));
+    assert!(table.starts_with("vertex,factor_1,factor_2,factor_3,factor_4\ni1,"), "{table}");
+    let factors = rows(&table);
+    let product = |item: usize, user: usize| -> f64 {
+        factors[item].iter().zip(&factors[user]).map(|(x, y)| x * y).sum()
+    };
+    for (user, item) in [(2, 0), (2, 1), (3, 0), (3, 1), (4, 0), (4, 1)] {
+        let rating = (user - 1) as f64 * (item + 1) as f64;
+        assert!((product(item, user) - rating).abs() < 0.01, "{table}");
+    }
+    let again = format!("run als ratings.csv -q -o - {options} --threads 3 --memory 1G --cache 0");
+    assert_eq!(sandbox.must(&again), table);
+    assert_ne!(sandbox.must(&format!("run als ratings.csv -q -o - {options} --seed 2")), table);
+    let said = report(&sandbox, &format!("als ratings.csv {options}"));
+    let found = &said["found"];
+    let rmse: Vec<f64> =
+        found["rmse"].as_array().unwrap().iter().map(|rmse| rmse.as_f64().unwrap()).collect();
+    assert_eq!((rmse.len(), said["iterations"].as_u64()), (20, Some(20)));
+    assert!(rmse.windows(2).all(|two| two[1] <= two[0] + 1e-6) && rmse[19] < 0.01, "{rmse:?}");
+    let counts = ["ratings", "users", "items"].map(|name| found[name].as_u64().unwrap());
+    assert_eq!(counts, [6, 3, 2]);
+    let text = sandbox.run("run als ratings.csv --iterations 3").stderr;
+    assert!(text.contains("after one iteration; 6 ratings of 3 users and 2 items"), "{text}");
+}
+
+#[test]
+fn als_wants_ratings_from_users_to_items() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ratings.csv", RATINGS);
+    sandbox.write("named.csv", RATINGS.replace("weight", "rating"));
+    sandbox.write("path.csv", PATH);
+    sandbox.write("same.csv", "1,2,5\n3,1,4\n");
+    sandbox.write("loop.csv", "1,2,5\n3,3,4\n3,2,1\n");
+    for (line, code, said) in [
+        ("path.csv", 65, "als needs ratings"),
+        ("ratings.csv --no-weights", 65, "als needs ratings"),
+        ("named.csv --header", 65, "als needs ratings"),
+        ("named.csv --header --weight rating", 0, "6 ratings of 3 users and 2 items"),
+        ("same.csv", 65, "1 rates and is rated"),
+        ("loop.csv", 65, "3 rates and is rated"),
+        ("loop.csv --drop-self-loops", 0, "2 ratings of 2 users and 1 item"),
+        ("ratings.csv --lambda 0", 2, "expected a number above 0"),
+        ("ratings.csv --factors 5", 2, "--factors"),
+        ("ratings.csv --iterations 0", 2, "--iterations"),
+    ] {
+        let ended = sandbox.run(&format!("run als {line}"));
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+    }
+    // Of a kept graph it is known which way edges went, unless it was kept both ways.
+    sandbox.must("ingest ratings.csv -o one -q");
+    sandbox.must("ingest ratings.csv -o both --undirected -q");
+    let table = sandbox.must("run als ratings.csv -q -o -");
+    assert_eq!(sandbox.must("run als one -q -o -"), table);
+    let ended = sandbox.run("run als both");
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("was kept with every edge both ways"), "{}", ended.stderr);
+}

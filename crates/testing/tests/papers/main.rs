@@ -3,6 +3,7 @@
 //! A binary of its own, because each program is compiled for every route.
 //!
 //! - `groups`: communities and core numbers against plain loops, and answers of others.
+//! - `als`: factors against dense equations, solved by elimination.
 //! - `bp`: beliefs against loops over the edges, and against sums over all states.
 //! - `conductance`: cuts and volumes against a loop over the edges.
 //! - `hyperball`: estimates against searches from every vertex, within their standard error, and
@@ -11,6 +12,7 @@
 //! - `mis`: sets against a loop over the vertices, and against what such a set is.
 
 mod groups;
+mod als;
 mod bp;
 mod conductance;
 mod hyperball;

@@ -1,0 +1,205 @@
+//! Alternating least squares on the command line.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use welter_algorithms::Sides;
+use welter_algorithms::als::{Als, Als4, Als8, Als16, Errors};
+use welter_engine::Outcome;
+use welter_engine::plan::Layout;
+use welter_input::{ReadOptions, WeightChoice};
+use welter_model::edges::Reading;
+use welter_model::table::Id;
+
+use super::{Answer, Chosen, Entry};
+use crate::args::{WeightArgs, above_zero};
+use crate::failure::Failure;
+use crate::session::{Ready, Session};
+use crate::text::counted;
+use crate::top::Top;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "als",
+    about: "Factors of users and items whose products are near the ratings (ALS)",
+    formula: &[
+        "minimise sum over edges u -> i of (rating(u, i) - x(u) . y(i))^2",
+        "         + LAMBDA * (sum over users of n(u) |x(u)|^2 + sum over items of n(i) |y(i)|^2)",
+        "x: factors of the users, that edges leave; y: of the items, that they come to",
+        "n: number of ratings; in an iteration all x are solved for, and then all y",
+    ],
+    kind: "fold with a frontier; reads all edges twice an iteration",
+    weights: "the ratings; there must be some",
+    columns: "vertex, factor_1, factor_2 and so on (f64 each)",
+    examples: "\
+Examples:
+  welter run als ratings.csv -o factors.parquet        rows: user, item, rating
+  welter run als ratings.csv --factors 16 --lambda 0.1 --iterations 20
+  welter run als ratings.csv --report report.json      also the RMSE after each iteration
+
+Ids of users and items must differ: if both count from 1, put a letter before the items.",
+    options: Options::augment_args,
+};
+
+/// What can be said.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Alternating least squares")]
+pub(crate) struct Options {
+    /// Factors of a vertex
+    #[arg(long, value_name = "FACTORS", default_value = "8")]
+    factors: Factors,
+    /// Weight of the penalty on large factors, above 0
+    #[arg(long, value_name = "LAMBDA", default_value_t = 0.05, value_parser = above_zero)]
+    lambda: f64,
+    /// Solve for both sides so often
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    iterations: u64,
+    /// Picks the factors to begin with
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    weights: WeightArgs,
+}
+
+/// Factors of a vertex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Factors {
+    #[value(name = "4")]
+    F4,
+    #[value(name = "8")]
+    F8,
+    #[value(name = "16")]
+    F16,
+}
+
+impl Factors {
+    fn count(self) -> u64 {
+        match self {
+            Self::F4 => 4,
+            Self::F8 => 8,
+            Self::F16 => 16,
+        }
+    }
+}
+
+impl Options {
+    fn run_as<const K: usize, const N: usize>(
+        &self,
+        ready: &Ready,
+        session: &Session,
+    ) -> Result<Answer, Failure> {
+        if !ready.graph.plan().shape.weighted {
+            return Err(Failure::new(65, "als needs ratings, and the edges have no weights")
+                .hint("say their column with --weight COLUMN"));
+        }
+        let (items, counts) = items(ready)?;
+        let program = Als::<K, N>::new(items, self.lambda, self.iterations, self.seed);
+        let Outcome { values, totals, levels, .. } = session.iterate(ready, &program)?;
+        // Users and items in turns, users first.
+        let rmse: Vec<f64> = totals.iter().skip(2).step_by(2).map(Errors::rmse).collect();
+        let ratings = totals.last().map_or(0, |last| last.ratings as u64);
+        let [users, items] = counts;
+        let found = json!({ "rmse": rmse, "ratings": ratings, "users": users, "items": items });
+        Ok(Answer {
+            columns: Box::new(values),
+            iterations: rmse.len() as u64,
+            note: Some(note(&rmse, ratings, counts)),
+            found: Some(found),
+            levels: Some(levels),
+            top: Top::Highest,
+        })
+    }
+}
+
+/// The items, that edges come to, and how many users and items there are.
+fn items(ready: &Ready) -> Result<(Sides, [u64; 2]), Failure> {
+    let Ready { graph, loaded, ends, .. } = ready;
+    let Some(ends) = ends else {
+        return Err(Failure::new(70, "nobody looked which way the ratings go"));
+    };
+    let mut items = Vec::new();
+    let mut users = 0;
+    for slot in 0..graph.slots() {
+        let end = slot as u32;
+        match (ends.is_source(end), ends.is_target(end), graph.vertex_of_slot(slot)) {
+            (true, true, vertex) => {
+                let column = graph.vertex_column(&loaded.ids);
+                let id = match column.get(vertex.unwrap_or_default() as usize) {
+                    Id::Integer(id) => id.to_string(),
+                    Id::Name(name) => name.to_owned(),
+                    Id::Others(count) => format!("one of {count}"),
+                };
+                let what = format!("{id} rates and is rated: ratings go from users to items");
+                let hint = "give users and items ids that differ, such as a letter before each";
+                return Err(Failure::new(65, what).hint(hint));
+            }
+            (false, true, Some(vertex)) => items.push(vertex),
+            (is_user, _, _) => users += u64::from(is_user),
+        }
+    }
+    let counts = [users, items.len() as u64];
+    Ok((Sides::of(graph.vertices(), items), counts))
+}
+
+/// How near products are to ratings.
+fn note(rmse: &[f64], ratings: u64, [users, items]: [u64; 2]) -> String {
+    let of = format!(
+        "{} of {} and {}",
+        counted(ratings, "rating", "ratings"),
+        counted(users, "user", "users"),
+        counted(items, "item", "items")
+    );
+    match rmse {
+        [] => of,
+        [first, .., last] => format!("RMSE {last:.6}, {first:.6} after one iteration; {of}"),
+        [only] => format!("RMSE {only:.6}; {of}"),
+    }
+}
+
+impl Chosen for Options {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn layout(&self) -> Layout {
+        let layout = match self.factors {
+            Factors::F4 => Layout::of::<Als4>(),
+            Factors::F8 => Layout::of::<Als8>(),
+            Factors::F16 => Layout::of::<Als16>(),
+        };
+        // The numbers of the items, while their bits are made; and the bits of the ends.
+        Layout { value: layout.value + 9, ..layout }
+    }
+
+    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
+        options.undirected = Some(true);
+    }
+
+    fn sees_ends(&self) -> bool {
+        true
+    }
+
+    fn weighs(&self) -> bool {
+        true
+    }
+
+    fn weights(&self) -> WeightChoice {
+        self.weights.choice()
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "factors": self.factors.count(),
+            "lambda": self.lambda,
+            "iterations": self.iterations,
+            "seed": self.seed,
+        })
+    }
+
+    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        match self.factors {
+            Factors::F4 => self.run_as::<4, 16>(ready, session),
+            Factors::F8 => self.run_as::<8, 46>(ready, session),
+            Factors::F16 => self.run_as::<16, 154>(ready, session),
+        }
+    }
+}
