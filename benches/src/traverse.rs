@@ -214,7 +214,7 @@ fn wcc(path: &Path, shape: Shape, settings: &Settings) -> Result<Table> {
     let mut samples = Vec::new();
     for &threads in &settings.threads {
         let workers = Workers::new(threads)?;
-        let values = pass(&loaded.graph, &Wcc, &workers, &progress)?;
+        let values = pass(&loaded.graph, &Wcc, &workers, &progress)?.values;
         let found = by_id(&loaded, &values.whole()?, ids, -1.0);
         // Ids are whole numbers; those that no edge names are no vertices of welter's.
         let same = |(found, label): (&f64, &f64)| *found < 0.0 || (found - label).abs() < 0.5;

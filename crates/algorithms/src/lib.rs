@@ -1,6 +1,7 @@
 //! One file an algorithm.
 //!
-//! An algorithm is a [`Program`](welter_model::program::Program): mathematics, without I/O, threads
+//! An algorithm is a [`Program`](welter_model::program::Program) or a
+//! [`Stream`](welter_model::stream::Stream): mathematics, without I/O, threads
 //! or clocks. Which executor runs it, and where its graph lies, it never learns.
 
 pub mod als;
@@ -15,6 +16,9 @@ pub mod kcore;
 pub mod mis;
 pub mod pagerank;
 mod sides;
+pub mod mcst;
+pub mod pagerank;
+pub mod scc;
 pub mod spmv;
 pub mod sssp;
 pub mod triangles;
@@ -31,6 +35,9 @@ pub use kcore::KCore;
 pub use mis::Mis;
 pub use pagerank::PageRank;
 pub use sides::Sides;
+pub use mcst::Mcst;
+pub use pagerank::PageRank;
+pub use scc::Scc;
 pub use spmv::Spmv;
 pub use sssp::Sssp;
 pub use triangles::{Lcc, Triangles};

@@ -18,13 +18,20 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
-use welter_model::stream::Stream;
+use welter_model::stream::{self, Edge, Known, Seen, Stream};
 use welter_model::table::ColumnData;
 
 /// The number of the smallest vertex of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Label(u32);
+
+impl Label {
+    /// The label that is this vertex.
+    pub(crate) fn of(vertex: u32) -> Self {
+        Self(vertex)
+    }
+}
 
 impl Value for Label {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
@@ -107,44 +114,74 @@ impl Forest<'_> {
     }
 }
 
+/// What [`Wcc`] does, in this order. Cells are tidied up after a few edges of each vertex: what
+/// most other edges look for is one step away then.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// A few edges join what they lie between.
+    Few,
+    /// All vertices make a step towards their roots.
+    Tidy,
+    /// The other edges join the rest.
+    Others,
+}
+
 impl Stream for Wcc {
     type Value = Label;
     type Cell = AtomicU32;
+    type Note = ();
+    type Step = Step;
+    type Total = ();
 
     const UNEQUAL: bool = true;
+    const PASSES: Option<u64> = Some(1);
 
     #[inline(always)]
-    fn cell(&self, vertex: u32) -> AtomicU32 {
-        AtomicU32::new(vertex)
+    fn cell(&self, vertex: Vertex) -> (AtomicU32, ()) {
+        (AtomicU32::new(vertex.index as u32), ())
+    }
+
+    fn first(&self) -> stream::Next<Step> {
+        stream::Next::Few(Step::Few)
+    }
+
+    fn next(&self, step: Step, _: &Seen<()>) -> stream::Next<Step> {
+        match step {
+            Step::Few => stream::Next::Settle(Step::Tidy),
+            Step::Tidy => stream::Next::Pass(Step::Others),
+            Step::Others => stream::Next::Stop,
+        }
     }
 
     /// Nearly all edges join what hangs together, and most vertices know their root.
     #[inline(always)]
-    fn news(&self, source: &AtomicU32, target: &AtomicU32) -> bool {
+    fn news(&self, _: Step, source: &AtomicU32, target: &AtomicU32) -> bool {
         source.load(Ordering::Relaxed) != target.load(Ordering::Relaxed)
     }
 
     #[inline(always)]
-    fn edge(&self, cells: &[AtomicU32], source: u32, target: u32, _: f64) {
-        let forest = Forest(cells);
+    fn edge(&self, _: Step, known: Known<'_, Self>, edge: Edge) -> bool {
+        let Edge { source, target, .. } = edge;
+        let forest = Forest(known.cells);
         let parents = (forest.parent(source), forest.parent(target));
         if parents.0 != parents.1 {
             forest.join((source, target), parents);
         }
+        true
     }
 
     /// One step towards the root. Numbers are settled in rising order, so the vertex that this one
     /// points at has mostly made its own step, and one is enough; a loop whose end nobody foresees
     /// took three times as long.
     #[inline(always)]
-    fn settle(&self, cells: &[AtomicU32], vertex: u32) {
-        let forest = Forest(cells);
+    fn settle(&self, _: Step, known: Known<'_, Self>, vertex: u32) {
+        let forest = Forest(known.cells);
         forest.shorten(vertex, forest.parent(forest.parent(vertex)));
     }
 
     #[inline(always)]
-    fn value(&self, cells: &[AtomicU32], vertex: u32) -> Label {
-        Label(Forest(cells).root(vertex))
+    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Label {
+        Label(Forest(known.cells).root(vertex))
     }
 }
 

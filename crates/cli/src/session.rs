@@ -10,6 +10,7 @@ use welter_engine::machine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
 use welter_engine::{
     Checkpoints, Graph, Outcome, Pace, Storage, Values, Workers, intersect, pass, run_resumable,
+    Checkpoints, Graph, Outcome, Pace, Passed, Storage, Workers, pass, run_resumable,
 };
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
@@ -355,12 +356,12 @@ impl Session {
         })
     }
 
-    /// Shows all edges to a stream program.
+    /// Runs a stream program.
     pub(crate) fn pass<S: Stream>(
         &self,
         ready: &Ready,
         program: &S,
-    ) -> Result<Values<S::Value>, Failure> {
+    ) -> Result<Passed<S::Value>, Failure> {
         let Ready { graph, workers, .. } = ready;
         self.measured(workers, || Ok(pass(graph, program, workers, &self.progress)?))
     }

@@ -18,13 +18,17 @@ use crate::text::grouped;
 /// Digits that tell results apart.
 const DIGITS: i32 = 6;
 
-/// What is at the top of a table, judged by its first column.
+/// What is at the top of a table, judged by its first column; of a list, by its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Top {
     /// The vertices with the highest values.
     Highest,
     /// The same, but infinity is for what was not reached, which comes last.
     Farthest,
+    /// The rows of a list with the highest values.
+    Heaviest,
+    /// Those with the lowest.
+    Lightest,
     /// The vertices that most vertices have as their value, with the number of those.
     Groups,
 }
@@ -41,8 +45,13 @@ pub(crate) fn render(
     if let (Top::Groups, ColumnData::Vertices(_)) = (top, &first.data) {
         return groups(&first.name, vertices, sizes(columns, vertices.len())?, count);
     }
-    let Best { rows, columns } = Best::of(columns, vertices.len(), top, count)?;
-    let mut shown = vec![numbers(rows.len()), ids("vertex", vertices, rows)];
+    let is_list = columns.listed().is_some();
+    let rows = columns.listed().unwrap_or(vertices.len());
+    let Best { rows, columns } = Best::of(columns, rows, top, count)?;
+    let mut shown = vec![numbers(rows.len())];
+    if !is_list {
+        shown.push(ids("vertex", vertices, rows));
+    }
     shown.extend(columns.into_iter().map(|Column { name, data }| match &data {
         ColumnData::Vertices(values) => {
             ids(&name, vertices, values.iter().map(|&vertex| vertex as usize))
@@ -179,11 +188,17 @@ fn ids(title: &str, vertices: &VertexColumn, rows: impl IntoIterator<Item = usiz
     Shown { title: title.to_owned(), cells: rows.into_iter().map(cell).collect(), left }
 }
 
-/// The rows with the highest values in the first column, highest first.
+/// The rows with the highest values in the column that is judged, highest first.
 fn highest(columns: &[Column], top: Top, count: usize) -> Vec<usize> {
-    let Some(Column { data, .. }) = columns.first() else { return Vec::new() };
-    let key = |value: f64| {
-        if top == Top::Farthest && value.is_infinite() { f64::NEG_INFINITY } else { value }
+    let judged = match top {
+        Top::Heaviest | Top::Lightest => columns.last(),
+        Top::Highest | Top::Farthest | Top::Groups => columns.first(),
+    };
+    let Some(Column { data, .. }) = judged else { return Vec::new() };
+    let key = |value: f64| match top {
+        Top::Farthest if value.is_infinite() => f64::NEG_INFINITY,
+        Top::Lightest => -value,
+        _ => value,
     };
     match data {
         ColumnData::F32(values) => {

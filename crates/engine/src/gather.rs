@@ -9,7 +9,8 @@
 //! processor does as a whole.
 #![expect(unsafe_code, reason = "loads cells by a vector instruction, at places that keys bound")]
 
-use crate::kernel::{Ahead, BUFFER, LINE, Sides};
+use crate::kernel::{Ahead, BUFFER, LINE};
+use crate::sift::Sides;
 
 /// Notes the places of keys whose cells are unequal, and says how many they are and how many keys
 /// were looked at: all but the last few, or none where the processor has no such instruction.
@@ -136,6 +137,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use crate::sift::Look;
 
     /// Cells of which one in so many is unlike the others.
     fn cells(length: u32, one_in: u32) -> Vec<AtomicU32> {
@@ -156,7 +158,7 @@ mod tests {
             let differ = |key: &u32| {
                 value(&sources, key >> target_bits) != value(&targets, key & ((1 << 20) - 1))
             };
-            let sides = Sides { sources: &sources, targets: &targets, unequal: true };
+            let sides = Sides { sources: &sources, targets: &targets, look: Look::Unequal };
             for keys in [&keys[..], &keys[..1000], &keys[..7], &[]] {
                 let mut found = [0; BUFFER];
                 let ahead = Ahead::of(keys);

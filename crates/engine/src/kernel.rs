@@ -39,7 +39,6 @@ use welter_store::header::{Encoding, KEY_BITS, Label};
 use welter_store::weights::WeightKind;
 
 use crate::dispatch::dispatched;
-use crate::gather;
 
 /// Keys that are decoded at a time: 4 KiB of them.
 pub(crate) const BUFFER: usize = 1024;
@@ -249,84 +248,4 @@ pub(crate) fn fetch<T>(column: &[T], place: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (column, place);
-}
-
-/// What a stream program knows of the sources and targets of a tile: `2^(32 - target_bits)` cells
-/// from the tile's first source on, and `2^target_bits` from the stripe's first target on.
-pub(crate) struct Sides<'a, C> {
-    pub(crate) sources: &'a [C],
-    pub(crate) targets: &'a [C],
-    /// Whether cells are news exactly where they are unequal.
-    pub(crate) unequal: bool,
-}
-
-/// Hands those edges of a tile to `edge` whose cells are `news`: source and target, relative to
-/// the tile and the stripe, and weight.
-///
-/// A run of edges is looked at first, and what is news is noted without a branch; R-MAT 22 has news
-/// in about one edge in 15, which no branch predictor foresees.
-pub(crate) fn sift_tile<C>(
-    tile: &Tile<'_>,
-    coding: Coding,
-    sides: &Sides<'_, C>,
-    scratch: &mut Scratch,
-    news: impl Fn(&C, &C) -> bool + Copy,
-    edge: impl Fn(u32, u32, f64) + Copy,
-) {
-    let target_bits = coding.target_bits;
-    let mask = (1_u32 << target_bits) - 1;
-    let mut found = [0; BUFFER];
-    coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
-        dispatched(
-            #[inline(always)]
-            || {
-                let ahead = Ahead::of(keys);
-                for (run, keys) in keys.chunks(BUFFER).enumerate() {
-                    let count = sift(keys, ahead, target_bits, sides, news, &mut found);
-                    let weights = weights.map(|weights| &weights[run * BUFFER..]);
-                    for &place in &found[..count] {
-                        let key = keys[place as usize];
-                        let weight = weights.map_or(1.0, |weights| weights[place as usize]);
-                        edge(key >> target_bits, key & mask, weight);
-                    }
-                }
-            },
-        );
-    });
-}
-
-/// Notes the places of the keys whose cells are news, and says how many they are.
-#[inline(always)]
-fn sift<C>(
-    keys: &[u32],
-    ahead: Ahead,
-    target_bits: u32,
-    sides: &Sides<'_, C>,
-    news: impl Fn(&C, &C) -> bool,
-    found: &mut [u32; BUFFER],
-) -> usize {
-    assert!(target_bits < KEY_BITS, "a key has source bits");
-    assert!(keys.len() <= BUFFER, "no more places than can be noted");
-    let mask = (1_u32 << target_bits) - 1;
-    let sources = &sides.sources[..1 << (KEY_BITS - target_bits)];
-    let targets = &sides.targets[..1 << target_bits];
-    let (mut count, looked) = if sides.unequal {
-        gather::unequal(keys, ahead, target_bits, sides, found)
-    } else {
-        (0, 0)
-    };
-    let mut look = |place: usize, key: u32| {
-        // SAFETY: 32 - target_bits bits, and `sources` was cut to 2^(32 - target_bits).
-        let source = unsafe { sources.get_unchecked((key >> target_bits) as usize) };
-        // SAFETY: masked to target_bits bits, and `targets` was cut to 2^target_bits.
-        let target = unsafe { targets.get_unchecked((key & mask) as usize) };
-        // SAFETY: at most one more than before for each key, of which there are at most BUFFER.
-        let room = unsafe { found.get_unchecked_mut(count) };
-        *room = place as u32;
-        count += usize::from(news(source, target));
-    };
-    for (place, &key) in keys.iter().enumerate().skip(looked) {
-        look(place, key);
-    }
-    count
 }

@@ -1,40 +1,62 @@
-//! One pass over all edges, for stream programs.
+//! Passes over all edges, for stream programs.
 //!
-//! A task is a stripe, so what a thread learns of targets stays in its second-level cache. All
-//! stripes first show a few edges of each vertex, those of the same few sources, after which cells
-//! are tidied up: what most other edges look for is one step away then. Of the rest each stripe
-//! begins at another place of its list: sources are everybody's, and were all to begin with the
-//! first ones, threads would write the same lines, one after the other.
+//! A task is a stripe, so what a thread learns of targets stays in its second-level cache. Steps
+//! whose edges have no order begin each stripe at another place of its list: sources are
+//! everybody's, and were all to begin with the first ones, threads would write the same lines, one
+//! after the other. A program may want to see a few edges of each vertex first, those of the same
+//! few sources in all stripes, so that it can tidy up before it sees the others.
+//!
+//! Steps that hand on what changed sweep over the edges, up and down in turns: what one vertex
+//! learns the next one hears of in the same pass, wherever ids tell who is near whom.
 //!
 //! Components of R-MAT scrambled 22 with 2 threads, in an early form: 245 ms without either (137
-//! with one thread), 165 with the turned order, 63 with both (113). With a 32nd or an eighth of the
-//! edges first instead of a sixteenth it took 80 and 87; letting each stripe first spread the
-//! smallest number along its own edges, without joining anything, 64 to 77. First edges from about
-//! the diagonal instead of the same sources made 24 million edges news on R-MAT scrambled 24
-//! instead of 10 million, of 8.9 million vertices.
+//! with one thread), 165 with the turned order, 63 with a few edges first as well (113). With a
+//! 32nd or an eighth of the edges first instead of a sixteenth it took 80 and 87; letting each
+//! stripe first spread the smallest number along its own edges, without joining anything, 64 to 77.
+//! First edges from about the diagonal instead of the same sources made 24 million edges news on
+//! R-MAT scrambled 24 instead of 10 million, of 8.9 million vertices.
 
+mod order;
+mod stale;
+
+use std::cell::{Cell, RefCell};
 use std::sync::Mutex;
 
-use welter_model::stream::Stream;
-use welter_progress::{Progress, Unit};
+use welter_model::edges::Pair;
+use welter_model::program::{Total, Value, Vertex};
+use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
+use welter_progress::{Phase, Progress, Unit};
 use welter_store::chunk::Chunk;
 use welter_store::weights::WeightKind;
 
+use self::order::{Order, Share};
+use self::stale::Stale;
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::graph::{Graph, Stripe};
-use crate::kernel::{Coding, Scratch, Sides, sift_tile};
+use crate::kernel::{Coding, Scratch};
 use crate::read_ahead::ReadAhead;
 use crate::results::Values;
+use crate::sift::{Sides, sift_tile};
 use crate::workers::{Workers, lock};
 
-/// Edges of a vertex that are shown in the first round, on average.
-const FIRST_EDGES: f64 = 2.25;
-
-/// Cells that are made or tidied up in one task.
+/// Cells that are made or settled in one task.
 const CELLS: usize = 1 << 16;
 
-/// Shows every edge that may be news to a stream program, and returns the values of all vertices.
+/// Bytes that an edge takes while all that are left are handed over: its ends in lists that grow
+/// and are joined, and what a program makes of them.
+const REST_BYTES: u64 = 64;
+
+/// What a stream program leaves.
+#[derive(Debug)]
+pub struct Passed<V: Value> {
+    /// Values of all vertices, or of those that have a row ([`Value::LISTED`]).
+    pub values: Values<V>,
+    /// Passes over the edges that were made.
+    pub passes: u64,
+}
+
+/// Runs a stream program.
 ///
 /// # Errors
 /// When memory runs out, a chunk is damaged, or the run is cancelled.
@@ -43,67 +65,221 @@ pub fn pass<S: Stream>(
     program: &S,
     workers: &Workers,
     progress: &Progress,
-) -> Result<Values<S::Value>, EngineError> {
-    let phase = progress.phase("pass", Unit::Edges, Some(graph.edges()));
-    // A damaged key names some place of the state and none outside it.
-    let places =
-        graph.vertices() + (graph.signal_padding() as u64).max(1 << graph.plan.stripe_bits);
-    let mut buffer = Buffer::<S::Cell>::zeroed(places as usize)?;
-    fill(&mut buffer, workers, progress, |place| program.cell(place))?;
-    let cells = &buffer[..];
-    let mut order: Vec<usize> = (0..graph.stripes.len()).collect();
-    order.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
-    let benches = workers.states(|| Ok((Scratch::new(), ReadAhead::new(graph)?)))?;
-    for round in [Round::First, Round::Rest] {
-        workers.tasks_ahead(order.len(), progress, &benches, |(scratch, chunks), task, next| {
-            let at = (order[task], next.map(|task| order[task]));
-            let wants = |stripe| round.chunks(graph, stripe);
-            chunks.stripe(at, wants, |stripe, chunk| {
-                show(stripe, &chunk, program, cells, scratch);
-                phase.add(chunk.edges());
-                Ok(())
-            })
-        })?;
-        if let Round::First = round {
-            let vertices = &cells[..graph.vertices() as usize];
-            let parts: Vec<_> = vertices.chunks(CELLS).collect();
-            workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
-                let first = task * CELLS;
-                (first..first + parts[task].len())
-                    .for_each(|vertex| program.settle(cells, vertex as u32));
-                Ok(())
-            })?;
-        }
-    }
-    let mut values = Buffer::used(graph.vertices() as usize, &graph.arena)?;
-    graph.arena.drop_columns();
-    fill(&mut values, workers, progress, |vertex| program.value(cells, vertex))?;
-    Ok(Values::resident(values))
-}
-
-/// Which chunks of a stripe are shown together.
-#[derive(Clone, Copy)]
-enum Round {
-    First,
-    Rest,
-}
-
-impl Round {
-    /// Numbers of the chunks of a stripe that are shown in this round. The rest begins as far down
-    /// the list as the stripe is down the list of stripes.
-    fn chunks(self, graph: &Graph, stripe: usize) -> impl Iterator<Item = usize> {
-        let chunks = graph.stripes[stripe].chunks.len();
-        let edges = graph.edges().max(1) as f64;
-        let share = FIRST_EDGES * graph.vertices() as f64 / edges;
-        let first = ((chunks as f64 * share).ceil() as usize).min(chunks);
-        let (begin, count, turn) = match self {
-            Self::First => (0, first, 0),
-            Self::Rest => {
-                let rest = chunks - first;
-                (first, rest, rest * stripe / graph.stripes.len())
-            }
+) -> Result<Passed<S::Value>, EngineError> {
+    let edges = S::PASSES.map(|passes| passes * graph.edges());
+    let phase = progress.phase("pass", Unit::Edges, edges);
+    let mut run = Run::new(graph, program, workers, (progress, &phase))?;
+    let mut next = program.first();
+    loop {
+        let (step, seen) = match next {
+            Next::Few(step) => (step, run.pass(step, true)?),
+            Next::Pass(step) => (step, run.pass(step, false)?),
+            Next::Settle(step) => (step, run.settle(step)?),
+            Next::Rest(step) => (step, run.rest(step)?),
+            Next::Stop => return run.end(),
         };
-        (0..count).map(move |step| begin + (turn + step) % count)
+        next = program.next(step, &seen);
+    }
+}
+
+/// A stream program at work.
+struct Run<'a, S: Stream> {
+    graph: &'a Graph,
+    program: &'a S,
+    workers: &'a Workers,
+    progress: &'a Progress,
+    phase: &'a Phase,
+    cells: Buffer<S::Cell>,
+    notes: Buffer<S::Note>,
+    benches: Vec<Mutex<Bench<'a>>>,
+    stale: Stale<'a>,
+    /// Whether a few edges were shown, and not yet the others.
+    begun: bool,
+    passes: u64,
+}
+
+/// What a worker has.
+struct Bench<'a> {
+    chunks: ReadAhead<'a>,
+    hand: Hand,
+}
+
+/// What it needs beside chunks.
+struct Hand {
+    scratch: Scratch,
+    /// What it has seen in a step.
+    seen: Seen<()>,
+    /// Edges that it found for the rest.
+    rest: Vec<Pair>,
+}
+
+impl<'a, S: Stream> Run<'a, S> {
+    fn new(
+        graph: &'a Graph,
+        program: &'a S,
+        workers: &'a Workers,
+        (progress, phase): (&'a Progress, &'a Phase),
+    ) -> Result<Self, EngineError> {
+        // A damaged key names some place of the state and none outside it.
+        let places =
+            graph.vertices() + (graph.signal_padding() as u64).max(1 << graph.plan.stripe_bits);
+        let mut cells = Buffer::<S::Cell>::zeroed(places as usize)?;
+        let mut notes = Buffer::<S::Note>::zeroed(places as usize)?;
+        let vertex = |place: u32| Vertex {
+            index: place.into(),
+            out_degree: graph.degrees.get(place as usize).copied().unwrap_or(0).into(),
+        };
+        fill(&mut cells, workers, progress, |place| program.cell(vertex(place)).0)?;
+        if size_of::<S::Note>() > 0 {
+            fill(&mut notes, workers, progress, |place| program.cell(vertex(place)).1)?;
+        }
+        let bench = || {
+            let hand = Hand { scratch: Scratch::new(), seen: Seen::default(), rest: Vec::new() };
+            Ok(Bench { chunks: ReadAhead::new(graph)?, hand })
+        };
+        Ok(Self {
+            graph,
+            program,
+            workers,
+            progress,
+            phase,
+            cells,
+            notes,
+            benches: workers.states(bench)?,
+            stale: Stale::new(graph),
+            begun: false,
+            passes: 0,
+        })
+    }
+
+    fn known(&self) -> Known<'_, S> {
+        Known { cells: &self.cells, notes: &self.notes }
+    }
+
+    /// Shows edges that may be news.
+    fn pass(&mut self, step: S::Step, few: bool) -> Result<Seen<S::Total>, EngineError> {
+        let share = match (few, self.begun) {
+            (true, _) => Share::Few,
+            (false, true) => Share::Others,
+            (false, false) => Share::All,
+        };
+        self.begun = few;
+        self.passes += u64::from(!few);
+        let (program, known) = (self.program, self.known());
+        self.each_chunk(step, share, |hand, part| {
+            let (news, changes) = (Cell::new(0), Cell::new(0));
+            part.sift(program, step, known.cells, &mut hand.scratch, |edge| {
+                news.set(news.get() + 1);
+                if program.edge(step, known, edge) {
+                    changes.set(changes.get() + 1);
+                    part.stale.change(edge, part.again);
+                }
+            });
+            hand.seen.changes += changes.get();
+            news.get()
+        })?;
+        self.stale.end_pass();
+        Ok(self.seen())
+    }
+
+    /// Hands over the edges that are news.
+    fn rest(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
+        self.passes += 1;
+        let (program, known) = (self.program, self.known());
+        self.each_chunk(step, Share::All, |hand, part| {
+            let before = hand.rest.len();
+            let rest = RefCell::new(&mut hand.rest);
+            part.sift(program, step, known.cells, &mut hand.scratch, |edge| {
+                rest.borrow_mut().push([edge.source, edge.target]);
+            });
+            (hand.rest.len() - before) as u64
+        })?;
+        self.stale.end_pass();
+        let mut edges = Vec::new();
+        for bench in &self.benches {
+            edges.append(&mut std::mem::take(&mut lock(bench).hand.rest));
+        }
+        program.rest(self.known(), edges);
+        Ok(self.seen())
+    }
+
+    /// Shows the chunks in which there may be news; `show` says how much there was.
+    fn each_chunk(
+        &self,
+        step: S::Step,
+        share: Share,
+        show: impl Fn(&mut Hand, &Part<'_, '_>) -> u64 + Sync,
+    ) -> Result<(), EngineError> {
+        let Self { graph, stale, .. } = self;
+        let again = self.program.again(step);
+        let order = Order::new(graph, share, again, self.passes);
+        self.workers.tasks_ahead(
+            order.stripes.len(),
+            self.progress,
+            &self.benches,
+            |Bench { chunks, hand }, task, next| {
+                let at = (order.stripes[task], next.map(|task| order.stripes[task]));
+                let wants = |number| {
+                    order.chunks(number).filter(move |&chunk| stale.wants((number, chunk), again))
+                };
+                let mut numbers = wants(at.0);
+                chunks.stripe(at, wants, |stripe, chunk| {
+                    let place = (at.0, numbers.next().unwrap_or_default());
+                    let part = Part { graph, stale, again, order: &order, place, stripe, chunk };
+                    let news = show(hand, &part);
+                    stale.show(place, news, again);
+                    let edges = part.chunk.edges();
+                    hand.seen.looked += edges;
+                    hand.seen.news += news;
+                    self.phase.add(edges);
+                    Ok(())
+                })
+            },
+        )
+    }
+
+    /// Lets all vertices be settled.
+    fn settle(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
+        let (program, known) = (self.program, self.known());
+        let vertices = self.graph.vertices() as usize;
+        let totals = self.workers.states(|| Ok(S::Total::default()))?;
+        let tasks = vertices.div_ceil(CELLS);
+        self.workers.tasks(tasks, self.progress, &totals, |total, task| {
+            let part = task * CELLS..vertices.min((task + 1) * CELLS);
+            let settled = part.map(|vertex| program.settle(step, known, vertex as u32));
+            *total = settled.fold(*total, S::Total::merge);
+            Ok(())
+        })?;
+        self.stale.begin_anew();
+        let total = totals.iter().fold(S::Total::default(), |sum, total| sum.merge(*lock(total)));
+        Ok(Seen { total, ..self.seen() })
+    }
+
+    /// What workers have seen since they were asked last.
+    fn seen(&self) -> Seen<S::Total> {
+        let Graph { plan, arena, .. } = self.graph;
+        let taken = plan.memory.left_by_ingest(arena.backed_bytes());
+        let room = plan.budget_bytes.saturating_sub(taken) / REST_BYTES;
+        let mut sum = Seen { room, ..Seen::default() };
+        for bench in &self.benches {
+            let Seen { looked, news, changes, .. } = std::mem::take(&mut lock(bench).hand.seen);
+            sum.looked += looked;
+            sum.news += news;
+            sum.changes += changes;
+        }
+        sum
+    }
+
+    /// The values.
+    fn end(self) -> Result<Passed<S::Value>, EngineError> {
+        let Self { graph, program, workers, progress, passes, .. } = self;
+        let known = self.known();
+        let mut values = Buffer::used(graph.vertices() as usize, &graph.arena)?;
+        graph.arena.drop_columns();
+        fill(&mut values, workers, progress, |vertex| program.value(known, vertex))?;
+        let values =
+            if S::Value::LISTED { Values::listed(values) } else { Values::resident(values) };
+        Ok(Passed { values, passes })
     }
 }
 
@@ -123,34 +299,55 @@ fn fill<T: Send>(
     })
 }
 
-/// Shows what may be news in a chunk of a stripe.
-fn show<S: Stream>(
-    stripe: &Stripe,
-    chunk: &Chunk<'_>,
-    program: &S,
-    cells: &[S::Cell],
-    scratch: &mut Scratch,
-) {
-    let label = chunk.label();
-    let weights = if S::WEIGHTED { label.weights } else { WeightKind::None };
-    let coding = Coding { encoding: label.encoding, weights, target_bits: label.target_bits };
-    let target_base = stripe.vertices.start as u32;
-    for tile in chunk.tiles() {
-        let source_base = tile.source as u32;
-        let sources = &cells[source_base as usize..];
+/// A chunk of a stripe that is shown.
+struct Part<'r, 'c> {
+    graph: &'r Graph,
+    stale: &'r Stale<'r>,
+    again: Again,
+    order: &'r Order<'r>,
+    /// Numbers of the stripe and of the chunk in it.
+    place: (usize, usize),
+    stripe: &'r Stripe,
+    chunk: Chunk<'c>,
+}
+
+impl Part<'_, '_> {
+    /// Finds the edges that are news, tile by tile.
+    fn sift<S: Stream>(
+        &self,
+        program: &S,
+        step: S::Step,
+        cells: &[S::Cell],
+        scratch: &mut Scratch,
+        show: impl Fn(Edge) + Copy,
+    ) {
+        let label = self.chunk.label();
+        let weights = if S::WEIGHTED { label.weights } else { WeightKind::None };
+        let coding = Coding { encoding: label.encoding, weights, target_bits: label.target_bits };
+        let target_base = self.stripe.vertices.start as u32;
         let targets = &cells[target_base as usize..];
-        let sides = Sides { sources, targets, unequal: S::UNEQUAL };
-        sift_tile(
-            &tile,
-            coding,
-            &sides,
-            scratch,
-            #[inline(always)]
-            |source, target| program.news(source, target),
-            #[inline(always)]
-            |source, target, weight| {
-                program.edge(cells, source_base + source, target_base + target, weight);
-            },
-        );
+        let mut tiles: Vec<_> = self.graph.tiles_of(&self.chunk).collect();
+        self.order.turn(&mut tiles);
+        for (tile, sources) in tiles {
+            if !self.stale.wants_tile(self.place, &sources, self.again) {
+                continue;
+            }
+            let source_base = tile.source as u32;
+            let sources = &cells[source_base as usize..];
+            let sides = Sides { sources, targets, look: self.order.look::<S>() };
+            sift_tile(
+                &tile,
+                coding,
+                &sides,
+                scratch,
+                #[inline(always)]
+                |source, target| program.news(step, source, target),
+                #[inline(always)]
+                |source, target, weight| {
+                    let (source, target) = (source_base + source, target_base + target);
+                    show(Edge { source, target, weight });
+                },
+            );
+        }
     }
 }

@@ -51,6 +51,21 @@ impl<V: Pod + Send> Values<V> {
         Self { count: values.len(), place: Place::Memory(values) }
     }
 
+    /// The same, without the vertices that have no row.
+    pub(crate) fn listed(mut values: Buffer<V>) -> Self
+    where
+        V: Value,
+    {
+        let mut count = 0;
+        for vertex in 0..values.len() {
+            if values[vertex].is_listed() {
+                values[count] = values[vertex];
+                count += 1;
+            }
+        }
+        Self { count, place: Place::Memory(values) }
+    }
+
     pub(crate) fn stored(stored: StoredValues, graph: &Graph) -> Self {
         let stripes = &graph.stripes;
         let place = Place::Storage(Shelf {
@@ -71,7 +86,7 @@ impl<V: Pod + Send> Values<V> {
         }
     }
 
-    /// Number of vertices.
+    /// Number of vertices that have one.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -109,7 +124,7 @@ impl<V: Pod + Send> Values<V> {
     /// As [`Self::read`].
     pub fn whole(&self) -> Result<Cow<'_, [V]>, EngineError> {
         if let Place::Memory(values) = &self.place {
-            return Ok(Cow::Borrowed(values));
+            return Ok(Cow::Borrowed(&values[..self.count]));
         }
         let mut all = Vec::with_capacity(self.count);
         self.read(0..self.count, |values| all.extend_from_slice(values))?;
@@ -162,6 +177,10 @@ impl<V: Value> Columns for Values<V> {
             }
         })?;
         Ok(all.unwrap_or_else(|| columns::<V>(&[])))
+    }
+
+    fn listed(&self) -> Option<usize> {
+        V::LISTED.then_some(self.count)
     }
 
     fn check(&self, rows: usize) -> Result<(), String> {

@@ -92,6 +92,16 @@ impl<'a> Spread<'a> {
 impl Columns for Spread<'_> {
     fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError> {
         let NonCompact { named, all } = self.vertices;
+        if self.columns.listed().is_some() {
+            let mut part = self.columns.part(rows)?;
+            for column in &mut part {
+                if let ColumnData::Vertices(slots) = &mut column.data {
+                    // What has an edge is named, and what else there might be is none of them.
+                    slots.iter_mut().for_each(|slot| *slot = self.row_of(*slot, NO_VERTEX));
+                }
+            }
+            return Ok(part);
+        }
         let [first, end] = [rows.start, rows.end].map(|row| all.start + row as u64);
         let [from, to] = [first, end].map(|id| named.partition_point(|named| *named < id));
         let mut part = self.columns.part(from..to)?;
@@ -120,7 +130,14 @@ impl Columns for Spread<'_> {
         Ok(part)
     }
 
+    fn listed(&self) -> Option<usize> {
+        self.columns.listed()
+    }
+
     fn check(&self, rows: usize) -> Result<(), String> {
+        if self.columns.listed().is_some() {
+            return self.columns.check(rows);
+        }
         match self.vertices.vertices() {
             vertices if vertices == rows as u64 => {
                 self.columns.check(self.vertices.slots() as usize)

@@ -31,8 +31,17 @@ pub struct Vertex {
 
 /// State of one vertex: plain data that the engine stores by the array.
 pub trait Value: Pod + Send + Sync {
+    /// Whether the result is a list, of edges for instance: a table without the column of vertices
+    /// that has a row for some values only. Stream programs may have such.
+    const LISTED: bool = false;
+
     /// The columns of the result, by name, made from the values of all vertices in order.
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)>;
+
+    /// Whether this value has a row, in a result that is a list.
+    fn is_listed(&self) -> bool {
+        true
+    }
 }
 
 /// A total over all vertices, such as a sum of changes. Plain data, because a checkpoint holds it.

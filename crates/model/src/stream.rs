@@ -1,26 +1,35 @@
-//! The stream program: a pass over the edges, each folded into a state of the whole graph.
+//! The stream program: passes over the edges, each folded into a state of the whole graph.
 //!
-//! Where a fold program iterates, a stream program sees every edge once, in any order, and keeps
-//! what it learnt in a cell for each vertex: union-find for components is the model. Cells are
-//! shared by all threads, so they must allow that by themselves.
+//! Where a fold program has an accumulator for each destination, a stream program sees edges in any
+//! order, and keeps what it learnt in a cell for each vertex, which others see at once: union-find
+//! for components is the model. Cells are shared by all threads, so they must allow that by
+//! themselves.
 //!
-//! Edges come in rounds, a few of them first, and between two rounds every cell may be tidied up.
-//! Before an edge is shown the program is asked whether it can be news, from two cells alone: most
-//! edges are none, and that is found out for many of them at once.
+//! A program is a small state machine. A [step](Next) shows it edges or lets it settle vertices,
+//! and what was [seen](Seen) then says which step is the next. Before an edge is shown the program
+//! is asked whether it can be news, from two cells alone: most edges are none, and that is found
+//! out for many of them at once. Where none can be news [again](Again), edges are not even read.
 //!
-//! Invariant: the answer does not depend on the order of the edges, on who saw which, or on how
-//! many rounds there were.
+//! Invariant: the answer does not depend on the order of the edges, on who saw which when, or on
+//! how many passes there were.
 
 use bytemuck::Zeroable;
 
-use crate::program::Value;
+use crate::edges::Pair;
+use crate::program::{Total, Value, Vertex};
 
 /// A stream program.
 pub trait Stream: Sync {
     /// What becomes of each vertex.
     type Value: Value;
-    /// What is learnt of a vertex.
+    /// What is learnt of a vertex, as far as it takes part in telling news.
     type Cell: Zeroable + Send + Sync;
+    /// What else is learnt of it, for edges that are news; `()` where there is no more.
+    type Note: Zeroable + Send + Sync;
+    /// What the program is at, with all that it must remember for that.
+    type Step: Copy + Send + Sync;
+    /// What vertices say when they are settled, summed up. Sums are the same in any order.
+    type Total: Total;
 
     /// Whether `edge` looks at weights. Where it does not, they are not read.
     const WEIGHTED: bool = false;
@@ -29,20 +38,113 @@ pub trait Stream: Sync {
     /// are looked at with one instruction then.
     const UNEQUAL: bool = false;
 
-    /// The cell of a vertex before the first edge.
-    fn cell(&self, vertex: u32) -> Self::Cell;
+    /// Number of passes, where that is known beforehand.
+    const PASSES: Option<u64> = None;
 
-    /// Whether an edge between vertices with these cells can teach anything, now or later. What is
-    /// no news is not shown. Asked of every edge: loads and comparisons, but no branches.
-    fn news(&self, source: &Self::Cell, target: &Self::Cell) -> bool;
+    /// What is known of a vertex before the first step.
+    fn cell(&self, vertex: Vertex) -> (Self::Cell, Self::Note);
 
-    /// Learns from an edge between the vertices of two numbers. It was news a moment ago; edges
-    /// that were shown since may have made it none.
-    fn edge(&self, cells: &[Self::Cell], source: u32, target: u32, weight: f64);
+    /// The first step.
+    fn first(&self) -> Next<Self::Step>;
 
-    /// Tidies the cell of a vertex up, between rounds. Others are tidied up meanwhile.
-    fn settle(&self, cells: &[Self::Cell], vertex: u32);
+    /// What follows a step in which this was seen.
+    fn next(&self, step: Self::Step, seen: &Seen<Self::Total>) -> Next<Self::Step>;
 
-    /// The value of a vertex when all edges were seen.
-    fn value(&self, cells: &[Self::Cell], vertex: u32) -> Self::Value;
+    /// When edges can be news again that are none in a step.
+    fn again(&self, _step: Self::Step) -> Again {
+        Again::Anytime
+    }
+
+    /// Whether an edge between vertices with these cells can teach anything in this step, now or
+    /// later. What is no news is not shown. Asked of every edge: loads and comparisons, but no
+    /// branches.
+    fn news(&self, step: Self::Step, source: &Self::Cell, target: &Self::Cell) -> bool;
+
+    /// Learns from an edge between the vertices of two numbers, and says whether that changed what
+    /// other edges are held against (see [`Again`]). It was news a moment ago; edges that were
+    /// shown since may have made it none.
+    fn edge(&self, step: Self::Step, known: Known<'_, Self>, edge: Edge) -> bool;
+
+    /// Settles a vertex, in a step of its own. Others are settled meanwhile, in about the order of
+    /// their numbers.
+    fn settle(&self, step: Self::Step, known: Known<'_, Self>, vertex: u32) -> Self::Total;
+
+    /// Learns all that there is to learn from the edges that are still news, alone and at once.
+    /// Called in steps [`Next::Rest`] only.
+    fn rest(&self, _known: Known<'_, Self>, _edges: Vec<Pair>) {}
+
+    /// The value of a vertex after the last step.
+    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Self::Value;
 }
+
+/// What a stream program does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next<S> {
+    /// A few edges of each vertex are shown. The next pass shows the others.
+    Few(S),
+    /// A pass: all edges are shown that can be news.
+    Pass(S),
+    /// All vertices are settled.
+    Settle(S),
+    /// All edges that are news are handed over at once ([`Stream::rest`]). There must be room for
+    /// them ([`Seen::room`]).
+    Rest(S),
+    /// The values are the result.
+    Stop,
+}
+
+/// What was seen in a step. All but `total` and `room` is 0 where no edges were shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen<T> {
+    /// Edges that were looked at: all those of chunks that were read.
+    pub looked: u64,
+    /// Edges that were news.
+    pub news: u64,
+    /// Edges that changed something.
+    pub changes: u64,
+    /// What vertices said when they were settled.
+    pub total: T,
+    /// Edges that there is room for in memory, to hand them over at once.
+    pub room: u64,
+}
+
+/// When an edge can be news again that is none, or was shown and thus is none any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// At any time.
+    Anytime,
+    /// Never, in this step or another. Edges that were news may be so again.
+    Never,
+    /// When its source changed, in passes that follow each other without another step in between.
+    /// Edges say whether they changed their target.
+    SourceChanged,
+    /// When its target changed, likewise. Edges say whether they changed their source.
+    TargetChanged,
+}
+
+/// An edge between the vertices of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// The vertex that it leaves.
+    pub source: u32,
+    /// The vertex that it leads to.
+    pub target: u32,
+    /// 1 where edges have none, or the program does not look at them.
+    pub weight: f64,
+}
+
+/// What is known of all vertices, by their numbers.
+pub struct Known<'a, S: Stream + ?Sized> {
+    /// What tells news.
+    pub cells: &'a [S::Cell],
+    /// What else there is.
+    pub notes: &'a [S::Note],
+}
+
+impl<S: Stream + ?Sized> Clone for Known<'_, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Stream + ?Sized> Copy for Known<'_, S> {}

@@ -1,4 +1,5 @@
-//! The result of a run as a table: one row a vertex, the column `vertex` first.
+//! The result of a run as a table: one row a vertex, the column `vertex` first; or a list, whose
+//! rows are other things between vertices.
 //!
 //! The whole of a result may not fit in memory, so whoever writes or looks through it asks for
 //! some rows at a time ([`Columns::part`]).
@@ -217,6 +218,12 @@ pub trait Columns: Debug + Send + Sync {
     /// When there are not so many rows.
     fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError>;
 
+    /// Number of rows, where these are not one a vertex: a list of edges, for instance, whose table
+    /// has no column of vertices.
+    fn listed(&self) -> Option<usize> {
+        None
+    }
+
     /// What is wrong with these columns for a table of so many rows, as far as it can be told
     /// without reading them.
     ///
@@ -228,6 +235,10 @@ pub trait Columns: Debug + Send + Sync {
 impl<C: Columns + ?Sized> Columns for Box<C> {
     fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError> {
         (**self).part(rows)
+    }
+
+    fn listed(&self) -> Option<usize> {
+        (**self).listed()
     }
 
     fn check(&self, rows: usize) -> Result<(), String> {
@@ -273,9 +284,9 @@ impl Column {
 /// Vertices with their results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table<C: ?Sized = Vec<Column>> {
-    /// Ids of the rows.
+    /// Ids of the vertices.
     pub vertices: VertexColumn,
-    /// Results by name, of as many rows.
+    /// Results by name, of as many rows, unless they are a [list](Columns::listed).
     pub columns: C,
 }
 

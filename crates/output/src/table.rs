@@ -1,4 +1,4 @@
-//! Result tables: one row a vertex, the column `vertex` first.
+//! Result tables: one row a vertex, the column `vertex` first; or lists, without that column.
 //!
 //! One file of this module is one format; what they share is the checked [`View`] of a table, of
 //! which they ask for the rows of a block at a time: the whole need not be in memory. A column of
@@ -147,7 +147,8 @@ fn write(
     threads: usize,
     progress: &Progress,
 ) -> Result<(), OutputError> {
-    let phase = progress.phase("write", Unit::Vertices, Some(view.rows as u64));
+    let unit = if view.is_list { Unit::Edges } else { Unit::Vertices };
+    let phase = progress.phase("write", unit, Some(view.rows as u64));
     let job = Job { name, threads: thread_count(threads), progress, phase };
     match format {
         TableFormat::Csv => text::write(view, sink, compression, b',', &job),
@@ -163,6 +164,8 @@ struct View<'a> {
     /// Name of the output, for errors.
     name: &'a str,
     rows: usize,
+    /// Whether the rows are not the vertices, so that there is no column of these.
+    is_list: bool,
     vertices: &'a VertexColumn,
     columns: &'a dyn Columns,
     /// The columns without their rows.
@@ -176,7 +179,7 @@ enum Cells {
     U32(Vec<u32>),
     U64(Vec<u64>),
     I64(Vec<i64>),
-    /// Rows of the table, shown as their ids; below the number of rows, or
+    /// Numbers of vertices, shown as their ids; below their number, or
     /// [`NO_VERTEX`](welter_model::table::NO_VERTEX).
     Vertices(Vec<u64>),
 }
@@ -184,27 +187,34 @@ enum Cells {
 impl<'a> View<'a> {
     fn of(table: &'a Table<dyn Columns + '_>, name: &'a str) -> Result<Self, OutputError> {
         let Table { vertices, columns } = table;
-        let rows = vertices.len();
+        let listed = columns.listed();
+        let rows = listed.unwrap_or(vertices.len());
         let heads = columns.part(0..0).map_err(OutputError::Input)?;
         for (number, Column { name: title, .. }) in heads.iter().enumerate() {
-            let taken = title == VERTEX || heads[..number].iter().any(|head| head.name == *title);
+            let taken = listed.is_none() && title == VERTEX
+                || heads[..number].iter().any(|head| head.name == *title);
             if taken || title.is_empty() {
                 return Err(OutputError::unfit(name, format!("two columns are named \"{title}\"")));
             }
         }
         columns.check(rows).map_err(|what| OutputError::unfit(name, what))?;
-        let view = Self { name, rows, vertices, columns, heads };
+        let view = Self { name, rows, is_list: listed.is_some(), vertices, columns, heads };
         // No format is asked for a type that it has not.
         view.part(0..0)?;
         Ok(view)
     }
 
-    /// Names of the columns.
+    /// Name of the column of vertices, if there is one.
+    fn vertex_title(&self) -> Option<&'static str> {
+        (!self.is_list).then_some(VERTEX)
+    }
+
+    /// Names of the other columns.
     fn titles(&self) -> impl Iterator<Item = &str> {
         self.heads.iter().map(|head| head.name.as_str())
     }
 
-    /// The columns of some rows. Columns of vertices hold rows of the table, and nothing else.
+    /// The columns of some rows. Columns of vertices hold numbers of vertices, and nothing else.
     fn part(&self, rows: Range<usize>) -> Result<Vec<Cells>, OutputError> {
         let count = rows.len();
         let unfit = |what| OutputError::unfit(self.name, what);
@@ -214,7 +224,7 @@ impl<'a> View<'a> {
             return Err(unfit("some rows have other columns than the first".to_owned()));
         }
         let cells = part.into_iter().map(|column| {
-            column.check(count, self.rows).map_err(unfit)?;
+            column.check(count, self.vertices.len()).map_err(unfit)?;
             Cells::of(column).map_err(unfit)
         });
         cells.collect()

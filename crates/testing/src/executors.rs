@@ -16,6 +16,7 @@ use welter_engine::{Checkpoints, EngineError};
 use welter_model::edges::Reading;
 use welter_model::ids::IdMap;
 use welter_model::program::{Program, Value};
+use welter_model::stream::Stream;
 use welter_model::table::ColumnData;
 use welter_store::header::Encoding;
 
@@ -321,6 +322,26 @@ impl Executor {
             _ => self
                 .run_resumable(graph, reading, program, None)
                 .unwrap_or_else(|error| panic!("{self:?}: {error}")),
+        }
+    }
+
+    /// Runs a stream program; also says in how many passes. The reference knows none.
+    ///
+    /// # Panics
+    /// When the executor fails.
+    pub fn pass<S: Stream>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: &S,
+    ) -> Option<(Vec<S::Value>, u64)> {
+        match self {
+            Self::Reference => None,
+            Self::Memory(memory) => Some(memory.pass_as(graph, None, reading, program)),
+            Self::Kept(memory, settings) => {
+                let done = memory.keep_and_pass(graph, reading, settings, program);
+                Some(done.unwrap_or_else(|error| panic!("{self:?}: {error}")))
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 use welter_algorithms::pagerank::{Dangling, PageRank};
 use welter_algorithms::{Bfs, Cdlp, Triangles, Wcc};
+use welter_algorithms::{Bfs, Mcst, Scc, Wcc};
 use welter_engine::plan::{Layout, Plan, Route, Settings, Shape, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers, meter};
 use welter_model::edges::{Duplicates, EdgeList, EdgeStream, Reading};
@@ -24,6 +25,8 @@ enum Task {
     Components,
     Communities,
     Triangles,
+    Strong,
+    Forest,
 }
 
 impl Task {
@@ -60,6 +63,8 @@ impl Task {
             Self::Components => Layout::of_stream::<Wcc>(),
             Self::Communities => Layout::of::<Grouped<Cdlp>>(),
             Self::Triangles => Layout::of_intersect::<Triangles>(),
+            Self::Strong => Layout::of_stream::<Scc>(),
+            Self::Forest => Layout::of_stream::<Mcst>(),
         };
         Plan::new(shape, layout, settings, &MACHINE)
     }
@@ -81,6 +86,11 @@ impl Task {
             }
             Self::Triangles => {
                 welter_engine::intersect(graph, &Triangles, workers, &progress).map(drop)
+            Self::Strong => {
+                welter_engine::pass(graph, &Scc::default(), workers, &progress).map(drop)
+            }
+            Self::Forest => {
+                welter_engine::pass(graph, &Mcst::default(), workers, &progress).map(drop)
             }
         }
     }
@@ -123,6 +133,7 @@ fn least_budget(task: Task, list: &EdgeList, settings: &Settings) -> u64 {
 #[test]
 fn no_run_takes_more_than_its_plan_and_its_budget_say() {
     let tasks = [Task::Ranks, Task::Communities, Task::Search, Task::Triangles, Task::Components];
+    let tasks = [Task::Ranks, Task::Search, Task::Components, Task::Strong, Task::Forest];
     let mut wrong = Vec::new();
     let mut nearest: f64 = 0.0;
     let (mut ranges, mut grouped) = (0, 0);

@@ -12,7 +12,9 @@ mod hyperball;
 mod kcore;
 mod lcc;
 mod mis;
+mod mcst;
 mod pagerank;
+mod scc;
 mod sources;
 mod spmv;
 mod sssp;
@@ -51,6 +53,10 @@ pub(crate) const REGISTRY: &[Entry] = &[
     conductance::ENTRY,
     bp::ENTRY,
     als::ENTRY,
+    scc::ENTRY,
+    mcst::ENTRY,
+    spmv::ENTRY,
+    hyperball::ENTRY,
 ];
 
 /// What is said of an algorithm.
@@ -66,7 +72,7 @@ pub(crate) struct Entry {
     pub(crate) kind: &'static str,
     /// Whether weights are looked at.
     pub(crate) weights: &'static str,
-    /// Columns of the result, `vertex` first.
+    /// Columns of the result, `vertex` first unless it is a list.
     pub(crate) columns: &'static str,
     /// Whose it is.
     pub(crate) source: &'static str,
@@ -141,6 +147,10 @@ pub(crate) enum Algorithm<C: Args> {
     /// See the registry.
     Wcc(With<wcc::Options, C>),
     /// See the registry.
+    Scc(With<scc::Options, C>),
+    /// See the registry.
+    Mcst(With<mcst::Options, C>),
+    /// See the registry.
     Spmv(With<spmv::Options, C>),
     /// See the registry.
     Hyperball(With<hyperball::Options, C>),
@@ -179,6 +189,8 @@ impl<C: Args> Algorithm<C> {
             Self::Bfs(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Sssp(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Wcc(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Scc(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Mcst(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Spmv(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Hyperball(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Cdlp(With { algorithm, command }) => (Box::new(algorithm), command),
@@ -255,7 +267,7 @@ pub(crate) trait Chosen {
 /// What an algorithm found.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// Results of all vertices, in the order of the graph.
+    /// Results of all vertices, in the order of the graph, or a list.
     pub(crate) columns: Box<dyn Columns>,
     /// Iterations that were done.
     pub(crate) iterations: u64,

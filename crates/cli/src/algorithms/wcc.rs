@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::{LabelPropagation, Wcc};
-use welter_engine::Outcome;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout};
+use welter_engine::{Outcome, Passed};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 use welter_model::table::Columns;
@@ -61,14 +61,18 @@ impl Method {
     }
 }
 
-/// How many components there are, and how large the largest is.
-/// `alone`: vertices that are components and have no row.
-fn note(columns: &dyn Columns, rows: usize, alone: u64) -> Result<Option<String>, Failure> {
+/// How many components there are, and how large the largest is. `alone`: vertices that are
+/// components and have no row; and what components are called.
+pub(super) fn note(
+    columns: &dyn Columns,
+    rows: usize,
+    (alone, one, many): (u64, &str, &str),
+) -> Result<Option<String>, Failure> {
     let sizes = sizes(columns, rows)?;
     let count = sizes.iter().filter(|size| **size > 0).count() as u64 + alone;
     let Some(largest) = sizes.into_iter().max() else { return Ok(None) };
     let largest = counted(largest.into(), "vertex", "vertices");
-    Ok(Some(format!("{}, the largest with {largest}", counted(count, "component", "components"))))
+    Ok(Some(format!("{}, the largest with {largest}", counted(count, one, many))))
 }
 
 impl Chosen for Options {
@@ -113,7 +117,10 @@ impl Chosen for Options {
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let (columns, iterations, levels): (Box<dyn Columns>, _, _) = match self.method {
-            Method::UnionFind => (Box::new(session.pass(ready, &Wcc)?), 1, None),
+            Method::UnionFind => {
+                let Passed { values, passes } = session.pass(ready, &Wcc)?;
+                (Box::new(values), passes, None)
+            }
             Method::Labels => {
                 let Outcome { values, iterations, levels, .. } =
                     session.iterate(ready, &LabelPropagation)?;
@@ -122,7 +129,7 @@ impl Chosen for Options {
         };
         let rows = ready.graph.vertices();
         let alone = ready.graph.all_vertices() - rows;
-        let note = note(&columns, rows as usize, alone)?;
+        let note = note(&columns, rows as usize, (alone, "component", "components"))?;
         Ok(Answer { columns, iterations, note, found: None, levels, top: Top::Groups })
     }
 }

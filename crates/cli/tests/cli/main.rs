@@ -17,6 +17,7 @@ mod papers;
 mod probe;
 mod sandbox;
 mod scratch;
+mod streams;
 mod top;
 mod traversals;
 mod vectors;

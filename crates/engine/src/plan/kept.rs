@@ -146,16 +146,18 @@ impl Plan {
         }
         let mut plan = plan;
         let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
-        let mut values_stored = forced && layout.value > 0;
+        // A stream program's are made when all else is done, and stay in memory.
+        let may_be_stored = layout.folds && layout.value > 0;
+        let mut values_stored = forced && may_be_stored;
         plan.memory = memory_of(&plan, kept, 0, values_stored);
-        if !fits(&plan) && layout.value > 0 && !values_stored {
+        if !fits(&plan) && may_be_stored && !values_stored {
             let away = memory_of(&plan, kept, 0, true);
             if away.peak() < plan.memory.peak() {
                 (plan.memory, values_stored) = (away, true);
             }
         }
         let mut streamed = None;
-        if must || !fits(&plan) {
+        if must || layout.folds && !fits(&plan) {
             let away = memory_of(&plan, kept, 0, true);
             let vertices = away.vertices - kept.vertices * 4;
             let fixed = Memory { vertices, state: 0, frontier: 0, ..away };
@@ -214,9 +216,7 @@ fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) ->
     let marks = kept.slots.div_ceil(1 << SEGMENT_BITS).max(1) * ((1 << SEGMENT_BITS) / 64 * 12);
     // Those in flight, and the one that is looked at.
     let reading = (kept.window(threads).min(DEPTH) + 1) as u64 * SLAB_BYTES as u64;
-    // The cells of a stream program reach as far as a damaged key does.
-    let reach = padding.max(1 << stripe_bits);
-    let signals = (2 * count + padding + reach) * layout.signal;
+    let signals = layout.columns(count, stripe_bits);
     let flags = (count + padding) * 2 * layout.active;
     let values = count * layout.value;
     let beside = count * layout.beside(threads);

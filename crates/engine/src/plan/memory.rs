@@ -33,9 +33,9 @@ const INDEX_BYTES: u64 = ENTRY_BYTES as u64 + 96;
 pub struct Layout {
     /// Bytes of a value.
     pub value: u64,
-    /// Bytes of a signal.
+    /// Bytes of a signal, or of the cell of a stream program.
     pub signal: u64,
-    /// Bytes of an accumulator.
+    /// Bytes of an accumulator, or of what a stream program learns of a target.
     pub accum: u64,
     /// Bytes that tell whether a vertex is active: 1 where the program has a frontier.
     pub active: u64,
@@ -52,6 +52,8 @@ pub struct Layout {
     pub each: u64,
     /// Whether it is a fold program, whose signals need not be in memory all at once.
     pub folds: bool,
+    /// Bytes that a stream program learns beside its cell.
+    pub note: u64,
 }
 
 impl Layout {
@@ -67,6 +69,7 @@ impl Layout {
             group: if P::GROUPS { size_of::<P::Update>() as u64 } else { 0 },
             folds: true,
             ..Self::default()
+            note: 0,
         }
     }
 
@@ -106,13 +109,35 @@ impl Layout {
     /// accumulators of 4 bytes, and no state.
     pub fn kept() -> Self {
         Self { accum: 4, ..Self::default() }
+        Self {
+            value: 0,
+            signal: 0,
+            accum: 4,
+            active: 0,
+            sparse: 0,
+            pulled: false,
+            folds: false,
+            note: 0,
+        }
     }
 
     /// The layout of a stream program.
     pub fn of_stream<S: Stream>() -> Self {
-        // Its cells take the place of signals in memory, and of accumulators in the caches.
         let (value, cell) = (size_of::<S::Value>() as u64, size_of::<S::Cell>() as u64);
         Self { value, signal: cell, accum: cell, ..Self::default() }
+        let note = size_of::<S::Note>() as u64;
+        Self { value, signal: cell, accum: cell + note, note, ..Self::kept() }
+    }
+
+    /// Bytes that are as many however many edges there are, beside the values: two columns of
+    /// signals, or what a stream program learns, which reaches as far as a damaged key does.
+    pub(super) fn columns(&self, vertices: u64, stripe_bits: u32) -> u64 {
+        let padding = 1 << (KEY_BITS - stripe_bits);
+        if self.folds {
+            (vertices + padding) * 2 * self.signal
+        } else {
+            (vertices + padding.max(1 << stripe_bits)) * (self.signal + self.note)
+        }
     }
 }
 
@@ -204,6 +229,7 @@ impl Memory {
             degrees: 0,
             state: vertices * (layout.value + layout.beside(threads))
                 + (vertices + padding) * 2 * layout.signal,
+            state: vertices * layout.value + layout.columns(vertices, plan.stripe_bits),
             frontier: vertices * layout.sparse
                 + (vertices + padding) * 2 * layout.active
                 + if plan.frontier { tiles_most(plan, stripes) * INDEX_BYTES } else { 0 },

@@ -126,7 +126,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
 
     let padding = 1 << (KEY_BITS - plan.stripe_bits);
     let flags = (plan.vertices + padding) * 2 * layout.active;
-    let signals = (plan.vertices + padding) * 2 * layout.signal;
+    let signals = layout.columns(plan.vertices, plan.stripe_bits);
     let chunks = memory::chunk_bytes(&plan, stripes);
     let values = plan.vertices * layout.value;
     let beside = plan.vertices * layout.beside(threads);
@@ -135,7 +135,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let resident = values + signals + flags + beside;
     let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
     let too_large = fixed + resident > budget && away < resident;
-    let values_stored = layout.value > 0 && (forced || too_large);
+    let values_stored = layout.folds && layout.value > 0 && (forced || too_large);
     let run = if values_stored { away } else { resident };
     let degrees = plan.vertices * 4;
     let streamed = Streamed::new(&plan, budget.saturating_sub(fixed - degrees), chunks);

@@ -10,7 +10,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use welter_model::table::{ColumnData, Id, NO_VERTEX, VertexColumn};
 
-use super::{Cells, VERTEX, View};
+use super::{Cells, View};
 use crate::columnar::{BATCH_ROWS, Batches, Give};
 use crate::error::OutputError;
 
@@ -26,7 +26,8 @@ impl<'a> Rows<'a> {
             VertexColumn::Names(_) => DataType::LargeUtf8,
             _ => DataType::UInt64,
         };
-        let mut fields = vec![Field::new(VERTEX, id.clone(), false)];
+        let vertex = view.vertex_title().map(|title| Field::new(title, id.clone(), false));
+        let mut fields: Vec<Field> = vertex.into_iter().collect();
         fields.extend(view.heads.iter().map(|head| {
             let kind = match head.data {
                 ColumnData::F32(_) => DataType::Float32,
@@ -79,7 +80,10 @@ impl Batches for Rows<'_> {
     fn make(&self, block: u64, give: Give<'_>) -> Result<(), OutputError> {
         let first = block as usize * BATCH_ROWS;
         let rows = first..self.view.rows.min(first + BATCH_ROWS);
-        let mut columns = vec![self.vertices(rows.clone())];
+        let mut columns = Vec::new();
+        if !self.view.is_list {
+            columns.push(self.vertices(rows.clone()));
+        }
         columns.extend(self.view.part(rows)?.into_iter().map(|cells| -> ArrayRef {
             match cells {
                 Cells::F32(values) => Arc::new(Float32Array::from(values)),

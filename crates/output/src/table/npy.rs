@@ -23,7 +23,7 @@ use std::ops::Range;
 use welter_model::ids::Names;
 use welter_model::table::{ColumnData, Id, NO_VERTEX, VertexColumn};
 
-use super::{Cells, VERTEX, View};
+use super::{Cells, View};
 use crate::error::OutputError;
 use crate::ordered::{Job, Turn, run};
 
@@ -48,7 +48,7 @@ const CHECKED_ROWS: usize = 1 << 16;
 /// Refuses ids that numpy cannot hold.
 pub(super) fn check(view: &View<'_>) -> Result<(), OutputError> {
     let name = view.name;
-    let last = view.rows.checked_sub(1).map(|row| view.vertices.get(row));
+    let last = view.vertices.len().checked_sub(1).map(|vertex| view.vertices.get(vertex));
     if last == Some(Id::Integer(NOBODY))
         && let Some(title) = has_nobody(view)?
     {
@@ -67,7 +67,7 @@ pub(super) fn check(view: &View<'_>) -> Result<(), OutputError> {
         );
         return Err(OutputError::unfit(name, what));
     }
-    let padded = 4 * width as u64 * view.rows as u64;
+    let padded = 4 * width as u64 * view.rows.max(names.len()) as u64;
     let bytes: u64 = names.iter().map(|name| name.len() as u64).sum();
     if padded > PADDED_BYTES_FREE && padded / PADDED_RATIO_MAX > bytes {
         let what = format!(
@@ -138,7 +138,8 @@ fn fields<'a>(view: &'a View<'_>) -> Vec<Field<'a>> {
         }
         _ => ("<u8".to_owned(), 8),
     };
-    let mut fields = vec![Field { name: VERTEX, kind: kind.clone(), bytes }];
+    let vertex = view.vertex_title().map(|name| Field { name, kind: kind.clone(), bytes });
+    let mut fields: Vec<Field<'_>> = vertex.into_iter().collect();
     fields.extend(view.heads.iter().map(|head| {
         let (kind, bytes) = match head.data {
             ColumnData::F32(_) => ("<f4", 4),
@@ -192,21 +193,23 @@ fn records(
     let columns = view.part(rows.clone())?;
     let mut place = Place { block, stride: widths.iter().sum(), offset: 0 };
     match view.vertices {
+        _ if view.is_list => {}
         VertexColumn::Names(names) => place.names(rows.map(|row| names.get(row)), widths[0]),
         ids => {
             let ids = ids.integers(rows).unwrap_or_default();
             place.fill(ids.iter().map(|id| id.to_le_bytes()));
         }
     }
+    let first = usize::from(!view.is_list);
     for (number, cells) in columns.iter().enumerate() {
-        place.offset += widths[number];
+        place.offset = widths[..first + number].iter().sum();
         match (cells, view.vertices) {
             (Cells::Vertices(vertices), VertexColumn::Names(names)) => {
                 let name = |&vertex: &u64| match vertex {
                     NO_VERTEX => "",
                     vertex => names.get(vertex as usize),
                 };
-                place.names(vertices.iter().map(name), widths[number + 1]);
+                place.names(vertices.iter().map(name), widths[first + number]);
             }
             (Cells::Vertices(vertices), ids) => {
                 let id = |&vertex: &u64| match vertex {

@@ -6,6 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use welter_model::edges::StreamError;
 use welter_model::ids::Names;
 use welter_model::table::NO_VERTEX;
 
@@ -53,7 +54,34 @@ fn trees() -> [Table; 3] {
     ]
 }
 
-fn bytes(table: &Table, format: TableFormat, threads: usize) -> Vec<u8> {
+/// Columns whose rows are edges.
+#[derive(Clone, Debug)]
+struct List(Vec<Column>);
+
+impl Columns for List {
+    fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError> {
+        self.0.part(rows)
+    }
+
+    fn listed(&self) -> Option<usize> {
+        self.0.first().map(|column| column.data.len())
+    }
+
+    fn check(&self, rows: usize) -> Result<(), String> {
+        self.0.iter().try_for_each(|column| column.check(rows, usize::MAX))
+    }
+}
+
+fn list(vertices: VertexColumn) -> Table<List> {
+    let columns = vec![
+        column("source", ColumnData::Vertices(vec![0, 2])),
+        column("target", ColumnData::Vertices(vec![3, 1])),
+        column("weight", ColumnData::F64(vec![0.5, 2.0])),
+    ];
+    Table { vertices, columns: List(columns) }
+}
+
+fn bytes(table: &Table<impl Columns>, format: TableFormat, threads: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_table_to(table, &mut bytes, "out", format, threads, &Progress::new()).unwrap();
     bytes
@@ -351,4 +379,27 @@ fn a_full_disk_is_an_error_wherever_it_happens() {
             assert!(error.to_string().starts_with("out: cannot write: "), "{error}");
         }
     }
+}
+
+#[test]
+fn a_list_has_no_column_of_vertices() {
+    let names: Names = ["a", "b,c", "d", "libc6"].into_iter().collect();
+    let (named, numbered) = (list(VertexColumn::Names(names)), list(VertexColumn::Range(5..9)));
+    let text = |table, format| String::from_utf8(bytes(table, format, 2)).unwrap();
+    let expected = "source,target,weight\na,libc6,0.5\nd,\"b,c\",2.0\n";
+    assert_eq!(text(&named, TableFormat::Csv), expected);
+    assert_eq!(text(&numbered, TableFormat::Tsv), "source\ttarget\tweight\n5\t8\t0.5\n7\t6\t2.0\n");
+    for table in [&named, &numbered] {
+        let batch = parquet_batches(&bytes(table, TableFormat::Parquet, 1)).remove(0);
+        let titles: Vec<_> = batch.schema().fields().iter().map(|f| f.name().clone()).collect();
+        assert_eq!(titles, ["source", "target", "weight"]);
+        assert_eq!(batch.num_rows(), 2);
+    }
+    let array = bytes(&numbered, TableFormat::Npy, 1);
+    let record = |ends: [u64; 2], weight: f64| {
+        [ends[0].to_le_bytes(), ends[1].to_le_bytes(), weight.to_le_bytes()].concat()
+    };
+    assert!(array.ends_with(&[record([5, 8], 0.5), record([7, 6], 2.0)].concat()));
+    let wide = bytes(&named, TableFormat::Npy, 1);
+    assert_eq!(wide.len() % 64, 2 * (2 * 5 * 4 + 8) % 64);
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use welter_model::table::{Id, NO_VERTEX, VertexColumn};
 
-use super::{Cells, VERTEX, View};
+use super::{Cells, View};
 use crate::compression::Compression;
 use crate::error::OutputError;
 use crate::ordered::Job;
@@ -21,9 +21,11 @@ pub(super) fn write(
     separator: u8,
     job: &Job<'_>,
 ) -> Result<(), OutputError> {
-    let mut header = VERTEX.as_bytes().to_vec();
-    for name in view.titles() {
-        header.push(separator);
+    let mut header = Vec::new();
+    for (number, name) in view.vertex_title().into_iter().chain(view.titles()).enumerate() {
+        if number > 0 {
+            header.push(separator);
+        }
         text::name(&mut header, name, separator);
     }
     header.push(b'\n');
@@ -43,14 +45,17 @@ fn lines(
     text: &mut Vec<u8>,
 ) -> Result<(), OutputError> {
     let columns = view.part(rows.clone())?;
-    let ids = view.vertices.integers(rows.clone());
+    let ids = if view.is_list { None } else { view.vertices.integers(rows.clone()) };
     for (place, row) in rows.enumerate() {
         match &ids {
+            _ if view.is_list => {}
             Some(ids) => text::integer(text, ids[place]),
             None => vertex(view.vertices, row, separator, text),
         }
-        for cells in &columns {
-            text.push(separator);
+        for (number, cells) in columns.iter().enumerate() {
+            if number > 0 || !view.is_list {
+                text.push(separator);
+            }
             match cells {
                 Cells::F32(values) => text::float(text, values[place]),
                 Cells::F64(values) => text::float(text, values[place]),

@@ -5,6 +5,9 @@ use std::sync::OnceLock;
 use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::plan::{Layout, Plan, Settings, Shape};
 use welter_engine::{Checkpoints, EngineError, Mode, Storage, Values, Workers, run_resumable};
+use welter_engine::{
+    Checkpoints, EngineError, Mode, Passed, Storage, Workers, pass, run_resumable,
+};
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::intersect::Intersect;
@@ -88,15 +91,16 @@ impl Memory {
         Kept::open(&folder.graph(), &io)
     }
 
-    /// Shows a graph's edges to a stream program.
+    /// Runs a stream program on a graph.
     ///
     /// # Panics
     /// When the engine fails.
     pub fn pass<S: Stream>(&self, graph: &Graph, reading: Reading, program: &S) -> Vec<S::Value> {
-        self.pass_as(graph, None, reading, program)
+        self.pass_as(graph, None, reading, program).0
     }
 
-    /// The same on a graph whose slots have these ids, where that is said.
+    /// The same on a graph whose slots have these ids, where that is said; also says how many
+    /// passes it took.
     ///
     /// # Panics
     /// When the engine fails.
@@ -135,6 +139,7 @@ impl Memory {
         layout: Layout,
         run: impl FnOnce(&welter_engine::Graph, &Workers, &Progress) -> Result<Values<V>, EngineError>,
     ) -> Vec<V> {
+    ) -> (Vec<S::Value>, u64) {
         let (list, ids) = self.input_as(graph, ids);
         let done = || {
             let plan = self.plan(graph, reading, layout)?;
@@ -144,8 +149,24 @@ impl Memory {
             let held =
                 welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
             Ok(run(&held, workers, &progress)?.whole()?.into_owned())
+            passed(&held, program, workers)
         };
         done().unwrap_or_else(|error: EngineError| panic!("{self:?}: {error}"))
+    }
+
+    /// Keeps a graph, and runs a stream program on what was kept.
+    pub(super) fn keep_and_pass<S: Stream>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        settings: &Settings,
+        program: &S,
+    ) -> Result<(Vec<S::Value>, u64), EngineError> {
+        let folder = Folder::new();
+        let kept = self.keep_as((graph, None), reading, &folder)?;
+        let plan = kept.plan(Layout::of_stream::<S>(), settings, &MACHINE)?;
+        let workers = workers(plan.threads);
+        passed(&kept.load(&plan, workers, &Progress::new())?, program, workers)
     }
 
     /// The plan for a graph.
@@ -227,6 +248,15 @@ fn answer<P: Program>(
         total: outcome.total,
         totals: outcome.totals,
     })
+}
+
+fn passed<S: Stream>(
+    held: &welter_engine::Graph,
+    program: &S,
+    workers: &Workers,
+) -> Result<(Vec<S::Value>, u64), EngineError> {
+    let Passed { values, passes } = pass(held, program, workers, &Progress::new())?;
+    Ok((values.whole()?.into_owned(), passes))
 }
 
 /// Workers that all tests of a process share: their memory has been used by others.

@@ -1,4 +1,4 @@
-//! Traversals and components against what others computed, and against what mathematics says, on
+//! Traversals, components and forests against what others computed, and against what mathematics says, on
 //! several executors.
 //!
 //! Tests on shared data say loudly when it is missing, and pass.
@@ -7,7 +7,8 @@ mod closed_form;
 mod real;
 mod suites;
 
-use welter_algorithms::{Bfs, Sssp, Wcc};
+use welter_algorithms::mcst::Branch;
+use welter_algorithms::{Bfs, Mcst, Scc, Sssp, Wcc};
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
@@ -67,6 +68,25 @@ fn components(graph: &Graph) -> Vec<u64> {
         ColumnData::Vertices(components) => components,
         _ => panic!("components are vertices"),
     })
+}
+
+/// The smallest vertex of the strongly connected component of each, found with all edges of small
+/// parts handed over at once, and by passes alone.
+fn strong_components(graph: &Graph, undirected: bool) -> Vec<u64> {
+    let mut programs = [Scc::default(), Scc::with_rest(0)].into_iter().cycle();
+    same(graph, |memory| {
+        let program = programs.next().unwrap_or_default();
+        match columns(&memory.pass(graph, simple(undirected), &program)) {
+            ColumnData::Vertices(components) => components,
+            _ => panic!("components are vertices"),
+        }
+    })
+}
+
+/// The weights of the edges of a spanning forest.
+fn forest(graph: &Graph) -> Vec<f64> {
+    let weights = |branches: &[Branch]| branches.iter().map(Branch::weight).collect();
+    same(graph, |memory| weights(&memory.pass(graph, simple(false), &Mcst::default())))
 }
 
 /// What all engines say of a graph.

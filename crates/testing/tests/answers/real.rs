@@ -8,7 +8,10 @@ use welter_testing::executors::Executor;
 use welter_testing::graph::Graph;
 use welter_testing::samples::{Sample, samples};
 
-use crate::{by_depth, columns, components, depths, distances, engines, simple, sizes};
+use crate::{
+    by_depth, columns, components, depths, distances, engines, forest, simple, sizes,
+    strong_components,
+};
 
 /// A graph with the vertex that searches begin at.
 fn each(mut test: impl FnMut(&Sample, &Answers, &Graph, u64)) {
@@ -90,18 +93,23 @@ fn parents_of_every_graph_lie_one_edge_nearer() {
     });
 }
 
+/// The graph with the weights of the answers: the file's, or derived from the ids.
+fn weighted(answers: &Answers, graph: &Graph) -> Graph {
+    let derived = answers.json["sssp"]["weights"].as_str().unwrap_or("").contains("derived");
+    let ids = answers.ids();
+    let weight = |[from, to]: &[u32; 2]| derived_weight(ids[*from as usize], ids[*to as usize]);
+    let weights = if derived {
+        Some(graph.pairs.iter().map(weight).collect())
+    } else {
+        graph.weights.clone()
+    };
+    Graph { weights, ..graph.clone() }
+}
+
 #[test]
 fn distances_of_every_graph() {
     each(|sample, answers, graph, source| {
-        let derived = answers.json["sssp"]["weights"].as_str().unwrap_or("").contains("derived");
-        let ids = answers.ids();
-        let weight = |[from, to]: &[u32; 2]| derived_weight(ids[*from as usize], ids[*to as usize]);
-        let weights = if derived {
-            Some(graph.pairs.iter().map(weight).collect())
-        } else {
-            graph.weights.clone()
-        };
-        let graph = Graph { weights, ..graph.clone() };
+        let graph = weighted(answers, graph);
         // Integers where every vertex is reached.
         let integers =
             || answers.integers("sssp").map(|all| all.iter().map(|d| *d as f64).collect());
@@ -121,6 +129,35 @@ fn distances_of_every_graph() {
                 || (found - expected).abs() <= 1e-4 * expected
         };
         assert!(narrow.iter().zip(&expected).all(near), "{} in f32", sample.name);
+    });
+}
+
+#[test]
+fn strong_components_of_every_graph() {
+    each(|sample, answers, graph, _| {
+        let ids = answers.ids();
+        let found = strong_components(graph, !answers.directed());
+        let labels: Vec<i64> = found.iter().map(|label| ids[*label as usize] as i64).collect();
+        // Where edges have no direction, whatever hangs together is strongly connected.
+        let (name, figures) =
+            if answers.directed() { ("scc_min_id", "scc") } else { ("wcc_min_id", "wcc") };
+        assert_eq!(Some(&labels[..]), answers.integers(name), "{}", sample.name);
+        let (sizes, figures) = (sizes(&found), &answers.json[figures]);
+        assert_eq!(Some(sizes.len() as u64), figures["count"].as_u64(), "{}", sample.name);
+        let largest = counts(&figures["largest_sizes"]);
+        assert_eq!(sizes[..largest.len()], largest, "{}", sample.name);
+    });
+}
+
+#[test]
+fn forests_of_every_graph() {
+    each(|sample, answers, graph, _| {
+        let weights = forest(&weighted(answers, graph));
+        let expected = &answers.json["msf"];
+        assert_eq!(Some(weights.len() as u64), expected["edges"].as_u64(), "{}", sample.name);
+        // All weights are integers, so sums are exact.
+        let total = expected["total_weight"].as_f64().expect("a number");
+        assert!((weights.iter().sum::<f64>() - total).abs() < 0.5, "{}", sample.name);
     });
 }
 

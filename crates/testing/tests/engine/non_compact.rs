@@ -122,7 +122,7 @@ fn judge_all(graph: &Graph, source: u64) {
     let ids = IdMap::NonCompact(folded.ids.clone());
     for executor in executors() {
         let Executor::Memory(memory) = executor else { continue };
-        let found = memory.pass_as(&folded.graph, Some(&ids), PLAIN, &Wcc);
+        let (found, _) = memory.pass_as(&folded.graph, Some(&ids), PLAIN, &Wcc);
         assert_eq!(folded.columns(&found), expected, "{memory:?}");
         // How many edges were looked at by the time depends on the engine.
         let paths = Sssp::<f64>::new(vec![number], f64::INFINITY);

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use bytemuck::{Pod, Zeroable};
 use proptest::prelude::*;
 use welter_model::edges::Reading;
-use welter_model::program::Value;
-use welter_model::stream::Stream;
+use welter_model::program::{Value, Vertex};
+use welter_model::stream::{self, Edge, Known, Next, Stream};
 use welter_model::table::ColumnData;
 use welter_testing::executors::{Executor, executors};
 use welter_testing::graph::Graph;
@@ -17,12 +17,22 @@ use welter_testing::strategies::wide_graphs;
 /// between two vertices with numbers of one kind.
 struct Census<const WEIGHTED: bool>;
 
-/// What there is to a vertex.
+/// The kind of a vertex.
 #[derive(Zeroable)]
-struct Cell {
-    kind: u32,
+struct Kind(u32);
+
+/// What else there is to it.
+#[derive(Zeroable)]
+struct Note {
     settled: AtomicU32,
     sum: AtomicU64,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Few,
+    Settle,
+    Others,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -49,30 +59,47 @@ fn addend(source: u32, weight: f64) -> u64 {
 
 impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
     type Value = Seen;
-    type Cell = Cell;
+    type Cell = Kind;
+    type Note = Note;
+    type Step = Step;
+    type Total = ();
 
     const WEIGHTED: bool = WEIGHTED;
 
-    fn cell(&self, vertex: u32) -> Cell {
-        Cell { kind: kind(vertex), settled: AtomicU32::new(0), sum: AtomicU64::new(0) }
+    fn cell(&self, vertex: Vertex) -> (Kind, Note) {
+        (Kind(kind(vertex.index as u32)), Note { settled: 0.into(), sum: 0.into() })
     }
 
-    fn news(&self, source: &Cell, target: &Cell) -> bool {
-        source.kind != 1 || target.kind != 2
+    fn first(&self) -> Next<Step> {
+        Next::Few(Step::Few)
     }
 
-    fn edge(&self, cells: &[Cell], source: u32, target: u32, weight: f64) {
-        cells[target as usize].sum.fetch_add(addend(source, weight), Ordering::Relaxed);
+    fn next(&self, step: Step, _: &stream::Seen<()>) -> Next<Step> {
+        match step {
+            Step::Few => Next::Settle(Step::Settle),
+            Step::Settle => Next::Pass(Step::Others),
+            Step::Others => Next::Stop,
+        }
     }
 
-    fn settle(&self, cells: &[Cell], vertex: u32) {
-        cells[vertex as usize].settled.fetch_add(1, Ordering::Relaxed);
+    fn news(&self, _: Step, source: &Kind, target: &Kind) -> bool {
+        source.0 != 1 || target.0 != 2
     }
 
-    fn value(&self, cells: &[Cell], vertex: u32) -> Seen {
-        let cell = &cells[vertex as usize];
-        let settled = cell.settled.load(Ordering::Relaxed).into();
-        Seen { sum: cell.sum.load(Ordering::Relaxed), settled }
+    fn edge(&self, _: Step, known: Known<'_, Self>, edge: Edge) -> bool {
+        let note = &known.notes[edge.target as usize];
+        note.sum.fetch_add(addend(edge.source, edge.weight), Ordering::Relaxed);
+        true
+    }
+
+    fn settle(&self, _: Step, known: Known<'_, Self>, vertex: u32) {
+        known.notes[vertex as usize].settled.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Seen {
+        let note = &known.notes[vertex as usize];
+        let settled = note.settled.load(Ordering::Relaxed).into();
+        Seen { sum: note.sum.load(Ordering::Relaxed), settled }
     }
 }
 

@@ -86,14 +86,14 @@ fn searches_and_components() {
 fn one_pass() {
     let input = input(false);
     let held = input.held::<Bfs>();
-    let expected = pass(&held, &Wcc, workers(2), &Progress::new()).unwrap();
+    let expected = pass(&held, &Wcc, workers(2), &Progress::new()).unwrap().values;
     let folder = Folder::new();
     let kept = input.kept(&folder);
     for way in ways() {
         let plan = kept.plan(Layout::of_stream::<Wcc>(), &way, &MACHINE).unwrap();
         let workers = workers(plan.threads);
         let graph = kept.load(&plan, workers, &Progress::new()).unwrap();
-        let found = pass(&graph, &Wcc, workers, &Progress::new()).unwrap();
+        let found = pass(&graph, &Wcc, workers, &Progress::new()).unwrap().values;
         let [found, expected] = [&found, &expected]
             .map(|values| bytemuck::cast_slice::<_, u8>(&values.whole().unwrap()).to_vec());
         assert!(found == expected, "{way:?}");

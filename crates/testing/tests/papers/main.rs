@@ -10,6 +10,8 @@
 //!   against mathematics where they are exact.
 //! - `triangles`: triangles and clustering coefficients likewise.
 //! - `mis`: sets against a loop over the vertices, and against what such a set is.
+//! - `mcst`: forests against Kruskal's algorithm, and a verifier.
+//! - `scc`: components against Kosaraju's algorithm, and against who reaches whom; deep graphs.
 
 mod groups;
 mod als;
@@ -18,3 +20,5 @@ mod conductance;
 mod hyperball;
 mod mis;
 mod triangles;
+mod mcst;
+mod scc;

@@ -35,12 +35,13 @@ use std::sync::{Arc, Once};
 
 use tempfile::TempDir;
 use welter_algorithms::pagerank::{Dangling, PageRank};
-use welter_algorithms::{Bfs, Sssp, Wcc};
+use welter_algorithms::{Bfs, Mcst, Scc, Sssp, Wcc};
 use welter_engine::plan::{FrontierMode, Layout, Plan, Route, Settings, Shape, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers};
 use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::program::Program;
+use welter_model::stream::Stream;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
 use welter_store::io::{self, Faults, IoMode, IoOptions};
@@ -58,10 +59,19 @@ enum Task {
     /// The only one whose edges have weights.
     Paths,
     Components,
+    Strong,
+    Forest,
 }
 
-const TASKS: [Task; 5] =
-    [Task::Ranks32, Task::Ranks64, Task::Search, Task::Paths, Task::Components];
+const TASKS: [Task; 7] = [
+    Task::Ranks32,
+    Task::Ranks64,
+    Task::Search,
+    Task::Paths,
+    Task::Components,
+    Task::Strong,
+    Task::Forest,
+];
 
 /// How it is computed.
 #[derive(Clone, Debug)]
@@ -184,6 +194,8 @@ impl Task {
             Self::Search => Layout::of::<Bfs>(),
             Self::Paths => Layout::of::<Sssp<f64>>(),
             Self::Components => Layout::of_stream::<Wcc>(),
+            Self::Strong => Layout::of_stream::<Scc>(),
+            Self::Forest => Layout::of_stream::<Mcst>(),
         }
     }
 
@@ -193,6 +205,15 @@ impl Task {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Vec<u8>, EngineError> {
+        fn passed<S: Stream>(
+            graph: &Graph,
+            program: &S,
+            workers: &Workers,
+            progress: &Progress,
+        ) -> Result<Vec<u8>, EngineError> {
+            let values = welter_engine::pass(graph, program, workers, progress)?.values;
+            Ok(bytemuck::cast_slice(&values.whole()?).to_vec())
+        }
         fn bytes<P: Program>(
             graph: &Graph,
             program: &P,
@@ -217,10 +238,10 @@ impl Task {
             Self::Paths => {
                 bytes(graph, &Sssp::<f64>::new(sources, f64::INFINITY), workers, progress)
             }
-            Self::Components => {
-                let values = welter_engine::pass(graph, &Wcc, workers, progress)?;
-                Ok(bytemuck::cast_slice(&values.whole()?).to_vec())
-            }
+            Self::Components => passed(graph, &Wcc, workers, progress),
+            // By passes alone: at the end nearly all edges are left.
+            Self::Strong => passed(graph, &Scc::with_rest(0), workers, progress),
+            Self::Forest => passed(graph, &Mcst::default(), workers, progress),
         }
     }
 }

@@ -1,0 +1,344 @@
+//! Minimum-cost spanning forest: edges that join what hangs together, and weigh least in all.
+//!
+//! ```text
+//! best(C) = the least edge between C and another component      for each component C
+//! forest += best(C), and the components that it joins are one   until no edge is left between two
+//! edges are compared by (weight, smaller end, larger end)
+//! ```
+//!
+//! That is Borůvka's algorithm. [`Mcst`] is a stream program: a pass shows each component its best
+//! edge, then components hook over theirs, and all vertices learn the label of the component that
+//! they are in now. Each pass at least halves the components that still grow, and an edge inside a
+//! component is never looked at as news again. Edges have no direction here: each is read once.
+//!
+//! Invariants:
+//! - The order of edges is total up to parallel ones of the same weight, which are as good as each
+//!   other. So the only cycle among best edges is one that two components share, the forest does
+//!   not depend on the order in which edges come, and where weights are equal it is the same too.
+//! - A component that hooks is the label of none afterwards, and the edge that it hooked over stays
+//!   with the vertex that was its label: every vertex but one of each tree has an edge of its own.
+//!
+//! Source: Chaos, Table 1 (`MCST`); O. Borůvka, "O jistém problému minimálním", 1926.
+
+use std::hint::spin_loop;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use bytemuck::{Pod, Zeroable};
+use welter_model::program::{Total, Value, Vertex};
+use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
+use welter_model::table::ColumnData;
+
+/// Which edges a forest is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cost {
+    /// The lightest.
+    #[default]
+    Minimum,
+    /// The heaviest.
+    Maximum,
+}
+
+/// A spanning forest of least cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mcst {
+    cost: Cost,
+}
+
+/// An edge of the forest.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Branch {
+    weight: f64,
+    /// The smaller end first.
+    ends: [u32; 2],
+}
+
+/// Stands for no vertex, of which there are fewer.
+const NOBODY: u32 = u32::MAX;
+
+impl Branch {
+    const NONE: Self = Self { weight: 0.0, ends: [NOBODY; 2] };
+
+    /// Its weight.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+}
+
+impl Value for Branch {
+    const LISTED: bool = true;
+
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+        let end = |end: usize| values.iter().map(|value| value.ends[end].into()).collect();
+        let weights = values.iter().map(|value| value.weight).collect();
+        vec![
+            ("source", ColumnData::Vertices(end(0))),
+            ("target", ColumnData::Vertices(end(1))),
+            ("weight", ColumnData::F64(weights)),
+        ]
+    }
+
+    fn is_listed(&self) -> bool {
+        *self != Self::NONE
+    }
+}
+
+/// What edges are compared by: of the weight, then of the ends, the smaller one above.
+type Rank = (u64, u64);
+
+/// The rank of no edge, above those of all.
+const NO_EDGE: u64 = u64::MAX;
+/// Instead of the rank of a weight: somebody is writing. No number has this rank.
+const BUSY: u64 = u64::MAX - 1;
+
+/// The bits of a number, in the order of [`f64::total_cmp`].
+fn rank(weight: f64) -> u64 {
+    let bits = weight.to_bits();
+    bits ^ if bits >> 63 == 1 { u64::MAX } else { 1 << 63 }
+}
+
+/// The number of a rank.
+fn number(rank: u64) -> f64 {
+    f64::from_bits(rank ^ if rank >> 63 == 1 { 1 << 63 } else { u64::MAX })
+}
+
+/// The best edge of a component, kept by the vertex that is its label. Shared without locks; who
+/// improves it has it alone for two stores, and that happens seldom: of n edges that come in no
+/// order about ln n are better than all before.
+#[derive(Zeroable)]
+pub struct Best {
+    weight: AtomicU64,
+    ends: AtomicU64,
+}
+
+impl Best {
+    fn none() -> Self {
+        Self { weight: AtomicU64::new(NO_EDGE), ends: AtomicU64::new(0) }
+    }
+
+    /// The edge, while nobody offers any.
+    fn get(&self) -> Rank {
+        (self.weight.load(Relaxed), self.ends.load(Relaxed))
+    }
+
+    fn clear(&self) {
+        self.weight.store(NO_EDGE, Relaxed);
+    }
+
+    /// Keeps an edge if it is better.
+    ///
+    /// Ranks only fall, and ends are stored before their weight is. So ends that are read after a
+    /// weight belong to it or to a better edge that comes, and what is no better than the two need
+    /// not be offered.
+    #[inline(always)]
+    fn offer(&self, edge: Rank) {
+        loop {
+            let weight = self.weight.load(Acquire);
+            if weight == BUSY {
+                spin_loop();
+                continue;
+            }
+            if (weight, self.ends.load(Relaxed)) <= edge {
+                return;
+            }
+            if self.weight.compare_exchange_weak(weight, BUSY, Acquire, Relaxed).is_ok() {
+                // The ends may have changed before, and do not any more.
+                let (weight, ends) = edge.min((weight, self.ends.load(Relaxed)));
+                self.ends.store(ends, Relaxed);
+                return self.weight.store(weight, Release);
+            }
+        }
+    }
+}
+
+/// What [`Mcst`] does.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// Edges offer themselves to the components at their ends.
+    Offer,
+    /// Components hook over their best edges.
+    Hook,
+    /// Vertices follow the labels of their labels, until those are components. So many components
+    /// grew in the last pass and are still some.
+    Flatten {
+        /// How many.
+        growing: u64,
+    },
+}
+
+/// What is counted when vertices are settled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Counts {
+    /// Components that had a best edge and did not hook over it.
+    growing: u64,
+    /// Vertices whose label changed.
+    moved: u64,
+}
+
+impl Total for Counts {
+    fn merge(self, other: Self) -> Self {
+        Self { growing: self.growing + other.growing, moved: self.moved + other.moved }
+    }
+}
+
+impl Mcst {
+    /// A forest of least cost, or of most.
+    pub fn new(cost: Cost) -> Self {
+        Self { cost }
+    }
+
+    /// The rank of an edge.
+    #[inline(always)]
+    fn rank(&self, Edge { source, target, weight }: Edge) -> Rank {
+        let ends = u64::from(source.min(target)) << 32 | u64::from(source.max(target));
+        (self.turned(rank(weight)), ends)
+    }
+
+    /// The same rank, or the opposite one.
+    #[inline(always)]
+    fn turned(&self, rank: u64) -> u64 {
+        match self.cost {
+            Cost::Minimum => rank,
+            Cost::Maximum => !rank,
+        }
+    }
+}
+
+/// The ends of an edge, of its rank.
+fn ends(ends: u64) -> [u32; 2] {
+    [(ends >> 32) as u32, ends as u32]
+}
+
+/// The label of a vertex.
+#[inline(always)]
+fn label(known: Known<'_, Mcst>, vertex: u32) -> u32 {
+    known.cells[vertex as usize].load(Relaxed)
+}
+
+/// Hooks a component over its best edge, unless it is the smaller one of two that share it.
+///
+/// Others hook meanwhile, so what is at the other end may itself have hooked just now. Then its
+/// label is a component farther along, or this one: if it has hooked here, that was over the same
+/// edge.
+fn hook(known: Known<'_, Mcst>, component: u32) -> Counts {
+    let best = known.notes[component as usize].get();
+    if label(known, component) != component || best.0 == NO_EDGE {
+        return Counts::default();
+    }
+    let [one, other] = ends(best.1).map(|end| label(known, end));
+    let over = if one == component { other } else { one };
+    let is_shared = || component < over && known.notes[over as usize].get() == best;
+    if over == component || is_shared() {
+        return Counts { growing: 1, moved: 0 };
+    }
+    known.cells[component as usize].store(over, Relaxed);
+    Counts { growing: 0, moved: 1 }
+}
+
+/// Makes half of the way from a vertex to its component. What is a component begins anew.
+fn flatten(known: Known<'_, Mcst>, vertex: u32) -> Counts {
+    let over = label(known, vertex);
+    let farther = label(known, over);
+    if over == vertex {
+        known.notes[vertex as usize].clear();
+    }
+    if over == farther {
+        return Counts::default();
+    }
+    known.cells[vertex as usize].store(farther, Relaxed);
+    Counts { growing: 0, moved: 1 }
+}
+
+impl Stream for Mcst {
+    type Value = Branch;
+    type Cell = AtomicU32;
+    type Note = Best;
+    type Step = Step;
+    type Total = Counts;
+
+    const WEIGHTED: bool = true;
+    const UNEQUAL: bool = true;
+
+    fn cell(&self, vertex: Vertex) -> (AtomicU32, Best) {
+        (AtomicU32::new(vertex.index as u32), Best::none())
+    }
+
+    fn first(&self) -> Next<Step> {
+        Next::Pass(Step::Offer)
+    }
+
+    fn next(&self, step: Step, seen: &Seen<Counts>) -> Next<Step> {
+        match step {
+            Step::Offer if seen.news == 0 => Next::Stop,
+            Step::Offer => Next::Settle(Step::Hook),
+            Step::Hook => Next::Settle(Step::Flatten { growing: seen.total.growing }),
+            Step::Flatten { .. } if seen.total.moved > 0 => Next::Settle(step),
+            // Components that had no edge out are trees, so there is none to a single one.
+            Step::Flatten { growing: 0 | 1 } => Next::Stop,
+            Step::Flatten { .. } => Next::Pass(Step::Offer),
+        }
+    }
+
+    /// What lies inside a component stays there.
+    fn again(&self, _: Step) -> Again {
+        Again::Never
+    }
+
+    #[inline(always)]
+    fn news(&self, _: Step, source: &AtomicU32, target: &AtomicU32) -> bool {
+        source.load(Relaxed) != target.load(Relaxed)
+    }
+
+    #[inline(always)]
+    fn edge(&self, _: Step, known: Known<'_, Self>, edge: Edge) -> bool {
+        let rank = self.rank(edge);
+        for end in [edge.source, edge.target] {
+            known.notes[label(known, end) as usize].offer(rank);
+        }
+        true
+    }
+
+    fn settle(&self, step: Step, known: Known<'_, Self>, vertex: u32) -> Counts {
+        match step {
+            Step::Offer => Counts::default(),
+            Step::Hook => hook(known, vertex),
+            Step::Flatten { .. } => flatten(known, vertex),
+        }
+    }
+
+    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Branch {
+        if label(known, vertex) == vertex {
+            return Branch::NONE;
+        }
+        let (weight, edge) = known.notes[vertex as usize].get();
+        Branch { weight: number(self.turned(weight)), ends: ends(edge) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_ascend_with_the_numbers() {
+        let numbers = [f64::NEG_INFINITY, -1e9, -1.5, -0.0, 0.0, 1e-300, 1.0, 2.5, f64::INFINITY];
+        assert!(numbers.windows(2).all(|pair| rank(pair[0]) < rank(pair[1])));
+        assert!(numbers.iter().all(|&a| number(rank(a)).to_bits() == a.to_bits()));
+        for rank in [rank(f64::NEG_INFINITY), rank(f64::INFINITY)] {
+            assert!(rank < BUSY && !rank < BUSY);
+        }
+    }
+
+    #[test]
+    fn the_best_edge_is_kept() {
+        let best = Best::none();
+        let offered = [(7, 3), (7, 5), (7, 2), (9, 0), (4, 9), (4, 9), (5, 1)];
+        let kept = offered.map(|edge| {
+            best.offer(edge);
+            best.get()
+        });
+        assert_eq!(kept, [(7, 3), (7, 3), (7, 2), (7, 2), (4, 9), (4, 9), (4, 9)]);
+    }
+}

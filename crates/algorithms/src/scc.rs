@@ -1,0 +1,366 @@
+//! Strongly connected components: which vertices reach each other along edges.
+//!
+//! ```text
+//! component(v) = the smallest id of all vertices that v reaches and that reach v
+//! ```
+//!
+//! [`Scc`] is a stream program in rounds. All vertices that are not decided yet lie in *parts*, and
+//! every component within one. A round
+//!
+//! 1. trims: a vertex that no edge of its part leaves, or none enters, is a component by itself;
+//! 2. colours: each vertex is a colour, and takes the smallest of those that reach it;
+//! 3. reaches back: who has the colour of `r` and reaches `r` is of its component, because `r`
+//!    reached him; the others with that colour are a part of the next round, because a component
+//!    has one colour.
+//!
+//! Colours are vertices in an order that is as good as random, but that one of very high degree is
+//! the first: in most graphs it lies in the largest component, which the first round then finds. A
+//! chain of n components takes about log n rounds.
+//!
+//! What is learnt is handed on at once, so a pass takes many steps along paths, but a long path in
+//! no order takes many passes all the same. So where few edges are left between vertices that are
+//! not decided, or a round takes long, and there is room for these edges, they are handed over at
+//! once, and Tarjan's algorithm ends the run.
+//!
+//! Source: Chaos, Table 1 (`SCC`); L. K. Fleischer, B. Hendrickson, A. Pınar, "On identifying
+//! strongly connected components in parallel", 2000; S. Orzan, "On distributed verification and
+//! verified distribution", 2004 (colours); R. Tarjan, "Depth-first search and linear graph
+//! algorithms", 1972.
+
+mod tarjan;
+
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+use bytemuck::{Pod, Zeroable};
+use welter_model::edges::Pair;
+use welter_model::program::{Total, Vertex};
+use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
+
+use crate::wcc::Label;
+
+/// The rest is handed over when it has at most one edge in so many of the graph.
+const REST_SHARE: u64 = 16;
+
+/// A round takes long when it has looked at so many times the edges that it may have news of.
+/// That costs about as much as Tarjan's algorithm does.
+const PATIENCE: u64 = 32;
+
+/// Trimming goes on while it decides at least one vertex for so many that it does not.
+const TRIM_PAYS: u64 = 4;
+
+/// Strongly connected components.
+#[derive(Clone, Copy, Debug)]
+pub struct Scc {
+    rest_edges_max: u64,
+}
+
+/// Part of vertices whose component is known.
+const DECIDED: u32 = u32::MAX;
+
+/// What is known of a vertex.
+#[derive(Zeroable)]
+#[repr(C)]
+pub struct Cell {
+    /// Its part, or [`DECIDED`]; at the end, of the vertices that components are known by, the
+    /// smallest of their component.
+    part: AtomicU32,
+    /// Decided: the vertex that its component is known by. While trimming: [`LEAVES`] and
+    /// [`ENTERS`], and above these its degree. While colouring: a [`colour`]. While reaching back:
+    /// [`REACHED`] or [`OTHER`].
+    colour: AtomicU32,
+}
+
+/// An edge of its part leaves the vertex.
+const LEAVES: u32 = 1;
+/// An edge of its part enters the vertex.
+const ENTERS: u32 = 2;
+
+/// The vertex reaches the one of its colour.
+const REACHED: u32 = 0;
+/// It may not.
+const OTHER: u32 = 1;
+
+/// An odd number near the golden ratio of 2^32: its multiples are spread evenly, and a few ones in
+/// a row have about as many new minima as random numbers have.
+const SPREAD: u32 = 0x9e37_79b1;
+/// `SPREAD * GATHER = 1`.
+const GATHER: u32 = 0x0e8b_2f51;
+
+/// The colour of a vertex. That of the pivot is the first one.
+fn colour(vertex: u32, pivot: u32) -> u32 {
+    (vertex ^ pivot).wrapping_mul(SPREAD)
+}
+
+/// The vertex of a colour.
+fn vertex_of(colour: u32, pivot: u32) -> u32 {
+    colour.wrapping_mul(GATHER) ^ pivot
+}
+
+impl Cell {
+    fn is_decided(&self) -> bool {
+        self.part.load(Relaxed) == DECIDED
+    }
+
+    /// Decides that the vertex is of the component that is known by another, or by itself.
+    fn decide(&self, component: u32) {
+        self.part.store(DECIDED, Relaxed);
+        self.colour.store(component, Relaxed);
+    }
+
+    fn mark(&self, bit: u32) {
+        if self.colour.load(Relaxed) & bit == 0 {
+            self.colour.fetch_or(bit, Relaxed);
+        }
+    }
+}
+
+/// What [`Scc`] is at.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    stage: Stage,
+    /// The vertex of the first colour.
+    pivot: u32,
+    /// Edges of all parts at the beginning.
+    edges: u64,
+    /// The same when the round began.
+    live: u64,
+    /// Edges that were looked at since.
+    looked: u64,
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Edges of a part mark their ends.
+    Trim,
+    /// Vertices that lack a mark are decided.
+    Trimmed,
+    /// Vertices take their own colours.
+    Colour,
+    /// Colours are handed on along edges.
+    Forward,
+    /// Colours are the new parts, whose vertices are reached.
+    Split,
+    /// Who has an edge to a vertex of his part that reaches, reaches.
+    Backward,
+    /// Who reaches is decided.
+    Decide,
+    /// The rest goes to Tarjan's algorithm.
+    Rest,
+    /// Who has no edge there is alone.
+    Alone,
+    /// The smallest vertex of each component is found.
+    Name,
+}
+
+/// What vertices say when they are settled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Counts {
+    /// Vertices that were decided in this step.
+    decided: u64,
+    /// Vertices that are not decided.
+    open: u64,
+    /// The largest of these by degree, and of equal ones the first: the degree above, and below it
+    /// what the number lacks to 2^32 - 1.
+    pivot: u64,
+}
+
+impl Counts {
+    const DECIDED: Self = Self { decided: 1, open: 0, pivot: 0 };
+
+    fn open(vertex: u32, degree: u32) -> Self {
+        let pivot = u64::from(degree) << 32 | u64::from(!vertex);
+        Self { decided: 0, open: 1, pivot }
+    }
+}
+
+impl Total for Counts {
+    fn merge(self, other: Self) -> Self {
+        Self {
+            decided: self.decided + other.decided,
+            open: self.open + other.open,
+            pivot: self.pivot.max(other.pivot),
+        }
+    }
+}
+
+impl Default for Scc {
+    fn default() -> Self {
+        Self { rest_edges_max: u64::MAX }
+    }
+}
+
+impl Scc {
+    /// Hands over at most so many edges at once, also where there is room for more; 0 is none.
+    #[must_use]
+    pub fn with_rest(rest_edges_max: u64) -> Self {
+        Self { rest_edges_max }
+    }
+
+    /// What follows a pass that hands on what was learnt: `then`, if nothing was.
+    fn after(&self, step: Step, seen: &Seen<Counts>, then: Stage) -> Next<Step> {
+        let step = Step { looked: step.looked + seen.looked, ..step };
+        let takes_long = step.looked / PATIENCE > step.live;
+        if seen.changes == 0 {
+            Next::Settle(Step { stage: then, ..step })
+        } else if takes_long && self.has_room(step, seen) {
+            Next::Rest(Step { stage: Stage::Rest, ..step })
+        } else {
+            Next::Pass(step)
+        }
+    }
+
+    fn has_room(&self, step: Step, seen: &Seen<Counts>) -> bool {
+        step.live <= seen.room.min(self.rest_edges_max)
+    }
+}
+
+impl Stream for Scc {
+    type Value = Label;
+    type Cell = Cell;
+    type Note = ();
+    type Step = Step;
+    type Total = Counts;
+
+    fn cell(&self, vertex: Vertex) -> (Cell, ()) {
+        let degree = vertex.out_degree.min(u64::from(u32::MAX >> 2)) as u32;
+        (Cell { part: AtomicU32::new(0), colour: AtomicU32::new(degree << 2) }, ())
+    }
+
+    fn first(&self) -> Next<Step> {
+        Next::Pass(Step { stage: Stage::Trim, pivot: 0, edges: 0, live: 0, looked: 0 })
+    }
+
+    fn next(&self, step: Step, seen: &Seen<Counts>) -> Next<Step> {
+        let to = |stage| Step { stage, ..step };
+        let Counts { decided, open, pivot } = seen.total;
+        match step.stage {
+            Stage::Trim => {
+                let (edges, live) = (step.edges.max(seen.news), seen.news);
+                Next::Settle(Step { edges, live, looked: 0, ..to(Stage::Trimmed) })
+            }
+            Stage::Trimmed | Stage::Decide if open == 0 => Next::Settle(to(Stage::Name)),
+            Stage::Trimmed if step.live <= step.edges / REST_SHARE && self.has_room(step, seen) => {
+                Next::Rest(to(Stage::Rest))
+            }
+            Stage::Trimmed if decided * TRIM_PAYS >= open => Next::Pass(to(Stage::Trim)),
+            Stage::Trimmed => Next::Settle(Step { pivot: !(pivot as u32), ..to(Stage::Colour) }),
+            Stage::Colour => Next::Pass(to(Stage::Forward)),
+            Stage::Forward => self.after(step, seen, Stage::Split),
+            Stage::Split => Next::Pass(to(Stage::Backward)),
+            Stage::Backward => self.after(step, seen, Stage::Decide),
+            Stage::Decide => Next::Pass(to(Stage::Trim)),
+            Stage::Rest => Next::Settle(to(Stage::Alone)),
+            Stage::Alone => Next::Settle(to(Stage::Name)),
+            Stage::Name => Next::Stop,
+        }
+    }
+
+    fn again(&self, step: Step) -> Again {
+        match step.stage {
+            Stage::Forward => Again::SourceChanged,
+            Stage::Backward => Again::TargetChanged,
+            // What lies between two parts does so for good.
+            _ => Again::Never,
+        }
+    }
+
+    #[inline(always)]
+    fn news(&self, step: Step, source: &Cell, target: &Cell) -> bool {
+        let part = source.part.load(Relaxed);
+        let is_live = (part == target.part.load(Relaxed)) & (part != DECIDED);
+        let (one, other) = (source.colour.load(Relaxed), target.colour.load(Relaxed));
+        is_live
+            & match step.stage {
+                Stage::Forward => one < other,
+                Stage::Backward => other < one,
+                _ => true,
+            }
+    }
+
+    #[inline(always)]
+    fn edge(&self, step: Step, known: Known<'_, Self>, edge: Edge) -> bool {
+        let [source, target] = [edge.source, edge.target].map(|end| &known.cells[end as usize]);
+        match step.stage {
+            Stage::Forward => {
+                let colour = source.colour.load(Relaxed);
+                colour < target.colour.fetch_min(colour, Relaxed)
+            }
+            Stage::Backward => {
+                source.colour.store(REACHED, Relaxed);
+                true
+            }
+            _ => {
+                if edge.source != edge.target {
+                    source.mark(LEAVES);
+                    target.mark(ENTERS);
+                }
+                false
+            }
+        }
+    }
+
+    fn settle(&self, step: Step, known: Known<'_, Self>, vertex: u32) -> Counts {
+        let cell = &known.cells[vertex as usize];
+        let value = cell.colour.load(Relaxed);
+        if step.stage == Stage::Name {
+            let smallest = &known.cells[value as usize].part;
+            if vertex < smallest.load(Relaxed) {
+                smallest.fetch_min(vertex, Relaxed);
+            }
+            return Counts::default();
+        }
+        if cell.is_decided() {
+            return Counts::default();
+        }
+        let (marks, degree) = (value & (LEAVES | ENTERS), value & !(LEAVES | ENTERS));
+        match step.stage {
+            Stage::Trimmed if marks != LEAVES | ENTERS => cell.decide(vertex),
+            Stage::Trimmed => cell.colour.store(degree, Relaxed),
+            Stage::Colour => cell.colour.store(colour(vertex, step.pivot), Relaxed),
+            Stage::Split => {
+                let root = vertex_of(value, step.pivot);
+                cell.part.store(root, Relaxed);
+                cell.colour.store(if root == vertex { REACHED } else { OTHER }, Relaxed);
+            }
+            Stage::Decide if value == REACHED => cell.decide(cell.part.load(Relaxed)),
+            Stage::Decide => cell.colour.store(0, Relaxed),
+            Stage::Alone => cell.decide(vertex),
+            _ => {}
+        }
+        if cell.is_decided() { Counts::DECIDED } else { Counts::open(vertex, degree >> 2) }
+    }
+
+    fn rest(&self, known: Known<'_, Self>, edges: Vec<Pair>) {
+        tarjan::decide(known.cells, edges);
+    }
+
+    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Label {
+        let component = known.cells[vertex as usize].colour.load(Relaxed);
+        Label::of(known.cells[component as usize].part.load(Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_vertices_in_another_order() {
+        for pivot in [0, 1, 77, u32::MAX - 1] {
+            assert_eq!(colour(pivot, pivot), 0);
+            for vertex in [0, 1, 2, 1000, 1 << 31, u32::MAX - 1] {
+                assert_eq!(vertex_of(colour(vertex, pivot), pivot), vertex);
+            }
+            let mut least = u32::MAX;
+            let minima = (1..1 << 20).filter(|&place| {
+                let found = colour(place ^ pivot, pivot);
+                least = least.min(found);
+                found == least
+            });
+            assert!(minima.count() < 40);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Tarjan's algorithm on a list of edges, without recursion.
+//!
+//! Vertices are visited depth first and numbered in that order. `low` of a vertex is the smallest
+//! number on the stack of open components that it is known to reach; when it is left and that is
+//! its own number, it and all above it on that stack are a component.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use welter_model::edges::Pair;
+
+use super::Cell;
+
+/// Number of vertices that were not visited.
+const NEW: u32 = 0;
+/// Number of vertices whose component is known: no smaller one than that of any other.
+const CLOSED: u32 = u32::MAX;
+
+/// Decides the components of all vertices that some of these edges leave. Who is not among them has
+/// no edge within its part, and is decided by nobody here.
+pub(super) fn decide(cells: &[Cell], mut edges: Vec<Pair>) {
+    edges.sort_unstable();
+    let rows = Rows::of(cells, &edges);
+    let mut search = Search {
+        cells,
+        edges: &edges,
+        numbers: vec![NEW; rows.vertices.len()],
+        low: vec![0; rows.vertices.len()],
+        rows: &rows,
+        open: Vec::new(),
+        path: Vec::new(),
+        visited: 0,
+    };
+    (0..rows.vertices.len()).for_each(|row| search.visit_all(row));
+}
+
+/// The edges by their sources.
+struct Rows {
+    /// The sources, ascending.
+    vertices: Vec<u32>,
+    /// Where the edges of each begin, and where the last ones end.
+    starts: Vec<usize>,
+}
+
+impl Rows {
+    /// Finds them in sorted edges. A cell keeps the row of its vertex.
+    fn of(cells: &[Cell], edges: &[Pair]) -> Self {
+        let (mut vertices, mut starts) = (Vec::new(), Vec::new());
+        for (place, &[source, _]) in edges.iter().enumerate() {
+            if vertices.last() != Some(&source) {
+                cells[source as usize].colour.store(vertices.len() as u32, Relaxed);
+                vertices.push(source);
+                starts.push(place);
+            }
+        }
+        starts.push(edges.len());
+        Self { vertices, starts }
+    }
+
+    /// The row of a vertex that is not decided, if it has one.
+    fn find(&self, cells: &[Cell], vertex: u32) -> Option<usize> {
+        let row = cells[vertex as usize].colour.load(Relaxed) as usize;
+        (self.vertices.get(row) == Some(&vertex)).then_some(row)
+    }
+}
+
+struct Search<'a> {
+    cells: &'a [Cell],
+    edges: &'a [Pair],
+    rows: &'a Rows,
+    /// By row; [`NEW`], [`CLOSED`].
+    numbers: Vec<u32>,
+    low: Vec<u32>,
+    /// Visited rows whose component is not known yet.
+    open: Vec<u32>,
+    /// Rows from where the search began to where it is, with the next edge of each.
+    path: Vec<(u32, usize)>,
+    visited: u32,
+}
+
+impl Search<'_> {
+    /// Visits all that a row reaches and that was not visited.
+    fn visit_all(&mut self, row: usize) {
+        if self.numbers[row] == NEW {
+            self.enter(row);
+        }
+        while let Some((row, next)) = self.path.last_mut() {
+            let (here, edge) = (*row as usize, *next);
+            *next += 1;
+            if edge == self.rows.starts[here + 1] {
+                self.leave(here);
+                continue;
+            }
+            // Of a decided vertex, which no edge of a part leads to, the row would be another's.
+            let Some(there) = self.rows.find(self.cells, self.edges[edge][1]) else { continue };
+            if self.numbers[there] == NEW {
+                self.enter(there);
+            } else {
+                self.low[here] = self.low[here].min(self.numbers[there]);
+            }
+        }
+    }
+
+    fn enter(&mut self, row: usize) {
+        self.visited += 1;
+        self.numbers[row] = self.visited;
+        self.low[row] = self.visited;
+        self.open.push(row as u32);
+        self.path.push((row as u32, self.rows.starts[row]));
+    }
+
+    fn leave(&mut self, row: usize) {
+        self.path.pop();
+        if let Some(&(before, _)) = self.path.last() {
+            let before = before as usize;
+            self.low[before] = self.low[before].min(self.low[row]);
+        }
+        if self.low[row] < self.numbers[row] {
+            return;
+        }
+        let root = self.rows.vertices[row];
+        while let Some(member) = self.open.pop() {
+            self.numbers[member as usize] = CLOSED;
+            self.cells[self.rows.vertices[member as usize] as usize].decide(root);
+            if member as usize == row {
+                break;
+            }
+        }
+    }
+}

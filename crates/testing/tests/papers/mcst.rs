@@ -1,0 +1,193 @@
+//! Minimum-cost spanning forests against Kruskal's algorithm, and by what makes one: it spans, it
+//! has no cycle, and no edge that was left out is better than one on the path between its ends.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use welter_algorithms::Mcst;
+use welter_algorithms::mcst::{Branch, Cost};
+use welter_model::edges::Reading;
+use welter_model::program::Value;
+use welter_model::table::ColumnData;
+use welter_testing::executors::executors;
+use welter_testing::graph::Graph;
+use welter_testing::strategies::wide_graphs;
+
+/// An edge of a forest: the smaller end, the larger end, the weight.
+type Found = (u64, u64, f64);
+
+/// The rows of a result.
+fn rows(branches: &[Branch]) -> Vec<Found> {
+    let mut columns = Branch::columns(branches).into_iter();
+    let mut next = || columns.next().unwrap().1;
+    let (ColumnData::Vertices(sources), ColumnData::Vertices(targets), ColumnData::F64(weights)) =
+        (next(), next(), next())
+    else {
+        panic!("two ends and a weight")
+    };
+    let ends = sources.into_iter().zip(targets);
+    ends.zip(weights).map(|((source, target), weight)| (source, target, weight)).collect()
+}
+
+/// The edges between two vertices, the best first.
+fn by_cost(graph: &Graph, cost: Cost) -> Vec<Found> {
+    let numbers = graph.numbers();
+    let found = |(edge, pair): (usize, &[u32; 2])| {
+        let [one, other] = pair.map(|slot| numbers[slot as usize] as u64);
+        (one.min(other), one.max(other), graph.weight(edge))
+    };
+    let mut edges: Vec<Found> = graph.pairs.iter().enumerate().map(found).collect();
+    edges.retain(|(one, other, _)| one != other);
+    edges.sort_by(|a, b| {
+        let weights = match cost {
+            Cost::Minimum => a.2.total_cmp(&b.2),
+            Cost::Maximum => b.2.total_cmp(&a.2),
+        };
+        weights.then((a.0, a.1).cmp(&(b.0, b.1)))
+    });
+    edges
+}
+
+/// Takes the best edges, but for those that close a cycle.
+fn kruskal(graph: &Graph, cost: Cost) -> Vec<Found> {
+    let mut components: Vec<u64> = (0..graph.vertices() as u64).collect();
+    let mut forest = Vec::new();
+    for edge in by_cost(graph, cost) {
+        let [one, other] = [edge.0, edge.1].map(|end| components[end as usize]);
+        if one != other {
+            components.iter_mut().filter(|at| **at == one).for_each(|at| *at = other);
+            forest.push(edge);
+        }
+    }
+    forest.sort_by_key(|edge| (edge.0, edge.1));
+    forest
+}
+
+/// The edges on the path of a forest between two vertices, if there is one.
+fn path(forest: &[Found], vertices: usize, from: u64, to: u64) -> Option<Vec<f64>> {
+    let mut before = vec![None; vertices];
+    let mut queue = VecDeque::from([from]);
+    while let Some(here) = queue.pop_front().filter(|&here| here != to) {
+        for &(one, other, weight) in forest.iter().filter(|edge| edge.0 == here || edge.1 == here) {
+            let there = if one == here { other } else { one };
+            if there != from && before[there as usize].is_none() {
+                before[there as usize] = Some((here, weight));
+                queue.push_back(there);
+            }
+        }
+    }
+    let (mut here, mut weights) = (to, Vec::new());
+    while here != from {
+        let (back, weight) = before[here as usize]?;
+        weights.push(weight);
+        here = back;
+    }
+    Some(weights)
+}
+
+/// What must hold of a forest, whoever found it.
+fn verify(graph: &Graph, cost: Cost, forest: &[Found]) {
+    let edges = by_cost(graph, cost);
+    for edge in forest {
+        assert!(edges.contains(edge), "{edge:?} is no edge");
+    }
+    for &(one, other, weight) in &edges {
+        let path = path(forest, graph.vertices(), one, other).expect("what hangs together");
+        let no_worse = |&on_path: &f64| match cost {
+            Cost::Minimum => on_path <= weight,
+            Cost::Maximum => on_path >= weight,
+        };
+        assert!(path.iter().all(no_worse), "{one} - {other} should be in");
+    }
+    for (number, &(one, other, _)) in forest.iter().enumerate() {
+        let others: Vec<Found> = [&forest[..number], &forest[number + 1..]].concat();
+        assert_eq!(path(&others, graph.vertices(), one, other), None, "a cycle");
+    }
+}
+
+/// Runs it on all executors, and returns how many passes it took at most.
+fn judge(graph: &Graph, cost: Cost) -> u64 {
+    let expected = kruskal(graph, cost);
+    let mut first: Option<Vec<Found>> = None;
+    let mut most = 0;
+    for executor in executors() {
+        let program = Mcst::new(cost);
+        let Some((branches, passes)) = executor.pass(graph, Reading::default(), &program) else {
+            continue;
+        };
+        let found = rows(&branches);
+        assert_eq!(first.get_or_insert_with(|| found.clone()), &found, "rows of {executor:?}");
+        most = most.max(passes);
+    }
+    let mut found = first.expect("some executors run it");
+    found.sort_by_key(|edge| (edge.0, edge.1));
+    assert_eq!(found, expected);
+    most
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn as_kruskal(graph in wide_graphs(300, 1500)) {
+        judge(&graph, Cost::Minimum);
+        judge(&graph, Cost::Maximum);
+    }
+
+    #[test]
+    fn spans_without_cycles_and_no_edge_is_better(graph in wide_graphs(20, 60)) {
+        let executor = &executors()[3];
+        for cost in [Cost::Minimum, Cost::Maximum] {
+            let program = Mcst::new(cost);
+            let (branches, _) = executor.pass(&graph, Reading::default(), &program).unwrap();
+            verify(&graph, cost, &rows(&branches));
+        }
+    }
+
+    // Many edges of one weight, so that only their ends tell them apart.
+    #[test]
+    fn ties_make_no_cycles((graph, weights) in wide_graphs(60, 400).prop_flat_map(|graph| {
+        let count = graph.pairs.len();
+        (Just(graph), prop::collection::vec(0_u8..3, count))
+    })) {
+        let weights = weights.into_iter().map(|weight| f64::from(weight) - 1.0).collect();
+        let graph = Graph { weights: Some(weights), ..graph };
+        judge(&graph, Cost::Minimum);
+        judge(&graph, Cost::Maximum);
+    }
+
+    #[test]
+    fn numbers_of_any_size((graph, weights) in wide_graphs(60, 400).prop_flat_map(|graph| {
+        let count = graph.pairs.len();
+        let odd = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, f64::MAX];
+        (Just(graph), prop::collection::vec(prop::sample::select(odd.to_vec()), count))
+    })) {
+        judge(&Graph { weights: Some(weights), ..graph }, Cost::Minimum);
+    }
+}
+
+#[test]
+fn parallel_edges_and_loops() {
+    let pairs = vec![[0, 0], [1, 0], [0, 1], [1, 0], [2, 2], [1, 2], [2, 1], [3, 3]];
+    let weights = vec![-9.0, 3.0, 1.0, 2.0, -1.0, 5.0, 5.0, 0.0];
+    let graph = Graph { weights: Some(weights), ..Graph::new(5, pairs) };
+    judge(&graph, Cost::Minimum);
+    assert_eq!(kruskal(&graph, Cost::Minimum), [(0, 1, 1.0), (1, 2, 5.0)]);
+    assert_eq!(kruskal(&graph, Cost::Maximum), [(0, 1, 3.0), (1, 2, 5.0)]);
+    judge(&graph, Cost::Maximum);
+    judge(&Graph::new(1, Vec::new()), Cost::Minimum);
+}
+
+#[test]
+fn components_are_halved_by_every_pass() {
+    // The hardest for Boruvka: in each pass two components become one.
+    let count = 1_u32 << 12;
+    let pairs: Vec<_> = (0..count - 1).map(|vertex| [vertex, vertex + 1]).collect();
+    let weights = (1..count).map(|number| f64::from(number.trailing_zeros())).collect();
+    let graph = Graph { weights: Some(weights), ..Graph::new(count as usize, pairs) };
+    let passes = judge(&graph, Cost::Minimum);
+    assert_eq!(passes, 12);
+    // All hook at once.
+    let alike = Graph { weights: None, ..graph };
+    assert_eq!(judge(&alike, Cost::Minimum), 1);
+}

@@ -1,0 +1,199 @@
+//! Strongly connected components against searches both ways, and against who reaches whom.
+//!
+//! Small graphs would all go to Tarjan's algorithm at once, which is part of the program, so each is
+//! also run by passes alone and with that as late as may be; and the oracle is Kosaraju's.
+
+use proptest::prelude::*;
+use welter_algorithms::Scc;
+use welter_algorithms::wcc::Label;
+use welter_model::edges::Reading;
+use welter_model::program::Value;
+use welter_model::table::ColumnData;
+use welter_testing::executors::{Executor, executors};
+use welter_testing::graph::Graph;
+use welter_testing::strategies::wide_graphs;
+
+/// The targets of each vertex, and the sources.
+fn neighbours(graph: &Graph) -> [Vec<Vec<usize>>; 2] {
+    let numbers = graph.numbers();
+    let mut both = [vec![Vec::new(); graph.vertices()], vec![Vec::new(); graph.vertices()]];
+    for pair in &graph.pairs {
+        let [from, to] = pair.map(|slot| numbers[slot as usize]);
+        both[0][from].push(to);
+        both[1][to].push(from);
+    }
+    both
+}
+
+/// All that is reached from a vertex past those that are not free; each when all behind it was.
+fn reached(rows: &[Vec<usize>], from: usize, free: &mut [bool]) -> Vec<usize> {
+    let (mut done, mut stack) = (Vec::new(), Vec::new());
+    if std::mem::take(&mut free[from]) {
+        stack.push((from, 0));
+    }
+    while let Some((here, next)) = stack.last_mut() {
+        if let Some(&there) = rows[*here].get(*next) {
+            *next += 1;
+            if std::mem::take(&mut free[there]) {
+                stack.push((there, 0));
+            }
+        } else {
+            done.push(*here);
+            stack.pop();
+        }
+    }
+    done
+}
+
+/// The smallest vertex of the component of each: what reaches it among those that are left, taken
+/// in the reverse of the order in which searches were done with them (Kosaraju).
+fn kosaraju(graph: &Graph) -> Vec<u64> {
+    let [targets, sources] = neighbours(graph);
+    let mut free = vec![true; graph.vertices()];
+    let order: Vec<usize> =
+        (0..graph.vertices()).flat_map(|from| reached(&targets, from, &mut free)).collect();
+    free.fill(true);
+    let mut components = vec![0; graph.vertices()];
+    for &from in order.iter().rev() {
+        let members = reached(&sources, from, &mut free);
+        let smallest = members.iter().min().copied().unwrap_or_default();
+        members.iter().for_each(|&member| components[member] = smallest as u64);
+    }
+    components
+}
+
+fn components(labels: &[Label]) -> Vec<u64> {
+    match Label::columns(labels).remove(0).1 {
+        ColumnData::Vertices(components) => components,
+        _ => panic!("components are vertices"),
+    }
+}
+
+/// With all edges handed over at once, with few, and with none.
+fn programs() -> [Scc; 3] {
+    [Scc::default(), Scc::with_rest(20), Scc::with_rest(0)]
+}
+
+fn judge(graph: &Graph) {
+    let expected = kosaraju(graph);
+    for executor in executors() {
+        for program in programs() {
+            let Some((found, _)) = executor.pass(graph, Reading::default(), &program) else {
+                continue;
+            };
+            assert_eq!(components(&found), expected, "{program:?} by {executor:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn as_kosaraju(graph in wide_graphs(300, 600)) {
+        judge(&graph);
+    }
+
+    #[test]
+    fn of_dense_graphs(graph in wide_graphs(60, 1500)) {
+        judge(&graph);
+    }
+
+    #[test]
+    fn those_that_reach_each_other(graph in wide_graphs(25, 50)) {
+        let [targets, _] = neighbours(&graph);
+        let reaches: Vec<Vec<usize>> = (0..graph.vertices())
+            .map(|from| reached(&targets, from, &mut vec![true; graph.vertices()]))
+            .collect();
+        for program in programs() {
+            let (found, _) = executors()[3].pass(&graph, Reading::default(), &program).unwrap();
+            let found = components(&found);
+            // A vertex without edges, of which there may be thousands, is only asked about itself.
+            let asked = |vertex: &usize| reaches[*vertex].len() > 1;
+            for one in (0..graph.vertices()).filter(asked) {
+                for other in (0..graph.vertices()).filter(asked) {
+                    let each = reaches[one].contains(&other) && reaches[other].contains(&one);
+                    prop_assert_eq!(found[one] == found[other], each);
+                }
+            }
+            prop_assert!((0..found.len()).all(|vertex| found[vertex] <= vertex as u64));
+        }
+    }
+}
+
+/// A permutation of so many numbers that shows no order.
+fn shuffled(count: u32) -> Vec<u32> {
+    let mut numbers: Vec<u32> = (0..count).collect();
+    let mut state = 5_u64;
+    for last in (1..numbers.len()).rev() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        numbers.swap(last, (state >> 33) as usize % (last + 1));
+    }
+    numbers
+}
+
+/// Runs it as most users would, with one thread and with two, and returns the passes at most.
+fn passes(graph: &Graph, program: Scc) -> u64 {
+    let expected = kosaraju(graph);
+    let run = |executor: &Executor| {
+        let (found, passes) = executor.pass(graph, Reading::default(), &program).unwrap();
+        assert!(components(&found) == expected, "{program:?} by {executor:?}");
+        passes
+    };
+    executors()[1..3].iter().map(run).max().unwrap()
+}
+
+#[test]
+fn long_paths_and_cycles_end() {
+    let count = 100_000;
+    let order = shuffled(count);
+    let path: Vec<_> = order.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+    let cycle = [&path[..], &[[order[count as usize - 1], order[0]]]].concat();
+    for pairs in [path, cycle] {
+        assert!(passes(&Graph::new(count as usize, pairs), Scc::default()) < 100);
+    }
+    // By passes alone where ids tell who is next, whichever way: a sweep goes all the way.
+    for step in [1, count - 1] {
+        let cycle = (0..count).map(|vertex| [vertex, (vertex + step) % count]).collect();
+        assert!(passes(&Graph::new(count as usize, cycle), Scc::with_rest(0)) < 100);
+    }
+    let path = (1..count).map(|vertex| [vertex - 1, vertex]).collect();
+    assert!(passes(&Graph::new(count as usize, path), Scc::with_rest(0)) < 1000);
+}
+
+#[test]
+fn streets_of_one_way_end() {
+    let side = 300;
+    let at = |row: u32, column: u32| row * side + column;
+    let mut pairs = Vec::new();
+    for one in 0..side {
+        for step in 1..side {
+            let ways = [[at(one, step - 1), at(one, step)], [at(step - 1, one), at(step, one)]];
+            pairs.extend(ways.map(|[a, b]| if one % 2 == 0 { [a, b] } else { [b, a] }));
+        }
+    }
+    let grid = Graph::new((side * side) as usize, pairs);
+    let scattered = grid.relabelled(&shuffled(side * side));
+    for graph in [grid, scattered] {
+        assert!(passes(&graph, Scc::default()) < 200);
+        assert!(passes(&graph, Scc::with_rest(0)) < 1000);
+    }
+}
+
+#[test]
+fn known_graphs() {
+    let cycle = |first: u32, count: u32| {
+        (0..count).map(move |place| [first + place, first + (place + 1) % count])
+    };
+    // Cycles of 1, 2, 3 and so on, each with an edge to the next one.
+    let starts: Vec<u32> =
+        (1..=60).scan(0, |at, count| Some(std::mem::replace(at, *at + count))).collect();
+    let cycles = starts.iter().zip(1..).flat_map(|(&first, count)| cycle(first, count));
+    let between = starts.windows(2).map(|pair| [pair[0], pair[1]]);
+    judge(&Graph::new(1830, cycles.chain(between).collect()));
+    // All in one, all alone, and no edge at all.
+    judge(&Graph::new(500, cycle(0, 500).collect()));
+    judge(&Graph::new(50, (0..50).flat_map(|a| (0..a).map(move |b| [a, b])).collect()));
+    judge(&Graph::new(3, vec![[1, 1]]));
+    judge(&Graph::new(1, Vec::new()));
+}
