@@ -87,7 +87,7 @@ const SPREAD: u32 = 0x9e37_79b1;
 /// `SPREAD * GATHER = 1`.
 const GATHER: u32 = 0x0e8b_2f51;
 
-/// The colour of a vertex. That of the pivot is the first one.
+/// The colour of a vertex. That of the pivot is the first one; each pivot makes another order.
 fn colour(vertex: u32, pivot: u32) -> u32 {
     (vertex ^ pivot).wrapping_mul(SPREAD)
 }
@@ -119,7 +119,7 @@ impl Cell {
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     stage: Stage,
-    /// The vertex of the first colour.
+    /// The vertex of the first colour, if it is one.
     pivot: u32,
     /// Edges of all parts at the beginning.
     edges: u64,
@@ -246,7 +246,13 @@ impl Stream for Scc {
                 Next::Rest(to(Stage::Rest))
             }
             Stage::Trimmed if decided * TRIM_PAYS >= open => Next::Pass(to(Stage::Trim)),
-            Stage::Trimmed => Next::Settle(Step { pivot: !(pivot as u32), ..to(Stage::Colour) }),
+            Stage::Trimmed => {
+                // Degrees are known in the first round. Later any order will do that is a new one:
+                // always to begin with the first vertex would decide a path one by one.
+                let is_first = pivot >> 32 > 0;
+                let pivot = if is_first { !(pivot as u32) } else { colour(!step.pivot, 0) };
+                Next::Settle(Step { pivot, ..to(Stage::Colour) })
+            }
             Stage::Colour => Next::Pass(to(Stage::Forward)),
             Stage::Forward => self.after(step, seen, Stage::Split),
             Stage::Split => Next::Pass(to(Stage::Backward)),
