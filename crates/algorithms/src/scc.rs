@@ -42,6 +42,9 @@ use crate::wcc::Label;
 /// The rest is handed over when it has at most one edge in so many of the graph.
 const REST_SHARE: u64 = 16;
 
+/// Also when it has no more edges than this: a pass costs more than to be done with these.
+const REST_EDGES: u64 = 1 << 16;
+
 /// A round takes long when it has looked at so many times the edges that it may have news of.
 /// That costs about as much as Tarjan's algorithm does.
 const PATIENCE: u64 = 32;
@@ -242,7 +245,10 @@ impl Stream for Scc {
                 Next::Settle(Step { edges, live, looked: 0, ..to(Stage::Trimmed) })
             }
             Stage::Trimmed | Stage::Decide if open == 0 => Next::Settle(to(Stage::Name)),
-            Stage::Trimmed if step.live <= step.edges / REST_SHARE && self.has_room(step, seen) => {
+            Stage::Trimmed
+                if step.live <= REST_EDGES.max(step.edges / REST_SHARE)
+                    && self.has_room(step, seen) =>
+            {
                 Next::Rest(to(Stage::Rest))
             }
             Stage::Trimmed if decided * TRIM_PAYS >= open => Next::Pass(to(Stage::Trim)),

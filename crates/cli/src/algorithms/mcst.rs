@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
         "forest += best(C), and what they join is one component      until there is no such edge",
         "least by weight, then by the smaller id, then by the larger one",
     ],
-    kind: "stream; a pass over the edges for each round of joining, which at least halve the components",
+    kind: "stream; each pass over the edges at least halves the components that still grow",
     weights: "the cost, which may be negative; 1 where edges have none",
     columns: "source, target, weight (f64): an edge a row, the smaller id first",
     examples: "\

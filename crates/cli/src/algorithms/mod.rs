@@ -126,7 +126,7 @@ pub(crate) fn list() -> String {
             let _ = writeln!(text, "    {line}");
         }
         text.push('\n');
-        for (name, value) in rows {
+        for (name, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {
             let _ = writeln!(text, "    {name:<9}{value}");
         }
         text.push('\n');

@@ -28,6 +28,7 @@ fn a_kept_graph_gives_the_same_files() {
         ("sssp", "--source zzuf --direction both"),
         ("wcc", ""),
         ("wcc", "--method labels"),
+        ("scc", ""),
         ("spmv", "--drop-duplicates=sum --drop-self-loops"),
     ] {
         let [kept, read] = ["deb", &input].map(|input| table(&sandbox, run, input, options));
