@@ -1,10 +1,10 @@
 //! The kernel of stream programs: which edges of a tile are news.
 //!
-//! Mostly few are. So a run of edges is looked at first, and what is news is noted without a branch;
-//! R-MAT 22 has news in about one edge in 15 of a search for components, which no branch predictor
-//! foresees. Programs that hand on what they learn want every edge to know what the one before it
-//! changed, or a path takes as many passes as it has edges: their tiles are swept over an edge at a
-//! time.
+//! Mostly few are. So a run of edges is looked at first, and what is news is noted without a
+//! branch; R-MAT 22 has news in about one edge in 15 when components are joined, which no branch
+//! predictor foresees. Programs that hand on what they learn want every edge to know what the one
+//! before it changed, or a path takes as many passes as it has edges: their tiles are swept over an
+//! edge at a time.
 //!
 //! Invariant: as in [`crate::kernel`], no key, right or wrong, leads outside the cells.
 #![expect(unsafe_code, reason = "indexes cells whose number the width of a key bounds")]

@@ -1,16 +1,16 @@
 //! Which chunks and tiles a pass can leave out, because nothing in them can be news.
 //!
-//! Passes are numbered. Of each chunk it is known in which pass it was shown last, and of each block
-//! of vertices in which pass one of them changed last. What was shown in a pass has learnt all that
-//! earlier passes changed, and may have missed what the same pass did:
+//! Passes are numbered. Of each chunk it is known in which pass it was shown last, and of each
+//! block of vertices in which pass one of them changed last. What was shown in a pass has learnt
+//! all that earlier passes changed, and may have missed what the same pass did:
 //!
 //! ```text
 //! stale(chunk) = changed(b) < shown(chunk) for all blocks b of its sources (or of its targets)
 //! ```
 //!
-//! Invariant: what is stale is found out between passes, and so does not depend on threads; within a
-//! pass tiles also hear of what just changed, which can only show more of them. A pass that changes
-//! nothing is the last one: all that was not stale was shown in it.
+//! Invariant: which chunks are stale is settled between passes, so that what is read ahead is what
+//! is shown; within a pass tiles also hear of what just changed, which can only show more of them.
+//! A pass that changes nothing is the last one: all that was not stale was shown in it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,5 +1,5 @@
-//! Traversals, components and forests against what others computed, and against what mathematics says, on
-//! several executors.
+//! Traversals, components and forests against what others computed, and against what mathematics
+//! says, on several executors.
 //!
 //! Tests on shared data say loudly when it is missing, and pass.
 

@@ -1,13 +1,14 @@
 //! What a stream program is shown: every edge that may be news once, with its weight, and every
 //! vertex between two rounds.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use bytemuck::{Pod, Zeroable};
 use proptest::prelude::*;
 use welter_model::edges::Reading;
 use welter_model::program::{Value, Vertex};
-use welter_model::stream::{self, Edge, Known, Next, Stream};
+use welter_model::stream::{self, Again, Edge, Known, Next, Stream};
 use welter_model::table::ColumnData;
 use welter_testing::executors::{Executor, executors};
 use welter_testing::graph::Graph;
@@ -148,5 +149,85 @@ proptest! {
         let graph = Graph { weights, ..graph };
         judge::<true>(&graph);
         judge::<false>(&graph);
+    }
+}
+
+/// Hands the smallest number that reaches each vertex on along edges, and notes how many edges each
+/// pass looked at.
+#[derive(Default)]
+struct Spread {
+    looked: Mutex<Vec<u64>>,
+}
+
+impl Stream for Spread {
+    type Value = Seen;
+    type Cell = AtomicU32;
+    type Note = ();
+    type Step = ();
+    type Total = ();
+
+    fn cell(&self, vertex: Vertex) -> (AtomicU32, ()) {
+        (AtomicU32::new(vertex.index as u32), ())
+    }
+
+    fn first(&self) -> Next<()> {
+        Next::Pass(())
+    }
+
+    fn next(&self, (): (), seen: &stream::Seen<()>) -> Next<()> {
+        self.looked.lock().unwrap().push(seen.looked);
+        if seen.changes == 0 { Next::Stop } else { Next::Pass(()) }
+    }
+
+    fn again(&self, (): ()) -> Again {
+        Again::SourceChanged
+    }
+
+    fn news(&self, (): (), source: &AtomicU32, target: &AtomicU32) -> bool {
+        source.load(Ordering::Relaxed) < target.load(Ordering::Relaxed)
+    }
+
+    fn edge(&self, (): (), known: Known<'_, Self>, edge: Edge) -> bool {
+        let [source, target] = [edge.source, edge.target].map(|end| &known.cells[end as usize]);
+        let least = source.load(Ordering::Relaxed);
+        least < target.fetch_min(least, Ordering::Relaxed)
+    }
+
+    fn settle(&self, (): (), _: Known<'_, Self>, _: u32) {}
+
+    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Seen {
+        Seen { sum: known.cells[vertex as usize].load(Ordering::Relaxed).into(), settled: 0 }
+    }
+}
+
+#[test]
+fn what_cannot_be_news_is_not_looked_at() {
+    // All of many edges say their news in the first pass, and far away a path takes many passes,
+    // because it goes to and fro.
+    let (vertices, hub, places) = (1 << 16, 1 << 14, 200);
+    let place = |step: u32| vertices - 1 - (step * 77 + 5) % places;
+    let star = (1..hub).map(|leaf| [0, leaf]);
+    let path = (1..places).map(|step| [place(step - 1), place(step)]);
+    let graph = Graph::new(vertices as usize, star.chain(path).collect());
+    let mut expected: Vec<u64> = (0..u64::from(vertices)).collect();
+    expected[..hub as usize].fill(0);
+    for step in 1..places {
+        let before = expected[place(step - 1) as usize];
+        let least = &mut expected[place(step) as usize];
+        *least = before.min(*least);
+    }
+    for executor in executors() {
+        let spread = Spread::default();
+        let Some((seen, _)) = executor.pass(&graph, Reading::default(), &spread) else { continue };
+        assert!(seen.iter().map(|seen| seen.sum).eq(expected.iter().copied()), "{executor:?}");
+        let looked = spread.looked.into_inner().unwrap();
+        let all = graph.pairs.len() as u64;
+        assert!(looked.len() > 4 && looked[0] == all, "{looked:?} by {executor:?}");
+        let Executor::Memory(memory) = &executor else { continue };
+        // Where chunks are small, only a few of them have edges of the path.
+        if memory.settings.chunk_bytes.is_some_and(|bytes| bytes <= 1 << 12) {
+            let later = looked[3..].iter().max().copied().unwrap_or_default();
+            assert!(later < all / 4, "{looked:?} by {executor:?}");
+        }
     }
 }

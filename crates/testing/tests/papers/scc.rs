@@ -1,7 +1,7 @@
 //! Strongly connected components against searches both ways, and against who reaches whom.
 //!
-//! Small graphs would all go to Tarjan's algorithm at once, which is part of the program, so each is
-//! also run by passes alone and with that as late as may be; and the oracle is Kosaraju's.
+//! Small graphs would all go to Tarjan's algorithm at once, which is part of the program, so each
+//! is also run by passes alone and with that as late as may be; and the oracle is Kosaraju's.
 
 use proptest::prelude::*;
 use welter_algorithms::Scc;
