@@ -139,6 +139,7 @@ fn verb(name: &'static str) -> &'static str {
         "sort" => "sorting edges",
         "iterate" => "iterating",
         "write" => "writing",
+        "validate" => "validating",
         other => other,
     }
 }

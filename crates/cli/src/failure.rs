@@ -59,6 +59,11 @@ impl Failure {
         self
     }
 
+    /// What is wrong, without hints.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         self.code

@@ -19,6 +19,7 @@ mod expected;
 mod explain;
 mod failure;
 mod generate;
+mod graphalytics;
 mod info;
 mod interrupt;
 mod kept;
@@ -70,6 +71,7 @@ fn perform(command: Command) -> Result<(), Failure> {
         Command::Info(args) => info::info(&args),
         Command::Convert(args) => convert::convert(&args),
         Command::Generate { generator } => generate::generate(generator),
+        Command::Graphalytics(args) => graphalytics::graphalytics(&args),
         Command::Probe(args) => probe::probe(&args),
         Command::Algorithms => run::print(&algorithms::list()),
         Command::Completions { shell } => docs::completions(shell),

@@ -263,21 +263,30 @@ impl Report {
         (!lines.is_empty()).then(|| lines.join("; "))
     }
 
-    /// Writes it, whole or not at all.
-    pub(crate) fn write(&self, path: &Path, session: &Session) -> Result<(), Failure> {
-        let written = Written {
+    /// The same with the phases until now.
+    pub(crate) fn with_phases(&self, session: &Session) -> impl Serialize {
+        Written {
             report: self,
             phases: session.progress.finished().into_iter().map(Phase::from).collect(),
             seconds: session.started.elapsed().as_secs_f64(),
             resident_bytes_max: resident_bytes_max(),
-        };
-        let failed = |what: &dyn std::fmt::Display| {
-            Failure::new(74, format!("{}: cannot write: {what}", path.display()))
-        };
-        let mut text = serde_json::to_string_pretty(&written).map_err(|error| failed(&error))?;
-        text.push('\n');
-        replace(path, &text).map_err(|error| failed(&error))
+        }
     }
+
+    /// Writes it, whole or not at all.
+    pub(crate) fn write(&self, path: &Path, session: &Session) -> Result<(), Failure> {
+        write(path, &self.with_phases(session))
+    }
+}
+
+/// Writes something as JSON, whole or not at all.
+pub(crate) fn write(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
+    let failed = |what: &dyn std::fmt::Display| {
+        Failure::new(74, format!("{}: cannot write: {what}", path.display()))
+    };
+    let mut text = serde_json::to_string_pretty(what).map_err(|error| failed(&error))?;
+    text.push('\n');
+    replace(path, &text).map_err(|error| failed(&error))
 }
 
 /// Writes a small file under a temporary name beside its own, then renames it.

@@ -2,12 +2,13 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use welter_engine::Checkpoints;
+use welter_engine::{Checkpoints, Level};
 use welter_model::table::{Columns, Table};
 use welter_output::{TableFormat, write_table, write_table_to};
 
-use crate::algorithms::Chosen;
+use crate::algorithms::{Answer, Chosen};
 use crate::args::{RunOptions, TableArgs};
 use crate::checkpoint;
 use crate::failure::{Failure, printable};
@@ -16,7 +17,7 @@ use crate::load::Source;
 use crate::report::Report;
 use crate::session::{Ready, Session, Wanted, promise};
 use crate::text::{counted, seconds};
-use crate::top;
+use crate::top::{self, Top};
 
 /// Does it. `resumed`: the checkpoints that it goes on from.
 pub(crate) fn run(
@@ -37,7 +38,73 @@ pub(crate) fn run(
     checkpoint::end(session.checkpoints.take(), is_resumed, done)
 }
 
-/// Reads the graph, finds the answer, writes or shows it.
+/// What an algorithm found on a graph, which is gone, and what it took.
+pub(crate) struct Found {
+    /// The result of every vertex.
+    pub(crate) table: Table<Box<dyn Columns>>,
+    /// What was planned and done, without the phases.
+    pub(crate) report: Report,
+    /// Number of vertices.
+    pub(crate) vertices: u64,
+    /// Edges of the input.
+    pub(crate) input_edges: u64,
+    /// From the first look at the input until the graph could be run on.
+    pub(crate) load: Duration,
+    /// From then on until the result was there.
+    pub(crate) processing: Duration,
+    /// What a person should know of how the graph was read.
+    pub(crate) notes: Vec<String>,
+    /// What a person should know of the result.
+    note: Option<String>,
+    /// Edges as they are stored, and which way they go.
+    edges: (u64, &'static str),
+    iterations: u64,
+    levels: Option<Vec<Level>>,
+    top: Top,
+}
+
+/// Reads the graph and runs the algorithm.
+pub(crate) fn find(
+    algorithm: &dyn Chosen,
+    args: &RunOptions,
+    source: &Source,
+    session: &Session,
+) -> Result<Found, Failure> {
+    let begun = Instant::now();
+    let wanted = Wanted::of(algorithm, source, (&args.input, args.graph), &args.resources);
+    let ready = session.graph(&wanted)?;
+    let load = begun.elapsed();
+    let answer = algorithm.run(&ready, session)?;
+    let processing = begun.elapsed() - load;
+    let Ready { graph, loaded, workers } = ready;
+    let report = Report::of(algorithm, &graph, &loaded, &answer, session)?;
+    let (vertices, edges) = (graph.all_vertices(), graph.edges());
+    let way = match (loaded.undirected, loaded.reversed) {
+        (true, _) => " (both ways)",
+        (false, true) => " (backwards)",
+        (false, false) => "",
+    };
+    // The memory of the graph goes before results are read: they may need some of it.
+    drop(workers);
+    let ids = graph.into_vertex_column(loaded.ids);
+    let Answer { columns, iterations, note, levels, top, .. } = answer;
+    Ok(Found {
+        table: Table { vertices: ids, columns },
+        report,
+        vertices,
+        input_edges: loaded.edges,
+        load,
+        processing,
+        notes: loaded.notes,
+        note,
+        edges: (edges, way),
+        iterations,
+        levels,
+        top,
+    })
+}
+
+/// Finds the answer, writes or shows it.
 fn answer(
     algorithm: &dyn Chosen,
     args: &RunOptions,
@@ -62,36 +129,45 @@ fn answer(
     let vertices = graph.into_vertex_column(loaded.ids);
     let table = Table { vertices, columns: answer.columns };
 
+    let found = find(algorithm, args, source, session)?;
     if let Some(path) = args.output.output.as_deref() {
-        write(session, &table, path, args.output.output_format)?;
+        write(session, &found.table, path, args.output.output_format)?;
     }
     session.end_progress();
     if args.output.output.is_none() {
-        print(&top::render(&table, answer.top, args.output.top)?)?;
+        print(&top::render(&found.table, found.top, args.output.top)?)?;
     }
     if let Some(path) = &args.output.report {
-        report.write(path, session)?;
+        found.report.write(path, session)?;
     }
-    for note in &notes {
-        session.say(&format!("note: {}", printable(note)));
+    tell(&found, session, args.output.report.is_some());
+    Ok(())
+}
+
+/// Says what was done, on standard error.
+fn tell(found: &Found, session: &Session, levels: bool) {
+    let (edges, way) = found.edges;
+    let kept = session.checkpoints.iter().flat_map(Checkpoints::notes);
+    for note in found.notes.iter().cloned().chain(kept) {
+        session.say(&format!("note: {}", printable(&note)));
     }
-    if let Some(note) = &answer.note {
+    if let Some(note) = &found.note {
         session.say(&format!("note: {note}"));
     }
+    let report = &found.report;
     for line in [report.storage_line(), report.checkpoints_line()].into_iter().flatten() {
         session.say(&line);
     }
-    if let Some(levels) = answer.levels.filter(|_| args.output.report.is_some()) {
-        session.say(&levels::line(&levels, counts.1));
+    if let Some(all) = found.levels.as_ref().filter(|_| levels) {
+        session.say(&levels::line(all, edges));
     }
     session.say(&format!(
         "{}, {}{way}, {}, {}",
-        counted(counts.0, "vertex", "vertices"),
-        counted(counts.1, "edge", "edges"),
-        counted(answer.iterations, "iteration", "iterations"),
+        counted(found.vertices, "vertex", "vertices"),
+        counted(edges, "edge", "edges"),
+        counted(found.iterations, "iteration", "iterations"),
         seconds(session.started.elapsed()),
     ));
-    Ok(())
 }
 
 /// Checks everything that will be written before anything is read.
@@ -110,7 +186,8 @@ fn check_outputs(args: &TableArgs, source: &Source) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write(
+/// Writes a result.
+pub(crate) fn write(
     session: &Session,
     table: &Table<dyn Columns>,
     path: &Path,

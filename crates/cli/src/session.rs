@@ -185,6 +185,14 @@ impl Session {
         })
     }
 
+    /// Begins anew, for another run of the same command: its time, its phases and their drawing.
+    pub(crate) fn begin_again(&mut self) {
+        self.progress.forget();
+        self.started = Instant::now();
+        self.moved.set(None);
+        self.bars = Some(Bars::start(&self.progress, self.resources.quiet));
+    }
+
     /// Ends the drawing of progress, so that results can be printed.
     pub(crate) fn end_progress(&mut self) {
         self.bars = None;

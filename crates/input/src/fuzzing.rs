@@ -148,6 +148,11 @@ pub fn ldbc(data: &[u8]) {
     });
 }
 
+/// Reads bytes as an output of LDBC Graphalytics.
+pub fn outputs(data: &[u8]) {
+    crate::ldbc::outputs::read_for_fuzzing(data);
+}
+
 /// Reads bytes as a format that states vertices.
 fn held(data: &[u8], format: Format) {
     table(data, |context, collector, bytes| {

@@ -51,6 +51,11 @@ impl<'a> Head<'a> {
         self.at
     }
 
+    /// The number of the line that came last, counted from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
     /// What is wrong with the line that came last.
     pub(crate) fn error(&self, what: impl Into<String>) -> InputError {
         InputError::Line { file: self.file.to_owned(), line: self.line.max(1), what: what.into() }

@@ -10,6 +10,8 @@
 //! rows of text as any other. Which of the two directions an edge has, only the properties say
 //! ([`properties`]).
 
+pub mod benchmark;
+pub mod outputs;
 pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
@@ -107,8 +109,8 @@ fn beside(edges: &Path) -> Option<PathBuf> {
     existing(&plain.with_extension("v"))
 }
 
-/// A file, compressed or not.
-fn existing(path: &Path) -> Option<PathBuf> {
+/// The file of this name as it lies there, compressed or not: `g.v`, else `g.v.gz` or `g.v.zst`.
+pub fn existing(path: &Path) -> Option<PathBuf> {
     let compressed = COMPRESSED.iter().map(|ending| {
         let mut name = path.as_os_str().to_owned();
         name.push(".");

@@ -41,7 +41,7 @@ mod gml;
 mod graphml;
 mod head;
 mod ids;
-mod ldbc;
+pub mod ldbc;
 mod matrix_market;
 mod metis;
 mod options;

@@ -125,3 +125,8 @@ fn adjacency() {
 fn ldbc() {
     replay("ldbc", 800, fuzzing::ldbc);
 }
+
+#[test]
+fn outputs() {
+    replay("outputs", 1500, fuzzing::outputs);
+}

@@ -63,6 +63,15 @@ impl Marked {
         word as u64 * 64 + u64::from(bits.trailing_zeros())
     }
 
+    /// The number of the mark of a slot, if it has one.
+    pub fn number(&self, slot: u64) -> Option<u64> {
+        let index = usize::try_from(slot / 64).ok()?;
+        let (word, before) = (self.words.get(index)?, self.before[index]);
+        let lower = (1_u64 << (slot % 64)) - 1;
+        let is_marked = word >> (slot % 64) & 1 == 1;
+        is_marked.then(|| u64::from(before) + u64::from((word & lower).count_ones()))
+    }
+
     /// Appends the slots of some marks by their numbers.
     pub fn extend_slots(&self, numbers: Range<u64>, slots: &mut Vec<u64>) {
         let end = numbers.end.min(self.count);
@@ -112,6 +121,10 @@ mod tests {
         assert_eq!(marked.count(), slots.len() as u64);
         for (number, slot) in slots.iter().enumerate() {
             assert_eq!(marked.slot(number as u64), *slot);
+        }
+        for slot in (0..marked.words().len() as u64 * 64 + 3).chain([u64::MAX]) {
+            let expected = slots.binary_search(&slot).ok();
+            assert_eq!(marked.number(slot), expected.map(|number| number as u64));
         }
         for (start, end) in [(0, slots.len()), (3, 700), (513, 513), (500, usize::MAX), (1, 2)] {
             let mut found = vec![7];

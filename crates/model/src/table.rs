@@ -69,6 +69,17 @@ impl VertexColumn {
         }
     }
 
+    /// The row of an integer id that has one of its own.
+    pub fn row(&self, id: u64) -> Option<usize> {
+        match self {
+            Self::Range(ids) => ids.contains(&id).then(|| (id - ids.start) as usize),
+            Self::Integers(ids) => ids.binary_search(&id).ok(),
+            Self::Marked(slots) => slots.number(id).map(|number| number as usize),
+            Self::Names(_) => None,
+            Self::NonCompact(ids) => ids.named().binary_search(&id).ok(),
+        }
+    }
+
     /// The ids of some rows, where each is one integer.
     ///
     /// # Panics
@@ -311,6 +322,12 @@ mod tests {
         }
         assert_eq!(columns[0].len(), columns[1].len());
         assert_eq!(columns[0].get(3), Id::Integer(191));
+        for column in &columns {
+            for id in (0..400).chain([u64::MAX]) {
+                let found = (0..column.len()).find(|row| column.get(*row) == Id::Integer(id));
+                assert_eq!(column.row(id), found, "{id} of {column:?}");
+            }
+        }
     }
 
     #[test]

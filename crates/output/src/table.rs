@@ -42,6 +42,8 @@ pub enum TableFormat {
     Arrow,
     /// A numpy array of records, as `numpy.load` reads it.
     Npy,
+    /// An output of LDBC Graphalytics: a line `vertex value` for each vertex.
+    Ldbc,
 }
 
 /// Name of each format, which is also its extension. The first name of a format is the one shown.
@@ -55,6 +57,7 @@ const FORMATS: &[(&str, TableFormat)] = &[
     ("feather", TableFormat::Arrow),
     ("ipc", TableFormat::Arrow),
     ("npy", TableFormat::Npy),
+    ("ldbc", TableFormat::Ldbc),
 ];
 
 impl FromStr for TableFormat {
@@ -82,7 +85,7 @@ impl TableFormat {
         format: Option<Self>,
     ) -> Result<(Compression, TableFormat), OutputError> {
         let (compression, format) = compression::resolve(path, format)?;
-        let text = matches!(format, Self::Csv | Self::Tsv);
+        let text = matches!(format, Self::Csv | Self::Tsv | Self::Ldbc);
         compression::check(compression, text, format, path)?;
         Ok((compression, format))
     }
@@ -106,9 +109,7 @@ pub fn write_table(
     let name = path.display().to_string();
     let (compression, format) = TableFormat::of(path, format)?;
     let view = View::of(table, &name)?;
-    if format == TableFormat::Npy {
-        npy::check(&view)?;
-    }
+    check(&view, format)?;
     let target = Target::create(path)?;
     if let Some(mut file) = target.file() {
         write(&view, &mut file, format, compression, target.name(), threads, progress)?;
@@ -132,10 +133,17 @@ pub fn write_table_to(
         return write_table_to(&all, sink, name, format, threads, progress);
     }
     let view = View::of(table, name)?;
-    if format == TableFormat::Npy {
-        npy::check(&view)?;
-    }
+    check(&view, format)?;
     write(&view, sink, format, Compression::None, name, threads, progress)
+}
+
+/// Refuses what a format has no place for.
+fn check(view: &View<'_>, format: TableFormat) -> Result<(), OutputError> {
+    match format {
+        TableFormat::Npy => npy::check(view),
+        TableFormat::Ldbc => text::check_ldbc(view),
+        TableFormat::Csv | TableFormat::Tsv | TableFormat::Parquet | TableFormat::Arrow => Ok(()),
+    }
 }
 
 fn write(
@@ -151,8 +159,9 @@ fn write(
     let phase = progress.phase("write", unit, Some(view.rows as u64));
     let job = Job { name, threads: thread_count(threads), progress, phase };
     match format {
-        TableFormat::Csv => text::write(view, sink, compression, b',', &job),
-        TableFormat::Tsv => text::write(view, sink, compression, b'\t', &job),
+        TableFormat::Csv => text::write(view, sink, compression, text::CSV, &job),
+        TableFormat::Tsv => text::write(view, sink, compression, text::TSV, &job),
+        TableFormat::Ldbc => text::write(view, sink, compression, text::LDBC, &job),
         TableFormat::Parquet => columnar::write_parquet(&columns::Rows::new(view), sink, &job),
         TableFormat::Arrow => columnar::write_arrow(&columns::Rows::new(view), sink, &job),
         TableFormat::Npy => npy::write(view, sink, &job),

@@ -122,6 +122,11 @@ impl Progress {
         lock(&self.shared.finished).clone()
     }
 
+    /// Forgets the phases that ended: what comes next is another run.
+    pub fn forget(&self) {
+        lock(&self.shared.finished).clear();
+    }
+
     /// Asks every loop of the run to end at its next batch.
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
@@ -189,6 +194,8 @@ mod tests {
         assert_eq!(progress.current(), None);
         let names: Vec<_> = progress.finished().iter().map(|phase| phase.name).collect();
         assert_eq!(names, ["bin", "read"]);
+        progress.forget();
+        assert!(progress.finished().is_empty());
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(crate) struct ResumeArgs {
     /// told]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// csv, tsv, parquet, arrow or npy [default: what the name of the file ends with]
+    /// csv, tsv, parquet, arrow, npy or ldbc [default: what the name of the file ends with]
     #[arg(long, value_name = "FORMAT", requires = "output", help_heading = "Output")]
     #[arg(value_parser = parsed::<TableFormat>)]
     output_format: Option<TableFormat>,

@@ -16,6 +16,7 @@ use welter_output::TableFormat;
 
 use crate::algorithms::{Algorithm, REGISTRY};
 use crate::generate::{RmatArgs, WebArgs};
+use crate::graphalytics::GraphalyticsArgs;
 use crate::kept::{CheckArgs, IngestArgs};
 use crate::probe::ProbeArgs;
 
@@ -85,6 +86,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         generator: Generator,
     },
+    /// Run data sets of the LDBC Graphalytics benchmark, and validate what comes out by its rules
+    #[command(after_help = GRAPHALYTICS_EXAMPLES)]
+    Graphalytics(GraphalyticsArgs),
     /// Measure how fast a directory is read and written, by size of the requests
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(ProbeArgs),
@@ -178,6 +182,24 @@ Examples:
   welter generate web 1000000 -o web.tsv.zst
   welter generate rmat 8 | welter run pagerank -";
 
+const GRAPHALYTICS_EXAMPLES: &str = "\
+Examples:
+  welter graphalytics datagen-7_5-fb                   all algorithms that the properties list
+  welter graphalytics . --graph wiki-Talk --algorithm bfs,pr --memory 1GiB --scratch /mnt/nvme
+  welter graphalytics sets --reference answers -o outputs --report report.json
+
+A data set is NAME.properties, with the files of vertices and edges that it names beside it, and
+references NAME-BFS, NAME-CDLP, NAME-LCC, NAME-PR, NAME-SSSP and NAME-WCC, compressed or not.
+
+BFS and CDLP must be as in the reference, WCC the same partition, PR, LCC and SSSP within 0.0001 of
+each value, relatively. Every vertex must be there once. What has no reference is not validated.
+
+Each algorithm is one run of `welter run` on its own: load is the time from the first look at the
+files until the graph is ready, processing from then on until the result is there. EVPS and EPS are
+vertices and edges, and edges alone, for each second of processing.
+
+Ends with 70 where a result is wrong, and with 65 where a reference is not one of this graph.";
+
 const PROBE_EXAMPLES: &str = "\
 Examples:
   welter probe /mnt/nvme
@@ -217,7 +239,8 @@ pub(crate) struct TableArgs {
     /// Write the result of every vertex here; `-` for standard output. Without it, the top is shown
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// csv, tsv, parquet, arrow or npy [default: what the name of the file ends with]
+    /// csv, tsv, parquet, arrow, npy or ldbc (a line `vertex value` each, as in LDBC Graphalytics)
+    /// [default: what the name of the file ends with]
     #[arg(long, value_name = "FORMAT", requires = "output", value_parser = parsed::<TableFormat>)]
     pub(crate) output_format: Option<TableFormat>,
     /// How many vertices are shown

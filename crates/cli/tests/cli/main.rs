@@ -7,6 +7,7 @@ mod bombs;
 mod cgroup;
 mod checkpoint;
 mod formats;
+mod graphalytics;
 mod help;
 mod hostile;
 mod interrupt;

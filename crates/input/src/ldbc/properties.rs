@@ -9,8 +9,8 @@
 //! graph.NAME.edge-properties.names = weight       columns of the edges from the third on
 //! ```
 //!
-//! All other keys are for running algorithms. The two files lie in the folder of the properties,
-//! compressed or not; names that lead elsewhere are refused.
+//! All other keys are for running algorithms ([`super::benchmark`]). The two files lie in the folder
+//! of the properties, compressed or not; names that lead elsewhere are refused.
 
 use std::path::Path;
 
@@ -30,13 +30,25 @@ pub(crate) struct LdbcProperties;
 
 /// What properties say.
 #[derive(Debug, Default)]
-struct Properties {
-    vertex_file: Option<String>,
+pub(super) struct Properties {
+    pub(super) vertex_file: Option<String>,
     edge_file: Option<String>,
-    directed: Option<bool>,
-    vertices: Option<u64>,
-    edges: Option<u64>,
+    pub(super) directed: Option<bool>,
+    pub(super) vertices: Option<u64>,
+    pub(super) edges: Option<u64>,
     columns: Vec<String>,
+    /// All of them, in order.
+    pub(super) entries: Vec<Entry>,
+}
+
+/// A property of a graph.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Line, counted from 1.
+    pub(super) line: u64,
+    /// Without `graph.`.
+    pub(super) key: String,
+    pub(super) value: String,
 }
 
 impl Reader for LdbcProperties {
@@ -93,7 +105,7 @@ impl Reader for LdbcProperties {
 }
 
 /// Reads the properties.
-fn properties(source: &Source, options: &ReadOptions) -> Result<Properties, InputError> {
+pub(super) fn properties(source: &Source, options: &ReadOptions) -> Result<Properties, InputError> {
     let sample = crate::head::sample(source, &options.limits)?;
     let mut head = Head::new(source.name(), &sample);
     let mut properties = Properties::default();
@@ -105,7 +117,12 @@ fn properties(source: &Source, options: &ReadOptions) -> Result<Properties, Inpu
         }
         let wrong = || head.error(format!("expected KEY = VALUE, found {}", show(line)));
         let (key, value) = text.split_once(['=', ':']).ok_or_else(wrong)?;
-        properties.take(key.trim(), value.trim()).map_err(|what| head.error(what))?;
+        let (key, value) = (key.trim(), value.trim());
+        properties.take(key, value).map_err(|what| head.error(what))?;
+        if let Some(key) = key.strip_prefix("graph.") {
+            let (line, key, value) = (head.line(), key.to_owned(), value.to_owned());
+            properties.entries.push(Entry { line, key, value });
+        }
     }
     if !sample.whole {
         return Err(head.error("expected the end of the properties, found too many"));
@@ -140,7 +157,7 @@ impl Properties {
     }
 
     /// Opens the files of edges and of vertices.
-    fn files(&self, source: &Source) -> Result<(Source, Source), InputError> {
+    pub(super) fn files(&self, source: &Source) -> Result<(Source, Source), InputError> {
         let folder = source.path().parent().unwrap_or(Path::new(""));
         let file = |name: &Option<String>, key: &str| {
             let Some(name) = name else {
@@ -175,7 +192,7 @@ impl Properties {
 }
 
 /// A name that leads to no other folder.
-fn plain_name(name: &str) -> Option<String> {
+pub(super) fn plain_name(name: &str) -> Option<String> {
     let elsewhere = name.is_empty() || name.contains(['/', '\\', '\0']) || name.starts_with("..");
     (!elsewhere && name != ".").then(|| name.to_owned())
 }

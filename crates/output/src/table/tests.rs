@@ -98,6 +98,33 @@ fn text_has_a_header_and_quotes_names() {
 }
 
 #[test]
+fn outputs_of_graphalytics_are_a_vertex_and_a_value_a_line() {
+    let text = |data| {
+        let vertices = VertexColumn::Integers(vec![3, 70, u64::MAX - 1]);
+        let table = Table { vertices, columns: vec![column("value", data)] };
+        String::from_utf8(bytes(&table, TableFormat::Ldbc, 2)).unwrap()
+    };
+    let last = u64::MAX - 1;
+    let depths = text(ColumnData::I64(vec![0, -1, 2]));
+    assert_eq!(depths, format!("3 0\n70 9223372036854775807\n{last} 2\n"));
+    let distances = text(ColumnData::F64(vec![0.0, f64::INFINITY, 1.5]));
+    assert_eq!(distances, format!("3 0.0\n70 Infinity\n{last} 1.5\n"));
+    assert_eq!(text(ColumnData::F32(vec![f32::INFINITY; 3])).matches("Infinity").count(), 3);
+    let labels = text(ColumnData::Vertices(vec![0, 0, 2]));
+    assert_eq!(labels, format!("3 3\n70 3\n{last} {last}\n"));
+    for table in [small(), tree(VertexColumn::Range(5..9))] {
+        let mut sink = Vec::new();
+        let written =
+            write_table_to(&table, &mut sink, "out", TableFormat::Ldbc, 1, &Progress::new());
+        assert!(matches!(written, Err(OutputError::Unfit { .. })) && sink.is_empty());
+    }
+    let mut names = small();
+    names.columns.truncate(1);
+    let view = View::of(&names, "out").unwrap();
+    assert!(check(&view, TableFormat::Ldbc).unwrap_err().to_string().contains("found names"));
+}
+
+#[test]
 fn vertices_are_written_as_their_ids() {
     let text = |table| String::from_utf8(bytes(table, TableFormat::Csv, 1)).unwrap();
     let [range, integers, names] = trees();

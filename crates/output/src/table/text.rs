@@ -1,4 +1,4 @@
-//! Tables as CSV and TSV.
+//! Tables as CSV, TSV and outputs of LDBC Graphalytics.
 
 use std::io::Write;
 use std::ops::Range;
@@ -11,14 +11,47 @@ use crate::error::OutputError;
 use crate::ordered::Job;
 use crate::text;
 
+/// The distance of what no path leads to, in the words of LDBC Graphalytics.
+const INFINITY: &[u8] = b"Infinity";
+
+/// The same of depths, which are negative in tables.
+const UNREACHED: i64 = i64::MAX;
+
 /// Rows of one block, about a MiB of text.
 const BLOCK_ROWS: usize = 1 << 15;
+
+/// How rows become lines.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    separator: u8,
+    has_header: bool,
+    /// Whether what was not reached is written as the benchmark has it.
+    is_ldbc: bool,
+}
+
+pub(super) const CSV: Layout = Layout { separator: b',', has_header: true, is_ldbc: false };
+pub(super) const TSV: Layout = Layout { separator: b'\t', ..CSV };
+pub(super) const LDBC: Layout = Layout { separator: b' ', has_header: false, is_ldbc: true };
+
+/// Outputs of LDBC Graphalytics have integer ids and one value.
+pub(super) fn check_ldbc(view: &View<'_>) -> Result<(), OutputError> {
+    let columns = view.heads.len();
+    if columns != 1 {
+        let what = format!("LDBC Graphalytics has one value a vertex, found {columns}; write CSV");
+        return Err(OutputError::unfit(view.name, what));
+    }
+    if let VertexColumn::Names(_) = view.vertices {
+        let what = "LDBC Graphalytics has integer ids, found names; write CSV";
+        return Err(OutputError::unfit(view.name, what));
+    }
+    Ok(())
+}
 
 pub(super) fn write(
     view: &View<'_>,
     sink: &mut (dyn Write + Send),
     compression: Compression,
-    separator: u8,
+    layout: Layout,
     job: &Job<'_>,
 ) -> Result<(), OutputError> {
     let mut header = Vec::new();
@@ -27,21 +60,29 @@ pub(super) fn write(
             header.push(separator);
         }
         text::name(&mut header, name, separator);
+    let separator = layout.separator;
+    let mut header = Vec::new();
+    if layout.has_header {
+        header.extend_from_slice(VERTEX.as_bytes());
+        for name in view.titles() {
+            header.push(separator);
+            text::name(&mut header, name, separator);
+        }
+        header.push(b'\n');
     }
-    header.push(b'\n');
     let blocks = view.rows.div_ceil(BLOCK_ROWS) as u64;
     text::write(job, sink, compression, &header, blocks, |block, index, _| {
         let first = index as usize * BLOCK_ROWS;
         let rows = first..view.rows.min(first + BLOCK_ROWS);
         job.phase.add(rows.len() as u64);
-        lines(view, rows, separator, &mut block.text)
+        lines(view, rows, layout, &mut block.text)
     })
 }
 
 fn lines(
     view: &View<'_>,
     rows: Range<usize>,
-    separator: u8,
+    Layout { separator, is_ldbc, .. }: Layout,
     text: &mut Vec<u8>,
 ) -> Result<(), OutputError> {
     let columns = view.part(rows.clone())?;
@@ -57,6 +98,15 @@ fn lines(
                 text.push(separator);
             }
             match cells {
+                Cells::F64(values) if is_ldbc && values[place] == f64::INFINITY => {
+                    text.extend_from_slice(INFINITY);
+                }
+                Cells::F32(values) if is_ldbc && values[place] == f32::INFINITY => {
+                    text.extend_from_slice(INFINITY);
+                }
+                Cells::I64(values) if is_ldbc && values[place] < 0 => {
+                    text::signed(text, UNREACHED);
+                }
                 Cells::F32(values) => text::float(text, values[place]),
                 Cells::F64(values) => text::float(text, values[place]),
                 Cells::U32(values) => text::integer(text, values[place].into()),

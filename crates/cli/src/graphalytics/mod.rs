@@ -1,0 +1,214 @@
+//! `welter graphalytics`: data sets of the LDBC Graphalytics benchmark, run by their properties and
+//! validated by the benchmark's rules.
+//!
+//! Invariant: an algorithm runs as `welter run` runs it, because what the properties say is put in
+//! the words of that command ([`dataset`]). What was not held against a reference is never said to
+//! be right.
+
+mod dataset;
+mod outcome;
+mod validate;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use welter_output::TableFormat;
+
+use self::dataset::{DataSet, Job};
+use self::outcome::{Outcome, Validation, heads};
+use self::validate::{Rule, validate};
+use crate::args::ResourceArgs;
+use crate::failure::{BROKEN, Failure, INTERRUPTED, printable};
+use crate::load::Source;
+use crate::report;
+use crate::run::{self, print};
+use crate::session::{Session, promise};
+use crate::text::counted;
+
+/// What `graphalytics` takes.
+#[derive(Debug, Args)]
+pub(crate) struct GraphalyticsArgs {
+    /// A folder with data sets, each a .properties file and the files that it names; or one such
+    /// file
+    #[arg(value_name = "DIR")]
+    input: PathBuf,
+    /// Only the data set of this graph; may be said several times [default: all in the folder]
+    #[arg(long, value_name = "NAME")]
+    graph: Vec<String>,
+    /// Only these algorithms, separated by commas [default: those that the properties list]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    algorithm: Vec<Kind>,
+    /// Folder of the references [default: that of the properties]
+    #[arg(long, value_name = "DIR")]
+    reference: Option<PathBuf>,
+    /// Write outputs into this folder, as lines `vertex value` in files NAME-BFS and so on
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Write a report here, as JSON: times, what validation found, and the report of each run
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+/// An algorithm of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Breadth-first search
+    Bfs,
+    /// Community detection by label propagation
+    Cdlp,
+    /// Local clustering coefficients
+    Lcc,
+    /// PageRank
+    Pr,
+    /// Single-source shortest paths
+    Sssp,
+    /// Weakly connected components
+    Wcc,
+}
+
+impl Kind {
+    /// The algorithm that properties call by this name.
+    fn of(name: &str) -> Option<Self> {
+        Self::from_str(name, true).ok()
+    }
+
+    /// What outputs are called by.
+    fn acronym(self) -> &'static str {
+        match self {
+            Self::Bfs => "BFS",
+            Self::Cdlp => "CDLP",
+            Self::Lcc => "LCC",
+            Self::Pr => "PR",
+            Self::Sssp => "SSSP",
+            Self::Wcc => "WCC",
+        }
+    }
+
+    /// How its output is held against a reference.
+    fn rule(self) -> Rule {
+        match self {
+            Self::Bfs | Self::Cdlp => Rule::Exact,
+            Self::Lcc | Self::Pr | Self::Sssp => Rule::Near,
+            Self::Wcc => Rule::Partition,
+        }
+    }
+}
+
+/// Runs and validates data sets.
+pub(crate) fn graphalytics(args: &GraphalyticsArgs) -> Result<(), Failure> {
+    let mut session = Session::start(args.resources.clone())?;
+    let sets = dataset::find(args)?;
+    check_outputs(args, &sets)?;
+    let (mut graphs, mut outcomes) = (Vec::new(), Vec::new());
+    for set in &sets {
+        session.end_progress();
+        print(&heads(set))?;
+        let mut reports = Vec::new();
+        for job in &set.jobs {
+            session.begin_again();
+            let outcome = Outcome::of(perform(job, &session));
+            session.end_progress();
+            if let Some(failure) = outcome.interrupted() {
+                return Err(failure);
+            }
+            print(&outcome.line(job))?;
+            reports.push(outcome.report(job));
+            outcomes.push((job, outcome));
+        }
+        graphs.push(set.report(reports));
+    }
+    if let Some(path) = &args.report {
+        let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
+        let command: Vec<String> = command.collect();
+        let version = env!("CARGO_PKG_VERSION");
+        let all = json!({ "version": version, "command": command, "graphs": graphs });
+        report::write(path, &all)?;
+    }
+    conclude(&outcomes, &session)
+}
+
+/// Says how many outputs are right, and fails where one is not.
+fn conclude(outcomes: &[(&Job, Outcome)], session: &Session) -> Result<(), Failure> {
+    let count = |is: fn(&Outcome) -> bool| {
+        outcomes.iter().filter(|(_, outcome)| is(outcome)).count() as u64
+    };
+    let right = count(Outcome::is_right);
+    let unknown = count(Outcome::is_unvalidated);
+    session.say(&format!(
+        "{} of {} right, {unknown} not validated",
+        right,
+        counted(outcomes.len() as u64, "output", "outputs")
+    ));
+    let mut failures: Vec<Failure> =
+        outcomes.iter().filter_map(|(job, outcome)| outcome.failure(job)).collect();
+    // That a result is wrong matters more than that a reference is.
+    failures.sort_by_key(|failure| failure.code() != BROKEN);
+    let more = failures.len().saturating_sub(1);
+    let Some(first) = failures.into_iter().next() else { return Ok(()) };
+    Err(if more > 0 {
+        first.and_hint(&format!("{more} more of the outputs are not right, as the table says"))
+    } else {
+        first
+    })
+}
+
+/// Checks everything that will be written before anything is read.
+fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failure> {
+    if let Some(folder) = &args.output {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::output(format!("{}: cannot create it: {error}", folder.display()))
+        })?;
+    }
+    let resolved = |folder: &Path| folder.canonicalize().ok();
+    for job in sets.iter().flat_map(|set| &set.jobs) {
+        let (Some(output), Some(folder)) = (&job.output, &args.output) else { continue };
+        if resolved(folder) == resolved(&job.references) {
+            let folder = folder.display();
+            let what = format!("{folder}: outputs there would be the references of the next run");
+            return Err(Failure::output(what).hint("name another folder with -o"));
+        }
+        promise(output, &Source::Files(Vec::new()))?;
+    }
+    args.report.iter().try_for_each(|path| promise(path, &Source::Files(Vec::new())))
+}
+
+/// Runs an algorithm and validates what it found.
+fn perform(job: &Job, session: &Session) -> Result<Outcome, Failure> {
+    let source = Source::of(&job.options.input)?;
+    job.algorithm.check(&job.options.input.inputs)?;
+    let found = run::find(&*job.algorithm, &job.options, &source, session)?;
+    if let Some(path) = &job.output {
+        run::write(session, &found.table, path, Some(TableFormat::Ldbc))?;
+    }
+    for note in &found.notes {
+        session.say(&format!("note: {}", printable(note)));
+    }
+    let validation = match &job.reference {
+        None => Validation::Absent,
+        Some(path) => {
+            let (rule, memory) = (job.kind.rule(), session.budget());
+            match validate(&found.table, rule, path, memory, &session.progress) {
+                Ok(comparison) => Validation::Done(comparison),
+                Err(failure) if failure.code() == INTERRUPTED => return Err(failure),
+                Err(failure) => Validation::Unfit(failure),
+            }
+        }
+    };
+    let mut report = serde_json::to_value(found.report.with_phases(session)).unwrap_or_default();
+    if let Value::Object(fields) = &mut report {
+        // They are those of all runs of this command, and told once.
+        fields.remove("version");
+        fields.remove("command");
+    }
+    Ok(Outcome::Run {
+        vertices: found.vertices,
+        edges: found.input_edges,
+        load: found.load,
+        processing: found.processing,
+        validation,
+        report,
+    })
+}
