@@ -73,9 +73,9 @@ pub(crate) fn find(
     let begun = Instant::now();
     let wanted = Wanted::of(algorithm, source, (&args.input, args.graph), &args.resources);
     let ready = session.graph(&wanted)?;
-    let load = begun.elapsed();
+    let loaded_at = Instant::now();
     let answer = algorithm.run(&ready, session)?;
-    let processing = begun.elapsed() - load;
+    let processing = session.ended().saturating_duration_since(loaded_at);
     let Ready { graph, loaded, workers } = ready;
     let report = Report::of(algorithm, &graph, &loaded, &answer, session)?;
     let (vertices, edges) = (graph.all_vertices(), graph.edges());
@@ -93,7 +93,7 @@ pub(crate) fn find(
         report,
         vertices,
         input_edges: loaded.edges,
-        load,
+        load: loaded_at - begun,
         processing,
         notes: loaded.notes,
         note,

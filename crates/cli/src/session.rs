@@ -47,6 +47,8 @@ pub(crate) struct Session {
     pub(crate) checkpoints: Option<Checkpoints>,
     /// What iterations moved to and from storage.
     moved: Cell<Option<VolumeStats>>,
+    /// When the last run of a program ended.
+    ended: Cell<Instant>,
     machine: Machine,
     bars: Option<Bars>,
 }
@@ -180,6 +182,7 @@ impl Session {
             started: Instant::now(),
             checkpoints: None,
             moved: Cell::new(None),
+            ended: Cell::new(Instant::now()),
             machine: Machine::detect(),
             bars: Some(bars),
         })
@@ -384,11 +387,12 @@ impl Session {
         self.measured(workers, || Ok(intersect(graph, program, workers, &self.progress)?))
     }
 
-    /// Notes what goes to and from storage meanwhile.
+    /// Notes what goes to and from storage meanwhile, and when it has ended.
     fn measured<T>(&self, workers: &Workers, run: impl FnOnce() -> T) -> T {
         let stats = || workers.storage().map(|storage| storage.io.tally.stats());
         let before = stats();
         let done = run();
+        self.ended.set(Instant::now());
         self.moved.set(stats().zip(before).map(|(after, before)| after.since(before)));
         done
     }
@@ -396,6 +400,11 @@ impl Session {
     /// What iterations moved to and from storage.
     pub(crate) fn moved(&self) -> VolumeStats {
         self.moved.get().unwrap_or_default()
+    }
+
+    /// When the last run of a program ended: what follows looks through its results.
+    pub(crate) fn ended(&self) -> Instant {
+        self.ended.get()
     }
 
     /// Reads the edges, in the memory that the user grants.

@@ -19,7 +19,8 @@ use crate::failure::Failure;
 /// A data set, and what is to be run on it.
 pub(super) struct DataSet {
     pub(super) benchmark: Benchmark,
-    file: String,
+    /// Properties, edges and vertices.
+    files: [String; 3],
     pub(super) jobs: Vec<Job>,
 }
 
@@ -41,7 +42,7 @@ pub(super) struct Job {
 
 impl DataSet {
     fn of(benchmark: Benchmark, file: String, args: &GraphalyticsArgs) -> Result<Self, Failure> {
-        benchmark.check_files()?;
+        let files = benchmark.files()?;
         let kinds = if args.algorithm.is_empty() {
             benchmark.algorithms(Kind::of)?
         } else {
@@ -49,14 +50,21 @@ impl DataSet {
         };
         let jobs = kinds.into_iter().map(|kind| Job::of(kind, &benchmark, &file, args));
         let jobs = jobs.collect::<Result<_, _>>()?;
-        Ok(Self { benchmark, file, jobs })
+        Ok(Self { benchmark, files, jobs })
+    }
+
+    /// All that is read of it.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = String> {
+        let references = self.jobs.iter().filter_map(|job| job.reference.as_ref());
+        let references = references.map(|path| path.display().to_string());
+        self.files.iter().cloned().chain(references)
     }
 
     /// For the report.
     pub(super) fn report(&self, algorithms: Vec<Value>) -> Value {
         json!({
             "graph": self.benchmark.name(),
-            "properties": self.file,
+            "properties": self.files[0],
             "directed": self.benchmark.directed(),
             "algorithms": algorithms,
         })

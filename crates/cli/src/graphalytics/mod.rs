@@ -109,7 +109,7 @@ pub(crate) fn graphalytics(args: &GraphalyticsArgs) -> Result<(), Failure> {
         let mut reports = Vec::new();
         for job in &set.jobs {
             session.begin_again();
-            let outcome = Outcome::of(perform(job, &session));
+            let outcome = Outcome::of(perform(job, &mut session));
             session.end_progress();
             if let Some(failure) = outcome.interrupted() {
                 return Err(failure);
@@ -163,6 +163,7 @@ fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failur
         })?;
     }
     let resolved = |folder: &Path| folder.canonicalize().ok();
+    let inputs = Source::Files(sets.iter().flat_map(DataSet::inputs).collect());
     for job in sets.iter().flat_map(|set| &set.jobs) {
         let (Some(output), Some(folder)) = (&job.output, &args.output) else { continue };
         if resolved(folder) == resolved(&job.references) {
@@ -170,21 +171,18 @@ fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failur
             let what = format!("{folder}: outputs there would be the references of the next run");
             return Err(Failure::output(what).hint("name another folder with -o"));
         }
-        promise(output, &Source::Files(Vec::new()))?;
+        promise(output, &inputs)?;
     }
-    args.report.iter().try_for_each(|path| promise(path, &Source::Files(Vec::new())))
+    args.report.iter().try_for_each(|path| promise(path, &inputs))
 }
 
 /// Runs an algorithm and validates what it found.
-fn perform(job: &Job, session: &Session) -> Result<Outcome, Failure> {
+fn perform(job: &Job, session: &mut Session) -> Result<Outcome, Failure> {
     let source = Source::of(&job.options.input)?;
     job.algorithm.check(&job.options.input.inputs)?;
     let found = run::find(&*job.algorithm, &job.options, &source, session)?;
     if let Some(path) = &job.output {
         run::write(session, &found.table, path, Some(TableFormat::Ldbc))?;
-    }
-    for note in &found.notes {
-        session.say(&format!("note: {}", printable(note)));
     }
     let validation = match &job.reference {
         None => Validation::Absent,
@@ -197,6 +195,10 @@ fn perform(job: &Job, session: &Session) -> Result<Outcome, Failure> {
             }
         }
     };
+    session.end_progress();
+    for note in &found.notes {
+        session.say(&format!("note: {}", printable(note)));
+    }
     let mut report = serde_json::to_value(found.report.with_phases(session)).unwrap_or_default();
     if let Value::Object(fields) = &mut report {
         // They are those of all runs of this command, and told once.

@@ -45,9 +45,11 @@ pub(super) fn heads(set: &DataSet) -> String {
         let vertices = counted(vertices, "vertex", "vertices");
         format!("{vertices}, {}", counted(edges, "edge", "edges"))
     });
+    let name = printable(benchmark.name());
     let said: Vec<String> = way.map(str::to_owned).into_iter().chain(counts).collect();
-    let titles = columns(["algorithm", "load s", "processing s", "EVPS", "EPS"].map(str::to_owned));
-    format!("{}: {}\n{titles}  validation\n", printable(benchmark.name()), said.join(", "))
+    let said = if said.is_empty() { name } else { format!("{name}: {}", said.join(", ")) };
+    let titles = ["algorithm", "load s", "processing s", "EVPS", "EPS"].map(str::to_owned);
+    format!("{said}\n{}  validation\n", columns(titles))
 }
 
 fn columns([algorithm, load, processing, evps, eps]: [String; 5]) -> String {
@@ -182,8 +184,12 @@ impl Outcome {
     pub(super) fn failure(&self, job: &Job) -> Option<Failure> {
         let name = &job.name;
         match self {
-            Self::Failed(failure) | Self::Run { validation: Validation::Unfit(failure), .. } => {
+            Self::Failed(failure) => {
                 Some(Failure::new(failure.code(), format!("{name}: {}", failure.message())))
+            }
+            // It names the reference.
+            Self::Run { validation: Validation::Unfit(failure), .. } => {
+                Some(Failure::new(failure.code(), failure.message()))
             }
             Self::Run { .. } => {
                 let what = format!("{name}: {}", self.mismatch()?);

@@ -341,6 +341,20 @@ struct Labels {
     expected_of: HashMap<u64, u64>,
 }
 
+impl Labels {
+    /// Whether two labels go with each other and with no others. Those that are met first do.
+    fn go_together(&mut self, expected: u64, found: u64) -> bool {
+        match (self.found_of.get(&expected), self.expected_of.get(&found)) {
+            (None, None) => {
+                self.found_of.insert(expected, found);
+                self.expected_of.insert(found, expected);
+                true
+            }
+            (known, other) => known == Some(&found) && other == Some(&expected),
+        }
+    }
+}
+
 /// Whether a result is right; an error where what is expected is no value.
 fn is_right(rule: Rule, labels: &mut Labels, expected: &str, found: Cell) -> Result<bool, String> {
     if rule == Rule::Near {
@@ -353,8 +367,7 @@ fn is_right(rule: Rule, labels: &mut Labels, expected: &str, found: Cell) -> Res
     if rule == Rule::Exact {
         return Ok(found == expected);
     }
-    let same = *labels.found_of.entry(expected).or_insert(found) == found;
-    Ok(*labels.expected_of.entry(found).or_insert(expected) == expected && same)
+    Ok(labels.go_together(expected, found))
 }
 
 /// A number that is expected, which may be infinite.

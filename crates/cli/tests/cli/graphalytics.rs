@@ -146,6 +146,10 @@ fn outputs_are_in_the_form_of_the_benchmark() {
     for line in ["graphalytics . -o .", "graphalytics . --reference out -o out"] {
         fails(&sandbox.run(line), 73, "would be the references of the next run");
     }
+    for file in ["example-directed.e", "example-directed-PR", "example-directed.properties"] {
+        let ended = sandbox.run(&format!("graphalytics . --report {file}"));
+        fails(&ended, 73, "is an input and cannot be the output too");
+    }
     // The same form for a run by itself.
     let alone = sandbox.must("run bfs example-directed.e --source 1 -q -o - --output-format ldbc");
     assert!(alone.starts_with("1 0\n2 9223372036854775807\n3 1\n"), "{alone}");
@@ -453,7 +457,7 @@ fn a_network_of_62_586_vertices_is_right() {
             copy(answer, &format!("{name}-{algorithm}.zst"));
         }
     }
-    for options in ["", "--memory 48MiB --cache 0 --scratch . --threads 1"] {
+    for options in ["", "--memory 128MiB --cache 0 --scratch . --threads 1"] {
         let ended = sandbox.run(&format!("graphalytics . {options}"));
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
         assert_eq!(ended.stdout.matches("  right (").count(), 8, "{}", ended.stdout);

@@ -41,6 +41,7 @@ fn every_command_has_examples() {
         "info",
         "convert",
         "generate",
+        "graphalytics",
         "probe",
         "completions",
         "man",

@@ -39,13 +39,14 @@ impl Benchmark {
         Ok(Self { file: file.to_owned(), name, properties })
     }
 
-    /// Whether the files of vertices and edges are there.
+    /// The files that it is read from, which are there: properties, edges and vertices.
     ///
     /// # Errors
     /// When one is not (66), or the properties do not name it (65).
-    pub fn check_files(&self) -> Result<(), InputError> {
+    pub fn files(&self) -> Result<[String; 3], InputError> {
         let source = Source::open(&self.file, Some(Format::LdbcProperties))?;
-        self.properties.files(&source).map(|_| ())
+        let (edges, vertices) = self.properties.files(&source)?;
+        Ok([source, edges, vertices].map(|source| source.name().to_owned()))
     }
 
     /// Whether a file has the properties of a data set: in a folder there may be others.

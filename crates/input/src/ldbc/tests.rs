@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
 
+use super::benchmark::Benchmark;
 use crate::fuzzing::edges;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::{Input, InputError};
@@ -97,5 +98,51 @@ fn properties_that_lead_elsewhere_or_nowhere_are_refused() {
         let error = read(folder.path(), "g.properties").err().unwrap();
         assert!(error.to_string().contains(expected), "{error}");
         assert_eq!(error.exit_code(), 65);
+    }
+}
+
+#[test]
+fn parameters_of_algorithms_are_those_of_the_graph() {
+    let text = format!(
+        "{PROPERTIES}graph.other.pr.num-iterations = 9\ngraph.g.pr.num-iterations = x\n\
+         graph.g.pr.num-iterations = 3\ngraph.g.algorithms = bfs , pr,\n"
+    );
+    let folder = folder(&[("a.properties", &text), ("b.properties", "a = b\n")]);
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let number = |value: &str| value.parse::<u64>().map_err(|_| "expected a number".to_owned());
+    let benchmark = Benchmark::open(&path("a.properties")).unwrap();
+    assert_eq!((benchmark.name(), benchmark.directed()), ("g", Some(false)));
+    assert_eq!(benchmark.counts(), Some((4, 2)));
+    assert_eq!(benchmark.parameter("bfs.source-vertex", number).unwrap(), 1);
+    assert_eq!(benchmark.parameter("pr.num-iterations", number).unwrap(), 3);
+    let all = |name: &str| Some(name.to_owned());
+    assert_eq!(benchmark.algorithms(all).unwrap(), ["bfs", "pr"]);
+    let error = benchmark.algorithms(|name| (name == "bfs").then_some(())).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("a.properties:12: expected the name of an algorithm, found \"pr\""),
+        "{error}"
+    );
+    let refused = |value: &str| Err::<(), _>(format!("expected more than {value}"));
+    let error = benchmark.parameter("bfs.source-vertex", refused).unwrap_err().to_string();
+    let said = "a.properties:8: expected more than 1 for graph.g.bfs.source-vertex, found \"1\"";
+    assert!(error.ends_with(said), "{error}");
+    let error = benchmark.parameter("source-vertex", number).unwrap_err().to_string();
+    assert!(error.ends_with("expected the key graph.g.source-vertex, found none"), "{error}");
+    assert_eq!(benchmark.files().unwrap_err().exit_code(), 66);
+    assert!(Benchmark::is_one(&path("a.properties")).unwrap());
+    assert!(!Benchmark::is_one(&path("b.properties")).unwrap());
+}
+
+#[test]
+fn data_sets_without_a_name_of_their_own_are_refused() {
+    for name in ["", "../g", "a/b", ".."] {
+        let text = PROPERTIES.replace("graph.g.", &format!("graph.{name}."));
+        let folder = folder(&[("g.properties", &text)]);
+        let path = folder.path().join("g.properties").to_string_lossy().into_owned();
+        let error = Benchmark::open(&path).unwrap_err();
+        assert_eq!(error.exit_code(), 65, "{error}");
+        assert!(error.to_string().contains("graph.NAME.vertex-file"), "{error}");
     }
 }
