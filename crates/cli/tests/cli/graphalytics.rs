@@ -4,6 +4,7 @@
 //! The two examples lie in `tests/graphalytics`. The other validation graphs are read from the data
 //! folder beside the repository; where it is absent, that is said aloud.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -376,17 +377,21 @@ fn suites() -> Option<PathBuf> {
 
 /// Writes adjacency lists as the files of a data set.
 fn write_lists(sandbox: &Sandbox, name: &str, lists: &str, directed: bool) {
-    let (mut vertices, mut edges) = (String::new(), String::new());
+    let (mut vertices, mut edges) = (BTreeSet::new(), String::new());
     for line in lists.lines() {
         let mut ids = line.split_whitespace().map(|id| id.parse::<u64>().unwrap());
         let Some(vertex) = ids.next() else { continue };
-        writeln!(vertices, "{vertex}").unwrap();
-        // An undirected edge is in the lists of both ends, and once in the files.
-        for other in ids.filter(|other| directed || vertex < *other) {
-            writeln!(edges, "{vertex} {other}").unwrap();
+        vertices.insert(vertex);
+        for other in ids {
+            vertices.insert(other);
+            // An undirected edge is in the lists of both ends, and once in the files.
+            if directed || vertex < other {
+                writeln!(edges, "{vertex} {other}").unwrap();
+            }
         }
     }
-    sandbox.write(&format!("{name}.v"), vertices);
+    let vertices = vertices.iter().map(|vertex| format!("{vertex}\n"));
+    sandbox.write(&format!("{name}.v"), vertices.collect::<String>());
     sandbox.write(&format!("{name}.e"), edges);
 }
 
