@@ -86,7 +86,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         generator: Generator,
     },
-    /// Run data sets of the LDBC Graphalytics benchmark, and validate what comes out by its rules
+    /// Run data sets of LDBC Graphalytics, and validate the results by its rules
     #[command(after_help = GRAPHALYTICS_EXAMPLES)]
     Graphalytics(GraphalyticsArgs),
     /// Measure how fast a directory is read and written, by size of the requests

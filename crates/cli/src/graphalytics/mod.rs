@@ -37,7 +37,7 @@ pub(crate) struct GraphalyticsArgs {
     #[arg(long, value_name = "NAME")]
     graph: Vec<String>,
     /// Only these algorithms, separated by commas [default: those that the properties list]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', ignore_case = true)]
     algorithm: Vec<Kind>,
     /// Folder of the references [default: that of the properties]
     #[arg(long, value_name = "DIR")]
