@@ -140,6 +140,14 @@ impl<const N: usize> Normal<N> {
     }
 }
 
+/// A rating, and the factors of who gave it or got it.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C, packed)]
+pub struct Rated<const K: usize> {
+    factors: [f64; K],
+    rating: f64,
+}
+
 /// Totals of the side that was solved for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
@@ -173,7 +181,7 @@ impl Total for Errors {
 impl<const K: usize, const N: usize> Program for Als<K, N> {
     type Value = Factors<K>;
     type Signal = [f64; K];
-    type Update = ([f64; K], f64);
+    type Update = Rated<K>;
     type Accum = Normal<N>;
     type Total = Errors;
 
@@ -198,8 +206,8 @@ impl<const K: usize, const N: usize> Program for Als<K, N> {
     }
 
     #[inline(always)]
-    fn scatter(&self, factors: [f64; K], rating: f64) -> Option<([f64; K], f64)> {
-        Some((factors, rating))
+    fn scatter(&self, factors: [f64; K], rating: f64) -> Option<Rated<K>> {
+        Some(Rated { factors, rating })
     }
 
     #[inline(always)]
@@ -208,7 +216,8 @@ impl<const K: usize, const N: usize> Program for Als<K, N> {
     }
 
     #[inline(always)]
-    fn gather(&self, mut accum: Normal<N>, (y, rating): ([f64; K], f64)) -> Normal<N> {
+    fn gather(&self, mut accum: Normal<N>, update: Rated<K>) -> Normal<N> {
+        let Rated { factors: y, rating } = update;
         let mut place = 0;
         for row in 0..K {
             for column in 0..=row {
@@ -270,7 +279,8 @@ mod tests {
             ([0.0, 1.0, -1.0, 0.5], 1.0),
             ([2.0, 0.0, 1.0, 1.0], 4.0),
         ];
-        let sums = told.into_iter().fold(program.identity(), |sums, one| program.gather(sums, one));
+        let gather = |sums, (factors, rating)| program.gather(sums, Rated { factors, rating });
+        let sums = told.into_iter().fold(program.identity(), gather);
         let (x, squares) = sums.solve::<4>(0.3);
         let dot = |y: &[f64; 4]| y.iter().zip(x).map(|(y, x)| y * x).sum::<f64>();
         // The gradient is 0, in each direction.

@@ -76,7 +76,7 @@ pub(crate) fn find(
     let loaded_at = Instant::now();
     let answer = algorithm.run(&ready, session)?;
     let processing = session.ended().saturating_duration_since(loaded_at);
-    let Ready { graph, loaded, workers } = ready;
+    let Ready { graph, loaded, workers, .. } = ready;
     let report = Report::of(algorithm, &graph, &loaded, &answer, session)?;
     let (vertices, edges) = (graph.all_vertices(), graph.edges());
     let way = match (loaded.undirected, loaded.reversed) {
@@ -111,24 +111,6 @@ fn answer(
     source: &Source,
     session: &mut Session,
 ) -> Result<(), Failure> {
-    let wanted = Wanted::of(algorithm, source, (&args.input, args.graph), &args.resources);
-    let ready = session.graph(&wanted)?;
-    let answer = algorithm.run(&ready, session)?;
-    let Ready { graph, loaded, workers, .. } = ready;
-    let report = Report::of(algorithm, &graph, &loaded, &answer, session)?;
-    let counts = (graph.all_vertices(), graph.edges());
-    let way = match (loaded.undirected, loaded.reversed) {
-        (true, _) => " (both ways)",
-        (false, true) => " (backwards)",
-        (false, false) => "",
-    };
-    let mut notes = loaded.notes.clone();
-    notes.extend(session.checkpoints.iter().flat_map(Checkpoints::notes));
-    // The memory of the graph goes before results are read: they may need some of it.
-    drop(workers);
-    let vertices = graph.into_vertex_column(loaded.ids);
-    let table = Table { vertices, columns: answer.columns };
-
     let found = find(algorithm, args, source, session)?;
     if let Some(path) = args.output.output.as_deref() {
         write(session, &found.table, path, args.output.output_format)?;

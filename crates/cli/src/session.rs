@@ -9,8 +9,8 @@ use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest}
 use welter_engine::machine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
 use welter_engine::{
-    Checkpoints, Graph, Outcome, Pace, Storage, Values, Workers, intersect, pass, run_resumable,
-    Checkpoints, Graph, Outcome, Pace, Passed, Storage, Workers, pass, run_resumable,
+    Checkpoints, Graph, Outcome, Pace, Passed, Storage, Values, Workers, intersect, pass,
+    run_resumable,
 };
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};

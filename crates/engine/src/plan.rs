@@ -400,16 +400,6 @@ mod tests {
     fn layout() -> Layout {
         Layout { value: 8, signal: 4, accum: 4, folds: true, ..Layout::default() }
     }
-    const LAYOUT: Layout = Layout {
-        value: 8,
-        signal: 4,
-        accum: 4,
-        active: 0,
-        sparse: 0,
-        pulled: false,
-        folds: true,
-        note: 0,
-    };
 
     #[test]
     fn widths_follow_the_caches() {

@@ -341,16 +341,6 @@ mod tests {
     use crate::machine::Machine;
     use crate::plan::{IndexMode, Layout, Plan, Settings, Shape};
 
-    const LAYOUT: Layout = Layout {
-        value: 4,
-        signal: 4,
-        accum: 4,
-        active: 1,
-        sparse: 12,
-        pulled: true,
-        folds: true,
-        note: 0,
-    };
     const VERTICES: u32 = 9000;
 
     /// Rows by source and by target of some edges whose weights are `weight` of their number.

@@ -16,6 +16,7 @@
 //! differ from those of `fold` in their rounding.
 
 mod columns;
+mod partitions;
 mod records;
 
 use std::ops::Range;
@@ -26,6 +27,7 @@ use welter_progress::{Phase, Progress};
 use welter_store::chunk::Chunk;
 
 use self::columns::{Columns, Window};
+use self::partitions::{cut, vertices};
 use self::records::{Records, combine, emit, gather, group};
 use crate::EngineError;
 use crate::arena::Buffer;
@@ -482,30 +484,4 @@ impl<P: Program> Bench<'_, P> {
         self.signals.as_mut().map_or(Ok(()), Desk::finish)?;
         self.active.as_mut().map_or(Ok(()), Desk::finish)
     }
-}
-
-/// The vertices of some stripes.
-fn vertices(graph: &Graph, stripes: &Range<usize>) -> Range<u64> {
-    let own = &graph.stripes[stripes.clone()];
-    own.first().map_or(0, |stripe| stripe.vertices.start)
-        ..own.last().map_or(0, |stripe| stripe.vertices.end)
-}
-
-/// Cuts stripes into partitions with up to `sources` vertices, or of one stripe.
-fn cut(graph: &Graph, sources: u64) -> Vec<Range<usize>> {
-    let mut partitions: Vec<Range<usize>> = Vec::new();
-    for stripe in 0..graph.stripes.len() {
-        match partitions.last_mut() {
-            Some(open)
-                if {
-                    let all = vertices(graph, &(open.start..stripe + 1));
-                    all.end - all.start <= sources
-                } =>
-            {
-                open.end = stripe + 1;
-            }
-            _ => partitions.push(stripe..stripe + 1),
-        }
-    }
-    partitions
 }

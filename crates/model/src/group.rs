@@ -36,8 +36,9 @@ pub trait Group: Sync {
     /// Meets the next update of a vertex; they come in ascending order.
     fn meet(&self, accum: Self::Accum, update: Self::Update) -> Self::Accum;
 
-    /// Meets all updates of a vertex of this value. Where a look at them is enough to tell what will
-    /// come of it, they need not be sorted: it must make the same new value, and the same total.
+    /// Meets all updates of a vertex of this value. Where a look at them is enough to tell what
+    /// will come of it, they need not be sorted: it must make the same new value, and the same
+    /// total.
     #[inline(always)]
     fn meet_all(&self, _value: &Self::Value, updates: &mut [Self::Update]) -> Self::Accum {
         updates.sort_unstable();

@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "fold with a frontier; reads all edges twice an iteration",
     weights: "the ratings; there must be some",
     columns: "vertex, factor_1, factor_2 and so on (f64 each)",
+    source: "X-Stream; Zhou, Wilkinson, Schreiber and Pan (2008)",
     examples: "\
 Examples:
   welter run als ratings.csv -o factors.parquet        rows: user, item, rating

@@ -31,6 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "fold; reads all edges once an iteration",
     weights: "an edge counts as so many; 1 where edges have none",
     columns: "vertex, belief_1, belief_2 and so on (f64 each; they add up to 1)",
+    source: "Chaos, Table 1; Pearl (1988); Kang, Chau and Faloutsos (2011)",
     examples: "\
 Examples:
   welter run bp calls.csv --priors-from known.csv                   rows: id, prior of 1, prior of 2

@@ -30,6 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "fold; reads all edges once",
     weights: "added up with --weighted, else not looked at",
     columns: "vertex, across (edges to the other side: u32, f64 if weighted), side (u32; 1 in S)",
+    source: "Chaos, Table 1; X-Stream; Leskovec, Lang, Dasgupta and Mahoney (2008)",
     examples: "\
 Examples:
   welter run conductance friends.csv                            odd ids against even ones

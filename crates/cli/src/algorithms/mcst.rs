@@ -27,6 +27,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "stream; each pass over the edges at least halves the components that still grow",
     weights: "the cost, which may be negative; 1 where edges have none",
     columns: "source, target, weight (f64): an edge a row, the smaller id first",
+    source: "Chaos, Table 1; Borůvka (1926)",
     examples: "\
 Examples:
   welter run mcst roads.csv                           the 20 heaviest edges, and the total weight

@@ -5,14 +5,14 @@
 
 mod als;
 mod bfs;
-mod cdlp;
 mod bp;
+mod cdlp;
 mod conductance;
 mod hyperball;
 mod kcore;
 mod lcc;
-mod mis;
 mod mcst;
+mod mis;
 mod pagerank;
 mod scc;
 mod sources;

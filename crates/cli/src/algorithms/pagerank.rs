@@ -25,7 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "fold; reads all edges once an iteration",
     weights: "not looked at",
     columns: "vertex, rank (f64 or f32)",
-    source: "Chaos, Table 1; BlitzG; LDBC Graphalytics (PR); Page, Brin, Motwani and Winograd (1999)",
+    source: "Chaos, Table 1; BlitzG; LDBC Graphalytics (PR); Page and others (1999)",
     examples: "\
 Examples:
   welter run pagerank links.tsv                       until the ranks settle; the top 20

@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     kind: "stream; several passes over the edges that can still tell something",
     weights: "not looked at",
     columns: "vertex, component (the id of its smallest vertex)",
+    source: "Chaos, Table 1; Fleischer, Hendrickson and Pınar (2000); Orzan (2004); Tarjan (1972)",
     examples: "\
 Examples:
   welter run scc links.tsv                            the 20 largest components, and how many exist

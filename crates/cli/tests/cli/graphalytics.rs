@@ -244,8 +244,8 @@ fn every_vertex_is_there_once() {
         let rows = text.lines().filter(|line| !line.starts_with(&format!("{vertex} ")));
         rows.map(|line| format!("{line}\n")).collect()
     };
-    let missing = "example-directed-BFS: expected a value for each vertex, found none for 1 of them, \
-                   such as ";
+    let missing = "example-directed-BFS: expected a value for each vertex, \
+                   found none for 1 of them, such as ";
     for vertex in ["1", "4", "10"] {
         let ended = spoilt("BFS", |text| without(&text, vertex));
         fails(&ended, 65, &format!("{missing}{vertex}\n"));

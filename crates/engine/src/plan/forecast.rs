@@ -186,8 +186,6 @@ mod tests {
             };
             let (value, signal, accum) = (bytes, bytes, bytes);
             let layout = Layout { value, signal, accum, folds: true, ..Layout::default() };
-            let (active, sparse, pulled, folds) = (0, 0, false, true);
-            let layout = Layout { value, signal, accum, active, sparse, pulled, folds, note: 0 };
             let settings = Settings { encoding: Some(encoding), ..Settings::default() };
             let plan = Plan::new(shape, layout, &settings, &MACHINE).unwrap();
             let plan = Plan { vertices: 2_396_760, ..plan };

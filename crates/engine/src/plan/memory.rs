@@ -69,7 +69,6 @@ impl Layout {
             group: if P::GROUPS { size_of::<P::Update>() as u64 } else { 0 },
             folds: true,
             ..Self::default()
-            note: 0,
         }
     }
 
@@ -109,22 +108,11 @@ impl Layout {
     /// accumulators of 4 bytes, and no state.
     pub fn kept() -> Self {
         Self { accum: 4, ..Self::default() }
-        Self {
-            value: 0,
-            signal: 0,
-            accum: 4,
-            active: 0,
-            sparse: 0,
-            pulled: false,
-            folds: false,
-            note: 0,
-        }
     }
 
     /// The layout of a stream program.
     pub fn of_stream<S: Stream>() -> Self {
         let (value, cell) = (size_of::<S::Value>() as u64, size_of::<S::Cell>() as u64);
-        Self { value, signal: cell, accum: cell, ..Self::default() }
         let note = size_of::<S::Note>() as u64;
         Self { value, signal: cell, accum: cell + note, note, ..Self::kept() }
     }
@@ -228,8 +216,7 @@ impl Memory {
             vertices: vertices * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12,
             degrees: 0,
             state: vertices * (layout.value + layout.beside(threads))
-                + (vertices + padding) * 2 * layout.signal,
-            state: vertices * layout.value + layout.columns(vertices, plan.stripe_bits),
+                + layout.columns(vertices, plan.stripe_bits),
             frontier: vertices * layout.sparse
                 + (vertices + padding) * 2 * layout.active
                 + if plan.frontier { tiles_most(plan, stripes) * INDEX_BYTES } else { 0 },

@@ -6,8 +6,8 @@
 //! graph.NAME.pr.num-iterations = 10
 //! ```
 //!
-//! NAME is that of the key `graph.NAME.vertex-file`. Outputs are called by it, so it may not lead to
-//! another folder.
+//! NAME is that of the key `graph.NAME.vertex-file`. Outputs are called by it, so it may not lead
+//! to another folder.
 
 use super::properties::{Properties, plain_name, properties};
 use crate::error::InputError;

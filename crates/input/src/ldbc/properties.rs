@@ -9,8 +9,8 @@
 //! graph.NAME.edge-properties.names = weight       columns of the edges from the third on
 //! ```
 //!
-//! All other keys are for running algorithms ([`super::benchmark`]). The two files lie in the folder
-//! of the properties, compressed or not; names that lead elsewhere are refused.
+//! All other keys are for running algorithms ([`super::benchmark`]). The two files lie in the
+//! folder of the properties, compressed or not; names that lead elsewhere are refused.
 
 use std::path::Path;
 

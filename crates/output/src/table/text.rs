@@ -54,18 +54,13 @@ pub(super) fn write(
     layout: Layout,
     job: &Job<'_>,
 ) -> Result<(), OutputError> {
-    let mut header = Vec::new();
-    for (number, name) in view.vertex_title().into_iter().chain(view.titles()).enumerate() {
-        if number > 0 {
-            header.push(separator);
-        }
-        text::name(&mut header, name, separator);
     let separator = layout.separator;
     let mut header = Vec::new();
     if layout.has_header {
-        header.extend_from_slice(VERTEX.as_bytes());
-        for name in view.titles() {
-            header.push(separator);
+        for (number, name) in view.vertex_title().into_iter().chain(view.titles()).enumerate() {
+            if number > 0 {
+                header.push(separator);
+            }
             text::name(&mut header, name, separator);
         }
         header.push(b'\n');

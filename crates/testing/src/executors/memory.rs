@@ -4,14 +4,13 @@ use std::sync::OnceLock;
 
 use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::plan::{Layout, Plan, Settings, Shape};
-use welter_engine::{Checkpoints, EngineError, Mode, Storage, Values, Workers, run_resumable};
 use welter_engine::{
-    Checkpoints, EngineError, Mode, Passed, Storage, Workers, pass, run_resumable,
+    Checkpoints, EngineError, Mode, Passed, Storage, Workers, intersect, pass, run_resumable,
 };
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::intersect::Intersect;
-use welter_model::program::{Program, Value};
+use welter_model::program::Program;
 use welter_model::stream::Stream;
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
@@ -110,9 +109,9 @@ impl Memory {
         ids: Option<&IdMap>,
         reading: Reading,
         program: &S,
-    ) -> Vec<S::Value> {
-        self.hold((graph, ids), reading, Layout::of_stream::<S>(), |held, workers, progress| {
-            welter_engine::pass(held, program, workers, progress)
+    ) -> (Vec<S::Value>, u64) {
+        self.hold((graph, ids), reading, Layout::of_stream::<S>(), |held, workers| {
+            passed(held, program, workers)
         })
     }
 
@@ -126,20 +125,19 @@ impl Memory {
         reading: Reading,
         program: &I,
     ) -> Vec<I::Value> {
-        self.hold((graph, None), reading, Layout::of_intersect::<I>(), |held, workers, progress| {
-            welter_engine::intersect(held, program, workers, progress)
+        self.hold((graph, None), reading, Layout::of_intersect::<I>(), |held, workers| {
+            Ok(intersect(held, program, workers, &Progress::new())?.whole()?.into_owned())
         })
     }
 
     /// What is made of a graph that was read.
-    fn hold<V: Value>(
+    fn hold<R>(
         &self,
         (graph, ids): (&Graph, Option<&IdMap>),
         reading: Reading,
         layout: Layout,
-        run: impl FnOnce(&welter_engine::Graph, &Workers, &Progress) -> Result<Values<V>, EngineError>,
-    ) -> Vec<V> {
-    ) -> (Vec<S::Value>, u64) {
+        run: impl FnOnce(&welter_engine::Graph, &Workers) -> Result<R, EngineError>,
+    ) -> R {
         let (list, ids) = self.input_as(graph, ids);
         let done = || {
             let plan = self.plan(graph, reading, layout)?;
@@ -148,8 +146,7 @@ impl Memory {
             let progress = Progress::new();
             let held =
                 welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
-            Ok(run(&held, workers, &progress)?.whole()?.into_owned())
-            passed(&held, program, workers)
+            run(&held, workers)
         };
         done().unwrap_or_else(|error: EngineError| panic!("{self:?}: {error}"))
     }

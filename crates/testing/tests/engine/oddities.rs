@@ -125,16 +125,6 @@ fn held_for(
     let edges = list.pairs().count() as u64;
     let shape = Shape { slots, edges, weighted: false, estimated: false, input_bytes: 0 };
     let layout = Layout { value: 8, signal: 8, accum: 8, active, folds: true, ..Layout::default() };
-    let layout = Layout {
-        value: 8,
-        signal: 8,
-        accum: 8,
-        active,
-        sparse: 0,
-        pulled: false,
-        folds: true,
-        note: 0,
-    };
     let plan = Plan::new(shape, layout, settings, &MACHINE).unwrap();
     let workers = workers(plan.threads);
     let progress = Progress::new();

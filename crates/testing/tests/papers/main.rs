@@ -13,12 +13,12 @@
 //! - `mcst`: forests against Kruskal's algorithm, and a verifier.
 //! - `scc`: components against Kosaraju's algorithm, and against who reaches whom; deep graphs.
 
-mod groups;
 mod als;
 mod bp;
 mod conductance;
+mod groups;
 mod hyperball;
-mod mis;
-mod triangles;
 mod mcst;
+mod mis;
 mod scc;
+mod triangles;
