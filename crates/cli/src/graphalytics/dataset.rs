@@ -41,14 +41,14 @@ pub(super) struct Job {
 }
 
 impl DataSet {
-    fn of(benchmark: Benchmark, file: String, args: &GraphalyticsArgs) -> Result<Self, Failure> {
+    fn of(benchmark: Benchmark, file: &str, args: &GraphalyticsArgs) -> Result<Self, Failure> {
         let files = benchmark.files()?;
         let kinds = if args.algorithm.is_empty() {
             benchmark.algorithms(Kind::of)?
         } else {
             args.algorithm.clone()
         };
-        let jobs = kinds.into_iter().map(|kind| Job::of(kind, &benchmark, &file, args));
+        let jobs = kinds.into_iter().map(|kind| Job::of(kind, &benchmark, file, args));
         let jobs = jobs.collect::<Result<_, _>>()?;
         Ok(Self { benchmark, files, jobs })
     }
@@ -61,7 +61,7 @@ impl DataSet {
     }
 
     /// For the report.
-    pub(super) fn report(&self, algorithms: Vec<Value>) -> Value {
+    pub(super) fn report(&self, algorithms: &[Value]) -> Value {
         json!({
             "graph": self.benchmark.name(),
             "properties": self.files[0],
@@ -157,7 +157,7 @@ pub(super) fn find(args: &GraphalyticsArgs) -> Result<Vec<DataSet>, Failure> {
         let benchmark = Benchmark::open(&file)?;
         let name = benchmark.name().to_owned();
         if args.graph.is_empty() || args.graph.contains(&name) {
-            sets.push(DataSet::of(benchmark, file, args)?);
+            sets.push(DataSet::of(benchmark, &file, args)?);
         }
         names.push(name);
     }

@@ -118,7 +118,7 @@ pub(crate) fn graphalytics(args: &GraphalyticsArgs) -> Result<(), Failure> {
             reports.push(outcome.report(job));
             outcomes.push((job, outcome));
         }
-        graphs.push(set.report(reports));
+        graphs.push(set.report(&reports));
     }
     if let Some(path) = &args.report {
         let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());

@@ -377,6 +377,8 @@ fn real(text: &str) -> Result<f64, String> {
 }
 
 fn is_near(expected: f64, found: f64) -> bool {
-    let is_within = (found - expected).abs() <= EPSILON * expected.abs();
-    found == expected || expected.is_finite() && is_within
+    if expected.is_infinite() {
+        return found.total_cmp(&expected).is_eq();
+    }
+    (found - expected).abs() <= EPSILON * expected.abs()
 }

@@ -242,7 +242,7 @@ const PROPERTIES: &str = "graph.g.vertex-file = g.v\ngraph.g.edge-file = g.e\n\
 fn every_vertex_is_there_once() {
     let without = |text: &str, vertex: &str| -> String {
         let rows = text.lines().filter(|line| !line.starts_with(&format!("{vertex} ")));
-        rows.map(|line| format!("{line}\n")).collect()
+        rows.flat_map(|line| [line, "\n"]).collect()
     };
     let missing = "example-directed-BFS: expected a value for each vertex, \
                    found none for 1 of them, such as ";
@@ -277,7 +277,7 @@ fn references_that_are_none_are_told_with_their_line() {
         ("PR", "5 NaN", "-PR:5: expected a number as value, found \"NaN\""),
         ("SSSP", "5", "-SSSP:5: expected a vertex and its value, found \"5\""),
         ("LCC", "5 0.1 0.2", "-LCC:5: expected a vertex and its value, found"),
-        ("LCC", "five 0.1", "-LCC:5: expected an integer as vertex id, found \"five\""),
+        ("LCC", "five 0.1", "-LCC:5: expected the id of a vertex, found \"five\""),
     ] {
         let replace = |text: String| -> String {
             let replaced = |row: &str| if row.starts_with("5 ") { line } else { row }.to_owned();
@@ -290,7 +290,7 @@ fn references_that_are_none_are_told_with_their_line() {
 #[test]
 fn references_need_not_be_sorted() {
     let reversed =
-        |text: String| text.lines().rev().map(|line| format!("{line}\n")).collect::<String>();
+        |text: String| text.lines().rev().flat_map(|line| [line, "\n"]).collect::<String>();
     for algorithm in ["BFS", "PR", "WCC"] {
         let ended = spoilt(algorithm, reversed);
         is_right(&ended);

@@ -177,7 +177,10 @@ fn references_of_more_components_than_memory_are_refused() {
     let data = ColumnData::Vertices((0..rows).collect());
     let columns = vec![Column { name: "component".into(), data }];
     let table = Table { vertices: VertexColumn::Range(0..rows), columns };
-    let text: String = (0..rows).map(|id| format!("{id} {id}\n")).collect();
+    let text = (0..rows).fold(String::new(), |mut text, id| {
+        writeln!(text, "{id} {id}").unwrap();
+        text
+    });
     let refused = compare(&table, Rule::Partition, &text, None).unwrap_err();
     assert_eq!(refused.code(), 78, "{}", refused.message());
     assert!(compare(&table, Rule::Exact, &text, None).unwrap().unwrap().first.is_none());
