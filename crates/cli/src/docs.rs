@@ -59,7 +59,8 @@ pub(crate) fn markdown(page: Page) -> String {
 fn algorithms() -> String {
     let mut text = String::from(
         "# The algorithms\n\n\
-         Made by `cargo run -- markdown algorithms > docs/algorithms.md`; a test holds it against the code. Bytes are those of values, signals and what else a program has \
+         Made by `cargo run -- markdown algorithms > docs/algorithms.md`; a test holds it \
+         against the code. Bytes are those of values, signals and what else a program has \
          for a vertex, with two threads and the default options; edges, degrees and ids are not \
          among them. `welter run NAME --help` says more of each.\n\n\
          | algorithm | what it finds | kind | passes | bytes a vertex | options | source |\n\

@@ -173,10 +173,13 @@ mod tests {
 
     #[test]
     fn pieces_are_as_long_as_there_is_room() {
-        let cut = |room, degrees: &[u32]| groups(room, 8).pieces(degrees);
-        assert_eq!(cut(10, &[3, 4, 3]), [0..3]);
-        assert_eq!(cut(9, &[3, 4, 3]), [0..2, 2..3]);
-        assert_eq!(cut(4, &[4, 0, 4, 0, 1]), [0..2, 2..4, 4..5]);
-        assert_eq!(cut(4, &[]), [0..0]);
+        let cut = |room, degrees: &[u32]| {
+            let pieces = groups(room, 8).pieces(degrees);
+            pieces.into_iter().map(|piece| [piece.start, piece.end]).collect::<Vec<_>>()
+        };
+        assert_eq!(cut(10, &[3, 4, 3]), [[0, 3]]);
+        assert_eq!(cut(9, &[3, 4, 3]), [[0, 2], [2, 3]]);
+        assert_eq!(cut(4, &[4, 0, 4, 0, 1]), [[0, 2], [2, 4], [4, 5]]);
+        assert_eq!(cut(4, &[]), [[0, 0]]);
     }
 }

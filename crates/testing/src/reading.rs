@@ -43,12 +43,11 @@ fn merged(arcs: Vec<(Pair, f64)>, duplicates: Duplicates) -> Vec<(Pair, f64)> {
     let mut kept: BTreeMap<Pair, f64> = BTreeMap::new();
     for (pair, weight) in arcs {
         let change = |held: &mut f64| match duplicates {
-            Duplicates::Keep | Duplicates::First => {}
+            // Where the other way is seen first or again, it is both.
+            Duplicates::Directions if held.to_bits() != weight.to_bits() => *held = 3.0,
+            Duplicates::Keep | Duplicates::First | Duplicates::Directions => {}
             Duplicates::Minimum => *held = held.min(weight),
             Duplicates::Sum => *held += weight,
-            // Where the other way is seen first or again, it is both.
-            Duplicates::Directions if *held != weight => *held = 3.0,
-            Duplicates::Directions => {}
         };
         kept.entry(pair).and_modify(change).or_insert(weight);
     }

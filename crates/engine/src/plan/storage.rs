@@ -129,10 +129,9 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let signals = layout.columns(plan.vertices, plan.stripe_bits);
     let chunks = memory::chunk_bytes(&plan, stripes);
     let values = plan.vertices * layout.value;
-    let beside = plan.vertices * layout.beside(threads);
     let columns = threads * values::COLUMNS as u64 * (layout.value << plan.stripe_bits);
     let away = signals + flags + columns;
-    let resident = values + signals + flags + beside;
+    let resident = values + signals + flags + plan.vertices * layout.beside(threads);
     let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
     let too_large = fixed + resident > budget && away < resident;
     let values_stored = layout.folds && layout.value > 0 && (forced || too_large);
