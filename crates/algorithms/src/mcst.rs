@@ -191,14 +191,14 @@ impl Mcst {
 
     /// The rank of an edge.
     #[inline(always)]
-    fn rank(&self, Edge { source, target, weight }: Edge) -> Rank {
+    fn rank(self, Edge { source, target, weight }: Edge) -> Rank {
         let ends = u64::from(source.min(target)) << 32 | u64::from(source.max(target));
         (self.turned(rank(weight)), ends)
     }
 
     /// The same rank, or the opposite one.
     #[inline(always)]
-    fn turned(&self, rank: u64) -> u64 {
+    fn turned(self, rank: u64) -> u64 {
         match self.cost {
             Cost::Minimum => rank,
             Cost::Maximum => !rank,

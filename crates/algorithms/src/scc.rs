@@ -203,7 +203,7 @@ impl Scc {
     }
 
     /// What follows a pass that hands on what was learnt: `then`, if nothing was.
-    fn after(&self, step: Step, seen: &Seen<Counts>, then: Stage) -> Next<Step> {
+    fn after(self, step: Step, seen: &Seen<Counts>, then: Stage) -> Next<Step> {
         let step = Step { looked: step.looked + seen.looked, ..step };
         let takes_long = step.looked / PATIENCE > step.live;
         if seen.changes == 0 {
@@ -215,7 +215,7 @@ impl Scc {
         }
     }
 
-    fn has_room(&self, step: Step, seen: &Seen<Counts>) -> bool {
+    fn has_room(self, step: Step, seen: &Seen<Counts>) -> bool {
         step.live <= seen.room.min(self.rest_edges_max)
     }
 }
@@ -281,11 +281,11 @@ impl Stream for Scc {
 
     #[inline(always)]
     fn news(&self, step: Step, source: &Cell, target: &Cell) -> bool {
-        let part = source.part.load(Relaxed);
-        let is_live = (part == target.part.load(Relaxed)) & (part != DECIDED);
-        let (one, other) = (source.colour.load(Relaxed), target.colour.load(Relaxed));
-        is_live
-            & match step.stage {
+        let [part, same] = [source, target].map(|cell| cell.part.load(Relaxed));
+        let [one, other] = [source, target].map(|cell| cell.colour.load(Relaxed));
+        part == same
+            && part != DECIDED
+            && match step.stage {
                 Stage::Forward => one < other,
                 Stage::Backward => other < one,
                 _ => true,

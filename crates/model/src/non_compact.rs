@@ -97,7 +97,9 @@ impl Columns for Spread<'_> {
             for column in &mut part {
                 if let ColumnData::Vertices(slots) = &mut column.data {
                     // What has an edge is named, and what else there might be is none of them.
-                    slots.iter_mut().for_each(|slot| *slot = self.row_of(*slot, NO_VERTEX));
+                    for slot in slots {
+                        *slot = self.row_of(*slot, NO_VERTEX);
+                    }
                 }
             }
             return Ok(part);

@@ -19,7 +19,7 @@ type Found = (u64, u64, f64);
 /// The rows of a result.
 fn rows(branches: &[Branch]) -> Vec<Found> {
     let mut columns = Branch::columns(branches).into_iter();
-    let mut next = || columns.next().unwrap().1;
+    let mut next = || columns.next().expect("three columns").1;
     let (ColumnData::Vertices(sources), ColumnData::Vertices(targets), ColumnData::F64(weights)) =
         (next(), next(), next())
     else {

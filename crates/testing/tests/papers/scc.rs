@@ -57,7 +57,9 @@ fn kosaraju(graph: &Graph) -> Vec<u64> {
     for &from in order.iter().rev() {
         let members = reached(&sources, from, &mut free);
         let smallest = members.iter().min().copied().unwrap_or_default();
-        members.iter().for_each(|&member| components[member] = smallest as u64);
+        for member in members {
+            components[member] = smallest as u64;
+        }
     }
     components
 }
@@ -134,11 +136,12 @@ fn shuffled(count: u32) -> Vec<u32> {
 fn passes(graph: &Graph, program: Scc) -> u64 {
     let expected = kosaraju(graph);
     let run = |executor: &Executor| {
-        let (found, passes) = executor.pass(graph, Reading::default(), &program).unwrap();
+        let done = executor.pass(graph, Reading::default(), &program);
+        let (found, passes) = done.expect("an engine runs it");
         assert!(components(&found) == expected, "{program:?} by {executor:?}");
         passes
     };
-    executors()[1..3].iter().map(run).max().unwrap()
+    executors()[1..3].iter().map(run).fold(0, u64::max)
 }
 
 #[test]
