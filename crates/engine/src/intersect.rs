@@ -2,10 +2,10 @@
 //!
 //! Vertices are ranked by degree, and a vertex keeps those of its neighbours that rank above it,
 //! its *row*: of `E` edges no row has more than about `sqrt(2 E)` then. A triangle `v < a < w`
-//! shows in the row of `v`, which has `a` and `w`, and in that of `a`, which has `w`. As many rows as fit in
-//! memory make a *block*; while it is there all rows come by, are marked, and meet the rows of
-//! those of their entries that are in the block. So the edges are read once for each block, once
-//! more to fill it unless it holds all, and once to count how long rows are.
+//! shows in the row of `v`, which has `a` and `w`, and in that of `a`, which has `w`. As many rows
+//! as fit in memory make a *block*; while it is there all rows come by, are marked, and meet the
+//! rows of those of their entries that are in the block. So the edges are read once for each block,
+//! once more to fill it unless it holds all, and once to count how long rows are.
 //!
 //! What is counted are integers, so the answer is the same for any blocks and threads.
 //!

@@ -55,8 +55,6 @@ pub(crate) const REGISTRY: &[Entry] = &[
     als::ENTRY,
     scc::ENTRY,
     mcst::ENTRY,
-    spmv::ENTRY,
-    hyperball::ENTRY,
 ];
 
 /// What is said of an algorithm.

@@ -81,7 +81,8 @@ impl Layout {
 
     /// Bytes that a program takes for a vertex in memory, beside degrees, with so many workers.
     pub fn bytes_a_vertex(&self, threads: u64) -> u64 {
-        self.value + 2 * (self.signal + self.active) + self.sparse + self.beside(threads)
+        let column = if self.folds { 2 * self.signal } else { self.signal + self.note };
+        self.value + column + 2 * self.active + self.sparse + self.beside(threads)
     }
 
     /// Bytes that are neither values nor signals, with so many workers.
