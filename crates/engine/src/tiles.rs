@@ -41,7 +41,7 @@ pub(crate) struct ChunkPlace {
     pub(crate) number: u32,
     pub(crate) edges: u64,
     pub(crate) tiles: u32,
-    /// From the first source of the first tile to the last one that the last tile may have.
+    /// From the first block of sources of the first tile to the last block of the last one.
     pub(crate) sources: Range<u64>,
     /// Where it lies, together with the chunks before and after it.
     pub(crate) extent: Arc<Extent>,
@@ -306,11 +306,8 @@ impl TileBuffers<'_> {
                 }
             }
             let first = numbers.base_shift + first;
-            let reach = if recipe.plan.frontier {
-                1 << numbers.block_bits
-            } else {
-                1 << (KEY_BITS - numbers.key_bits)
-            };
+            let last = self.keys[edges - 1] >> numbers.key_bits;
+            let reach = u64::from(last + 1).next_multiple_of(1 << numbers.block_bits);
             let first_vertex = label.source_base + u64::from(first);
             self.shelf.tile(edges, first_vertex..first_vertex + reach);
             self.builder.push(first, &self.keys[..edges], self.weights, label.encoding);
