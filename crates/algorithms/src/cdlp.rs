@@ -20,6 +20,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::group::Group;
 use welter_model::program::{Next, Total, Value, Vertex};
 use welter_model::table::ColumnData;
+use welter_model::tally::Tally;
 
 /// The program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,9 @@ impl Total for Changed {
         Self(self.0 + other.0)
     }
 }
+
+/// Labels that are sorted rather than counted.
+const FEW: usize = 12;
 
 /// Labels that were met, in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -101,23 +105,21 @@ impl Group for Cdlp {
         Votes { label, count, most, most_count }
     }
 
-    /// What more than half of the neighbours say is found without sorting (Boyer and Moore's vote).
-    /// After a few iterations that is so nearly everywhere.
+    /// A few are sorted, many are counted.
     #[inline(always)]
-    fn meet_all(&self, _: &Community, labels: &mut [u32]) -> Votes {
-        let (mut most, mut lead) = (0, 0_u32);
-        for &label in &*labels {
-            if lead == 0 {
-                most = label;
-            }
-            lead = if label == most { lead + 1 } else { lead - 1 };
-        }
-        let count = labels.iter().map(|&label| u32::from(label == most)).sum::<u32>();
-        if count as usize > labels.len() / 2 {
-            return Votes { label: most, count, most, most_count: count };
+    fn meet_all(&self, _: &Community, labels: &mut [u32], tally: &mut Tally) -> Votes {
+        if labels.len() > FEW
+            && let Some((most, most_count)) = tally.most_frequent(labels)
+        {
+            return Votes { label: most, count: most_count, most, most_count };
         }
         labels.sort_unstable();
         labels.iter().fold(self.nothing(), |votes, &label| self.meet(votes, label))
+    }
+
+    #[inline(always)]
+    fn again(&self, _: &Community) -> Votes {
+        self.nothing()
     }
 
     #[inline(always)]
@@ -146,7 +148,7 @@ mod tests {
         let wins = |labels: &[u32]| {
             let votes = labels.iter().fold(Votes::default(), |votes, &it| program.meet(votes, it));
             let mut turned: Vec<u32> = labels.iter().rev().copied().collect();
-            let at_once = program.meet_all(&Community(9), &mut turned);
+            let at_once = program.meet_all(&Community(9), &mut turned, &mut Tally::default());
             let found = [votes, at_once].map(|it| program.apply(Community(9), it, &Changed(0)).0.0);
             assert_eq!(found[0], found[1], "{labels:?}");
             found[0]
@@ -156,5 +158,7 @@ mod tests {
         assert_eq!(wins(&[0, 1, 2]), 0);
         assert_eq!(wins(&[0, 1, 1, 2, 2]), 1);
         assert_eq!(wins(&[0, 0, 1, 2, 2, 2]), 2);
+        let many: Vec<u32> = (0..30).chain([7, 21, 21, 7, 3]).collect();
+        assert_eq!(wins(&many), 7);
     }
 }

@@ -26,6 +26,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::group::Group;
 use welter_model::program::{Next, Total, Value, Vertex};
 use welter_model::table::ColumnData;
+use welter_model::tally::Tally;
 
 /// The program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,13 @@ pub struct KCore;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Core(u32);
+
+impl Core {
+    /// A core number that was found otherwise.
+    pub fn of(number: u32) -> Self {
+        Self(number)
+    }
+}
 
 impl Value for Core {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
@@ -60,6 +68,9 @@ impl PartialOrd for Bound {
         Some(self.cmp(other))
     }
 }
+
+/// Bounds that are sorted rather than counted.
+const FEW: usize = 12;
 
 /// Bounds that were met, from the largest on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -93,6 +104,8 @@ impl Group for KCore {
     type Accum = HIndex;
     type Total = Fallen;
 
+    const CHOOSY: bool = true;
+
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> (Core, Fallen) {
         let degree = vertex.out_degree;
@@ -115,18 +128,41 @@ impl Group for KCore {
         HIndex { met, index: index.max(met.min(bound.0)) }
     }
 
-    /// A bound stays where as many neighbours have bounds that are no smaller: one look tells, and
-    /// nothing is sorted. Else those that are larger than the old bound are as good as that, so
-    /// bounds are counted.
+    /// A bound stays where as many neighbours have bounds that are no smaller: one look tells. Else
+    /// those that are larger than the old bound are as good as that, so bounds are counted.
     #[inline(always)]
-    fn meet_all(&self, value: &Core, bounds: &mut [Bound]) -> HIndex {
-        let old = value.0;
+    fn meet_all(&self, value: &Core, bounds: &mut [Bound], tally: &mut Tally) -> HIndex {
+        let (old, met) = (value.0, bounds.len() as u32);
         let as_large = bounds.iter().map(|bound| u32::from(bound.0 >= old)).sum::<u32>();
         if as_large >= old {
-            return HIndex { met: bounds.len() as u32, index: old };
+            return HIndex { met, index: old };
         }
-        bounds.sort_unstable();
-        bounds.iter().fold(self.nothing(), |index, &bound| self.meet(index, bound))
+        let most = old.min(met);
+        let counters = if bounds.len() > FEW { tally.counters(most as usize + 1) } else { None };
+        let Some(counters) = counters else {
+            bounds.sort_unstable();
+            return bounds.iter().fold(self.nothing(), |index, &bound| self.meet(index, bound));
+        };
+        for bound in bounds {
+            counters[bound.0.min(most) as usize] += 1;
+        }
+        let (mut index, mut as_large) = (most, counters[most as usize]);
+        while as_large < index {
+            index -= 1;
+            as_large += counters[index as usize];
+        }
+        HIndex { met, index }
+    }
+
+    #[inline(always)]
+    fn again(&self, value: &Core) -> HIndex {
+        HIndex { met: 0, index: value.0 }
+    }
+
+    /// Only one that was as large as the own bound can be missed.
+    #[inline(always)]
+    fn heeds(&self, value: &Core, before: Bound, now: Bound) -> bool {
+        before.0 >= value.0 && now.0 < value.0
     }
 
     #[inline(always)]
@@ -151,7 +187,8 @@ mod tests {
             let mut bounds: Vec<Bound> = bounds.iter().map(|&bound| Bound(bound)).collect();
             bounds.sort();
             for old in 0..10 {
-                let HIndex { index, .. } = KCore.meet_all(&Core(old), &mut bounds);
+                let HIndex { index, .. } =
+                    KCore.meet_all(&Core(old), &mut bounds, &mut Tally::default());
                 let all = bounds.iter().fold(HIndex::default(), |index, it| KCore.meet(index, *it));
                 assert_eq!(index.min(old), all.index.min(old), "{bounds:?}");
             }

@@ -9,13 +9,13 @@ use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest}
 use welter_engine::machine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
 use welter_engine::{
-    Checkpoints, Graph, Outcome, Pace, Passed, Storage, Values, Workers, intersect, pass,
+    Checkpoints, Graph, Outcome, Pace, Passed, Storage, Values, Workers, intersect, pass, peel,
     run_resumable,
 };
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
 use welter_model::intersect::Intersect;
-use welter_model::program::Program;
+use welter_model::program::{Program, Value};
 use welter_model::stream::Stream;
 use welter_output::probe;
 use welter_progress::Progress;
@@ -375,6 +375,19 @@ impl Session {
     ) -> Result<Passed<S::Value>, Failure> {
         let Ready { graph, workers, .. } = ready;
         self.measured(workers, || Ok(pass(graph, program, workers, &self.progress)?))
+    }
+
+    /// Peels the graph, where the plan has rows and nothing is to be gone on from.
+    pub(crate) fn peel<V: Value>(
+        &self,
+        ready: &Ready,
+        value: impl Fn(u32) -> V,
+    ) -> Result<Option<Values<V>>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        if self.checkpoints.is_some() {
+            return Ok(None);
+        }
+        self.measured(workers, || Ok(peel(graph, workers, &self.progress, value)?))
     }
 
     /// Walks over all triangles.

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use welter_model::program::Program;
+use welter_model::tally::Tally;
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
@@ -19,6 +20,7 @@ use crate::arena::Buffer;
 use crate::dispatch::dispatched;
 use crate::graph::Graph;
 use crate::kernel::{Coding, Scratch, Sources, fetch};
+use crate::rows::View;
 
 /// Edges between asking memory for a signal and looking at it.
 pub(crate) const AHEAD: usize = 24;
@@ -29,6 +31,7 @@ pub(crate) struct Groups<U> {
     /// Where the next update of each destination of the piece goes.
     cursors: Buffer<u32>,
     piece: Range<usize>,
+    tally: Tally,
 }
 
 impl<U: Pod + Send> Groups<U> {
@@ -41,7 +44,7 @@ impl<U: Pod + Send> Groups<U> {
         let room = if P::GROUPS { room(graph)? } else { 0 };
         let width = if P::GROUPS { 1 << graph.plan.stripe_bits } else { 0 };
         let (updates, cursors) = (Buffer::zeroed(room)?, Buffer::zeroed(width)?);
-        Ok(Self { updates, cursors, piece: 0..0 })
+        Ok(Self { updates, cursors, piece: 0..0, tally: Tally::default() })
     }
 
     /// Cuts a stripe into pieces whose updates fit. `degrees`: of its destinations.
@@ -121,7 +124,7 @@ impl<U: Pod + Send> Groups<U> {
     ) -> Result<(), EngineError> {
         let own = accums[self.piece.clone()].iter_mut().zip(&values[self.piece.clone()]);
         let own = own.zip(&degrees[self.piece.clone()]).zip(&*self.cursors);
-        let updates = &mut self.updates[..];
+        let (updates, tally) = (&mut self.updates[..], &mut self.tally);
         dispatched(
             #[inline(always)]
             || {
@@ -131,12 +134,37 @@ impl<U: Pod + Send> Groups<U> {
                     if met > end {
                         return Err(too_many(degree, met - start));
                     }
-                    *accum = program.group(value, &mut updates[start..met]);
+                    *accum = program.group(value, &mut updates[start..met], tally);
                     start = end;
                 }
                 Ok(())
             },
         )
+    }
+}
+
+impl<U: Pod + Send> Groups<U> {
+    /// What a vertex of this value makes of what its neighbours say. `rows`, and its number.
+    #[inline(always)]
+    pub(crate) fn meet_row<P: Program<Update = U>>(
+        &mut self,
+        program: &P,
+        value: &P::Value,
+        (rows, vertex): (View<'_>, u64),
+        signals: &[P::Signal],
+    ) -> P::Accum {
+        let mut met = 0;
+        for (end, ahead) in rows.ends_ahead(vertex as u32, AHEAD) {
+            fetch(signals, ahead as usize);
+            // Rows are no longer than degrees, and there is room for the highest.
+            if let Some(update) = program.scatter(signals[end as usize], 1.0)
+                && let Some(place) = self.updates.get_mut(met)
+            {
+                *place = update;
+                met += 1;
+            }
+        }
+        program.group(value, &mut self.updates[..met], &mut self.tally)
     }
 }
 
@@ -168,7 +196,7 @@ mod tests {
 
     fn groups(room: usize, width: usize) -> Groups<u32> {
         let (updates, cursors) = (Buffer::zeroed(room).unwrap(), Buffer::zeroed(width).unwrap());
-        Groups { updates, cursors, piece: 0..0 }
+        Groups { updates, cursors, piece: 0..0, tally: Tally::default() }
     }
 
     #[test]

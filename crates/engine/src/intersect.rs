@@ -11,14 +11,19 @@
 //!
 //! Invariant: ranks are a permutation, and a row has as many entries as were counted.
 
+mod marks;
+mod rows;
+
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use welter_model::intersect::Intersect;
 use welter_progress::{Phase, Progress, Unit};
 use welter_store::chunk::Chunk;
 
+use self::marks::Marks;
+use self::rows::{Rows, Span, pack};
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::graph::Graph;
@@ -29,8 +34,6 @@ use crate::read_ahead::ReadAhead;
 use crate::results::Values;
 use crate::workers::{Workers, lock};
 
-/// A row that is not in the block.
-const AWAY: u32 = u32::MAX;
 /// Vertices that can be ranked: an entry has a bit beside.
 const RANKS_MOST: u64 = 1 << 31;
 
@@ -55,14 +58,8 @@ pub fn intersect<I: Intersect>(
     let ranks = rank(graph)?;
     let driver = Driver { graph, workers, progress, phase: &phase, ranks: &ranks, room };
     let benches = workers.states(|| Bench::new(graph, room))?;
-    let mut rows = Rows {
-        lengths: Buffer::zeroed(ranks.len())?,
-        starts: Buffer::zeroed(ranks.len())?,
-        entries: Buffer::zeroed((room * workers.threads()).min(AWAY as usize - 1))?,
-        vertices: 0..0,
-    };
-    rows.starts.fill(AWAY);
-    driver.count(&rows.lengths, &benches)?;
+    let mut rows = Rows::new(ranks.len(), room * workers.threads())?;
+    driver.count(&rows.spans, &benches)?;
     let closed = Buffer::<AtomicU64>::zeroed(ranks.len())?;
     while rows.vertices.end < ranks.len() {
         driver.fill::<I>(&mut rows, &benches)?;
@@ -95,56 +92,6 @@ fn rank(graph: &Graph) -> Result<Buffer<u32>, EngineError> {
     Ok(ranks)
 }
 
-/// Rows of neighbours that rank higher, by the rank of their vertex.
-struct Rows {
-    /// Entries of each row.
-    lengths: Buffer<AtomicU32>,
-    /// Where each row begins, if it is in the block.
-    starts: Buffer<u32>,
-    /// Twice the rank of a neighbour, and 1 where there are edges both ways.
-    entries: Buffer<u32>,
-    /// The vertices whose rows are in the block.
-    vertices: Range<usize>,
-}
-
-impl Rows {
-    fn length(&self, rank: usize) -> usize {
-        self.lengths[rank].load(Relaxed) as usize
-    }
-
-    /// The row of a rank, if it is in the block.
-    #[inline(always)]
-    fn get(&self, rank: usize) -> Option<&[u32]> {
-        let start = self.starts[rank];
-        if start == AWAY {
-            return None;
-        }
-        self.entries.get(start as usize..start as usize + self.length(rank))
-    }
-
-    /// Opens the next block: as many vertices as have room for their rows, from one on.
-    fn open(&mut self, ranks: &[u32], plan: &Plan) -> Result<(), EngineError> {
-        for vertex in self.vertices.clone() {
-            self.starts[ranks[vertex] as usize] = AWAY;
-        }
-        let (first, mut start) = (self.vertices.end, 0);
-        self.vertices.start = first;
-        for &rank in &ranks[first..] {
-            let length = self.length(rank as usize);
-            if start + length > self.entries.len() {
-                break;
-            }
-            self.starts[rank as usize] = start as u32;
-            start += length;
-            self.vertices.end += 1;
-        }
-        if self.vertices.is_empty() && first < ranks.len() {
-            return Err(too_long(plan, self.length(ranks[first] as usize)));
-        }
-        Ok(())
-    }
-}
-
 /// What one worker has all along.
 struct Bench<'g> {
     scratch: Scratch,
@@ -154,6 +101,8 @@ struct Bench<'g> {
     /// Rows that come by.
     passing: Buffer<u32>,
     marks: Marks,
+    /// A row's words before they are put in its place.
+    packing: Vec<u32>,
 }
 
 impl<'g> Bench<'g> {
@@ -164,6 +113,7 @@ impl<'g> Bench<'g> {
             cursors: Buffer::zeroed(1 << graph.plan.stripe_bits)?,
             passing: Buffer::zeroed(room)?,
             marks: Marks::new(graph.vertices() as usize)?,
+            packing: Vec::new(),
         })
     }
 }
@@ -180,11 +130,7 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     /// Counts the entries of all rows.
-    fn count(
-        &self,
-        lengths: &[AtomicU32],
-        benches: &[Mutex<Bench<'_>>],
-    ) -> Result<(), EngineError> {
+    fn count(&self, spans: &[Span], benches: &[Mutex<Bench<'_>>]) -> Result<(), EngineError> {
         let Self { graph, ranks, .. } = *self;
         let stripes = graph.stripes.len();
         self.workers.tasks_ahead(stripes, self.progress, benches, |bench, stripe, next| {
@@ -193,7 +139,7 @@ impl Driver<'_> {
             cursors[..own.len()].fill(0);
             self.higher((stripe, next), (scratch, chunks), |target, _, _| cursors[target] += 1)?;
             for (rank, count) in ranks[own].iter().zip(&**cursors) {
-                lengths[*rank as usize].store(*count, Relaxed);
+                spans[*rank as usize].set_length(*count);
             }
             Ok(())
         })
@@ -207,8 +153,8 @@ impl Driver<'_> {
     ) -> Result<(), EngineError> {
         rows.open(self.ranks, &self.graph.plan)?;
         let block = rows.vertices.clone();
-        let Rows { lengths, entries, .. } = rows;
-        let length = |vertex: usize| lengths[self.ranks[vertex] as usize].load(Relaxed) as usize;
+        let Rows { spans, entries, .. } = rows;
+        let span = |vertex: usize| &spans[self.ranks[vertex] as usize];
         let stripes: Vec<usize> = (0..self.graph.stripes.len())
             .filter(|&stripe| !common(&self.own(stripe), &block).is_empty())
             .collect();
@@ -217,7 +163,7 @@ impl Driver<'_> {
             .iter()
             .map(|&stripe| {
                 let own = common(&self.own(stripe), &block);
-                let entries = own.clone().map(length).sum();
+                let entries = own.clone().map(|vertex| span(vertex).length()).sum();
                 let part;
                 (part, rest) = std::mem::take(&mut rest).split_at_mut(entries);
                 Mutex::new((own, part))
@@ -226,8 +172,17 @@ impl Driver<'_> {
         self.workers.tasks_ahead(parts.len(), self.progress, benches, |bench, task, next| {
             let (own, part) = &mut *lock(&parts[task]);
             let at = (stripes[task], next.map(|task| stripes[task]));
-            let Bench { scratch, chunks, cursors, .. } = bench;
-            self.rows::<I>(at, own, lengths, (part, cursors), (scratch, chunks))
+            let Bench { scratch, chunks, cursors, packing, .. } = bench;
+            self.rows::<I>(at, own, spans, (part, cursors), (scratch, chunks))?;
+            let mut rest = &mut **part;
+            for vertex in own.clone() {
+                let row;
+                (row, rest) = std::mem::take(&mut rest).split_at_mut(span(vertex).length());
+                if pack::<I>(row, packing) {
+                    span(vertex).note_packed();
+                }
+            }
+            Ok(())
         })
     }
 
@@ -247,21 +202,20 @@ impl Driver<'_> {
         order.sort_by_key(|&stripe| std::cmp::Reverse(self.graph.stripes[stripe].edges));
         self.workers.tasks_ahead(stripes, self.progress, benches, |bench, task, next| {
             let stripe = order[task];
-            let Bench { scratch, chunks, cursors, passing, marks } = bench;
+            let Bench { scratch, chunks, cursors, passing, marks, .. } = bench;
             if whole(stripe) {
                 for &rank in &self.ranks[self.own(stripe)] {
-                    let row = rows.get(rank as usize).unwrap_or_default();
-                    marks.close::<I>(rank as usize, row, rows, closed);
+                    marks.close_own::<I>(rank as usize, rows, closed);
                 }
                 return Ok(());
             }
             let next = next.map(|task| order[task]).filter(|&stripe| !whole(stripe));
-            let pieces = self.pieces(stripe, &rows.lengths)?;
+            let pieces = self.pieces(stripe, &rows.spans)?;
             for (count, piece) in pieces.iter().enumerate() {
                 let next = if count + 1 < pieces.len() { Some(stripe) } else { next };
                 let (part, chunks) =
                     ((&mut **passing, &mut **cursors), (&mut *scratch, &mut *chunks));
-                self.rows::<I>((stripe, next), piece, &rows.lengths, part, chunks)?;
+                self.rows::<I>((stripe, next), piece, &rows.spans, part, chunks)?;
                 let mut start = 0;
                 for &rank in &self.ranks[piece.clone()] {
                     let end = start + rows.length(rank as usize);
@@ -280,15 +234,11 @@ impl Driver<'_> {
     }
 
     /// Cuts a stripe into pieces whose rows fit beside the block.
-    fn pieces(
-        &self,
-        stripe: usize,
-        lengths: &[AtomicU32],
-    ) -> Result<Vec<Range<usize>>, EngineError> {
+    fn pieces(&self, stripe: usize, spans: &[Span]) -> Result<Vec<Range<usize>>, EngineError> {
         let own = self.own(stripe);
         let (mut pieces, mut start, mut held) = (Vec::new(), own.start, 0);
         for vertex in own.clone() {
-            let length = lengths[self.ranks[vertex] as usize].load(Relaxed) as usize;
+            let length = spans[self.ranks[vertex] as usize].length();
             if length > self.room {
                 return Err(too_long(&self.graph.plan, length));
             }
@@ -308,14 +258,14 @@ impl Driver<'_> {
         &self,
         at: (usize, Option<usize>),
         own: &Range<usize>,
-        lengths: &[AtomicU32],
+        spans: &[Span],
         (rows, cursors): (&mut [u32], &mut [u32]),
         chunks: (&mut Scratch, &mut ReadAhead<'_>),
     ) -> Result<(), EngineError> {
         let mut next = 0;
         for (cursor, &rank) in cursors.iter_mut().zip(&self.ranks[own.clone()]) {
             *cursor = next;
-            next += lengths[rank as usize].load(Relaxed);
+            next += spans[rank as usize].length() as u32;
         }
         let shift = own.start - self.own(at.0).start;
         self.higher(at, chunks, |target, rank, weight| {
@@ -378,72 +328,4 @@ fn too_long(plan: &Plan, entries: usize) -> EngineError {
     let need = plan.group_budget(2 * entries as u64);
     let advice = format!("{entries} neighbours of one vertex must be in memory at the same time");
     EngineError::Budget { need, budget: plan.budget_bytes, advice }
-}
-
-/// The row that is closed, as marks on ranks.
-struct Marks {
-    /// Which ranks it has.
-    set: Buffer<u64>,
-    /// Which of them are joined both ways.
-    both: Buffer<u64>,
-    /// How often each of them closed a triangle.
-    hits: Buffer<u32>,
-}
-
-impl Marks {
-    fn new(ranks: usize) -> Result<Self, EngineError> {
-        let words = ranks.div_ceil(64);
-        let (set, both) = (Buffer::zeroed(words)?, Buffer::zeroed(words)?);
-        Ok(Self { set, both, hits: Buffer::zeroed(ranks)? })
-    }
-
-    /// Tells the corners of all triangles whose lowest is the vertex of `rank`, with this row, and
-    /// whose middle has its row in the block.
-    #[inline(always)]
-    fn close<I: Intersect>(&mut self, rank: usize, row: &[u32], rows: &Rows, closed: &[AtomicU64]) {
-        if row.len() < 2 {
-            return;
-        }
-        for &entry in row {
-            let bit = 1 << (entry >> 1 & 63);
-            self.set[(entry >> 7) as usize] |= bit;
-            if I::DIRECTED && entry & 1 == 1 {
-                self.both[(entry >> 7) as usize] |= bit;
-            }
-        }
-        let mut own = 0;
-        for &entry in row {
-            let middle = (entry >> 1) as usize;
-            let Some(others) = rows.get(middle) else { continue };
-            let near = 1 + (entry & 1);
-            let (mut told, mut far) = (0, 0);
-            for &other in others {
-                let (word, bit) = ((other >> 7) as usize, other >> 1 & 63);
-                if self.set[word] >> bit & 1 == 1 {
-                    self.hits[(other >> 1) as usize] += near;
-                    far += 1 + u64::from(other & 1);
-                    told += 1;
-                    if I::DIRECTED {
-                        told += self.both[word] >> bit & 1;
-                    }
-                }
-            }
-            own += far;
-            if told > 0 {
-                closed[middle].fetch_add(told, Relaxed);
-            }
-        }
-        if own > 0 {
-            closed[rank].fetch_add(own, Relaxed);
-        }
-        for &entry in row {
-            let top = (entry >> 1) as usize;
-            self.set[top / 64] = 0;
-            self.both[top / 64] = 0;
-            let hits = std::mem::take(&mut self.hits[top]);
-            if hits > 0 {
-                closed[top].fetch_add(hits.into(), Relaxed);
-            }
-        }
-    }
 }

@@ -33,6 +33,7 @@ use crate::plan::Plan;
 use crate::pull;
 use crate::push;
 use crate::read_ahead::ReadAhead;
+use crate::regroup::Regroup;
 use crate::renew::{apply_part, init_part};
 use crate::results::Values;
 use crate::sparse;
@@ -127,6 +128,7 @@ pub(crate) fn run<P: Program>(
     let mut frontier = Frontier::new(state.active_count);
     // Accumulators of a stripe: a search by rows never needs them.
     let mut benches = Vec::new();
+    let mut regroup = Regroup::new::<P>(graph, workers, progress)?;
     let mut due = fixpoint::due(graph, program, out_of_step);
     let must = fixpoint::must::<P>(out_of_step);
     let mut looked = 0;
@@ -167,12 +169,18 @@ pub(crate) fn run<P: Program>(
                     if benches.is_empty() {
                         benches = workers.states(|| Bench::<'_, P>::new(graph))?;
                     }
-                    let done = driver.dense(&mut state, &total, &benches)?;
-                    frontier.scattered_all(state.active_count);
-                    looked +=
-                        benches.iter().map(|bench| lock(bench).chunks.take_bytes()).sum::<u64>();
-                    lookups.pass::<P>(done.1, workers, progress)?;
-                    done
+                    if let Some(regroup) = &mut regroup {
+                        regroup.iterate(&driver, &mut state, &total, &benches)?
+                    } else {
+                        let done = driver.dense(&mut state, &total, &benches)?;
+                        frontier.scattered_all(state.active_count);
+                        looked += benches
+                            .iter()
+                            .map(|bench| lock(bench).chunks.take_bytes())
+                            .sum::<u64>();
+                        lookups.pass::<P>(done.1, workers, progress)?;
+                        done
+                    }
                 }
             }
         };
@@ -182,7 +190,8 @@ pub(crate) fn run<P: Program>(
         totals.push(total);
         iterations += 1;
         phase.add(1);
-        phase.add_bytes(if P::FRONTIER { level.edges * 4 } else { graph.chunk_bytes() });
+        let looked_up = P::FRONTIER || regroup.is_some();
+        phase.add_bytes(if looked_up { level.edges * 4 } else { graph.chunk_bytes() });
         if let Some(checkpoints) = checkpoints.filter(|all| all.is_due::<P>(iterations, graph)) {
             frontier.show(program, &mut state);
             let lookups = lookups.counts();
@@ -197,14 +206,17 @@ pub(crate) fn run<P: Program>(
 }
 
 /// Accumulators and buffers of one worker.
-struct Bench<'g, P: Program> {
-    accums: Buffer<P::Accum>,
+pub(crate) struct Bench<'g, P: Program> {
+    pub(crate) accums: Buffer<P::Accum>,
     scratch: Scratch,
     chunks: ReadAhead<'g>,
-    groups: Groups<P::Update>,
+    pub(crate) groups: Groups<P::Update>,
     /// Edges that were looked at.
-    edges: u64,
+    pub(crate) edges: u64,
 }
+
+/// One a worker.
+pub(crate) type Benches<'g, P> = [Mutex<Bench<'g, P>>];
 
 impl<'g, P: Program> Bench<'g, P> {
     fn new(graph: &'g Graph) -> Result<Self, EngineError> {

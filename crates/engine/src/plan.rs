@@ -156,7 +156,7 @@ impl Plan {
         };
         let budget_bytes = settings.memory_bytes.unwrap_or(machine.memory_bytes / 16 * 15);
         let rows_wanted =
-            settings.index != IndexMode::Bands && layout.sparse > 0 && shape.edges < 1 << 32;
+            settings.index != IndexMode::Bands && layout.looks_up() && shape.edges < 1 << 32;
         let plan = |(encoding, rows)| {
             let mut plan = Self {
                 threads,

@@ -146,6 +146,15 @@ impl View<'_> {
         fetch(self.ends, self.starts[vertex as usize] as usize);
     }
 
+    /// The ends of a vertex's edges, each with the one that comes so many edges later, in another
+    /// row perhaps: memory may be asked for it.
+    #[inline(always)]
+    pub(crate) fn ends_ahead(self, vertex: u32, ahead: usize) -> impl Iterator<Item = (u32, u32)> {
+        let row = self.range(vertex);
+        let (last, ends) = (self.ends.len().saturating_sub(1), self.ends);
+        row.map(move |edge| (ends[edge], ends[(edge + ahead).min(last)]))
+    }
+
     /// The first end in a row that is not empty.
     #[inline(always)]
     pub(crate) fn first(self, vertex: u32) -> u32 {

@@ -5,13 +5,16 @@
 //! much. Updates of a vertex are grouped and sorted, and met one after the other, equal ones next
 //! to each other. What is learnt on the way has a fixed size.
 //!
-//! Every vertex speaks to its neighbours, in both directions of edges, and in every iteration.
+//! Every vertex speaks to its neighbours, in both directions of edges, and in every iteration. What
+//! it makes of what it hears depends on nothing else but its value, so an engine may leave out
+//! vertices to which all neighbours say what they said before.
 
 use std::cmp::Ordering;
 
 use bytemuck::Pod;
 
 use crate::program::{Applied, Next, Program, Total, Value, Vertex};
+use crate::tally::Tally;
 
 /// A group program.
 pub trait Group: Sync {
@@ -23,6 +26,9 @@ pub trait Group: Sync {
     type Accum: Pod + PartialEq + Send + Sync;
     /// Totals over all vertices, as in [`Program::Total`].
     type Total: Total;
+
+    /// Whether [`Self::heeds`] says no to most of what it is asked.
+    const CHOOSY: bool = false;
 
     /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
@@ -38,11 +44,27 @@ pub trait Group: Sync {
 
     /// Meets all updates of a vertex of this value. Where a look at them is enough to tell what
     /// will come of it, they need not be sorted: it must make the same new value, and the same
-    /// total.
+    /// total. `tally`: to count in.
     #[inline(always)]
-    fn meet_all(&self, _value: &Self::Value, updates: &mut [Self::Update]) -> Self::Accum {
+    fn meet_all(
+        &self,
+        _value: &Self::Value,
+        updates: &mut [Self::Update],
+        _tally: &mut Tally,
+    ) -> Self::Accum {
         updates.sort_unstable();
         updates.iter().fold(self.nothing(), |accum, &update| self.meet(accum, update))
+    }
+
+    /// What was learnt by a vertex of this value if it met the same updates before: from it `apply`
+    /// must make the same value, and the same total.
+    fn again(&self, value: &Self::Value) -> Self::Accum;
+
+    /// Whether a vertex of this value may come to another one because a neighbour, which said
+    /// `before` when it got the value, now says `now`.
+    #[inline(always)]
+    fn heeds(&self, _value: &Self::Value, _before: Self::Update, _now: Self::Update) -> bool {
+        true
     }
 
     /// The new value of a vertex, when it has met all updates, and what it adds to the totals.
@@ -76,6 +98,7 @@ impl<G: Group> Program for Grouped<G> {
 
     const WEIGHTED: bool = false;
     const GROUPS: bool = true;
+    const CHOOSY: bool = G::CHOOSY;
 
     #[inline(always)]
     fn order(&self, left: &G::Update, right: &G::Update) -> Ordering {
@@ -83,8 +106,18 @@ impl<G: Group> Program for Grouped<G> {
     }
 
     #[inline(always)]
-    fn group(&self, value: &G::Value, updates: &mut [G::Update]) -> G::Accum {
-        self.0.meet_all(value, updates)
+    fn group(&self, value: &G::Value, updates: &mut [G::Update], tally: &mut Tally) -> G::Accum {
+        self.0.meet_all(value, updates, tally)
+    }
+
+    #[inline(always)]
+    fn again(&self, value: &G::Value) -> G::Accum {
+        self.0.again(value)
+    }
+
+    #[inline(always)]
+    fn heeds(&self, value: &G::Value, before: G::Update, now: G::Update) -> bool {
+        self.0.heeds(value, before, now)
     }
 
     #[inline(always)]

@@ -13,3 +13,4 @@ pub mod program;
 pub mod records;
 pub mod stream;
 pub mod table;
+pub mod tally;

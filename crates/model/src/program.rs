@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 use bytemuck::Pod;
 
 use crate::table::ColumnData;
+use crate::tally::Tally;
 
 /// What an engine tells a program of a vertex when the run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +138,9 @@ pub trait Program: Sync {
     /// leave it, and no `FRONTIER`.
     const GROUPS: bool = false;
 
+    /// Whether [`Self::heeds`] says no to most of what it is asked.
+    const CHOOSY: bool = false;
+
     /// In which order updates of a vertex are gathered in a program that [groups](Self::GROUPS)
     /// them.
     fn order(&self, _left: &Self::Update, _right: &Self::Update) -> Ordering {
@@ -145,9 +149,27 @@ pub trait Program: Sync {
 
     /// What all updates that came to a vertex of this value make, in a program that
     /// [groups](Self::GROUPS) them: after `apply` the same as gathering them one by one in order.
-    fn group(&self, _value: &Self::Value, updates: &mut [Self::Update]) -> Self::Accum {
+    fn group(
+        &self,
+        _value: &Self::Value,
+        updates: &mut [Self::Update],
+        _tally: &mut Tally,
+    ) -> Self::Accum {
         updates.sort_unstable_by(|left, right| self.order(left, right));
         updates.iter().fold(self.identity(), |accum, &update| self.gather(accum, update))
+    }
+
+    /// What all updates would make of a vertex that met the same ones before, in a program that
+    /// [groups](Self::GROUPS) them: `apply` leaves its value alone.
+    fn again(&self, _value: &Self::Value) -> Self::Accum {
+        self.identity()
+    }
+
+    /// Whether a vertex of this value, which met all updates when a neighbour said `before`, would
+    /// make something else of them now that it says `now`, in a program that
+    /// [groups](Self::GROUPS) them. It may say so in vain.
+    fn heeds(&self, _value: &Self::Value, _before: Self::Signal, _now: Self::Signal) -> bool {
+        true
     }
 
     /// Relaxes an edge: lets its target know the value of its source, and says whether the edges

@@ -3,14 +3,17 @@
 use clap::Args;
 use serde_json::{Value, json};
 use welter_algorithms::KCore;
+use welter_algorithms::kcore::Core;
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
+use welter_model::table::ColumnData;
 
 use super::{Answer, Chosen, Entry};
 use crate::failure::Failure;
+use crate::parts::for_parts;
 use crate::session::{Ready, Session};
 use crate::top::Top;
 
@@ -22,7 +25,8 @@ pub(super) const ENTRY: Entry = Entry {
         "core(v) = the largest k whose core v belongs to",
         "edges have no direction; parallel ones count once, self-loops do not",
     ],
-    kind: "group; reads all edges in each iteration, until no bound falls",
+    kind: "peeled by rows where these fit in memory, which looks at each edge once from either \
+           end; else group, which reads all edges in each iteration until no bound falls",
     weights: "not looked at",
     columns: "vertex, core (u32)",
     source: "Lü, Zhou, Zhang and Stanley (2016); Montresor, De Pellegrini and Miorandi (2011)",
@@ -58,9 +62,21 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let Outcome { values, iterations, total, .. } = session.iterate(ready, &Grouped(KCore))?;
-        let note = Some(format!("the innermost core is a {}-core", total.largest));
-        let found = Some(json!({ "degeneracy": total.largest }));
+        let (values, iterations) = match session.peel(ready, Core::of)? {
+            Some(values) => (values, 1),
+            None => {
+                let Outcome { values, iterations, .. } = session.iterate(ready, &Grouped(KCore))?;
+                (values, iterations)
+            }
+        };
+        let mut largest = 0;
+        for_parts(&values, values.len(), |_, part| {
+            if let Some(ColumnData::U32(cores)) = part.first().map(|column| &column.data) {
+                largest = cores.iter().copied().fold(largest, u32::max);
+            }
+        })?;
+        let note = Some(format!("the innermost core is a {largest}-core"));
+        let found = Some(json!({ "degeneracy": largest }));
         let columns = Box::new(values);
         Ok(Answer { columns, iterations, note, found, levels: None, top: Top::Highest })
     }

@@ -1,5 +1,7 @@
 //! What group programs take.
 
+use welter_model::tally::Tally;
+
 use super::Plan;
 
 /// The share of the budget that groups may take.
@@ -23,6 +25,7 @@ impl Plan {
         if self.layout.group == 0 {
             return 0;
         }
-        self.group_room() * self.layout.group + (4 << self.stripe_bits)
+        let tally = if self.layout.folds { Tally::BYTES as u64 } else { 0 };
+        self.group_room() * self.layout.group + (4 << self.stripe_bits) + tally
     }
 }

@@ -123,7 +123,7 @@ impl Plan {
         };
         let all = kept.extents * SLAB_BYTES as u64;
         let rows_wanted =
-            layout.sparse > 0 && settings.index != IndexMode::Bands && kept.edges < 1 << 32;
+            layout.looks_up() && settings.index != IndexMode::Bands && kept.edges < 1 << 32;
         let cached = |rows: bool| {
             let mut plan = plan.clone();
             if rows {

@@ -85,6 +85,16 @@ impl Layout {
         self.value + column + 2 * self.active + self.sparse + self.beside(threads)
     }
 
+    /// Whether rows serve the program.
+    pub(super) fn looks_up(&self) -> bool {
+        self.sparse > 0 || self.groups()
+    }
+
+    /// Whether it is a group program.
+    pub(super) fn groups(&self) -> bool {
+        self.folds && self.group > 0
+    }
+
     /// Bytes that are neither values nor signals, with so many workers.
     pub(super) fn beside(&self, threads: u64) -> u64 {
         self.beside + threads * self.each
@@ -97,7 +107,7 @@ impl Layout {
 
     /// Refuses what a program cannot be told to do.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), EngineError> {
-        if self.folds && self.group > 0 && settings.route == Some(Route::Ranges) {
+        if self.groups() && settings.route == Some(Route::Ranges) {
             let what = "the updates of a vertex must wait for each other in this program, for \
                         which route ranges has no place; take fold or spill";
             return Err(EngineError::Configuration(what.to_owned()));
@@ -243,7 +253,12 @@ pub(super) fn rows_bytes(plan: &Plan) -> u64 {
     let Shape { slots, edges, weighted, .. } = plan.shape;
     let one = edges * if weighted { 12 } else { 4 } + (slots + 1) * 4;
     let cursors = plan.threads as u64 * slots * 4;
-    let waiting = edges.min(PUSH_WAITING as u64) * 32 + edges / PUSH_BELOW * 8;
+    let waiting = if plan.layout.groups() {
+        // Who is told something new, or who is left and who leaves.
+        8 * slots
+    } else {
+        edges.min(PUSH_WAITING as u64) * 32 + edges / PUSH_BELOW * 8
+    };
     one * (1 + u64::from(plan.pulls)) + cursors + waiting
 }
 

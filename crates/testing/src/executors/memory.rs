@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::plan::{Layout, Plan, Settings, Shape};
 use welter_engine::{
-    Checkpoints, EngineError, Mode, Passed, Storage, Workers, intersect, pass, run_resumable,
+    Checkpoints, EngineError, Mode, Passed, Storage, Workers, intersect, pass, peel, run_resumable,
 };
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::intersect::Intersect;
-use welter_model::program::Program;
+use welter_model::program::{Program, Value};
 use welter_model::stream::Stream;
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
@@ -127,6 +127,23 @@ impl Memory {
     ) -> Vec<I::Value> {
         self.hold((graph, None), reading, Layout::of_intersect::<I>(), |held, workers| {
             Ok(intersect(held, program, workers, &Progress::new())?.whole()?.into_owned())
+        })
+    }
+
+    /// Peels a graph that was planned for a program; none where there are no rows.
+    ///
+    /// # Panics
+    /// When the engine fails.
+    pub fn peel<V: Value>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        layout: Layout,
+        value: impl Fn(u32) -> V,
+    ) -> Option<Vec<V>> {
+        self.hold((graph, None), reading, layout, |held, workers| {
+            let values = peel(held, workers, &Progress::new(), value)?;
+            values.map(|values| Ok(values.whole()?.into_owned())).transpose()
         })
     }
 

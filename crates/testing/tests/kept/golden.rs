@@ -1,6 +1,7 @@
 //! Golden files: what today's builder writes, byte for byte.
 //!
-//! A change of any byte is a new version of the format. `WELTER_WRITE_GOLDEN=1` writes the files.
+//! A change of any byte is a new version of the format, unless what it says was true before as
+//! well: then what was written earlier stays here, to be read. `WELTER_WRITE_GOLDEN=1` writes the files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -64,4 +65,16 @@ fn todays_builder_writes_the_golden_files() {
         assert_eq!(kept.check(workers(1), &Progress::new()).unwrap().foreign, [""; 0]);
         assert_eq!(kept.ids().unwrap(), input.ids);
     }
+}
+
+/// Directories once said that a chunk's sources may go on as far as its keys could name them.
+#[test]
+fn graphs_that_say_less_of_their_sources_are_read() {
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let [today, once] = ["weighted", "weighted-wide"].map(|name| {
+        let kept = Kept::open(&golden.join(name), &IoOptions::default()).unwrap();
+        kept.check(workers(1), &Progress::new()).unwrap();
+        fs::read(golden.join(name).join("manifest")).unwrap()
+    });
+    assert!(today != once && today.len() == once.len());
 }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
+use welter_algorithms::kcore::Core;
 use welter_algorithms::{Cdlp, KCore};
+use welter_engine::plan::Layout;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::{Group, Grouped};
 use welter_model::program::Value;
@@ -98,7 +100,39 @@ proptest! {
     #[test]
     fn core_numbers_are_those_of_peeling(graph in wide_graphs(60, 300)) {
         let answer = judge(&graph, SIMPLE, &Grouped(KCore), Nearness::Bits);
-        prop_assert_eq!(column(&answer.values), cores(&read_as(&graph, SIMPLE)));
+        let expected = cores(&read_as(&graph, SIMPLE));
+        prop_assert_eq!(&column(&answer.values), &expected);
+        for peeled in peeled(&graph, &executors()) {
+            prop_assert_eq!(&peeled, &expected);
+        }
+    }
+}
+
+/// The core numbers that those of some executors find who have rows, two at least.
+fn peeled(graph: &Graph, executors: &[Executor]) -> Vec<Vec<u64>> {
+    let layout = Layout::of::<Grouped<KCore>>();
+    let takers = executors.iter().filter(|it| it.takes::<Grouped<KCore>>());
+    let peeled = takers.filter_map(|executor| match executor {
+        Executor::Memory(memory) => memory.peel(graph, SIMPLE, layout, Core::of),
+        _ => None,
+    });
+    let found: Vec<_> = peeled.map(|values| column(&values)).collect();
+    assert!(found.len() >= 2, "only {} peeled", found.len());
+    found
+}
+
+/// So many leave at a time that all threads see to them, and go on while others leave.
+#[test]
+fn many_leave_at_a_time() {
+    let (trees, clique) = (1 << 16, 40);
+    let leaf = |vertex: u32| [vertex, vertex / 3];
+    let mut pairs: Vec<_> = (clique..trees).map(leaf).collect();
+    pairs.extend((0..clique).flat_map(|one| (0..one).map(move |other| [one, other])));
+    let graph = Graph::new(trees as usize, pairs);
+    let expected = cores(&read_as(&graph, SIMPLE));
+    assert_eq!(expected[..clique as usize].iter().min(), Some(&u64::from(clique - 1)));
+    for peeled in peeled(&graph, &executors()) {
+        assert!(peeled == expected);
     }
 }
 

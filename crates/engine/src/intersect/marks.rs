@@ -1,0 +1,148 @@
+//! The row that is closed, as marks on ranks.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use welter_model::intersect::Intersect;
+
+use super::rows::{Row, Rows, Word};
+use crate::EngineError;
+use crate::arena::Buffer;
+use crate::dispatch::dispatched;
+
+/// Entries between asking memory for where a row lies, for the row, and looking at it.
+const AHEAD: [usize; 2] = [12, 4];
+
+pub(super) struct Marks {
+    /// Which ranks the row has.
+    set: Buffer<u64>,
+    /// Which of them are joined both ways.
+    both: Buffer<u64>,
+    /// How often each of them closed a triangle.
+    hits: Buffer<u32>,
+    /// The row itself where it was packed.
+    unpacked: Vec<u32>,
+}
+
+impl Marks {
+    pub(super) fn new(ranks: usize) -> Result<Self, EngineError> {
+        let words = ranks.div_ceil(64);
+        let (set, both) = (Buffer::zeroed(words)?, Buffer::zeroed(words)?);
+        Ok(Self { set, both, hits: Buffer::zeroed(ranks)?, unpacked: Vec::new() })
+    }
+
+    /// The same as [`close`](Self::close) for a row of the block itself.
+    pub(super) fn close_own<I: Intersect>(
+        &mut self,
+        rank: usize,
+        rows: &Rows,
+        closed: &[AtomicU64],
+    ) {
+        let mut row = std::mem::take(&mut self.unpacked);
+        row.clear();
+        rows.get(rank).unwrap_or_default().unpack::<I>(&mut row);
+        self.close::<I>(rank, &row, rows, closed);
+        self.unpacked = row;
+    }
+
+    /// Tells the corners of all triangles whose lowest is the vertex of `rank`, with this row, and
+    /// whose middle has its row in the block.
+    pub(super) fn close<I: Intersect>(
+        &mut self,
+        rank: usize,
+        row: &[u32],
+        rows: &Rows,
+        closed: &[AtomicU64],
+    ) {
+        if row.len() < 2 {
+            return;
+        }
+        for &entry in row {
+            let bit = 1 << (entry >> 1 & 63);
+            self.set[(entry >> 7) as usize] |= bit;
+            if I::DIRECTED && entry & 1 == 1 {
+                self.both[(entry >> 7) as usize] |= bit;
+            }
+        }
+        dispatched(
+            #[inline(always)]
+            || self.meet_all::<I>(rank, row, rows, closed),
+        );
+        for &entry in row {
+            let top = (entry >> 1) as usize;
+            self.set[top / 64] = 0;
+            self.both[top / 64] = 0;
+            let hits = std::mem::take(&mut self.hits[top]);
+            if hits > 0 {
+                closed[top].fetch_add(hits.into(), Relaxed);
+            }
+        }
+    }
+
+    /// Lets the row that is marked meet the rows of its entries.
+    #[inline(always)]
+    fn meet_all<I: Intersect>(
+        &mut self,
+        rank: usize,
+        row: &[u32],
+        rows: &Rows,
+        closed: &[AtomicU64],
+    ) {
+        let mut own = 0;
+        for (place, &entry) in row.iter().enumerate() {
+            let [span, first] = AHEAD.map(|ahead| row.get(place + ahead));
+            if let Some(entry) = span {
+                rows.fetch_span((entry >> 1) as usize);
+            }
+            if let Some(entry) = first {
+                rows.fetch((entry >> 1) as usize);
+            }
+            let middle = (entry >> 1) as usize;
+            let Some(others) = rows.get(middle) else { continue };
+            let (told, far) = self.meet::<I>(others, 1 + (entry & 1));
+            own += far;
+            if told > 0 {
+                closed[middle].fetch_add(told, Relaxed);
+            }
+        }
+        if own > 0 {
+            closed[rank].fetch_add(own, Relaxed);
+        }
+    }
+
+    /// Meets the row of a middle, and says what it is told, and what the lowest is. `near`: how
+    /// often the edge between these counts, which the top is told.
+    #[inline(always)]
+    fn meet<I: Intersect>(&mut self, others: Row<'_>, near: u32) -> (u64, u64) {
+        let (mut told, mut far) = (0, 0);
+        for &other in others.entries {
+            let (word, bit) = ((other >> 7) as usize, other >> 1 & 63);
+            if self.set[word] >> bit & 1 == 1 {
+                self.hits[(other >> 1) as usize] += near;
+                far += 1 + u64::from(other & 1);
+                told += 1;
+                if I::DIRECTED {
+                    told += self.both[word] >> bit & 1;
+                }
+            }
+        }
+        for Word { index, bits, both } in others.words::<I>() {
+            let word = index as usize;
+            let mut met = self.set[word] & bits;
+            if met == 0 {
+                continue;
+            }
+            let count = u64::from(met.count_ones());
+            (told, far) = (told + count, far + count);
+            if I::DIRECTED {
+                told += u64::from((met & self.both[word]).count_ones());
+                far += u64::from((met & both).count_ones());
+            }
+            let hits = &mut self.hits[word * 64..];
+            while met != 0 {
+                hits[met.trailing_zeros() as usize] += near;
+                met &= met - 1;
+            }
+        }
+        (told, far)
+    }
+}
