@@ -6,6 +6,7 @@ import graphblas as gb
 import graphblas_algorithms as ga
 import numpy as np
 from numpy.typing import NDArray
+
 from task import DAMPING, Pairs, Summary, Task, numbers, paths, ranks, simple_rows_of, solves
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import igraph
 import numpy as np
+
 from task import (
     DAMPING,
     Pairs,

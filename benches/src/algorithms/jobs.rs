@@ -69,15 +69,9 @@ impl Job {
         self.command.name
     }
 
-    /// How many times as fast as X-Stream's stated time a run of `seconds` on R-MAT of `scale` is.
-    pub(super) fn of_xstream(&self, scale: u32, seconds: f64) -> Option<f64> {
-        let stated = self.xstream_seconds.filter(|_| scale == XSTREAM_SCALE)?;
-        Some(stated / seconds)
-    }
-
-    /// The stated time, where there is one.
-    pub(super) fn xstream_seconds(&self) -> f64 {
-        self.xstream_seconds.unwrap_or(f64::NAN)
+    /// Seconds that were stated for X-Stream on R-MAT of a scale.
+    pub(super) fn xstream_seconds(&self, scale: u32) -> Option<f64> {
+        self.xstream_seconds.filter(|_| scale == XSTREAM_SCALE)
     }
 
     /// Whether there is a plain loop.
@@ -166,11 +160,28 @@ mod tests {
     }
 
     #[test]
+    fn answers_are_in_columns_or_in_the_report() {
+        let report =
+            serde_json::json!({ "found": { "cut": 3, "volume": { "set": 4, "rest": 5 } } });
+        let taken = Taken { seconds: 1.0, peak_bytes: None, report };
+        let header = "{'descr': [('depth', '<i8')]}";
+        let mut npy = [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..]].concat();
+        npy.extend_from_slice(header.as_bytes());
+        for depth in [0_i64, 1, -1] {
+            npy.extend_from_slice(&depth.to_le_bytes());
+        }
+        let summary = |name: &str| named(&[name.to_owned()]).unwrap()[0].summary(&taken, &npy);
+        assert_eq!(summary("conductance").unwrap(), Summary::cut(3.0, 4.0, 5.0));
+        assert_eq!(summary("bfs").unwrap(), Summary::paths([0.0, 1.0].into_iter()));
+        assert!(summary("kcore").unwrap_err().to_string().contains("core"));
+    }
+
+    #[test]
     fn stated_times_are_of_one_graph_only() {
         let wcc = JOBS[0];
-        assert_eq!(wcc.of_xstream(22, 3.7), Some(4.0));
-        assert_eq!(wcc.of_xstream(21, 3.7), None);
+        assert_eq!(wcc.xstream_seconds(22), Some(14.8));
+        assert_eq!(wcc.xstream_seconds(21), None);
         let triangles = JOBS.into_iter().find(|job| job.name() == "triangles").unwrap();
-        assert_eq!(triangles.of_xstream(22, 1.0), None);
+        assert_eq!(triangles.xstream_seconds(22), None);
     }
 }

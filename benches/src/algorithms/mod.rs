@@ -16,7 +16,7 @@ pub(crate) mod summary;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result};
 
 use crate::Settings;
 use crate::inputs::Shape;
@@ -43,7 +43,7 @@ pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
     for shape in settings.shapes() {
         let bench = Bench::new(shape, settings, &peers)?;
         tables.push(bench.beside_others(&jobs)?);
-        tables.push(outofcore::table(&bench, &jobs)?);
+        tables.push(outofcore::table(&bench, &jobs));
     }
     Ok(tables)
 }
@@ -95,20 +95,15 @@ impl<'a> Bench<'a> {
     }
 
     /// The same, as others are measured. The answer is written, and that is part of the time.
-    fn welter_beside_others(&self, job: &Job) -> Result<Outcome> {
+    fn welter_beside_others(&self, job: &Job) -> Outcome {
         let (taken, summary) = match self.welter(job, None) {
-            Err(error) => {
-                return match error.downcast::<Ended>()? {
-                    Ended::TooLong(most) => Ok(Outcome::TooLong(most)),
-                    Ended::DoesNotFit(why) => Ok(Outcome::Failed(why)),
-                };
-            }
             Ok(ran) => ran,
+            Err(error) => return failed(&error),
         };
         let (total, run_s) = (taken.seconds, taken.iterating());
         let peak_bytes = taken.resident_bytes();
         let said = Said { load_s: total - run_s, run_s, peak_bytes, rule: None, summary };
-        Ok(Outcome::Ran(Took { total, said }))
+        Outcome::Ran(Took { total, said })
     }
 
     /// Runs a plain loop.
@@ -132,7 +127,7 @@ impl<'a> Bench<'a> {
     fn turn(&self, job: &Job, contender: &str) -> Result<Outcome> {
         eprintln!("{}: {}, {contender}", self.shape, job.name());
         match contender {
-            WELTER => self.welter_beside_others(job),
+            WELTER => Ok(self.welter_beside_others(job)),
             COST => self.cost(job),
             peer => {
                 let (algorithm, input) = (job.name(), self.input(job));
@@ -179,7 +174,8 @@ impl<'a> Bench<'a> {
             let rounds = self.rounds(job)?;
             let welter = rounds.first().and_then(|(_, outcomes)| middle(outcomes));
             for (name, outcomes) in &rounds {
-                let (cells, remark) = row(job, name, outcomes, welter)?;
+                let (cells, remark) = row(job, name, outcomes, welter);
+                eprintln!("{}", cells.join("  "));
                 table.row(cells);
                 if let Some(remark) = remark {
                     eprintln!("{remark}");
@@ -197,39 +193,53 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// How a run of welter ended that did not end well.
+fn failed(error: &Error) -> Outcome {
+    match error.downcast_ref() {
+        Some(&Ended::TooLong(most)) => Outcome::TooLong(most),
+        _ => Outcome::Failed(format!("{error:#}")),
+    }
+}
+
 /// Whether somebody who ended so is run again.
 fn is_worth_another(outcome: &Outcome) -> bool {
     outcome.took().is_some_and(|took| took.total <= LONG)
 }
 
-/// A row of the table, and what is to be said below it.
-///
-/// # Errors
-/// When the plain loop finds another answer than welter: one of them is wrong, so nothing of the
-/// algorithm is worth a table.
+/// A row of the table, and what is to be said below it. Whoever finds another answer than welter
+/// has no time: one of them is wrong.
 fn row(
     job: &Job,
     name: &str,
     outcomes: &[Outcome],
     welter: Option<&Took>,
-) -> Result<(Vec<String>, Option<String>)> {
-    let head = [job.name().to_owned(), name.to_owned()];
-    let Some(took) = middle(outcomes) else {
-        let (time, why) = match outcomes.last() {
-            Some(Outcome::TooLong(most)) => (format!("> {most}"), "took too long".to_owned()),
-            Some(Outcome::Failed(why)) => ("-".to_owned(), why.clone()),
-            _ => ("-".to_owned(), "was not run".to_owned()),
-        };
-        let dashes = std::iter::repeat_n("-".to_owned(), 5);
-        let rest = std::iter::once(time).chain(dashes).chain(["none".to_owned()]);
-        let remark = format!("{}: {name}: {why}", job.name());
-        return Ok((head.into_iter().chain(rest).collect(), Some(remark)));
+) -> (Vec<String>, Option<String>) {
+    let without_time = |time: String, answer: &str, why: String| {
+        let dash = || "-".to_owned();
+        let cells = [job.name().to_owned(), name.to_owned(), time];
+        let rest = [dash(), dash(), dash(), dash(), dash(), answer.to_owned()];
+        (cells.into_iter().chain(rest).collect(), Some(format!("{}: {name} {why}", job.name())))
     };
-    let (answer, remark) = judge(job, name, took, welter);
-    ensure!(name != COST || answer != DIFFERS, "{}", remark.unwrap_or_default());
+    let Some(took) = middle(outcomes) else {
+        return match outcomes.last() {
+            Some(Outcome::TooLong(most)) => {
+                without_time(format!("> {most}"), "none", "took too long".to_owned())
+            }
+            Some(Outcome::Failed(why)) => {
+                without_time("-".to_owned(), "none", format!("failed: {why}"))
+            }
+            _ => without_time("-".to_owned(), "none", "was not run".to_owned()),
+        };
+    };
+    let (answer, why) = judge(job, took, welter);
+    if answer == DIFFERS {
+        return without_time("-".to_owned(), answer, why.unwrap_or_default());
+    }
     let said = &took.said;
     let times = |of: fn(&Took) -> f64| ratio(welter.map(|welter| of(took) / of(welter)));
-    let cells = [
+    let cells = vec![
+        job.name().to_owned(),
+        name.to_owned(),
         digits(took.total),
         digits(said.load_s),
         digits(said.run_s),
@@ -238,32 +248,25 @@ fn row(
         times(|took| took.said.run_s),
         answer.to_owned(),
     ];
-    Ok((head.into_iter().chain(cells).collect(), remark))
+    (cells, why.map(|why| format!("{}: {name} {why}", job.name())))
 }
 
 /// Said of an answer that is wrong, welter's or the other.
 const DIFFERS: &str = "DIFFERS";
 
 /// Whether an answer is welter's, and what is to be said of it.
-fn judge(
-    job: &Job,
-    name: &str,
-    took: &Took,
-    welter: Option<&Took>,
-) -> (&'static str, Option<String>) {
+fn judge(job: &Job, took: &Took, welter: Option<&Took>) -> (&'static str, Option<String>) {
     let Some(welter) = welter else {
         return ("-", None);
     };
     if let Some(rule) = &took.said.rule {
-        let remark = format!("{}: {name} has another rule: {rule}", job.name());
-        return ("another rule", Some(remark));
+        return ("another rule", Some(format!("has another rule: {rule}")));
     }
     let differences = welter.said.summary.differences(&took.said.summary, job.tolerance);
     if differences.is_empty() {
         return ("same", None);
     }
-    let remark = format!("{}: {name} DIFFERS from welter: {}", job.name(), differences.join("; "));
-    (DIFFERS, Some(remark))
+    (DIFFERS, Some(format!("{DIFFERS} from welter: {}", differences.join("; "))))
 }
 
 #[cfg(test)]
@@ -281,32 +284,34 @@ mod tests {
     fn ratios_are_of_welters_times() {
         let welter = took(1.0, 0.5, &[1, 1, 2], None);
         let peer = [took(2.0, 4.0, &[7, 8, 8], None)];
-        let (cells, remark) = row(&jobs::JOBS[0], "x", &peer, welter.took()).unwrap();
+        let (cells, remark) = row(&jobs::JOBS[0], "x", &peer, welter.took());
         let expected = ["wcc", "x", "6.00", "2.00", "4.00", "3", "4.00x", "8.00x", "same"];
         assert_eq!((&cells[..], remark), (&expected.map(str::to_owned)[..], None));
     }
 
     #[test]
-    fn another_answer_is_said_loudly_and_one_of_cost_ends_it() {
+    fn another_answer_is_said_loudly_and_has_no_time() {
         let welter = took(1.0, 0.5, &[1, 1, 2], None);
         let other = [took(1.0, 0.5, &[1, 1, 1], None)];
-        let (cells, remark) = row(&jobs::JOBS[0], "x", &other, welter.took()).unwrap();
-        assert_eq!(cells[8], "DIFFERS");
-        assert!(remark.unwrap().contains("groups: 1, not 2"));
-        assert!(row(&jobs::JOBS[0], COST, &other, welter.took()).is_err());
+        let (cells, remark) = row(&jobs::JOBS[0], "x", &other, welter.took());
+        let expected = ["wcc", "x", "-", "-", "-", "-", "-", "-", "DIFFERS"];
+        assert_eq!(cells, expected);
+        assert!(remark.unwrap().contains("DIFFERS from welter: groups: 1, not 2"));
         let ruled = [took(1.0, 0.5, &[1, 1, 1], Some("by chance"))];
-        let (cells, remark) = row(&jobs::JOBS[0], "x", &ruled, welter.took()).unwrap();
-        assert_eq!(cells[8], "another rule");
+        let (cells, remark) = row(&jobs::JOBS[0], "x", &ruled, welter.took());
+        assert_eq!((&*cells[2], &*cells[8]), ("1.50", "another rule"));
         assert!(remark.unwrap().ends_with("by chance"));
     }
 
     #[test]
-    fn who_takes_too_long_is_in_the_table_and_not_run_again() {
-        let late = [Outcome::TooLong(600)];
-        let (cells, remark) = row(&jobs::JOBS[0], "x", &late, None).unwrap();
+    fn who_takes_too_long_or_fails_is_in_the_table_and_not_run_again() {
+        let late = [failed(&Error::new(Ended::TooLong(600)))];
+        let (cells, remark) = row(&jobs::JOBS[0], "x", &late, None);
         assert_eq!((cells.len(), &*cells[2], &*cells[8]), (9, "> 600", "none"));
         assert!(remark.unwrap().contains("too long"));
-        assert!(!is_worth_another(&late[0]));
+        let broken = [failed(&anyhow::anyhow!("out of luck"))];
+        assert!(row(&jobs::JOBS[0], "x", &broken, None).1.unwrap().ends_with("out of luck"));
+        assert!(!is_worth_another(&late[0]) && !is_worth_another(&broken[0]));
         assert!(!is_worth_another(&took(50.0, 11.0, &[], None)));
         assert!(is_worth_another(&took(1.0, 1.0, &[], None)));
     }

@@ -68,7 +68,8 @@ pub(crate) struct Taken {
     pub(crate) seconds: f64,
     /// The most memory that the group had at any time.
     pub(crate) peak_bytes: Option<u64>,
-    report: Value,
+    /// What the command reports.
+    pub(crate) report: Value,
 }
 
 impl Taken {
