@@ -4,6 +4,7 @@
 //! docs/performance.md quotes. Every figure is a median; answers are held against each other
 //! before anything is timed.
 
+mod algorithms;
 mod baselines;
 mod bytes;
 mod check;
@@ -64,11 +65,18 @@ enum What {
     /// Whole runs with less memory than the graph wants, in control groups, and on slower devices.
     /// Needs root; not part of `all`.
     Outofcore,
+    /// The papers' algorithms from raw pairs to an answer, beside plain loops and, with --peers,
+    /// other programs; then out of core, as root, beside the times that X-Stream states. Not part
+    /// of `all`.
+    Algorithms,
     /// All of these.
     All,
     /// One job in this process, for `job`; prints what it took.
     #[command(hide = true)]
     JobChild(job::child::Arguments),
+    /// One plain loop in this process, for `algorithms`; prints what it took.
+    #[command(hide = true)]
+    PlainChild(algorithms::plain::Arguments),
 }
 
 /// A type of ranks.
@@ -110,6 +118,16 @@ struct Options {
     /// Folder of a build of the GAP benchmark suite, which `traverse` then measures too.
     #[arg(long, global = true, value_name = "FOLDER")]
     gap: Option<PathBuf>,
+    /// What `algorithms` measures, by name [default: all].
+    #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Python with the packages of benches/peers/requirements.txt, which `algorithms` then measures
+    /// too.
+    #[arg(long, global = true, value_name = "PYTHON")]
+    peers: Option<PathBuf>,
+    /// Seconds after which `algorithms` ends a job.
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 600)]
+    timeout: u64,
     /// Removes the input files and ends.
     #[arg(long, global = true)]
     clean: bool,
@@ -124,6 +142,9 @@ struct Settings {
     rounds: usize,
     full: bool,
     gap: Option<Gap>,
+    only: Vec<String>,
+    peers: Option<PathBuf>,
+    timeout: u64,
     inputs: Inputs,
 }
 
@@ -155,6 +176,9 @@ impl Settings {
             rounds: options.rounds.max(1),
             full: options.full,
             gap: options.gap.as_deref().map(Gap::at),
+            only: options.only.clone(),
+            peers: options.peers.clone(),
+            timeout: options.timeout.max(1),
             inputs: Inputs::open(options.data.as_deref())?,
         })
     }
@@ -175,6 +199,9 @@ fn main() -> Result<()> {
     let Arguments { what, options } = Arguments::parse();
     if let Some(What::JobChild(child)) = what {
         return job::child::run(&child);
+    }
+    if let Some(What::PlainChild(child)) = what {
+        return algorithms::plain::run(&child);
     }
     let settings = Settings::of(&options)?;
     if options.clean {
@@ -209,6 +236,7 @@ fn benches(what: Option<&What>) -> Vec<Bench> {
     let traverse: Bench = ("traverse", traverse::bench);
     let outofcore: Bench = ("outofcore", outofcore::bench);
     match what {
+        Some(What::Algorithms) => vec![("algorithms", algorithms::bench)],
         Some(What::Outofcore) => vec![outofcore],
         Some(What::Kernel) => vec![kernel],
         Some(What::Job) => vec![job],
@@ -216,7 +244,7 @@ fn benches(what: Option<&What>) -> Vec<Bench> {
         Some(What::Readers) => vec![readers],
         Some(What::Codec) => vec![codec],
         Some(What::Traverse) => vec![traverse],
-        Some(What::All | What::JobChild(_)) | None => {
+        Some(What::All | What::JobChild(_) | What::PlainChild(_)) | None => {
             vec![kernel, job, ingest, readers, codec, traverse]
         }
     }

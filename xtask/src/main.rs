@@ -103,8 +103,8 @@ fn check() -> Outcome {
 /// The benchmarks are a package of their own; their arguments are its business.
 fn bench(arguments: &[String]) -> Outcome {
     let package = ["run", "--release", "--package", "welter-bench", "--"];
-    if arguments.iter().any(|argument| argument == "outofcore") {
-        // It measures the command itself, and looks for it where this benchmark lies.
+    if arguments.iter().any(|argument| argument == "outofcore" || argument == "algorithms") {
+        // They measure the command itself, and look for it where this package lies.
         let command = ["build", "--release", "--package", "welter"];
         step("the command", || cargo(&root()).args(command).finish())?;
     }

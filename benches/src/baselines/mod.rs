@@ -11,4 +11,5 @@ pub(crate) mod gap;
 #[cfg(feature = "graph-crate")]
 pub(crate) mod graph_crate;
 pub(crate) mod pairs;
+pub(crate) mod plain;
 pub(crate) mod search;

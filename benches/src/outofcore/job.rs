@@ -4,55 +4,72 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use serde_json::Value;
 
 use super::group::Limits;
 
 /// Memory of a process beyond the budget: its code, its stacks, what the allocator and the kernel
 /// keep for it.
-pub(super) const BEYOND_BYTES: u64 = 32 << 20;
+pub(crate) const BEYOND_BYTES: u64 = 32 << 20;
+
+/// Exit code of a command that is given too small a budget.
+const DOES_NOT_FIT: i32 = 78;
 
 /// What is run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
+pub(crate) struct Job {
     /// As the table shows it.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// Algorithm and options.
-    pub(super) arguments: &'static [&'static str],
+    pub(crate) arguments: &'static [&'static str],
     /// Whether each iteration meets all edges.
-    pub(super) meets_all: bool,
+    pub(crate) meets_all: bool,
     /// Whether it begins somewhere.
-    pub(super) searches: bool,
+    pub(crate) searches: bool,
     /// Whether it reads weights.
-    pub(super) weighs: bool,
+    pub(crate) weighs: bool,
 }
 
 /// How it is run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way<'a> {
+pub(crate) struct Way<'a> {
     /// What is read: a file or a generator.
-    pub(super) input: &'a str,
+    pub(crate) input: &'a str,
     /// Where searches begin.
-    pub(super) source: u32,
+    pub(crate) source: u32,
     /// Where temporary files and the result go.
-    pub(super) folder: &'a Path,
+    pub(crate) folder: &'a Path,
     /// Budget; none means all the memory there is, and no group.
-    pub(super) budget_bytes: Option<u64>,
+    pub(crate) budget_bytes: Option<u64>,
     /// Bytes a second to which the device is slowed down.
-    pub(super) rate: Option<u64>,
+    pub(crate) rate: Option<u64>,
     /// More options.
-    pub(super) extra: &'a [&'a str],
+    pub(crate) extra: &'a [&'a str],
+    /// Seconds after which it is ended; none for as long as it takes.
+    pub(crate) seconds_most: Option<u64>,
+}
+
+/// How a run ended that did not end well.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Ended {
+    /// It took longer than it may.
+    #[error("it took longer than {0} s")]
+    TooLong(u64),
+    /// The command says that the budget is too small.
+    #[error("it does not fit the budget: {0}")]
+    DoesNotFit(String),
 }
 
 /// What it took.
 #[derive(Clone, Debug)]
-pub(super) struct Taken {
+pub(crate) struct Taken {
     /// From the start of the process to its end.
-    pub(super) seconds: f64,
+    pub(crate) seconds: f64,
     /// The most memory that the group had at any time.
-    pub(super) peak_bytes: Option<u64>,
-    report: Value,
+    pub(crate) peak_bytes: Option<u64>,
+    /// What the command reports.
+    pub(crate) report: Value,
 }
 
 impl Taken {
@@ -65,7 +82,7 @@ impl Taken {
     }
 
     /// Seconds of the phases with these names.
-    pub(super) fn phases(&self, names: &[&str]) -> f64 {
+    pub(crate) fn phases(&self, names: &[&str]) -> f64 {
         let phases = self.report.pointer("/phases").and_then(Value::as_array);
         let named = phases
             .into_iter()
@@ -74,50 +91,63 @@ impl Taken {
         named.filter_map(|phase| phase["seconds"].as_f64()).sum()
     }
 
-    /// Seconds of iterations, or of the one pass over the edges.
-    pub(super) fn iterating(&self) -> f64 {
-        self.phases(&["iterate", "pass"])
+    /// Seconds of iterations, or of passes over the edges.
+    pub(crate) fn iterating(&self) -> f64 {
+        self.phases(&["iterate", "pass", "intersect"])
     }
 
-    pub(super) fn threads(&self) -> f64 {
+    /// The most memory that the process says it had at any time.
+    pub(crate) fn resident_bytes(&self) -> f64 {
+        self.number("/resident_bytes_max")
+    }
+
+    /// Something that was found of the graph as a whole.
+    pub(crate) fn found(&self, name: &str) -> Option<f64> {
+        self.report.pointer(&format!("/found/{name}"))?.as_f64()
+    }
+
+    pub(crate) fn threads(&self) -> f64 {
         self.number("/plan/threads")
     }
 
-    pub(super) fn iterations(&self) -> f64 {
+    pub(crate) fn iterations(&self) -> f64 {
         self.number("/iterations")
     }
 
-    pub(super) fn edges(&self) -> f64 {
+    pub(crate) fn edges(&self) -> f64 {
         self.number("/graph/edges")
     }
 
     /// Bytes of the graph as it is stored.
-    pub(super) fn chunk_bytes(&self) -> f64 {
+    pub(crate) fn chunk_bytes(&self) -> f64 {
         self.number("/graph/chunk_bytes")
     }
 
     /// Bytes that were read, and written, by iterations.
-    pub(super) fn moved(&self) -> (f64, f64) {
+    pub(crate) fn moved(&self) -> (f64, f64) {
         (self.number("/storage/bytes_read"), self.number("/storage/bytes_written"))
     }
 
-    pub(super) fn route(&self) -> String {
+    pub(crate) fn route(&self) -> String {
         self.text("/plan/route")
     }
 
-    pub(super) fn encoding(&self) -> String {
+    pub(crate) fn encoding(&self) -> String {
         self.text("/plan/encoding")
     }
 
-    pub(super) fn limit(&self) -> String {
+    pub(crate) fn limit(&self) -> String {
         self.text("/storage/limit")
     }
 }
 
 /// Runs it, with the result in `output`.
-pub(super) fn run(job: Job, way: Way<'_>, output: &Path) -> Result<Taken> {
+pub(crate) fn run(job: Job, way: Way<'_>, output: &Path) -> Result<Taken> {
     let report = output.with_extension("json");
-    let mut command = Command::new(program()?);
+    let mut command = match way.seconds_most {
+        Some(most) => ended_after(most, &program()?),
+        None => Command::new(program()?),
+    };
     command.arg("run").args(job.arguments).arg(way.input).arg("-q");
     command.args(way.extra);
     if job.searches {
@@ -141,6 +171,12 @@ pub(super) fn run(job: Job, way: Way<'_>, output: &Path) -> Result<Taken> {
     let ended = confined.stderr(Stdio::piped()).output().context("starting the command")?;
     let seconds = started.elapsed().as_secs_f64();
     let said = String::from_utf8_lossy(&ended.stderr);
+    if let Some(most) = way.seconds_most.filter(|&most| seconds >= most as f64) {
+        return Err(Error::new(Ended::TooLong(most)));
+    }
+    if ended.status.code() == Some(DOES_NOT_FIT) {
+        return Err(Error::new(Ended::DoesNotFit(said.trim().to_owned())));
+    }
     ensure!(ended.status.success(), "{} {way:?}: {}: {said}", job.name, ended.status);
     let text = std::fs::read(&report).with_context(|| report.display().to_string())?;
     let _ = std::fs::remove_file(&report);
@@ -149,8 +185,15 @@ pub(super) fn run(job: Job, way: Way<'_>, output: &Path) -> Result<Taken> {
     Ok(Taken { seconds, peak_bytes, report })
 }
 
+/// A program that is ended after so many seconds, by `timeout` of the coreutils.
+pub(crate) fn ended_after(seconds: u64, program: &Path) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", &seconds.to_string()]).arg(program);
+    command
+}
+
 /// The command, which was built beside this program.
-pub(super) fn program() -> Result<PathBuf> {
+pub(crate) fn program() -> Result<PathBuf> {
     let own = std::env::current_exe().context("finding this program")?;
     let command = own.with_file_name("welter");
     ensure!(command.exists(), "{}: build it first, with this program", command.display());

@@ -7,7 +7,7 @@
 
 mod cost;
 mod group;
-mod job;
+pub(crate) mod job;
 
 use std::fs::File;
 use std::io::Read;
@@ -29,7 +29,8 @@ const RATES: [u64; 2] = [500_000_000, 200_000_000];
 /// Scales from which edges are generated as they are read, and few jobs are run.
 const LARGE: u32 = 26;
 
-const JOB: Job = Job { name: "", arguments: &[], meets_all: false, searches: false, weighs: false };
+pub(crate) const JOB: Job =
+    Job { name: "", arguments: &[], meets_all: false, searches: false, weighs: false };
 const RANKS: Job = Job {
     name: "PageRank f32, 10 iterations",
     arguments: &["pagerank", "--iterations", "10", "--precision", "f32"],
@@ -146,7 +147,7 @@ impl<'a> Bench<'a> {
         let folder = &*self.folder;
         let input = &self.input(job)?;
         let source = self.source;
-        let way = Way { input, source, folder, budget_bytes, rate, extra };
+        let way = Way { input, source, folder, budget_bytes, rate, extra, seconds_most: None };
         let output = self.folder.join(if budget_bytes.is_some() { "got.npy" } else { "free.npy" });
         Ok((job::run(job, way, &output)?, output))
     }
@@ -278,7 +279,7 @@ fn row(
     ]
 }
 
-fn first_source(raw: &Path) -> Result<u32> {
+pub(crate) fn first_source(raw: &Path) -> Result<u32> {
     let mut first = [0; 4];
     File::open(raw).and_then(|mut file| file.read_exact(&mut first)).context("the first edge")?;
     Ok(u32::from_le_bytes(first))
