@@ -130,8 +130,8 @@ impl Level<'_> {
         Ok(())
     }
 
-    /// Lets the vertices of a queue leave, and those whom that leaves with too few neighbours, until
-    /// there are none or so many edges were looked at.
+    /// Lets the vertices of a queue leave, and those whom that leaves with too few neighbours,
+    /// until there are none or so many edges were looked at.
     fn drain(&self, queue: &mut Vec<u32>, edges: usize) {
         let (mut first, mut looked) = (0, 0);
         while looked < edges && first < queue.len() {

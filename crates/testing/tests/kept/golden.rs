@@ -1,7 +1,8 @@
 //! Golden files: what today's builder writes, byte for byte.
 //!
 //! A change of any byte is a new version of the format, unless what it says was true before as
-//! well: then what was written earlier stays here, to be read. `WELTER_WRITE_GOLDEN=1` writes the files.
+//! well: then what was written earlier stays here, to be read. `WELTER_WRITE_GOLDEN=1` writes the
+//! files.
 
 use std::fs;
 use std::path::PathBuf;
