@@ -91,9 +91,9 @@ impl Taken {
         named.filter_map(|phase| phase["seconds"].as_f64()).sum()
     }
 
-    /// Seconds of iterations, or of passes over the edges.
+    /// Seconds of iterations, or of passes over the edges, making rows included.
     pub(crate) fn iterating(&self) -> f64 {
-        self.phases(&["iterate", "pass", "intersect"])
+        self.phases(&["iterate", "pass", "intersect", "peel"])
     }
 
     /// The most memory that the process says it had at any time.

@@ -52,8 +52,8 @@ pub fn peel<V: Value>(
         let what = "core numbers take a graph that was read as undirected";
         return Err(EngineError::Configuration(what.to_owned()));
     }
-    let rows = graph.lay_out_rows(workers, progress)?.view();
     let phase = progress.phase("peel", Unit::Vertices, Some(graph.vertices()));
+    let rows = graph.lay_out_rows(workers, progress)?.view();
     let mut left = Buffer::<AtomicU32>::zeroed(graph.degrees.len())?;
     for (left, &degree) in left.iter_mut().zip(&*graph.degrees) {
         *left.get_mut() = degree;
