@@ -12,7 +12,14 @@ use crate::dispatch::dispatched;
 /// Entries between asking memory for where a row lies, for the row, and looking at it.
 const AHEAD: [usize; 2] = [12, 4];
 
+/// Log2 of the ranks that [`Marks::low`] tells apart: it stays in the first-level cache, with half
+/// of that to spare.
+const LOW_BITS: u32 = 17;
+
 pub(super) struct Marks {
+    /// Which ranks the row may have, by their low bits. Most of what it meets is ruled out by this,
+    /// where a look at `set` would come from the second-level cache.
+    low: Box<[u64; 1 << (LOW_BITS - 6)]>,
     /// Which ranks the row has.
     set: Buffer<u64>,
     /// Which of them are joined both ways.
@@ -27,7 +34,8 @@ impl Marks {
     pub(super) fn new(ranks: usize) -> Result<Self, EngineError> {
         let words = ranks.div_ceil(64);
         let (set, both) = (Buffer::zeroed(words)?, Buffer::zeroed(words)?);
-        Ok(Self { set, both, hits: Buffer::zeroed(ranks)?, unpacked: Vec::new() })
+        let low = Box::new([0; 1 << (LOW_BITS - 6)]);
+        Ok(Self { low, set, both, hits: Buffer::zeroed(ranks)?, unpacked: Vec::new() })
     }
 
     /// The same as [`close`](Self::close) for a row of the block itself.
@@ -59,6 +67,7 @@ impl Marks {
         for &entry in row {
             let bit = 1 << (entry >> 1 & 63);
             self.set[(entry >> 7) as usize] |= bit;
+            self.low[low(entry)] |= bit;
             if I::DIRECTED && entry & 1 == 1 {
                 self.both[(entry >> 7) as usize] |= bit;
             }
@@ -70,6 +79,7 @@ impl Marks {
         for &entry in row {
             let top = (entry >> 1) as usize;
             self.set[top / 64] = 0;
+            self.low[low(entry)] = 0;
             self.both[top / 64] = 0;
             let hits = std::mem::take(&mut self.hits[top]);
             if hits > 0 {
@@ -116,7 +126,7 @@ impl Marks {
         let (mut told, mut far) = (0, 0);
         for &other in others.entries {
             let (word, bit) = ((other >> 7) as usize, other >> 1 & 63);
-            if self.set[word] >> bit & 1 == 1 {
+            if self.low[low(other)] >> bit & 1 == 1 && self.set[word] >> bit & 1 == 1 {
                 self.hits[(other >> 1) as usize] += near;
                 far += 1 + u64::from(other & 1);
                 told += 1;
@@ -145,4 +155,10 @@ impl Marks {
         }
         (told, far)
     }
+}
+
+/// The word of [`Marks::low`] that an entry is in.
+#[inline(always)]
+fn low(entry: u32) -> usize {
+    (entry >> 7) as usize % (1 << (LOW_BITS - 6))
 }
