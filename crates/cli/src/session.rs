@@ -9,11 +9,12 @@ use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest}
 use welter_engine::machine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
 use welter_engine::{
-    Checkpoints, Graph, Outcome, Pace, Passed, Storage, Values, Workers, intersect, pass,
+    Checkpoints, Graph, Outcome, Pace, Passed, Storage, Values, Workers, extend, intersect, pass,
     run_resumable,
 };
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
+use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
 use welter_model::program::Program;
 use welter_model::stream::Stream;
@@ -375,6 +376,16 @@ impl Session {
     ) -> Result<Passed<S::Value>, Failure> {
         let Ready { graph, workers, .. } = ready;
         self.measured(workers, || Ok(pass(graph, program, workers, &self.progress)?))
+    }
+
+    /// Runs an extended program.
+    pub(crate) fn extend<E: Extended>(
+        &self,
+        ready: &Ready,
+        program: &E,
+    ) -> Result<Outcome<E::Value, E::Total>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        self.measured(workers, || Ok(extend(graph, program, workers, &self.progress)?))
     }
 
     /// Walks over all triangles.

@@ -163,7 +163,9 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         if self.announced != Some(stripe) {
             self.announce(stripe);
         }
-        next.into_iter().for_each(|next| self.announce(next));
+        if let Some(next) = next {
+            self.announce(next);
+        }
         (self.announced, self.shown) = (next, 0);
         self.left = self.stored.pieces[stripe].len();
         self.issue()

@@ -173,7 +173,7 @@ struct Driver<'a, E> {
     progress: &'a Progress,
 }
 
-impl<'a, E: Extended> Driver<'a, E> {
+impl<E: Extended> Driver<'_, E> {
     fn init(&self, state: &mut State<E>) -> Result<E::Total, EngineError> {
         let Self { graph, program, workers, progress } = *self;
         let (parts, _) = state.parts(graph);

@@ -123,7 +123,9 @@ pub fn interpret_extended<E: Extended>(graph: &Graph, program: &E) -> Answer<E::
     };
     let mut edges: Vec<(Edge, E::State)> = order.into_iter().map(edge).collect();
     let mut degrees = vec![0; graph.vertices()];
-    edges.iter().for_each(|(edge, _)| degrees[edge.source as usize] += 1);
+    for (edge, _) in &edges {
+        degrees[edge.source as usize] += 1;
+    }
 
     let vertices = degrees.iter().enumerate();
     let first = vertices

@@ -2,7 +2,7 @@
 
 use welter_store::io::ALIGN;
 
-use super::Plan;
+use super::{Plan, StorageMode};
 use crate::arena::SLAB_BYTES;
 use crate::edge_states;
 
@@ -10,6 +10,15 @@ impl Plan {
     /// Bytes of the states of all edges.
     pub(super) fn edge_states(&self) -> u64 {
         self.shape.edges * self.layout.edge
+    }
+
+    /// Bytes of those that stay in memory where so many are left. They are written as well as read,
+    /// so they stay rather than chunks.
+    pub(super) fn edge_states_of(&self, spare: u64) -> u64 {
+        match self.settings.storage {
+            StorageMode::Always { values: true, .. } => 0,
+            _ => self.edge_states().min(spare),
+        }
     }
 
     /// Bytes of those that may be in memory.

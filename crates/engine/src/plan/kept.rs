@@ -176,7 +176,7 @@ impl Plan {
         }
         let window = plan.widen(kept);
         let spare = plan.budget_bytes - plan.memory.peak();
-        let edge_states_bytes = if forced { 0 } else { plan.edge_states().min(spare) };
+        let edge_states_bytes = plan.edge_states_of(spare);
         let cache_bytes = (spare - edge_states_bytes).min(cache_most).min(all);
         (plan.memory.edges, plan.memory.chunks) = (edge_states_bytes, cache_bytes);
         let storage = StoragePlan {

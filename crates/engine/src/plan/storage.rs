@@ -119,12 +119,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let partition = threads * lots * SLAB + requests;
     let sorting = 3 * threads * (waiting / lots) + ends + requests;
     let need = partition.max(sorting);
-    let kept = match settings.storage {
-        StorageMode::Always { .. } => 0,
-        StorageMode::Auto | StorageMode::Never | StorageMode::Kept => {
-            slabs.saturating_sub(need).min(waiting)
-        }
-    };
+    let always = matches!(settings.storage, StorageMode::Always { .. });
+    let kept = if always { 0 } else { slabs.saturating_sub(need).min(waiting) };
 
     let padding = 1 << (KEY_BITS - plan.stripe_bits);
     let flags = (plan.vertices + padding) * 2 * layout.active;
@@ -149,11 +145,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         None => (run, flags, 0),
     };
     let spare = budget.saturating_sub(fixed - degrees + run);
-    // They are written too, so they stay rather than chunks.
-    let edge_states_bytes = match settings.storage {
-        StorageMode::Always { values: true, .. } => 0,
-        _ => plan.edge_states().min(spare),
-    };
+    let edge_states_bytes = plan.edge_states_of(spare);
     let spare = spare - edge_states_bytes;
     let cache_bytes = match settings.storage {
         StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),

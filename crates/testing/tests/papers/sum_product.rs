@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use welter_algorithms::SumProduct;
 use welter_algorithms::bp::{Beliefs, Potential};
 use welter_algorithms::sum_product::Known;
-use welter_engine::plan::{Layout, Plan, Settings, StorageMode};
+use welter_engine::plan::{Layout, Plan, Route, Settings, StorageMode};
 use welter_model::program::Value;
 use welter_testing::executors::{Executor, Memory, judge_extended};
 use welter_testing::graph::Graph;
@@ -88,7 +88,9 @@ fn marginals<const K: usize>(
             psi[one][other].powf(graph.weight(edge))
         });
         let likely = known * fits.product::<f64>();
-        sums.iter_mut().enumerate().for_each(|(vertex, sums)| sums[state(vertex)] += likely);
+        for (vertex, sums) in sums.iter_mut().enumerate() {
+            sums[state(vertex)] += likely;
+        }
     }
     sums.into_iter().map(normalised).collect()
 }
@@ -300,7 +302,7 @@ fn columns_are_named_and_routes_refused() {
     assert_eq!(names, ["belief_1", "belief_2", "belief_3"]);
     assert!(answer.numbers().iter().all(|belief| (belief - 1.0 / 3.0).abs() < 1e-15));
     assert!(Executor::Reference.extend(&graph, UNDIRECTED, &program).is_none());
-    for route in [welter_engine::plan::Route::Ranges] {
+    for route in [Route::Ranges, Route::Spill { combined: true, fused: true }] {
         let settings = Settings { route: Some(route), ..Settings::default() };
         let layout = Layout::of_extended::<SumProduct<3, 2>>();
         let refused = memory(settings).plan(&graph, UNDIRECTED, layout).unwrap_err();
