@@ -15,11 +15,11 @@
 //! a hub does not run out of exponents, and no probability is rounded to 0 by its neighbours.
 //!
 //! **This is not the [sum-product algorithm](crate::sum_product).** There a vertex tells each
-//! neighbour what all others told it, which takes a message for each direction of each edge. Here it tells all of them the
-//! same, its belief, so what a neighbour said comes back to it. After one iteration beliefs are the
-//! exact marginals of a vertex and its neighbours alone, as sum-product has them; after more they
-//! are surer than those, and may swing to and fro between two answers where `psi` favours unlike
-//! states.
+//! neighbour what all others told it, which takes a message for each direction of each edge. Here
+//! it tells all of them the same, its belief, so what a neighbour said comes back to it. After one
+//! iteration beliefs are the exact marginals of a vertex and its neighbours alone, as sum-product
+//! has them; after more they are surer than those, and may swing to and fro between two answers
+//! where `psi` favours unlike states.
 //!
 //! | sum-product (Pearl) | here |
 //! |---|---|
