@@ -14,12 +14,12 @@
 //! with `Z` such that the beliefs of a vertex add up to 1. Products are sums of logarithms here, so
 //! a hub does not run out of exponents, and no probability is rounded to 0 by its neighbours.
 //!
-//! **This is not the sum-product algorithm.** There a vertex tells each neighbour what all others
-//! told it, which takes a message for each direction of each edge. Here it tells all of them the
-//! same, its belief, so what a neighbour said comes back to it. After one iteration beliefs are the
-//! exact marginals of a vertex and its neighbours alone, as sum-product has them; after more they
-//! are surer than those, and may swing to and fro between two answers where `psi` favours unlike
-//! states.
+//! **This is not the [sum-product algorithm](crate::sum_product).** There a vertex tells each
+//! neighbour what all others told it, which takes a message for each direction of each edge. Here
+//! it tells all of them the same, its belief, so what a neighbour said comes back to it. After one
+//! iteration beliefs are the exact marginals of a vertex and its neighbours alone, as sum-product
+//! has them; after more they are surer than those, and may swing to and fro between two answers
+//! where `psi` favours unlike states.
 //!
 //! | sum-product (Pearl) | here |
 //! |---|---|
@@ -39,7 +39,7 @@ use welter_model::table::ColumnData;
 
 /// How well states of the two ends of an edge go together: `psi`, symmetric and above 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Potential<const K: usize>([[f64; K]; K]);
+pub struct Potential<const K: usize>(pub(crate) [[f64; K]; K]);
 
 impl<const K: usize> Potential<K> {
     /// The same state of both ends has `coupling`, all others share the rest: more than `1 / K`
@@ -104,7 +104,7 @@ impl<const K: usize> BeliefPropagation<K> {
 pub struct Belief<const K: usize>([[f64; K]; 2]);
 
 /// Names of the columns.
-const NAMES: [&str; 8] = [
+pub(crate) const NAMES: [&str; 8] = [
     "belief_1", "belief_2", "belief_3", "belief_4", "belief_5", "belief_6", "belief_7", "belief_8",
 ];
 
@@ -141,7 +141,7 @@ impl<const K: usize> Total for Beliefs<K> {
 }
 
 #[inline(always)]
-fn sums<const K: usize>(mut left: [f64; K], right: [f64; K]) -> [f64; K] {
+pub(crate) fn sums<const K: usize>(mut left: [f64; K], right: [f64; K]) -> [f64; K] {
     for (left, right) in left.iter_mut().zip(right) {
         *left += right;
     }
@@ -150,7 +150,7 @@ fn sums<const K: usize>(mut left: [f64; K], right: [f64; K]) -> [f64; K] {
 
 /// Numbers that add up to 1, in the proportions that their logarithms say.
 #[inline(always)]
-fn shares<const K: usize>(logarithms: [f64; K]) -> [f64; K] {
+pub(crate) fn shares<const K: usize>(logarithms: [f64; K]) -> [f64; K] {
     let largest = logarithms.into_iter().fold(f64::NEG_INFINITY, f64::max);
     let numbers = logarithms.map(|number| (number - largest).exp());
     let sum: f64 = numbers.iter().sum();

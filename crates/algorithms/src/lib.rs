@@ -1,8 +1,8 @@
 //! One file an algorithm.
 //!
-//! An algorithm is a [`Program`](welter_model::program::Program) or a
-//! [`Stream`](welter_model::stream::Stream): mathematics, without I/O, threads
-//! or clocks. Which executor runs it, and where its graph lies, it never learns.
+//! An algorithm is a [`Program`](welter_model::program::Program), a
+//! [`Stream`](welter_model::stream::Stream) or another kind of program: mathematics, without I/O,
+//! threads or clocks. Which executor runs it, and where its graph lies, it never learns.
 
 pub mod als;
 pub mod bfs;
@@ -20,6 +20,7 @@ pub mod scc;
 mod sides;
 pub mod spmv;
 pub mod sssp;
+pub mod sum_product;
 pub mod triangles;
 pub mod wcc;
 
@@ -38,5 +39,6 @@ pub use scc::Scc;
 pub use sides::Sides;
 pub use spmv::Spmv;
 pub use sssp::Sssp;
+pub use sum_product::SumProduct;
 pub use triangles::{Lcc, Triangles};
 pub use wcc::{LabelPropagation, Wcc};

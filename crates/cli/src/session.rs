@@ -1,5 +1,7 @@
 //! What all commands have in common: progress, Ctrl-C, the machine, and the plan of a graph.
 
+mod execute;
+
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,15 +10,9 @@ use std::time::Instant;
 use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
 use welter_engine::machine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
-use welter_engine::{
-    Checkpoints, Graph, Outcome, Pace, Passed, Storage, Values, Workers, intersect, pass, peel,
-    run_resumable,
-};
+use welter_engine::{Checkpoints, Graph, Pace, Storage, Workers};
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
-use welter_model::intersect::Intersect;
-use welter_model::program::{Program, Value};
-use welter_model::stream::Stream;
 use welter_output::probe;
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
@@ -352,62 +348,6 @@ impl Session {
         let reversed = reading.reversed && !undirected;
         let loaded = Origin { ids, files, bytes, edges: count, undirected, reversed, notes };
         Ok(Ready { graph, loaded, workers, ends: None })
-    }
-
-    /// Runs a program, from its last checkpoint where there is one.
-    pub(crate) fn iterate<P: Program>(
-        &self,
-        ready: &Ready,
-        program: &P,
-    ) -> Result<Outcome<P::Value, P::Total>, Failure> {
-        let Ready { graph, workers, .. } = ready;
-        let checkpoints = self.checkpoints.as_ref();
-        self.measured(workers, || {
-            Ok(run_resumable(graph, program, workers, &self.progress, checkpoints)?)
-        })
-    }
-
-    /// Runs a stream program.
-    pub(crate) fn pass<S: Stream>(
-        &self,
-        ready: &Ready,
-        program: &S,
-    ) -> Result<Passed<S::Value>, Failure> {
-        let Ready { graph, workers, .. } = ready;
-        self.measured(workers, || Ok(pass(graph, program, workers, &self.progress)?))
-    }
-
-    /// Peels the graph, where the plan has rows and nothing is to be gone on from.
-    pub(crate) fn peel<V: Value>(
-        &self,
-        ready: &Ready,
-        value: impl Fn(u32) -> V,
-    ) -> Result<Option<Values<V>>, Failure> {
-        let Ready { graph, workers, .. } = ready;
-        if self.checkpoints.is_some() {
-            return Ok(None);
-        }
-        self.measured(workers, || Ok(peel(graph, workers, &self.progress, value)?))
-    }
-
-    /// Walks over all triangles.
-    pub(crate) fn intersect<I: Intersect>(
-        &self,
-        ready: &Ready,
-        program: &I,
-    ) -> Result<Values<I::Value>, Failure> {
-        let Ready { graph, workers, .. } = ready;
-        self.measured(workers, || Ok(intersect(graph, program, workers, &self.progress)?))
-    }
-
-    /// Notes what goes to and from storage meanwhile, and when it has ended.
-    fn measured<T>(&self, workers: &Workers, run: impl FnOnce() -> T) -> T {
-        let stats = || workers.storage().map(|storage| storage.io.tally.stats());
-        let before = stats();
-        let done = run();
-        self.ended.set(Instant::now());
-        self.moved.set(stats().zip(before).map(|(after, before)| after.since(before)));
-        done
     }
 
     /// What iterations moved to and from storage.

@@ -14,6 +14,7 @@
 //! The design reports 0.7 for 2^20 on a processor with 1 MiB of L2 and a fast last level of 32 MiB
 //! of its own; that was not repeated here.
 
+mod edges;
 mod forecast;
 mod groups;
 mod kept;
@@ -252,7 +253,8 @@ impl Plan {
         let values = if storage.values_stored { self.vertices * self.layout.value } else { 0 };
         let state = storage.streamed.map_or(Traffic::default(), |way| way.traffic(self));
         let chunks = self.memory.chunks_stored.saturating_sub(storage.cache_bytes);
-        Traffic { read: chunks + values + state.read, written: values + state.written }
+        let both = values + self.edge_states_stored();
+        Traffic { read: chunks + both + state.read, written: both + state.written }
     }
 
     /// Groups of sources, so that the edges from a group to a stripe fill a quarter of a megabyte

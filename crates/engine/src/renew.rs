@@ -89,7 +89,7 @@ fn renew<P: Program>(
 }
 
 /// The total of so many sets of vertices that have the same.
-fn repeated<T: Total>(total: T, mut times: u64) -> T {
+pub(crate) fn repeated<T: Total>(total: T, mut times: u64) -> T {
     let (mut sum, mut power) = (T::default(), total);
     while times > 0 {
         if times % 2 == 1 {

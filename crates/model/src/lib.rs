@@ -3,6 +3,7 @@
 //! Invariants: nothing in this crate knows a file, a socket, a clock or a thread.
 
 pub mod edges;
+pub mod extended;
 pub mod group;
 pub mod ids;
 pub mod intersect;

@@ -14,6 +14,7 @@ use welter_engine::machine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 use welter_engine::{Checkpoints, EngineError};
 use welter_model::edges::Reading;
+use welter_model::extended::Extended;
 use welter_model::ids::IdMap;
 use welter_model::program::{Program, Value};
 use welter_model::stream::Stream;
@@ -23,7 +24,7 @@ use welter_store::header::Encoding;
 pub use self::memory::{integers, workers};
 pub use crate::folder::Folder;
 use crate::graph::Graph;
-use crate::interpreter::{Answer, interpret};
+use crate::interpreter::{Answer, interpret, interpret_extended};
 use crate::reading::read_as;
 
 /// One way to run a program.
@@ -253,6 +254,32 @@ pub fn judge<P: Program<Total: PartialEq + Debug>>(
     expected
 }
 
+/// Runs an extended program on all executors that have a place for the state of edges, holds their
+/// answers against the reference's to the bit, and returns that. Totals that are floats are held
+/// against each other only: the reference adds vertices up one by one.
+///
+/// # Panics
+/// When an executor fails, or disagrees in values, iterations or totals.
+pub fn judge_extended<E: Extended<Total: PartialEq + Debug>>(
+    graph: &Graph,
+    reading: Reading,
+    program: &E,
+) -> Answer<E::Value, E::Total> {
+    let expected = interpret_extended(&read_as(graph, reading), program);
+    let mut totals: Option<Vec<E::Total>> = None;
+    for executor in executors() {
+        let Some(found) = executor.extend(graph, reading, program) else { continue };
+        assert_eq!(found.iterations, expected.iterations, "iterations of {executor:?}");
+        assert!(found.bits() == expected.bits(), "other bits by {executor:?}");
+        if let Some(totals) = &totals {
+            assert_eq!(*totals, found.totals, "totals of {executor:?}");
+        }
+        totals = Some(found.totals);
+    }
+    assert!(totals.is_some(), "no executor has a place for the state of edges");
+    expected
+}
+
 /// Whether a column of results holds floats.
 pub fn is_float((_, data): &(&str, ColumnData)) -> bool {
     matches!(data, ColumnData::F32(_) | ColumnData::F64(_))
@@ -340,6 +367,30 @@ impl Executor {
             Self::Memory(memory) => Some(memory.pass_as(graph, None, reading, program)),
             Self::Kept(memory, settings) => {
                 let done = memory.keep_and_pass(graph, reading, settings, program);
+                Some(done.unwrap_or_else(|error| panic!("{self:?}: {error}")))
+            }
+        }
+    }
+
+    /// Runs an extended program, where there is a place for the state of edges. The reference is
+    /// [`interpret_extended`].
+    ///
+    /// # Panics
+    /// When the executor fails.
+    pub fn extend<E: Extended>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: &E,
+    ) -> Option<Answer<E::Value, E::Total>> {
+        if !matches!(self.route(), None | Some(Route::Fold)) {
+            return None;
+        }
+        match self {
+            Self::Reference => None,
+            Self::Memory(memory) => Some(memory.extend(graph, reading, program)),
+            Self::Kept(memory, settings) => {
+                let done = memory.keep_and_extend(graph, reading, settings, program);
                 Some(done.unwrap_or_else(|error| panic!("{self:?}: {error}")))
             }
         }

@@ -1,7 +1,10 @@
-//! The definition of a fold program, as a loop: what every executor must agree with.
+//! The definitions of a fold program and of an extended one, as loops: what every executor must
+//! agree with.
 
-use bytemuck::cast_slice;
+use bytemuck::{Zeroable, cast_slice};
+use welter_model::extended::Extended;
 use welter_model::program::{Next, Program, Total, Value, Vertex};
+use welter_model::stream::Edge;
 use welter_model::table::ColumnData;
 
 use crate::graph::Graph;
@@ -99,6 +102,51 @@ pub fn interpret<P: Program>(graph: &Graph, program: &P) -> Answer<P::Value, P::
             *value = applied.value;
             sum = sum.merge(applied.total);
             active[vertex] = applied.active || !P::FRONTIER;
+        }
+        total = sum;
+        totals.push(total);
+        iterations += 1;
+    }
+    Answer { values, iterations, in_step: true, total, totals }
+}
+
+/// Runs an extended program on a graph, one edge after the other: by their sources, parallel ones
+/// in input order.
+pub fn interpret_extended<E: Extended>(graph: &Graph, program: &E) -> Answer<E::Value, E::Total> {
+    let numbers = graph.numbers();
+    let mut order: Vec<usize> = (0..graph.pairs.len()).collect();
+    order.sort_by_key(|&edge| graph.pairs[edge][0]);
+    let edge = |edge: usize| {
+        let [source, target] = graph.pairs[edge].map(|slot| numbers[slot as usize] as u32);
+        let weight = if E::WEIGHTED { graph.weight(edge) } else { 1.0 };
+        (Edge { source, target, weight }, E::State::zeroed())
+    };
+    let mut edges: Vec<(Edge, E::State)> = order.into_iter().map(edge).collect();
+    let mut degrees = vec![0; graph.vertices()];
+    for (edge, _) in &edges {
+        degrees[edge.source as usize] += 1;
+    }
+
+    let vertices = degrees.iter().enumerate();
+    let first = vertices
+        .map(|(index, &out_degree)| program.init(Vertex { index: index as u64, out_degree }));
+    let (mut values, all): (Vec<E::Value>, Vec<E::Total>) = first.unzip();
+    let mut total = all.into_iter().fold(E::Total::default(), E::Total::merge);
+    let mut totals = vec![total];
+    let mut iterations = 0;
+    while program.next(iterations, &total) == Next::Iterate {
+        let signals: Vec<E::Signal> = values.iter().map(|value| program.signal(value)).collect();
+        let mut accums = vec![program.identity(); values.len()];
+        for (edge, state) in &mut edges {
+            let [source, target] = [edge.source, edge.target].map(|end| end as usize);
+            let update = program.edge(*edge, &signals[source], &signals[target], state);
+            accums[target] = program.gather(accums[target], update);
+        }
+        let mut sum = E::Total::default();
+        for (value, accum) in values.iter_mut().zip(accums) {
+            let (new, own) = program.apply(*value, accum, &total);
+            *value = new;
+            sum = sum.merge(own);
         }
         total = sum;
         totals.push(total);

@@ -3,8 +3,9 @@
 //! One test, because the meter counts what the whole process holds.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+use welter_algorithms::bp::Potential;
 use welter_algorithms::pagerank::{Dangling, PageRank};
-use welter_algorithms::{Bfs, Cdlp, Mcst, Scc, Triangles, Wcc};
+use welter_algorithms::{Bfs, Cdlp, Mcst, Scc, SumProduct, Triangles, Wcc};
 use welter_engine::plan::{Layout, Plan, Route, Settings, Shape, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers, meter};
 use welter_model::edges::{Duplicates, EdgeList, EdgeStream, Reading};
@@ -26,6 +27,7 @@ enum Task {
     Triangles,
     Strong,
     Forest,
+    Beliefs,
 }
 
 impl Task {
@@ -34,7 +36,7 @@ impl Task {
             Self::Ranks | Self::Search | Self::Components | Self::Strong | Self::Forest => {
                 Reading::default()
             }
-            Self::Communities => Reading { undirected: true, ..Reading::default() },
+            Self::Communities | Self::Beliefs => Reading { undirected: true, ..Reading::default() },
             Self::Triangles => Reading {
                 undirected: true,
                 drop_self_loops: true,
@@ -46,7 +48,11 @@ impl Task {
 
     /// A route that it can be told to take.
     fn route(self, number: usize) -> Route {
-        if matches!(self, Self::Communities) { ROUTES[1] } else { ROUTES[number] }
+        match self {
+            Self::Communities => ROUTES[1],
+            Self::Beliefs => Route::Fold,
+            _ => ROUTES[number],
+        }
     }
 
     fn plan(self, list: &EdgeList, settings: &Settings) -> Result<Plan, EngineError> {
@@ -66,6 +72,7 @@ impl Task {
             Self::Triangles => Layout::of_intersect::<Triangles>(),
             Self::Strong => Layout::of_stream::<Scc>(),
             Self::Forest => Layout::of_stream::<Mcst>(),
+            Self::Beliefs => Layout::of_extended::<SumProduct<4, 3>>(),
         };
         Plan::new(shape, layout, settings, &MACHINE)
     }
@@ -93,6 +100,10 @@ impl Task {
             }
             Self::Forest => {
                 welter_engine::pass(graph, &Mcst::default(), workers, &progress).map(drop)
+            }
+            Self::Beliefs => {
+                let program = SumProduct::<4, 3>::new(Potential::coupled(0.5).unwrap(), 2, 0.0);
+                welter_engine::extend(graph, &program, workers, &progress).map(drop)
             }
         }
     }
@@ -152,10 +163,12 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
         for (case, pattern) in Pattern::all([64, 2048][number]).into_iter().enumerate() {
             // Heavy bins and few slabs too, where a bin is far fuller than the others.
             let alone = matches!(pattern, Pattern::Dense(_)).then_some(1);
-            for threads in [1 + case % 2, 3 + case % 2].into_iter().chain(alone) {
+            let threads = [1 + case % 2, 3 + case % 2].into_iter().chain(alone);
+            let runs = threads.map(|threads| (threads, tasks[(case + threads) % tasks.len()]));
+            let beliefs = (case % 3 == number).then_some((3 - case % 2, Task::Beliefs));
+            for (threads, task) in runs.chain(beliefs) {
                 let weighted = (case + number) % 3 == 2 || alone == Some(threads);
                 let list = pattern.edges(count, slots, weighted);
-                let task = tasks[(case + threads) % tasks.len()];
                 let always = threads % 2 == 0;
                 let storage = if always {
                     StorageMode::Always { cache_bytes: [0, 8 << 20][case % 2], values: case > 1 }

@@ -4,12 +4,14 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use welter_algorithms::BeliefPropagation;
 use welter_algorithms::bp::{Beliefs, Potential};
+use welter_algorithms::{BeliefPropagation, SumProduct};
+use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
+use welter_model::program::Value as VertexValue;
 use welter_model::table::Id;
 
 use super::{Answer, Chosen, Entry, tables};
@@ -22,13 +24,16 @@ pub(super) const ENTRY: Entry = Entry {
     name: "bp",
     about: "Which state each vertex is likely in, by its neighbours (belief propagation)",
     formula: &[
-        "belief(v)[j] = prior(v)[j] / Z * product over edges u - v of m(u)[j] ^ weight(u, v)",
-        "m(u)[j]      = sum over states i of psi(i, j) * belief(u)[i], of the iteration before",
+        "belief(v)[j] = prior(v)[j] / Z * product over edges u - v of m(u, v)[j]",
+        "m(u, v)[j]   = 1 / Z * sum over states i of psi(i, j) ^ weight(u, v)",
+        "               * belief(u)[i] / m(v, u)[i], of the iteration before",
         "psi(i, j)    = COUPLING where i = j, (1 - COUPLING) / (STATES - 1) elsewhere",
-        "A vertex tells all neighbours the same, what they said themselves included: unlike the",
-        "sum-product algorithm, which keeps a message for each edge, and is less sure of itself.",
+        "The sum-product algorithm: exact on trees, after as many iterations as the longest path",
+        "has edges. With --messages vertex a vertex tells all neighbours the same, what they said",
+        "themselves included: no state on edges, and beliefs that are surer than they should be.",
     ],
-    kind: "fold; reads all edges once an iteration",
+    kind: "extended, or fold with --messages vertex; reads all edges once an iteration, and \
+           rewrites their messages",
     weights: "an edge counts as so many; 1 where edges have none",
     columns: "vertex, belief_1, belief_2 and so on (f64 each; they add up to 1)",
     source: "Chaos, Table 1; Pearl (1988); Kang, Chau and Faloutsos (2011)",
@@ -37,7 +42,9 @@ Examples:
   welter run bp calls.csv --priors-from known.csv                   rows: id, prior of 1, prior of 2
   welter run bp calls.csv --priors-from known.csv --coupling 0.9    neighbours are mostly alike
   welter run bp web.tsv --states 3 --priors-from known.csv --iterations 50 --tolerance 1e-6
-  welter run bp web.tsv --states 3 --priors-from known.csv --potential \"3,1,1, 1,3,1, 1,1,3\"",
+  welter run bp web.tsv --states 3 --priors-from known.csv --potential \"3,1,1, 1,3,1, 1,1,3\"
+  welter run bp calls.csv --priors-from known.csv --coupling 0.1 --damping 0.7    mostly unlike
+  welter run bp calls.csv --priors-from known.csv --messages vertex    less memory, less exact",
     options: Options::augment_args,
 };
 
@@ -67,8 +74,32 @@ pub(crate) struct Options {
     /// Stop when no belief changes by as much in an iteration; 0 does them all
     #[arg(long, value_name = "CHANGE", default_value_t = 0.0, value_parser = not_negative)]
     tolerance: f64,
+    /// What a message is kept for
+    #[arg(long, value_name = "WHAT", default_value = "edge")]
+    messages: MessagesOf,
+    /// Share of a message of an edge that stays as it was, from 0 to below 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    damping: f64,
     #[command(flatten)]
     weights: WeightArgs,
+}
+
+/// What messages are kept for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MessagesOf {
+    /// Each edge, in each direction: 8 bytes for each state but one
+    Edge,
+    /// Each vertex, which tells all neighbours its belief
+    Vertex,
+}
+
+impl MessagesOf {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Edge => "edge",
+            Self::Vertex => "vertex",
+        }
+    }
 }
 
 /// Number of states.
@@ -96,22 +127,40 @@ impl States {
 }
 
 impl Options {
-    fn run_as<const K: usize>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    /// Runs it with `K` states; `R` is `K - 1`.
+    fn run_as<const K: usize, const R: usize>(
+        &self,
+        ready: &Ready,
+        session: &Session,
+    ) -> Result<Answer, Failure> {
         let potential = self.potential::<K>()?;
-        let mut program = BeliefPropagation::new(potential, self.iterations, self.tolerance);
-        if !self.priors_from.is_empty() {
-            program = program.with_priors(self.priors(ready, session)?);
+        let known = !self.priors_from.is_empty();
+        let priors = known.then(|| self.priors(ready, session)).transpose()?;
+        match self.messages {
+            MessagesOf::Edge => {
+                let program = SumProduct::<K, R>::new(potential, self.iterations, self.tolerance);
+                let mut program = program.with_damping(self.damping);
+                if let Some(priors) = priors {
+                    program = program.with_priors(priors);
+                }
+                Ok(answer(session.extend(ready, &program)?))
+            }
+            MessagesOf::Vertex => {
+                let mut program =
+                    BeliefPropagation::new(potential, self.iterations, self.tolerance);
+                if let Some(priors) = priors {
+                    program = program.with_priors(priors);
+                }
+                Ok(answer(session.iterate(ready, &program)?))
+            }
         }
-        let outcome = session.iterate(ready, &program)?;
-        let Beliefs::<K> { expected, change } = outcome.total;
-        Ok(Answer {
-            columns: Box::new(outcome.values),
-            iterations: outcome.iterations,
-            note: Some(note(expected, change)),
-            found: Some(json!({ "expected": expected.to_vec(), "change": change })),
-            levels: None,
-            top: Top::Highest,
-        })
+    }
+
+    fn layout_as<const K: usize, const R: usize>(&self) -> Layout {
+        match self.messages {
+            MessagesOf::Edge => Layout::of_extended::<SumProduct<K, R>>(),
+            MessagesOf::Vertex => Layout::of::<BeliefPropagation<K>>(),
+        }
     }
 
     /// Psi, as it was said or of a coupling.
@@ -184,6 +233,19 @@ impl FromStr for Numbers {
     }
 }
 
+/// What is told of a run.
+fn answer<V: VertexValue, const K: usize>(outcome: Outcome<V, Beliefs<K>>) -> Answer {
+    let Beliefs { expected, change } = outcome.total;
+    Answer {
+        columns: Box::new(outcome.values),
+        iterations: outcome.iterations,
+        note: Some(note(expected, change)),
+        found: Some(json!({ "expected": expected.to_vec(), "change": change })),
+        levels: None,
+        top: Top::Highest,
+    }
+}
+
 /// How many vertices are expected in each state, and whether that may change.
 fn note<const K: usize>(expected: [f64; K], change: f64) -> String {
     let expected: Vec<String> = expected.iter().map(|sum| format!("{sum:.1}")).collect();
@@ -201,10 +263,10 @@ impl Chosen for Options {
 
     fn layout(&self) -> Layout {
         let layout = match self.states {
-            States::S2 => Layout::of::<BeliefPropagation<2>>(),
-            States::S3 => Layout::of::<BeliefPropagation<3>>(),
-            States::S4 => Layout::of::<BeliefPropagation<4>>(),
-            States::S8 => Layout::of::<BeliefPropagation<8>>(),
+            States::S2 => self.layout_as::<2, 1>(),
+            States::S3 => self.layout_as::<3, 2>(),
+            States::S4 => self.layout_as::<4, 3>(),
+            States::S8 => self.layout_as::<8, 7>(),
         };
         // A column by the slot and by the vertex, as tables are read, and the priors.
         let given = if self.priors_from.is_empty() { 0 } else { 16 + 8 * self.states.count() };
@@ -217,6 +279,13 @@ impl Chosen for Options {
             return Err(Failure::usage(what));
         }
         tables::check(&self.priors_from, "the table of priors", inputs)?;
+        if self.damping >= 1.0 {
+            return Err(Failure::usage("--damping must be below 1, or nothing would be told"));
+        }
+        if self.messages == MessagesOf::Vertex && self.damping > 0.0 {
+            let what = "--damping is for messages of edges, which --messages vertex does without";
+            return Err(Failure::usage(what));
+        }
         match self.states {
             States::S2 => self.potential::<2>().map(drop),
             States::S3 => self.potential::<3>().map(drop),
@@ -242,6 +311,11 @@ impl Chosen for Options {
         &self.priors_from
     }
 
+    fn has_no_iterations(&self) -> Option<&'static str> {
+        let what = "messages of edges are not kept in checkpoints; --messages vertex has none";
+        (self.messages == MessagesOf::Edge).then_some(what)
+    }
+
     fn parameters(&self) -> Value {
         let potential = self.potential.as_ref().map(|Numbers(psi)| psi);
         let coupling = potential.is_none().then_some(self.coupling);
@@ -252,15 +326,17 @@ impl Chosen for Options {
             "potential": potential,
             "iterations": self.iterations,
             "tolerance": self.tolerance,
+            "messages": self.messages.name(),
+            "damping": self.damping,
         })
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         match self.states {
-            States::S2 => self.run_as::<2>(ready, session),
-            States::S3 => self.run_as::<3>(ready, session),
-            States::S4 => self.run_as::<4>(ready, session),
-            States::S8 => self.run_as::<8>(ready, session),
+            States::S2 => self.run_as::<2, 1>(ready, session),
+            States::S3 => self.run_as::<3, 2>(ready, session),
+            States::S4 => self.run_as::<4, 3>(ready, session),
+            States::S8 => self.run_as::<8, 7>(ready, session),
         }
     }
 }

@@ -240,7 +240,7 @@ pub(crate) trait Chosen {
         &[]
     }
 
-    /// Why there is nothing to keep between its iterations, where it has none.
+    /// Why nothing is kept between its iterations, where it has none or too much.
     fn has_no_iterations(&self) -> Option<&'static str> {
         None
     }

@@ -260,11 +260,63 @@ fn conductance_is_of_odd_ids_unless_told_otherwise() {
 }
 
 #[test]
+fn bp_is_exact_where_there_are_no_cycles() {
+    let sandbox = Sandbox::new();
+    sandbox.write("path.csv", PATH);
+    sandbox.write("known.csv", "id,good,bad\n1,3,1\n");
+    let run = |options: &str| {
+        rows(&sandbox.must(&format!("run bp path.csv -q -o - --priors-from known.csv {options}")))
+    };
+    // What 1 says halves its lean at every step, and nobody tells it back to 1.
+    let exact: [&[f64]; 4] =
+        [&[0.75, 0.25], &[0.625, 0.375], &[0.5625, 0.4375], &[0.53125, 0.46875]];
+    for iterations in [3, 4, 30] {
+        within(&run(&format!("--coupling 0.75 --iterations {iterations}")), &exact, 1e-6);
+    }
+    let [sure, ..] = &run("--coupling 0.75 --iterations 30 --messages vertex")[..] else {
+        panic!()
+    };
+    assert!(sure[0] > 0.8, "{sure:?}");
+    let same = run("--coupling 0.75 --iterations 3 --threads 3 --memory 64M --cache 0");
+    assert_eq!(run("--coupling 0.75 --iterations 3"), same);
+    // A weight is an exponent of psi.
+    sandbox.write("path.csv", "1,2,2\n");
+    let lean = 0.36 / (0.36 + 0.16);
+    let second = 0.75 * lean + 0.25 * (1.0 - lean);
+    within(&run("")[1..], &[&[second, 1.0 - second]], 1e-6);
+    // It is known of edges when they settle, and of many vertices how they are expected.
+    let said =
+        report(&sandbox, "bp path.csv --tolerance 1e-6 --iterations 99 --vertices 5000000000");
+    assert!(said["iterations"].as_u64().unwrap() < 9, "{said}");
+    let expected = said["found"]["expected"][0].as_f64().unwrap();
+    assert!((expected - 2.5e9).abs() < 1.0, "{said}");
+    let plan = sandbox.must("explain bp path.csv");
+    assert!(plan.contains("states of edges"), "{plan}");
+}
+
+#[test]
+fn bp_settles_what_swings_by_damping() {
+    let sandbox = Sandbox::new();
+    // All of six vertices are neighbours.
+    let edges = "1,2\n1,3\n1,4\n1,5\n1,6\n2,3\n2,4\n2,5\n2,6\n3,4\n3,5\n3,6\n4,5\n4,6\n5,6\n";
+    sandbox.write("all.csv", edges);
+    sandbox.write("known.csv", "1,3,2\n2,3,2\n3,3,2\n4,3,2\n5,3,2\n6,3,2\n");
+    let change = |options: &str| {
+        let line = format!("bp all.csv --priors-from known.csv --coupling 0.1 {options}");
+        report(&sandbox, &line)["found"]["change"].as_f64().unwrap()
+    };
+    assert!(change("--iterations 60") > 0.5);
+    assert!(change("--iterations 60 --damping 0.7") < 1e-6);
+}
+
+#[test]
 fn bp_spreads_what_is_known() {
     let sandbox = Sandbox::new();
     sandbox.write("path.csv", PATH);
     sandbox.write("known.csv", "id,good,bad\n1,3,1\n");
-    let run = |options: &str| rows(&sandbox.must(&format!("run bp path.csv -q -o - {options}")));
+    let run = |options: &str| {
+        rows(&sandbox.must(&format!("run bp path.csv -q -o - --messages vertex {options}")))
+    };
     // Nothing is known, so nothing is believed.
     assert!(run("").iter().flatten().all(|belief| (belief - 0.5).abs() < 1e-12));
     // What 1 says halves its lean at every step, and is heard one step further an iteration.
@@ -284,9 +336,14 @@ fn bp_spreads_what_is_known() {
 
 #[track_caller]
 fn near_to(found: &[Vec<f64>], expected: &[&[f64]]) {
+    within(found, expected, 1e-12);
+}
+
+#[track_caller]
+fn within(found: &[Vec<f64>], expected: &[&[f64]], allowed: f64) {
     let off = found.iter().flatten().zip(expected.iter().copied().flatten());
     let most = off.map(|(found, expected)| (found - expected).abs()).fold(0.0, f64::max);
-    assert!(found.len() == expected.len() && most < 1e-12, "{found:?}, not {expected:?}");
+    assert!(found.len() == expected.len() && most < allowed, "{found:?}, not {expected:?}");
 }
 
 #[test]
@@ -296,11 +353,13 @@ fn bp_counts_weights_and_says_whether_beliefs_settled() {
     sandbox.write("twice.csv", "1,2\n2,1\n");
     sandbox.write("known.csv", "1,3,1\n");
     let run = |options: &str| {
-        rows(&sandbox.must(&format!("run bp {options} -q -o - --priors-from known.csv")))
+        let line = format!("run bp {options} -q -o - --messages vertex --priors-from known.csv");
+        rows(&sandbox.must(&line))
     };
     near_to(&run("twice.csv"), &run("edge.csv").iter().map(Vec::as_slice).collect::<Vec<_>>());
     assert_ne!(run("edge.csv --no-weights"), run("edge.csv"));
-    let line = "bp edge.csv --priors-from known.csv --iterations 1000 --tolerance 1e-9";
+    let line = "bp edge.csv --priors-from known.csv --iterations 1000 --tolerance 1e-9 \
+                --messages vertex";
     let said = report(&sandbox, line);
     let iterations = said["iterations"].as_u64().unwrap();
     assert!((5..1000).contains(&iterations), "{iterations}");
@@ -309,7 +368,8 @@ fn bp_counts_weights_and_says_whether_beliefs_settled() {
     let expected =
         |of: &Value| of["expected"][0].as_f64().unwrap() + of["expected"][1].as_f64().unwrap();
     assert!((expected(found) - 2.0).abs() < 1e-9, "{found}");
-    let many = report(&sandbox, "bp edge.csv --vertices 5000000000")["found"].take();
+    let line = "bp edge.csv --vertices 5000000000 --messages vertex";
+    let many = report(&sandbox, line)["found"].take();
     assert!((expected(&many) - 5e9).abs() < 1.0, "{many}");
     let text = sandbox.run("run bp edge.csv --priors-from known.csv").stderr;
     assert!(text.contains("expected vertices in each state: "), "{text}");
@@ -332,6 +392,13 @@ fn bp_refuses_what_is_no_probability() {
         ("edge.csv --potential 2,1,1,2 --coupling 0.7", 2, "cannot be used with"),
         ("edge.csv --states 5", 2, "--states"),
         ("edge.csv --iterations 0", 2, "--iterations"),
+        ("edge.csv --messages both", 2, "--messages"),
+        ("edge.csv --damping 1", 2, "below 1"),
+        ("edge.csv --damping=-0.5", 2, "from 0 to 1"),
+        ("edge.csv --damping 0.5 --messages vertex", 2, "which --messages vertex does without"),
+        ("edge.csv --checkpoint kept", 2, "--messages vertex has none"),
+        ("edge.csv --route spill", 78, "edges of this program have state"),
+        ("edge.csv --memory 1M", 78, "give it --memory"),
         ("edge.csv --priors-from -", 2, "standard input"),
         ("edge.csv --priors-from gone.csv", 66, "gone.csv"),
         ("edge.csv --priors-from none.csv", 65, "not all 0, found others of 1"),

@@ -24,6 +24,9 @@ const SORT_WEIGHT: f64 = 11.0;
 const FOLD_WEIGHT: f64 = 2.2;
 /// More, for each byte that an accumulator has beyond four.
 const FOLD_BYTE: f64 = 0.15;
+/// More, for each byte of state of an edge: messages of two states took 49 in a bare loop, beside
+/// other work.
+const FOLD_STATE_BYTE: f64 = 6.0;
 /// To apply what came to a vertex.
 const APPLY: f64 = 3.0;
 /// To hand on a byte of signals or updates.
@@ -98,7 +101,8 @@ impl Plan {
         };
         let wide = (self.layout.accum.max(4) - 4) as f64 * FOLD_BYTE;
         let weight = if self.shape.weighted { FOLD_WEIGHT } else { 0.0 };
-        let cores = self.of_cores(self.shape.edges, fold + wide + weight, pace)
+        let state = self.layout.edge as f64 * FOLD_STATE_BYTE;
+        let cores = self.of_cores(self.shape.edges, fold + wide + weight + state, pace)
             + self.of_cores(self.vertices, APPLY, pace);
         let Some(storage) = self.storage else { return Stage::new(cores, 0.0, pace) };
         let streamed = storage.streamed.map_or(Traffic::default(), |way| way.traffic(self));

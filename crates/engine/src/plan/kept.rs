@@ -132,6 +132,7 @@ impl Plan {
                 plan.frontier_mode = settings.frontier.resident();
             }
             plan.memory = memory_of(&plan, kept, all, false);
+            plan.memory.edges = plan.edge_states();
             plan
         };
         let fits = |plan: &Self| plan.memory.peak() <= plan.budget_bytes;
@@ -174,10 +175,18 @@ impl Plan {
             return Err(refusal(&[plan], budget));
         }
         let window = plan.widen(kept);
-        let cache_bytes = (plan.budget_bytes - plan.memory.peak()).min(cache_most).min(all);
-        plan.memory.chunks = cache_bytes;
-        let storage =
-            StoragePlan { cache_bytes, values_stored, streamed, window, ..StoragePlan::default() };
+        let spare = plan.budget_bytes - plan.memory.peak();
+        let edge_states_bytes = plan.edge_states_of(spare);
+        let cache_bytes = (spare - edge_states_bytes).min(cache_most).min(all);
+        (plan.memory.edges, plan.memory.chunks) = (edge_states_bytes, cache_bytes);
+        let storage = StoragePlan {
+            cache_bytes,
+            edge_states_bytes,
+            values_stored,
+            streamed,
+            window,
+            ..StoragePlan::default()
+        };
         plan.storage = Some(storage);
         plan.storage = Some(StoragePlan { room: Room::of_state(&plan), ..storage });
         Ok(plan)
@@ -240,7 +249,11 @@ fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) ->
         frontier: looked_up + flags,
         rows: memory::rows_bytes(plan),
         workers: threads
-            * ((layout.accum << stripe_bits) + plan.group_bytes() + reading + memory::WORKER_BYTES),
+            * ((layout.accum << stripe_bits)
+                + plan.group_bytes()
+                + plan.edge_buffers()
+                + reading
+                + memory::WORKER_BYTES),
         chunks_stored: kept.chunk_bytes,
         ..Memory::default()
     }

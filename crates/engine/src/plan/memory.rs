@@ -5,6 +5,7 @@
 //! their tiles, columns of state with their padding. A test runs graphs of many shapes and holds
 //! the meter's peak against [`Memory::peak`].
 
+use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
 use welter_model::program::Program;
 use welter_model::stream::Stream;
@@ -54,6 +55,8 @@ pub struct Layout {
     pub folds: bool,
     /// Bytes that a stream program learns beside its cell.
     pub note: u64,
+    /// Bytes of state of an edge, in extended programs.
+    pub edge: u64,
 }
 
 impl Layout {
@@ -79,10 +82,24 @@ impl Layout {
         Self { accum: 4, group: 4, beside, each: 5, ..Self::default() }
     }
 
+    /// The layout of an extended program. Edges look up what their targets say too, so a stripe has
+    /// room for that beside the accumulators.
+    pub fn of_extended<E: Extended>() -> Self {
+        let (value, signal) = (size_of::<E::Value>() as u64, size_of::<E::Signal>() as u64);
+        let (accum, edge) = (size_of::<E::Accum>() as u64, size_of::<E::State>() as u64);
+        Self { value, signal, accum: accum + signal, edge, ..Self::default() }
+    }
+
     /// Bytes that a program takes for a vertex in memory, beside degrees, with so many workers.
     pub fn bytes_a_vertex(&self, threads: u64) -> u64 {
-        let column = if self.folds { 2 * self.signal } else { self.signal + self.note };
-        self.value + column + 2 * self.active + self.sparse + self.beside(threads)
+        self.value + self.column() + 2 * self.active + self.sparse + self.beside(threads)
+    }
+
+    /// Bytes of what edges look up of a vertex: signals in two columns, where iterations follow
+    /// each other, or what a stream program learns.
+    fn column(&self) -> u64 {
+        let columns = if self.folds || self.edge > 0 { 2 } else { 1 };
+        columns * self.signal + self.note
     }
 
     /// Whether rows serve the program.
@@ -112,6 +129,11 @@ impl Layout {
                         which route ranges has no place; take fold or spill";
             return Err(EngineError::Configuration(what.to_owned()));
         }
+        if self.edge > 0 && !matches!(settings.route, None | Some(Route::Fold)) {
+            let what = "the edges of this program have state, which is rewritten by whoever folds \
+                        them; routes ranges and spill have no place for it; take fold";
+            return Err(EngineError::Configuration(what.to_owned()));
+        }
         Ok(())
     }
 
@@ -131,12 +153,9 @@ impl Layout {
     /// Bytes that are as many however many edges there are, beside the values: two columns of
     /// signals, or what a stream program learns, which reaches as far as a damaged key does.
     pub(super) fn columns(&self, vertices: u64, stripe_bits: u32) -> u64 {
-        let padding = 1 << (KEY_BITS - stripe_bits);
-        if self.folds {
-            (vertices + padding) * 2 * self.signal
-        } else {
-            (vertices + padding.max(1 << stripe_bits)) * (self.signal + self.note)
-        }
+        let sources = 1 << (KEY_BITS - stripe_bits);
+        let padding = if self.folds { sources } else { sources.max(1 << stripe_bits) };
+        (vertices + padding) * self.column()
     }
 }
 
@@ -162,6 +181,8 @@ pub struct Memory {
     pub degrees: u64,
     /// Values, and two columns of signals.
     pub state: u64,
+    /// States of edges.
+    pub edges: u64,
     /// Who is active, the accumulators of sparse iterations, and the index of sources.
     pub frontier: u64,
     /// Every edge once or twice more, in rows, where there is room for them.
@@ -185,12 +206,17 @@ impl Memory {
         self.held
             + self.vertices
             + self.workers
-            + (ingest + self.degrees).max(self.chunks + self.state + self.frontier + self.rows)
+            + (ingest + self.degrees).max(self.chunks + self.of_run())
+    }
+
+    /// What iterations take beside chunks and what workers have.
+    fn of_run(&self) -> u64 {
+        self.state + self.edges + self.frontier + self.rows
     }
 
     /// What will be taken when ingest left `backed` bytes of slabs, free ones included.
     pub(crate) fn left_by_ingest(&self, backed: u64) -> u64 {
-        self.held + self.vertices + self.workers + backed + self.state + self.frontier + self.rows
+        self.held + self.vertices + self.workers + backed + self.of_run()
     }
 
     /// Bounds the memory of a run with these widths.
@@ -228,6 +254,7 @@ impl Memory {
             degrees: 0,
             state: vertices * (layout.value + layout.beside(threads))
                 + layout.columns(vertices, plan.stripe_bits),
+            edges: plan.edge_states(),
             frontier: vertices * layout.sparse
                 + (vertices + padding) * 2 * layout.active
                 + if plan.frontier { tiles_most(plan, stripes) * INDEX_BYTES } else { 0 },

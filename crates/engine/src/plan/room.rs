@@ -24,19 +24,22 @@ pub struct Room {
     pub signals: u64,
     /// Updates that wait at a time.
     pub updates: u64,
+    /// States of edges.
+    pub edges: u64,
 }
 
 impl Room {
     /// The most that is taken at any time.
     pub fn peak(&self) -> u64 {
-        let run = self.degrees + self.values + self.signals + self.updates;
+        let run = self.degrees + self.values + self.signals + self.updates + self.edges;
         self.chunks + self.bins.max(run)
     }
 
     /// What the state of a run takes, by a plan that says where it is.
     pub(super) fn of_state(plan: &Plan) -> Self {
+        let edges = plan.edge_states_room(stripes(plan));
         let Some(storage) = plan.storage.filter(|_| plan.layout.folds) else {
-            return Self::default();
+            return Self { edges, ..Self::default() };
         };
         let layout = plan.layout;
         let pages = stripes(plan) * ALIGN as u64;

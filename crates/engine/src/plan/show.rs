@@ -78,8 +78,8 @@ impl fmt::Display for Plan {
             Encoding::Compressed => "compressed (stream-vbyte)",
         };
         let mut lines = String::new();
-        let Memory { held, input, bins, chunks, vertices, state, frontier, rows, workers, .. } =
-            self.memory;
+        let Memory { held, input, bins, chunks, vertices, state, edges, .. } = self.memory;
+        let Memory { frontier, rows, workers, .. } = self.memory;
         let most = if self.shape.estimated { "" } else { " at most" };
         writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
         writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
@@ -118,6 +118,14 @@ impl fmt::Display for Plan {
             (workers, "accumulators and buffers of the workers"),
         ] {
             writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
+        }
+        if edges > 0 {
+            let what = if self.edge_states_stored() > 0 {
+                "states of edges that stay"
+            } else {
+                "states of edges"
+            };
+            writeln!(lines, "          {:>10}  {what}", human_bytes(edges))?;
         }
         if frontier > 0 {
             let what = "frontier: who is active, and where the edges of each source lie";
@@ -172,6 +180,7 @@ fn show_room(lines: &mut String, room: &Room) -> fmt::Result {
         (room.values, "values"),
         (room.signals, "signals"),
         (room.updates, "updates that wait"),
+        (room.edges, "states of edges, read and written in each iteration"),
     ] {
         if bytes > 0 {
             writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;

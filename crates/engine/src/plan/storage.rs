@@ -34,6 +34,8 @@ const ITERATIONS: f64 = 10.0;
 pub struct StoragePlan {
     /// Chunks that stay in memory.
     pub cache_bytes: u64,
+    /// States of edges that do, of extended programs.
+    pub edge_states_bytes: u64,
     /// Slabs that may be in use while edges are put into bins; full ones beyond are written.
     pub bins_bytes: u64,
     /// Slabs that may be in use while bins are sorted; chunks beyond are written.
@@ -91,7 +93,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let sort = (plan.sort_edges_max() as u64).min(plan.shape.edges) + (1 << 14);
     let ingest = sort * Memory::sort_bytes(&plan.shape);
     let gathered = (layout.accum << plan.stripe_bits) + plan.group_bytes();
-    let iterate = gathered + read_ahead::SLABS as u64 * SLAB;
+    let iterate = gathered + read_ahead::SLABS as u64 * SLAB + plan.edge_buffers();
     let workers = threads * (memory::WORKER_BYTES + ingest.max(iterate));
     let fixed = settings.held_bytes + all.vertices + workers;
 
@@ -117,12 +119,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let partition = threads * lots * SLAB + requests;
     let sorting = 3 * threads * (waiting / lots) + ends + requests;
     let need = partition.max(sorting);
-    let kept = match settings.storage {
-        StorageMode::Always { .. } => 0,
-        StorageMode::Auto | StorageMode::Never | StorageMode::Kept => {
-            slabs.saturating_sub(need).min(waiting)
-        }
-    };
+    let always = matches!(settings.storage, StorageMode::Always { .. });
+    let kept = if always { 0 } else { slabs.saturating_sub(need).min(waiting) };
 
     let padding = 1 << (KEY_BITS - plan.stripe_bits);
     let flags = (plan.vertices + padding) * 2 * layout.active;
@@ -147,6 +145,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         None => (run, flags, 0),
     };
     let spare = budget.saturating_sub(fixed - degrees + run);
+    let edge_states_bytes = plan.edge_states_of(spare);
+    let spare = spare - edge_states_bytes;
     let cache_bytes = match settings.storage {
         StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),
         StorageMode::Auto | StorageMode::Never => spare,
@@ -162,6 +162,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let chunks_stored = if is_kept { 0 } else { chunks };
     plan.storage = Some(StoragePlan {
         cache_bytes,
+        edge_states_bytes,
         bins_bytes: if kept > 0 { partition - requests + kept } else { 0 },
         sort_bytes: kept + need - requests,
         bins_most,
@@ -177,6 +178,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         vertices: all.vertices - degrees,
         degrees,
         state: run - flags,
+        edges: edge_states_bytes,
         frontier: flags,
         rows: 0,
         workers,

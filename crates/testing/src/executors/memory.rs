@@ -5,9 +5,11 @@ use std::sync::OnceLock;
 use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::plan::{Layout, Plan, Settings, Shape};
 use welter_engine::{
-    Checkpoints, EngineError, Mode, Passed, Storage, Workers, intersect, pass, peel, run_resumable,
+    Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, extend, intersect, pass,
+    peel, run_resumable,
 };
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
+use welter_model::extended::Extended;
 use welter_model::ids::IdMap;
 use welter_model::intersect::Intersect;
 use welter_model::program::{Program, Value};
@@ -147,6 +149,37 @@ impl Memory {
         })
     }
 
+    /// Runs an extended program on a graph.
+    ///
+    /// # Panics
+    /// When the engine fails.
+    pub fn extend<E: Extended>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: &E,
+    ) -> Answer<E::Value, E::Total> {
+        self.hold((graph, None), reading, Layout::of_extended::<E>(), |held, workers| {
+            ended(extend(held, program, workers, &Progress::new())?)
+        })
+    }
+
+    /// Keeps a graph, and runs an extended program on what was kept.
+    pub(super) fn keep_and_extend<E: Extended>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        settings: &Settings,
+        program: &E,
+    ) -> Result<Answer<E::Value, E::Total>, EngineError> {
+        let folder = Folder::new();
+        let kept = self.keep_as((graph, None), reading, &folder)?;
+        let plan = kept.plan(Layout::of_extended::<E>(), settings, &MACHINE)?;
+        let workers = workers(plan.threads);
+        let held = kept.load(&plan, workers, &Progress::new())?;
+        ended(extend(&held, program, workers, &Progress::new())?)
+    }
+
     /// What is made of a graph that was read.
     fn hold<R>(
         &self,
@@ -254,7 +287,11 @@ fn answer<P: Program>(
     checkpoints: Option<&Checkpoints>,
 ) -> Result<Answer<P::Value, P::Total>, EngineError> {
     let progress = Progress::new();
-    let outcome = run_resumable(held, program, workers, &progress, checkpoints)?;
+    ended(run_resumable(held, program, workers, &progress, checkpoints)?)
+}
+
+/// The answer of a run.
+fn ended<V: Value, T>(outcome: Outcome<V, T>) -> Result<Answer<V, T>, EngineError> {
     Ok(Answer {
         values: outcome.values.whole()?.into_owned(),
         iterations: outcome.iterations,

@@ -12,14 +12,14 @@ use welter_testing::interpreter::Answer;
 use welter_testing::relative_error;
 use welter_testing::strategies::wide_graphs;
 
-const UNDIRECTED: Reading = Reading {
+pub(super) const UNDIRECTED: Reading = Reading {
     undirected: true,
     reversed: false,
     drop_self_loops: false,
     duplicates: welter_model::edges::Duplicates::Keep,
 };
 
-fn normalised<const K: usize>(numbers: [f64; K]) -> [f64; K] {
+pub(super) fn normalised<const K: usize>(numbers: [f64; K]) -> [f64; K] {
     let sum: f64 = numbers.iter().sum();
     numbers.map(|number| number / sum)
 }
@@ -54,7 +54,7 @@ fn plain<const K: usize>(
 }
 
 /// Column after column, as results are.
-fn columns<const K: usize>(beliefs: &[[f64; K]]) -> Vec<f64> {
+pub(super) fn columns<const K: usize>(beliefs: &[[f64; K]]) -> Vec<f64> {
     (0..K).flat_map(|state| beliefs.iter().map(move |belief| belief[state])).collect()
 }
 
@@ -86,13 +86,13 @@ fn judged<const K: usize>(
 }
 
 #[track_caller]
-fn near(expected: &[f64], found: &[f64], most: f64) {
+pub(super) fn near(expected: &[f64], found: &[f64], most: f64) {
     let error = relative_error(expected, found);
     assert!(error <= most, "{error:.1e}: {found:?}, not {expected:?}");
 }
 
 /// Any symmetric numbers from 0.2 to 1, and priors from 0.1 to 1 that depend on a seed, too.
-fn made<const K: usize>(seed: u64, vertices: usize) -> ([[f64; K]; K], Vec<[f64; K]>) {
+pub(super) fn made<const K: usize>(seed: u64, vertices: usize) -> ([[f64; K]; K], Vec<[f64; K]>) {
     let number = |place: u64| {
         let mixed = (place ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as f64 / 16_777_216.0
@@ -105,7 +105,7 @@ fn made<const K: usize>(seed: u64, vertices: usize) -> ([[f64; K]; K], Vec<[f64;
 }
 
 /// Weights of 10 and more make beliefs so sure that rounding decides what comes after.
-fn lighter(mut graph: Graph) -> Graph {
+pub(super) fn lighter(mut graph: Graph) -> Graph {
     for weight in graph.weights.iter_mut().flatten() {
         *weight = weight.min(100.0) / 100.0;
     }

@@ -5,6 +5,7 @@
 //! - `groups`: communities and core numbers against plain loops, and answers of others.
 //! - `als`: factors against dense equations, solved by elimination.
 //! - `bp`: beliefs against loops over the edges, and against sums over all states.
+//! - `sum_product`: the same with messages on edges, exact where there are no cycles.
 //! - `conductance`: cuts and volumes against a loop over the edges.
 //! - `hyperball`: estimates against searches from every vertex, within their standard error, and
 //!   against mathematics where they are exact.
@@ -21,4 +22,5 @@ mod hyperball;
 mod mcst;
 mod mis;
 mod scc;
+mod sum_product;
 mod triangles;

@@ -64,7 +64,7 @@ fn for_each_call(
 
 #[test]
 fn a_call_that_fails_is_an_error_of_the_device() {
-    for task in [Task::Ranks32, Task::Paths, Task::Components] {
+    for task in [Task::Ranks32, Task::Paths, Task::Components, Task::Rewritten] {
         for_each_call(
             task,
             |nth| Faults::nth(nth, EIO),
@@ -99,7 +99,9 @@ fn a_disk_that_becomes_full_is_named() {
 
 #[test]
 fn calls_that_do_less_or_are_interrupted_are_continued() {
-    for_each_call(Task::Ranks64, |nth| Faults::nth(nth, Fault::Short), |_, came| came.unwrap());
+    for task in [Task::Ranks64, Task::Rewritten] {
+        for_each_call(task, |nth| Faults::nth(nth, Fault::Short), |_, came| came.unwrap());
+    }
     let eintr = Fault::Errno(4);
     let faults = |nth| Faults::nth_of(Call::Read, nth, eintr);
     for_each_call(Task::Search, faults, |_, came| came.unwrap());
@@ -107,7 +109,12 @@ fn calls_that_do_less_or_are_interrupted_are_continued() {
 
 #[test]
 fn a_bit_that_is_another_one_is_found() {
-    let cases = [(Task::Ranks32, 0), (Task::Paths, 8 * 5000 + 3), (Task::Search, u64::MAX)];
+    let cases = [
+        (Task::Ranks32, 0),
+        (Task::Paths, 8 * 5000 + 3),
+        (Task::Search, u64::MAX),
+        (Task::Rewritten, 8 * 3000),
+    ];
     for (task, bit) in cases {
         let mut found = 0;
         for_each_call(

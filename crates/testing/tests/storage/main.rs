@@ -12,6 +12,7 @@
 //! - `sparing`: what no active source reaches is not read.
 //! - `hot`: lots of bins that are much fuller than others.
 //! - `room`: as much room on storage as a plan asks for is enough.
+//! - `rewrite`: a program whose edges have state, and what that moves.
 //! - `results`: values that are written to files from where they lie.
 //!
 //! Not shown here: what memory a run takes (`storage_budget`), and that a process which is killed
@@ -26,6 +27,7 @@ mod expected;
 mod faults;
 mod hot;
 mod results;
+mod rewrite;
 mod room;
 mod sparing;
 
@@ -47,6 +49,8 @@ use welter_store::header::Encoding;
 use welter_store::io::{self, Faults, IoMode, IoOptions};
 use welter_testing::executors::MACHINE;
 
+use crate::rewrite::Rewrite;
+
 /// Edges in a part of an input.
 const PART_EDGES: u32 = 10_000;
 
@@ -61,9 +65,11 @@ enum Task {
     Components,
     Strong,
     Forest,
+    /// The only one whose edges have state.
+    Rewritten,
 }
 
-const TASKS: [Task; 7] = [
+const TASKS: [Task; 8] = [
     Task::Ranks32,
     Task::Ranks64,
     Task::Search,
@@ -71,6 +77,7 @@ const TASKS: [Task; 7] = [
     Task::Components,
     Task::Strong,
     Task::Forest,
+    Task::Rewritten,
 ];
 
 /// How it is computed.
@@ -146,7 +153,8 @@ impl Way {
             memory_bytes: self.memory_bytes,
             stripe_bits: Some(self.stripe_bits),
             storage: self.storage,
-            route: self.route,
+            // State of edges is in the way of other routes.
+            route: self.route.filter(|_| layout.edge == 0),
             encoding: self.encoding,
             block_bits: self.block_bits,
             frontier: self.frontier,
@@ -196,6 +204,7 @@ impl Task {
             Self::Components => Layout::of_stream::<Wcc>(),
             Self::Strong => Layout::of_stream::<Scc>(),
             Self::Forest => Layout::of_stream::<Mcst>(),
+            Self::Rewritten => Layout::of_extended::<Rewrite>(),
         }
     }
 
@@ -242,6 +251,10 @@ impl Task {
             // By passes alone: at the end nearly all edges are left.
             Self::Strong => passed(graph, &Scc::with_rest(0), workers, progress),
             Self::Forest => passed(graph, &Mcst::default(), workers, progress),
+            Self::Rewritten => {
+                let outcome = welter_engine::extend(graph, &Rewrite, workers, progress)?;
+                Ok(bytemuck::cast_slice(&outcome.values.whole()?).to_vec())
+            }
         }
     }
 }

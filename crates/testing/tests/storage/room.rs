@@ -134,6 +134,28 @@ fn the_state_of_a_run_takes_what_its_plan_says() {
 }
 
 #[test]
+fn states_of_edges_take_what_their_plan_says() {
+    for (threads, some) in [(1, false), (3, false), (2, true)] {
+        let none = folder();
+        let input = || Box::new(edges(5_000_000, 100_000, false));
+        let mut way = Way { threads, ..Way::stored(0, &none) };
+        if some {
+            way = Way { storage: StorageMode::Auto, memory_bytes: Some(1), ..way };
+            let refused = way.plan(Task::Rewritten, &*input());
+            let Err(EngineError::Budget { need, .. }) = refused else { panic!("a byte is enough") };
+            way.memory_bytes = Some(need + (1 << 20));
+        }
+        let plan = way.plan(Task::Rewritten, &*input()).unwrap();
+        let stored = plan.storage.unwrap();
+        assert_eq!((stored.room.edges > 0, stored.edge_states_bytes > 0), (true, some), "{plan}");
+        judge(&plan, &format!("states by {way:?}"), |_, directory| {
+            let directories = vec![directory.to_owned()];
+            Way { directories, ..way.clone() }.run(Task::Rewritten, input())
+        });
+    }
+}
+
+#[test]
 fn ingest_takes_what_its_plan_says() {
     for task in [Task::Ranks32, Task::Paths] {
         for (threads, route, memory_bytes) in [

@@ -1,0 +1,82 @@
+//! Running programs of all kinds on what is ready.
+
+use std::time::Instant;
+
+use welter_engine::{
+    Outcome, Passed, Values, Workers, extend, intersect, pass, peel, run_resumable,
+};
+use welter_model::extended::Extended;
+use welter_model::intersect::Intersect;
+use welter_model::program::{Program, Value};
+use welter_model::stream::Stream;
+
+use super::{Ready, Session};
+use crate::failure::Failure;
+
+impl Session {
+    /// Runs a program, from its last checkpoint where there is one.
+    pub(crate) fn iterate<P: Program>(
+        &self,
+        ready: &Ready,
+        program: &P,
+    ) -> Result<Outcome<P::Value, P::Total>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        let checkpoints = self.checkpoints.as_ref();
+        self.measured(workers, || {
+            Ok(run_resumable(graph, program, workers, &self.progress, checkpoints)?)
+        })
+    }
+
+    /// Runs a stream program.
+    pub(crate) fn pass<S: Stream>(
+        &self,
+        ready: &Ready,
+        program: &S,
+    ) -> Result<Passed<S::Value>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        self.measured(workers, || Ok(pass(graph, program, workers, &self.progress)?))
+    }
+
+    /// Peels the graph, where the plan has rows and nothing is to be gone on from.
+    pub(crate) fn peel<V: Value>(
+        &self,
+        ready: &Ready,
+        value: impl Fn(u32) -> V,
+    ) -> Result<Option<Values<V>>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        if self.checkpoints.is_some() {
+            return Ok(None);
+        }
+        self.measured(workers, || Ok(peel(graph, workers, &self.progress, value)?))
+    }
+
+    /// Runs an extended program.
+    pub(crate) fn extend<E: Extended>(
+        &self,
+        ready: &Ready,
+        program: &E,
+    ) -> Result<Outcome<E::Value, E::Total>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        self.measured(workers, || Ok(extend(graph, program, workers, &self.progress)?))
+    }
+
+    /// Walks over all triangles.
+    pub(crate) fn intersect<I: Intersect>(
+        &self,
+        ready: &Ready,
+        program: &I,
+    ) -> Result<Values<I::Value>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        self.measured(workers, || Ok(intersect(graph, program, workers, &self.progress)?))
+    }
+
+    /// Notes what goes to and from storage meanwhile, and when it has ended.
+    fn measured<T>(&self, workers: &Workers, run: impl FnOnce() -> T) -> T {
+        let stats = || workers.storage().map(|storage| storage.io.tally.stats());
+        let before = stats();
+        let done = run();
+        self.ended.set(Instant::now());
+        self.moved.set(stats().zip(before).map(|(after, before)| after.since(before)));
+        done
+    }
+}

@@ -1,0 +1,334 @@
+//! Extended programs: edges have state, which is rewritten while they stream.
+//!
+//! As in route `fold`, a worker takes a stripe, folds what its edges tell into its own accumulators
+//! and applies them while they are in the cache; beside the edges their states come by
+//! ([`crate::edge_states`]). Signals have two columns that swap roles, so all edges see what was
+//! said in the iteration before, and the order of stripes makes no difference. Values and signals
+//! are in memory.
+//!
+//! A destination meets updates in the order of their sources and totals are merged by segments, as
+//! in route `fold`: results are the same bits for any threads, widths and encodings.
+
+use std::sync::Mutex;
+
+use welter_model::extended::Extended;
+use welter_model::program::{Next, Total, Vertex};
+use welter_model::stream::Edge;
+use welter_progress::{Progress, Unit};
+use welter_store::chunk::{Chunk, Tile};
+use welter_store::weights::WeightKind;
+
+use crate::EngineError;
+use crate::arena::Buffer;
+use crate::dispatch::dispatched;
+use crate::edge_states::{EdgeStates, Rewriter, Stored};
+use crate::graph::{Graph, Stripe};
+use crate::iterate::Outcome;
+use crate::kernel::{Coding, Scratch};
+use crate::read_ahead::ReadAhead;
+use crate::renew::repeated;
+use crate::results::Values;
+use crate::state::{Column, segments};
+use crate::workers::{Workers, lock};
+
+/// Runs an extended program on a graph.
+///
+/// # Errors
+/// When the program needs the reverse of each edge and the graph was not read as undirected, when
+/// memory runs out, storage fails, a chunk is damaged, or the run is cancelled.
+pub fn extend<E: Extended>(
+    graph: &Graph,
+    program: &E,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Outcome<E::Value, E::Total>, EngineError> {
+    if E::SYMMETRIC && !graph.symmetric {
+        let what = "the program needs the reverse of each edge, and the graph was not read as \
+                    undirected";
+        return Err(EngineError::Configuration(what.to_owned()));
+    }
+    let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
+    let mut states = EdgeStates::new(graph, workers)?;
+    let mut state = State::new(graph)?;
+    let driver = Driver { graph, program, workers, progress };
+    let mut totals = vec![driver.init(&mut state)?];
+    let benches = workers.states(|| Bench::<E>::new(graph))?;
+    let (mut total, mut iterations) = (totals[0], 0);
+    while program.next(iterations, &total) == Next::Iterate {
+        let fresh = iterations == 0;
+        total = driver.iterate((&mut state, &mut states, fresh), &total, &benches)?;
+        totals.push(total);
+        iterations += 1;
+        phase.add(1);
+        phase.add_bytes(graph.chunk_bytes());
+    }
+    drop((benches, states));
+    // Results may be written where the states of edges were.
+    workers.settle();
+    let values = Values::resident(state.values);
+    Ok(Outcome { values, iterations, total, totals, levels: Vec::new() })
+}
+
+/// The columns of a run.
+struct State<E: Extended> {
+    values: Buffer<E::Value>,
+    /// What edges see, and what they will see in the next iteration.
+    signals: [Buffer<E::Signal>; 2],
+    /// By segment.
+    totals: Vec<E::Total>,
+    /// Stripes by falling number of edges, so that the longest do not come last.
+    order: Vec<usize>,
+}
+
+impl<E: Extended> State<E> {
+    fn new(graph: &Graph) -> Result<Self, EngineError> {
+        let count = graph.vertices() as usize;
+        // A damaged key names some place of the signals and none outside them.
+        let padded = count + graph.signal_padding().max(1 << graph.plan.stripe_bits);
+        let arena = &graph.arena;
+        let mut order: Vec<usize> = (0..graph.stripes.len()).collect();
+        order.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
+        let state = Self {
+            values: Buffer::used(count, arena)?,
+            signals: [Buffer::used(padded, arena)?, Buffer::used(padded, arena)?],
+            totals: vec![E::Total::default(); graph.vertices.segments()],
+            order,
+        };
+        arena.drop_columns();
+        Ok(state)
+    }
+
+    /// The parts of the columns that stripes own, and the signals that edges see.
+    fn parts<'a>(&'a mut self, graph: &'a Graph) -> (Vec<Mutex<Part<'a, E>>>, &'a [E::Signal]) {
+        let [now, next] = &mut self.signals;
+        let mut values = Column(&mut self.values[..]);
+        let mut signals = Column(&mut next[..]);
+        let mut totals = Column(&mut self.totals[..]);
+        let part = |stripe: &'a Stripe| Part {
+            stripe,
+            values: values.take(stripe.width()),
+            signals: signals.take(stripe.width()),
+            totals: totals.take(stripe.segments.len()),
+        };
+        (graph.stripes.iter().map(part).map(Mutex::new).collect(), now)
+    }
+
+    /// Ends an iteration: what was written is what is read next.
+    fn close(&mut self) -> E::Total {
+        self.signals.swap(0, 1);
+        self.totals.iter().fold(E::Total::default(), |sum, total| sum.merge(*total))
+    }
+}
+
+/// The part of the columns that belongs to one stripe.
+struct Part<'a, E: Extended> {
+    stripe: &'a Stripe,
+    values: &'a mut [E::Value],
+    signals: &'a mut [E::Signal],
+    totals: &'a mut [E::Total],
+}
+
+impl<E: Extended> Part<'_, E> {
+    /// Sets the values of all vertices to what `applied` makes of their places and values, and
+    /// signals and totals with them.
+    fn renew(
+        &mut self,
+        graph: &Graph,
+        program: &E,
+        applied: impl Fn(usize, E::Value) -> (E::Value, E::Total),
+    ) {
+        let first = self.stripe.vertices.start;
+        for (segment, total) in segments(graph, self.stripe).zip(&mut *self.totals) {
+            let vertices = first + segment.start as u64..first + segment.end as u64;
+            let (mut sum, mut last) = (E::Total::default(), E::Total::default());
+            for place in segment {
+                (self.values[place], last) = applied(place, self.values[place]);
+                self.signals[place] = program.signal(&self.values[place]);
+                sum = sum.merge(last);
+            }
+            *total = sum.merge(repeated(last, graph.alike(&vertices) - 1));
+        }
+    }
+}
+
+/// What a worker has.
+struct Bench<'g, E: Extended> {
+    accums: Buffer<E::Accum>,
+    scratch: Scratch,
+    chunks: ReadAhead<'g>,
+}
+
+impl<'g, E: Extended> Bench<'g, E> {
+    fn new(graph: &'g Graph) -> Result<Self, EngineError> {
+        let accums = Buffer::zeroed(1 << graph.plan.stripe_bits)?;
+        Ok(Self { accums, scratch: Scratch::new(), chunks: ReadAhead::new(graph)? })
+    }
+}
+
+/// What all iterations of a run have in common.
+struct Driver<'a, E> {
+    graph: &'a Graph,
+    program: &'a E,
+    workers: &'a Workers,
+    progress: &'a Progress,
+}
+
+impl<E: Extended> Driver<'_, E> {
+    fn init(&self, state: &mut State<E>) -> Result<E::Total, EngineError> {
+        let Self { graph, program, workers, progress } = *self;
+        let (parts, _) = state.parts(graph);
+        let idle = workers.states(|| Ok(()))?;
+        workers.tasks(parts.len(), progress, &idle, |(), task| {
+            let mut part = lock(&parts[task]);
+            let first = part.stripe.vertices.start;
+            part.renew(graph, program, |place, _| {
+                let index = first + place as u64;
+                program.init(Vertex { index, out_degree: graph.degrees[index as usize].into() })
+            });
+            Ok(())
+        })?;
+        drop(parts);
+        Ok(state.close())
+    }
+
+    /// An iteration; `fresh`: the first one.
+    fn iterate(
+        &self,
+        (state, states, fresh): (&mut State<E>, &mut EdgeStates<E::State>, bool),
+        last: &E::Total,
+        benches: &[Mutex<Bench<'_, E>>],
+    ) -> Result<E::Total, EngineError> {
+        let Self { graph, program, workers, progress } = *self;
+        let order = state.order.clone();
+        let (parts, signals) = state.parts(graph);
+        let (resident, stored) = states.parts();
+        let resident: Vec<_> = resident.into_iter().map(Mutex::new).collect();
+        let rewriters = rewriters::<E::State>(workers, stored, fresh)?;
+        let tools: Vec<_> = benches.iter().zip(&rewriters).map(Mutex::new).collect();
+        workers.tasks_ahead(order.len(), progress, &tools, |(bench, rewriter), task, next| {
+            let (bench, rewriter) = (&mut *lock(bench), &mut *lock(rewriter));
+            let at = (order[task], next.map(|task| order[task]));
+            let states = &mut **lock(&resident[at.0]);
+            self.stripe(at, signals, (states, rewriter), bench)?;
+            let accums = &bench.accums;
+            let apply = |place: usize, value| program.apply(value, accums[place], last);
+            lock(&parts[at.0]).renew(graph, program, apply);
+            Ok(())
+        })?;
+        drop(tools);
+        rewriters.iter().try_for_each(|rewriter| lock(rewriter).finish())?;
+        drop(parts);
+        Ok(state.close())
+    }
+
+    /// Folds what the edges of a stripe tell into a worker's accumulators. `at`: the stripe, and
+    /// the one that the worker will take then.
+    fn stripe(
+        &self,
+        at: (usize, Option<usize>),
+        signals: &[E::Signal],
+        (resident, rewriter): (&mut [E::State], &mut Rewriter<'_, E::State>),
+        bench: &mut Bench<'_, E>,
+    ) -> Result<(), EngineError> {
+        let Self { graph, program, .. } = *self;
+        let Bench { accums, scratch, chunks } = bench;
+        accums.fill(program.identity());
+        rewriter.begin(at.0, at.1)?;
+        let all = |stripe: usize| 0..graph.stripes[stripe].chunks.len();
+        chunks.stripe(at, all, |stripe, chunk| {
+            let target = stripe.vertices.start as usize;
+            let targets = &signals[target..target + (1 << graph.plan.stripe_bits)];
+            let coding = coding::<E>(&chunk);
+            for tile in chunk.tiles() {
+                let source = tile.source as usize;
+                let sources = &signals[source..source + chunk.block_width() as usize];
+                let ends = Ends { program, base: [source, target], sources, targets };
+                ends.tile(&tile, coding, (resident, rewriter), accums, scratch)?;
+            }
+            Ok(())
+        })?;
+        rewriter.end()
+    }
+}
+
+/// How a chunk's tiles are read, weights included where the program looks at them.
+fn coding<E: Extended>(chunk: &Chunk<'_>) -> Coding {
+    let all = Coding::all(chunk.label());
+    Coding { weights: if E::WEIGHTED { all.weights } else { WeightKind::None }, ..all }
+}
+
+/// What each worker changes states with.
+fn rewriters<'s, S: bytemuck::Pod>(
+    workers: &Workers,
+    stored: &'s Stored,
+    fresh: bool,
+) -> Result<Vec<Mutex<Rewriter<'s, S>>>, EngineError> {
+    workers.states(|| Rewriter::new(stored, fresh))
+}
+
+/// What the ends of a tile's edges say.
+struct Ends<'a, E: Extended> {
+    program: &'a E,
+    /// The numbers of the first source and of the first target.
+    base: [usize; 2],
+    sources: &'a [E::Signal],
+    targets: &'a [E::Signal],
+}
+
+impl<E: Extended> Ends<'_, E> {
+    /// Shows the edges of a tile, with their states.
+    fn tile(
+        &self,
+        tile: &Tile<'_>,
+        coding: Coding,
+        (resident, rewriter): (&mut [E::State], &mut Rewriter<'_, E::State>),
+        accums: &mut [E::Accum],
+        scratch: &mut Scratch,
+    ) -> Result<(), EngineError> {
+        let mut done = Ok(());
+        coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
+            let mut shown = 0;
+            while shown < keys.len() && done.is_ok() {
+                match rewriter.next(resident, keys.len() - shown) {
+                    Ok(states) => {
+                        let run = shown..shown + states.len();
+                        shown = run.end;
+                        let weights = weights.map(|weights| &weights[run.clone()]);
+                        self.run(&keys[run], weights, coding.target_bits, states, accums);
+                    }
+                    Err(error) => done = Err(error),
+                }
+            }
+        });
+        done
+    }
+
+    /// Shows edges with as many states.
+    fn run(
+        &self,
+        keys: &[u32],
+        weights: Option<&[f64]>,
+        target_bits: u32,
+        states: &mut [E::State],
+        accums: &mut [E::Accum],
+    ) {
+        let mask = (1_usize << target_bits) - 1;
+        let [first_source, first_target] = self.base;
+        dispatched(
+            #[inline(always)]
+            || {
+                for (place, (&key, state)) in keys.iter().zip(states).enumerate() {
+                    let (source, target) = (key as usize >> target_bits, key as usize & mask);
+                    let edge = Edge {
+                        source: (first_source + source) as u32,
+                        target: (first_target + target) as u32,
+                        weight: weights.map_or(1.0, |weights| weights[place]),
+                    };
+                    let (from, to) = (&self.sources[source], &self.targets[target]);
+                    let update = self.program.edge(edge, from, to, state);
+                    accums[target] = self.program.gather(accums[target], update);
+                }
+            },
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! A program whose edges have state: any change of it, or of its place, changes all that follows.
+
+use welter_engine::EngineError;
+use welter_engine::plan::StorageMode;
+use welter_model::extended::Extended;
+use welter_model::program::{Next, Value, Vertex};
+use welter_model::stream::Edge;
+use welter_model::table::ColumnData;
+
+use crate::{Progress, Task, Way, edges, folder, is_empty};
+
+/// Three iterations of hashing.
+pub(crate) struct Rewrite;
+
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub(crate) struct Hash(u64);
+
+impl Value for Hash {
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+        vec![("hash", ColumnData::U64(values.iter().map(|value| value.0).collect()))]
+    }
+}
+
+fn mixed(number: u64) -> u64 {
+    (number ^ number >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+impl Extended for Rewrite {
+    type Value = Hash;
+    type Signal = u64;
+    type State = u64;
+    type Update = u64;
+    type Accum = u64;
+    type Total = ();
+
+    const WEIGHTED: bool = false;
+    const SYMMETRIC: bool = false;
+
+    fn init(&self, vertex: Vertex) -> (Hash, ()) {
+        (Hash(mixed(vertex.index + (vertex.out_degree << 32))), ())
+    }
+
+    fn signal(&self, value: &Hash) -> u64 {
+        value.0
+    }
+
+    fn edge(&self, edge: Edge, source: &u64, target: &u64, state: &mut u64) -> u64 {
+        let ends = u64::from(edge.source) << 32 | u64::from(edge.target);
+        *state = mixed(*state ^ source.rotate_left(7) ^ target.rotate_left(31) ^ ends);
+        *state
+    }
+
+    fn identity(&self) -> u64 {
+        0
+    }
+
+    fn gather(&self, accum: u64, update: u64) -> u64 {
+        accum.wrapping_add(update)
+    }
+
+    fn apply(&self, value: Hash, accum: u64, (): &()) -> (Hash, ()) {
+        (Hash(mixed(value.0 ^ accum)), ())
+    }
+
+    fn next(&self, iterations: u64, (): &()) -> Next {
+        if iterations < 3 { Next::Iterate } else { Next::Stop }
+    }
+}
+
+#[test]
+fn states_move_once_there_and_once_back() {
+    const EDGES: u32 = 600_000;
+    let directory = folder();
+    let way = Way::stored(0, &directory);
+    let input = || Box::new(edges(EDGES, 100_000, false));
+    let progress = Progress::new();
+    let (graph, workers) = way.ingest(Task::Rewritten, input(), &progress).unwrap();
+    let tally = &workers.storage().unwrap().io.tally;
+    let before = tally.stats();
+    Task::Rewritten.run(&graph, &workers, &progress).unwrap();
+    let moved = tally.stats().since(before);
+    let states = u64::from(EDGES) * 8;
+    // Nothing is read in the first iteration, and pages are not quite full.
+    assert!((3 * states..7 * states / 2).contains(&moved.bytes_written), "{moved:?}");
+    let read = 2 * states + 3 * graph.chunk_bytes();
+    assert!((read..read + states).contains(&moved.bytes_read), "{moved:?}");
+    let planned = graph.plan().traffic();
+    assert!(planned.read >= states + graph.chunk_bytes() && planned.written == states);
+}
+
+#[test]
+fn a_budget_between_none_and_all_of_the_states_changes_no_bit() {
+    const EDGES: u32 = 5_000_000;
+    let directory = folder();
+    let input = || Box::new(edges(EDGES, 100_000, false));
+    let expected = Way::memory().run(Task::Rewritten, input()).unwrap();
+    let auto = Way { storage: StorageMode::Auto, ..Way::stored(0, &directory) };
+    let with = |bytes| Way { memory_bytes: Some(bytes), ..auto.clone() };
+    let Err(EngineError::Budget { need, .. }) = with(1).plan(Task::Rewritten, &*input()) else {
+        panic!("a byte is enough")
+    };
+    let all = u64::from(EDGES) * 8;
+    let mut some = 0;
+    for more in [0, 1 << 20, 5 << 20] {
+        let plan = with(need + more).plan(Task::Rewritten, &*input()).unwrap();
+        let bytes = plan.storage.unwrap().edge_states_bytes;
+        assert!(plan.memory.peak() <= need + more, "{plan}");
+        some += u32::from(bytes > 0 && bytes < all);
+        let found = with(need + more).run(Task::Rewritten, input()).unwrap();
+        assert!(found == expected, "other bits with {bytes} bytes of states in memory");
+    }
+    assert!(some > 1, "some states were in memory in {some} runs");
+    assert!(is_empty(directory.path()));
+}
