@@ -166,21 +166,12 @@ pub(crate) fn run<P: Program>(
                 if let Some(rows) = lookups.in_rows {
                     pull::iterate(&driver, rows.view(), &mut state, &mut frontier, &total)?
                 } else {
-                    if benches.is_empty() {
-                        benches = workers.states(|| Bench::<'_, P>::new(graph))?;
-                    }
-                    if let Some(regroup) = &mut regroup {
-                        regroup.iterate(&driver, &mut state, &total, &benches)?
-                    } else {
-                        let done = driver.dense(&mut state, &total, &benches)?;
-                        frontier.scattered_all(state.active_count);
-                        looked += benches
-                            .iter()
-                            .map(|bench| lock(bench).chunks.take_bytes())
-                            .sum::<u64>();
-                        lookups.pass::<P>(done.1, workers, progress)?;
-                        done
-                    }
+                    let benches = (&mut benches, &mut regroup);
+                    let (done, bytes) = driver.meet_all(&mut state, &total, benches)?;
+                    frontier.scattered_all(state.active_count);
+                    looked += bytes;
+                    lookups.pass::<P>(done.1, workers, progress)?;
+                    done
                 }
             }
         };
@@ -260,6 +251,24 @@ impl<P: Program> Driver<'_, P> {
         drop(parts);
         state.active_count = active_count;
         Ok(state.close())
+    }
+
+    /// An iteration that meets all stripes, and the bytes of edges that it read.
+    fn meet_all<'g>(
+        &'g self,
+        state: &mut State<P>,
+        last: &P::Total,
+        (benches, regroup): (&mut Vec<Mutex<Bench<'g, P>>>, &mut Option<Regroup<'_>>),
+    ) -> Result<((P::Total, Level), u64), EngineError> {
+        if benches.is_empty() {
+            *benches = self.workers.states(|| Bench::new(self.graph))?;
+        }
+        if let Some(regroup) = regroup {
+            return Ok((regroup.iterate(self, state, last, benches)?, 0));
+        }
+        let done = self.dense(state, last, benches)?;
+        let bytes = benches.iter().map(|bench| lock(bench).chunks.take_bytes()).sum();
+        Ok((done, bytes))
     }
 
     fn dense(

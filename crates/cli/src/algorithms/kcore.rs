@@ -62,12 +62,11 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let (values, iterations) = match session.peel(ready, Core::of)? {
-            Some(values) => (values, 1),
-            None => {
-                let Outcome { values, iterations, .. } = session.iterate(ready, &Grouped(KCore))?;
-                (values, iterations)
-            }
+        let (values, iterations) = if let Some(values) = session.peel(ready, Core::of)? {
+            (values, 1)
+        } else {
+            let Outcome { values, iterations, .. } = session.iterate(ready, &Grouped(KCore))?;
+            (values, iterations)
         };
         let mut largest = 0;
         for_parts(&values, values.len(), |_, part| {
