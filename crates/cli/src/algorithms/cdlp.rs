@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
         "label(v, i + 1) = the most frequent of label(u, i), u -> v or v -> u an edge;",
         "                  the smallest of the most frequent ones",
     ],
-    kind: "group; reads all edges in each iteration",
+    kind: "group; reads all edges in each iteration, by rows only where a neighbour changed",
     weights: "not looked at",
     columns: "vertex, community (the id of a vertex)",
     source: "LDBC Graphalytics (CDLP); BlitzG (CD); Raghavan, Albert and Kumara (2007)",

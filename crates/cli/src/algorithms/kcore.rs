@@ -25,8 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
         "core(v) = the largest k whose core v belongs to",
         "edges have no direction; parallel ones count once, self-loops do not",
     ],
-    kind: "peeled by rows where these fit in memory, which looks at each edge once from either \
-           end; else group, which reads all edges in each iteration until no bound falls",
+    kind: "group; reads all edges in each iteration until no bound falls, or peels rows that fit",
     weights: "not looked at",
     columns: "vertex, core (u32)",
     source: "Lü, Zhou, Zhang and Stanley (2016); Montresor, De Pellegrini and Miorandi (2011)",
