@@ -6,7 +6,7 @@
 //! groups.
 
 mod jobs;
-mod npy;
+pub(crate) mod npy;
 pub(crate) mod outcome;
 mod outofcore;
 mod peers;

@@ -9,12 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 /// # Errors
 /// When the bytes are no such file, or a column is of none of the types that results have.
 pub(crate) fn columns(bytes: &[u8]) -> Result<BTreeMap<String, Vec<f64>>> {
-    let rest = bytes.strip_prefix(b"\x93NUMPY\x01\x00").context("expected npy, version 1")?;
-    let (length, rest) = rest.split_first_chunk::<2>().context("expected a header")?;
-    let length = usize::from(u16::from_le_bytes(*length));
-    ensure!(length <= rest.len(), "expected a whole header");
-    let (header, data) = rest.split_at(length);
-    let header = str::from_utf8(header).context("the header")?;
+    let (header, data) = split(bytes)?;
     // ('vertex', '<u8'), ('rank', '<f4')
     let quoted: Vec<&str> = header.split("('").skip(1).collect();
     let mut fields = Vec::new();
@@ -49,6 +44,19 @@ fn number(kind: &str, bytes: &[u8]) -> Result<f64> {
         "<f8" => f64::from_le_bytes(bytes.try_into()?),
         other => bail!("expected numbers, found {other}"),
     })
+}
+
+/// The header of a file and what follows it.
+///
+/// # Errors
+/// When the bytes are no such file.
+pub(crate) fn split(bytes: &[u8]) -> Result<(&str, &[u8])> {
+    let rest = bytes.strip_prefix(b"\x93NUMPY\x01\x00").context("expected npy, version 1")?;
+    let (length, rest) = rest.split_first_chunk::<2>().context("expected a header")?;
+    let length = usize::from(u16::from_le_bytes(*length));
+    ensure!(length <= rest.len(), "expected a whole header");
+    let (header, data) = rest.split_at(length);
+    Ok((str::from_utf8(header).context("the header")?, data))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::algorithms::npy;
 use crate::inputs;
 
 /// Ranks by id from a numpy file: an array of f32, one an id, or records of an id (`<u8`) and a
@@ -14,12 +15,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Option<f64>>> {
 }
 
 fn parse(bytes: &[u8]) -> Result<Vec<Option<f64>>> {
-    let rest = bytes.strip_prefix(b"\x93NUMPY\x01\x00").context("expected npy, version 1")?;
-    let (length, rest) = rest.split_first_chunk::<2>().context("expected a header")?;
-    let length = usize::from(u16::from_le_bytes(*length));
-    ensure!(length <= rest.len(), "expected a whole header");
-    let (header, data) = rest.split_at(length);
-    let header = str::from_utf8(header).context("the header")?;
+    let (header, data) = npy::split(bytes)?;
     if !header.contains("vertex") {
         ensure!(header.contains("'<f4'"), "expected f32 ranks");
         let ranks = data.as_chunks::<4>().0.iter();
