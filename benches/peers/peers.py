@@ -28,6 +28,8 @@ PEERS = {
     "scipy": ("on_scipy", "scipy"),
     "graphblas": ("on_graphblas", "python-graphblas"),
 }
+# For charts: `cargo xtask bench algorithms` runs the command in its place.
+ALL = {**PEERS, "welter": ("on_welter", "welter")}
 
 
 def described(peer: str) -> dict[str, Any]:
@@ -48,7 +50,7 @@ def run(peer: str, algorithm: str, task: Task) -> dict[str, Any]:
     begun, loaded, ran = task.marks
     return {
         "peer": peer,
-        "version": metadata.version(PEERS[peer][1]),
+        "version": metadata.version(ALL[peer][1]),
         "algorithm": algorithm,
         "load_s": loaded - begun,
         "run_s": ran - loaded,
@@ -64,7 +66,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="which peers are there, and what they have")
     runs = commands.add_parser("run", help="run one on a file")
-    runs.add_argument("peer", choices=PEERS)
+    runs.add_argument("peer", choices=ALL)
     runs.add_argument("algorithm")
     runs.add_argument("file")
     runs.add_argument("--source", type=int, default=0)
@@ -73,7 +75,7 @@ def main() -> None:
     if said.command == "list":
         print(json.dumps([described(peer) for peer in PEERS]))
         return
-    importlib.import_module(PEERS[said.peer][0])
+    importlib.import_module(ALL[said.peer][0])
     if (said.peer, said.algorithm) not in SOLVERS:
         sys.exit(f"{said.peer} has no {said.algorithm}")
     task = Task(said.file, said.source, said.iterations)

@@ -52,9 +52,13 @@ class Task:
     iterations: int
     marks: list[float] = field(default_factory=list)
 
+    def begin(self) -> None:
+        """Starts the clock."""
+        self.marks.append(time.perf_counter())
+
     def read(self) -> Pairs:
         """Starts the clock and reads the file."""
-        self.marks.append(time.perf_counter())
+        self.begin()
         if self.file.endswith(".u32f32"):
             records = np.fromfile(self.file, [("s", "<u4"), ("t", "<u4"), ("w", "<f4")])
             sources, targets, weights = (np.ascontiguousarray(records[name]) for name in "stw")

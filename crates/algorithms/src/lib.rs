@@ -22,6 +22,7 @@ pub mod spmv;
 pub mod sssp;
 pub mod sum_product;
 pub mod triangles;
+pub mod walk;
 pub mod wcc;
 
 pub use als::Als;
@@ -41,4 +42,5 @@ pub use spmv::Spmv;
 pub use sssp::Sssp;
 pub use sum_product::SumProduct;
 pub use triangles::{Lcc, Triangles};
+pub use walk::Walk;
 pub use wcc::{LabelPropagation, Wcc};

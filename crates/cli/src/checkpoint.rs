@@ -20,6 +20,7 @@ use crate::algorithms::Chosen;
 use crate::args::{self, CheckpointArgs, Cli, Command, ResumeArgs, RunOptions};
 use crate::failure::{Failure, INTERRUPTED, RESUMABLE};
 use crate::interrupt;
+use crate::line;
 use crate::load::Source;
 use crate::run;
 
@@ -55,6 +56,13 @@ impl Input {
         let mut inputs = match source {
             Source::Files(names) => files(names)?,
             Source::Generator(name, _) => vec![Self::Generated { name: name.clone() }],
+            // No option of a caller in this process asks for checkpoints.
+            Source::Held(held) => {
+                return Err(Failure::usage(format!(
+                    "{}: edges that are held in memory are not there to go on with",
+                    held.name()
+                )));
+            }
             Source::Kept(name, kept) => {
                 let manifest = kept.manifest();
                 let (graph, generation) = (manifest.graph, manifest.generation);
@@ -120,15 +128,15 @@ pub(crate) fn begin(
     if let Some(why) = algorithm.has_no_iterations() {
         return Err(Failure::usage(why).hint("leave --checkpoint out"));
     }
-    let text = |word: std::ffi::OsString| {
-        word.into_string().map_err(|word| {
+    let text = |word: &std::ffi::OsString| {
+        word.clone().into_string().map_err(|word| {
             Failure::usage(format!("{}: is no text, and cannot be kept", word.display()))
         })
     };
     let here = |error| Failure::new(74, format!("where this is cannot be known: {error}"));
     let job = Job {
         version: VERSION,
-        arguments: std::env::args_os().skip(1).map(text).collect::<Result<_, _>>()?,
+        arguments: line::words().iter().skip(1).map(text).collect::<Result<_, _>>()?,
         directory: std::env::current_dir().map_err(here)?,
         algorithm: algorithm.entry().name.to_owned(),
         parameters: algorithm.parameters().to_string(),

@@ -11,6 +11,7 @@ use clap_mangen::Man;
 use crate::algorithms::REGISTRY;
 use crate::args::{Page, command};
 use crate::failure::Failure;
+use crate::python;
 use crate::run::print;
 
 /// Width of the help in `docs/cli.md`.
@@ -52,6 +53,7 @@ pub(crate) fn markdown(page: Page) -> String {
     match page {
         Page::Cli => help(),
         Page::Algorithms => algorithms(),
+        Page::Python => python::module(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use welter_input::IdKind;
 
 use crate::algorithms::Chosen;
-use crate::args::ExplainOptions;
+use crate::args::{ExplainOptions, GraphArgs, InputArgs};
 use crate::expected;
 use crate::failure::Failure;
 use crate::load::Source;
@@ -16,20 +16,30 @@ use crate::session::{Forecast, Session, Wanted};
 pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(), Failure> {
     let session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
-    let wanted = Wanted::of(algorithm, &source, (&args.input, args.graph), &args.resources);
+    print(&explained(algorithm, (&args.input, args.graph), &source, &session)?)
+}
+
+/// The text.
+pub(crate) fn explained(
+    algorithm: &dyn Chosen,
+    graph: (&InputArgs, GraphArgs),
+    source: &Source,
+    session: &Session,
+) -> Result<String, Failure> {
+    let wanted = Wanted::of(algorithm, source, graph, &session.resources);
     let forecast = session.forecast(&wanted)?;
     let forecast = forecast.ok_or_else(|| {
         Failure::usage("nothing is known of a pipe before it is read; name a file")
     })?;
     let plan = &forecast.plan;
     let pace = session.pace(plan)?;
-    let pace = match &source {
+    let pace = match source {
         Source::Kept(_, kept) => kept.at_its_rate(pace)?,
-        Source::Files(_) | Source::Generator(..) => pace,
+        Source::Files(_) | Source::Generator(..) | Source::Held(_) => pace,
     };
-    let mut text = describe(algorithm, &source, &forecast, wanted.reading.reversed);
+    let mut text = describe(algorithm, source, &forecast, wanted.reading.reversed);
     text += &expected::lines(plan, &pace);
-    print(&(text + "\n"))
+    Ok(text + "\n")
 }
 
 fn describe(
@@ -47,6 +57,7 @@ fn describe(
         Source::Files(names) => names.join(""),
         Source::Generator(spec, _) => format!("{spec}, generated"),
         Source::Kept(directory, _) => format!("{directory}, kept"),
+        Source::Held(held) => format!("{}, in memory", held.name()),
     };
     let ids = match estimate.ids {
         IdKind::Names => "names",

@@ -24,7 +24,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Why the command did not do what was asked.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     code: u8,
     message: String,
     hint: Option<String>,
@@ -37,8 +37,18 @@ impl Failure {
         Self { code, message: message.into(), hint: None, wrong_guess: false }
     }
 
+    /// An input with wrong content.
+    pub fn content(message: impl Into<String>) -> Self {
+        Self::new(65, message)
+    }
+
+    /// The caller wants no more of it.
+    pub fn interrupted() -> Self {
+        Self::new(INTERRUPTED, "interrupted")
+    }
+
     /// Wrong usage.
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<String>) -> Self {
         Self::new(2, message)
     }
 
@@ -60,13 +70,18 @@ impl Failure {
     }
 
     /// What is wrong, without hints.
-    pub(crate) fn message(&self) -> &str {
+    pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The exit code.
-    pub(crate) fn code(&self) -> u8 {
+    /// The exit code, as in the help of the command.
+    pub fn code(&self) -> u8 {
         self.code
+    }
+
+    /// What to do about it, where that is known.
+    pub fn hinted(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     /// Whether slots were guessed from a sample, and there are more.
@@ -118,6 +133,14 @@ impl Failure {
         self.code
     }
 }
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&printable(&self.message))
+    }
+}
+
+impl std::error::Error for Failure {}
 
 /// Does the work of a command, tells the user what went wrong, and returns the exit code.
 pub(crate) fn code_of(work: impl FnOnce() -> Result<(), Failure>) -> u8 {

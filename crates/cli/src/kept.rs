@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use welter_engine::kept::{self, Checked, KeepOptions, Kept, Manifest};
+use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
-use welter_input::{IdKind, WeightChoice};
+use welter_input::{IdKind, ReadOptions, WeightChoice};
 use welter_model::edges::{Duplicates, Reading};
 use welter_store::io::IoOptions;
 
@@ -50,29 +50,46 @@ pub(crate) struct CheckArgs {
     quiet: bool,
 }
 
-/// Reads a graph into a directory.
-pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
-    let mut session = Session::start(args.resources.clone())?;
-    let source = Source::of(&args.input)?;
-    if args.output.symlink_metadata().is_ok() {
-        let path = args.output.display();
-        return Err(Failure::output(format!("{path}: is there already, and is not replaced"))
-            .hint("name another directory, or remove this one first"));
+/// Refuses a directory that is there.
+pub(crate) fn refuse_to_replace(directory: &Path) -> Result<(), Failure> {
+    if directory.symlink_metadata().is_err() {
+        return Ok(());
     }
-    interrupt::will_write(&args.output);
+    let path = directory.display();
+    Err(Failure::output(format!("{path}: is there already, and is not replaced"))
+        .hint("name another directory, or remove this one first"))
+}
+
+/// Keeps a graph in a directory; also says what a person should know about how it was read.
+pub(crate) fn keep(
+    source: &Source,
+    options: ReadOptions,
+    graph: GraphArgs,
+    directory: &Path,
+    session: &Session,
+) -> Result<(Manifest, Leftovers, Vec<String>), Failure> {
     let wanted = Wanted {
-        source: &source,
-        options: args.input.options(args.weights.choice(), args.resources.threads),
-        reading: args.graph.into(),
+        source,
+        options,
+        reading: graph.into(),
         layout: Layout::kept(),
         weighs: true,
         frontier: FrontierMode::default(),
         index: IndexMode::default(),
         ends: false,
     };
-    let directory = args.output.clone();
-    let options = KeepOptions { directory, io: IoOptions::default(), graph: None };
-    let (manifest, leftovers, notes) = session.keep(&wanted, &options)?;
+    let directory = directory.to_owned();
+    session.keep(&wanted, &KeepOptions { directory, io: IoOptions::default(), graph: None })
+}
+
+/// Reads a graph into a directory.
+pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
+    let mut session = Session::start(args.resources.clone())?;
+    let source = Source::of(&args.input)?;
+    refuse_to_replace(&args.output)?;
+    interrupt::will_write(&args.output);
+    let read = args.input.options(args.weights.choice(), args.resources.threads);
+    let (manifest, leftovers, notes) = keep(&source, read, args.graph, &args.output, &session)?;
     session.end_progress();
     for note in &notes {
         session.say(&format!("note: {}", printable(note)));

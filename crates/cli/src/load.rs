@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use welter_engine::kept::{Kept, is_kept};
 use welter_input::generate::rmat::Rmat;
@@ -15,6 +16,7 @@ use welter_progress::Progress;
 
 use crate::args::InputArgs;
 use crate::failure::Failure;
+use crate::held::Held;
 use crate::kept;
 use crate::spec::{self, Generated};
 
@@ -27,6 +29,8 @@ pub(crate) enum Source {
     Generator(String, Generated),
     /// A graph that is kept, and its directory as the user wrote it.
     Kept(String, Box<Kept>),
+    /// Edges that a caller in this process holds.
+    Held(Arc<Held>),
 }
 
 /// A graph's edges, with the way back to its ids.
@@ -114,6 +118,7 @@ impl Source {
                     undirected: options.undirected.or(Some(both_ways)),
                 })
             }
+            Self::Held(held) => Ok(held.estimate(options)),
             Self::Generator(..) => {
                 let edges = self.generate()?;
                 Ok(Estimate {
@@ -152,6 +157,11 @@ impl Source {
         Ok(0)
     }
 
+    /// Bytes of memory that it takes before and after it is read.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        if let Self::Held(held) = self { held.bytes() } else { 0 }
+    }
+
     /// Reads the edges, or gets the generator ready.
     pub(crate) fn load(
         &self,
@@ -186,6 +196,7 @@ impl Source {
                     notes: Vec::new(),
                 })
             }
+            Self::Held(held) => held.lend(options),
             Self::Generator(input, _) => Ok(Loaded {
                 edges: self.generate()?,
                 ids: IdMap::Declared,
@@ -199,7 +210,7 @@ impl Source {
 
     fn generate(&self) -> Result<Box<dyn EdgeStream>, Failure> {
         match self {
-            Self::Files(_) | Self::Kept(..) => {
+            Self::Files(_) | Self::Kept(..) | Self::Held(_) => {
                 Err(Failure::usage("files are read and not generated"))
             }
             Self::Generator(_, generated) => stream(generated),

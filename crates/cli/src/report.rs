@@ -15,6 +15,7 @@ use crate::algorithms::{Answer, Chosen};
 use crate::expected::Compared;
 use crate::failure::Failure;
 use crate::levels::{Iterations, summarised};
+use crate::line;
 use crate::session::{Origin, Session};
 use crate::text::counted;
 
@@ -191,7 +192,7 @@ impl Report {
             |(name, format): &(String, String)| File { name: name.clone(), format: format.clone() };
         Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
-            command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+            command: line::shown(),
             algorithm: algorithm.entry().name,
             parameters: algorithm.parameters(),
             input: Input {

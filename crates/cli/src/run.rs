@@ -9,7 +9,7 @@ use welter_model::table::{Columns, Table};
 use welter_output::{TableFormat, write_table, write_table_to};
 
 use crate::algorithms::{Answer, Chosen};
-use crate::args::{RunOptions, TableArgs};
+use crate::args::{GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::checkpoint;
 use crate::failure::{Failure, printable};
 use crate::levels;
@@ -55,23 +55,24 @@ pub(crate) struct Found {
     /// What a person should know of how the graph was read.
     pub(crate) notes: Vec<String>,
     /// What a person should know of the result.
-    note: Option<String>,
+    pub(crate) note: Option<String>,
+    /// What is at the top of the table.
+    pub(crate) top: Top,
     /// Edges as they are stored, and which way they go.
     edges: (u64, &'static str),
     iterations: u64,
     levels: Option<Vec<Level>>,
-    top: Top,
 }
 
 /// Reads the graph and runs the algorithm.
 pub(crate) fn find(
     algorithm: &dyn Chosen,
-    args: &RunOptions,
+    graph: (&InputArgs, GraphArgs),
     source: &Source,
     session: &Session,
 ) -> Result<Found, Failure> {
     let begun = Instant::now();
-    let wanted = Wanted::of(algorithm, source, (&args.input, args.graph), &args.resources);
+    let wanted = Wanted::of(algorithm, source, graph, &session.resources);
     let ready = session.graph(&wanted)?;
     let loaded_at = Instant::now();
     let answer = algorithm.run(&ready, session)?;
@@ -111,7 +112,7 @@ fn answer(
     source: &Source,
     session: &mut Session,
 ) -> Result<(), Failure> {
-    let found = find(algorithm, args, source, session)?;
+    let found = find(algorithm, (&args.input, args.graph), source, session)?;
     if let Some(path) = args.output.output.as_deref() {
         write(session, &found.table, path, args.output.output_format)?;
     }
@@ -122,34 +123,31 @@ fn answer(
     if let Some(path) = &args.output.report {
         found.report.write(path, session)?;
     }
-    tell(&found, session, args.output.report.is_some());
+    for line in lines(&found, session, args.output.report.is_some()) {
+        session.say(&line);
+    }
     Ok(())
 }
 
-/// Says what was done, on standard error.
-fn tell(found: &Found, session: &Session, levels: bool) {
+/// What was done, a line each; the iterations of programs with a frontier too, if `levels`.
+pub(crate) fn lines(found: &Found, session: &Session, levels: bool) -> Vec<String> {
     let (edges, way) = found.edges;
     let kept = session.checkpoints.iter().flat_map(Checkpoints::notes);
-    for note in found.notes.iter().cloned().chain(kept) {
-        session.say(&format!("note: {}", printable(&note)));
-    }
-    if let Some(note) = &found.note {
-        session.say(&format!("note: {note}"));
-    }
+    let notes = found.notes.iter().cloned().chain(kept);
+    let mut lines: Vec<String> = notes.map(|note| format!("note: {}", printable(&note))).collect();
+    lines.extend(found.note.iter().map(|note| format!("note: {note}")));
     let report = &found.report;
-    for line in [report.storage_line(), report.checkpoints_line()].into_iter().flatten() {
-        session.say(&line);
-    }
-    if let Some(all) = found.levels.as_ref().filter(|_| levels) {
-        session.say(&levels::line(all, edges));
-    }
-    session.say(&format!(
+    lines.extend([report.storage_line(), report.checkpoints_line()].into_iter().flatten());
+    let levels = found.levels.as_ref().filter(|_| levels);
+    lines.extend(levels.map(|all| levels::line(all, edges)));
+    lines.push(format!(
         "{}, {}{way}, {}, {}",
         counted(found.vertices, "vertex", "vertices"),
         counted(edges, "edge", "edges"),
         counted(found.iterations, "iteration", "iterations"),
         seconds(session.started.elapsed()),
     ));
+    lines
 }
 
 /// Checks everything that will be written before anything is read.

@@ -4,12 +4,14 @@ mod execute;
 
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
 use welter_engine::machine::Machine;
-use welter_engine::plan::{FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode};
+use welter_engine::plan::{
+    FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode, human_bytes,
+};
 use welter_engine::{Checkpoints, Graph, Pace, Storage, Workers};
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
@@ -47,6 +49,8 @@ pub(crate) struct Session {
     ended: Cell<Instant>,
     machine: Machine,
     bars: Option<Bars>,
+    /// What a person should know meanwhile, where nobody reads standard error.
+    said: Option<Mutex<Vec<String>>>,
 }
 
 /// Which graph is wanted, and for what.
@@ -165,10 +169,7 @@ pub(crate) struct Origin {
 impl Session {
     /// Begins to listen for Ctrl-C, and to show progress.
     pub(crate) fn start(resources: ResourceArgs) -> Result<Self, Failure> {
-        if let Some(other) = resources.scratch.iter().find(|directory| !directory.is_dir()) {
-            let other = other.display();
-            return Err(Failure::output(format!("{other}: no directory for temporary files")));
-        }
+        check_scratch(&resources)?;
         let progress = Progress::new();
         interrupt::listen(&progress)?;
         let bars = Bars::start(&progress, resources.quiet);
@@ -181,7 +182,32 @@ impl Session {
             ended: Cell::new(Instant::now()),
             machine: Machine::detect(),
             bars: Some(bars),
+            said: None,
         })
+    }
+
+    /// The same for a caller in this process, who draws progress, ends the run and says what there
+    /// is to be said.
+    pub(crate) fn within(resources: ResourceArgs, progress: &Progress) -> Result<Self, Failure> {
+        check_scratch(&resources)?;
+        Ok(Self {
+            progress: progress.clone(),
+            resources,
+            started: Instant::now(),
+            checkpoints: None,
+            moved: Cell::new(None),
+            ended: Cell::new(Instant::now()),
+            machine: Machine::detect(),
+            bars: None,
+            said: Some(Mutex::default()),
+        })
+    }
+
+    /// What was said to a caller in this process.
+    pub(crate) fn said(self) -> Vec<String> {
+        self.said
+            .map(|said| said.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .unwrap_or_default()
     }
 
     /// Begins anew, for another run of the same command: its time, its phases and their drawing.
@@ -199,7 +225,9 @@ impl Session {
 
     /// Says something to the user, on standard error, unless told to be quiet.
     pub(crate) fn say(&self, text: &str) {
-        if !self.resources.quiet {
+        if let Some(said) = &self.said {
+            said.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+        } else if !self.resources.quiet {
             eprintln!("{text}");
         }
     }
@@ -312,7 +340,8 @@ impl Session {
             self.load(wanted.source, wanted.options.clone())?;
         let reading = Reading { undirected, ..wanted.reading };
         let shape = wanted.shape(&*edges, undirected);
-        let settings = kept::settings(&self.resources.settings(ids.bytes()));
+        let held_bytes = ids.bytes() + wanted.source.held_bytes();
+        let settings = kept::settings(&self.resources.settings(held_bytes));
         let plan = Plan::new(shape, wanted.layout, &settings, &self.machine)?;
         let workers = self.workers(plan.threads, &IoOptions::default())?;
         let (manifest, leftovers) =
@@ -366,11 +395,16 @@ impl Session {
         source: &Source,
         mut options: ReadOptions,
     ) -> Result<Loaded, Failure> {
+        self.limit(&mut options);
+        source.load(&options, &self.progress)
+    }
+
+    /// Says what of the machine reading may take.
+    pub(crate) fn limit(&self, options: &mut ReadOptions) {
         options.limits.memory_bytes_max = Some(self.budget());
         let left = self.machine.memory_bytes.saturating_sub(self.budget());
         options.limits.cache_bytes_max = Some(left);
         options.scratch = self.resources.scratch();
-        source.load(&options, &self.progress)
     }
 
     /// Threads, and where they may put what does not fit in memory.
@@ -394,6 +428,20 @@ impl Session {
         self.resources.memory.unwrap_or(self.machine.memory_bytes / 16 * 15)
     }
 
+    /// Refuses what a program holds beside its plan and does not fit.
+    pub(crate) fn check_left(&self, graph: &Graph, bytes: u64, what: &str) -> Result<(), Failure> {
+        let held = graph.resident_bytes().saturating_add(bytes);
+        if held <= self.budget() {
+            return Ok(());
+        }
+        let least = human_bytes(held.next_multiple_of(1 << 20));
+        Err(Failure::new(
+            78,
+            format!("{what} do not fit into memory beside the graph: {least} at least"),
+        )
+        .hint("give it more with --memory, where the machine has it"))
+    }
+
     fn plan(&self, shape: Shape, wanted: &Wanted<'_>, held_bytes: u64) -> Result<Plan, Failure> {
         let settings = self.settings(wanted, held_bytes);
         Ok(Plan::new(shape, wanted.layout, &settings, &self.machine)?)
@@ -407,7 +455,18 @@ impl Session {
                 Some(cache_bytes) => StorageMode::Always { cache_bytes, values: false },
                 None => StorageMode::Auto,
             },
-            ..self.resources.settings(held_bytes)
+            ..self.resources.settings(held_bytes + wanted.source.held_bytes())
+        }
+    }
+}
+
+/// Refuses directories for temporary files that are none.
+fn check_scratch(resources: &ResourceArgs) -> Result<(), Failure> {
+    match resources.scratch.iter().find(|directory| !directory.is_dir()) {
+        None => Ok(()),
+        Some(other) => {
+            let other = other.display();
+            Err(Failure::output(format!("{other}: no directory for temporary files")))
         }
     }
 }

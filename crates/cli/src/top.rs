@@ -61,6 +61,42 @@ pub(crate) fn render(
     Ok(lines(&shown))
 }
 
+/// The `count` first rows as they are shown: their numbers, where rows are vertices, and their
+/// columns. Of groups, the vertex that each is named by, and how many have it.
+pub(crate) fn best(
+    table: &Table<dyn Columns>,
+    top: Top,
+    count: usize,
+) -> Result<(Option<Vec<usize>>, Vec<Column>), Failure> {
+    let Table { vertices, columns } = table;
+    let heads = columns.part(0..0).map_err(Failure::read)?;
+    if let (Top::Groups, Some(Column { name, data: ColumnData::Vertices(_) })) =
+        (top, heads.into_iter().next())
+    {
+        let (rows, sizes) = largest(sizes(columns, vertices.len())?, count)?;
+        let rows = rows.into_iter().map(|row| row as u64).collect();
+        let sizes = Column { name: "vertices".to_owned(), data: ColumnData::U32(sizes) };
+        return Ok((None, vec![Column { name, data: ColumnData::Vertices(rows) }, sizes]));
+    }
+    let listed = columns.listed();
+    let Best { rows, columns } = Best::of(columns, listed.unwrap_or(vertices.len()), top, count)?;
+    Ok((Some(rows).filter(|_| listed.is_none()), columns))
+}
+
+/// The groups with the most vertices, and how many these are.
+fn largest(sizes: Vec<u32>, count: usize) -> Result<(Vec<usize>, Vec<u32>), Failure> {
+    let rows = sizes.len();
+    let sizes = vec![Column { name: String::new(), data: ColumnData::U32(sizes) }];
+    let Best { mut rows, mut columns } = Best::of(&sizes, rows, Top::Highest, count)?;
+    let mut sizes = match columns.pop().map(|column| column.data) {
+        Some(ColumnData::U32(sizes)) => sizes,
+        _ => Vec::new(),
+    };
+    sizes.truncate(sizes.iter().take_while(|size| **size > 0).count());
+    rows.truncate(sizes.len());
+    Ok((rows, sizes))
+}
+
 /// The largest groups, named by their vertices.
 fn groups(
     title: &str,
@@ -68,18 +104,12 @@ fn groups(
     sizes: Vec<u32>,
     count: usize,
 ) -> Result<String, Failure> {
-    let rows = sizes.len();
-    let sizes = vec![Column { name: String::new(), data: ColumnData::U32(sizes) }];
-    let Best { mut rows, columns } = Best::of(&sizes, rows, Top::Highest, count)?;
-    let mut cells = Vec::new();
-    if let Some(ColumnData::U32(sizes)) = columns.first().map(|column| &column.data) {
-        let sizes = sizes.iter().take_while(|size| **size > 0);
-        cells.extend(sizes.zip(&rows).map(|(&size, &row)| match vertices.get(row) {
-            Id::Others(_) => format!("{} each", grouped(size.into())),
-            _ => grouped(size.into()),
-        }));
-    }
-    rows.truncate(cells.len());
+    let (rows, sizes) = largest(sizes, count)?;
+    let cell = |(&row, &size): (&usize, &u32)| match vertices.get(row) {
+        Id::Others(_) => format!("{} each", grouped(size.into())),
+        _ => grouped(size.into()),
+    };
+    let cells = rows.iter().zip(&sizes).map(cell).collect();
     let sizes = Shown { title: "vertices".to_owned(), cells, left: false };
     Ok(lines(&[numbers(rows.len()), ids(title, vertices, rows), sizes]))
 }

@@ -65,6 +65,16 @@ impl Ids {
         }
     }
 
+    /// The integers as they are widest; of names their places.
+    pub(crate) fn into_wide(self) -> Vec<[u64; 2]> {
+        match self {
+            Self::Wide { pairs, .. } => pairs,
+            Self::Narrow { pairs, .. } | Self::Names { pairs, .. } => {
+                pairs.into_iter().map(|pair| pair.map(u64::from)).collect()
+            }
+        }
+    }
+
     /// Number of edges.
     pub fn len(&self) -> usize {
         match self {

@@ -34,6 +34,7 @@ mod columns;
 mod dimacs;
 mod error;
 mod format;
+mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod generate;
@@ -66,6 +67,7 @@ use crate::collect::agreed;
 pub use crate::collect::{Collector, Ids, Part, SLOTS_MAX, Stated};
 pub use crate::error::InputError;
 pub use crate::format::{Format, RawLayout, RawWeight};
+pub use crate::frame::{Frame, read_frame};
 pub use crate::ids::Finished;
 pub use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, Separator, WeightChoice};
 pub use crate::reader::Estimate;
@@ -245,13 +247,24 @@ fn stream(sources: &[Source], context: &Context<'_>) -> Result<Option<Ready>, In
 }
 
 fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputError> {
+    collected(context, |collector| {
+        for source in sources {
+            collector.begin(source.name());
+            reader::of(source).read(source, context, collector)?;
+        }
+        Ok(())
+    })
+}
+
+/// Numbers the edges that `read` leaves with a collector.
+fn collected(
+    context: &Context<'_>,
+    read: impl FnOnce(&Collector) -> Result<(), InputError>,
+) -> Result<Ready, InputError> {
     let ReadOptions { limits, scratch, named, .. } = context.options;
     let collector = Collector::with_scratch(limits.memory_bytes_max, scratch);
     collector.name(named);
-    for source in sources {
-        collector.begin(source.name());
-        reader::of(source).read(source, context, &collector)?;
-    }
+    read(&collector)?;
     let undirected = match context.options.undirected {
         None => collector.undirected()?,
         said => said,

@@ -7,6 +7,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::look::{Look, PIECE_EDGES, Sample};
 
@@ -77,6 +78,50 @@ pub trait EdgeStream: Send + Sync {
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError>;
+}
+
+/// The same edges, for several who read them.
+impl<S: EdgeStream + ?Sized> EdgeStream for Arc<S> {
+    fn parts(&self) -> usize {
+        (**self).parts()
+    }
+
+    fn edges(&self) -> u64 {
+        (**self).edges()
+    }
+
+    fn weighted(&self) -> bool {
+        (**self).weighted()
+    }
+
+    fn slots(&self) -> Option<u64> {
+        (**self).slots()
+    }
+
+    fn look(&self) -> Option<&Look> {
+        (**self).look()
+    }
+
+    fn sample(
+        &self,
+        part: usize,
+        of: (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        (**self).sample(part, of, visit)
+    }
+
+    fn resident_bytes(&self) -> u64 {
+        (**self).resident_bytes()
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        (**self).read(part, visit)
+    }
 }
 
 /// What becomes of edges that have the same source and the same destination.

@@ -24,7 +24,7 @@ mod text;
 pub use compression::Compression;
 pub use edges::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 pub use error::OutputError;
-pub use table::{TableFormat, write_table, write_table_to};
+pub use table::{TableBatches, TableFormat, write_table, write_table_to};
 pub use target::probe;
 
 /// Number of threads to write with; 0 stands for one a core.

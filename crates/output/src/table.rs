@@ -10,6 +10,8 @@ mod columns;
 mod npy;
 mod text;
 
+pub use self::columns::TableBatches;
+
 use std::fmt;
 use std::io::Write;
 use std::ops::Range;

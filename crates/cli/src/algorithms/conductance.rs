@@ -38,6 +38,9 @@ Examples:
   welter run conductance friends.csv --side-from people.csv --side-column age --side-above 40
   welter run conductance calls.csv --weighted --side-from groups.csv --side-default 0
   welter run conductance links.tsv --direction out              links from S, of all that leave",
+    python: r#">>> graph = welter.from_numpy([0, 1, 2, 0], [2, 3, 0, 1], undirected=True)
+>>> welter.conductance(graph).report["found"]["conductance"]
+0.3333333333333333"#,
     options: Options::augment_args,
 };
 

@@ -33,6 +33,9 @@ Examples:
   welter run mcst roads.csv                           the 20 heaviest edges, and the total weight
   welter run mcst roads.csv -o forest.csv             all of them, which are a graph to read again
   welter run mcst pairs.csv --cost maximum --weight similarity -o strongest.parquet",
+    python: r#">>> graph = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0], undirected=True)
+>>> welter.mcst(graph).to_numpy()["weight"].tolist()
+[1.0, 1.5]"#,
     options: Options::augment_args,
 };
 

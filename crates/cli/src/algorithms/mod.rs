@@ -76,6 +76,8 @@ pub(crate) struct Entry {
     pub(crate) source: &'static str,
     /// For `--help`.
     pub(crate) examples: &'static str,
+    /// The same in Python, with what is printed: `graph` is a small one with weights.
+    pub(crate) python: &'static str,
     /// Adds its options to a command.
     options: fn(clap::Command) -> clap::Command,
 }
@@ -95,9 +97,14 @@ impl Entry {
         Some(algorithm.split().0.layout())
     }
 
+    /// A command with its own options only.
+    pub(crate) fn command(&self) -> clap::Command {
+        (self.options)(clap::Command::new(self.name))
+    }
+
     /// Names of its own options.
     pub(crate) fn options(&self) -> Vec<String> {
-        let command = (self.options)(clap::Command::new(self.name));
+        let command = self.command();
         command.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect()
     }
 }

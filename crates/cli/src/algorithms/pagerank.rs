@@ -1,16 +1,20 @@
 //! `PageRank` on the command line.
 //!
 //! Without `--iterations` it runs until the ranks settle; with it alone, exactly so often; with
-//! `--tolerance` too, until the first of both.
+//! `--tolerance` too, until the first of both. Where the walk heeds weights, or jumps to some
+//! vertices only, another program does it ([`Walk`]), which holds more for each vertex.
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::pagerank::{Dangling, PageRank};
-use welter_algorithms::{Float, pagerank};
+use welter_algorithms::{Float, Walk, pagerank};
 use welter_engine::plan::Layout;
+use welter_input::attributes::AttributeOptions;
+use welter_input::{ColumnRef, ReadOptions, WeightChoice};
+use welter_model::edges::Reading;
 
-use super::{Answer, Chosen, Entry, Precision};
-use crate::args::{not_negative, share};
+use super::{Answer, Chosen, Entry, Precision, tables};
+use crate::args::{not_negative, parsed, share};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::top::Top;
@@ -23,7 +27,7 @@ pub(super) const ENTRY: Entry = Entry {
         "                       +  d * (sum over sinks s of rank(s)) / V",
     ],
     kind: "fold; reads all edges once an iteration",
-    weights: "not looked at",
+    weights: "not looked at; with --weighted the walk follows edges in proportion to them",
     columns: "vertex, rank (f64 or f32)",
     source: "Chaos, Table 1; BlitzG; LDBC Graphalytics (PR); Page and others (1999)",
     examples: "\
@@ -32,7 +36,15 @@ Examples:
   welter run pagerank links.tsv -o ranks.csv          the ranks of all vertices
   welter run pagerank links.tsv --iterations 10       exactly ten iterations
   welter run pagerank links.tsv --dangling networkx   the same numbers as NetworkX
+  welter run pagerank calls.csv --weighted            edges by their weights
+  welter run pagerank links.tsv --teleport-from me.csv --teleport-default 0
+                                                      as one sees it from these vertices
   welter run pagerank friends.csv --undirected --source-column 3 --target-column 4",
+    python: r#">>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3])
+>>> welter.pagerank(graph).top(2)
+   vertex      rank
+1       2  0.307853
+2       1  0.264622"#,
     options: Options::augment_args,
 };
 
@@ -57,6 +69,26 @@ pub(crate) struct Options {
     /// Width of the ranks
     #[arg(long, value_name = "TYPE", default_value = "f64")]
     precision: Precision,
+    /// Follow edges in proportion to their weights, which may not be negative; f64 only
+    #[arg(long)]
+    weighted: bool,
+    /// Column of the weights, by number (from 1) or name [default: one called weight, else the
+    /// third if it holds numbers, else none]
+    #[arg(long, value_name = "COLUMN", requires = "weighted", help_heading = "Input")]
+    #[arg(value_parser = parsed::<ColumnRef>)]
+    weight: Option<ColumnRef>,
+    /// Tables (text, Parquet, Arrow) of where the walk jumps to, and not to all vertices alike: the
+    /// id of a vertex in the first column, in another how often, in proportion to the others; `-`
+    /// is standard input. The rank of sinks goes there too; f64 only
+    #[arg(long, value_name = "FILE")]
+    teleport_from: Vec<String>,
+    /// Column of the proportions, by number (from 1) or name [default: the second]
+    #[arg(long, value_name = "COLUMN", requires = "teleport_from")]
+    #[arg(value_parser = parsed::<ColumnRef>)]
+    teleport_column: Option<ColumnRef>,
+    /// Proportion of vertices without a row [default: that a vertex has none is an error]
+    #[arg(long, value_name = "NUMBER", requires = "teleport_from", value_parser = not_negative)]
+    teleport_default: Option<f64>,
 }
 
 /// What becomes of the rank of sinks.
@@ -104,6 +136,58 @@ impl Options {
         }
     }
 
+    /// Whether the walk heeds weights, or jumps to some vertices more often than to others.
+    fn is_partial(&self) -> bool {
+        self.weighted || !self.teleport_from.is_empty()
+    }
+
+    fn walk(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let graph = &ready.graph;
+        if self.weighted && !graph.plan().shape.weighted {
+            return Err(Failure::new(65, "there are no weights to follow edges by")
+                .hint("say their column with --weight COLUMN, or leave --weighted out"));
+        }
+        let vertices = graph.all_vertices();
+        let each = if self.dangling == Mode::Networkx { vertices as f64 } else { 1.0 };
+        let change_min = self.tolerance() * each;
+        let mut program = Walk::new(vertices, self.damping, self.iterations(), change_min);
+        if self.dangling == Mode::Drop {
+            program = program.losing_sinks();
+        }
+        if self.weighted {
+            let needed = graph.vertices() * size_of::<f64>() as u64;
+            session.check_left(graph, needed, "the sums of weights")?;
+            program = program.weighted(graph.out_weights()?);
+        }
+        if !self.teleport_from.is_empty() {
+            let proportions = self.proportions(ready, session)?;
+            let files = self.teleport_from.join(", ");
+            program = program.jumping(proportions).ok_or_else(|| {
+                let what = "expected proportions that are not negative and sum to more than 0";
+                Failure::new(65, format!("{files}: {what}"))
+            })?;
+        }
+        let outcome = session.iterate(ready, &program)?;
+        Ok(Answer {
+            columns: Box::new(outcome.values),
+            iterations: outcome.iterations,
+            note: self.unsettled(outcome.total, change_min, 1.0),
+            found: None,
+            levels: None,
+            top: Top::Highest,
+        })
+    }
+
+    /// Where the walk jumps to, as tables say.
+    fn proportions(&self, ready: &Ready, session: &Session) -> Result<Vec<f64>, Failure> {
+        tables::values(&self.teleport_from, ready, session, |options| AttributeOptions {
+            value: self.teleport_column.clone(),
+            missing: self.teleport_default,
+            refuse_shared: true,
+            ..options
+        })
+    }
+
     fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let vertices = ready.graph.all_vertices();
         // The papers' ranks sum to about the number of vertices.
@@ -149,10 +233,44 @@ impl Chosen for Options {
     }
 
     fn layout(&self) -> Layout {
+        if self.is_partial() {
+            return Layout::of::<Walk>();
+        }
         match self.precision {
             Precision::F64 => Layout::of::<PageRank<f64>>(),
             Precision::F32 => Layout::of::<PageRank<f32>>(),
         }
+    }
+
+    fn weighs(&self) -> bool {
+        self.weighted
+    }
+
+    fn weights(&self) -> WeightChoice {
+        match (&self.weight, self.weighted) {
+            (Some(column), _) => WeightChoice::Column(column.clone()),
+            (None, true) => WeightChoice::IfPresent,
+            (None, false) => WeightChoice::Ignore,
+        }
+    }
+
+    fn read(&self, options: &mut ReadOptions, _reading: &mut Reading) {
+        options.non_negative = self.weighted;
+    }
+
+    fn check(&self, inputs: &[String]) -> Result<(), Failure> {
+        if self.is_partial() && self.precision == Precision::F32 {
+            return Err(Failure::usage("ranks by weights, or of some vertices, are f64 only"));
+        }
+        if self.is_partial() && self.dangling == Mode::Papers {
+            let what = "the papers' way knows no weights, and jumps to all vertices alike";
+            return Err(Failure::usage(format!("--dangling papers: {what}")));
+        }
+        tables::check(&self.teleport_from, "the table of jumps", inputs)
+    }
+
+    fn tables(&self) -> &[String] {
+        &self.teleport_from
     }
 
     fn parameters(&self) -> Value {
@@ -163,10 +281,15 @@ impl Chosen for Options {
             "tolerance": self.tolerance(),
             "dangling": mode.map(|mode| mode.get_name().to_owned()),
             "precision": self.precision.name(),
+            "weighted": self.weighted,
+            "teleport_from": self.teleport_from,
         })
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        if self.is_partial() {
+            return self.walk(ready, session);
+        }
         match self.precision {
             Precision::F64 => self.run_as::<f64>(ready, session),
             Precision::F32 => self.run_as::<f32>(ready, session),

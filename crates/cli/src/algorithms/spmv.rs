@@ -28,6 +28,9 @@ Examples:
   welter run spmv edges.csv --no-weights                      in-degrees
   welter run spmv edges.csv --vector random --seed 7 -o y.npy
   welter run spmv links.csv --vector-from people.csv --vector-column age --vector-default 0",
+    python: r#">>> graph = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0])
+>>> welter.spmv(graph, vector="ones").to_dict()
+{0: 0.0, 1: 1.0, 2: 5.5}"#,
     options: Options::augment_args,
 };
 

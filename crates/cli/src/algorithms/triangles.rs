@@ -31,6 +31,9 @@ pub(super) const ENTRY: Entry = Entry {
 Examples:
   welter run triangles friends.csv                  the 20 with the most, and how many exist
   welter run triangles links.tsv -o triangles.parquet",
+    python: r#">>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3], undirected=True)
+>>> welter.triangles(graph).report["found"]
+{'triangles': 1}"#,
     options: Options::augment_args,
 };
 

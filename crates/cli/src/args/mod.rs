@@ -107,7 +107,7 @@ pub(crate) enum Command {
         #[arg(short, long, value_name = "DIR")]
         output: Option<PathBuf>,
     },
-    /// Print a page of the documentation as Markdown
+    /// Print a page that is made from the code: of the documentation, or of the Python package
     #[command(hide = true)]
     Markdown {
         /// The page
@@ -123,6 +123,8 @@ pub(crate) enum Page {
     Cli,
     /// A table of the algorithms
     Algorithms,
+    /// The functions of the Python package
+    Python,
 }
 
 const RUN_EXAMPLES: &str = "\

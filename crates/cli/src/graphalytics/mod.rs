@@ -20,6 +20,7 @@ use self::outcome::{Outcome, Validation, heads};
 use self::validate::{Rule, validate};
 use crate::args::ResourceArgs;
 use crate::failure::{BROKEN, Failure, INTERRUPTED, printable};
+use crate::line;
 use crate::load::Source;
 use crate::report;
 use crate::run::{self, print};
@@ -121,8 +122,7 @@ pub(crate) fn graphalytics(args: &GraphalyticsArgs) -> Result<(), Failure> {
         graphs.push(set.report(&reports));
     }
     if let Some(path) = &args.report {
-        let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-        let command: Vec<String> = command.collect();
+        let command = line::shown();
         let version = env!("CARGO_PKG_VERSION");
         let all = json!({ "version": version, "command": command, "graphs": graphs });
         report::write(path, &all)?;
@@ -180,7 +180,8 @@ fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failur
 fn perform(job: &Job, session: &mut Session) -> Result<Outcome, Failure> {
     let source = Source::of(&job.options.input)?;
     job.algorithm.check(&job.options.input.inputs)?;
-    let found = run::find(&*job.algorithm, &job.options, &source, session)?;
+    let found =
+        run::find(&*job.algorithm, (&job.options.input, job.options.graph), &source, session)?;
     if let Some(path) = &job.output {
         run::write(session, &found.table, path, Some(TableFormat::Ldbc))?;
     }

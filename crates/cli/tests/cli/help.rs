@@ -13,6 +13,14 @@ fn the_docs_are_current() {
 }
 
 #[test]
+fn the_functions_of_the_python_package_are_current() {
+    let path = root().join("python/welter/_algorithms.py");
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    let made = "python/welter/_algorithms.py is not what `cargo run -- markdown python` prints";
+    assert!(found == Sandbox::new().must("markdown python"), "{made}");
+}
+
+#[test]
 fn the_first_help_fits_a_screen() {
     let sandbox = Sandbox::new();
     let help = sandbox.must("--help");

@@ -66,3 +66,51 @@ fn a_vector_that_cannot_be_is_refused() {
     let both = sandbox.run_with("run spmv - --vector-from -", b"1 2\n");
     assert_eq!(both.code, Some(2), "{}", both.stderr);
 }
+
+/// Ranks by the formula, by hand: of the graph above 9 has one way out, 7 two, with weights 1 to 100.
+#[test]
+fn walks_follow_weights_and_jump_where_they_are_told() {
+    let sandbox = Sandbox::new();
+    sandbox.write("graph.txt", GRAPH);
+    sandbox.write("home.csv", "id,often\n7,2\n");
+    let ranks = |options: &str| -> Vec<f64> {
+        let line = format!("run pagerank graph.txt -o - --iterations 1 {options}");
+        let said = sandbox.must(&line);
+        said.lines().skip(1).map(|row| row.rsplit(',').next().unwrap().parse().unwrap()).collect()
+    };
+    let near = |found: Vec<f64>, expected: [f64; 3]| {
+        let pairs = found.iter().zip(expected);
+        assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{found:?} {expected:?}");
+    };
+    // The sink, 1000000, has a third of the rank, which goes everywhere.
+    let base = 0.15 / 3.0 + 0.85 / 9.0;
+    let (nine, last) = (0.85 / 3.0 / 101.0, 0.85 / 3.0 * (100.0 / 101.0 + 1.0));
+    near(ranks("--weighted"), [base, base + nine, base + last]);
+    // All begins at 7 and goes back there.
+    let home = "--teleport-from home.csv --teleport-default 0";
+    near(ranks(home), [0.15, 0.425, 0.425]);
+    near(ranks(&format!("{home} --weighted --weight 3")), [0.15, 0.85 / 101.0, 85.0 / 101.0]);
+    let two = format!("{home} --weighted --iterations 2 --dangling drop");
+    assert!(ranks(&two).iter().sum::<f64>() < 0.99);
+    for (options, code, said) in [
+        ("--weighted --precision f32", 2, "f64 only"),
+        ("--weighted --dangling papers", 2, "--dangling papers"),
+        ("--weight 3", 2, "--weighted"),
+        ("--teleport-from none.csv", 66, "none.csv"),
+        ("--teleport-from home.csv", 65, "such as 9"),
+        ("--teleport-from zero.csv", 65, "sum to more than 0"),
+    ] {
+        sandbox.write("zero.csv", "7,0\n9,0\n1000000,0\n");
+        let ended = sandbox.run(&format!("run pagerank graph.txt {options}"));
+        assert_eq!(ended.code, Some(code), "{options}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{options}: {}", ended.stderr);
+    }
+    sandbox.write("bad.txt", "1 2 1\n2 3 -1\n");
+    let ended = sandbox.run("run pagerank bad.txt --weighted");
+    assert_eq!(ended.code, Some(65));
+    assert!(ended.stderr.contains("bad.txt:2: expected a weight that is not negative"));
+    sandbox.write("plain.txt", "1 2\n2 3\n");
+    let ended = sandbox.run("run pagerank plain.txt --weighted");
+    assert_eq!(ended.code, Some(65));
+    assert!(ended.stderr.contains("no weights to follow edges by"), "{}", ended.stderr);
+}

@@ -10,7 +10,7 @@ use arrow_array::types::{
 use arrow_array::{Array, PrimitiveArray};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
-use welter_model::edges::Pair;
+use welter_model::edges::{Batch, Pair};
 
 use crate::collect::{Ids, Part};
 use crate::error::InputError;
@@ -140,6 +140,46 @@ impl Gather {
             }
             (Gathered::Names { .. }, _) => {}
         }
+    }
+
+    /// Begins anew, with what memory there is: so many rows of the file come before.
+    pub(crate) fn restart(&mut self, row: u64) {
+        self.row = row;
+        match &mut self.ids {
+            Gathered::Narrow { pairs, max } => {
+                pairs.clear();
+                *max = 0;
+            }
+            // Rows that come now may be narrow.
+            Gathered::Wide { .. } => self.ids = Gathered::Narrow { pairs: Vec::new(), max: 0 },
+            Gathered::Names { dictionary, pairs } => {
+                *dictionary = Dictionary::default();
+                pairs.clear();
+            }
+        }
+        if let Some(weights) = &mut self.weights {
+            weights.clear();
+        }
+    }
+
+    /// Whether it gathers such rows.
+    pub(crate) fn is_like(&self, names: bool, weighted: bool) -> bool {
+        names == matches!(self.ids, Gathered::Names { .. }) && weighted == self.weights.is_some()
+    }
+
+    /// The largest id, of integers.
+    pub(crate) fn largest(&self) -> u64 {
+        match &self.ids {
+            Gathered::Narrow { max, .. } => (*max).into(),
+            Gathered::Wide { max, .. } => *max,
+            Gathered::Names { .. } => 0,
+        }
+    }
+
+    /// The rows as pairs, where these are integers of 32 bits.
+    pub(crate) fn narrow(&self) -> Option<Batch<'_>> {
+        let Gathered::Narrow { pairs, .. } = &self.ids else { return None };
+        Some(Batch { pairs, weights: self.weights.as_deref() })
     }
 
     /// Hands the rows over.

@@ -26,4 +26,5 @@ mod readings;
 mod spmv;
 mod streams;
 mod traversals;
+mod walk;
 mod weights;

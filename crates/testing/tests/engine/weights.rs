@@ -8,13 +8,39 @@ use welter_testing::executors::{Executor, Memory, executors, workers};
 use welter_testing::graph::Graph;
 
 fn mean(memory: &Memory, graph: &Graph) -> f64 {
+    held(memory, graph).mean_weight().unwrap()
+}
+
+fn held(memory: &Memory, graph: &Graph) -> welter_engine::Graph {
     let (list, ids) = memory.input(graph);
     let plan = memory.plan(graph, Reading::default(), Layout::of::<Sssp<f64>>()).unwrap();
     let (workers, progress) = (workers(plan.threads), Progress::new());
     let list = Box::new(list);
     let held =
         welter_engine::Graph::ingest(list, &ids, Reading::default(), &plan, workers, &progress);
-    held.unwrap().mean_weight().unwrap()
+    held.unwrap()
+}
+
+#[test]
+fn weights_add_up_at_the_vertices_that_edges_leave_to_the_same_bits() {
+    let pairs: Vec<[u32; 2]> = (0..60_000_u32).map(|e| [e * e % 997, e * 31 % 9001]).collect();
+    let weights: Vec<f64> = (0..60_000_u32).map(|edge| f64::from(edge % 1013) / 3.0).collect();
+    let graph = Graph { weights: Some(weights), ..Graph::new(9001, pairs) };
+    let numbers = graph.numbers();
+    let mut expected = vec![0.0; graph.vertices()];
+    for (edge, [from, _]) in graph.pairs.iter().enumerate() {
+        expected[numbers[*from as usize]] += graph.weight(edge);
+    }
+    let mut first: Option<Vec<f64>> = None;
+    for executor in executors() {
+        let Executor::Memory(memory) = executor else { continue };
+        let found = held(&memory, &graph).out_weights().unwrap();
+        let error = welter_testing::relative_error(&expected, &found);
+        assert!(error < 1e-12, "{error} by {memory:?}");
+        assert_eq!(first.get_or_insert_with(|| found.clone()), &found, "by {memory:?}");
+    }
+    let none = held(&memory_of_default(), &Graph::new(3, vec![[0, 1], [0, 2]]));
+    assert_eq!(none.out_weights().unwrap(), [2.0, 0.0, 0.0]);
 }
 
 #[test]

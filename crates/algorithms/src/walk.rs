@@ -1,0 +1,164 @@
+//! PageRank of a walk that follows heavy edges more often, and jumps where it is told to.
+//!
+//! With damping `d`, weights `w`, `W(u)` the sum of the weights of the edges that leave `u`, sinks `S`
+//! (vertices with `W(s) = 0`), and `p` where the walk jumps to, which sums to 1:
+//!
+//! ```text
+//! rank_0(v)     = p(v)
+//! rank_{i+1}(v) = (1 - d) * p(v)  +  d * sinks_i * p(v)  +  d * sum over (u, v) of w(u, v) * rank_i(u) / W(u)
+//! sinks_i       = sum over s in S of rank_i(s)
+//! ```
+//!
+//! Without weights each is 1, and `W` the out-degree; with `p = 1 / V` that is
+//! [`pagerank`](crate::pagerank). This is the personalised PageRank of Page and others (1999), as
+//! `NetworkX` has it. One pass over the edges an iteration.
+
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
+use welter_model::program::{Applied, Next, Program, Value, Vertex};
+use welter_model::table::ColumnData;
+
+use crate::pagerank::RankTotal;
+
+/// The program and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walk {
+    /// `p` by the number of the vertex; `1 / V` everywhere where it is not said.
+    jumps: Option<Arc<[f64]>>,
+    /// `W` by the number of the vertex; the out-degree where it is not said.
+    weights: Option<Arc<[f64]>>,
+    vertices: f64,
+    damping: f64,
+    iterations: u64,
+    change_min: f64,
+    keeps_sinks: bool,
+}
+
+impl Walk {
+    /// Ranks a graph of `vertices` vertices. Iteration ends after `iterations`, or as soon as an
+    /// iteration changes all ranks together by less than `change_min`.
+    pub fn new(vertices: u64, damping: f64, iterations: u64, change_min: f64) -> Self {
+        let vertices = vertices as f64;
+        let (jumps, weights) = (None, None);
+        Self { jumps, weights, vertices, damping, iterations, change_min, keeps_sinks: true }
+    }
+
+    /// The same with jumps to vertices in these proportions, one for each vertex number. `None`
+    /// when they do not sum to a finite number above 0, or one of them is negative.
+    #[must_use]
+    pub fn jumping(self, mut proportions: Vec<f64>) -> Option<Self> {
+        let sum: f64 = proportions.iter().sum();
+        let proper = sum > 0.0 && sum.is_finite() && proportions.iter().all(|share| *share >= 0.0);
+        proportions.iter_mut().for_each(|share| *share /= sum);
+        proper.then(|| Self { jumps: Some(proportions.into()), ..self })
+    }
+
+    /// The same along edges in proportion to their weights, which add up to these sums at the
+    /// vertices that they leave.
+    #[must_use]
+    pub fn weighted(self, sums: Vec<f64>) -> Self {
+        Self { weights: Some(sums.into()), ..self }
+    }
+
+    /// The same, but the rank of sinks is lost.
+    #[must_use]
+    pub fn losing_sinks(self) -> Self {
+        Self { keeps_sinks: false, ..self }
+    }
+}
+
+/// What a vertex holds: its rank, the share of it that an edge of weight 1 carries (0 for a sink),
+/// and how often the walk jumps to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Place {
+    rank: f64,
+    share: f64,
+    jump: f64,
+}
+
+impl Value for Place {
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+        vec![("rank", ColumnData::F64(values.iter().map(|place| place.rank).collect()))]
+    }
+}
+
+impl Program for Walk {
+    type Value = Place;
+    type Signal = f64;
+    type Update = f64;
+    type Accum = f64;
+    type Total = RankTotal;
+
+    const WEIGHTED: bool = true;
+
+    fn init(&self, vertex: Vertex) -> Applied<Place, RankTotal> {
+        let said = |all: &Option<Arc<[f64]>>| all.as_ref().map(|all| all[vertex.index as usize]);
+        let jump = said(&self.jumps).unwrap_or(1.0 / self.vertices);
+        let weight = said(&self.weights).unwrap_or(vertex.out_degree as f64);
+        let share = if weight > 0.0 { 1.0 / weight } else { 0.0 };
+        let sinks = if share > 0.0 { 0.0 } else { jump };
+        // The first iteration is never the last for want of change.
+        let total = RankTotal { sinks, change: f64::INFINITY };
+        Applied::active(Place { rank: jump, share, jump }, total)
+    }
+
+    #[inline(always)]
+    fn signal(&self, place: &Place) -> f64 {
+        place.rank * place.share
+    }
+
+    #[inline(always)]
+    fn scatter(&self, signal: f64, weight: f64) -> Option<f64> {
+        Some(signal * weight)
+    }
+
+    #[inline(always)]
+    fn identity(&self) -> f64 {
+        0.0
+    }
+
+    #[inline(always)]
+    fn gather(&self, accum: f64, update: f64) -> f64 {
+        accum + update
+    }
+
+    #[inline(always)]
+    fn merge(&self, left: f64, right: f64) -> f64 {
+        left + right
+    }
+
+    fn apply(&self, old: Place, accum: f64, last: &RankTotal) -> Applied<Place, RankTotal> {
+        let sinks = if self.keeps_sinks { self.damping * last.sinks } else { 0.0 };
+        let rank = (1.0 - self.damping + sinks) * old.jump + self.damping * accum;
+        let value = Place { rank, ..old };
+        let sinks = if old.share > 0.0 { 0.0 } else { rank };
+        let total = RankTotal { sinks, change: (rank - old.rank).abs() };
+        Applied { value, total, active: true }
+    }
+
+    fn next(&self, iterations: u64, total: &RankTotal) -> Next {
+        let settled = total.change < self.change_min;
+        if iterations < self.iterations && !settled { Next::Iterate } else { Next::Stop }
+    }
+
+    fn iterations_max(&self) -> Option<u64> {
+        Some(self.iterations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proportions_are_normalised_and_impossible_ones_refused() {
+        let walk = || Walk::new(2, 0.85, 10, 0.0);
+        let jumps = walk().jumping(vec![1.0, 3.0]).unwrap().jumps.unwrap();
+        assert_eq!(jumps[..], [0.25, 0.75]);
+        for wrong in [vec![0.0, 0.0], vec![2.0, -1.0], vec![f64::NAN, 1.0], vec![f64::MAX; 2]] {
+            assert_eq!(walk().jumping(wrong), None);
+        }
+    }
+}

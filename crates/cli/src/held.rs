@@ -1,0 +1,140 @@
+//! Edges that were read once and are held for any number of runs, by a caller in this process.
+//!
+//! What is held counts against the budget of every run on it, beside what that run takes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use welter_input::{Estimate, Frame, IdKind, ReadOptions, WeightChoice, read_frame};
+use welter_model::edges::EdgeStream;
+use welter_model::ids::IdMap;
+use welter_progress::Progress;
+
+use crate::failure::Failure;
+use crate::load::Loaded;
+
+/// Edges, and the way back to their ids.
+pub(crate) struct Held {
+    name: String,
+    edges: Arc<dyn EdgeStream>,
+    loaded: About,
+    ids: IdMap,
+}
+
+/// What is known of edges beside themselves.
+struct About {
+    files: Vec<(String, String)>,
+    bytes: Option<u64>,
+    undirected: bool,
+    notes: Vec<String>,
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} edges of {}", self.edges.edges(), self.name)
+    }
+}
+
+impl Held {
+    /// Keeps what was read.
+    pub(crate) fn of(name: String, loaded: Loaded) -> Self {
+        let Loaded { edges, ids, files, bytes, undirected, notes } = loaded;
+        let loaded = About { files, bytes, undirected, notes };
+        Self { name, edges: edges.into(), loaded, ids }
+    }
+
+    /// Reads a table that a caller has.
+    pub(crate) fn read(
+        frame: Frame,
+        options: &ReadOptions,
+        progress: &Progress,
+    ) -> Result<Self, Failure> {
+        let name = frame.name.clone();
+        let ready = read_frame(frame, options, progress)?;
+        let loaded = Loaded {
+            edges: ready.edges,
+            ids: ready.ids,
+            files: vec![(name.clone(), "arrow".to_owned())],
+            bytes: None,
+            undirected: options.undirected.or(ready.undirected).unwrap_or(false),
+            notes: ready.notes,
+        };
+        Ok(Self::of(name, loaded))
+    }
+
+    /// What messages call it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.edges.resident_bytes() + self.ids.bytes()
+    }
+
+    /// What a person should know about how it was read.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.loaded.notes
+    }
+
+    /// What is known before a run.
+    pub(crate) fn estimate(&self, options: &ReadOptions) -> Estimate {
+        let names = matches!(self.ids, IdMap::Names(_));
+        Estimate {
+            bytes: self.loaded.bytes,
+            edges: Some(self.edges.edges()),
+            exact: true,
+            slots: self.edges.slots(),
+            slots_seen: None,
+            ids: if names { IdKind::Names } else { IdKind::Integers },
+            weighted: self.edges.weighted(),
+            undirected: options.undirected.or(Some(self.loaded.undirected)),
+        }
+    }
+
+    /// The edges for one run.
+    pub(crate) fn lend(&self, options: &ReadOptions) -> Result<Loaded, Failure> {
+        if let WeightChoice::Column(column) = &options.weight {
+            let what = format!("{}: columns were chosen when it was read: {column}", self.name);
+            return Err(Failure::usage(what));
+        }
+        let weighs = options.weight != WeightChoice::Ignore && self.edges.weighted();
+        if weighs && options.non_negative {
+            self.refuse_negative()?;
+        }
+        let About { files, bytes, undirected, .. } = &self.loaded;
+        Ok(Loaded {
+            edges: Box::new(Arc::clone(&self.edges)),
+            ids: self.ids.clone(),
+            files: files.clone(),
+            bytes: *bytes,
+            undirected: options.undirected.unwrap_or(*undirected),
+            // Whoever read it has been told.
+            notes: Vec::new(),
+        })
+    }
+
+    /// Refuses a negative weight, with the edge that has it.
+    fn refuse_negative(&self) -> Result<(), Failure> {
+        let mut before = 0;
+        for part in 0..self.edges.parts() {
+            let mut negative = None;
+            let visit = &mut |batch: welter_model::edges::Batch<'_>| {
+                let weights = batch.weights.unwrap_or(&[]);
+                let found = weights.iter().position(|weight| *weight < 0.0);
+                negative = found.map(|place| (before + place as u64 + 1, weights[place]));
+                before += batch.pairs.len() as u64;
+                negative.is_none()
+            };
+            self.edges.read(part, visit).map_err(Failure::read)?;
+            if let Some((number, weight)) = negative {
+                let name = &self.name;
+                let what = format!(
+                    "{name}: edge {number}: expected a weight that is not negative, found {weight}"
+                );
+                return Err(Failure::new(65, what));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! What the command does, for a caller in its own process: graphs that are read once and held, and
+//! algorithms that are run on them with the options of the command line, as words.
+//!
+//! Nothing is printed, no signal is listened to, and a panic becomes a [`Failure`]: the caller
+//! draws progress, ends runs ([`Progress::cancel`]) and shows what was said.
+
+mod answer;
+mod panics;
+mod parameters;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Parser;
+use welter_engine::kept::KeptIds;
+use welter_input::{Frame, IdKind, WeightChoice};
+use welter_progress::Progress;
+
+pub use self::answer::Answer;
+pub use self::parameters::{Algorithm as Described, Kind, Parameter, algorithms, resources};
+use crate::algorithms::Algorithm;
+use crate::args::{GraphArgs, InputArgs, ResourceArgs, WeightArgs};
+use crate::explain;
+pub use crate::failure::Failure;
+use crate::held::Held;
+use crate::kept;
+use crate::load::Source;
+use crate::run;
+use crate::session::Session;
+
+/// A graph that a caller holds.
+#[derive(Debug)]
+pub struct Graph {
+    source: Source,
+    input: InputArgs,
+    reading: GraphArgs,
+    weights: WeightArgs,
+}
+
+/// What is known of a graph before anything runs on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// What messages call it.
+    pub name: String,
+    /// Edges as they were listed.
+    pub edges: u64,
+    /// Vertices, where they were stated.
+    pub vertices: Option<u64>,
+    /// Whether edges have weights.
+    pub weighted: bool,
+    /// Whether each edge stands for both directions.
+    pub undirected: bool,
+    /// Whether ids are strings.
+    pub names: bool,
+    /// Bytes of memory that it takes between runs.
+    pub held_bytes: u64,
+}
+
+/// Words that say what is read, and how.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct ReadWords {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    weights: WeightArgs,
+    #[command(flatten)]
+    reading: GraphArgs,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+/// Words that name an algorithm, with its options and those of the machine.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true, disable_help_subcommand = true)]
+struct RunWords {
+    #[command(subcommand)]
+    algorithm: Algorithm<ResourceArgs>,
+}
+
+/// Words that say what of the machine may be taken.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct ResourceWords {
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+impl Graph {
+    /// Reads files, or opens a kept graph, or gets a generator ready. Files are read whole, but raw
+    /// records stay where they are.
+    ///
+    /// # Errors
+    /// As of `welter run`: see [`Failure::code`].
+    pub fn read(words: &[String], progress: &Progress) -> Result<Self, Failure> {
+        panics::caught(|| {
+            let ReadWords { input, weights, reading, resources } = parsed(words)?;
+            let source = Source::of(&input)?;
+            let source = match source {
+                Source::Files(names) => {
+                    let session = Session::within(resources, progress)?;
+                    let options = input.options(weights.choice(), session.resources.threads);
+                    let name = match names.as_slice() {
+                        [first] => first.clone(),
+                        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+                        [] => String::new(),
+                    };
+                    let loaded = session.load(&Source::Files(names), options)?;
+                    Source::Held(Arc::new(Held::of(name, loaded)))
+                }
+                other => other,
+            };
+            let graph = Self { source, input, reading, weights };
+            // A generator that cannot be is found here, and not in a run.
+            graph.facts()?;
+            Ok(graph)
+        })
+    }
+
+    /// Takes a table that the caller has; its arrays are held, and not copied where ids are whole
+    /// numbers that lie close together. `words` as of [`Self::read`], with the name of the table in
+    /// the place of the inputs.
+    ///
+    /// # Errors
+    /// As of `welter run`.
+    pub fn of(frame: Frame, words: &[String], progress: &Progress) -> Result<Self, Failure> {
+        panics::caught(|| {
+            let ReadWords { input, weights, reading, resources } = parsed(words)?;
+            let session = Session::within(resources, progress)?;
+            let mut options = input.options(weights.choice(), session.resources.threads);
+            session.limit(&mut options);
+            let held = Held::read(frame, &options, progress)?;
+            Ok(Self { source: Source::Held(Arc::new(held)), input, reading, weights })
+        })
+    }
+
+    /// Runs the algorithm that words name.
+    ///
+    /// # Errors
+    /// As of `welter run`.
+    pub fn run(&self, words: &[String], progress: &Progress) -> Result<Answer, Failure> {
+        panics::caught(|| {
+            let (algorithm, resources) = parsed::<RunWords>(words)?.algorithm.split();
+            let session = Session::within(resources, progress)?;
+            algorithm.check(&self.input.inputs)?;
+            let graph = (&self.input, self.reading);
+            let found = run::find(&*algorithm, graph, &self.source, &session)?;
+            Answer::of(found, session)
+        })
+    }
+
+    /// Says how a run would be done and what memory it would take.
+    ///
+    /// # Errors
+    /// As of `welter explain`.
+    pub fn explain(&self, words: &[String], progress: &Progress) -> Result<String, Failure> {
+        panics::caught(|| {
+            let (algorithm, resources) = parsed::<RunWords>(words)?.algorithm.split();
+            let session = Session::within(resources, progress)?;
+            explain::explained(&*algorithm, (&self.input, self.reading), &self.source, &session)
+        })
+    }
+
+    /// Keeps the graph in a directory, which must not be there yet. `words`: what of the machine may
+    /// be taken.
+    ///
+    /// # Errors
+    /// As of `welter ingest`.
+    pub fn keep(
+        &self,
+        directory: &Path,
+        words: &[String],
+        progress: &Progress,
+    ) -> Result<Vec<String>, Failure> {
+        panics::caught(|| {
+            let ResourceWords { resources } = parsed(words)?;
+            let session = Session::within(resources, progress)?;
+            kept::refuse_to_replace(directory)?;
+            // Columns were chosen when it was read.
+            let weights = match (&self.source, self.weights.choice()) {
+                (Source::Held(_), WeightChoice::Column(_)) => WeightChoice::IfPresent,
+                (_, choice) => choice,
+            };
+            let options = self.input.options(weights, session.resources.threads);
+            let (_, _, notes) =
+                kept::keep(&self.source, options, self.reading, directory, &session)?;
+            Ok(notes)
+        })
+    }
+
+    /// What is known of it.
+    ///
+    /// # Errors
+    /// When a generator has no such graph.
+    pub fn facts(&self) -> Result<Facts, Failure> {
+        let options = self.input.options(self.weights.choice(), None);
+        let estimate = self.source.estimate(&options)?;
+        let (name, names) = match &self.source {
+            Source::Held(held) => (held.name().to_owned(), estimate.ids == IdKind::Names),
+            Source::Kept(directory, kept) => {
+                (directory.clone(), matches!(kept.manifest().ids, KeptIds::Names))
+            }
+            Source::Generator(spec, _) => (spec.clone(), false),
+            Source::Files(names) => (names.join(", "), false),
+        };
+        let edges = match &self.source {
+            Source::Kept(_, kept) => kept.manifest().input_edges,
+            _ => estimate.edges.unwrap_or(0),
+        };
+        Ok(Facts {
+            name,
+            edges,
+            vertices: estimate.slots.filter(|_| !matches!(self.source, Source::Held(_))),
+            weighted: estimate.weighted,
+            undirected: estimate.undirected.unwrap_or(false),
+            names,
+            held_bytes: self.source.held_bytes(),
+        })
+    }
+
+    /// What a person should know about how it was read, a sentence each.
+    pub fn notes(&self) -> &[String] {
+        if let Source::Held(held) = &self.source { held.notes() } else { &[] }
+    }
+}
+
+/// What words say, or what is wrong with them, as the command line says it.
+fn parsed<P: Parser>(words: &[String]) -> Result<P, Failure> {
+    P::try_parse_from(words).map_err(|error| {
+        let text = error.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        // What follows is about the command line.
+        let end =
+            text.find("\n\nUsage").or_else(|| text.find("\n\nFor more")).unwrap_or(text.len());
+        Failure::usage(text[..end].trim())
+    })
+}

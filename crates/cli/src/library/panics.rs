@@ -1,0 +1,31 @@
+//! A panic is an error like any other to a caller in this process.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::failure::{BROKEN, Failure};
+
+/// Does something, and makes a failure of a panic.
+pub(super) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let what = format!("broken invariant: {}", message(&*payload));
+        Err(Failure::new(BROKEN, what)
+            .hint("this is a bug in welter; please report it, with what led to it"))
+    })
+}
+
+fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_failure_with_its_message() {
+        let failure = caught::<()>(|| panic!("the {}", "cause")).unwrap_err();
+        assert_eq!((failure.code(), failure.message()), (BROKEN, "broken invariant: the cause"));
+    }
+}

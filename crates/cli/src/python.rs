@@ -1,0 +1,208 @@
+//! `python/welter/_algorithms.py`: a function for each algorithm, with the options, defaults and
+//! texts of the command line, so that the two cannot drift apart.
+
+use std::fmt::Write;
+
+use crate::library::{Described, Kind, Parameter, algorithms, resources};
+
+/// Columns of the code.
+const COLUMNS: usize = 99;
+
+const HEAD: &str = r#""""One function for each algorithm, with the options of the command line.
+
+Made by `cargo run -- markdown python`; a test holds it against the code.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ._graph import run
+from ._result import Result
+
+Path = str | os.PathLike[str]
+"#;
+
+/// The text of the module.
+pub(crate) fn module() -> String {
+    let (all, resources) = (algorithms(), resources());
+    let mut text = HEAD.to_owned();
+    let names: Vec<String> =
+        all.iter().map(|algorithm| format!("    \"{}\",\n", algorithm.name)).collect();
+    // Writing to a string cannot fail.
+    let _ = write!(text, "\n__all__ = [\n{}]\n", names.concat());
+    for algorithm in &all {
+        let _ = write!(text, "\n\n{}", function(algorithm, &resources));
+    }
+    text
+}
+
+fn function(algorithm: &Described, resources: &[Parameter]) -> String {
+    let resources: Vec<&Parameter> =
+        resources.iter().filter(|parameter| parameter.name != "quiet").collect();
+    let parameters: Vec<&Parameter> =
+        algorithm.parameters.iter().chain(resources.iter().copied()).collect();
+    let mut text = format!("def {}(\n    graph: Any,\n    *,\n", algorithm.name);
+    for parameter in &parameters {
+        let (kind, default) = typed(parameter);
+        let line = format!("    {}: {kind} = {default},\n", parameter.name);
+        text.push_str(&if line.len() > COLUMNS { opened(&line) } else { line });
+    }
+    text.push_str("    progress: bool | None = None,\n) -> Result:\n");
+    text.push_str(&docstring(algorithm, &parameters));
+    text.push_str("    options = {\n");
+    for parameter in &parameters {
+        let _ = writeln!(text, "        \"{0}\": {0},", parameter.name);
+    }
+    let name = algorithm.name;
+    let _ = writeln!(text, "    }}\n    return run({name}, graph, options, progress)");
+    text
+}
+
+fn docstring(algorithm: &Described, parameters: &[&Parameter]) -> String {
+    let mut text = wrapped(&format!("\"\"\"{}.", algorithm.about), 4, 4);
+    text.push('\n');
+    text.push_str("    ::\n\n");
+    for line in algorithm.formula {
+        let _ = writeln!(text, "        {line}");
+    }
+    text.push_str("\n    Parameters\n    ----------\n");
+    text.push_str("    graph : a graph, or what :func:`welter.as_graph` makes one of\n");
+    for parameter in parameters {
+        let said = format!("{} : {}", parameter.name, in_python(&parameter.help));
+        text.push_str(&wrapped(&said, 4, 8));
+    }
+    text.push_str("    progress : whether bars are drawn; None: on terminals and in notebooks\n");
+    let columns = format!("Result: {}", algorithm.columns);
+    let _ = write!(text, "\n    Returns\n    -------\n{}", wrapped(&columns, 4, 8));
+    let _ = write!(text, "\n    Source: {}\n", algorithm.source);
+    text.push_str("\n    Examples\n    --------\n    >>> import welter\n");
+    for line in algorithm.example.lines() {
+        let _ = writeln!(text, "    {line}");
+    }
+    text.push_str("    \"\"\"\n");
+    text
+}
+
+/// A line whose words stand one below the other.
+fn opened(line: &str) -> String {
+    let words = line.replacen('[', "[\n        ", 1).replace("\", \"", "\",\n        \"");
+    words.replacen("\"]", "\",\n    ]", 1).replacen("] |", "]\n    |", 1)
+}
+
+/// The type of a parameter, and its default.
+fn typed(parameter: &Parameter) -> (String, String) {
+    let quoted = |word: &str| format!("\"{word}\"");
+    let default = parameter.default.as_deref();
+    let (kind, default) = match &parameter.kind {
+        Kind::Flag => return ("bool".to_owned(), "False".to_owned()),
+        Kind::Word(words, bare) => {
+            // Words that are numbers are numbers.
+            let literal = |word: &str| match word.parse::<u64>() {
+                Ok(_) => word.to_owned(),
+                Err(_) => quoted(word),
+            };
+            let words: Vec<String> = words.iter().map(|word| literal(word)).collect();
+            let kind = format!("Literal[{}]", words.join(", "));
+            (if *bare { format!("bool | {kind}") } else { kind }, default.map(literal))
+        }
+        Kind::Integer => ("int".to_owned(), default.map(str::to_owned)),
+        Kind::Number => ("float".to_owned(), default.map(number)),
+        Kind::Bytes => ("int | str".to_owned(), default.map(quoted)),
+        // A data frame or a dictionary, too.
+        Kind::Path if parameter.name.ends_with("_from") => ("Any".to_owned(), default.map(quoted)),
+        Kind::Path if parameter.many => ("Path | Sequence[Path]".to_owned(), default.map(quoted)),
+        Kind::Path => ("Path".to_owned(), default.map(quoted)),
+        Kind::Column => ("int | str".to_owned(), default.map(quoted)),
+        Kind::Text if parameter.many => ("Any".to_owned(), default.map(quoted)),
+        Kind::Text => ("str | int | float".to_owned(), default.map(quoted)),
+    };
+    match default {
+        Some(default) => (kind, default),
+        None if kind == "Any" => (kind, "None".to_owned()),
+        None => (format!("{kind} | None"), "None".to_owned()),
+    }
+}
+
+/// A number as Python writes floats.
+fn number(text: &str) -> String {
+    if text.contains(['.', 'e', 'i']) { text.to_owned() } else { format!("{text}.0") }
+}
+
+/// The same text, with options as they are named in Python.
+fn in_python(help: &str) -> String {
+    let mut words = Vec::new();
+    for word in help.split_whitespace() {
+        words.push(match word.find("--") {
+            Some(at) => {
+                let (before, option) = word.split_at(at);
+                let letter = |c: char| c.is_ascii_lowercase() || c == '-';
+                let option = option.trim_start_matches('-');
+                let end = option.find(|c| !letter(c)).unwrap_or(option.len());
+                format!("{before}{}{}", option[..end].replace('-', "_"), &option[end..])
+            }
+            None => word.to_owned(),
+        });
+    }
+    words.join(" ")
+}
+
+/// A paragraph in lines, the first and the others behind so many spaces.
+fn wrapped(text: &str, first: usize, others: usize) -> String {
+    let mut out = String::new();
+    let mut line = " ".repeat(first);
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            out.push_str(&line);
+            out.push('\n');
+            line = " ".repeat(others);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    out.push_str(&line);
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_named_as_in_python() {
+        let said = in_python("say --side-from FILE\n(--all) and 1e-9, or --every");
+        assert_eq!(said, "say side_from FILE (all) and 1e-9, or every");
+    }
+
+    #[test]
+    fn paragraphs_are_wrapped() {
+        let text = wrapped(&"word ".repeat(30), 4, 8);
+        assert!(text.lines().all(|line| line.len() <= COLUMNS));
+        assert!(
+            text.starts_with("    word") && text.lines().nth(1).unwrap().starts_with("        w")
+        );
+        assert_eq!(text.matches("word").count(), 30);
+    }
+
+    #[test]
+    fn every_algorithm_has_a_function_with_its_options_and_an_example() {
+        let text = module();
+        for algorithm in algorithms() {
+            assert!(text.contains(&format!("\ndef {}(\n", algorithm.name)), "{}", algorithm.name);
+            assert!(algorithm.example.contains(">>> "), "{}", algorithm.name);
+            for parameter in algorithm.parameters {
+                assert!(text.contains(&format!("    {} : ", parameter.name)));
+            }
+        }
+        assert!(text.contains("    damping: float = 0.85,\n"));
+        assert!(text.contains("    memory: int | str | None = None,\n"));
+    }
+}

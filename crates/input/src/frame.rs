@@ -1,0 +1,274 @@
+//! Edges that a caller holds as Arrow arrays: a data frame, say, or columns of numbers.
+//!
+//! Nothing is copied where ids can be slots as they are: the stream that the engine gets reads the
+//! arrays, after all rows were looked at once. Sparse ids and names are collected as those of files
+//! are.
+
+use std::cell::Cell;
+
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::SchemaRef;
+use rayon::prelude::*;
+use welter_model::edges::{Batch, EdgeStream, StreamError};
+use welter_model::ids::IdMap;
+use welter_model::look::{PIECE_EDGES, Sample};
+use welter_progress::{Progress, Unit};
+
+use crate::collect::{Collector, SLOTS_MAX};
+use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, pick};
+use crate::error::InputError;
+use crate::ids::is_dense;
+use crate::options::{IdKind, ReadOptions};
+use crate::reader::{Context, Ready};
+
+/// Columns of a table in memory, in batches.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// What errors call it.
+    pub name: String,
+    /// The columns of each batch.
+    pub schema: SchemaRef,
+    /// The rows.
+    pub batches: Vec<RecordBatch>,
+}
+
+/// Reads the rows of a table as edges, in their order.
+///
+/// # Errors
+/// See [`InputError`]; of several bad rows, the first.
+pub fn read_frame(
+    frame: Frame,
+    options: &ReadOptions,
+    progress: &Progress,
+) -> Result<Ready, InputError> {
+    let pool = crate::pool(options.thread_count())?;
+    let rows = Rows::of(frame, options)?;
+    let phase = progress.phase("read", Unit::Edges, Some(rows.edges));
+    let ids = if rows.picked.names { IdKind::Names } else { IdKind::Integers };
+    let options = &ReadOptions { ids, ..options.clone() };
+    let context = Context { options, progress, phase: &phase, pool: &pool };
+    if !rows.picked.names && rows.edges > 0 {
+        let largest = rows.largest(&context)?;
+        if let Some(vertices) = options.vertices {
+            if vertices <= u64::from(u32::MAX) {
+                return rows.declared(vertices, largest);
+            }
+        } else if largest < SLOTS_MAX && is_dense(largest, rows.edges) {
+            let slots = Some(largest + 1);
+            return Ok(Ready::new(Box::new(RowStream { rows, slots }), IdMap::Same));
+        }
+    }
+    crate::collected(&context, |collector| rows.collect(&context, collector))
+}
+
+/// The rows, in parts.
+struct Rows {
+    name: String,
+    picked: Picked,
+    /// With the number of rows before each.
+    batches: Vec<(u64, RecordBatch)>,
+    parts: Vec<Part>,
+    edges: u64,
+}
+
+/// Consecutive rows of a batch.
+#[derive(Clone, Copy)]
+struct Part {
+    batch: usize,
+    start: usize,
+    rows: usize,
+}
+
+thread_local! {
+    /// What a thread gathers into.
+    static REUSED: Cell<Option<Gather>> = const { Cell::new(None) };
+}
+
+impl Rows {
+    fn of(frame: Frame, options: &ReadOptions) -> Result<Self, InputError> {
+        let Frame { name, schema, batches } = frame;
+        let picked = pick(&name, &schema, options)?;
+        let mut rows = Self { name, picked, batches: Vec::new(), parts: Vec::new(), edges: 0 };
+        for batch in batches {
+            let number = rows.batches.len();
+            let count = batch.num_rows();
+            let starts = (0..count).step_by(PART_ROWS);
+            rows.parts.extend(starts.map(|start| Part {
+                batch: number,
+                start,
+                rows: PART_ROWS.min(count - start),
+            }));
+            rows.batches.push((rows.edges, batch));
+            rows.edges += count as u64;
+        }
+        Ok(rows)
+    }
+
+    /// A gatherer for rows behind so many others.
+    fn gather(&self, row: u64) -> Gather {
+        Gather::new(self.picked.names, self.picked.weight.is_some(), row)
+            .with_signs(self.picked.non_negative)
+    }
+
+    /// Appends some rows of a part to a gatherer.
+    fn push(&self, gather: &mut Gather, part: Part) -> Result<(), InputError> {
+        let rows = self.batches[part.batch].1.slice(part.start, part.rows);
+        let column = |place: usize| -> &dyn Array { rows.column(place) };
+        let Picked { source, target, weight, .. } = self.picked;
+        gather.push(&self.name, column(source), column(target), weight.map(column))
+    }
+
+    /// The rows before some of a part.
+    fn before(&self, part: Part) -> u64 {
+        self.batches[part.batch].0 + part.start as u64
+    }
+
+    /// Visits rows of a part, some at a time, until `visit` answers `false`.
+    fn pieces(
+        &self,
+        Part { batch, start, rows }: Part,
+        visit: &mut dyn FnMut(&Gather) -> Result<bool, InputError>,
+    ) -> Result<(), InputError> {
+        // Taken, not borrowed: `visit` may read another part in this thread.
+        let fits =
+            |gather: &Gather| gather.is_like(self.picked.names, self.picked.weight.is_some());
+        let mut gather = REUSED.take().filter(fits).unwrap_or_else(|| self.gather(0));
+        gather = gather.with_signs(self.picked.non_negative);
+        let end = start + rows;
+        for from in (start..end).step_by(BATCH_ROWS) {
+            let piece = Part { batch, start: from, rows: BATCH_ROWS.min(end - from) };
+            gather.restart(self.before(piece));
+            self.push(&mut gather, piece)?;
+            if !visit(&gather)? {
+                break;
+            }
+        }
+        REUSED.set(Some(gather));
+        Ok(())
+    }
+
+    /// The largest id. Finds everything that can be wrong with a row.
+    fn largest(&self, context: &Context<'_>) -> Result<u64, InputError> {
+        let largest = |part: &Part| {
+            let mut largest = 0;
+            self.pieces(*part, &mut |gather| {
+                largest = largest.max(gather.largest());
+                context.phase.add(BATCH_ROWS as u64);
+                context.advance(0).map(|()| true)
+            })?;
+            Ok(largest)
+        };
+        let found: Vec<Result<u64, InputError>> =
+            context.pool.install(|| self.parts.par_iter().map(largest).collect());
+        found.into_iter().try_fold(0, |all, part| Ok(part?.max(all)))
+    }
+
+    /// The edges of a graph whose number of vertices was stated.
+    fn declared(self, vertices: u64, largest: u64) -> Result<Ready, InputError> {
+        if largest >= vertices {
+            return Err(self.beyond(vertices)?);
+        }
+        let slots = Some(vertices);
+        Ok(Ready::new(Box::new(RowStream { rows: self, slots }), IdMap::Declared))
+    }
+
+    /// The first id that is not below a number; there is one.
+    fn beyond(&self, vertices: u64) -> Result<InputError, InputError> {
+        for part in &self.parts {
+            let mut gather = self.gather(self.before(*part));
+            self.push(&mut gather, *part)?;
+            let ids = gather.into_part().ids.into_wide();
+            let wrong = ids.iter().position(|pair| pair.iter().any(|id| *id >= vertices));
+            if let Some(index) = wrong {
+                let id = ids[index].iter().find(|id| **id >= vertices).copied().unwrap_or(0);
+                let what = format!(
+                    "expected ids within the stated number of vertices, below {vertices}, found {id}"
+                );
+                let row = self.before(*part) + index as u64 + 1;
+                return Ok(InputError::Row { file: self.name.clone(), row, what });
+            }
+        }
+        Ok(InputError::content(&self.name, "expected ids within the stated number of vertices"))
+    }
+
+    /// Hands all rows over to be numbered.
+    fn collect(&self, context: &Context<'_>, collector: &Collector) -> Result<(), InputError> {
+        collector.begin(&self.name);
+        let push = |(number, part): (usize, &Part)| {
+            let mut gather = self.gather(self.before(*part));
+            gather.reserve(part.rows);
+            self.push(&mut gather, *part)?;
+            context.advance(0)?;
+            collector.push(number as u64, gather.into_part())
+        };
+        let failed = || self.parts.par_iter().enumerate().find_map_first(|part| push(part).err());
+        context.pool.install(failed).map_or(Ok(()), Err)
+    }
+}
+
+/// The rows as a stream of edges, whose ids are slots.
+struct RowStream {
+    rows: Rows,
+    slots: Option<u64>,
+}
+
+impl RowStream {
+    fn show(
+        &self,
+        part: Part,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<bool, StreamError> {
+        let mut goes_on = true;
+        self.rows.pieces(part, &mut |gather| {
+            let changed = || InputError::content(&self.rows.name, "was changed while it was read");
+            let fits = self.slots.is_none_or(|slots| gather.largest() < slots);
+            let batch = gather.narrow().filter(|_| fits).ok_or_else(changed)?;
+            goes_on = visit(batch);
+            Ok(goes_on)
+        })?;
+        Ok(goes_on)
+    }
+}
+
+impl EdgeStream for RowStream {
+    fn parts(&self) -> usize {
+        self.rows.parts.len()
+    }
+
+    fn edges(&self) -> u64 {
+        self.rows.edges
+    }
+
+    fn weighted(&self) -> bool {
+        self.rows.picked.weight.is_some()
+    }
+
+    fn slots(&self) -> Option<u64> {
+        self.slots
+    }
+
+    fn sample(
+        &self,
+        part: usize,
+        (sample, round): (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        let Part { batch, start, rows } = self.rows.parts[part];
+        for piece in sample.pieces(part, rows.div_ceil(PIECE_EDGES), round) {
+            let from = piece * PIECE_EDGES;
+            let piece = Part { batch, start: start + from, rows: PIECE_EDGES.min(rows - from) };
+            if !self.show(piece, visit)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.show(self.rows.parts[part], visit).map(|_| ())
+    }
+}

@@ -1,0 +1,118 @@
+//! Graphs that Python holds.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use welter_cli::library;
+use welter_input::Frame;
+
+use crate::arrays::{Column, batch};
+use crate::stream;
+use crate::table::Table;
+use crate::work::{raised, working};
+
+/// A graph that was read, or that is known where to read.
+#[pyclass(frozen, module = "welter._native")]
+pub(crate) struct Graph {
+    graph: library::Graph,
+}
+
+#[pymethods]
+impl Graph {
+    /// Reads files, opens a kept graph or makes a generator ready.
+    #[staticmethod]
+    #[pyo3(signature = (words, tick=None))]
+    fn read(py: Python<'_>, words: Vec<String>, tick: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let graph = working(py, tick, |progress| library::Graph::read(&words, progress))?;
+        Ok(Self { graph })
+    }
+
+    /// Takes the rows of an object that has `__arrow_c_stream__`.
+    #[staticmethod]
+    #[pyo3(signature = (name, table, words, tick=None))]
+    fn from_stream(
+        py: Python<'_>,
+        name: String,
+        table: &Bound<'_, PyAny>,
+        words: Vec<String>,
+        tick: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let reader = stream::taken(table)?;
+        let graph = working(py, tick, |progress| {
+            let (schema, batches) = stream::batches(&name, reader, progress)?;
+            library::Graph::of(Frame { name, schema, batches }, &words, progress)
+        })?;
+        Ok(Self { graph })
+    }
+
+    /// Takes columns of numpy: sources, targets, and weights if there are some.
+    #[staticmethod]
+    #[pyo3(signature = (name, source, target, weight, words, tick=None))]
+    fn from_arrays(
+        py: Python<'_>,
+        name: String,
+        source: Column<'_>,
+        target: Column<'_>,
+        weight: Option<Column<'_>>,
+        words: Vec<String>,
+        tick: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let batch = batch(source, target, weight)?;
+        let graph = working(py, tick, |progress| {
+            let frame = Frame { name, schema: batch.schema(), batches: vec![batch] };
+            library::Graph::of(frame, &words, progress)
+        })?;
+        Ok(Self { graph })
+    }
+
+    /// Runs an algorithm.
+    #[pyo3(signature = (words, tick=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        words: Vec<String>,
+        tick: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Table> {
+        let answer = working(py, tick, |progress| self.graph.run(&words, progress))?;
+        Ok(Table::of(Arc::new(answer)))
+    }
+
+    /// Says how a run would be done.
+    fn explain(&self, py: Python<'_>, words: Vec<String>) -> PyResult<String> {
+        working(py, None, |progress| self.graph.explain(&words, progress))
+    }
+
+    /// Keeps the graph in a directory.
+    #[pyo3(signature = (directory, words, tick=None))]
+    fn keep(
+        &self,
+        py: Python<'_>,
+        directory: PathBuf,
+        words: Vec<String>,
+        tick: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<String>> {
+        working(py, tick, |progress| self.graph.keep(&directory, &words, progress))
+    }
+
+    /// What is known of it.
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let library::Facts { name, edges, vertices, weighted, undirected, names, held_bytes } =
+            self.graph.facts().map_err(|failure| raised(py, &failure))?;
+        let facts = PyDict::new(py);
+        facts.set_item("name", name)?;
+        facts.set_item("edges", edges)?;
+        facts.set_item("vertices", vertices)?;
+        facts.set_item("weighted", weighted)?;
+        facts.set_item("undirected", undirected)?;
+        facts.set_item("names", names)?;
+        facts.set_item("held_bytes", held_bytes)?;
+        Ok(facts)
+    }
+
+    /// What a person should know about how it was read.
+    fn notes(&self) -> Vec<String> {
+        self.graph.notes().to_vec()
+    }
+}

@@ -1,0 +1,39 @@
+//! The native module of the Python package: glue between Python objects and [`welter_cli::library`].
+//!
+//! Words go in as they stand on the command line, tables go out as Arrow streams and columns of
+//! numpy; everything that has a shape in Python (functions with options, results, progress bars) is
+//! written in Python, beside this module. Invariants: work is done without the interpreter's lock,
+//! and ends soon after Ctrl-C ([`work`]); errors are those of `welter/_errors.py`, with the texts of
+//! the command line.
+
+mod arrays;
+mod graph;
+mod save;
+mod stream;
+mod table;
+mod work;
+
+use pyo3::prelude::*;
+
+use crate::graph::Graph;
+use crate::save::{save_columns, save_stream};
+use crate::table::Table;
+
+/// The module.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{Graph, Table, command, save_columns, save_stream};
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyModuleMethods;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// Does what a command line asks for, its name first, and returns the exit code.
+#[pyfunction]
+fn command(py: Python<'_>, line: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| welter_cli::command(line))
+}

@@ -1,0 +1,103 @@
+//! PageRank by weights and with jumps against a plain loop, and against plain PageRank.
+
+use proptest::prelude::*;
+use welter_algorithms::pagerank::Dangling;
+use welter_algorithms::{PageRank, Walk};
+use welter_model::edges::Reading;
+use welter_testing::executors::{Nearness, judge};
+use welter_testing::graph::Graph;
+use welter_testing::relative_error;
+use welter_testing::strategies::wide_graphs;
+
+/// Sums are of up to 200 numbers, in another order.
+const ROUNDING: f64 = 1e-13;
+
+/// Graphs with weights, some of which are 0.
+fn weighted_graphs() -> impl Strategy<Value = Graph> {
+    let weights = proptest::collection::vec(prop_oneof![Just(0.0), 0.01..9.0_f64], 120);
+    (wide_graphs(40, 120), weights).prop_map(|(graph, mut weights)| {
+        weights.truncate(graph.pairs.len());
+        Graph { weights: Some(weights), ..graph }
+    })
+}
+
+/// The sums of the weights that leave each vertex, by number.
+fn sums(graph: &Graph) -> Vec<f64> {
+    let numbers = graph.numbers();
+    let mut sums = vec![0.0; graph.vertices()];
+    for (edge, [from, _]) in graph.pairs.iter().enumerate() {
+        sums[numbers[*from as usize]] += graph.weight(edge);
+    }
+    sums
+}
+
+/// The formula, one edge after the other. `jumps` sum to 1.
+fn plain(graph: &Graph, jumps: &[f64], iterations: u64, keeps_sinks: bool) -> Vec<f64> {
+    let (numbers, sums) = (graph.numbers(), sums(graph));
+    let mut ranks = jumps.to_vec();
+    for _ in 0..iterations {
+        let lost: f64 = (0..ranks.len()).filter(|v| sums[*v] == 0.0).map(|v| ranks[v]).sum();
+        let sinks = if keeps_sinks { 0.85 * lost } else { 0.0 };
+        let mut next: Vec<f64> = jumps.iter().map(|jump| (0.15 + sinks) * jump).collect();
+        for (edge, pair) in graph.pairs.iter().enumerate() {
+            let [from, to] = pair.map(|slot| numbers[slot as usize]);
+            if sums[from] > 0.0 {
+                next[to] += 0.85 * ranks[from] * graph.weight(edge) / sums[from];
+            }
+        }
+        ranks = next;
+    }
+    ranks
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn weights_and_jumps(
+        graph in weighted_graphs(),
+        proportions in proptest::collection::vec(prop_oneof![Just(0.0), 0.1..4.0_f64], 40),
+        iterations in 0_u64..6,
+        is_weighted in any::<bool>(),
+        keeps_sinks in any::<bool>(),
+    ) {
+        let graph =
+            if is_weighted { graph } else { Graph { weights: None, ..graph } };
+        let vertices = graph.vertices();
+        let mut proportions: Vec<f64> =
+            proportions.into_iter().cycle().take(vertices).collect();
+        let mut program = Walk::new(vertices as u64, 0.85, iterations, 0.0);
+        if proportions.iter().sum::<f64>() > 0.0 {
+            program = program.jumping(proportions.clone()).unwrap();
+        } else {
+            proportions = vec![1.0; vertices];
+        }
+        if is_weighted {
+            program = program.weighted(sums(&graph));
+        }
+        if !keeps_sinks {
+            program = program.losing_sinks();
+        }
+        let sum: f64 = proportions.iter().sum();
+        let jumps: Vec<f64> = proportions.iter().map(|share| share / sum).collect();
+        let answer = judge(&graph, Reading::default(), &program, Nearness::Within(ROUNDING));
+        let expected = plain(&graph, &jumps, iterations, keeps_sinks);
+        prop_assert!(relative_error(&expected, &answer.numbers()) < ROUNDING);
+        if keeps_sinks && vertices > 0 {
+            let mass: f64 = answer.numbers().iter().sum();
+            prop_assert!((mass - 1.0).abs() < 1e-9, "{}", mass);
+        }
+    }
+
+    /// Without weights, and with jumps to all alike, it is PageRank.
+    #[test]
+    fn even_walks_are_pagerank(graph in wide_graphs(40, 120), iterations in 0_u64..6) {
+        let graph = Graph { weights: None, ..graph };
+        let vertices = graph.vertices() as u64;
+        let walk = Walk::new(vertices, 0.85, iterations, 0.0);
+        let ranks = judge(&graph, Reading::default(), &walk, Nearness::Within(ROUNDING));
+        let even = PageRank::<f64>::new(vertices, 0.85, iterations, 0.0, Dangling::Spread);
+        let expected = judge(&graph, Reading::default(), &even, Nearness::Within(ROUNDING));
+        prop_assert!(relative_error(&expected.numbers(), &ranks.numbers()) < ROUNDING);
+    }
+}

@@ -1,0 +1,143 @@
+"""The NetworkX backend: its results beside those of NetworkX, and the tests of NetworkX itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from welter import _networkx
+
+#: Modules with tests of functions that the backend has.
+SUITES = [
+    "networkx.algorithms.link_analysis.tests.test_pagerank",
+    "networkx.algorithms.components",
+    "networkx.algorithms.tests.test_core",
+    "networkx.algorithms.tests.test_cluster",
+    "networkx.algorithms.shortest_paths.tests.test_unweighted",
+    "networkx.algorithms.shortest_paths.tests.test_weighted",
+    "networkx.algorithms.tests.test_dag",
+]
+
+#: Tests that fail, and why.
+KNOWN = {
+    "test_condensation_mapping_and_members": "numbers components in the order in which NetworkX "
+    "happens to find them",
+}
+
+
+def graphs():
+    """Graphs of every kind, with weights on some edges."""
+    for make in (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph):
+        graph = nx.gnm_random_graph(40, 90, seed=3, directed=make().is_directed())
+        graph = make(graph)
+        graph.add_nodes_from(["alone", (1, 2)])
+        graph.add_edge("x", (1, 2), weight=2.5)
+        for number, edge in enumerate(list(graph.edges())[:30]):
+            graph.add_edge(*edge, weight=number % 7)
+        yield graph
+    yield nx.Graph()
+
+
+def compared(name, graph, *args, **kwargs):
+    """The result of the backend beside that of NetworkX, or that both raise the same."""
+    results = []
+    for backend in ("welter", "networkx"):
+        try:
+            result = getattr(nx, name)(graph, *args, backend=backend, **kwargs)
+            if hasattr(result, "__next__"):
+                result = {frozenset(part) for part in result}
+            results.append(result)
+        except NotImplementedError as error:
+            if "not implemented by" in str(error):
+                return
+            results.append(type(error))
+        except Exception as error:
+            results.append(type(error))
+    ours, theirs = results
+    if isinstance(theirs, dict):
+        assert list(ours) == list(theirs) or name.startswith("single"), name
+        assert ours == pytest.approx(theirs, rel=1e-4), name
+    elif isinstance(theirs, float):
+        assert ours == pytest.approx(theirs), name
+    else:
+        assert ours == theirs, name
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_results_and_exceptions_are_those_of_networkx():
+    for graph in graphs():
+        for name in _networkx.info()["functions"]:
+            if name in ("ancestors", "descendants", "node_connected_component"):
+                compared(name, graph, 5)
+                compared(name, graph, "nobody")
+            elif name.startswith("single"):
+                compared(name, graph, "x")
+                compared(name, graph, "nobody")
+                compared(name, graph, "x", cutoff=2)
+            else:
+                compared(name, graph)
+        compared("pagerank", graph, personalization={"x": 1, 5: 3})
+        compared("pagerank", graph, weight=None, alpha=0.5)
+        compared("pagerank", graph, max_iter=2)
+        compared("pagerank", graph, personalization={"x": 0})
+        compared("triangles", graph, "x")
+        compared("triangles", graph, ["x", 5])
+        compared("clustering", graph, 5)
+        compared("average_clustering", graph, count_zeros=False)
+
+
+def test_what_cannot_be_done_is_declined():
+    graph = nx.path_graph(4)
+    for name, kwargs, why in [
+        ("pagerank", {"nstart": {0: 1}}, "nstart"),
+        ("clustering", {"weight": "weight"}, "weights are not supported"),
+        ("single_source_dijkstra_path_length", {"source": 0, "weight": len}, "functions"),
+    ]:
+        assert why in _networkx.backend.can_run(name, (graph,), kwargs)
+    assert "undirected" in _networkx.backend.can_run("core_number", (nx.DiGraph(graph),), {})
+    negative = nx.Graph([(0, 1, {"weight": -1})])
+    assert "negative" in _networkx.backend.can_run("pagerank", (negative,), {})
+    assert "too small" in _networkx.backend.should_run("pagerank", (graph,), {})
+    large = nx.gnm_random_graph(5_000, 30_000, seed=1)
+    assert _networkx.backend.should_run("pagerank", (large,), {}) is True
+
+
+def test_it_is_used_where_it_gains_when_it_has_priority(monkeypatch):
+    called = []
+    monkeypatch.setattr(
+        type(_networkx.backend), "triangles", staticmethod(lambda G: called.append(len(G)) or {})
+    )
+    with nx.config(backend_priority=["welter"], cache_converted_graphs=False):
+        nx.triangles(nx.path_graph(5))
+        assert called == []
+        nx.triangles(nx.gnm_random_graph(5_000, 30_000, seed=1))
+    assert called == [5_000]
+
+
+def test_the_suite_of_networkx(tmp_path):
+    """Functions that the backend has are run by it, all others by NetworkX."""
+    counts = tmp_path / "counts.json"
+    environ = {
+        **os.environ,
+        "NETWORKX_TEST_BACKEND": "welter",
+        "NETWORKX_FALLBACK_TO_NX": "True",
+        "WELTER_COUNTS": str(counts),
+        "PYTHONPATH": os.pathsep.join([os.environ["PYTHONPATH"], str(Path(__file__).parent)]),
+    }
+    line = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "networkx_counts", "-q"]
+    line += ["--tb=short", "-W", "ignore", "--pyargs", *SUITES]
+    done = subprocess.run(line, cwd=tmp_path, env=environ, capture_output=True, text=True)
+    failed = {row.split("::")[-1].split(" ")[0] for row in done.stdout.splitlines()
+              if row.startswith("FAILED")}
+    assert failed == set(KNOWN), done.stdout[-8000:]
+    assert " passed" in done.stdout
+    ran = json.loads(counts.read_text())
+    for name in _networkx.info()["functions"]:
+        print(f"{name}: {ran['run'].get(name, 0)} calls, {ran['declined'].get(name, 0)} declined")
+        assert ran["run"].get(name, 0) > 0, name

@@ -1,0 +1,1314 @@
+"""One function for each algorithm, with the options of the command line.
+
+Made by `cargo run -- markdown python`; a test holds it against the code.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ._graph import run
+from ._result import Result
+
+Path = str | os.PathLike[str]
+
+__all__ = [
+    "pagerank",
+    "bfs",
+    "sssp",
+    "wcc",
+    "spmv",
+    "hyperball",
+    "cdlp",
+    "kcore",
+    "triangles",
+    "lcc",
+    "mis",
+    "conductance",
+    "bp",
+    "als",
+    "scc",
+    "mcst",
+]
+
+
+def pagerank(
+    graph: Any,
+    *,
+    damping: float = 0.85,
+    iterations: int | None = None,
+    tolerance: float | None = None,
+    dangling: Literal["spread", "networkx", "drop", "papers"] = "spread",
+    precision: Literal["f64", "f32"] = "f64",
+    weighted: bool = False,
+    weight: str | int | float | None = None,
+    teleport_from: Path | Sequence[Path] | None = None,
+    teleport_column: str | int | float | None = None,
+    teleport_default: float | None = None,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """The share of time that a random walk along the edges spends at each vertex.
+
+    ::
+
+        rank(v) = (1 - d) / V  +  d * (sum over edges u -> v of rank(u) / out-degree(u))
+                               +  d * (sum over sinks s of rank(s)) / V
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    damping : d, the probability that the walk follows an edge and does not jump anywhere
+    iterations : Stop after so many iterations [default: when the ranks settle, or after 200;
+        networkx: 100]
+    tolerance : Stop when an iteration changes all ranks together by less than this share of them
+        [default: 1e-9, with f32 or networkx 1e-6; none where iterations are given]
+    dangling : What becomes of the rank of sinks, which have no edge to carry it on
+    precision : Width of the ranks
+    weighted : Follow edges in proportion to their weights, which may not be negative; f64 only
+    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
+        the third if it holds numbers, else none]
+    teleport_from : Tables (text, Parquet, Arrow) of where the walk jumps to, and not to all
+        vertices alike: the id of a vertex in the first column, in another how often, in proportion
+        to the others; `-` is standard input. The rank of sinks goes there too; f64 only
+    teleport_column : Column of the proportions, by number (from 1) or name [default: the second]
+    teleport_default : Proportion of vertices without a row [default: that a vertex has none is an
+        error]
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, rank (f64 or f32)
+
+    Source: Chaos, Table 1; BlitzG; LDBC Graphalytics (PR); Page and others (1999)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> welter.pagerank(graph).top(2)
+       vertex      rank
+    1       2  0.307853
+    2       1  0.264622
+    """
+    options = {
+        "damping": damping,
+        "iterations": iterations,
+        "tolerance": tolerance,
+        "dangling": dangling,
+        "precision": precision,
+        "weighted": weighted,
+        "weight": weight,
+        "teleport_from": teleport_from,
+        "teleport_column": teleport_column,
+        "teleport_default": teleport_default,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(pagerank, graph, options, progress)
+
+
+def bfs(
+    graph: Any,
+    *,
+    source: Any = None,
+    sources_from: Path | Sequence[Path] | None = None,
+    direction: Literal["out", "in", "both"] = "out",
+    parents: bool = False,
+    frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
+    index: Literal["auto", "bands", "rows"] = "auto",
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """The number of edges from the nearest source to each vertex.
+
+    ::
+
+        depth(s) = 0                                           for each source s
+        depth(v) = 1 + (least of depth(u) over edges u -> v)   for all others
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    source : Id of a vertex to begin at, as in the input; may be said several times
+    sources_from : Files of such ids, the first column of a table or one a line; `-` is standard
+        input
+    direction : Which way edges are followed
+    parents : Also find the vertex before each on a shortest path: the one with the smallest id, of
+        a source itself
+    frontier : How the edges of active vertices are found; the result is the same
+    index : What they are looked up by; the result is the same
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, depth (i64; -1 where no path leads); with --parents also parent (an id)
+
+    Source: Chaos, Table 1; LDBC Graphalytics (BFS)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 1], [1, 2, 3])
+    >>> welter.bfs(graph, source=0, parents=True).top(2)
+       vertex  depth  parent
+    1       2      2       1
+    2       3      2       1
+    """
+    options = {
+        "source": source,
+        "sources_from": sources_from,
+        "direction": direction,
+        "parents": parents,
+        "frontier": frontier,
+        "index": index,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(bfs, graph, options, progress)
+
+
+def sssp(
+    graph: Any,
+    *,
+    source: Any = None,
+    sources_from: Path | Sequence[Path] | None = None,
+    direction: Literal["out", "in", "both"] = "out",
+    precision: Literal["f64", "f32"] = "f64",
+    delta: str | int | float = "auto",
+    frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
+    index: Literal["auto", "bands", "rows"] = "auto",
+    weight: str | int | float | None = None,
+    no_weights: bool = False,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """The length of the shortest path from the nearest source to each vertex.
+
+    ::
+
+        distance(s) = 0                                                       for each source s
+        distance(v) = least of distance(u) + weight(u, v) over edges u -> v   for all others
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    source : Id of a vertex to begin at, as in the input; may be said several times
+    sources_from : Files of such ids, the first column of a table or one a line; `-` is standard
+        input
+    direction : Which way edges are followed
+    precision : Width of the distances
+    delta : Distances are settled by steps of this width; the result is the same. auto is the mean
+        weight of a sample of the edges, inf is one step
+    frontier : How the edges of active vertices are found; the result is the same
+    index : What they are looked up by; the result is the same
+    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
+        the third if it holds numbers, else none]
+    no_weights : Read no weights, also where there are some
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, distance (f64 or f32; inf where no path leads)
+
+    Source: Chaos, Table 1; BlitzG; LDBC Graphalytics (SSSP); Meyer and Sanders (2003)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0])
+    >>> welter.sssp(graph, source=0).to_dict()
+    {0: 0.0, 1: 1.0, 2: 2.5}
+    """
+    options = {
+        "source": source,
+        "sources_from": sources_from,
+        "direction": direction,
+        "precision": precision,
+        "delta": delta,
+        "frontier": frontier,
+        "index": index,
+        "weight": weight,
+        "no_weights": no_weights,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(sssp, graph, options, progress)
+
+
+def wcc(
+    graph: Any,
+    *,
+    method: Literal["union-find", "labels"] = "union-find",
+    frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
+    index: Literal["auto", "bands", "rows"] = "auto",
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Which vertices hang together, whatever way the edges point.
+
+    ::
+
+        component(v) = the smallest id that a path of edges, in any direction, joins to v
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    method : How components are found; the result is the same
+    frontier : How the edges of active vertices are found; the result is the same
+    index : What they are looked up by; the result is the same
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, component (the id of its smallest vertex)
+
+    Source: Chaos, Table 1; BlitzG (CC); LDBC Graphalytics (WCC)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 2, 3], [1, 3, 4])
+    >>> welter.wcc(graph).top()
+       component  vertices
+    1          2         3
+    2          0         2
+    """
+    options = {
+        "method": method,
+        "frontier": frontier,
+        "index": index,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(wcc, graph, options, progress)
+
+
+def spmv(
+    graph: Any,
+    *,
+    vector: Literal["ones", "random"] = "ones",
+    seed: int = 1,
+    vector_from: Path | Sequence[Path] | None = None,
+    vector_column: str | int | float | None = None,
+    vector_default: float | None = None,
+    iterations: int = 1,
+    precision: Literal["f64", "f32"] = "f64",
+    weight: str | int | float | None = None,
+    no_weights: bool = False,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """The product of the graph's matrix with a vector.
+
+    ::
+
+        value(v) = sum over edges u -> v of weight(u, v) * x(u)
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    vector : x, the vector
+    seed : Picks the random vector
+    vector_from : Tables (text, Parquet, Arrow) with x: the id of a vertex in the first column, its
+        element in another; `-` is standard input
+    vector_column : Column of the elements, by number (from 1) or name [default: the second]
+    vector_default : Element of vertices without a row [default: that a vertex has none is an
+        error]
+    iterations : Multiply so often, each result being the next vector
+    precision : Width of the numbers
+    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
+        the third if it holds numbers, else none]
+    no_weights : Read no weights, also where there are some
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, value (f64 or f32)
+
+    Source: Chaos, Table 1
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0])
+    >>> welter.spmv(graph, vector="ones").to_dict()
+    {0: 0.0, 1: 1.0, 2: 5.5}
+    """
+    options = {
+        "vector": vector,
+        "seed": seed,
+        "vector_from": vector_from,
+        "vector_column": vector_column,
+        "vector_default": vector_default,
+        "iterations": iterations,
+        "precision": precision,
+        "weight": weight,
+        "no_weights": no_weights,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(spmv, graph, options, progress)
+
+
+def hyperball(
+    graph: Any,
+    *,
+    registers: Literal[16, 64, 256] = 64,
+    seed: int = 1,
+    iterations: int | None = None,
+    direction: Literal["out", "in", "both"] = "out",
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """How near all vertices are to each: centralities and distances, estimated (HyperBall).
+
+    ::
+
+        harmonic(v)  = sum over u of 1 / d(u, v)          u: all that reach v, v not counted
+        closeness(v) = 1 / (sum over u of d(u, v))        0 where nobody reaches v
+        ball(v)      = number of u, v itself counted
+        N(t)         = number of pairs u, v with d(u, v) <= t, u = v counted
+        each within 1.04 / sqrt(REGISTERS), most of the time
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    registers : Registers of a counter, a byte each: the standard error is 26 %, 13 % or 6.5 %
+    seed : Picks the hashes
+    iterations : Count what is within so many edges [default: all that there is]
+    direction : Which way edges are followed: out is who reaches a vertex, in is whom it reaches
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, harmonic, closeness, ball (f64 each)
+
+    Source: Boldi and Vigna (2013); X-Stream (HyperANF)
+
+    Examples
+    --------
+    >>> import welter
+    >>> welter.hyperball(welter.rmat(8), registers=64).column_names
+    ['vertex', 'harmonic', 'closeness', 'ball']
+    """
+    options = {
+        "registers": registers,
+        "seed": seed,
+        "iterations": iterations,
+        "direction": direction,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(hyperball, graph, options, progress)
+
+
+def cdlp(
+    graph: Any,
+    *,
+    iterations: int = 10,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Communities by label propagation, as LDBC Graphalytics defines them.
+
+    ::
+
+        label(v, 0)     = v
+        label(v, i + 1) = the most frequent of label(u, i), u -> v or v -> u an edge;
+                          the smallest of the most frequent ones
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    iterations : Iterations; fewer are done where one changes nothing
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, community (the id of a vertex)
+
+    Source: LDBC Graphalytics (CDLP); BlitzG (CD); Raghavan, Albert and Kumara (2007)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 2, 2, 3, 4, 5], [1, 2, 0, 3, 4, 5, 3], undirected=True)
+    >>> welter.cdlp(graph).top()
+       community  vertices
+    1          0         3
+    2          2         3
+    """
+    options = {
+        "iterations": iterations,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(cdlp, graph, options, progress)
+
+
+def kcore(
+    graph: Any,
+    *,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """How well connected the best connected part is that a vertex belongs to (core numbers).
+
+    ::
+
+        k-core  = the largest part in which each vertex has k neighbours or more
+        core(v) = the largest k whose core v belongs to
+        edges have no direction; parallel ones count once, self-loops do not
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, core (u32)
+
+    Source: Lü, Zhou, Zhang and Stanley (2016); Montresor, De Pellegrini and Miorandi (2011)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3], undirected=True)
+    >>> welter.kcore(graph).to_dict()
+    {0: 2, 1: 2, 2: 2, 3: 1}
+    """
+    options = {
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(kcore, graph, options, progress)
+
+
+def triangles(
+    graph: Any,
+    *,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """How many pairs of neighbours of a vertex are neighbours of each other.
+
+    ::
+
+        triangles(v) = number of pairs u, w of neighbours of v with an edge u -> w or w -> u
+        the triangles of the graph are a third of the sum
+        edges have no direction; parallel ones count once, self-loops do not
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, triangles (u64)
+
+    Source: Hu, Tao and Chung, Massive Graph Triangulation (2013)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3], undirected=True)
+    >>> welter.triangles(graph).report["found"]
+    {'triangles': 1}
+    """
+    options = {
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(triangles, graph, options, progress)
+
+
+def lcc(
+    graph: Any,
+    *,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """What share of the pairs of neighbours of a vertex are joined (local clustering).
+
+    ::
+
+        N(v)   = what an edge joins to v, in either direction, v left out
+        lcc(v) = (number of edges u -> w with u, w in N(v)) / (|N(v)| * (|N(v)| - 1))
+        0 for fewer than two neighbours; an undirected edge counts both ways, parallel ones once
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, lcc (f64)
+
+    Source: LDBC Graphalytics (LCC); Watts and Strogatz (1998); Hu, Tao and Chung (2013)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3], undirected=True)
+    >>> welter.lcc(graph).top(2)
+       vertex  lcc
+    1       0    1
+    2       1    1
+    """
+    options = {
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(lcc, graph, options, progress)
+
+
+def mis(
+    graph: Any,
+    *,
+    seed: int = 1,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """A maximal independent set: no two are neighbours, everybody else has one among them.
+
+    ::
+
+        in_set(v) = 1 when in_set(u) = 0 for all neighbours u of an earlier priority, else 0
+        priority(v): a hash of the seed and the vertex; edges are followed both ways
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    seed : Picks the priorities, and with them the set
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, in_set (u32; 1 or 0)
+
+    Source: Chaos, Table 1; Luby (1986); Blelloch, Fineman and Shun (2012)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 0, 0], [1, 2, 3], undirected=True)
+    >>> welter.mis(graph, seed=1).to_dict()
+    {0: 0, 1: 1, 2: 1, 3: 1}
+    """
+    options = {
+        "seed": seed,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(mis, graph, options, progress)
+
+
+def conductance(
+    graph: Any,
+    *,
+    side_from: Path | Sequence[Path] | None = None,
+    side_column: str | int | float | None = None,
+    side_above: float = 0.0,
+    side_default: float | None = None,
+    weighted: bool = False,
+    weight: str | int | float | None = None,
+    direction: Literal["out", "in", "both"] = "both",
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """How well two sides are apart: the share of the smaller one's edges that cross.
+
+    ::
+
+        conductance = cut / min(volume(S), volume(rest))      none where a side has no edges
+        cut         = number of edges from S to the rest
+        volume(X)   = sum of the degrees of the vertices in X; a self-loop counts once
+        S           = vertices of odd ids, or those with a value above a limit in a table
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    side_from : Tables (text, Parquet, Arrow) that say the sides: the id of a vertex in the first
+        column, a number in another; `-` is standard input [default: odd ids are one side; of
+        names, every second]
+    side_column : Column of the numbers, by number (from 1) or name [default: the second]
+    side_above : Numbers above this one are in S, all others in the rest
+    side_default : Number of vertices without a row [default: that a vertex has none is an error]
+    weighted : Add up weights instead of counting edges
+    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
+        the third if it holds numbers, else none]
+    direction : Which way edges are followed: out counts those that leave S, of all that leave a
+        side
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, across (edges to the other side: u32, f64 if weighted), side (u32; 1 in S)
+
+    Source: Chaos, Table 1; X-Stream; Leskovec, Lang, Dasgupta and Mahoney (2008)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 2, 0], [2, 3, 0, 1], undirected=True)
+    >>> welter.conductance(graph).report["found"]["conductance"]
+    0.3333333333333333
+    """
+    options = {
+        "side_from": side_from,
+        "side_column": side_column,
+        "side_above": side_above,
+        "side_default": side_default,
+        "weighted": weighted,
+        "weight": weight,
+        "direction": direction,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(conductance, graph, options, progress)
+
+
+def bp(
+    graph: Any,
+    *,
+    states: Literal[2, 3, 4, 8] = 2,
+    priors_from: Path | Sequence[Path] | None = None,
+    coupling: float = 0.6,
+    potential: str | int | float | None = None,
+    iterations: int = 5,
+    tolerance: float = 0.0,
+    messages: Literal["edge", "vertex"] = "edge",
+    damping: float = 0.0,
+    weight: str | int | float | None = None,
+    no_weights: bool = False,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Which state each vertex is likely in, by its neighbours (belief propagation).
+
+    ::
+
+        belief(v)[j] = prior(v)[j] / Z * product over edges u - v of m(u, v)[j]
+        m(u, v)[j]   = 1 / Z * sum over states i of psi(i, j) ^ weight(u, v)
+                       * belief(u)[i] / m(v, u)[i], of the iteration before
+        psi(i, j)    = COUPLING where i = j, (1 - COUPLING) / (STATES - 1) elsewhere
+        The sum-product algorithm: exact on trees, after as many iterations as the longest path
+        has edges. With --messages vertex a vertex tells all neighbours the same, what they said
+        themselves included: no state on edges, and beliefs that are surer than they should be.
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    states : States that a vertex may be in
+    priors_from : Tables (text, Parquet, Arrow) of what is known: the id of a vertex in the first
+        column, then a number for each state, in any proportion; all are as likely for vertices
+        without a row [default: nothing is known, and all beliefs stay even]
+    coupling : How likely neighbours are to be in the same state, between 0 and 1
+    potential : Psi itself, row after row, such as "3,1, 1,2": numbers above 0 that are the same
+        both ways
+    iterations : Iterations, at most
+    tolerance : Stop when no belief changes by as much in an iteration; 0 does them all
+    messages : What a message is kept for
+    damping : Share of a message of an edge that stays as it was, from 0 to below 1
+    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
+        the third if it holds numbers, else none]
+    no_weights : Read no weights, also where there are some
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, belief_1, belief_2 and so on (f64 each; they add up to 1)
+
+    Source: Chaos, Table 1; Pearl (1988); Kang, Chau and Faloutsos (2011)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1], [1, 2], undirected=True)
+    >>> welter.bp(graph, coupling=0.9).column_names
+    ['vertex', 'belief_1', 'belief_2']
+    """
+    options = {
+        "states": states,
+        "priors_from": priors_from,
+        "coupling": coupling,
+        "potential": potential,
+        "iterations": iterations,
+        "tolerance": tolerance,
+        "messages": messages,
+        "damping": damping,
+        "weight": weight,
+        "no_weights": no_weights,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(bp, graph, options, progress)
+
+
+def als(
+    graph: Any,
+    *,
+    factors: Literal[4, 8, 16] = 8,
+    lambda_: float = 0.05,
+    iterations: int = 10,
+    seed: int = 1,
+    weight: str | int | float | None = None,
+    no_weights: bool = False,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Factors of users and items whose products are near the ratings (ALS).
+
+    ::
+
+        minimise sum over edges u -> i of (rating(u, i) - x(u) . y(i))^2
+                 + LAMBDA * (sum over users of n(u) |x(u)|^2 + sum over items of n(i) |y(i)|^2)
+        x: factors of the users, that edges leave; y: of the items, that they come to
+        n: number of ratings; in an iteration all x are solved for, and then all y
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    factors : Factors of a vertex
+    lambda_ : Weight of the penalty on large factors, above 0
+    iterations : Solve for both sides so often
+    seed : Picks the factors to begin with
+    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
+        the third if it holds numbers, else none]
+    no_weights : Read no weights, also where there are some
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, factor_1, factor_2 and so on (f64 each)
+
+    Source: X-Stream; Zhou, Wilkinson, Schreiber and Pan (2008)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 0, 1], [2, 3, 2], [5.0, 1.0, 4.0])
+    >>> welter.als(graph, factors=4, iterations=5).num_rows
+    4
+    """
+    options = {
+        "factors": factors,
+        "lambda_": lambda_,
+        "iterations": iterations,
+        "seed": seed,
+        "weight": weight,
+        "no_weights": no_weights,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(als, graph, options, progress)
+
+
+def scc(
+    graph: Any,
+    *,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Which vertices reach each other along edges.
+
+    ::
+
+        component(v) = the smallest id of all vertices that v reaches and that reach v
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: vertex, component (the id of its smallest vertex)
+
+    Source: Chaos, Table 1; Fleischer, Hendrickson and Pınar (2000); Orzan (2004); Tarjan (1972)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> welter.scc(graph).top()
+       component  vertices
+    1          0         3
+    2          3         1
+    """
+    options = {
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(scc, graph, options, progress)
+
+
+def mcst(
+    graph: Any,
+    *,
+    cost: Literal["minimum", "maximum"] = "minimum",
+    weight: str | int | float | None = None,
+    no_weights: bool = False,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    cache: int | str | None = None,
+    encoding: Literal["packed", "compressed"] | None = None,
+    stripe_bits: int | None = None,
+    block_bits: int | None = None,
+    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """Edges that join what hangs together and weigh least: a minimum-cost spanning forest.
+
+    ::
+
+        best(C) = the least edge between C and another component    for each component C
+        forest += best(C), and what they join is one component      until there is no such edge
+        least by weight, then by the smaller id, then by the larger one
+
+    Parameters
+    ----------
+    graph : a graph, or what :func:`welter.as_graph` makes one of
+    cost : Whether the forest weighs as little or as much as it can
+    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
+        the third if it holds numbers, else none]
+    no_weights : Read no weights, also where there are some
+    threads : Threads [default: one a core, fewer for small graphs]
+    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
+        is read [default: most of what is free]
+    scratch : Directory for temporary files of what does not fit in memory; may be given more than
+        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+        iterations [default: all that fit]
+    encoding : How edges are held in memory [default: packed where it fits]
+    stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
+        the caches]
+    block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
+        caches]
+    route : Where updates wait [default: as the memory allows]
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    Result: source, target, weight (f64): an edge a row, the smaller id first
+
+    Source: Chaos, Table 1; Borůvka (1926)
+
+    Examples
+    --------
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0], undirected=True)
+    >>> welter.mcst(graph).to_numpy()["weight"].tolist()
+    [1.0, 1.5]
+    """
+    options = {
+        "cost": cost,
+        "weight": weight,
+        "no_weights": no_weights,
+        "threads": threads,
+        "memory": memory,
+        "scratch": scratch,
+        "cache": cache,
+        "encoding": encoding,
+        "stripe_bits": stripe_bits,
+        "block_bits": block_bits,
+        "route": route,
+    }
+    return run(mcst, graph, options, progress)

@@ -1,0 +1,429 @@
+"""The NetworkX backend: ``nx.pagerank(G, backend="welter")``.
+
+It has the functions of NetworkX that welter has too and whose results depend neither on the order of
+nodes nor on chance, with the results, exceptions and defaults that they have there. What a function
+cannot do here (weights that are a function, say) it declines, and says why.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from ._graph import Graph, from_numpy
+from ._native import __version__
+from ._result import Result
+
+__all__ = ["BackendGraph", "backend", "info"]
+
+Node = Hashable
+
+#: Edges below which converting a graph takes longer than NetworkX does for most functions.
+_EDGES_MIN = 20_000
+
+
+class BackendGraph:
+    """The nodes and edges of a graph of NetworkX, as arrays."""
+
+    __networkx_backend__ = "welter"
+
+    def __init__(self, graph: nx.Graph, attribute: str | None, default: Any) -> None:
+        self.original = graph
+        self.nodes: list[Node] = list(graph)
+        self.places: dict[Node, int] = {node: place for place, node in enumerate(self.nodes)}
+        self.directed: bool = graph.is_directed()
+        self.multi: bool = graph.is_multigraph()
+        if attribute is None:
+            edges: list[Any] = list(graph.edges())
+        else:
+            edges = list(graph.edges(data=attribute, default=default))
+        count, places = len(edges), self.places
+        self.source = np.fromiter((places[edge[0]] for edge in edges), np.uint32, count)
+        self.target = np.fromiter((places[edge[1]] for edge in edges), np.uint32, count)
+        self.weight: np.ndarray | None = None
+        if attribute is not None:
+            self.weight = np.fromiter((edge[2] for edge in edges), np.float64, count)
+
+    def is_directed(self) -> bool:
+        """As of NetworkX."""
+        return self.directed
+
+    def is_multigraph(self) -> bool:
+        """As of NetworkX."""
+        return self.multi
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __contains__(self, node: Node) -> bool:
+        return node in self.places
+
+    def graph(self, weighted: bool = False) -> Graph:
+        """The same for welter."""
+        return from_numpy(
+            self.source,
+            self.target,
+            self.weight if weighted else None,
+            vertices=len(self.nodes),
+            undirected=not self.directed,
+            progress=False,
+        )
+
+    def run(self, algorithm: str, heeds: bool = False, **options: Any) -> Result:
+        """What an algorithm finds, a row for each node in the order of the nodes; with weights if it
+        ``heeds`` them.
+        """
+        return self.graph(heeds).run(algorithm, progress=False, **options)
+
+    def values(self, algorithm: str, heeds: bool = False, **options: Any) -> np.ndarray:
+        """The last column of that."""
+        return list(self.run(algorithm, heeds, **options).to_numpy().values())[-1]
+
+    def place(self, node: Node, missing: str) -> int:
+        """Where a node is; an exception of NetworkX where it is not."""
+        try:
+            return self.places[node]
+        except KeyError:
+            raise nx.NodeNotFound(missing) from None
+
+
+def _sets(graph: BackendGraph, labels: np.ndarray) -> Iterator[set[Node]]:
+    """The nodes of each label, in the order of their first ones."""
+    found: dict[int, set[Node]] = {}
+    for node, label in zip(graph.nodes, labels.tolist(), strict=True):
+        found.setdefault(label, set()).add(node)
+    yield from found.values()
+
+
+def _count(labels: np.ndarray) -> int:
+    return len(np.unique(labels))
+
+
+def _not_empty(graph: BackendGraph, what: str) -> None:
+    if not graph.nodes:
+        raise nx.NetworkXPointlessConcept(what)
+
+
+def pagerank(
+    G: BackendGraph,
+    alpha: float = 0.85,
+    personalization: dict[Node, float] | None = None,
+    max_iter: int = 100,
+    tol: float = 1.0e-6,
+    nstart: None = None,
+    weight: str | None = "weight",
+    dangling: None = None,
+) -> dict[Node, float]:
+    """PageRank, by weights, personalised."""
+    if not G.nodes:
+        return {}
+    options: dict[str, Any] = {}
+    if personalization is not None:
+        shares = [float(personalization.get(node, 0)) for node in G.nodes]
+        if sum(shares) == 0:
+            raise ZeroDivisionError("the personalization of all nodes is 0")
+        options["teleport_from"] = dict(enumerate(shares))
+    weighted = weight is not None
+    if max_iter < 1:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    found = G.run(
+        "pagerank",
+        weighted,
+        weighted=weighted,
+        damping=alpha,
+        iterations=max_iter,
+        tolerance=tol,
+        dangling="networkx",
+        **options,
+    )
+    if found.note is not None:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    return dict(zip(G.nodes, found.to_numpy()["rank"].tolist(), strict=True))
+
+
+def _depths(
+    G: BackendGraph, place: int, cutoff: float | None, direction: str
+) -> dict[Node, int]:
+    depths = G.values("bfs", source=place, direction=direction)
+    reached = np.flatnonzero(depths >= 0)
+    nearest = reached[np.argsort(depths[reached], kind="stable")]
+    most = float("inf") if cutoff is None else cutoff
+    pairs = zip(nearest.tolist(), depths[nearest].tolist(), strict=True)
+    return {G.nodes[other]: depth for other, depth in pairs if depth <= most}
+
+
+def single_source_shortest_path_length(
+    G: BackendGraph, source: Node, cutoff: float | None = None
+) -> dict[Node, int]:
+    """Edges on the way from a node to each that can be reached."""
+    return _depths(G, G.place(source, f"Source {source} is not in G"), cutoff, "out")
+
+
+def single_target_shortest_path_length(
+    G: BackendGraph, target: Node, cutoff: float | None = None
+) -> dict[Node, int]:
+    """Edges on the way to a node from each that reaches it."""
+    return _depths(G, G.place(target, f"Target {target} is not in G"), cutoff, "in")
+
+
+def single_source_dijkstra_path_length(
+    G: BackendGraph, source: Node, cutoff: float | None = None, weight: str = "weight"
+) -> dict[Node, float]:
+    """Length of the shortest way from a node to each that can be reached."""
+    place = G.place(source, f"Node {source} not found in graph")
+    lengths = G.values("sssp", True, source=place)
+    reached = np.flatnonzero(np.isfinite(lengths))
+    nearest = reached[np.argsort(lengths[reached], kind="stable")]
+    most = float("inf") if cutoff is None else cutoff
+    pairs = zip(nearest.tolist(), lengths[nearest].tolist(), strict=True)
+    return {G.nodes[other]: length for other, length in pairs if length <= most}
+
+
+def descendants(G: BackendGraph, source: Node) -> set[Node]:
+    """All nodes that can be reached from one, without it."""
+    if source not in G:
+        raise nx.NetworkXError(f"The node {source} is not in the graph.")
+    return set(_depths(G, G.places[source], None, "out")) - {source}
+
+
+def ancestors(G: BackendGraph, source: Node) -> set[Node]:
+    """All nodes that reach one, without it."""
+    if source not in G:
+        raise nx.NetworkXError(f"The node {source} is not in the graph.")
+    return set(_depths(G, G.places[source], None, "in")) - {source}
+
+
+def connected_components(G: BackendGraph) -> Iterator[set[Node]]:
+    """The nodes of each component."""
+    yield from _sets(G, G.values("wcc"))
+
+
+def number_connected_components(G: BackendGraph) -> int:
+    """How many components there are."""
+    return _count(G.values("wcc"))
+
+
+def is_connected(G: BackendGraph) -> bool:
+    """Whether there is one."""
+    _not_empty(G, "Connectivity is undefined for the null graph.")
+    return _count(G.values("wcc")) == 1
+
+
+def node_connected_component(G: BackendGraph, n: Node) -> set[Node]:
+    """The nodes of the component of one."""
+    if n not in G:
+        raise KeyError(n)
+    labels = G.values("wcc")
+    return {G.nodes[place] for place in np.flatnonzero(labels == labels[G.places[n]]).tolist()}
+
+
+def weakly_connected_components(G: BackendGraph) -> Iterator[set[Node]]:
+    """The nodes of each component, whichever way edges go."""
+    yield from _sets(G, G.values("wcc"))
+
+
+def number_weakly_connected_components(G: BackendGraph) -> int:
+    """How many of these there are."""
+    return _count(G.values("wcc"))
+
+
+def is_weakly_connected(G: BackendGraph) -> bool:
+    """Whether there is one."""
+    _not_empty(G, "Connectivity is undefined for the null graph.")
+    return _count(G.values("wcc")) == 1
+
+
+def strongly_connected_components(G: BackendGraph) -> Iterator[set[Node]]:
+    """The nodes that reach each other."""
+    yield from _sets(G, G.values("scc"))
+
+
+def number_strongly_connected_components(G: BackendGraph) -> int:
+    """How many sets of these there are."""
+    return _count(G.values("scc"))
+
+
+def is_strongly_connected(G: BackendGraph) -> bool:
+    """Whether there is one."""
+    _not_empty(G, "Connectivity is undefined for the null graph.")
+    return _count(G.values("scc")) == 1
+
+
+def core_number(G: BackendGraph) -> dict[Node, int]:
+    """The largest k such that a node is in a subgraph whose nodes all have degree k."""
+    if bool(np.any(G.source == G.target)):
+        raise nx.NetworkXNotImplemented(
+            "Input graph has self loops which is not permitted; "
+            "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
+        )
+    return dict(zip(G.nodes, G.values("kcore").tolist(), strict=True))
+
+
+def _selected(
+    G: BackendGraph, values: list[Any], nodes: Node | Iterable[Node] | None
+) -> Any:
+    """The value of a node, or those of some by node, or of all."""
+    if nodes is None:
+        return dict(zip(G.nodes, values, strict=True))
+    if isinstance(nodes, Hashable) and nodes in G.places:
+        return values[G.places[nodes]]
+    chosen = [node for node in G.original.nbunch_iter(nodes)]
+    return {node: values[G.places[node]] for node in chosen}
+
+
+def triangles(
+    G: BackendGraph, nodes: Node | Iterable[Node] | None = None
+) -> dict[Node, int] | int:
+    """The triangles that a node is in."""
+    found: dict[Node, int] | int = _selected(G, G.values("triangles").tolist(), nodes)
+    return found
+
+
+def clustering(
+    G: BackendGraph, nodes: Node | Iterable[Node] | None = None, weight: None = None
+) -> dict[Node, float] | float:
+    """The share of pairs of neighbours that are neighbours of each other."""
+    found: dict[Node, float] | float = _selected(G, _coefficients(G), nodes)
+    return found
+
+
+def _coefficients(G: BackendGraph) -> list[Any]:
+    # NetworkX has the integer 0 where there is no triangle.
+    return [value or 0 for value in G.values("lcc").tolist()]
+
+
+def average_clustering(
+    G: BackendGraph,
+    nodes: Iterable[Node] | None = None,
+    weight: None = None,
+    count_zeros: bool = True,
+) -> float:
+    """The mean of these."""
+    values = list(_selected(G, _coefficients(G), nodes).values())
+    if not count_zeros:
+        values = [value for value in values if abs(value) > 0]
+    return float(sum(values) / len(values))
+
+
+def transitivity(G: BackendGraph) -> float:
+    """The share of paths of two edges that a third one closes."""
+    straight = G.source != G.target
+    ends = np.concatenate([G.source[straight], G.target[straight]])
+    degrees = np.bincount(ends, minlength=len(G.nodes)).astype(np.int64)
+    paths = int((degrees * (degrees - 1)).sum())
+    closed = 2 * int(G.values("triangles").sum())
+    return 0 if closed == 0 else closed / paths
+
+
+_FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    ancestors,
+    average_clustering,
+    clustering,
+    connected_components,
+    core_number,
+    descendants,
+    is_connected,
+    is_strongly_connected,
+    is_weakly_connected,
+    node_connected_component,
+    number_connected_components,
+    number_strongly_connected_components,
+    number_weakly_connected_components,
+    pagerank,
+    single_source_dijkstra_path_length,
+    single_source_shortest_path_length,
+    single_target_shortest_path_length,
+    strongly_connected_components,
+    transitivity,
+    triangles,
+    weakly_connected_components,
+)
+
+#: Those that are only for undirected graphs without parallel edges here.
+_SIMPLE = {"average_clustering", "clustering", "core_number", "transitivity", "triangles"}
+
+
+def _declined(name: str, graph: Any, given: dict[str, Any]) -> str | None:
+    """Why a call cannot be done, if it cannot."""
+    if name in _SIMPLE and (graph.is_directed() or graph.is_multigraph()):
+        return "only undirected graphs without parallel edges are supported"
+    if name in ("clustering", "average_clustering") and given.get("weight") is not None:
+        return "weights are not supported"
+    if name == "pagerank":
+        if given.get("nstart") is not None or given.get("dangling") is not None:
+            return "nstart and dangling are not supported"
+        if not 0 <= given.get("alpha", 0.85) <= 1:
+            return "alpha must lie between 0 and 1"
+    if callable(given.get("weight")):
+        return "weights that are functions are not supported"
+    weight = given.get("weight", "weight")
+    if name in ("pagerank", "single_source_dijkstra_path_length") and weight is not None:
+        for _, _, value in graph.edges(data=weight, default=1):
+            if isinstance(value, complex) or not isinstance(value, (int, float, np.number)):
+                return "weights that are no real numbers are not supported"
+            if value < 0:
+                return "negative weights are not supported"
+    return None
+
+
+class _Backend:
+    """What NetworkX asks of a backend."""
+
+    @staticmethod
+    def convert_from_nx(
+        graph: nx.Graph,
+        edge_attrs: dict[str, Any] | None = None,
+        **_: Any,
+    ) -> BackendGraph:
+        """The nodes and edges of a graph, with the attribute that a function asks for."""
+        if isinstance(graph, BackendGraph):
+            return graph
+        attribute, default = next(iter((edge_attrs or {}).items()), (None, None))
+        return BackendGraph(graph, attribute, 1 if default is None else default)
+
+    @staticmethod
+    def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
+        """A result as NetworkX has it: graphs are the ones that they were made from."""
+        return result.original if isinstance(result, BackendGraph) else result
+
+    @staticmethod
+    def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+        """True, or why a call cannot be done."""
+        bound = inspect.signature(getattr(nx, name)).bind(*args, **kwargs).arguments
+        return _declined(name, args[0] if args else bound["G"], dict(bound)) or True
+
+    @staticmethod
+    def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+        """True, or why a call would not gain."""
+        graph = args[0] if args else kwargs["G"]
+        edges = graph.number_of_edges() if hasattr(graph, "number_of_edges") else _EDGES_MIN
+        if edges >= _EDGES_MIN:
+            return True
+        return (
+            f"a graph of {edges} edges is too small to gain: "
+            f"converting it takes longer, below about {_EDGES_MIN}"
+        )
+
+
+for _function in _FUNCTIONS:
+    setattr(_Backend, _function.__name__, staticmethod(_function))
+
+backend = _Backend()
+
+
+def info() -> dict[str, Any]:
+    """What NetworkX shows of the backend."""
+    return {
+        "backend_name": "welter",
+        "project": "welter",
+        "package": "welter",
+        "short_summary": "Exact results on graphs of any size, with all cores.",
+        "version": __version__,
+        "functions": {
+            function.__name__: {"additional_docs": function.__doc__} for function in _FUNCTIONS
+        },
+    }

@@ -1,0 +1,246 @@
+"""What an algorithm found."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ._progress import ticking
+from ._report import Report
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from ._native import Table
+
+__all__ = ["Result"]
+
+#: Rows that are shown where the whole is not asked for.
+_SHOWN = 10
+
+
+class Result:
+    """A table of results: a row for each vertex, or a list of edges, with the ids that came in.
+
+    It has ``__arrow_c_stream__``, so that polars, pandas, pyarrow and DuckDB take it as it is. Rows
+    may lie in temporary files, and are read from there when somebody asks for them.
+
+    >>> import welter
+    >>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3])
+    >>> ranks = welter.pagerank(graph)
+    >>> ranks.num_rows, ranks.column_names
+    (4, ['vertex', 'rank'])
+    >>> ranks.top(1)
+       vertex      rank
+    1       2  0.307853
+    """
+
+    def __init__(self, table: Table, nodes: Sequence[Any] | None = None, top: Table | None = None):
+        self._table = table
+        self._nodes = nodes
+        self._all = top
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        if self._nodes is not None:
+            raise TypeError("nodes of NetworkX may be any objects: see to_polars and to_pandas")
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        return self._table.num_rows
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return self._table.num_rows
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        return self._table.column_names
+
+    @property
+    def report(self) -> Report:
+        """What the run planned, did and took."""
+        if self._table.report is None:
+            raise ValueError("some rows of a result have no report; ask the whole one")
+        return Report(self._table.report)
+
+    @property
+    def note(self) -> str | None:
+        """What one should know of the result: that it is not settled, how much was reached."""
+        return self._table.note
+
+    @property
+    def log(self) -> list[str]:
+        """What the command line says of such a run, a line each."""
+        return self._table.said
+
+    def to_numpy(self) -> dict[str, np.ndarray]:
+        """The columns by name.
+
+        Strings are arrays of objects. What is missing (the parent of a vertex that was not reached)
+        is masked, in a masked array.
+
+        >>> import welter
+        >>> graph = welter.from_numpy([0, 1], [1, 2])
+        >>> welter.bfs(graph, source=0).to_numpy()["depth"].tolist()
+        [0, 1, 2]
+        """
+        out: dict[str, np.ndarray] = {}
+        for name, (values, absent) in self._table.columns().items():
+            if isinstance(values, list):
+                strings = np.empty(len(values), dtype=object)
+                strings[:] = values
+                values = strings
+            if absent is not None:
+                values = np.ma.masked_array(values, absent)
+            if self._nodes is not None and name in self._table.id_columns:
+                values = _picked(self._nodes, values)
+            out[name] = values
+        return out
+
+    def to_dict(self, column: str | None = None) -> dict[Any, Any]:
+        """The results by vertex: of one column, or of the only one; else a tuple each.
+
+        >>> import welter
+        >>> graph = welter.from_numpy([0, 1], [1, 2])
+        >>> welter.bfs(graph, source=0).to_dict()
+        {0: 0, 1: 1, 2: 2}
+        """
+        columns = {name: values.tolist() for name, values in self.to_numpy().items()}
+        if "vertex" not in columns:
+            raise ValueError("a list has no vertices to find its rows by; see to_numpy")
+        vertices = columns.pop("vertex")
+        if column is not None:
+            if column not in columns:
+                raise KeyError(f"{column}: expected one of {', '.join(columns)}")
+            return dict(zip(vertices, columns[column], strict=True))
+        if len(columns) == 1:
+            (values,) = columns.values()
+            return dict(zip(vertices, values, strict=True))
+        return dict(zip(vertices, zip(*columns.values(), strict=True), strict=True))
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table as a data frame of polars, without a copy of numbers.
+
+        >>> import welter
+        >>> frame = welter.wcc(welter.from_numpy([0, 2], [1, 3])).to_polars()
+        >>> frame["component"].to_list()
+        [0, 0, 2, 2]
+        """
+        import polars
+
+        if self._nodes is not None:
+            return polars.DataFrame({name: all.tolist() for name, all in self.to_numpy().items()})
+        return polars.DataFrame(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a data frame of pandas.
+
+        >>> import welter
+        >>> frame = welter.wcc(welter.from_numpy([0, 2], [1, 3])).to_pandas()
+        >>> frame["component"].tolist()
+        [0, 0, 2, 2]
+        """
+        import pandas
+
+        columns: dict[str, Any] = {}
+        for name, values in self.to_numpy().items():
+            if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "iu":
+                values = pandas.arrays.IntegerArray(
+                    np.asarray(values.data), np.ma.getmaskarray(values)
+                )
+            columns[name] = values
+        return pandas.DataFrame(columns)
+
+    def top(self, count: int = 20) -> Result:
+        """The rows that matter most, the first one first, as the command line shows them.
+
+        >>> import welter
+        >>> welter.pagerank(welter.from_numpy([0, 1, 2], [1, 0, 1])).top(2).to_dict()["1"]
+        Traceback (most recent call last):
+        KeyError: '1'
+        """
+        return Result(self._table.top(count), self._nodes, self._table)
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: Literal["csv", "tsv", "parquet", "arrow", "npy", "ldbc"] | None = None,
+        threads: int = 0,
+        progress: bool | None = None,
+    ) -> None:
+        """Writes all rows to a file, whole or not at all; its name tells the format.
+
+        >>> import welter, tempfile, os
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "ranks.csv")
+        ...     welter.pagerank(welter.from_numpy([0], [1])).write(path)
+        ...     with open(path) as rows:
+        ...         print(rows.readline().strip())
+        vertex,rank
+        """
+        with ticking(progress) as tick:
+            self._table.write(os.fspath(path), format, threads, tick)
+
+    def __repr__(self) -> str:
+        whole = self._all or self._table
+        rows = self.num_rows
+        count = rows if self._all is not None else min(rows, _SHOWN)
+        text = whole.text(count)
+        lines = [(text or "").rstrip("\n")]
+        if self._nodes is not None:
+            lines = [_lines(self.top(count).to_numpy())]
+        if self._all is None:
+            if rows > count:
+                lines.append(f"... of {rows:,} rows")
+            if self.note:
+                lines.append(f"note: {self.note}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        shown = self if self._all is not None else self.top(_SHOWN)
+        columns = {name: values.tolist() for name, values in shown.to_numpy().items()}
+        cell = "<td style='text-align:right'>{}</td>"
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+        rows = zip(*columns.values(), strict=True)
+        body = "".join(
+            "<tr>" + "".join(cell.format(html.escape(_cell(value))) for value in row) + "</tr>"
+            for row in rows
+        )
+        more = "" if self._all is not None else f"<caption>{self.num_rows:,} rows</caption>"
+        note = f"<p>{html.escape(self.note)}</p>" if self.note and self._all is None else ""
+        return f"<table>{more}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def _picked(nodes: Sequence[Any], places: np.ndarray) -> np.ndarray:
+    """The nodes at these places; None where there is none."""
+    picked = np.empty(len(places), dtype=object)
+    for index, place in enumerate(places.tolist()):
+        picked[index] = None if place is None else nodes[place]
+    return picked
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _lines(columns: dict[str, np.ndarray]) -> str:
+    """Columns as text, side by side."""
+    shown = [
+        [name, *(_cell(value) for value in values.tolist())] for name, values in columns.items()
+    ]
+    widths = [max(map(len, column)) for column in shown]
+    rows = zip(*shown, strict=True)
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    )
