@@ -200,5 +200,5 @@ def test_generators_are_those_of_the_command():
     assert welter.rmat(6, factor=4, seed=3).num_edges == 256
     assert welter.rmat(6).run("spmv", vector="ones").num_rows <= 64
     assert welter.web(100, degree=5, seed=2).num_edges > 100
-    with pytest.raises(welter.UsageError, match="rmat"):
+    with pytest.raises(welter.UsageError, match="scale 99"):
         welter.rmat(99)

@@ -111,7 +111,7 @@ def test_what_cannot_be_done_is_declined():
 def test_it_is_used_where_it_gains_when_it_has_priority(monkeypatch):
     called = []
     monkeypatch.setattr(
-        type(_networkx.backend), "triangles", staticmethod(lambda G: called.append(len(G)) or {})
+        type(_networkx.backend), "triangles", staticmethod(lambda G, nodes: called.append(len(G)) or {})
     )
     with nx.config(backend_priority=["welter"], cache_converted_graphs=False):
         nx.triangles(nx.path_graph(5))

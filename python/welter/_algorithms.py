@@ -43,9 +43,9 @@ def pagerank(
     dangling: Literal["spread", "networkx", "drop", "papers"] = "spread",
     precision: Literal["f64", "f32"] = "f64",
     weighted: bool = False,
-    weight: str | int | float | None = None,
-    teleport_from: Path | Sequence[Path] | None = None,
-    teleport_column: str | int | float | None = None,
+    weight: int | str | None = None,
+    teleport_from: Any = None,
+    teleport_column: int | str | None = None,
     teleport_default: float | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
@@ -54,7 +54,15 @@ def pagerank(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """The share of time that a random walk along the edges spends at each vertex.
@@ -140,7 +148,7 @@ def bfs(
     graph: Any,
     *,
     source: Any = None,
-    sources_from: Path | Sequence[Path] | None = None,
+    sources_from: Any = None,
     direction: Literal["out", "in", "both"] = "out",
     parents: bool = False,
     frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
@@ -152,7 +160,15 @@ def bfs(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """The number of edges from the nearest source to each vertex.
@@ -226,13 +242,13 @@ def sssp(
     graph: Any,
     *,
     source: Any = None,
-    sources_from: Path | Sequence[Path] | None = None,
+    sources_from: Any = None,
     direction: Literal["out", "in", "both"] = "out",
     precision: Literal["f64", "f32"] = "f64",
     delta: str | int | float = "auto",
     frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
     index: Literal["auto", "bands", "rows"] = "auto",
-    weight: str | int | float | None = None,
+    weight: int | str | None = None,
     no_weights: bool = False,
     threads: int | None = None,
     memory: int | str | None = None,
@@ -241,7 +257,15 @@ def sssp(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """The length of the shortest path from the nearest source to each vertex.
@@ -329,7 +353,15 @@ def wcc(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Which vertices hang together, whatever way the edges point.
@@ -395,12 +427,12 @@ def spmv(
     *,
     vector: Literal["ones", "random"] = "ones",
     seed: int = 1,
-    vector_from: Path | Sequence[Path] | None = None,
-    vector_column: str | int | float | None = None,
+    vector_from: Any = None,
+    vector_column: int | str | None = None,
     vector_default: float | None = None,
     iterations: int = 1,
     precision: Literal["f64", "f32"] = "f64",
-    weight: str | int | float | None = None,
+    weight: int | str | None = None,
     no_weights: bool = False,
     threads: int | None = None,
     memory: int | str | None = None,
@@ -409,7 +441,15 @@ def spmv(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """The product of the graph's matrix with a vector.
@@ -497,7 +537,15 @@ def hyperball(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """How near all vertices are to each: centralities and distances, estimated (HyperBall).
@@ -572,7 +620,15 @@ def cdlp(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Communities by label propagation, as LDBC Graphalytics defines them.
@@ -641,7 +697,15 @@ def kcore(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """How well connected the best connected part is that a vertex belongs to (core numbers).
@@ -706,7 +770,15 @@ def triangles(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """How many pairs of neighbours of a vertex are neighbours of each other.
@@ -771,7 +843,15 @@ def lcc(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """What share of the pairs of neighbours of a vertex are joined (local clustering).
@@ -839,7 +919,15 @@ def mis(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """A maximal independent set: no two are neighbours, everybody else has one among them.
@@ -898,12 +986,12 @@ def mis(
 def conductance(
     graph: Any,
     *,
-    side_from: Path | Sequence[Path] | None = None,
-    side_column: str | int | float | None = None,
+    side_from: Any = None,
+    side_column: int | str | None = None,
     side_above: float = 0.0,
     side_default: float | None = None,
     weighted: bool = False,
-    weight: str | int | float | None = None,
+    weight: int | str | None = None,
     direction: Literal["out", "in", "both"] = "both",
     threads: int | None = None,
     memory: int | str | None = None,
@@ -912,7 +1000,15 @@ def conductance(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """How well two sides are apart: the share of the smaller one's edges that cross.
@@ -990,14 +1086,14 @@ def bp(
     graph: Any,
     *,
     states: Literal[2, 3, 4, 8] = 2,
-    priors_from: Path | Sequence[Path] | None = None,
+    priors_from: Any = None,
     coupling: float = 0.6,
     potential: str | int | float | None = None,
     iterations: int = 5,
     tolerance: float = 0.0,
     messages: Literal["edge", "vertex"] = "edge",
     damping: float = 0.0,
-    weight: str | int | float | None = None,
+    weight: int | str | None = None,
     no_weights: bool = False,
     threads: int | None = None,
     memory: int | str | None = None,
@@ -1006,7 +1102,15 @@ def bp(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Which state each vertex is likely in, by its neighbours (belief propagation).
@@ -1096,7 +1200,7 @@ def als(
     lambda_: float = 0.05,
     iterations: int = 10,
     seed: int = 1,
-    weight: str | int | float | None = None,
+    weight: int | str | None = None,
     no_weights: bool = False,
     threads: int | None = None,
     memory: int | str | None = None,
@@ -1105,7 +1209,15 @@ def als(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Factors of users and items whose products are near the ratings (ALS).
@@ -1184,7 +1296,15 @@ def scc(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Which vertices reach each other along edges.
@@ -1243,7 +1363,7 @@ def mcst(
     graph: Any,
     *,
     cost: Literal["minimum", "maximum"] = "minimum",
-    weight: str | int | float | None = None,
+    weight: int | str | None = None,
     no_weights: bool = False,
     threads: int | None = None,
     memory: int | str | None = None,
@@ -1252,7 +1372,15 @@ def mcst(
     encoding: Literal["packed", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
-    route: Literal["fold", "ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] | None = None,
+    route: Literal[
+        "fold",
+        "ranges",
+        "spill",
+        "spill-combined",
+        "spill-fused",
+        "spill-plain",
+    ]
+    | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Edges that join what hangs together and weigh least: a minimum-cost spanning forest.

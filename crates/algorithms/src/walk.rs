@@ -4,7 +4,7 @@
 //! (vertices with `W(s) = 0`), and `p` where the walk jumps to, which sums to 1:
 //!
 //! ```text
-//! rank_0(v)     = p(v)
+//! rank_0(v)     = 1 / V
 //! rank_{i+1}(v) = (1 - d) * p(v)  +  d * sinks_i * p(v)  +  d * sum over (u, v) of w(u, v) * rank_i(u) / W(u)
 //! sinks_i       = sum over s in S of rank_i(s)
 //! ```
@@ -95,13 +95,14 @@ impl Program for Walk {
 
     fn init(&self, vertex: Vertex) -> Applied<Place, RankTotal> {
         let said = |all: &Option<Arc<[f64]>>| all.as_ref().map(|all| all[vertex.index as usize]);
-        let jump = said(&self.jumps).unwrap_or(1.0 / self.vertices);
+        let rank = 1.0 / self.vertices;
+        let jump = said(&self.jumps).unwrap_or(rank);
         let weight = said(&self.weights).unwrap_or(vertex.out_degree as f64);
         let share = if weight > 0.0 { 1.0 / weight } else { 0.0 };
-        let sinks = if share > 0.0 { 0.0 } else { jump };
+        let sinks = if share > 0.0 { 0.0 } else { rank };
         // The first iteration is never the last for want of change.
         let total = RankTotal { sinks, change: f64::INFINITY };
-        Applied::active(Place { rank: jump, share, jump }, total)
+        Applied::active(Place { rank, share, jump }, total)
     }
 
     #[inline(always)]

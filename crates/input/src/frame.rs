@@ -4,6 +4,9 @@
 //! arrays, after all rows were looked at once. Sparse ids and names are collected as those of files
 //! are.
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::Cell;
 
 use arrow_array::{Array, RecordBatch};
@@ -153,9 +156,9 @@ impl Rows {
             let mut largest = 0;
             self.pieces(*part, &mut |gather| {
                 largest = largest.max(gather.largest());
-                context.phase.add(BATCH_ROWS as u64);
                 context.advance(0).map(|()| true)
             })?;
+            context.phase.add(part.rows as u64);
             Ok(largest)
         };
         let found: Vec<Result<u64, InputError>> =

@@ -47,6 +47,8 @@ const LAYERS: &[Layer] = &[
         may_use: Some(&["model", "progress", "input", "output", "store", "engine", "algorithms"]),
         may_use_others: None,
     },
+    // Python's side of what the command does, which it asks the library of `cli` for.
+    Layer { folder: "crates/python", may_use: Some(&["progress", "input"]), may_use_others: None },
     Layer { folder: "benches", may_use: None, may_use_others: None },
     Layer { folder: "fuzz", may_use: None, may_use_others: None },
     Layer { folder: "xtask", may_use: Some(&[]), may_use_others: None },

@@ -22,6 +22,14 @@ const ALLOWED: &[Allowed] = &[
         path: "crates/input/src/pages.rs",
         reason: "advice to the operating system on a raw range of memory",
     },
+    Allowed {
+        path: "crates/python/src/arrays.rs",
+        reason: "the memory of arrays of numpy, lent to Arrow",
+    },
+    Allowed {
+        path: "crates/python/src/stream.rs",
+        reason: "a stream that another library hands over by a pointer",
+    },
     Allowed { path: "crates/store/src/codec/", reason: "vector shuffles that decode edge deltas" },
     Allowed {
         path: "crates/store/src/io/memory.rs",

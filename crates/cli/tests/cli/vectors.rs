@@ -86,10 +86,11 @@ fn walks_follow_weights_and_jump_where_they_are_told() {
     let base = 0.15 / 3.0 + 0.85 / 9.0;
     let (nine, last) = (0.85 / 3.0 / 101.0, 0.85 / 3.0 * (100.0 / 101.0 + 1.0));
     near(ranks("--weighted"), [base, base + nine, base + last]);
-    // All begins at 7 and goes back there.
+    // What jumps, and what a sink has, goes to 7.
     let home = "--teleport-from home.csv --teleport-default 0";
-    near(ranks(home), [0.15, 0.425, 0.425]);
-    near(ranks(&format!("{home} --weighted --weight 3")), [0.15, 0.85 / 101.0, 85.0 / 101.0]);
+    let (seven, third) = (0.15 + 0.85 / 3.0, 0.85 / 3.0);
+    near(ranks(home), [seven, third / 2.0, third * 1.5]);
+    near(ranks(&format!("{home} --weighted --weight 3")), [seven, nine, last]);
     let two = format!("{home} --weighted --iterations 2 --dangling drop");
     assert!(ranks(&two).iter().sum::<f64>() < 0.99);
     for (options, code, said) in [

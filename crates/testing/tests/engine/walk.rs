@@ -34,7 +34,7 @@ fn sums(graph: &Graph) -> Vec<f64> {
 /// The formula, one edge after the other. `jumps` sum to 1.
 fn plain(graph: &Graph, jumps: &[f64], iterations: u64, keeps_sinks: bool) -> Vec<f64> {
     let (numbers, sums) = (graph.numbers(), sums(graph));
-    let mut ranks = jumps.to_vec();
+    let mut ranks = vec![1.0 / jumps.len() as f64; jumps.len()];
     for _ in 0..iterations {
         let lost: f64 = (0..ranks.len()).filter(|v| sums[*v] == 0.0).map(|v| ranks[v]).sum();
         let sinks = if keeps_sinks { 0.85 * lost } else { 0.0 };
