@@ -50,7 +50,9 @@ impl Walk {
     pub fn jumping(self, mut proportions: Vec<f64>) -> Option<Self> {
         let sum: f64 = proportions.iter().sum();
         let proper = sum > 0.0 && sum.is_finite() && proportions.iter().all(|share| *share >= 0.0);
-        proportions.iter_mut().for_each(|share| *share /= sum);
+        for share in &mut proportions {
+            *share /= sum;
+        }
         proper.then(|| Self { jumps: Some(proportions.into()), ..self })
     }
 
