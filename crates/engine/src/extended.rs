@@ -24,12 +24,15 @@ use crate::dispatch::dispatched;
 use crate::edge_states::{EdgeStates, Rewriter, Stored};
 use crate::graph::{Graph, Stripe};
 use crate::iterate::Outcome;
-use crate::kernel::{Coding, Scratch};
+use crate::kernel::{Coding, Scratch, fetch};
 use crate::read_ahead::ReadAhead;
 use crate::renew::repeated;
 use crate::results::Values;
 use crate::state::{Column, segments};
 use crate::workers::{Workers, lock};
+
+/// Edges between one whose source is asked of memory and the one that is shown.
+const AHEAD: usize = 16;
 
 /// Runs an extended program on a graph.
 ///
@@ -312,23 +315,40 @@ impl<E: Extended> Ends<'_, E> {
         states: &mut [E::State],
         accums: &mut [E::Accum],
     ) {
-        let mask = (1_usize << target_bits) - 1;
-        let [first_source, first_target] = self.base;
         dispatched(
             #[inline(always)]
-            || {
-                for (place, (&key, state)) in keys.iter().zip(states).enumerate() {
-                    let (source, target) = (key as usize >> target_bits, key as usize & mask);
-                    let edge = Edge {
-                        source: (first_source + source) as u32,
-                        target: (first_target + target) as u32,
-                        weight: weights.map_or(1.0, |weights| weights[place]),
-                    };
-                    let (from, to) = (&self.sources[source], &self.targets[target]);
-                    let update = self.program.edge(edge, from, to, state);
-                    accums[target] = self.program.gather(accums[target], update);
-                }
+            || match weights {
+                None => self.show(keys, |_| 1.0, target_bits, states, accums),
+                Some(weights) => self.show(keys, |edge| weights[edge], target_bits, states, accums),
             },
         );
+    }
+
+    #[inline(always)]
+    fn show(
+        &self,
+        keys: &[u32],
+        weight: impl Fn(usize) -> f64,
+        target_bits: u32,
+        states: &mut [E::State],
+        accums: &mut [E::Accum],
+    ) {
+        let (program, sources, targets) = (self.program, self.sources, self.targets);
+        let [first_source, first_target] = self.base;
+        let mask = (1_usize << target_bits) - 1;
+        let accums = &mut accums[..=mask];
+        let targets = &targets[..=mask];
+        for (place, (&key, state)) in keys.iter().zip(states).enumerate() {
+            let later = keys.get(place + AHEAD).map_or(0, |key| key >> target_bits);
+            fetch(sources, later as usize);
+            let (source, target) = (key as usize >> target_bits, key as usize & mask);
+            let edge = Edge {
+                source: (first_source + source) as u32,
+                target: (first_target + target) as u32,
+                weight: weight(place),
+            };
+            let update = program.edge(edge, &sources[source], &targets[target], state);
+            accums[target] = program.gather(accums[target], update);
+        }
     }
 }

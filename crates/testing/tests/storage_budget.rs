@@ -102,7 +102,8 @@ impl Task {
                 welter_engine::pass(graph, &Mcst::default(), workers, &progress).map(drop)
             }
             Self::Beliefs => {
-                let program = SumProduct::<4, 3>::new(Potential::coupled(0.5).unwrap(), 2, 0.0);
+                let program =
+                    SumProduct::<4, 3>::new(Potential::coupled(0.5).unwrap(), 2, 0.0).unwrap();
                 welter_engine::extend(graph, &program, workers, &progress).map(drop)
             }
         }

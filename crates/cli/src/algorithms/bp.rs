@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::bp::{Beliefs, Potential};
+use welter_algorithms::sum_product::RATIO_MAX;
 use welter_algorithms::{BeliefPropagation, SumProduct};
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
@@ -34,7 +35,8 @@ pub(super) const ENTRY: Entry = Entry {
     ],
     kind: "extended, or fold with --messages vertex; reads all edges once an iteration, and \
            rewrites their messages",
-    weights: "an edge counts as so many; 1 where edges have none",
+    weights: "an edge counts as so many, and makes no state more than 2^126 times as likely; 1 \
+              where edges have none",
     columns: "vertex, belief_1, belief_2 and so on (f64 each; they add up to 1)",
     source: "Chaos, Table 1; Pearl (1988); Kang, Chau and Faloutsos (2011)",
     examples: "\
@@ -136,19 +138,18 @@ impl Options {
         ready: &Ready,
         session: &Session,
     ) -> Result<Answer, Failure> {
-        let potential = self.potential::<K>()?;
         let known = !self.priors_from.is_empty();
         let priors = known.then(|| self.priors(ready, session)).transpose()?;
         match self.messages {
             MessagesOf::Edge => {
-                let program = SumProduct::<K, R>::new(potential, self.iterations, self.tolerance);
-                let mut program = program.with_damping(self.damping);
+                let mut program = self.sum_product::<K, R>()?.with_damping(self.damping);
                 if let Some(priors) = priors {
                     program = program.with_priors(priors);
                 }
                 Ok(answer(session.extend(ready, &program)?))
             }
             MessagesOf::Vertex => {
+                let potential = self.potential::<K>()?;
                 let mut program =
                     BeliefPropagation::new(potential, self.iterations, self.tolerance);
                 if let Some(priors) = priors {
@@ -183,6 +184,32 @@ impl Options {
                         in row i, column j and in row j, column i";
             Failure::usage(what)
         })
+    }
+
+    /// The program with messages of edges, nothing being known.
+    fn sum_product<const K: usize, const R: usize>(&self) -> Result<SumProduct<K, R>, Failure> {
+        let potential = self.potential::<K>()?;
+        let program = SumProduct::new(potential, self.iterations, self.tolerance);
+        program.ok_or_else(|| {
+            let (which, numbers) = match self.potential {
+                Some(_) => ("--potential", "these"),
+                None => ("--coupling", "those of this one"),
+            };
+            let what = format!(
+                "{which}: messages of edges take no potential with numbers more than \
+                 {RATIO_MAX:.1e} times as large as others, as {numbers} are; --messages vertex \
+                 takes any",
+            );
+            Failure::usage(what)
+        })
+    }
+
+    /// Refuses a potential that messages cannot hold.
+    fn check_potential<const K: usize, const R: usize>(&self) -> Result<(), Failure> {
+        match self.messages {
+            MessagesOf::Edge => self.sum_product::<K, R>().map(drop),
+            MessagesOf::Vertex => self.potential::<K>().map(drop),
+        }
     }
 
     /// What tables say of each vertex, a column for each state.
@@ -290,10 +317,10 @@ impl Chosen for Options {
             return Err(Failure::usage(what));
         }
         match self.states {
-            States::S2 => self.potential::<2>().map(drop),
-            States::S3 => self.potential::<3>().map(drop),
-            States::S4 => self.potential::<4>().map(drop),
-            States::S8 => self.potential::<8>().map(drop),
+            States::S2 => self.check_potential::<2, 1>(),
+            States::S3 => self.check_potential::<3, 2>(),
+            States::S4 => self.check_potential::<4, 3>(),
+            States::S8 => self.check_potential::<8, 7>(),
         }
     }
 

@@ -101,7 +101,8 @@ fn program<const K: usize, const R: usize>(
     iterations: usize,
 ) -> SumProduct<K, R> {
     let potential = Potential::of(psi).expect("a potential");
-    SumProduct::new(potential, iterations as u64, 0.0).with_priors(priors.to_vec())
+    let program = SumProduct::new(potential, iterations as u64, 0.0).expect("a potential");
+    program.with_priors(priors.to_vec())
 }
 
 /// Beliefs of a graph on all executors, held against the loops.
@@ -242,10 +243,23 @@ fn a_lean_fades_along_a_path() {
     assert_eq!(belief(&answer, 0).map(f64::to_bits), [1.0_f64, 0.0].map(f64::to_bits));
     // An iteration earlier the other end has heard nothing yet; one later nothing moves.
     let program = SumProduct::<2, 1>::new(Potential::of(psi).expect("a potential"), 1000, 1e-9);
+    let program = program.expect("a potential");
     let answer = judge_extended(&graph, UNDIRECTED, &program.with_priors(priors));
     assert_eq!(answer.iterations, length as u64);
     let changes: Vec<f64> = answer.totals.iter().map(|total| total.change).collect();
     assert!(changes[1..length].iter().all(|change| *change > 1e-9) && changes[length] < 1e-9);
+}
+
+#[test]
+fn products_of_a_hub_leave_the_range_of_numbers() {
+    // 9 to 1 for one state a thousand times, and then a thousand times but two for the other.
+    let graph = Graph::new(1999, (1..1999).map(|leaf| [leaf, 0]).collect());
+    let mut priors = vec![[1.0, 0.0]; 1999];
+    priors[0] = [1.0, 1.0];
+    priors[1001..].fill([0.0, 2.0]);
+    let psi = [[0.9, 0.1], [0.1, 0.9]];
+    let answer = judge_extended(&graph, UNDIRECTED, &program::<2, 1>(psi, &priors, 1));
+    near(&[81.0 / 82.0, 1.0 / 82.0], &belief(&answer, 0), 1e-9);
 }
 
 #[test]
@@ -296,6 +310,7 @@ fn states_of_edges_go_to_storage_piece_by_piece() {
 #[test]
 fn columns_are_named_and_routes_refused() {
     let program = SumProduct::<3, 2>::new(Potential::coupled(0.5).expect("a potential"), 1, 0.0);
+    let program = program.expect("a potential");
     let graph = Graph::new(3, vec![[0, 1]]);
     let answer = judge_extended(&graph, UNDIRECTED, &program);
     let names: Vec<_> = Value::columns(&answer.values).into_iter().map(|column| column.0).collect();
