@@ -14,7 +14,9 @@
 //! there is no conductance.
 //!
 //! One pass over the edges. Each vertex says its side; it adds up what comes from either, and all
-//! sums follow from these. Edges are counted as integers, so their order does not matter.
+//! sums follow from these. Edges are counted as integers, so their order does not matter, and
+//! without weights no graph is made: the program is a straight one too, whose [`Sides`] are those
+//! of slots.
 //!
 //! | Chaos, Table 1 (`Conductance`) | here |
 //! |---|---|
@@ -29,6 +31,7 @@ use std::ops::Add;
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
+use welter_model::straight::Straight;
 use welter_model::table::ColumnData;
 
 use crate::Sides;
@@ -193,6 +196,40 @@ impl<A: Amount> Program for Conductance<A> {
 
     fn iterations_max(&self) -> Option<u64> {
         Some(1)
+    }
+}
+
+/// Edges that a worker met: all, those that leave `S`, and those that go to the rest from there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Met {
+    all: u64,
+    from_set: u64,
+    cut: u64,
+}
+
+impl Straight for Conductance<u32> {
+    type Sums = Met;
+    type Value = Across<u32>;
+    type Total = Cut;
+
+    #[inline(always)]
+    fn edge(&self, source: u32, target: u32, met: &mut Met) -> bool {
+        let [source, target] = [source, target].map(|slot| self.sides.has(slot.into()));
+        met.all += 1;
+        met.from_set += u64::from(source);
+        met.cut += u64::from(source && !target);
+        source != target
+    }
+
+    fn total(&self, Met { all, from_set, cut }: Met) -> Cut {
+        let volumes = [all - from_set, from_set].map(|edges| edges as f64);
+        Cut { cut: cut as f64, volumes, vertices: [0, 0] }
+    }
+
+    fn value(&self, slot: u32, across: u32) -> (Across<u32>, Cut) {
+        let in_set = self.sides.has(slot.into());
+        let vertices = [u64::from(!in_set), u64::from(in_set)];
+        (Across { across, side: in_set.into() }, Cut { vertices, ..Cut::default() })
     }
 }
 

@@ -32,6 +32,10 @@ pub(crate) fn explained(
         Failure::usage("nothing is known of a pipe before it is read; name a file")
     })?;
     let plan = &forecast.plan;
+    if plan.straight {
+        let text = describe(algorithm, &source, &forecast, wanted.reading.reversed);
+        return print(&text);
+    }
     let pace = session.pace(plan)?;
     let pace = match source {
         Source::Kept(_, kept) => kept.at_its_rate(pace)?,

@@ -185,7 +185,7 @@ impl Report {
         session: &Session,
     ) -> Result<Self, Failure> {
         let plan = graph.plan();
-        let meets_all = answer.levels.is_none();
+        let meets_all = answer.levels.is_none() && !plan.straight;
         let times =
             meets_all.then(|| Compared::of(graph, answer.iterations, session)).transpose()?;
         let file =

@@ -14,7 +14,7 @@ use welter_engine::plan::{
 };
 use welter_engine::{Checkpoints, Graph, Pace, Storage, Workers};
 use welter_input::{Estimate, ReadOptions, WeightChoice};
-use welter_model::edges::{EdgeStream, Reading};
+use welter_model::edges::{Duplicates, EdgeStream, Reading};
 use welter_output::probe;
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
@@ -444,7 +444,11 @@ impl Session {
 
     fn plan(&self, shape: Shape, wanted: &Wanted<'_>, held_bytes: u64) -> Result<Plan, Failure> {
         let settings = self.settings(wanted, held_bytes);
-        Ok(Plan::new(shape, wanted.layout, &settings, &self.machine)?)
+        // Edges that are merged must meet, and iterations that are kept are those of a graph.
+        let merged = wanted.reading.duplicates != Duplicates::Keep;
+        let straight = wanted.layout.straight.filter(|_| !merged && self.checkpoints.is_none());
+        let layout = Layout { straight, ..wanted.layout };
+        Ok(Plan::new(shape, layout, &settings, &self.machine)?)
     }
 
     fn settings(&self, wanted: &Wanted<'_>, held_bytes: u64) -> Settings {

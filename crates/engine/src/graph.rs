@@ -18,6 +18,7 @@ use crate::extent::Storage;
 use crate::index::SourceIndex;
 use crate::plan::Plan;
 use crate::rows::Rows;
+use crate::straight::Input;
 use crate::tiles::ChunkPlace;
 use crate::values::{Desk, StoredValues};
 use crate::vertices::Vertices;
@@ -54,6 +55,8 @@ pub struct Graph {
     pub(crate) in_rows: Option<Rows>,
     /// Where chunks lie that are not in memory.
     pub(crate) stored: Option<Stored>,
+    /// Where its edges are, if it stays in its input and has no chunks.
+    pub(crate) input: Option<Input>,
 }
 
 /// What chunks that are not in memory are read from.

@@ -30,6 +30,7 @@ use crate::plan::{IndexMode, Plan};
 use crate::record::{Narrow, Waiting, Wide, WideWeighted};
 use crate::rows::Rows;
 use crate::shelf::Keep;
+use crate::straight;
 use crate::survey::{self, Survey};
 use crate::tiles::{ChunkPlace, Group, Recipe, Span, TileWriter};
 use crate::trim::trim;
@@ -37,8 +38,8 @@ use crate::vertices::Vertices;
 use crate::workers::{Workers, lock};
 
 impl Graph {
-    /// Reads a stream into memory as `plan` says. Weights are kept when the plan's shape is
-    /// weighted.
+    /// Reads a stream into memory as `plan` says, or leaves it where it is. Weights are kept when
+    /// the plan's shape is weighted.
     ///
     /// # Errors
     /// When the stream cannot be read, names a vertex that does not exist, memory runs out, or the
@@ -51,6 +52,9 @@ impl Graph {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self, EngineError> {
+        if plan.straight {
+            return straight::leave(stream, ids, reading, plan, (workers, progress));
+        }
         ingest(stream, ids, reading, plan, None, workers, progress)
     }
 }
@@ -140,6 +144,7 @@ pub(crate) fn ingest(
         out_rows: OnceLock::new(),
         in_rows: None,
         stored: volumes.map(Volumes::into_chunks),
+        input: None,
     };
     if plan.storage.is_some() {
         trim();

@@ -47,6 +47,11 @@ impl Marks {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
+    /// Whether there are none, of no slots.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
     /// The bits.
     pub(crate) fn into_words(self) -> Vec<u64> {
         self.words

@@ -100,6 +100,8 @@ pub struct Plan {
     pub pulls: bool,
     /// What goes to storage; `None` where all is in memory.
     pub storage: Option<StoragePlan>,
+    /// Whether the graph stays in its input, for a straight program.
+    pub straight: bool,
     /// What was planned for.
     pub shape: Shape,
     /// Vertices that there are at most: slots, until somebody has looked which of them are some.
@@ -171,6 +173,7 @@ impl Plan {
                 rows,
                 pulls: rows && layout.pulled && settings.index == IndexMode::Rows,
                 storage: None,
+                straight: false,
                 shape,
                 vertices: shape.slots,
                 layout,
@@ -208,6 +211,11 @@ impl Plan {
         let mut plans: Vec<Self> = candidates.map(plan).collect();
         if settings.storage == StorageMode::Auto {
             plans.push(stored());
+        }
+        if let Some(slot) = layout.straight.filter(|_| !shape.weighted && !settings.says_how()) {
+            let mut straight = Self { straight: true, ..plan((best, false)) };
+            straight.memory = Memory::straight(&straight, slot);
+            plans.insert(0, straight);
         }
         match plans.iter().find(|plan| plan.memory.peak() <= budget_bytes) {
             Some(plan) => Ok(plan.clone()),

@@ -36,6 +36,10 @@ pub fn run_resumable<P: Program>(
     progress: &Progress,
     checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
+    if graph.input.is_some() {
+        let what = "the graph was planned for a straight program, and stayed in its input";
+        return Err(EngineError::Configuration(what.to_owned()));
+    }
     if checkpoints.is_some() {
         // They may be where bins were.
         workers.settle();

@@ -12,6 +12,7 @@ pub mod marked;
 pub mod non_compact;
 pub mod program;
 pub mod records;
+pub mod straight;
 pub mod stream;
 pub mod table;
 pub mod tally;

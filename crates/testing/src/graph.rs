@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use welter_model::edges::{EdgeList, Pair};
+use welter_model::edges::{EdgeList, Pair, Reading};
 
 /// An edge list with what is needed to judge it. Parallel edges and self-loops count as they are.
 #[derive(Clone, Default, PartialEq)]
@@ -136,6 +136,15 @@ impl Graph {
             pairs: order.iter().map(|edge| self.pairs[*edge]).collect(),
             weights: self.weights.as_ref().map(|w| order.iter().map(|edge| w[*edge]).collect()),
         }
+    }
+
+    /// Number of arcs of a reading that merges none.
+    pub fn arcs(&self, reading: Reading) -> u64 {
+        let arcs = |&&[source, target]: &&Pair| match source == target {
+            true => u64::from(!reading.drop_self_loops),
+            false => 1 + u64::from(reading.undirected),
+        };
+        self.pairs.iter().map(|pair| arcs(&pair)).sum()
     }
 
     /// The same edges as a stream of parts of at most `part_edges_max` edges, with the number of

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use welter_algorithms::conductance::{Amount, Cut};
+use welter_algorithms::conductance::{Across, Amount, Cut};
 use welter_algorithms::{Conductance, Sides};
+use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
@@ -27,7 +28,7 @@ pub(super) const ENTRY: Entry = Entry {
         "volume(X)   = sum of the degrees of the vertices in X; a self-loop counts once",
         "S           = vertices of odd ids, or those with a value above a limit in a table",
     ],
-    kind: "fold; reads all edges once",
+    kind: "straight, or fold with weights and on kept graphs; reads all edges once",
     weights: "added up with --weighted, else not looked at",
     columns: "vertex, across (edges to the other side: u32, f64 if weighted), side (u32; 1 in S)",
     source: "Chaos, Table 1; X-Stream; Leskovec, Lang, Dasgupta and Mahoney (2008)",
@@ -84,29 +85,25 @@ impl Options {
             return Err(Failure::new(65, "there are no weights to add up")
                 .hint("say their column with --weight COLUMN"));
         }
-        let sides =
-            if self.side_from.is_empty() { odd(ready)? } else { self.said(ready, session)? };
-        let outcome = session.iterate(ready, &Conductance::<A>::new(sides))?;
-        let total = outcome.total;
-        Ok(Answer {
-            columns: Box::new(outcome.values),
-            iterations: outcome.iterations,
-            note: Some(note(&total)),
-            found: Some(found::<A>(&total)),
-            levels: None,
-            top: Top::Highest,
-        })
+        let sides = self.sides(ready, session)?;
+        let within = (0..ready.graph.slots()).filter(|slot| sides.has(*slot));
+        let within = within.filter_map(|slot| ready.graph.vertex_of_slot(slot));
+        let program = Conductance::<A>::new(Sides::of(ready.graph.vertices(), within));
+        Ok(answer::<A>(session.iterate(ready, &program)?))
     }
 
-    /// The sides that tables say.
-    fn said(&self, ready: &Ready, session: &Session) -> Result<Sides, Failure> {
+    /// The sides of all slots.
+    fn sides(&self, ready: &Ready, session: &Session) -> Result<Sides, Failure> {
+        if self.side_from.is_empty() {
+            return odd(ready);
+        }
         let value = self.side_column.clone();
-        let numbers = tables::values(&self.side_from, ready, session, |options| {
+        let numbers = tables::slot_values(&self.side_from, ready, session, |options| {
             let missing = self.side_default;
             AttributeOptions { value, missing, refuse_shared: true, ..options }
         })?;
         let within = (0..).zip(&numbers).filter(|(_, number)| **number > self.side_above);
-        Ok(Sides::of(numbers.len() as u64, within.map(|(vertex, _)| vertex)))
+        Ok(Sides::of(numbers.len() as u64, within.map(|(slot, _)| slot)))
     }
 }
 
@@ -125,8 +122,20 @@ fn odd(ready: &Ready) -> Result<Sides, Failure> {
         let hint = "say the sides of the others with --side-from FILE --side-default 0";
         return Err(Failure::new(65, what).hint(hint));
     }
-    let slots = (0..graph.slots()).filter(|slot| id(*slot) % 2 == 1);
-    Ok(Sides::of(graph.vertices(), slots.filter_map(|slot| graph.vertex_of_slot(slot))))
+    Ok(Sides::of(graph.slots(), (0..graph.slots()).filter(|slot| id(*slot) % 2 == 1)))
+}
+
+/// What is told of a run.
+fn answer<A: Amount>(outcome: Outcome<Across<A>, Cut>) -> Answer {
+    let total = outcome.total;
+    Answer {
+        columns: Box::new(outcome.values),
+        iterations: outcome.iterations,
+        note: Some(note(&total)),
+        found: Some(found::<A>(&total)),
+        levels: None,
+        top: Top::Highest,
+    }
 }
 
 /// The result, for people.
@@ -180,7 +189,8 @@ impl Chosen for Options {
         };
         // A number by the slot and one by the vertex, as tables are read; then a bit.
         let given = if self.side_from.is_empty() { 1 } else { 16 };
-        Layout { value: layout.value + given, ..layout }
+        let straight = (!self.weighted).then_some(given);
+        Layout { value: layout.value + given, straight, ..layout }
     }
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {
@@ -219,6 +229,9 @@ impl Chosen for Options {
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         if self.weighted {
             self.run_as::<f64>(ready, session)
+        } else if ready.graph.plan().straight {
+            let program = Conductance::<u32>::new(self.sides(ready, session)?);
+            Ok(answer::<u32>(session.count(ready, &program)?))
         } else {
             self.run_as::<u32>(ready, session)
         }

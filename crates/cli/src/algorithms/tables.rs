@@ -52,6 +52,18 @@ pub(super) fn values(
     session: &Session,
     options: impl FnOnce(AttributeOptions) -> AttributeOptions,
 ) -> Result<Vec<f64>, Failure> {
+    let slots = (0..).zip(slot_values(tables, ready, session, options)?);
+    let is_vertex = |slot: u64| ready.graph.vertex_of_slot(slot).is_some();
+    Ok(slots.filter(|(slot, _)| is_vertex(*slot)).map(|(_, value)| value).collect())
+}
+
+/// The same in the order of slots; those that are no vertices have any value.
+pub(super) fn slot_values(
+    tables: &[String],
+    ready: &Ready,
+    session: &Session,
+    options: impl FnOnce(AttributeOptions) -> AttributeOptions,
+) -> Result<Vec<f64>, Failure> {
     let read = with_vertices(ready, session, |vertices, defaults| {
         attributes(tables, vertices, &options(defaults), &session.progress)
     })?;
@@ -62,7 +74,5 @@ pub(super) fn values(
             tables.join(", ")
         ));
     }
-    let slots = (0..).zip(values);
-    let is_vertex = |slot: u64| ready.graph.vertex_of_slot(slot).is_some();
-    Ok(slots.filter(|(slot, _)| is_vertex(*slot)).map(|(_, value)| value).collect())
+    Ok(values)
 }

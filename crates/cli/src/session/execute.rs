@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use welter_engine::{
-    Outcome, Passed, Values, Workers, extend, intersect, pass, peel, run_resumable,
+    Outcome, Passed, Values, Workers, count, extend, intersect, pass, peel, run_resumable,
 };
 use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
 use welter_model::program::{Program, Value};
+use welter_model::straight::Straight;
 use welter_model::stream::Stream;
 
 use super::{Ready, Session};
@@ -25,6 +26,16 @@ impl Session {
         self.measured(workers, || {
             Ok(run_resumable(graph, program, workers, &self.progress, checkpoints)?)
         })
+    }
+
+    /// Runs a straight program, on a graph that stays in its input.
+    pub(crate) fn count<P: Straight>(
+        &self,
+        ready: &Ready,
+        program: &P,
+    ) -> Result<Outcome<P::Value, P::Total>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        self.measured(workers, || Ok(count(graph, program, workers, &self.progress)?))
     }
 
     /// Runs a stream program.

@@ -18,6 +18,7 @@ mod papers;
 mod probe;
 mod sandbox;
 mod scratch;
+mod straight;
 mod streams;
 mod top;
 mod traversals;

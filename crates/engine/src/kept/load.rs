@@ -73,6 +73,7 @@ impl Kept {
             out_rows: OnceLock::new(),
             in_rows: None,
             stored: Some(Stored { volume, io: self.io.clone() }),
+            input: None,
         };
         if away {
             self.store_degrees(&mut graph, workers)?;

@@ -102,6 +102,7 @@ impl Plan {
             input_bytes: 0,
         };
         let plan = Self {
+            straight: false,
             threads,
             stripe_bits: kept.stripe_bits,
             block_bits: kept.block_bits,

@@ -57,6 +57,9 @@ pub struct Layout {
     pub note: u64,
     /// Bytes of state of an edge, in extended programs.
     pub edge: u64,
+    /// Whether it can be run as a straight program, on a graph that stays in its input: bytes that
+    /// it has for a slot then, beside counts. It makes no difference to graphs that are kept.
+    pub straight: Option<u64>,
 }
 
 impl Layout {
@@ -191,6 +194,8 @@ pub struct Memory {
     pub workers: u64,
     /// Chunks that may go to storage.
     pub chunks_stored: u64,
+    /// What is counted of edges while they are read, where the graph stays in its input.
+    pub counts: u64,
 }
 
 impl Memory {
@@ -207,6 +212,7 @@ impl Memory {
             + self.vertices
             + self.workers
             + (ingest + self.degrees).max(self.chunks + self.of_run())
+            + self.counts
     }
 
     /// What iterations take beside chunks and what workers have.
@@ -262,6 +268,23 @@ impl Memory {
             workers: threads
                 * ((layout.accum << plan.stripe_bits) + plan.group_bytes() + sort + WORKER_BYTES),
             chunks_stored: 0,
+            counts: 0,
+        }
+    }
+
+    /// The same of a run on a graph that stays in its input.
+    pub(super) fn straight(plan: &Plan, slot: u64) -> Self {
+        let Shape { slots, input_bytes, .. } = plan.shape;
+        let threads = plan.threads as u64;
+        let words = slots.div_ceil(1 << SEGMENT_BITS).max(1) * (1 << SEGMENT_BITS) / 64;
+        Self {
+            held: plan.settings.held_bytes,
+            input: input_bytes,
+            marks: (threads + 1) * words * 8,
+            vertices: words * 12,
+            workers: threads * WORKER_BYTES,
+            counts: (threads * 4 + slot) * slots + plan.vertices * plan.layout.value,
+            ..Self::default()
         }
     }
 

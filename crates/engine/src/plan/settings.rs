@@ -123,6 +123,12 @@ impl FrontierMode {
 }
 
 impl Settings {
+    /// Whether the user says how a graph is to be made, and so that one is.
+    pub(super) fn says_how(&self) -> bool {
+        let widths = self.stripe_bits.is_some() || self.block_bits.is_some();
+        widths || self.route.is_some() || self.encoding.is_some() || self.chunk_bytes.is_some()
+    }
+
     /// Refuses what is out of range.
     pub(super) fn check(&self) -> Result<(), EngineError> {
         let within = |name: &str, value: Option<u64>, least: u64, most: u64| match value {

@@ -42,10 +42,32 @@ impl Plan {
     /// The name of the route.
     pub fn route(&self) -> &'static str {
         match self.storage.and_then(|storage| storage.streamed) {
+            None if self.straight => "straight",
             None => "fold",
             Some(Streamed::Ranges(_)) => "ranges",
             Some(Streamed::Spill(_)) => "spill",
         }
+    }
+}
+
+impl Plan {
+    /// The memory of a run on a graph that stays in its input.
+    fn show_straight(&self, lines: &mut String) -> fmt::Result {
+        let Memory { held, input, marks, vertices, counts, workers, .. } = self.memory;
+        writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
+        writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
+        for (bytes, what) in [
+            (held, "ids"),
+            (input, "input"),
+            (marks + vertices, "which ids are vertices"),
+            (counts, "what each worker counts, and values"),
+            (workers, "buffers of the workers"),
+        ] {
+            if bytes > 0 {
+                writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -84,8 +106,14 @@ impl fmt::Display for Plan {
         writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
         writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
         let route = route(self.storage);
+        let route =
+            if self.straight { "straight over the input, which is read twice" } else { route };
         writeln!(lines, "route     {route}")?;
         writeln!(lines, "threads   {}", self.threads)?;
+        if self.straight {
+            self.show_straight(&mut lines)?;
+            return f.write_str(lines.trim_end());
+        }
         writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;
         writeln!(lines, "          blocks of 2^{} sources, {encoding}", self.block_bits)?;
         if self.frontier {

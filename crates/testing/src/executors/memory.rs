@@ -5,14 +5,15 @@ use std::sync::OnceLock;
 use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::plan::{Layout, Plan, Settings, Shape};
 use welter_engine::{
-    Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, extend, intersect, pass,
-    peel, run_resumable,
+    Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend, intersect,
+    pass, peel, run_resumable,
 };
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::extended::Extended;
 use welter_model::ids::IdMap;
 use welter_model::intersect::Intersect;
 use welter_model::program::{Program, Value};
+use welter_model::straight::Straight;
 use welter_model::stream::Stream;
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
@@ -161,6 +162,29 @@ impl Memory {
     ) -> Answer<E::Value, E::Total> {
         self.hold((graph, None), reading, Layout::of_extended::<E>(), |held, workers| {
             ended(extend(held, program, workers, &Progress::new())?)
+        })
+    }
+
+    /// Runs a straight program on a graph that stays in its input. `program` is told the ids of
+    /// slots.
+    ///
+    /// # Panics
+    /// When the engine fails, or plans to make a graph.
+    pub fn count<P: Straight>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: impl FnOnce(&IdMap) -> P,
+    ) -> Answer<P::Value, P::Total> {
+        let value = size_of::<P::Value>() as u64;
+        let layout = Layout { value, accum: 4, straight: Some(8), ..Layout::default() };
+        let (_, ids) = self.input(graph);
+        let program = program(&ids);
+        self.hold((graph, None), reading, layout, |held, workers| {
+            assert!(held.plan().straight);
+            self.judge_vertices(held, &ids, graph);
+            assert_eq!(held.edges(), graph.arcs(reading), "{self:?}");
+            ended(count(held, &program, workers, &Progress::new())?)
         })
     }
 

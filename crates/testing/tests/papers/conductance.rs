@@ -3,10 +3,12 @@
 use proptest::prelude::*;
 use welter_algorithms::Sides;
 use welter_algorithms::conductance::{Amount, Conductance, Cut};
+use welter_engine::plan::Settings;
 use welter_model::edges::Reading;
+use welter_model::ids::IdMap;
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
-use welter_testing::executors::{Nearness, judge};
+use welter_testing::executors::{Memory, Nearness, judge};
 use welter_testing::graph::Graph;
 use welter_testing::relative_error;
 use welter_testing::samples::samples;
@@ -95,6 +97,47 @@ proptest! {
         } else {
             judged::<u32>(&graph, reading, &within);
         }
+    }
+
+    #[test]
+    fn straight_over_the_input_they_are_the_same(
+        graph in wide_graphs(60, 200),
+        undirected in any::<bool>(),
+        reversed in any::<bool>(),
+        drop_self_loops in any::<bool>(),
+        salt in any::<u64>(),
+    ) {
+        let bit = |vertex: usize| (vertex as u64 ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63;
+        let within: Vec<bool> = (0..graph.vertices()).map(|vertex| bit(vertex) == 1).collect();
+        let reading = Reading { undirected, reversed, drop_self_loops, ..Reading::default() };
+        straight(&Graph { weights: None, ..graph }, reading, &within);
+    }
+}
+
+/// The same of a graph that stays in its input, held against the loop.
+fn straight(graph: &Graph, reading: Reading, within: &[bool]) {
+    let mut read = graph.clone();
+    read.pairs.retain(|[source, target]| !reading.drop_self_loops || source != target);
+    if reading.reversed {
+        read.pairs.iter_mut().for_each(|pair| pair.reverse());
+    }
+    let (cut, across) = plain(&read, reading.undirected, within, false);
+    for (threads, part_edges_max, slots_stated) in [(1, 1000, true), (2, 7, false), (3, 1, true)] {
+        let settings = Settings { threads: Some(threads), ..Settings::default() };
+        let executor = Memory { settings, part_edges_max, slots_stated, blind: threads == 3 };
+        let answer = executor.count(graph, reading, |ids| {
+            let numbers = graph.numbers();
+            let number = |slot: usize| if *ids == IdMap::Same { numbers[slot] } else { slot };
+            let slots = if *ids == IdMap::Same { graph.slots() } else { within.len() };
+            let is_vertex = |slot: &usize| *ids != IdMap::Same || graph.present[*slot];
+            let set = (0..slots).filter(is_vertex).filter(|slot| within[number(*slot)]);
+            Conductance::<u32>::new(Sides::of(slots as u64, set.map(|slot| slot as u64)))
+        });
+        assert_eq!((answer.total, answer.iterations), (cut, 1));
+        assert_eq!(answer.numbers()[..across.len()], across);
+        let columns = Value::columns(&answer.values);
+        let sides: Vec<u32> = within.iter().map(|within| u32::from(*within)).collect();
+        assert!(matches!(&columns[1], ("side", ColumnData::U32(found)) if *found == sides));
     }
 }
 
