@@ -33,8 +33,7 @@ pub(crate) fn explained(
     })?;
     let plan = &forecast.plan;
     if plan.straight {
-        let text = describe(algorithm, &source, &forecast, wanted.reading.reversed);
-        return print(&text);
+        return Ok(describe(algorithm, source, &forecast, wanted.reading.reversed));
     }
     let pace = session.pace(plan)?;
     let pace = match source {
