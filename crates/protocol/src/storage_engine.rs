@@ -37,6 +37,8 @@ pub(crate) struct StorageEngine {
     closing: Option<(u64, Step, Served, Vec<Part>)>,
     pub(crate) kept: Kept,
     step: Option<Step>,
+    /// Of the edges that are in sets.
+    generation: Epoch,
 }
 
 /// The chunks of a partition that lie here, and the cursor over them.
@@ -147,7 +149,6 @@ impl StorageEngine {
         }
         self.kept = kept;
         self.retain(cx, |_| false);
-        self.sets.retain(|(kind, ..), _| *kind != Kind::Edges);
         if let Some(newest) = self.kept.all().last() {
             self.index_edges(newest.generation);
         }
@@ -155,13 +156,23 @@ impl StorageEngine {
 
     /// Puts the edges of a generation into sets again, to be streamed.
     pub(crate) fn index_edges(&mut self, generation: Epoch) {
-        self.sets.retain(|(kind, ..), _| *kind != Kind::Edges);
+        self.generation = Epoch::default();
+        self.turn_to(generation);
         for block in self.blocks.values() {
             let name = block.name;
             let is_primary = name.kind == Kind::Edges && name.role == Role::Primary;
             if is_primary && name.epoch == generation {
                 self.sets.entry((Kind::Edges, 0, name.partition)).or_default().add(*block);
             }
+        }
+    }
+
+    /// Forgets edges of all generations but this one. An edge of a new generation may come before
+    /// the beginning of its ingest.
+    fn turn_to(&mut self, generation: Epoch) {
+        if self.generation != generation {
+            self.generation = generation;
+            self.sets.retain(|(kind, ..), _| *kind != Kind::Edges);
         }
     }
 
@@ -187,15 +198,16 @@ impl StorageEngine {
         }
         let Begin { step, made, generation, .. } = *begin;
         if step.phase != Phase::Gather {
+            let epoch = cx.epoch;
             self.retain(cx, |name| match name.kind {
+                // Who is faster may have applied already, on route `fold`.
+                Kind::Vertices if name.epoch == epoch && name.iteration > step.iteration => true,
                 Kind::Vertices => name.epoch == made && name.iteration == step.iteration,
                 Kind::Edges => name.epoch == generation,
                 _ => false,
             });
         }
-        if step.phase == Phase::Ingest {
-            self.sets.retain(|(kind, ..), _| *kind != Kind::Edges);
-        }
+        self.turn_to(generation);
         if step.phase == Phase::Gather && cx.config.has(Bug::EarlyDelete) {
             for set in self.sets.iter().filter(|((kind, ..), _)| *kind == Kind::Updates) {
                 cx.effects.extend(set.1.blocks.iter().map(|block| Effect::Delete(block.name)));
@@ -241,6 +253,9 @@ impl StorageEngine {
         }
         if name.role == Role::Primary && matches!(name.kind, Kind::Edges | Kind::Updates) {
             let iteration = if name.kind == Kind::Updates { name.iteration } else { 0 };
+            if name.kind == Kind::Edges && from.is_some() {
+                self.turn_to(name.epoch);
+            }
             self.sets.entry((name.kind, iteration, name.partition)).or_default().add(block);
         }
         let Some(from) = from else { return Some(name) };
