@@ -45,7 +45,10 @@ pub(crate) struct Coordinator {
     edges: Vec<Sum>,
     edges_only: bool,
     produced: u64,
+    /// Committed, and not told of yet.
     committed: Option<Arc<Manifest>>,
+    /// The newest that this process committed.
+    newest: Option<Arc<Manifest>>,
 }
 
 #[derive(Clone, Debug)]
@@ -78,6 +81,7 @@ impl Coordinator {
             edges_only: false,
             produced: 0,
             committed: None,
+            newest: None,
         }
     }
 
@@ -90,6 +94,8 @@ impl Coordinator {
         self.stage = Stage::Summoning;
         self.joined.clear();
         self.found.clear();
+        // Nobody may have heard of the last one yet.
+        self.found.extend(self.newest.iter().map(|manifest| (manifest.age(), manifest.clone())));
         self.installed.clear();
         self.committed = None;
         Epoch { coordinator: cx.incarnation, count: self.count }
@@ -347,6 +353,7 @@ impl Coordinator {
         }
         if token.is_none() && *mirrored {
             cx.counters.count(Path::Committed);
+            self.newest = Some(manifest.clone());
             self.committed = Some(manifest.clone());
             self.open(cx);
         }

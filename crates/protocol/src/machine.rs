@@ -262,7 +262,10 @@ impl Machine {
                     self.persisting = Some((token, manifest));
                 }
             }
-            Message::Finish(manifest) => cx.effects.push(Effect::Finished(manifest)),
+            Message::Finish(manifest) => {
+                storage.keep(cx, manifest.clone());
+                cx.effects.push(Effect::Finished(manifest));
+            }
             Message::Store { block, payload } => storage.store(cx, Some(from), block, payload),
             Message::Stored(name) => computation.stored(cx, from, name),
             Message::Pull(pull) => storage.pull(cx, from, pull),

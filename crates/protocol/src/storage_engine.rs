@@ -13,10 +13,11 @@
 //! **Invariant:** requests are served one after the other, each whole before the next.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use crate::audit::{Served, Sum};
 use crate::block::Damage;
-use crate::checkpoint::{Kept, Part};
+use crate::checkpoint::{Kept, Manifest, Part};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Begin, Effect, Exit, Message, Pull};
@@ -188,13 +189,18 @@ impl StorageEngine {
         });
     }
 
+    /// A checkpoint is committed.
+    pub(crate) fn keep(&mut self, cx: &mut Context, manifest: Arc<Manifest>) {
+        for old in self.kept.add(manifest) {
+            cx.effects.push(Effect::Forget(old));
+        }
+    }
+
     /// A step begins.
     pub(crate) fn begin(&mut self, cx: &mut Context, begin: &Begin) {
         self.step = Some(begin.step);
         if let Some(manifest) = &begin.committed {
-            for old in self.kept.add(manifest.clone()) {
-                cx.effects.push(Effect::Forget(old));
-            }
+            self.keep(cx, manifest.clone());
         }
         let Begin { step, made, generation, .. } = *begin;
         if step.phase != Phase::Gather {

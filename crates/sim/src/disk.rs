@@ -40,8 +40,12 @@ pub struct Speed {
 #[derive(Clone)]
 struct File {
     bytes: Vec<u8>,
-    synced: bool,
+    /// When it is durable.
+    durable_at: Time,
 }
+
+/// Not yet.
+const NEVER: Time = Time::MAX;
 
 /// A disk.
 pub struct Disk {
@@ -112,7 +116,7 @@ impl Disk {
     ) -> (Time, Event) {
         let time = self.takes(now, payload.len());
         let bytes = seal(block, payload);
-        let file = File { bytes, synced: false };
+        let file = File { bytes, durable_at: NEVER };
         match self.fault {
             Some(Fault::Full | Fault::WriteFails) => {
                 self.fault = None;
@@ -144,7 +148,7 @@ impl Disk {
             } else if !self.lies
                 && let Some(file) = self.files.get_mut(name)
             {
-                file.synced = true;
+                file.durable_at = file.durable_at.min(time);
             }
         }
         (time, Event::Written { token, ok: !fails })
@@ -185,7 +189,7 @@ impl Disk {
             }
         }
         self.files.retain(|_, file| {
-            if file.synced {
+            if file.durable_at <= now {
                 return true;
             }
             if random.chance(300) {
@@ -204,13 +208,13 @@ impl Disk {
 
     /// Flips a bit somewhere. False where there is nothing.
     pub fn rot(&mut self, random: &mut Random) -> bool {
-        let count = self.files.len() as u64;
-        let Some(file) = (count > 0)
-            .then(|| random.below(count) as usize)
-            .and_then(|place| self.files.values_mut().nth(place))
-        else {
+        let mut files: Vec<&mut File> =
+            self.files.values_mut().filter(|file| !file.bytes.is_empty()).collect();
+        let count = files.len() as u64;
+        if count == 0 {
             return false;
-        };
+        }
+        let file = &mut files[random.below(count) as usize];
         let bit = random.below(8 * file.bytes.len() as u64) as usize;
         file.bytes[bit / 8] ^= 1 << (bit % 8);
         true
@@ -226,23 +230,23 @@ impl Disk {
     }
 
     /// A block that is whole, and whether it is durable.
-    pub fn whole(&self, name: BlockName) -> Option<(Block, Payload, bool)> {
+    pub fn whole(&self, now: Time, name: BlockName) -> Option<(Block, Payload, bool)> {
         let file = self.files.get(&name)?;
         let (block, payload) = open(&file.bytes, name).ok()?;
-        Some((block, payload, file.synced))
+        Some((block, payload, file.durable_at <= now))
     }
 
     /// Whether a block was synced.
-    pub fn is_durable(&self, name: BlockName) -> bool {
-        self.files.get(&name).is_some_and(|file| file.synced)
+    pub fn is_durable(&self, now: Time, name: BlockName) -> bool {
+        self.files.get(&name).is_some_and(|file| file.durable_at <= now)
     }
 
     /// All edges of a generation that were synced.
-    pub fn durable_edges(&self, generation: Epoch, role: Role) -> Sum {
+    pub fn durable_edges(&self, now: Time, generation: Epoch) -> Sum {
         let of = |name: &BlockName| {
-            (name.kind, name.role, name.epoch) == (Kind::Edges, role, generation)
+            (name.kind, name.role, name.epoch) == (Kind::Edges, Role::Primary, generation)
         };
-        let files = self.files.iter().filter(|(name, file)| of(name) && file.synced);
+        let files = self.files.iter().filter(|(name, file)| of(name) && file.durable_at <= now);
         let blocks: Vec<Block> = files.filter_map(|(_, file)| header(&file.bytes)).collect();
         Sum::of(&blocks)
     }

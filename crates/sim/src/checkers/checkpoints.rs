@@ -14,7 +14,7 @@ use std::sync::Arc;
 use welter_protocol::audit::Sum;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::names::{Epoch, Role};
+use welter_protocol::names::{Epoch, Time};
 use welter_protocol::placement::vertex_engine;
 
 use crate::disk::Disk;
@@ -36,19 +36,24 @@ impl Checkpoints {
     ///
     /// # Errors
     /// When something that it names is not durable.
-    pub fn persisted(&self, manifest: &Arc<Manifest>, disks: &[&Disk]) -> Result<(), String> {
+    pub fn persisted(
+        &self,
+        now: Time,
+        manifest: &Arc<Manifest>,
+        disks: &[&Disk],
+    ) -> Result<(), String> {
         if self.bad_disks {
             return Ok(());
         }
         for part in &manifest.parts {
             let disk = disks[vertex_engine(disks.len(), part.partition, part.chunk)];
             let name = manifest.name(part.partition, part.chunk);
-            if !disk.is_durable(name) {
+            if !disk.is_durable(now, name) {
                 return Err(format!("{name} is not durable when version {} is", manifest.version));
             }
         }
         for (rank, (disk, sum)) in disks.iter().zip(&manifest.edges).enumerate() {
-            let durable: Sum = disk.durable_edges(manifest.generation, Role::Primary);
+            let durable: Sum = disk.durable_edges(now, manifest.generation);
             if durable != *sum {
                 return Err(format!("edges of {rank} are not durable when a manifest is"));
             }

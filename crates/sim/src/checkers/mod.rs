@@ -14,13 +14,15 @@ pub mod progress;
 
 use welter_protocol::messages::Effect;
 use welter_protocol::names::{Epoch, Step};
-use welter_protocol::{Outcome, Rank, Work};
+use welter_protocol::{Outcome, Rank, Time, Work};
 
 use crate::disk::Disk;
 
 /// Where something is seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
+    /// Virtual nanoseconds.
+    pub now: Time,
     /// The process, by a number that no other has.
     pub process: usize,
     /// Its rank.
@@ -64,7 +66,7 @@ impl Checkers {
         match effect {
             Effect::Write { block, .. } => self.exactly_once.stored(block),
             Effect::Persist { manifest, .. } if scene.rank == 0 => {
-                let found = self.checkpoints.persisted(manifest, disks);
+                let found = self.checkpoints.persisted(scene.now, manifest, disks);
                 self.note(found);
             }
             Effect::Send(envelope) => {
