@@ -64,13 +64,7 @@ pub fn header(bytes: &[u8]) -> Option<Block> {
         partition: short(20),
         number: long(24),
     };
-    Some(Block {
-        name,
-        records: short(32),
-        bytes: short(36),
-        sources: long(40),
-        hash: long(48),
-    })
+    Some(Block { name, records: short(32), bytes: short(36), sources: long(40), hash: long(48) })
 }
 
 /// The block of this name and its payload.

@@ -311,13 +311,12 @@ impl ComputationEngine {
         match outcome {
             Outcome::Ingested { filled, degrees } => {
                 self.store_all(cx, Kind::Edges, step, filled);
-                match degrees {
-                    Some(degrees) => self.ingest.read(cx, degrees),
-                    None => {
-                        let token = cx.work(Work::Ingest { first: false });
-                        self.working = Some((token, None));
-                        self.task = Some(task);
-                    }
+                if let Some(degrees) = degrees {
+                    self.ingest.read(cx, degrees);
+                } else {
+                    let token = cx.work(Work::Ingest { first: false });
+                    self.working = Some((token, None));
+                    self.task = Some(task);
                 }
             }
             Outcome::Opened { active } => {

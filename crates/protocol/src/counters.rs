@@ -3,9 +3,20 @@
 //! The simulator prints them and fails where one is never taken: a path that no test takes is not
 //! tested.
 
-/// Something that happens now and then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Path {
+macro_rules! paths {
+    ($($(#[$doc:meta])* $path:ident,)*) => {
+        /// Something that happens now and then.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Path {
+            $($(#[$doc])* $path,)*
+        }
+
+        /// All paths.
+        pub const PATHS: &[Path] = &[$(Path::$path,)*];
+    };
+}
+
+paths! {
     /// A master accepted help.
     StealAccepted,
     /// A master declined by the criterion.
@@ -70,47 +81,15 @@ pub enum Path {
     StorageFailed,
 }
 
-/// All paths.
-pub const PATHS: [Path; Path::StorageFailed as usize + 1] = {
-    use Path::*;
-    [
-        StealAccepted,
-        StealDeclined,
-        StealTooLate,
-        StealTooEarly,
-        StolenScatter,
-        StolenGather,
-        StealerWaited,
-        MasterWaited,
-        CollectedEarly,
-        HandedOver,
-        Parked,
-        Merged,
-        PulledEarly,
-        Inactive,
-        Resent,
-        Repeated,
-        OtherEpoch,
-        OtherProcess,
-        Fenced,
-        Suspected,
-        Epoch,
-        EpochAgain,
-        Committed,
-        NotCheckpointed,
-        WentBack,
-        Restarted,
-        FellBack,
-        EdgesReingested,
-        Restored,
-        Damaged,
-        StorageFailed,
-    ]
-};
-
 /// A count for each path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counters([u64; PATHS.len()]);
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self([0; PATHS.len()])
+    }
+}
 
 impl Counters {
     /// Counts one.

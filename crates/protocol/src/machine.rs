@@ -166,8 +166,9 @@ impl Machine {
 
     /// Opens an envelope, if it is for this process, from a living one and of this epoch.
     fn envelope(&mut self, envelope: Envelope) {
-        let Envelope { from, from_incarnation, to_incarnation, epoch, number, ack, message, .. } =
-            envelope;
+        let Envelope {
+            from, from_incarnation, to_incarnation, epoch, number, ack, message, ..
+        } = envelope;
         let cx = &mut self.cx;
         if to_incarnation > cx.incarnation {
             cx.counters.count(Path::Fenced);
@@ -186,11 +187,19 @@ impl Machine {
         let is_new_process = from_incarnation > cx.roster[from];
         cx.roster[from] = cx.roster[from].max(from_incarnation);
         self.membership.heard(from, cx.now);
+        if let Some(coordinator) = &mut self.coordinator
+            && is_new_process
+            && coordinator.needs_epoch(from)
+        {
+            // Its predecessor, which may not even be dead, is in this epoch.
+            let epoch = coordinator.begin_epoch(cx);
+            return self.enter_and_summon(epoch);
+        }
         if epoch == cx.epoch {
             cx.channels[from].acknowledged(ack);
         }
         if number == 0 {
-            return self.cast(from, epoch, is_new_process, message);
+            return self.cast(from, epoch, message);
         }
         if epoch != cx.epoch && !(lenient && epoch < cx.epoch) {
             return cx.counters.count(Path::OtherEpoch);
@@ -205,21 +214,15 @@ impl Machine {
     }
 
     /// What may come in any epoch, lost or repeated.
-    fn cast(&mut self, from: Rank, epoch: Epoch, is_new_process: bool, message: Message) {
+    fn cast(&mut self, from: Rank, epoch: Epoch, message: Message) {
         match (message, &mut self.coordinator) {
-            (Message::Hello { distress }, Some(coordinator)) => {
-                let helps = is_new_process || distress && epoch == self.cx.epoch;
-                if helps && coordinator.needs_epoch(from) {
-                    let epoch = coordinator.begin_epoch(&mut self.cx);
-                    self.enter_and_summon(epoch);
-                }
+            (Message::Hello { distress: true }, Some(coordinator))
+                if epoch == self.cx.epoch && coordinator.needs_epoch(from) =>
+            {
+                let epoch = coordinator.begin_epoch(&mut self.cx);
+                self.enter_and_summon(epoch);
             }
             (Message::Join { manifests }, Some(coordinator)) if epoch == self.cx.epoch => {
-                if is_new_process && coordinator.needs_epoch(from) {
-                    // Its predecessor, which was thought dead, has joined.
-                    let epoch = coordinator.begin_epoch(&mut self.cx);
-                    return self.enter_and_summon(epoch);
-                }
                 coordinator.join(&mut self.cx, from, &manifests);
             }
             (Message::Summon, None) if epoch >= self.cx.epoch => {
@@ -311,8 +314,8 @@ impl Machine {
         let cx = &mut self.cx;
         match message {
             Message::Installed { edges_lost, vertices_lost } => {
-                if coordinator.installed(cx, from, edges_lost, vertices_lost) {
-                    let epoch = coordinator.begin_epoch(cx);
+                let again = coordinator.installed(cx, from, edges_lost, vertices_lost);
+                if let Some(epoch) = again.then(|| coordinator.begin_epoch(cx)) {
                     self.enter_and_summon(epoch);
                 }
             }

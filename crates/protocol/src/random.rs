@@ -11,7 +11,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
@@ -19,7 +19,7 @@ impl Random {
     /// A number below `bound`, which is above 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         // The high half of the product: as even as 64 bits allow, without a division.
-        (u128::from(self.next()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.number()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Whether something happens that does so in `per_mille` of a thousand cases.

@@ -21,8 +21,8 @@ use crate::checkpoint::{Kept, Manifest, Part};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Begin, Effect, Exit, Message, Pull};
-use crate::names::{Block, BlockName, Epoch, Kind, Payload, Rank, Role, Step, Time};
 use crate::names::Phase;
+use crate::names::{Block, BlockName, Epoch, Kind, Payload, Rank, Role, Step, Time};
 use crate::planted::Bug;
 
 /// Blocks, cursors and requests.
@@ -416,7 +416,8 @@ impl StorageEngine {
                 cx.effects.extend(set.blocks.iter().map(|block| Effect::Delete(block.name)));
             }
         }
-        let (names, parts) = if checkpoint { self.parts(cx.epoch, step) } else { Default::default() };
+        let (names, parts) =
+            if checkpoint { self.parts(cx.epoch, step) } else { Default::default() };
         let token = cx.token();
         self.closing = Some((token, step, served, parts));
         if checkpoint && !cx.config.has(Bug::CommitBeforePrepare) {

@@ -12,7 +12,7 @@ use crate::schedule::{Schedule, Wishes};
 use crate::world::World;
 
 /// What many seeds came to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Tally {
     /// Schedules that were run.
     pub schedules: u64,
@@ -28,6 +28,20 @@ pub struct Tally {
     pub faults: [u64; KINDS.len()],
     /// How runs ended.
     pub ends: BTreeMap<String, u64>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            schedules: 0,
+            events: 0,
+            failures: BTreeMap::new(),
+            counters: Counters::default(),
+            taken: [0; PATHS.len()],
+            faults: [0; KINDS.len()],
+            ends: BTreeMap::new(),
+        }
+    }
 }
 
 impl Tally {
@@ -49,7 +63,7 @@ impl Tally {
         }
         self.counters.add(&report.counters);
         for (taken, path) in self.taken.iter_mut().zip(PATHS) {
-            *taken += u64::from(report.counters.get(path) > 0);
+            *taken += u64::from(report.counters.get(*path) > 0);
         }
         for (sum, count) in self.faults.iter_mut().zip(report.faults) {
             *sum += u64::from(count > 0);

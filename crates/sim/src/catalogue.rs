@@ -55,7 +55,7 @@ pub fn graph(random: &mut Random, vertices_max: u64, edges_max: u64) -> Graph {
 pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
     let both = || read_as(graph, Reading { undirected: true, ..Reading::default() });
     let vertices = graph.slots() as u64;
-    let seed = random.next();
+    let seed = random.number();
     let sources = vec![random.below(vertices), random.below(vertices)];
     let iterations = 1 + random.below(3);
     match name {

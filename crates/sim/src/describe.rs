@@ -23,7 +23,7 @@ pub fn digest(event: &Event) -> u64 {
 /// What happens, unless it is only time that passes.
 pub fn event(now: Time, rank: Rank, incarnation: u32, event: &Event) -> Option<String> {
     let text = match event {
-        Event::Tick => return None,
+        Event::Tick | Event::Written { ok: true, .. } => return None,
         Event::Start { blocks, manifests } => {
             format!("starts with {} blocks and {} manifests", blocks.len(), manifests.len())
         }
@@ -39,7 +39,6 @@ pub fn event(now: Time, rank: Rank, incarnation: u32, event: &Event) -> Option<S
             Ok((block, _)) => format!("has read {}", block.name),
             Err(damage) => format!("cannot read: {damage:?}"),
         },
-        Event::Written { ok: true, .. } => return None,
         Event::Written { .. } => "cannot write".to_owned(),
         Event::Done { outcome, .. } => format!("is done: {}", made(outcome)),
     };

@@ -126,7 +126,9 @@ impl Disk {
                 self.fault = None;
                 let place = random.below(self.files.len() as u64) as usize;
                 let victim = self.files.values_mut().nth(place);
-                victim.into_iter().for_each(|victim| victim.bytes.clone_from(&file.bytes));
+                if let Some(victim) = victim {
+                    victim.bytes.clone_from(&file.bytes);
+                }
             }
             _ => {
                 self.files.insert(block.name, file);
@@ -195,7 +197,11 @@ impl Disk {
             if random.chance(300) {
                 let end = random.below(file.bytes.len() as u64) as usize;
                 let torn = random.chance(500);
-                if torn { file.bytes.truncate(end) } else { file.bytes[end..].fill(0) }
+                if torn {
+                    file.bytes.truncate(end);
+                } else {
+                    file.bytes[end..].fill(0);
+                }
                 return true;
             }
             random.chance(500)
@@ -214,7 +220,7 @@ impl Disk {
         if count == 0 {
             return false;
         }
-        let file = &mut files[random.below(count) as usize];
+        let file = &mut *files[random.below(count) as usize];
         let bit = random.below(8 * file.bytes.len() as u64) as usize;
         file.bytes[bit / 8] ^= 1 << (bit % 8);
         true
@@ -222,9 +228,10 @@ impl Disk {
 
     /// What a process finds that starts here.
     pub fn start(&self) -> Event {
-        let blocks = self.files.iter().filter_map(|(name, file)| {
-            header(&file.bytes).filter(|block| block.name == *name)
-        });
+        let blocks = self
+            .files
+            .iter()
+            .filter_map(|(name, file)| header(&file.bytes).filter(|block| block.name == *name));
         let manifests = self.manifests.values().map(|manifest| manifest.0.clone()).collect();
         Event::Start { blocks: blocks.collect(), manifests }
     }

@@ -120,7 +120,8 @@ pub fn faults(random: &mut Random, machines: usize, _: &Config) -> Vec<(Time, Fa
                 {
                     // Another one, or the same again, while the cluster recovers.
                     let next = if random.chance(500) { rank } else { other.unwrap_or(rank) };
-                    let crash = Fault::Crash { rank: next, back_after: Some(MILLIS), replaced: false };
+                    let crash =
+                        Fault::Crash { rank: next, back_after: Some(MILLIS), replaced: false };
                     faults.push((at + back_after + random.below(4 * MILLIS), crash));
                 }
                 Fault::Crash { rank, back_after, replaced }

@@ -85,7 +85,8 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
 
     fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
         let size = size_of::<P::Value>();
-        let values = vertices.chunks_exact(size + 1).map(|bytes| pod_read_unaligned(&bytes[..size]));
+        let values =
+            vertices.chunks_exact(size + 1).map(|bytes| pod_read_unaligned(&bytes[..size]));
         let values: Vec<P::Value> = values.collect();
         let expected = &self.expected;
         if values.len() != expected.values.len() {
@@ -320,7 +321,9 @@ impl<P: Program> FoldWorker<P> {
                 continue;
             }
             let weight = pod_read_unaligned(&edge[8..]);
-            let Some(update) = shared.program.scatter(self.signals[place], weight) else { continue };
+            let Some(update) = shared.program.scatter(self.signals[place], weight) else {
+                continue;
+            };
             if self.phase == Phase::Fold {
                 self.meet(target, update);
                 continue;

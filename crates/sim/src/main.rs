@@ -44,7 +44,10 @@ fn main() -> ExitCode {
     many(first, count, value("--threads").unwrap_or(2) as usize, &wishes)
 }
 
-#[expect(clippy::disallowed_types, reason = "how long it took is told to people, and to no machine")]
+#[expect(
+    clippy::disallowed_types,
+    reason = "how long it took is told to people, and to no machine"
+)]
 fn many(first: u64, count: u64, threads: usize, wishes: &Wishes) -> ExitCode {
     let began = std::time::Instant::now();
     let tally = run(first, count, threads, wishes);
@@ -100,14 +103,12 @@ fn one(seed: u64, traced: bool, wishes: &Wishes) -> ExitCode {
 fn planted(seeds: u64) -> ExitCode {
     let mut all = true;
     for bug in BUGS {
-        match find(bug, 0..seeds) {
-            Some((seed, failure)) => {
-                println!("{:<22}{:>6} seeds: {failure}", format!("{bug:?}"), seed + 1);
-            }
-            None => {
-                all = false;
-                println!("{:<22} not found in {seeds} seeds", format!("{bug:?}"));
-            }
+        let name = format!("{bug:?}");
+        if let Some((seed, failure)) = find(bug, 0..seeds) {
+            println!("{name:<22}{:>6} seeds: {failure}", seed + 1);
+        } else {
+            all = false;
+            println!("{name:<22} not found in {seeds} seeds");
         }
     }
     if all { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -134,7 +134,7 @@ impl Schedule {
                 suspect: 25 * MILLIS,
                 patience: 1000 * MILLIS,
             },
-            seed: random.next(),
+            seed: random.number(),
             planted: wishes.bug,
         }
     }

@@ -169,7 +169,8 @@ impl<'a> World<'a> {
             if let Some(happening) = self.happenings[slot].take() {
                 self.happen(happening);
             }
-            let all = |process: &Option<usize>| process.is_some_and(|at| self.processes[at].finished);
+            let all =
+                |process: &Option<usize>| process.is_some_and(|at| self.processes[at].finished);
             if self.current.iter().all(all) {
                 return End::Finished;
             }
@@ -295,7 +296,7 @@ impl<'a> World<'a> {
         }
         let now = self.now;
         let (done, event) = match effect {
-            Effect::Send(envelope) => return self.send(envelope),
+            Effect::Send(envelope) => return self.send(&envelope),
             Effect::Read { token, name } => self.disks[disk].read(now, token, name),
             Effect::Write { token, block, payload } => {
                 self.disks[disk].write(now, token, (&block, &payload), &mut self.random)
@@ -328,7 +329,7 @@ impl<'a> World<'a> {
     }
 
     /// Puts an envelope on its way to all processes that have, or think they have, its rank.
-    fn send(&mut self, envelope: Envelope) {
+    fn send(&mut self, envelope: &Envelope) {
         let bytes = payload_bytes(&envelope.message);
         let ends = [envelope.from, envelope.to];
         let arrivals = self.network.arrivals(self.now, ends, bytes, &mut self.random);
@@ -429,7 +430,8 @@ impl<'a> World<'a> {
             self.checkers.note(judge(end, self.excuses));
         }
         if let (End::Finished, Some(manifest)) = (end, &self.result) {
-            let of = |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
+            let of =
+                |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
             let disks: Vec<&Disk> = self.current.iter().filter_map(of).collect();
             let strictly = !self.schedule.has_bad_disks();
             let (job, cut) = (&*self.schedule.job, &self.schedule.cut);

@@ -73,7 +73,8 @@ impl ExactlyOnce {
         let Some((epoch, step)) = self.newest.replace(next) else { return Ok(()) };
         let missing = if step.phase == Phase::Gather {
             let of = |name: &BlockName| {
-                name.kind == Kind::Updates && (name.epoch, name.iteration) == (epoch, step.iteration)
+                name.kind == Kind::Updates
+                    && (name.epoch, name.iteration) == (epoch, step.iteration)
             };
             self.stored.keys().find(|name| of(name) && !streamed.contains_key(name)).copied()
         } else {
