@@ -109,6 +109,25 @@ mod tests {
     }
 
     #[test]
+    fn engines_are_as_busy_as_equation_2_says() {
+        let mut random = Random::new(17);
+        for (m, k) in [(32, 5), (32, 3), (16, 4), (8, 2), (5, 1)] {
+            let (rounds, mut busy) = (4000, 0);
+            for _ in 0..rounds {
+                let mut asked = vec![false; m];
+                for _ in 0..m {
+                    let mut engines: Vec<Rank> = (0..m).collect();
+                    (0..k).for_each(|_| asked[draw(&mut engines, &mut random)] = true);
+                }
+                busy += asked.into_iter().filter(|asked| *asked).count();
+            }
+            let found = busy as f64 / (rounds * m) as f64;
+            let expected = utilisation(m, k as f64);
+            assert!((found - expected).abs() < 0.004, "m = {m}, k = {k}: {found}, not {expected}");
+        }
+    }
+
+    #[test]
     fn few_machines_are_all_asked() {
         assert_eq!([1, 2, 3, 4].map(batch_factor), [1, 2, 3, 3]);
         assert!((utilisation(4, 9.0) - 1.0).abs() < 1e-12, "k is at most m");

@@ -16,7 +16,7 @@ use welter_protocol::{Effect, Event, Machine, Rank, Time};
 use crate::checkers::progress::{EVENTS_MAX, End, Excuses, judge};
 use crate::checkers::{Checkers, Scene, answer, fencing};
 use crate::describe;
-use crate::disk::Disk;
+use crate::disk::{Disk, Speed};
 use crate::faults::{Fault, KINDS};
 use crate::job::Worker;
 use crate::network::{Cut, Network};
@@ -411,9 +411,10 @@ impl<'a> World<'a> {
             }
             Fault::Slow { rank, times } => {
                 if let Some(at) = self.current[rank] {
-                    let speed = &mut self.disks[self.processes[at].disk].speed;
-                    speed.latency *= times;
-                    speed.byte_thousandths *= times;
+                    let Speed { latency, byte_thousandths } = self.schedule.speeds[rank];
+                    let byte_thousandths = byte_thousandths * times;
+                    let slow = Speed { latency: latency * times, byte_thousandths };
+                    self.disks[self.processes[at].disk].speed = slow;
                 }
             }
         }
