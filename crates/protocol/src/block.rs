@@ -7,7 +7,8 @@
 //! ```
 //!
 //! **Invariant:** `open(seal(b, p), b.name) = p`, and `open` of anything else is an error: a block
-//! that is damaged, torn, stale or lies in another one's place is never taken for the one asked for.
+//! that is damaged, torn, stale or lies in another one's place is never taken for the one asked
+//! for.
 
 use crate::names::{Block, BlockName, Epoch, Kind, Payload, Role, checksum};
 

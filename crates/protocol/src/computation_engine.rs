@@ -9,11 +9,14 @@
 //! ```
 //!
 //! Loading, streaming and what comes after are stages of one [`Task`]; the program works on one
-//! chunk at a time while pulls for the next ones are open. On route `fold` the chunks are edges of a
-//! destination partition, and the vertices of all partitions are loaded for their signals.
+//! chunk at a time while pulls for the next ones are open. On route `fold` the chunks are edges of
+//! a destination partition, and the vertices of all partitions are loaded for their signals.
 //!
 //! **Invariant:** an engine arrives only when every chunk that it was handed is streamed and every
 //! block that it made is stored.
+
+mod stealing;
+mod storing;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -24,9 +27,9 @@ use crate::config::{Handover, Route};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::ingest::Ingest;
-use crate::messages::{Begin, Filled, Message, Outcome, Pull, Work};
-use crate::names::{Block, BlockName, Kind, Payload, Phase, Rank, Role, Step, Time};
-use crate::placement::{mirror, vertex_engine};
+use crate::messages::{Begin, Message, Outcome, Pull, Work};
+use crate::names::{Block, BlockName, Kind, Payload, Phase, Rank, Step, Time};
+use crate::placement::vertex_engine;
 use crate::planted::Bug;
 use crate::pulls::Pulls;
 use crate::steal::Rounds;
@@ -233,23 +236,6 @@ impl ComputationEngine {
         false
     }
 
-    /// Proposes help with the next foreign partition, or arrives when nobody needs any.
-    fn propose(&mut self, cx: &mut Context, step: Step) {
-        match self.rounds.propose() {
-            Some(partition) => {
-                let master = cx.config.partitions.master(partition);
-                cx.send(master, Message::Propose { step, partition });
-            }
-            None => self.arrive(cx, step),
-        }
-    }
-
-    fn begin_round(&mut self, cx: &mut Context) {
-        let partitions = cx.config.partitions;
-        let foreign = (0..partitions.count()).filter(|&p| partitions.master(p) != cx.rank);
-        self.rounds.begin(foreign.collect(), &mut cx.random);
-    }
-
     fn arrive(&mut self, cx: &mut Context, step: Step) {
         if !self.storing.is_empty() && !cx.config.has(Bug::StoresNotAwaited) {
             return;
@@ -359,75 +345,6 @@ impl ComputationEngine {
         self.advance(cx);
     }
 
-    fn hand_over(&mut self, cx: &mut Context, step: Step, partition: u32, payload: Payload) {
-        let master = cx.config.partitions.master(partition);
-        cx.counters.count(Path::HandedOver);
-        if cx.config.handover == Handover::Memory {
-            return cx.send(master, Message::Accumulators { step, partition, payload });
-        }
-        cx.counters.count(Path::Parked);
-        let name = cx.name(Kind::Accumulators, step.iteration, partition);
-        self.store(cx, Block::of(name, 0, u64::MAX, &payload), payload);
-    }
-
-    fn store_updates(&mut self, cx: &mut Context, step: Step, filled: Vec<Filled>) {
-        let made = filled.iter().map(|filled| u64::from(filled.records));
-        self.worked.updates += made.sum::<u64>();
-        self.store_all(cx, Kind::Updates, step, filled);
-    }
-
-    fn store_all(&mut self, cx: &mut Context, kind: Kind, step: Step, filled: Vec<Filled>) {
-        for Filled { partition, records, sources, payload } in filled {
-            let iteration = if kind == Kind::Edges { 0 } else { step.iteration };
-            let name = cx.name(kind, iteration, partition);
-            self.store(cx, Block::of(name, records, sources, &payload), payload);
-        }
-    }
-
-    fn store_vertices(
-        &mut self,
-        cx: &mut Context,
-        step: Step,
-        partition: u32,
-        chunks: Vec<Payload>,
-    ) {
-        let version = step.iteration + u32::from(step.phase != Phase::Ingest);
-        for (chunk, payload) in chunks.into_iter().enumerate() {
-            let name = vertices(cx.epoch, version, partition, chunk as u64);
-            self.store(cx, Block::of(name, 0, u64::MAX, &payload), payload);
-        }
-    }
-
-    /// Has a block stored where its name or the policy says, and mirrored where it is kept longer.
-    fn store(&mut self, cx: &mut Context, block: Block, payload: Payload) {
-        let BlockName { kind, partition, number, .. } = block.name;
-        let engine = match kind {
-            Kind::Vertices => vertex_engine(cx.machines(), partition, number),
-            _ => cx.config.placement.engine(&cx.config.partitions, partition, &mut cx.random),
-        };
-        if cx.config.mirrored() && matches!(kind, Kind::Edges | Kind::Vertices) {
-            let copy = Block { name: block.name.as_role(Role::Mirror), ..block };
-            let message = Message::Store { block: copy, payload: payload.clone() };
-            self.storing.insert(copy.name);
-            cx.send(mirror(cx.machines(), engine), message);
-        }
-        self.storing.insert(block.name);
-        cx.send(engine, Message::Store { block, payload });
-    }
-
-    pub(crate) fn stored(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
-        self.storing.remove(&name);
-        if name.kind == Kind::Accumulators
-            && let Some(step) = self.step()
-        {
-            let master = cx.config.partitions.master(name.partition);
-            cx.send(master, Message::Parked { step, name, engine: from });
-        }
-        if self.storing.is_empty() {
-            self.advance(cx);
-        }
-    }
-
     /// A named block has come: vertices, or stored accumulators.
     pub(crate) fn got(&mut self, cx: &mut Context, name: BlockName, payload: Payload) {
         if name.kind == Kind::Accumulators {
@@ -484,66 +401,6 @@ impl ComputationEngine {
     ) {
         self.ingest.degrees(from, partition, payload);
         self.advance(cx);
-    }
-
-    /// Somebody proposes help with a partition of which `remaining` bytes are left.
-    pub(crate) fn proposal(
-        &mut self,
-        cx: &mut Context,
-        from: Rank,
-        (step, partition): (Step, u32),
-        remaining: u64,
-    ) {
-        let mut accepted = false;
-        if self.step() == Some(step) {
-            let partitions = cx.config.partitions;
-            let vertices = match cx.config.route {
-                Route::Spill => partitions.width(),
-                Route::Fold => partitions.width() * u64::from(partitions.count()),
-            };
-            let bytes = vertices * cx.config.vertex_bytes;
-            if let Some(owned) = self.owned.get_mut(&partition) {
-                accepted = owned.propose(cx, from, remaining, bytes);
-            }
-        } else {
-            cx.counters.count(Path::StealTooEarly);
-        }
-        cx.send(from, Message::Proposed { step, partition, accepted });
-    }
-
-    /// A master has answered a proposal.
-    pub(crate) fn proposed(&mut self, cx: &mut Context, step: Step, partition: u32, yes: bool) {
-        if self.step() != Some(step) {
-            return;
-        }
-        self.rounds.answered();
-        if yes {
-            self.take_up(cx, partition, true);
-        }
-        self.advance(cx);
-    }
-
-    /// A master asks for accumulators.
-    pub(crate) fn collect(&mut self, cx: &mut Context, step: Step, partition: u32) {
-        if self.step() == Some(step) {
-            self.collected.insert(partition);
-            self.advance(cx);
-        }
-    }
-
-    /// A stealer has handed over.
-    pub(crate) fn accumulators(&mut self, cx: &mut Context, partition: u32, payload: Payload) {
-        if let Some(owned) = self.owned.get_mut(&partition) {
-            owned.received(cx, payload);
-        }
-        self.advance(cx);
-    }
-
-    /// A stealer has stored its accumulators.
-    pub(crate) fn parked(&mut self, cx: &mut Context, name: BlockName, engine: Rank) {
-        if let Some(owned) = self.owned.get_mut(&name.partition) {
-            owned.parked(cx, name, engine);
-        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The coordinator: begins epochs, opens barriers, commits checkpoints. It is the machine of rank 0.
+//! The coordinator: begins epochs, opens barriers, commits checkpoints. It is the machine of rank
+//! 0.
 //!
 //! ```text
 //! Summoning --all joined--> Installing --all have installed--> Arriving <--------------------+

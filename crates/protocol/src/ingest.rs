@@ -1,13 +1,14 @@
 //! Ingest (Chaos, section 3): one pass over the input, split evenly over the machines.
 //!
 //! ```text
-//! each machine   reads its share; an edge goes to a chunk of its partition, a full chunk to storage
+//! each machine   reads its share; an edge goes to a chunk of its partition, a full chunk to
+//! storage
 //!                degrees(p) of what it read  ->  master of p
 //! master of p    degrees of all m machines   ->  first values of p
 //! ```
 //!
-//! **Invariant:** every edge of the input is in one chunk of one generation, and every vertex has its
-//! first value when the barrier opens. When edges alone were lost, the same pass makes a new
+//! **Invariant:** every edge of the input is in one chunk of one generation, and every vertex has
+//! its first value when the barrier opens. When edges alone were lost, the same pass makes a new
 //! generation of them, and values stay.
 
 use std::collections::BTreeMap;

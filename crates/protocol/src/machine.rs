@@ -5,8 +5,8 @@
 //!   message -> right process? right epoch? new? -> the part that it is for -> effects
 //! ```
 //!
-//! **Invariant:** what a machine does depends on its configuration and on the events alone, in their
-//! order: no clock, no thread, no file, no socket, no number that the seed does not decide.
+//! **Invariant:** what a machine does depends on its configuration and on the events alone, in
+//! their order: no clock, no thread, no file, no socket, no number that the seed does not decide.
 
 use std::sync::Arc;
 

@@ -5,10 +5,11 @@
 //! hello; the coordinator summons everybody into a new epoch, and who follows has forgotten all of
 //! the old one but what is stored.
 //!
-//! **Invariant:** after a machine has joined epoch `e`, nothing that was sent in an epoch before `e`
-//! takes effect on it. **Invariant:** nothing that was sent by a process takes effect on a machine
-//! that has heard of a later process of the same rank. So a machine that was paused or cut off and
-//! is thought dead can do no harm when it comes back: it is *fenced*, and ends when it learns that.
+//! **Invariant:** after a machine has joined epoch `e`, nothing that was sent in an epoch before
+//! `e` takes effect on it. **Invariant:** nothing that was sent by a process takes effect on a
+//! machine that has heard of a later process of the same rank. So a machine that was paused or cut
+//! off and is thought dead can do no harm when it comes back: it is *fenced*, and ends when it
+//! learns that.
 //!
 //! Chaos needs the storage of all machines, so an epoch begins when all ranks have joined: there is
 //! no majority to be asked. What is not there in time ends the run (resumably), since nothing waits

@@ -17,8 +17,9 @@ pub type Payload = Arc<[u8]>;
 /// Number of the present membership; everything that is sent or stored carries it.
 ///
 /// The host gives every process that fills a rank a larger *incarnation* than its predecessor's. An
-/// epoch is named by the incarnation of the coordinator that began it and a count of its own, so two
-/// coordinators, of which one does not know yet that it was replaced, never name the same epoch.
+/// epoch is named by the incarnation of the coordinator that began it and a count of its own, so
+/// two coordinators, of which one does not know yet that it was replaced, never name the same
+/// epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch {
     /// Incarnation of the coordinator.

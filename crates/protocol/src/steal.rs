@@ -9,8 +9,8 @@
 //! ```
 //!
 //! `V`: bytes of the vertex set. `D`: bytes that remain to be read. `H`: computation engines on the
-//! partition, its master included. `alpha`: the bias of Figure 17. `B`, the bandwidth that an engine
-//! sees, cancels.
+//! partition, its master included. `alpha`: the bias of Figure 17. `B`, the bandwidth that an
+//! engine sees, cancels.
 //!
 //! **Invariant:** `alpha = 0` accepts nothing, and `D = 0` is never helped with, whatever `alpha`.
 

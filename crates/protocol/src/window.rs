@@ -7,8 +7,8 @@
 //! window    = ceil(phi k), k the smallest with rho(m, k) >= 0.995, at most m
 //! ```
 //!
-//! `R_network` is the round trip of a pull without the time at the engine, `R_storage` the time that
-//! the engine needs for it without queueing.
+//! `R_network` is the round trip of a pull without the time at the engine, `R_storage` the time
+//! that the engine needs for it without queueing.
 //!
 //! **Invariant:** pulls that are open at one time are open at *distinct* engines, each chosen
 //! uniformly among those that have not said "none"; so there are at most `m` of them.
@@ -122,7 +122,7 @@ mod tests {
                 busy += asked.into_iter().filter(|asked| *asked).count();
             }
             let found = busy as f64 / (rounds * m) as f64;
-            let expected = utilisation(m, k as f64);
+            let expected = utilisation(m, f64::from(k));
             assert!((found - expected).abs() < 0.004, "m = {m}, k = {k}: {found}, not {expected}");
         }
     }

@@ -1,9 +1,9 @@
 //! A disk that is worse than real ones.
 //!
 //! Blocks that are not synced when a machine crashes are lost, torn or kept, each for itself, and
-//! what was deleted without a sync may come back. A write may land in another block's place, a write
-//! or a sync may fail (and then what was to be synced is gone, whatever a second attempt says),
-//! there may be no room, a bit may flip, all may be slow.
+//! what was deleted without a sync may come back. A write may land in another block's place, a
+//! write or a sync may fail (and then what was to be synced is gone, whatever a second attempt
+//! says), there may be no room, a bit may flip, all may be slow.
 
 use std::collections::BTreeMap;
 

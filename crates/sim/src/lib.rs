@@ -1,9 +1,9 @@
 //! A seeded simulator that tries to break the protocol.
 //!
 //! A seed makes a [`Schedule`](schedule::Schedule): machines, a graph, a program, policies, weather
-//! and faults. A [`World`](world::World) runs it in virtual time on the very code that a real cluster
-//! runs, with the kernels of real programs, and [`checkers`] look on. What a seed did once it does
-//! again.
+//! and faults. A [`World`](world::World) runs it in virtual time on the very code that a real
+//! cluster runs, with the kernels of real programs, and [`checkers`] look on. What a seed did once
+//! it does again.
 
 pub mod campaign;
 pub mod catalogue;

@@ -344,8 +344,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The host hears that a rank is silent. A hasty one starts another process, on another machine,
-    /// though the first may only be slow.
+    /// The host hears that a rank is silent. A hasty one starts another process, on another
+    /// machine, though the first may only be slow.
     fn suspect(&mut self, rank: Rank) {
         let alive = self.current[rank].is_some_and(|at| self.processes[at].alive);
         if alive && self.replacements == 0 && self.random.chance(self.schedule.hasty) {

@@ -1,8 +1,9 @@
 //! Committed checkpoints are never lost.
 //!
 //! ```text
-//! when the coordinator persists a manifest:  every part and every edge chunk is durable on its disk
-//! when an epoch begins:                      its manifest is no older than the newest one told of
+//! when the coordinator persists a manifest:  every part and every edge chunk is durable on its
+//! disk when an epoch begins:                      its manifest is no older than the newest one
+//! told of
 //! ```
 //!
 //! Not checked: where disks lie, rot or are replaced, an older checkpoint, or the input, is a

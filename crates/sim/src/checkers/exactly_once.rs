@@ -5,8 +5,9 @@
 //! streamed when the step ends  = stored, of the generation or iteration, with an active source
 //! ```
 //!
-//! Not checked: that what was streamed also reached an accumulator ([`super::mass`], and the answer),
-//! steps of an epoch that ended before their barrier, and edges of a step in which none was streamed.
+//! Not checked: that what was streamed also reached an accumulator ([`super::mass`], and the
+//! answer), steps of an epoch that ended before their barrier, and edges of a step in which none
+//! was streamed.
 
 use std::collections::BTreeMap;
 
