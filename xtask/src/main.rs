@@ -43,7 +43,8 @@ fn main() -> ExitCode {
         ("tidy", []) => step("tidy", || tidy_repository(&root())),
         ("bench", _) => bench(rest),
         ("sim", _) => step("sim", || {
-            let package = ["run", "--release", "--package", "welter-sim", "--"];
+            // Its profile for development is optimised, and keeps what checks arithmetic.
+            let package = ["run", "--package", "welter-sim", "--"];
             cargo(&root()).args(package).args(rest).finish()
         }),
         ("fuzz", _) => fuzz::fuzz(&root(), rest),

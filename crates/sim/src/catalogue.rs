@@ -10,7 +10,7 @@ use welter_algorithms::{
     BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, HyperBall, KCore, LabelPropagation, Mis,
     PageRank, Sides, Spmv, Sssp,
 };
-use welter_model::edges::Reading;
+use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
 use welter_protocol::random::Random;
 use welter_testing::graph::Graph;
@@ -18,9 +18,10 @@ use welter_testing::reading::read_as;
 
 use crate::fold_job::FoldJob;
 use crate::job::Job;
+use crate::phases::Colours;
 
 /// The algorithms, by name.
-pub const ALGORITHMS: [&str; 13] = [
+pub const ALGORITHMS: [&str; 14] = [
     "wcc",
     "pagerank",
     "bfs",
@@ -34,6 +35,7 @@ pub const ALGORITHMS: [&str; 13] = [
     "conductance",
     "als",
     "bp",
+    "scc",
 ];
 
 /// A graph of at most so many vertices and edges, with hubs, loops, parallel edges and vertices
@@ -90,7 +92,8 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let rated = Graph { weights: graph.weights.clone(), ..Graph::new(slots, pairs) };
             let rated = read_as(&rated, Reading { undirected: true, ..Reading::default() });
             let sides = Sides::of(slots as u64, u64::from(users)..slots as u64);
-            Arc::new(FoldJob::new("als", &rated, Als4::new(sides, 0.1, iterations, seed)))
+            let program = Als4::new(sides, 0.1, iterations, seed);
+            Arc::new(FoldJob::new("als", &rated, program).within(1e-6))
         }
         "bp" => {
             let Some(potential) = Potential::<2>::coupled(0.6) else {
@@ -98,6 +101,11 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             };
             let program = BeliefPropagation::new(potential, iterations, 0.0);
             Arc::new(FoldJob::new("bp", &both(), program))
+        }
+        "scc" => {
+            let directions = Duplicates::Directions;
+            let ways = read_as(graph, Reading { duplicates: directions, ..Reading::default() });
+            Arc::new(FoldJob::new("scc", &ways, Colours))
         }
         _ => Arc::new(FoldJob::new("wcc", &both(), LabelPropagation)),
     }

@@ -14,6 +14,7 @@ pub mod faults;
 pub mod fold_job;
 pub mod job;
 pub mod network;
+pub mod phases;
 pub mod planted;
 pub mod schedule;
 pub mod world;

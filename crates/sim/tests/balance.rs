@@ -1,5 +1,7 @@
 //! Stealing on partitions of very different size: the shape of Figures 16 and 17 in virtual time.
 
+#![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
+
 use std::sync::Arc;
 
 use welter_algorithms::PageRank;
@@ -39,7 +41,8 @@ fn schedule(bias: Bias, handover: Handover) -> Schedule {
     let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
     let vertex_bytes = 17;
     let memory = vertices.div_ceil(MACHINES as u64) * vertex_bytes;
-    let partitions = Partitions::fitting(MACHINES, vertices, vertex_bytes, memory).unwrap();
+    let fitting = Partitions::fitting(MACHINES, vertices, vertex_bytes, memory);
+    let partitions = fitting.expect("a vertex fits");
     let cut = Cut {
         partitions,
         route: Route::Spill,

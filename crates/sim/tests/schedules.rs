@@ -1,6 +1,8 @@
 //! Thousands of small schedules: all clean, all paths taken, every planted bug seen, every seed
 //! repeatable.
 
+#![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
+
 use welter_protocol::counters::PATHS;
 use welter_sim::campaign::{Tally, run};
 use welter_sim::faults::KINDS;

@@ -1,4 +1,5 @@
-//! Proposals, and accumulators on their way, as a computation engine sees them (Chaos, section 5.3).
+//! Proposals, and accumulators on their way, as a computation engine sees them (Chaos, section
+//! 5.3).
 //!
 //! ```text
 //! engine i                           master of p
