@@ -36,9 +36,10 @@ pub fn trusts(bug: Option<Bug>) -> bool {
     bug == Some(Bug::NoChecksum)
 }
 
-/// The first seed of `seeds` that finds a bug, and what it says.
-pub fn find(bug: Bug, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
-    let wishes = Wishes { bug: Some(bug), ..Wishes::default() };
+/// The first seed of `seeds` that finds a bug, and what it says; where `unaudited`, without the help
+/// of the protocol's own audits.
+pub fn find(bug: Bug, unaudited: bool, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
+    let wishes = Wishes { bug: Some(bug), unaudited, ..Wishes::default() };
     seeds.find_map(|seed| {
         let report = World::run(&Schedule::of(seed, &wishes), false);
         report.failure.map(|failure| (seed, failure))

@@ -27,6 +27,8 @@ pub const MILLIS: Time = 1_000_000;
 pub struct Wishes {
     /// A bug to plant.
     pub bug: Option<Bug>,
+    /// No audits in the protocol: what they would find is left to the checkers.
+    pub unaudited: bool,
     /// No faults, and calm weather.
     pub calm: bool,
     /// An algorithm of the catalogue.
@@ -135,6 +137,7 @@ impl Schedule {
                 patience: 1000 * MILLIS,
             },
             seed: random.number(),
+            audited: !wishes.unaudited,
             planted: wishes.bug,
         }
     }

@@ -69,6 +69,7 @@ fn schedule(bias: Bias, handover: Handover) -> Schedule {
             patience: 5000 * MILLIS,
         },
         seed: 9,
+        audited: true,
         planted: None,
     };
     let weather = Weather {

@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
 
 use welter_protocol::counters::PATHS;
+use welter_protocol::planted::Bug;
 use welter_sim::campaign::{Tally, run};
 use welter_sim::faults::KINDS;
 use welter_sim::planted::{BUGS, find};
@@ -68,7 +69,20 @@ fn a_trace_changes_nothing_and_tells_what_happened() {
 #[test]
 fn every_planted_bug_is_found() {
     for bug in BUGS {
-        let found = find(bug, 0..400);
-        assert!(found.is_some(), "{bug:?} was not found");
+        for unaudited in [false, true] {
+            let found = find(bug, unaudited, 0..400);
+            assert!(found.is_some(), "{bug:?} was not found, without audits: {unaudited}");
+        }
+    }
+}
+
+/// What is found is the bug, and not the way in which it was planted.
+#[test]
+fn bugs_that_need_a_fault_are_not_seen_without_one() {
+    for bug in [Bug::NoDedup, Bug::StaleEpoch, Bug::StaleTotals, Bug::NoChecksum, Bug::KeptUpdates]
+    {
+        let wishes = Wishes { bug: Some(bug), calm: true, ..Wishes::default() };
+        let failures = run(0, 200, 2, &wishes).failures;
+        assert!(failures.is_empty(), "{bug:?}: {failures:?}");
     }
 }
