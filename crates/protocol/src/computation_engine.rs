@@ -49,6 +49,8 @@ pub(crate) struct ComputationEngine {
     ingest: Ingest,
     working: Option<(u64, Option<Block>)>,
     storing: BTreeSet<BlockName>,
+    /// Chunks for which a directory is asked, where there is one.
+    placing: BTreeMap<BlockName, (Block, Payload)>,
     worked: Worked,
     totals: Vec<(u32, Payload)>,
     window: Window,
@@ -96,6 +98,7 @@ impl ComputationEngine {
             ingest: Ingest::default(),
             working: None,
             storing: BTreeSet::new(),
+            placing: BTreeMap::new(),
             worked: Worked::default(),
             totals: Vec::new(),
             window: Window::new(cx.config.width, cx.machines()),
@@ -307,7 +310,7 @@ impl ComputationEngine {
             }
             Outcome::Opened { active } => {
                 task.active = active;
-                task.pulls = Pulls::of_all(cx.machines());
+                task.pulls = Pulls::of_all(cx);
                 task.stage = Stage::Streaming;
                 self.task = Some(task);
             }
@@ -390,6 +393,21 @@ impl ComputationEngine {
             None => task.pulls.none(cx, from),
         }
         self.advance(cx);
+    }
+
+    /// A directory has said who has a chunk.
+    pub(crate) fn found(
+        &mut self,
+        cx: &mut Context,
+        (step, partition): (Step, u32),
+        engine: Option<Rank>,
+    ) {
+        let at_work = self.step() == Some(step);
+        let Some(task) = &mut self.task else { return };
+        if at_work && task.partition == partition {
+            task.pulls.found(cx, engine, (step, partition, task.active));
+            self.advance(cx);
+        }
     }
 
     pub(crate) fn degrees(

@@ -23,8 +23,9 @@ use crate::checkpoint::{Manifest, Part, is_due};
 use crate::config::{Loss, Route};
 use crate::context::Context;
 use crate::counters::Path;
+use crate::directory::Directory;
 use crate::messages::{Begin, Effect, Exit, Install, Message, Work};
-use crate::names::{Epoch, Payload, Phase, Rank, Step};
+use crate::names::{Epoch, Kind, Payload, Phase, Rank, Step};
 use crate::placement::mirror;
 use crate::planted::Bug;
 
@@ -50,6 +51,7 @@ pub(crate) struct Coordinator {
     committed: Option<Arc<Manifest>>,
     /// The newest that this process committed.
     newest: Option<Arc<Manifest>>,
+    pub(crate) directory: Directory,
 }
 
 #[derive(Clone, Debug)]
@@ -83,6 +85,7 @@ impl Coordinator {
             produced: 0,
             committed: None,
             newest: None,
+            directory: Directory::default(),
         }
     }
 
@@ -98,6 +101,7 @@ impl Coordinator {
         // Nobody may have heard of the last one yet.
         self.found.extend(self.newest.iter().map(|manifest| (manifest.age(), manifest.clone())));
         self.installed.clear();
+        self.directory.clear(None);
         self.committed = None;
         Epoch { coordinator: cx.incarnation, count: self.count }
     }
@@ -151,9 +155,12 @@ impl Coordinator {
         &mut self,
         cx: &mut Context,
         from: Rank,
-        edges_lost: bool,
-        vertices_lost: bool,
+        [edges_lost, vertices_lost]: [bool; 2],
+        shelves: &[(u32, u64)],
     ) -> bool {
+        for &(partition, count) in shelves {
+            self.directory.add(cx.machines(), from, partition, count);
+        }
         self.installed.insert(from, (edges_lost, vertices_lost));
         if self.installed.len() < cx.machines() {
             return false;
@@ -192,6 +199,7 @@ impl Coordinator {
     fn begin_ingest(&mut self, cx: &mut Context, edges_only: bool) {
         self.edges_only = edges_only;
         self.generation = cx.epoch;
+        self.directory.clear(None);
         let iteration = if edges_only { self.version() } else { 0 };
         if !edges_only {
             self.made = cx.epoch;
@@ -367,7 +375,10 @@ impl Coordinator {
         match phase {
             Phase::Scatter => self.begin(cx, Step { iteration, phase: Phase::Gather }),
             Phase::Ingest => self.next_iteration(cx, iteration),
-            Phase::Gather | Phase::Fold => self.next_iteration(cx, iteration + 1),
+            Phase::Gather | Phase::Fold => {
+                self.directory.clear(Some(Kind::Updates));
+                self.next_iteration(cx, iteration + 1);
+            }
         }
     }
 }

@@ -43,6 +43,8 @@ paths! {
     Merged,
     /// A pull came before its engine knew of the step.
     PulledEarly,
+    /// A central directory was asked who has a chunk.
+    Directed,
     /// Chunks had no active source and were not read.
     Inactive,
     /// A message was sent again.

@@ -29,6 +29,7 @@ pub mod config;
 mod context;
 mod coordinator;
 pub mod counters;
+mod directory;
 mod ingest;
 mod machine;
 mod membership;

@@ -296,7 +296,13 @@ impl Machine {
                 computation.accumulators(cx, partition, payload);
             }
             Message::Parked { name, engine, .. } => computation.parked(cx, name, engine),
+            Message::Placed { name, engine } => computation.placed(cx, name, engine),
+            Message::Found { step, partition, engine } => {
+                computation.found(cx, (step, partition), engine);
+            }
             Message::Installed { .. }
+            | Message::Place(_)
+            | Message::Find { .. }
             | Message::Arrive { .. }
             | Message::Closed { .. }
             | Message::ManifestMirrored => self.coordinated(from, message),
@@ -313,8 +319,13 @@ impl Machine {
         let Some(coordinator) = &mut self.coordinator else { return };
         let cx = &mut self.cx;
         match message {
-            Message::Installed { edges_lost, vertices_lost } => {
-                let again = coordinator.installed(cx, from, edges_lost, vertices_lost);
+            Message::Place(name) => coordinator.directory.place(cx, from, name),
+            Message::Find { step, partition, none } => {
+                coordinator.directory.find(cx, from, (step, partition), &none);
+            }
+            Message::Installed { edges_lost, vertices_lost, shelves } => {
+                let lost = [edges_lost, vertices_lost];
+                let again = coordinator.installed(cx, from, lost, &shelves);
                 if let Some(epoch) = again.then(|| coordinator.begin_epoch(cx)) {
                     self.enter_and_summon(epoch);
                 }

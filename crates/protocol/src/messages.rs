@@ -56,6 +56,8 @@ pub enum Message {
         edges_lost: bool,
         /// So for vertices of the checkpoint.
         vertices_lost: bool,
+        /// Chunks of edges here, by partition, where there is a directory.
+        shelves: Vec<(u32, u64)>,
     },
     /// Send what you have of mine, or what I mirror of yours.
     Fetch {
@@ -154,6 +156,33 @@ pub enum Message {
         partition: u32,
         /// Counts.
         payload: Payload,
+    },
+    /// Where shall this chunk be stored? (To a central directory, as all below.)
+    Place(BlockName),
+    /// There.
+    Placed {
+        /// Which chunk.
+        name: BlockName,
+        /// At whom.
+        engine: Rank,
+    },
+    /// Who has a chunk?
+    Find {
+        /// In which step.
+        step: Step,
+        /// Of which partition.
+        partition: u32,
+        /// Not these.
+        none: Vec<Rank>,
+    },
+    /// Somebody, or nobody.
+    Found {
+        /// In which step.
+        step: Step,
+        /// Of which partition.
+        partition: u32,
+        /// Who.
+        engine: Option<Rank>,
     },
     /// Shall I help?
     Propose {

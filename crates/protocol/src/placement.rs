@@ -9,7 +9,8 @@
 //! ```
 //!
 //! **Invariant:** of edges and updates nobody but the engine that has a chunk knows where it is: no
-//! directory. Pulls therefore name a partition, and never a chunk.
+//! directory. Pulls therefore name a partition, and never a chunk. (But for
+//! [`Placement::Directory`], an ablation.)
 //!
 //! Random placement needs a network that is faster than storage. Where it is not, owner placement
 //! keeps reads local, at the price of storage that is idle when its owner is.
@@ -27,13 +28,15 @@ pub enum Placement {
     Weighted(Vec<u32>),
     /// The machine of the master.
     Owner,
+    /// Where a central directory says, which also says who has what. For comparison.
+    Directory,
 }
 
 impl Placement {
     /// The engine for a new chunk of a partition.
     pub fn engine(&self, partitions: &Partitions, partition: u32, random: &mut Random) -> Rank {
         match self {
-            Self::Random => random.below(partitions.machines() as u64) as Rank,
+            Self::Random | Self::Directory => random.below(partitions.machines() as u64) as Rank,
             Self::Owner => partitions.master(partition),
             Self::Weighted(weights) => {
                 let all = weights.iter().map(|&weight| u64::from(weight)).sum();
@@ -52,7 +55,7 @@ impl Placement {
     /// remains on that of machine `rank`.
     pub fn remaining(&self, local: u64, rank: Rank, machines: usize) -> u64 {
         match self {
-            Self::Random => local * machines as u64,
+            Self::Random | Self::Directory => local * machines as u64,
             Self::Owner => local,
             Self::Weighted(weights) => {
                 let all: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();

@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Effect, Install, Message};
 use crate::names::{Block, BlockName, Kind, Payload, Rank, Role};
-use crate::placement::{mirror, mirrored, vertex_engine};
+use crate::placement::{Placement, mirror, mirrored, vertex_engine};
 use crate::storage_engine::StorageEngine;
 
 /// The way back of one machine in one epoch.
@@ -159,7 +159,9 @@ impl Recovery {
             storage.index_edges(manifest.generation);
         }
         let Lacking { edges: edges_lost, vertices: vertices_lost } = lacking;
-        cx.send(0, Message::Installed { edges_lost, vertices_lost });
+        let directory = cx.config.placement == Placement::Directory;
+        let shelves = if directory { storage.shelves() } else { Vec::new() };
+        cx.send(0, Message::Installed { edges_lost, vertices_lost, shelves });
     }
 }
 

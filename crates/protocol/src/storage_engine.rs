@@ -277,6 +277,12 @@ impl StorageEngine {
         Sum::of(self.blocks.values().filter(|block| primary(&block.name)))
     }
 
+    /// Chunks of edges here, by partition.
+    pub(crate) fn shelves(&self) -> Vec<(u32, u64)> {
+        let edges = self.sets.iter().filter(|((kind, ..), _)| *kind == Kind::Edges);
+        edges.map(|((.., partition), set)| (*partition, set.blocks.len() as u64)).collect()
+    }
+
     /// Bytes that remain of a partition here.
     pub(crate) fn remaining(&self, step: Step, partition: u32) -> u64 {
         let set = self.sets.get(&set_of(step, partition));

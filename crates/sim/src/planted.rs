@@ -36,8 +36,8 @@ pub fn trusts(bug: Option<Bug>) -> bool {
     bug == Some(Bug::NoChecksum)
 }
 
-/// The first seed of `seeds` that finds a bug, and what it says; where `unaudited`, without the help
-/// of the protocol's own audits.
+/// The first seed of `seeds` that finds a bug, and what it says; where `unaudited`, without the
+/// help of the protocol's own audits.
 pub fn find(bug: Bug, unaudited: bool, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
     let wishes = Wishes { bug: Some(bug), unaudited, ..Wishes::default() };
     seeds.find_map(|seed| {

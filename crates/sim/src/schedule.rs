@@ -109,6 +109,7 @@ impl Schedule {
         let bias = if random.chance(300) { Bias::Always } else { *random.pick(&alphas) };
         let placement = match random.below(10) {
             0 => Placement::Owner,
+            2 => Placement::Directory,
             1 => Placement::Weighted((0..machines).map(|_| 1 + random.below(5) as u32).collect()),
             _ => Placement::Random,
         };

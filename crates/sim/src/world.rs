@@ -24,7 +24,7 @@ use crate::planted;
 use crate::schedule::{MILLIS, Schedule};
 
 /// Virtual time after the last fault in which a run must end.
-const BOUND: Time = 4000 * MILLIS;
+const BOUND: Time = 20_000 * MILLIS;
 
 /// What is about to happen.
 enum Happening {

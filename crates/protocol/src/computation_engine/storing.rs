@@ -8,7 +8,7 @@ use crate::checkpoint::vertices;
 use crate::context::Context;
 use crate::messages::{Filled, Message};
 use crate::names::{Block, BlockName, Kind, Payload, Phase, Rank, Role, Step};
-use crate::placement::{mirror, vertex_engine};
+use crate::placement::{Placement, mirror, vertex_engine};
 
 impl ComputationEngine {
     pub(super) fn store_updates(&mut self, cx: &mut Context, step: Step, filled: Vec<Filled>) {
@@ -50,8 +50,25 @@ impl ComputationEngine {
         let BlockName { kind, partition, number, .. } = block.name;
         let engine = match kind {
             Kind::Vertices => vertex_engine(cx.machines(), partition, number),
+            Kind::Edges | Kind::Updates if cx.config.placement == Placement::Directory => {
+                self.storing.insert(block.name);
+                self.placing.insert(block.name, (block, payload));
+                return cx.send(0, Message::Place(block.name));
+            }
             _ => cx.config.placement.engine(&cx.config.partitions, partition, &mut cx.random),
         };
+        self.store_at(cx, engine, block, payload);
+    }
+
+    /// A directory has said where a chunk shall go.
+    pub(crate) fn placed(&mut self, cx: &mut Context, name: BlockName, engine: Rank) {
+        if let Some((block, payload)) = self.placing.remove(&name) {
+            self.store_at(cx, engine, block, payload);
+        }
+    }
+
+    fn store_at(&mut self, cx: &mut Context, engine: Rank, block: Block, payload: Payload) {
+        let kind = block.name.kind;
         if cx.config.mirrored() && matches!(kind, Kind::Edges | Kind::Vertices) {
             let copy = Block { name: block.name.as_role(Role::Mirror), ..block };
             let message = Message::Store { block: copy, payload: payload.clone() };
