@@ -77,7 +77,7 @@ pub struct Config {
     pub timing: Timing,
     /// Picks engines and the order of proposals.
     pub seed: u64,
-    /// Whether barriers hold the sums against each other. Off only to see whether others notice too.
+    /// Whether barriers hold the sums against each other. Off only to see whether others notice.
     pub audited: bool,
     /// A bug to be found.
     pub planted: Option<Bug>,

@@ -2,8 +2,7 @@
 //!
 //! ```text
 //! every chunk that is stored:   engine -> directory: where?      directory -> engine: there
-//! every chunk that is pulled:   engine -> directory: who has one? directory -> engine: that one, or
-//!                               nobody
+//! every chunk that is pulled:   engine -> directory: who?        directory -> engine: one, or none
 //! left(p, e) = chunks of p at e - engines that were sent to e for p in this step
 //! ```
 //!

@@ -9,9 +9,9 @@
 //!
 //! When colours have settled, `colour(w) <= colour(v)` along every edge, so the largest colour of
 //! the reached successors tells whether one of them has the colour of `v`: a minimum, or a maximum,
-//! is all that is ever gathered. The stage of an iteration stands in all values; `apply` sees in the
-//! totals of the last iteration whether it changed anything, so all vertices move on together, and
-//! a checkpoint holds the stage like any value.
+//! is all that is ever gathered. The stage of an iteration stands in all values. `apply` sees in
+//! the totals of the last iteration whether it changed anything, so all vertices move on together,
+//! and a checkpoint holds the stage like any value.
 //!
 //! Edges are followed both ways, so the graph is read with
 //! [`Duplicates::Directions`](welter_model::edges::Duplicates::Directions).
