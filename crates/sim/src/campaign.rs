@@ -69,7 +69,8 @@ impl Tally {
             *sum += u64::from(count > 0);
         }
         let end = match report.end {
-            End::Finished => "finished".to_owned(),
+            End::Finished if report.judged => "finished, result judged".to_owned(),
+            End::Finished => "finished, then damaged".to_owned(),
             End::Exited(why) => format!("exited: {why:?}"),
             End::Stuck { .. } => "did not end".to_owned(),
         };

@@ -145,7 +145,7 @@ impl Schedule {
 
     /// Whether disks lie, rot, or are replaced by empty ones.
     pub fn has_bad_disks(&self) -> bool {
-        self.hasty > 0 || self.faults.iter().any(|(_, fault)| fault.harms_disks())
+        self.faults.iter().any(|(_, fault)| fault.harms_disks())
     }
 
     /// Its machines.

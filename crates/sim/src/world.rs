@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use welter_protocol::config::Loss;
 use welter_protocol::counters::Counters;
 use welter_protocol::messages::{Envelope, Exit, Message};
 use welter_protocol::names::{Epoch, Step};
@@ -84,6 +85,8 @@ pub struct Report {
     pub failure: Option<String>,
     /// How it ended.
     pub end: End,
+    /// Whether there was a result, whole, that was held against the reference.
+    pub judged: bool,
     /// Of all events, in order.
     pub hash: u64,
     /// How many these were.
@@ -123,7 +126,7 @@ impl<'a> World<'a> {
         let weather = schedule.weather;
         let mut faults = [0; KINDS.len()];
         faults[15] = u64::from(weather.loss + weather.twice + weather.late > 0);
-        let refuses = schedule.config.loss == welter_protocol::config::Loss::Refuse;
+        let refuses = schedule.config.loss == Loss::Refuse;
         let lost = refuses && schedule.has_bad_disks();
         Self {
             schedule,
@@ -351,6 +354,8 @@ impl<'a> World<'a> {
         if alive && self.replacements == 0 && self.random.chance(self.schedule.hasty) {
             self.replacements += 1;
             self.faults[14] += 1;
+            self.excuses.lost |= self.schedule.config.loss == Loss::Refuse;
+            self.checkers.disk_lost();
             self.put(self.now + MILLIS, Happening::Start(rank, true));
         }
     }
@@ -430,14 +435,16 @@ impl<'a> World<'a> {
         if self.checkers.failure.is_none() {
             self.checkers.note(judge(end, self.excuses));
         }
+        let mut judged = false;
         if let (End::Finished, Some(manifest)) = (end, &self.result) {
             let of =
                 |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
             let disks: Vec<&Disk> = self.current.iter().filter_map(of).collect();
-            let strictly = !self.schedule.has_bad_disks();
+            let strictly = !self.schedule.has_bad_disks() && self.replacements == 0;
             let (job, cut) = (&*self.schedule.job, &self.schedule.cut);
             let found = answer::check(job, cut, manifest, &disks, (self.now, strictly));
-            self.checkers.note(found);
+            judged = found == Ok(true);
+            self.checkers.note(found.map(|_| ()));
         }
         let mut counters = Counters::default();
         for process in &self.processes {
@@ -449,6 +456,7 @@ impl<'a> World<'a> {
         Report {
             failure: self.checkers.failure,
             end,
+            judged,
             hash: self.hash,
             events: self.events,
             time: self.now,

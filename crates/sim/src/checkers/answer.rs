@@ -9,7 +9,8 @@ use welter_protocol::placement::vertex_engine;
 use crate::disk::Disk;
 use crate::job::{Cut, Job};
 
-/// Reads the result, and judges it.
+/// Reads the result, and judges it. False where a disk has damaged it since it was committed, so
+/// that it would have to be restored from its copy first.
 ///
 /// # Errors
 /// When it is missing, not durable (where `strictly`), or another one.
@@ -19,7 +20,7 @@ pub fn check(
     manifest: &Manifest,
     disks: &[&Disk],
     (now, strictly): (Time, bool),
-) -> Result<(), String> {
+) -> Result<bool, String> {
     let mut values = Vec::new();
     for part in &manifest.parts {
         let name = manifest.name(part.partition, part.chunk);
@@ -28,8 +29,7 @@ pub fn check(
             Some((_, payload, durable)) if durable || !strictly => {
                 values.extend_from_slice(&payload);
             }
-            // What a disk damaged after the commit is for the host to restore from its copy.
-            _ if !strictly => return Ok(()),
+            _ if !strictly => return Ok(false),
             _ => return Err(format!("{name} of the result is not there")),
         }
     }
@@ -41,5 +41,5 @@ pub fn check(
     if manifest.parts.len() as u64 != expected {
         return Err(format!("{} parts in the manifest, not {expected}", manifest.parts.len()));
     }
-    job.judge(&values, manifest.version)
+    job.judge(&values, manifest.version).map(|()| true)
 }

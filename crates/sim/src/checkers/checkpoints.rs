@@ -23,7 +23,8 @@ use crate::disk::Disk;
 /// The newest manifest that was told of.
 #[derive(Default)]
 pub struct Checkpoints {
-    bad_disks: bool,
+    /// Whether disks lie, rot or are replaced.
+    pub bad_disks: bool,
     told: Option<(Epoch, u32)>,
 }
 

@@ -51,6 +51,11 @@ impl Checkers {
         Self { checkpoints, ..Self::default() }
     }
 
+    /// A rank has got an empty disk, though nobody planned that.
+    pub fn disk_lost(&mut self) {
+        self.checkpoints.bad_disks = true;
+    }
+
     /// A program has done a piece of work.
     pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome) {
         let found = self.barriers.work(scene, work);
