@@ -49,7 +49,7 @@ pub(crate) struct Coordinator {
     produced: u64,
     /// Committed, and not told of yet.
     committed: Option<Arc<Manifest>>,
-    /// The newest that this process committed.
+    /// The newest that this process committed, or was about to.
     newest: Option<Arc<Manifest>>,
     pub(crate) directory: Directory,
 }
@@ -93,6 +93,11 @@ impl Coordinator {
     pub(crate) fn begin_epoch(&mut self, cx: &mut Context) -> Epoch {
         if matches!(self.stage, Stage::Summoning | Stage::Installing) {
             cx.counters.count(Path::EpochAgain);
+        }
+        if let Stage::Committing { manifest, .. } = &self.stage {
+            // All that it names is durable, and soon it will be too: it must not turn up later, when
+            // what it names was deleted.
+            self.newest = Some(manifest.clone());
         }
         self.count += 1;
         self.stage = Stage::Summoning;

@@ -142,7 +142,8 @@ impl Machine {
         self.cx.enter(epoch);
         self.computation.leave_epoch(&self.cx);
         self.recovery = Recovery::default();
-        self.persisting = None;
+        // It will be there, though nobody waits for it any more.
+        self.manifests.extend(self.persisting.take().map(|(_, manifest)| manifest));
         self.membership.joined = true;
     }
 
