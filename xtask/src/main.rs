@@ -21,6 +21,7 @@ usage: cargo xtask TASK
   check             formatting, clippy, links in the docs, cargo-deny and tidy
   tidy              the rules of the house that no other tool knows
   bench [ARGS]      the benchmarks; `cargo xtask bench --help` lists them
+  sim [ARGS]        the simulator of the cluster's protocol; `cargo xtask sim --help` lists ARGS
   fuzz [TARGET] [--seconds N]
                     fuzzes one target, or all of them, from fuzz/seeds for N seconds each (60)
   fuzz --coverage [TARGET]
@@ -41,6 +42,11 @@ fn main() -> ExitCode {
         ("check", []) => check(),
         ("tidy", []) => step("tidy", || tidy_repository(&root())),
         ("bench", _) => bench(rest),
+        ("sim", _) => step("sim", || {
+            // Its profile for development is optimised, and keeps what checks arithmetic.
+            let package = ["run", "--package", "welter-sim", "--"];
+            cargo(&root()).args(package).args(rest).finish()
+        }),
         ("fuzz", _) => fuzz::fuzz(&root(), rest),
         ("help" | "-h" | "--help", _) => {
             print!("{USAGE}");

@@ -36,6 +36,13 @@ const LAYERS: &[Layer] = &[
         may_use: Some(&["model", "progress", "store"]),
         may_use_others: None,
     },
+    Layer { folder: "crates/protocol", may_use: Some(&[]), may_use_others: PURE },
+    // Judges the protocol, and runs the programs of `algorithms` against the oracles of `testing`.
+    Layer {
+        folder: "crates/sim",
+        may_use: Some(&["model", "algorithms", "protocol", "testing"]),
+        may_use_others: PURE,
+    },
     // For tests and benchmarks only: nobody else names it. It runs what it judges.
     Layer {
         folder: "crates/testing",
@@ -55,7 +62,7 @@ const LAYERS: &[Layer] = &[
 ];
 
 /// Crates that know no file, socket, clock, thread or environment, also not in their tests.
-const PURE_SOURCES: [&str; 2] = ["crates/model/", "crates/algorithms/"];
+const PURE_SOURCES: [&str; 3] = ["crates/model/", "crates/algorithms/", "crates/protocol/"];
 
 /// Modules of the standard library that lead out of a pure crate.
 const IMPURE: [&str; 7] =

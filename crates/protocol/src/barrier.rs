@@ -1,0 +1,82 @@
+//! The barrier between two steps: who has arrived, what was closed, and whether the sums agree.
+//!
+//! ```text
+//! Arrive from all machines  ->  (Decide)  ->  Close  ->  Closed from all  ->  audit  ->  (commit)
+//!                           ->  Begin of the next step
+//! ```
+//!
+//! **Invariant:** no machine begins step `s + 1` before all have arrived at the end of `s`, and all
+//! begin it with the same decision.
+
+use std::collections::BTreeMap;
+
+use crate::audit::{Finding, Served, Sum, Worked, audit};
+use crate::checkpoint::Part;
+use crate::names::{Payload, Phase, Rank, Step};
+
+/// A barrier as the coordinator sees it.
+pub(crate) struct Barrier {
+    pub(crate) step: Step,
+    arrived: BTreeMap<Rank, Worked>,
+    closed: BTreeMap<Rank, (Served, Sum)>,
+    totals: Vec<(u32, Payload)>,
+    parts: Vec<Part>,
+}
+
+impl Barrier {
+    pub(crate) fn of(step: Step) -> Self {
+        let (arrived, closed) = (BTreeMap::new(), BTreeMap::new());
+        Self { step, arrived, closed, totals: Vec::new(), parts: Vec::new() }
+    }
+
+    /// A machine has arrived; returns how many have.
+    pub(crate) fn arrive(
+        &mut self,
+        from: Rank,
+        worked: Worked,
+        totals: Vec<(u32, Payload)>,
+    ) -> usize {
+        self.arrived.insert(from, worked);
+        self.totals.extend(totals);
+        self.arrived.len()
+    }
+
+    /// Totals of all partitions, in their order, so that sums of floats come out the same.
+    pub(crate) fn totals(&mut self) -> Vec<(u32, Payload)> {
+        let mut totals = std::mem::take(&mut self.totals);
+        totals.sort_by_key(|total| total.0);
+        totals
+    }
+
+    /// A machine has closed the step; returns how many have.
+    pub(crate) fn close(
+        &mut self,
+        from: Rank,
+        served: Served,
+        edges: Sum,
+        parts: Vec<Part>,
+    ) -> usize {
+        self.closed.insert(from, (served, edges));
+        self.parts.extend(parts);
+        self.closed.len()
+    }
+
+    /// Holds the sums of the step against each other. `produced`: updates of the scatter before.
+    pub(crate) fn audit(&self, produced: u64) -> Result<u64, Finding> {
+        let worked: Vec<Worked> = self.arrived.values().copied().collect();
+        let served: Vec<Served> = self.closed.values().map(|closed| closed.0).collect();
+        audit(&worked, &served, (self.step.phase == Phase::Gather).then_some(produced))
+    }
+
+    /// Edges of each machine.
+    pub(crate) fn edges(&self) -> Vec<Sum> {
+        self.closed.values().map(|closed| closed.1).collect()
+    }
+
+    /// Parts of the checkpoint, in order.
+    pub(crate) fn parts(&mut self) -> Vec<Part> {
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.sort_unstable();
+        parts
+    }
+}

@@ -1,0 +1,148 @@
+//! Exactly-once delivery between two machines within an epoch, over a network that loses, repeats
+//! and reorders.
+//!
+//! ```text
+//! sent:      numbers 1, 2, 3, ... in an epoch; kept until acknowledged, sent again after `resend`
+//! delivered: { n : n <= received } and `ahead`; what is there already is not delivered again
+//! ```
+//!
+//! **Invariant:** each message of an epoch is handed on at most once, and at last exactly once if
+//! both machines stay in the epoch. Not in order: whatever depends on an order has an answer of its
+//! own to wait for. A new epoch forgets both ends.
+
+use std::collections::BTreeMap;
+
+use crate::messages::Message;
+use crate::names::Time;
+
+/// What the sender of a message has received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ack {
+    /// All up to this number.
+    pub received: u64,
+    /// Bit `i`: also number `received + 2 + i`.
+    pub ahead: u64,
+}
+
+impl Ack {
+    fn covers(self, number: u64) -> bool {
+        let over = number.checked_sub(self.received + 2);
+        number <= self.received || over.is_some_and(|bit| bit < 64 && self.ahead >> bit & 1 == 1)
+    }
+}
+
+/// Both directions of the traffic with one peer.
+#[derive(Debug, Default)]
+pub(crate) struct Channel {
+    sent: u64,
+    unacknowledged: BTreeMap<u64, (Time, Message)>,
+    received: Ack,
+    owes: bool,
+}
+
+impl Channel {
+    /// Numbers a message and keeps it until it is acknowledged.
+    pub(crate) fn send(&mut self, now: Time, message: Message) -> u64 {
+        self.sent += 1;
+        self.unacknowledged.insert(self.sent, (now, message));
+        self.sent
+    }
+
+    /// What to tell the peer with whatever is sent to it.
+    pub(crate) fn acknowledge(&mut self) -> Ack {
+        self.owes = false;
+        self.received
+    }
+
+    /// Whether the peer waits to hear that something came.
+    pub(crate) fn owes(&self) -> bool {
+        self.owes
+    }
+
+    /// The peer has received this much.
+    pub(crate) fn acknowledged(&mut self, ack: Ack) {
+        while let Some(first) = self.unacknowledged.first_entry() {
+            if *first.key() > ack.received {
+                break;
+            }
+            first.remove();
+        }
+        if ack.ahead != 0 {
+            self.unacknowledged.retain(|&number, _| !ack.covers(number));
+        }
+    }
+
+    /// Whether a message is new. Numbers too far ahead count as lost, and will come again.
+    pub(crate) fn is_new(&mut self, number: u64) -> bool {
+        self.owes = true;
+        if self.received.covers(number) || number > self.received.received + 65 {
+            return false;
+        }
+        if number == self.received.received + 1 {
+            let next = self.received.ahead.trailing_ones();
+            self.received.received += 1 + u64::from(next);
+            self.received.ahead = self.received.ahead.checked_shr(next + 1).unwrap_or(0);
+        } else {
+            self.received.ahead |= 1 << (number - self.received.received - 2);
+        }
+        true
+    }
+
+    /// What was sent so long ago that it may be lost, to be sent again now.
+    pub(crate) fn overdue(&mut self, now: Time, resend: Time) -> Vec<(u64, Message)> {
+        let mut overdue = Vec::new();
+        for (&number, (since, message)) in &mut self.unacknowledged {
+            if now >= *since + resend {
+                *since = now;
+                overdue.push((number, message.clone()));
+            }
+        }
+        overdue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn numbers_are_new_once_in_any_order() {
+        for seed in 0..200 {
+            let mut random = Random::new(seed);
+            let mut numbers: Vec<u64> = (1..=60).chain(1..=60).collect();
+            random.shuffle(&mut numbers);
+            let mut channel = Channel::default();
+            let mut new: Vec<u64> = numbers.into_iter().filter(|&n| channel.is_new(n)).collect();
+            new.sort_unstable();
+            assert_eq!(new, (1..=60).collect::<Vec<_>>());
+            assert_eq!(channel.acknowledge(), Ack { received: 60, ahead: 0 });
+        }
+    }
+
+    #[test]
+    fn what_is_not_acknowledged_is_sent_again() {
+        let mut channel = Channel::default();
+        for _ in 0..5 {
+            channel.send(10, Message::Ping);
+        }
+        assert!(channel.overdue(14, 5).is_empty());
+        channel.acknowledged(Ack { received: 1, ahead: 0b10 });
+        let numbers = |channel: &mut Channel, now| -> Vec<u64> {
+            channel.overdue(now, 5).into_iter().map(|(number, _)| number).collect()
+        };
+        assert_eq!(numbers(&mut channel, 15), [2, 3, 5]);
+        assert!(numbers(&mut channel, 19).is_empty());
+        channel.acknowledged(Ack { received: 5, ahead: 0 });
+        assert!(numbers(&mut channel, 99).is_empty());
+    }
+
+    #[test]
+    fn a_number_far_ahead_is_as_good_as_lost() {
+        let mut channel = Channel::default();
+        assert!(channel.is_new(65));
+        assert!(!channel.is_new(66));
+        assert!((1..=64).all(|number| channel.is_new(number)));
+        assert!(channel.is_new(66) && channel.received.received == 66);
+    }
+}

@@ -1,0 +1,430 @@
+//! The computation engine of a machine (Chaos, section 5 and Figure 4).
+//!
+//! ```text
+//! for each of my partitions p:     load vertices(p); stream; in gather: collect, merge, apply
+//! then, until no master needs help:
+//!   for each foreign partition p in random order:
+//!     if the master of p accepts:  load vertices(p); stream; in gather: wait, hand over
+//! arrive at the barrier
+//! ```
+//!
+//! Loading, streaming and what comes after are stages of one [`Task`]; the program works on one
+//! chunk at a time while pulls for the next ones are open. On route `fold` the chunks are edges of
+//! a destination partition, and the vertices of all partitions are loaded for their signals.
+//!
+//! **Invariant:** an engine arrives only when every chunk that it was handed is streamed and every
+//! block that it made is stored.
+
+mod stealing;
+mod storing;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::accumulators::Owned;
+use crate::audit::Worked;
+use crate::checkpoint::vertices;
+use crate::config::{Handover, Route};
+use crate::context::Context;
+use crate::counters::Path;
+use crate::ingest::Ingest;
+use crate::messages::{Begin, Message, Outcome, Pull, Work};
+use crate::names::{Block, BlockName, Kind, Payload, Phase, Rank, Step, Time};
+use crate::placement::vertex_engine;
+use crate::planted::Bug;
+use crate::pulls::Pulls;
+use crate::steal::Rounds;
+use crate::window::Window;
+
+/// What the engine is at.
+pub(crate) struct ComputationEngine {
+    begin: Option<Begin>,
+    arrived: bool,
+    /// Own partitions that are not begun.
+    waiting: VecDeque<u32>,
+    owned: BTreeMap<u32, Owned>,
+    task: Option<Task>,
+    rounds: Rounds,
+    /// Partitions of which masters asked for accumulators.
+    collected: BTreeSet<u32>,
+    ingest: Ingest,
+    working: Option<(u64, Option<Block>)>,
+    storing: BTreeSet<BlockName>,
+    /// Chunks for which a directory is asked, where there is one.
+    placing: BTreeMap<BlockName, (Block, Payload)>,
+    worked: Worked,
+    totals: Vec<(u32, Payload)>,
+    window: Window,
+    idle: Time,
+    idle_since: Option<Time>,
+}
+
+/// Work on one partition.
+struct Task {
+    partition: u32,
+    stolen: bool,
+    stage: Stage,
+    loading: BTreeMap<BlockName, Option<Payload>>,
+    active: u64,
+    pulls: Pulls,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Loading,
+    Opening,
+    Streaming,
+    Flushing,
+    /// A stealer waits for the master.
+    Waiting,
+    HandingOver,
+    /// A master waits for stealers, or merges.
+    Collecting,
+    Applying,
+    /// First values are made, in the ingest.
+    Making,
+    Reading,
+}
+
+impl ComputationEngine {
+    pub(crate) fn new(cx: &Context) -> Self {
+        Self {
+            begin: None,
+            arrived: false,
+            waiting: VecDeque::new(),
+            owned: BTreeMap::new(),
+            task: None,
+            rounds: Rounds::default(),
+            collected: BTreeSet::new(),
+            ingest: Ingest::default(),
+            working: None,
+            storing: BTreeSet::new(),
+            placing: BTreeMap::new(),
+            worked: Worked::default(),
+            totals: Vec::new(),
+            window: Window::new(cx.config.width, cx.machines()),
+            idle: 0,
+            idle_since: None,
+        }
+    }
+
+    /// Forgets all that belongs to the epoch that ends.
+    pub(crate) fn leave_epoch(&mut self, cx: &Context) {
+        let idle = self.idle;
+        *self = Self { idle, window: self.window.clone(), ..Self::new(cx) };
+    }
+
+    /// Nanoseconds without work, at barriers and for masters or stealers.
+    pub(crate) fn idle(&self, now: Time) -> Time {
+        self.idle + self.idle_since.map_or(0, |since| now - since)
+    }
+
+    /// The step at work, unless all that can be done in it is.
+    pub(crate) fn at_work(&self) -> Option<Step> {
+        self.begin.as_ref().filter(|_| !self.arrived).map(|begin| begin.step)
+    }
+
+    fn step(&self) -> Option<Step> {
+        self.begin.as_ref().map(|begin| begin.step)
+    }
+
+    pub(crate) fn begin(&mut self, cx: &mut Context, begin: Begin) {
+        let own: Vec<u32> = cx.config.partitions.of_master(cx.rank).collect();
+        self.owned = own.iter().map(|&partition| (partition, Owned::default())).collect();
+        self.arrived = false;
+        self.task = None;
+        self.working = None;
+        self.rounds = Rounds::default();
+        self.collected.clear();
+        self.worked = Worked::default();
+        self.totals.clear();
+        if begin.step.phase == Phase::Ingest {
+            self.ingest.begin(cx, begin.edges_only);
+            self.waiting.clear();
+            let token = cx.work(Work::Ingest { first: true });
+            self.working = Some((token, None));
+            self.task = Some(Task::new(0, false, Stage::Reading));
+        } else {
+            self.waiting = own.into();
+        }
+        self.begin = Some(begin);
+        self.advance(cx);
+    }
+
+    /// Does what can be done now.
+    fn advance(&mut self, cx: &mut Context) {
+        let Some(step) = self.at_work() else { return };
+        if self.working.is_none() {
+            self.advance_task(cx, step);
+        }
+        let waits = self.task.as_ref().is_none_or(|task| {
+            self.working.is_none() && matches!(task.stage, Stage::Waiting | Stage::Collecting)
+        });
+        match (waits, self.idle_since) {
+            (true, None) => self.idle_since = Some(cx.now),
+            (false, Some(since)) => {
+                self.idle += cx.now - since;
+                self.idle_since = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn advance_task(&mut self, cx: &mut Context, step: Step) {
+        while self.working.is_none() {
+            let Some(task) = &mut self.task else {
+                if !self.next_task(cx, step) {
+                    return;
+                }
+                continue;
+            };
+            let partition = task.partition;
+            match task.stage {
+                Stage::Streaming => {
+                    let what = (step, partition, task.active);
+                    task.pulls.fill(cx, &self.window, what);
+                    if let Some((block, payload)) = task.pulls.next() {
+                        let token = cx.work(Work::Stream { block, payload });
+                        self.working = Some((token, Some(block)));
+                        return task.pulls.fill(cx, &self.window, what);
+                    }
+                    if !task.pulls.ended() {
+                        return;
+                    }
+                    self.input_ended(cx, step);
+                }
+                Stage::Waiting => {
+                    if !self.collected.remove(&partition) {
+                        return;
+                    }
+                    task.stage = Stage::HandingOver;
+                    self.working = Some((cx.work(Work::HandOver), None));
+                }
+                Stage::Collecting => {
+                    let Some(owned) = self.owned.get_mut(&partition) else { return };
+                    if let Some(payload) = owned.merge() {
+                        cx.counters.count(Path::Merged);
+                        self.working = Some((cx.work(Work::Merge(payload)), None));
+                    } else if owned.is_whole() {
+                        task.stage = Stage::Applying;
+                        self.working = Some((cx.work(Work::Apply), None));
+                    }
+                    return;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Begins what comes next. False where there is nothing to do but wait.
+    fn next_task(&mut self, cx: &mut Context, step: Step) -> bool {
+        if step.phase == Phase::Ingest {
+            if let Some((partition, work)) = self.ingest.next(cx) {
+                self.task = Some(Task::new(partition, false, Stage::Making));
+                self.working = Some((cx.work(work), None));
+                return true;
+            }
+            if self.ingest.ended() {
+                self.arrive(cx, step);
+            }
+            return false;
+        }
+        if let Some(partition) = self.waiting.pop_front() {
+            self.take_up(cx, partition, false);
+            return true;
+        }
+        if self.rounds.proposed.is_some() {
+            return false;
+        }
+        self.propose(cx, step);
+        false
+    }
+
+    fn arrive(&mut self, cx: &mut Context, step: Step) {
+        if !self.storing.is_empty() && !cx.config.has(Bug::StoresNotAwaited) {
+            return;
+        }
+        self.arrived = true;
+        let (worked, totals) = (self.worked, std::mem::take(&mut self.totals));
+        cx.send(0, Message::Arrive { step, worked, totals });
+    }
+
+    /// Loads the vertices of a partition.
+    fn take_up(&mut self, cx: &mut Context, partition: u32, stolen: bool) {
+        let Some(begin) = &self.begin else { return };
+        let (made, version) = (begin.made, begin.step.iteration);
+        let wanted = match cx.config.route {
+            Route::Spill => partition..partition + 1,
+            Route::Fold => 0..cx.config.partitions.count(),
+        };
+        let mut task = Task::new(partition, stolen, Stage::Loading);
+        for of in wanted {
+            for chunk in 0..cx.config.vertex_chunks(of) {
+                let name = vertices(made, version, of, chunk);
+                task.loading.insert(name, None);
+                cx.send(vertex_engine(cx.machines(), of, chunk), Message::Get(name));
+            }
+        }
+        if stolen {
+            let scatter = begin.step.phase == Phase::Scatter;
+            cx.counters.count(if scatter { Path::StolenScatter } else { Path::StolenGather });
+        }
+        self.task = Some(task);
+    }
+
+    /// All storage engines have said "none", and all that came is streamed.
+    fn input_ended(&mut self, cx: &mut Context, step: Step) {
+        let Some(task) = &mut self.task else { return };
+        if step.phase == Phase::Scatter {
+            task.stage = Stage::Flushing;
+            self.working = Some((cx.work(Work::Flush), None));
+        } else if !task.stolen {
+            task.stage = Stage::Collecting;
+            if let Some(owned) = self.owned.get_mut(&task.partition) {
+                owned.collect(cx, step, task.partition);
+            }
+        } else if cx.config.handover == Handover::Storage {
+            task.stage = Stage::HandingOver;
+            self.working = Some((cx.work(Work::HandOver), None));
+        } else {
+            task.stage = Stage::Waiting;
+            let asked = self.collected.contains(&task.partition);
+            cx.counters.count(if asked { Path::CollectedEarly } else { Path::StealerWaited });
+        }
+    }
+
+    /// The program has done what was asked.
+    pub(crate) fn done(&mut self, cx: &mut Context, token: u64, outcome: Outcome) {
+        let Some((_, block)) = self.working.take_if(|(waited, _)| *waited == token) else { return };
+        let (Some(step), Some(mut task)) = (self.step(), self.task.take()) else { return };
+        let partition = task.partition;
+        match outcome {
+            Outcome::Ingested { filled, degrees } => {
+                self.store_all(cx, Kind::Edges, step, filled);
+                if let Some(degrees) = degrees {
+                    self.ingest.read(cx, degrees);
+                } else {
+                    let token = cx.work(Work::Ingest { first: false });
+                    self.working = Some((token, None));
+                    self.task = Some(task);
+                }
+            }
+            Outcome::Opened { active } => {
+                task.active = active;
+                task.pulls = Pulls::of_all(cx);
+                task.stage = Stage::Streaming;
+                self.task = Some(task);
+            }
+            Outcome::Streamed { gathered, filled } => {
+                if let Some(block) = block {
+                    self.worked.consumed.add(&block);
+                }
+                self.worked.updates += gathered;
+                self.task = Some(task);
+                self.store_updates(cx, step, filled);
+            }
+            Outcome::Flushed(filled) => {
+                if !(task.stolen && cx.config.has(Bug::StealerDrops)) {
+                    self.store_updates(cx, step, filled);
+                }
+                if let Some(owned) = self.owned.get_mut(&partition) {
+                    owned.done();
+                }
+            }
+            Outcome::HandedOver(payload) => self.hand_over(cx, step, partition, payload),
+            Outcome::Made { vertices, total } => {
+                self.store_vertices(cx, step, partition, vertices);
+                self.totals.push((partition, total));
+                self.ingest.without_values = self.ingest.without_values.saturating_sub(1);
+                if let Some(owned) = self.owned.get_mut(&partition) {
+                    owned.done();
+                }
+            }
+            Outcome::Merged | Outcome::Decided { .. } => self.task = Some(task),
+        }
+        if self.task.is_none() && self.waiting.is_empty() && step.phase != Phase::Ingest {
+            // After each partition, own or stolen, everybody is asked anew.
+            self.begin_round(cx);
+        }
+        self.advance(cx);
+    }
+
+    /// A named block has come: vertices, or stored accumulators.
+    pub(crate) fn got(&mut self, cx: &mut Context, name: BlockName, payload: Payload) {
+        if name.kind == Kind::Accumulators {
+            return self.accumulators(cx, name.partition, payload);
+        }
+        let (Some(task), Some(begin)) = (&mut self.task, &self.begin) else { return };
+        if let Some(place) = task.loading.get_mut(&name) {
+            *place = Some(payload);
+        }
+        if task.stage == Stage::Loading && task.loading.values().all(Option::is_some) {
+            task.stage = Stage::Opening;
+            let loaded = std::mem::take(&mut task.loading).into_iter();
+            let vertices = loaded.filter_map(|(name, payload)| Some((name.partition, payload?)));
+            let work = Work::Open {
+                step: begin.step,
+                partition: task.partition,
+                vertices: vertices.collect(),
+                control: begin.control.clone(),
+            };
+            self.working = Some((cx.work(work), None));
+        }
+    }
+
+    /// An engine has answered a pull: with a chunk, the time that it waited for others and the time
+    /// that it took, or with nothing.
+    pub(crate) fn pulled(
+        &mut self,
+        cx: &mut Context,
+        from: Rank,
+        pull: Pull,
+        chunk: Option<(Block, Payload, [Time; 2])>,
+    ) {
+        let step = self.step();
+        let Some(task) = &mut self.task else { return };
+        if step != Some(pull.step) || task.partition != pull.partition {
+            return;
+        }
+        match chunk {
+            Some((block, payload, [queued, service])) => {
+                self.window.measured(cx.now - pull.sent, queued, service);
+                task.pulls.chunk(from, (block, payload));
+            }
+            None => task.pulls.none(cx, from),
+        }
+        self.advance(cx);
+    }
+
+    /// A directory has said who has a chunk.
+    pub(crate) fn found(
+        &mut self,
+        cx: &mut Context,
+        (step, partition): (Step, u32),
+        engine: Option<Rank>,
+    ) {
+        let at_work = self.step() == Some(step);
+        let Some(task) = &mut self.task else { return };
+        if at_work && task.partition == partition {
+            task.pulls.found(cx, engine, (step, partition, task.active));
+            self.advance(cx);
+        }
+    }
+
+    pub(crate) fn degrees(
+        &mut self,
+        cx: &mut Context,
+        from: Rank,
+        partition: u32,
+        payload: Payload,
+    ) {
+        self.ingest.degrees(from, partition, payload);
+        self.advance(cx);
+    }
+}
+
+impl Task {
+    fn new(partition: u32, stolen: bool, stage: Stage) -> Self {
+        let (loading, pulls) = (BTreeMap::new(), Pulls::default());
+        Self { partition, stolen, stage, loading, active: 0, pulls }
+    }
+}

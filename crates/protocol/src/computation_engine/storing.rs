@@ -1,0 +1,94 @@
+//! What a computation engine has stored: edges, updates, vertices (Chaos, sections 5.1 and 6.3).
+//!
+//! **Invariant:** a block is in `storing` from when it is sent until its engine says that it is
+//! there.
+
+use super::ComputationEngine;
+use crate::checkpoint::vertices;
+use crate::context::Context;
+use crate::messages::{Filled, Message};
+use crate::names::{Block, BlockName, Kind, Payload, Phase, Rank, Role, Step};
+use crate::placement::{Placement, mirror, vertex_engine};
+
+impl ComputationEngine {
+    pub(super) fn store_updates(&mut self, cx: &mut Context, step: Step, filled: Vec<Filled>) {
+        let made = filled.iter().map(|filled| u64::from(filled.records));
+        self.worked.updates += made.sum::<u64>();
+        self.store_all(cx, Kind::Updates, step, filled);
+    }
+
+    pub(super) fn store_all(
+        &mut self,
+        cx: &mut Context,
+        kind: Kind,
+        step: Step,
+        filled: Vec<Filled>,
+    ) {
+        for Filled { partition, records, sources, payload } in filled {
+            let iteration = if kind == Kind::Edges { 0 } else { step.iteration };
+            let name = cx.name(kind, iteration, partition);
+            self.store(cx, Block::of(name, records, sources, &payload), payload);
+        }
+    }
+
+    pub(super) fn store_vertices(
+        &mut self,
+        cx: &mut Context,
+        step: Step,
+        partition: u32,
+        chunks: Vec<Payload>,
+    ) {
+        let version = step.iteration + u32::from(step.phase != Phase::Ingest);
+        for (chunk, payload) in chunks.into_iter().enumerate() {
+            let name = vertices(cx.epoch, version, partition, chunk as u64);
+            self.store(cx, Block::of(name, 0, u64::MAX, &payload), payload);
+        }
+    }
+
+    /// Has a block stored where its name or the policy says, and mirrored where it is kept longer.
+    pub(super) fn store(&mut self, cx: &mut Context, block: Block, payload: Payload) {
+        let BlockName { kind, partition, number, .. } = block.name;
+        let engine = match kind {
+            Kind::Vertices => vertex_engine(cx.machines(), partition, number),
+            Kind::Edges | Kind::Updates if cx.config.placement == Placement::Directory => {
+                self.storing.insert(block.name);
+                self.placing.insert(block.name, (block, payload));
+                return cx.send(0, Message::Place(block.name));
+            }
+            _ => cx.config.placement.engine(&cx.config.partitions, partition, &mut cx.random),
+        };
+        self.store_at(cx, engine, block, payload);
+    }
+
+    /// A directory has said where a chunk shall go.
+    pub(crate) fn placed(&mut self, cx: &mut Context, name: BlockName, engine: Rank) {
+        if let Some((block, payload)) = self.placing.remove(&name) {
+            self.store_at(cx, engine, block, payload);
+        }
+    }
+
+    fn store_at(&mut self, cx: &mut Context, engine: Rank, block: Block, payload: Payload) {
+        let kind = block.name.kind;
+        if cx.config.mirrored() && matches!(kind, Kind::Edges | Kind::Vertices) {
+            let copy = Block { name: block.name.as_role(Role::Mirror), ..block };
+            let message = Message::Store { block: copy, payload: payload.clone() };
+            self.storing.insert(copy.name);
+            cx.send(mirror(cx.machines(), engine), message);
+        }
+        self.storing.insert(block.name);
+        cx.send(engine, Message::Store { block, payload });
+    }
+
+    pub(crate) fn stored(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
+        self.storing.remove(&name);
+        if name.kind == Kind::Accumulators
+            && let Some(step) = self.step()
+        {
+            let master = cx.config.partitions.master(name.partition);
+            cx.send(master, Message::Parked { step, name, engine: from });
+        }
+        if self.storing.is_empty() {
+            self.advance(cx);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What all machines of a run agree on beforehand.
+
+use crate::names::Time;
+use crate::partitions::Partitions;
+use crate::placement::Placement;
+use crate::planted::Bug;
+use crate::steal::Bias;
+use crate::window::Width;
+
+/// Where updates wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Nowhere: edges are streamed by their destinations, to who has the accumulators and all
+    /// signals in memory.
+    Fold,
+    /// In update chunks on storage, as in Chaos.
+    Spill,
+}
+
+/// How accumulators get from a stealer to the master.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handover {
+    /// The stealer keeps them until the master asks.
+    Memory,
+    /// The stealer stores them and goes on; the alternative that the paper rejects.
+    Storage,
+}
+
+/// What happens when a checkpoint, or the edges, cannot be had from anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The input is read again, as far as that is needed.
+    Reingest,
+    /// The run ends and says so.
+    Refuse,
+}
+
+/// How long things may take, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Time after which a message that was not acknowledged is sent again.
+    pub resend: Time,
+    /// Time between two signs of life.
+    pub ping: Time,
+    /// Silence after which the host is told.
+    pub suspect: Time,
+    /// Silence, or a want of somebody, after which the run ends.
+    pub patience: Time,
+}
+
+/// The settings of a run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How vertices are cut, and among how many machines.
+    pub partitions: Partitions,
+    /// Bytes of a vertex in memory, as the steal criterion counts them.
+    pub vertex_bytes: u64,
+    /// Vertices in a chunk of a vertex set.
+    pub chunk_vertices: u64,
+    /// Where updates wait.
+    pub route: Route,
+    /// How much masters like to be helped.
+    pub bias: Bias,
+    /// Where chunks go.
+    pub placement: Placement,
+    /// How many pulls are open.
+    pub width: Width,
+    /// How accumulators are handed over.
+    pub handover: Handover,
+    /// A checkpoint is made after every so many iterations, and at the end.
+    pub checkpoint_interval: u32,
+    /// Whether edges and checkpoints are kept twice.
+    pub mirrors: bool,
+    /// What to do when something is lost for good.
+    pub loss: Loss,
+    /// How long things may take.
+    pub timing: Timing,
+    /// Picks engines and the order of proposals.
+    pub seed: u64,
+    /// Whether barriers hold the sums against each other. Off only to see whether others notice.
+    pub audited: bool,
+    /// A bug to be found.
+    pub planted: Option<Bug>,
+}
+
+impl Config {
+    /// Number of machines.
+    pub fn machines(&self) -> usize {
+        self.partitions.machines()
+    }
+
+    /// Chunks of the vertex set of a partition.
+    pub fn vertex_chunks(&self, partition: u32) -> u64 {
+        let range = self.partitions.range(partition);
+        (range.end - range.start).div_ceil(self.chunk_vertices).max(1)
+    }
+
+    /// Whether this bug is planted. Never, unless the simulator built this crate.
+    pub(crate) fn has(&self, bug: Bug) -> bool {
+        cfg!(feature = "planted") && self.planted == Some(bug)
+    }
+
+    /// Whether copies are kept.
+    pub(crate) fn mirrored(&self) -> bool {
+        self.mirrors && self.machines() > 1
+    }
+}

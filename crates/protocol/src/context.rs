@@ -1,0 +1,149 @@
+//! What every part of a machine needs: who it is, what time it is, and how to have something done.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::channel::{Ack, Channel};
+use crate::config::Config;
+use crate::counters::{Counters, Path};
+use crate::messages::{Effect, Envelope, Exit, Message, Work};
+use crate::names::{BlockName, Epoch, Kind, Rank, Role, Time};
+use crate::random::Random;
+
+/// The machine as its parts see it.
+pub(crate) struct Context {
+    pub(crate) config: Arc<Config>,
+    pub(crate) rank: Rank,
+    pub(crate) incarnation: u32,
+    pub(crate) epoch: Epoch,
+    pub(crate) now: Time,
+    pub(crate) random: Random,
+    pub(crate) effects: Vec<Effect>,
+    /// What the machine tells itself: no network lies in between.
+    pub(crate) local: VecDeque<Message>,
+    pub(crate) channels: Vec<Channel>,
+    /// The newest process of each rank that was heard of.
+    pub(crate) roster: Vec<u32>,
+    pub(crate) counters: Counters,
+    /// Only a new epoch helps.
+    pub(crate) distress: bool,
+    pub(crate) exited: bool,
+    tokens: u64,
+    numbers: u64,
+}
+
+impl Context {
+    pub(crate) fn new(config: Arc<Config>, rank: Rank, incarnation: u32) -> Self {
+        let machines = config.machines();
+        let seed = config.seed ^ (rank as u64) << 32 ^ u64::from(incarnation) << 48;
+        Self {
+            config,
+            rank,
+            incarnation,
+            epoch: Epoch::default(),
+            now: 0,
+            random: Random::new(seed),
+            effects: Vec::new(),
+            local: VecDeque::new(),
+            channels: (0..machines).map(|_| Channel::default()).collect(),
+            roster: vec![0; machines],
+            counters: Counters::default(),
+            distress: false,
+            exited: false,
+            tokens: 0,
+            numbers: 0,
+        }
+    }
+
+    pub(crate) fn machines(&self) -> usize {
+        self.config.machines()
+    }
+
+    /// Leaves everything behind that belongs to the present epoch.
+    pub(crate) fn enter(&mut self, epoch: Epoch) {
+        self.epoch = epoch;
+        self.local.clear();
+        self.distress = false;
+        self.channels.iter_mut().for_each(|channel| *channel = Channel::default());
+        self.counters.count(Path::Epoch);
+    }
+
+    /// Says something that must arrive as long as the epoch lasts.
+    pub(crate) fn send(&mut self, to: Rank, message: Message) {
+        if to == self.rank {
+            return self.local.push_back(message);
+        }
+        let number = self.channels[to].send(self.now, message.clone());
+        self.emit(to, number, message);
+    }
+
+    /// Says something to everybody, oneself included.
+    pub(crate) fn send_all(&mut self, message: &Message) {
+        for to in 0..self.machines() {
+            self.send(to, message.clone());
+        }
+    }
+
+    /// Says something that may get lost.
+    pub(crate) fn cast(&mut self, to: Rank, message: Message) {
+        if to == self.rank {
+            return self.local.push_back(message);
+        }
+        self.emit(to, 0, message);
+    }
+
+    /// Sends again what may be lost, and acknowledges what was not answered yet.
+    pub(crate) fn resend(&mut self) {
+        for to in 0..self.machines() {
+            let overdue = self.channels[to].overdue(self.now, self.config.timing.resend);
+            for (number, message) in overdue {
+                self.counters.count(Path::Resent);
+                self.emit(to, number, message);
+            }
+            if self.channels[to].owes() {
+                self.emit(to, 0, Message::Pong);
+            }
+        }
+    }
+
+    fn emit(&mut self, to: Rank, number: u64, message: Message) {
+        let ack: Ack = self.channels[to].acknowledge();
+        self.effects.push(Effect::Send(Envelope {
+            from: self.rank,
+            from_incarnation: self.incarnation,
+            to,
+            to_incarnation: self.roster[to],
+            epoch: self.epoch,
+            number,
+            ack,
+            message,
+        }));
+    }
+
+    /// A number that no other effect of this process has.
+    pub(crate) fn token(&mut self) -> u64 {
+        self.tokens += 1;
+        self.tokens
+    }
+
+    pub(crate) fn work(&mut self, work: Work) -> u64 {
+        let token = self.token();
+        self.effects.push(Effect::Work { token, epoch: self.epoch, work });
+        token
+    }
+
+    /// A name that no other block has.
+    pub(crate) fn name(&mut self, kind: Kind, iteration: u32, partition: u32) -> BlockName {
+        self.numbers += 1;
+        let number = (self.rank as u64) << 40 | self.numbers;
+        let (role, epoch) = (Role::Primary, self.epoch);
+        BlockName { kind, role, epoch, iteration, partition, number }
+    }
+
+    pub(crate) fn exit(&mut self, why: Exit) {
+        if !self.exited {
+            self.exited = true;
+            self.effects.push(Effect::Exit(why));
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! The coordinator: begins epochs, opens barriers, commits checkpoints. It is the machine of rank
+//! 0.
+//!
+//! ```text
+//! Summoning --all joined--> Installing --all have installed--> Arriving <--------------------+
+//!     ^                         |                                  | all arrived             |
+//!     +-- somebody says hello,  | vertices lost: one manifest      v                         |
+//!         at any time           | less, and again              (Deciding)                    |
+//!                                                                  v                         |
+//!                                            (Committing) <-- Closing: all closed, audited --+
+//! ```
+//!
+//! **Invariant:** an epoch is installed only when all ranks have left all epochs before it.
+//! **Invariant:** a checkpoint is told of only when its manifest is durable here and, where copies
+//! are kept, on the machine that mirrors this one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::audit::{Served, Sum, Worked};
+use crate::barrier::Barrier;
+use crate::checkpoint::{Manifest, Part, is_due};
+use crate::config::{Loss, Route};
+use crate::context::Context;
+use crate::counters::Path;
+use crate::directory::Directory;
+use crate::messages::{Begin, Effect, Exit, Install, Message, Work};
+use crate::names::{Epoch, Kind, Payload, Phase, Rank, Step};
+use crate::placement::mirror;
+use crate::planted::Bug;
+
+/// What the coordinator is at, and what it knows of the run.
+pub(crate) struct Coordinator {
+    count: u32,
+    stage: Stage,
+    joined: BTreeSet<Rank>,
+    /// Manifests that somebody keeps, by age.
+    found: BTreeMap<(Epoch, u32), Arc<Manifest>>,
+    unusable: BTreeSet<(Epoch, u32)>,
+    installed: BTreeMap<Rank, (bool, bool)>,
+    manifest: Option<Arc<Manifest>>,
+    barrier: Barrier,
+    control: Payload,
+    goes_on: bool,
+    made: Epoch,
+    generation: Epoch,
+    edges: Vec<Sum>,
+    edges_only: bool,
+    produced: u64,
+    /// Committed, and not told of yet.
+    committed: Option<Arc<Manifest>>,
+    /// The newest that this process committed, or was about to.
+    newest: Option<Arc<Manifest>>,
+    pub(crate) directory: Directory,
+}
+
+#[derive(Clone, Debug)]
+enum Stage {
+    Summoning,
+    Installing,
+    Arriving,
+    Deciding(u64),
+    Closing { checkpoint: bool },
+    Committing { manifest: Arc<Manifest>, token: Option<u64>, mirrored: bool },
+    Finished,
+}
+
+impl Coordinator {
+    pub(crate) fn new() -> Self {
+        Self {
+            count: 0,
+            stage: Stage::Finished,
+            joined: BTreeSet::new(),
+            found: BTreeMap::new(),
+            unusable: BTreeSet::new(),
+            installed: BTreeMap::new(),
+            manifest: None,
+            barrier: Barrier::of(Step { iteration: 0, phase: Phase::Ingest }),
+            control: Payload::from([]),
+            goes_on: true,
+            made: Epoch::default(),
+            generation: Epoch::default(),
+            edges: Vec::new(),
+            edges_only: false,
+            produced: 0,
+            committed: None,
+            newest: None,
+            directory: Directory::default(),
+        }
+    }
+
+    /// Begins a new epoch, and returns its name. Everybody is summoned, and again until all came.
+    pub(crate) fn begin_epoch(&mut self, cx: &mut Context) -> Epoch {
+        if matches!(self.stage, Stage::Summoning | Stage::Installing) {
+            cx.counters.count(Path::EpochAgain);
+        }
+        if let Stage::Committing { manifest, .. } = &self.stage {
+            // All that it names is durable, and soon it will be too: it must not turn up later, when
+            // what it names was deleted.
+            self.newest = Some(manifest.clone());
+        }
+        self.count += 1;
+        self.stage = Stage::Summoning;
+        self.joined.clear();
+        self.found.clear();
+        // Nobody may have heard of the last one yet.
+        self.found.extend(self.newest.iter().map(|manifest| (manifest.age(), manifest.clone())));
+        self.installed.clear();
+        self.directory.clear(None);
+        self.committed = None;
+        Epoch { coordinator: cx.incarnation, count: self.count }
+    }
+
+    /// Summons those who have not joined.
+    pub(crate) fn summon(&mut self, cx: &mut Context) {
+        if matches!(self.stage, Stage::Summoning) {
+            for rank in (0..cx.machines()).filter(|rank| !self.joined.contains(rank)) {
+                cx.cast(rank, Message::Summon);
+            }
+        }
+    }
+
+    /// Whether a new process, or one in distress, needs a new epoch: not if it can still join this.
+    pub(crate) fn needs_epoch(&self, rank: Rank) -> bool {
+        self.joined.contains(&rank) || !matches!(self.stage, Stage::Summoning)
+    }
+
+    /// Somebody has left all older epochs.
+    pub(crate) fn join(&mut self, cx: &mut Context, from: Rank, manifests: &[Payload]) {
+        if !matches!(self.stage, Stage::Summoning) || !self.joined.insert(from) {
+            return;
+        }
+        for manifest in manifests.iter().filter_map(|bytes| Manifest::decode(bytes)) {
+            self.found.insert(manifest.age(), Arc::new(manifest));
+        }
+        if self.joined.len() == cx.machines() {
+            self.install(cx);
+        }
+    }
+
+    /// Goes back to the newest checkpoint that can be had.
+    fn install(&mut self, cx: &mut Context) {
+        let usable = |age: &&(Epoch, u32)| !self.unusable.contains(*age);
+        let mut ages = self.found.keys().filter(usable).rev().take(2);
+        let newest = ages.next().map(|age| self.found[age].clone());
+        let previous = ages.next().map(|age| self.found[age].clone());
+        if newest.is_none() && !self.found.is_empty() && cx.config.loss == Loss::Refuse {
+            return cx.exit(Exit::Lost);
+        }
+        cx.counters.count(if newest.is_some() { Path::WentBack } else { Path::Restarted });
+        self.manifest.clone_from(&newest);
+        self.stage = Stage::Installing;
+        let roster = cx.roster.clone();
+        let install = Install { roster, manifest: newest, previous };
+        cx.send_all(&Message::Install(Box::new(install)));
+    }
+
+    /// Somebody has installed the checkpoint. True where a new epoch must be begun.
+    pub(crate) fn installed(
+        &mut self,
+        cx: &mut Context,
+        from: Rank,
+        [edges_lost, vertices_lost]: [bool; 2],
+        shelves: &[(u32, u64)],
+    ) -> bool {
+        for &(partition, count) in shelves {
+            self.directory.add(cx.machines(), from, partition, count);
+        }
+        self.installed.insert(from, (edges_lost, vertices_lost));
+        if self.installed.len() < cx.machines() {
+            return false;
+        }
+        let lost = |of: fn(&(bool, bool)) -> bool| self.installed.values().any(of);
+        let Some(manifest) = self.manifest.clone() else {
+            self.begin_ingest(cx, false);
+            return false;
+        };
+        if lost(|lost| lost.1) {
+            cx.counters.count(Path::FellBack);
+            self.unusable.insert(manifest.age());
+            return true;
+        }
+        let stale = cx.config.has(Bug::StaleTotals) && !self.control.is_empty();
+        if !stale {
+            self.control = manifest.control.clone();
+        }
+        self.made = manifest.made;
+        self.generation = manifest.generation;
+        self.edges.clone_from(&manifest.edges);
+        self.goes_on = !manifest.finished;
+        if lost(|lost| lost.0) && self.goes_on {
+            if cx.config.loss == Loss::Refuse {
+                cx.exit(Exit::Lost);
+            } else {
+                cx.counters.count(Path::EdgesReingested);
+                self.begin_ingest(cx, true);
+            }
+        } else {
+            self.next_iteration(cx, manifest.version);
+        }
+        false
+    }
+
+    fn begin_ingest(&mut self, cx: &mut Context, edges_only: bool) {
+        self.edges_only = edges_only;
+        self.generation = cx.epoch;
+        self.directory.clear(None);
+        let iteration = if edges_only { self.version() } else { 0 };
+        if !edges_only {
+            self.made = cx.epoch;
+            self.control = Payload::from([]);
+        }
+        self.begin(cx, Step { iteration, phase: Phase::Ingest });
+    }
+
+    /// The iterations of the checkpoint that was installed.
+    fn version(&self) -> u32 {
+        self.manifest.as_ref().map_or(0, |manifest| manifest.version)
+    }
+
+    fn next_iteration(&mut self, cx: &mut Context, iteration: u32) {
+        if self.goes_on {
+            let phase = match cx.config.route {
+                Route::Fold => Phase::Fold,
+                Route::Spill => Phase::Scatter,
+            };
+            return self.begin(cx, Step { iteration, phase });
+        }
+        self.stage = Stage::Finished;
+        if let Some(manifest) = self.committed.take().or_else(|| self.manifest.clone()) {
+            cx.send_all(&Message::Finish(manifest));
+        }
+    }
+
+    fn begin(&mut self, cx: &mut Context, step: Step) {
+        self.stage = Stage::Arriving;
+        self.barrier = Barrier::of(step);
+        cx.send_all(&Message::Begin(Begin {
+            step,
+            control: self.control.clone(),
+            made: self.made,
+            generation: self.generation,
+            edges_only: step.phase == Phase::Ingest && self.edges_only,
+            committed: self.committed.take(),
+        }));
+    }
+
+    /// A computation engine has done all it can.
+    pub(crate) fn arrive(
+        &mut self,
+        cx: &mut Context,
+        from: Rank,
+        step: Step,
+        worked: Worked,
+        totals: Vec<(u32, Payload)>,
+    ) {
+        if step != self.barrier.step || !matches!(self.stage, Stage::Arriving) {
+            return;
+        }
+        let early = usize::from(cx.config.has(Bug::EarlyBarrier) && cx.machines() > 1);
+        if self.barrier.arrive(from, worked, totals) < cx.machines() - early {
+            return;
+        }
+        let decides = step.phase != Phase::Scatter && !self.edges_only_now();
+        if decides {
+            let iterations = step.iteration + u32::from(step.phase != Phase::Ingest);
+            let (control, totals) = (self.control.clone(), self.barrier.totals());
+            self.stage = Stage::Deciding(cx.work(Work::Decide { iterations, control, totals }));
+        } else {
+            self.close(cx);
+        }
+    }
+
+    fn edges_only_now(&self) -> bool {
+        self.edges_only && self.barrier.step.phase == Phase::Ingest
+    }
+
+    /// The program has decided what follows.
+    pub(crate) fn decided(&mut self, cx: &mut Context, token: u64, goes_on: bool, next: Payload) {
+        if matches!(self.stage, Stage::Deciding(waited) if waited == token) {
+            self.goes_on = goes_on;
+            self.control = next;
+            self.close(cx);
+        }
+    }
+
+    fn close(&mut self, cx: &mut Context) {
+        let step = self.barrier.step;
+        let checkpoint = match step.phase {
+            Phase::Ingest => true,
+            Phase::Scatter => false,
+            Phase::Gather | Phase::Fold => {
+                is_due(step.iteration + 1, cx.config.checkpoint_interval, self.goes_on)
+            }
+        };
+        if !checkpoint && step.phase != Phase::Scatter {
+            cx.counters.count(Path::NotCheckpointed);
+        }
+        self.stage = Stage::Closing { checkpoint };
+        cx.send_all(&Message::Close { step, checkpoint });
+    }
+
+    /// A storage engine has closed the step.
+    pub(crate) fn closed(
+        &mut self,
+        cx: &mut Context,
+        (from, step): (Rank, Step),
+        served: Served,
+        parts: Vec<Part>,
+        edges: Sum,
+    ) {
+        let Stage::Closing { checkpoint } = self.stage else { return };
+        if step != self.barrier.step
+            || self.barrier.close(from, served, edges, parts) < cx.machines()
+        {
+            return;
+        }
+        if step.phase != Phase::Ingest {
+            match self.barrier.audit(self.produced) {
+                Ok(updates) => self.produced = updates,
+                Err(_) if cx.config.audited => return cx.exit(Exit::Broken),
+                Err(_) => {}
+            }
+        }
+        if step.phase == Phase::Ingest {
+            self.edges = self.barrier.edges();
+        }
+        if step.phase != Phase::Scatter && !self.edges_only_now() {
+            self.made = cx.epoch;
+        }
+        if checkpoint { self.commit(cx) } else { self.open(cx) }
+    }
+
+    /// All parts are durable: makes the manifest so.
+    fn commit(&mut self, cx: &mut Context) {
+        let step = self.barrier.step;
+        let parts = match &self.manifest {
+            Some(manifest) if self.edges_only_now() => manifest.parts.clone(),
+            _ => self.barrier.parts(),
+        };
+        let manifest = Arc::new(Manifest {
+            committed: cx.epoch,
+            made: self.made,
+            version: step.iteration + u32::from(step.phase != Phase::Ingest),
+            finished: !self.goes_on,
+            generation: self.generation,
+            control: self.control.clone(),
+            edges: self.edges.clone(),
+            parts,
+        });
+        let token = cx.token();
+        cx.effects.push(Effect::Persist { token, manifest: manifest.clone() });
+        let mirrored = cx.config.mirrored();
+        if mirrored {
+            let to = mirror(cx.machines(), cx.rank);
+            cx.send(to, Message::MirrorManifest(manifest.encode()));
+        }
+        self.stage = Stage::Committing { manifest, token: Some(token), mirrored: !mirrored };
+    }
+
+    /// The manifest is durable: here (`token`), or where it is mirrored.
+    pub(crate) fn persisted(&mut self, cx: &mut Context, written: Option<u64>) {
+        let Stage::Committing { manifest, token, mirrored } = &mut self.stage else { return };
+        match written {
+            Some(written) if *token == Some(written) => *token = None,
+            Some(_) => return,
+            None => *mirrored = true,
+        }
+        if token.is_none() && *mirrored {
+            cx.counters.count(Path::Committed);
+            self.newest = Some(manifest.clone());
+            self.committed = Some(manifest.clone());
+            self.open(cx);
+        }
+    }
+
+    /// Opens the barrier.
+    fn open(&mut self, cx: &mut Context) {
+        let Step { iteration, phase } = self.barrier.step;
+        match phase {
+            Phase::Scatter => self.begin(cx, Step { iteration, phase: Phase::Gather }),
+            Phase::Ingest => self.next_iteration(cx, iteration),
+            Phase::Gather | Phase::Fold => {
+                self.directory.clear(Some(Kind::Updates));
+                self.next_iteration(cx, iteration + 1);
+            }
+        }
+    }
+}

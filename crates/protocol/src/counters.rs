@@ -1,0 +1,113 @@
+//! How often a machine went down each path of the protocol.
+//!
+//! The simulator prints them and fails where one is never taken: a path that no test takes is not
+//! tested.
+
+macro_rules! paths {
+    ($($(#[$doc:meta])* $path:ident,)*) => {
+        /// Something that happens now and then.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Path {
+            $($(#[$doc])* $path,)*
+        }
+
+        /// All paths.
+        pub const PATHS: &[Path] = &[$(Path::$path,)*];
+    };
+}
+
+paths! {
+    /// A master accepted help.
+    StealAccepted,
+    /// A master declined by the criterion.
+    StealDeclined,
+    /// A proposal came when the partition was done.
+    StealTooLate,
+    /// A proposal came before the master knew of the step.
+    StealTooEarly,
+    /// A stealer streamed edges in the scatter phase.
+    StolenScatter,
+    /// A stealer streamed updates, or edges on route `fold`, into accumulators of its own.
+    StolenGather,
+    /// A stealer had done its part and waited for the master.
+    StealerWaited,
+    /// The master had done its part and waited for a stealer.
+    MasterWaited,
+    /// The master asked before the stealer knew that it was accepted.
+    CollectedEarly,
+    /// Accumulators were handed over.
+    HandedOver,
+    /// Accumulators were stored by a stealer.
+    Parked,
+    /// Accumulators were merged.
+    Merged,
+    /// A pull came before its engine knew of the step.
+    PulledEarly,
+    /// A central directory was asked who has a chunk.
+    Directed,
+    /// Chunks had no active source and were not read.
+    Inactive,
+    /// A message was sent again.
+    Resent,
+    /// A message came again.
+    Repeated,
+    /// A message of another epoch came.
+    OtherEpoch,
+    /// A message for, or of, another process of a rank came.
+    OtherProcess,
+    /// This process learnt that it was replaced.
+    Fenced,
+    /// The host was told of a silence.
+    Suspected,
+    /// An epoch began.
+    Epoch,
+    /// An epoch began while another one was being begun.
+    EpochAgain,
+    /// A checkpoint was committed.
+    Committed,
+    /// Vertices of an iteration were not checkpointed.
+    NotCheckpointed,
+    /// A run went back to a checkpoint.
+    WentBack,
+    /// A run went back to the beginning.
+    Restarted,
+    /// A checkpoint could not be had, and one before was taken.
+    FellBack,
+    /// Edges were read again.
+    EdgesReingested,
+    /// A block was restored from its copy.
+    Restored,
+    /// A block was damaged, or missing.
+    Damaged,
+    /// Storage failed.
+    StorageFailed,
+}
+
+/// A count for each path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters([u64; PATHS.len()]);
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self([0; PATHS.len()])
+    }
+}
+
+impl Counters {
+    /// Counts one.
+    pub(crate) fn count(&mut self, path: Path) {
+        self.0[path as usize] += 1;
+    }
+
+    /// How often.
+    pub fn get(&self, path: Path) -> u64 {
+        self.0[path as usize]
+    }
+
+    /// Adds the counts of another machine.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in self.0.iter_mut().zip(other.0) {
+            *sum += more;
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The protocol of Chaos as a pure core.
+//!
+//! [`Machine::step`] takes the time and an [`Event`] and says what is to be done as [`Effect`]s. No
+//! thread, clock, file or socket is in here, so that the same code runs on real machines and in a
+//! simulator that tries to break it. Bulk work on edges stays outside too: chunks are [`Payload`]s
+//! that are handed on, and [`Work`] is what the program on the host does with them.
+//!
+//! | Chaos | here |
+//! |---|---|
+//! | streaming partitions (section 3) | [`partitions`], `ingest` |
+//! | computation engine (section 5, Figure 4) | `computation_engine`, `pulls` |
+//! | work stealing (5.3), the criterion (5.4) | [`steal`], `accumulators` |
+//! | storage engine, chunks (6.1 to 6.4) | `storage_engine`, [`placement`], [`block`] |
+//! | batch factor, equations 1 and 2 (6.5) | [`window`] |
+//! | two-phase checkpoints (6.6) | [`checkpoint`], `barrier`, `coordinator` |
+//! | (not in the paper) | `membership`, `recovery`, [`channel`], [`audit`] |
+//!
+//! **Invariant:** two runs that are shown the same events do the same. There is no map here whose
+//! order is not that of its keys, and every random number comes from a seed.
+
+mod accumulators;
+pub mod audit;
+mod barrier;
+pub mod block;
+pub mod channel;
+pub mod checkpoint;
+mod computation_engine;
+pub mod config;
+mod context;
+mod coordinator;
+pub mod counters;
+mod directory;
+mod ingest;
+mod machine;
+mod membership;
+pub mod messages;
+pub mod names;
+pub mod partitions;
+pub mod placement;
+pub mod planted;
+mod pulls;
+pub mod random;
+mod recovery;
+pub mod steal;
+mod storage_engine;
+pub mod window;
+
+pub use config::Config;
+pub use machine::Machine;
+pub use messages::{Effect, Event, Outcome, Work};
+pub use names::{Payload, Rank, Time};

@@ -1,0 +1,349 @@
+//! One machine: a storage engine, a computation engine, and on rank 0 the coordinator.
+//!
+//! ```text
+//! step(now, event, effects)
+//!   message -> right process? right epoch? new? -> the part that it is for -> effects
+//! ```
+//!
+//! **Invariant:** what a machine does depends on its configuration and on the events alone, in
+//! their order: no clock, no thread, no file, no socket, no number that the seed does not decide.
+
+use std::sync::Arc;
+
+use crate::checkpoint::Manifest;
+use crate::computation_engine::ComputationEngine;
+use crate::config::Config;
+use crate::context::Context;
+use crate::coordinator::Coordinator;
+use crate::counters::{Counters, Path};
+use crate::membership::Membership;
+use crate::messages::{Effect, Envelope, Event, Exit, Message, Outcome};
+use crate::names::{Epoch, Payload, Rank, Step, Time};
+use crate::planted::Bug;
+use crate::recovery::Recovery;
+use crate::storage_engine::StorageEngine;
+
+/// A machine of the cluster.
+pub struct Machine {
+    cx: Context,
+    storage: StorageEngine,
+    computation: ComputationEngine,
+    membership: Membership,
+    recovery: Recovery,
+    coordinator: Option<Coordinator>,
+    /// Manifests that lie here, with those that are being persisted for the coordinator.
+    manifests: Vec<Arc<Manifest>>,
+    persisting: Option<(u64, Arc<Manifest>)>,
+}
+
+impl Machine {
+    /// The process that fills `rank` now; `incarnation` is above that of all before, and above 0.
+    pub fn new(config: Arc<Config>, rank: Rank, incarnation: u32) -> Self {
+        let mut cx = Context::new(config, rank, incarnation);
+        cx.roster[rank] = incarnation;
+        Self {
+            computation: ComputationEngine::new(&cx),
+            membership: Membership::new(cx.machines(), 0),
+            storage: StorageEngine::default(),
+            recovery: Recovery::default(),
+            coordinator: (rank == 0).then(Coordinator::new),
+            manifests: Vec::new(),
+            persisting: None,
+            cx,
+        }
+    }
+
+    /// Lets something happen, and adds what is to be done to `effects`.
+    pub fn step(&mut self, now: Time, event: Event, effects: &mut Vec<Effect>) {
+        if self.cx.exited {
+            return;
+        }
+        self.cx.now = now;
+        std::mem::swap(&mut self.cx.effects, effects);
+        self.event(event);
+        while let Some(message) = self.cx.local.pop_front() {
+            self.said(self.cx.rank, message);
+        }
+        if self.cx.distress
+            && let Some(coordinator) = &mut self.coordinator
+        {
+            let epoch = coordinator.begin_epoch(&mut self.cx);
+            self.enter_and_summon(epoch);
+        }
+        std::mem::swap(&mut self.cx.effects, effects);
+    }
+
+    /// The epoch that it is in.
+    pub fn epoch(&self) -> Epoch {
+        self.cx.epoch
+    }
+
+    /// The step that its computation engine is at, if it has not arrived at the end of it.
+    pub fn at_work(&self) -> Option<Step> {
+        self.computation.at_work()
+    }
+
+    /// How often it went down each path.
+    pub fn counters(&self) -> &Counters {
+        &self.cx.counters
+    }
+
+    /// Nanoseconds in which its computation engine waited for others.
+    pub fn idle(&self, now: Time) -> Time {
+        self.computation.idle(now)
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Start { blocks, manifests } => {
+                self.membership = Membership::new(self.cx.machines(), self.cx.now);
+                let blocks = blocks.into_iter().map(|block| (block.name, block));
+                self.storage.blocks = blocks.collect();
+                let decoded = manifests.iter().filter_map(|bytes| Manifest::decode(bytes));
+                self.manifests = decoded.map(Arc::new).collect();
+                if let Some(coordinator) = &mut self.coordinator {
+                    let epoch = coordinator.begin_epoch(&mut self.cx);
+                    self.enter_and_summon(epoch);
+                } else {
+                    self.cx.cast(0, Message::Hello { distress: false });
+                }
+            }
+            Event::Tick => {
+                self.membership.tick(&mut self.cx);
+                if let Some(coordinator) = &mut self.coordinator {
+                    coordinator.summon(&mut self.cx);
+                }
+                self.cx.resend();
+            }
+            Event::Message(envelope) => self.envelope(envelope),
+            Event::Read { token, result } => self.storage.read(&mut self.cx, token, result),
+            Event::Written { token, ok } => self.written(token, ok),
+            Event::Done { token, outcome: Outcome::Decided { goes_on, control } } => {
+                if let Some(coordinator) = &mut self.coordinator {
+                    coordinator.decided(&mut self.cx, token, goes_on, control);
+                }
+            }
+            Event::Done { token, outcome } => self.computation.done(&mut self.cx, token, outcome),
+        }
+    }
+
+    /// The coordinator's own way into the epoch that it begins.
+    fn enter_and_summon(&mut self, epoch: Epoch) {
+        self.enter(epoch);
+        if let Some(coordinator) = &mut self.coordinator {
+            coordinator.join(&mut self.cx, 0, &encoded(&self.manifests, &self.storage));
+            coordinator.summon(&mut self.cx);
+        }
+    }
+
+    /// Leaves all older epochs.
+    fn enter(&mut self, epoch: Epoch) {
+        self.storage.leave_epoch(&mut self.cx);
+        self.cx.enter(epoch);
+        self.computation.leave_epoch(&self.cx);
+        self.recovery = Recovery::default();
+        // It will be there, though nobody waits for it any more.
+        self.manifests.extend(self.persisting.take().map(|(_, manifest)| manifest));
+        self.membership.joined = true;
+    }
+
+    fn written(&mut self, token: u64, ok: bool) {
+        if !ok {
+            self.cx.counters.count(Path::StorageFailed);
+            return self.cx.exit(Exit::Storage);
+        }
+        if let Some(name) = self.storage.written(&mut self.cx, token, ok) {
+            self.recovery.written(&mut self.cx, &mut self.storage, name);
+        }
+        self.recovery.synced(&mut self.cx, &mut self.storage, token);
+        if let Some(coordinator) = &mut self.coordinator {
+            coordinator.persisted(&mut self.cx, Some(token));
+        }
+        if let Some((_, manifest)) = self.persisting.take_if(|(waited, _)| *waited == token) {
+            self.manifests.push(manifest);
+            self.cx.send(0, Message::ManifestMirrored);
+        }
+    }
+
+    /// Opens an envelope, if it is for this process, from a living one and of this epoch.
+    fn envelope(&mut self, envelope: Envelope) {
+        let Envelope {
+            from, from_incarnation, to_incarnation, epoch, number, ack, message, ..
+        } = envelope;
+        let cx = &mut self.cx;
+        if to_incarnation > cx.incarnation {
+            cx.counters.count(Path::Fenced);
+            return cx.exit(Exit::Fenced);
+        }
+        let lenient = cx.config.has(Bug::StaleEpoch);
+        let of_another = to_incarnation != 0 && to_incarnation != cx.incarnation;
+        if (of_another || from_incarnation < cx.roster[from]) && !lenient {
+            cx.counters.count(Path::OtherProcess);
+            if from_incarnation < cx.roster[from] && !of_another {
+                // It was replaced, and learns so from the incarnation that this is for.
+                cx.cast(from, Message::Ping);
+            }
+            return;
+        }
+        let is_new_process = from_incarnation > cx.roster[from];
+        cx.roster[from] = cx.roster[from].max(from_incarnation);
+        self.membership.heard(from, cx.now);
+        if let Some(coordinator) = &mut self.coordinator
+            && is_new_process
+            && coordinator.needs_epoch(from)
+        {
+            // Its predecessor, which may not even be dead, is in this epoch.
+            let epoch = coordinator.begin_epoch(cx);
+            return self.enter_and_summon(epoch);
+        }
+        if epoch == cx.epoch {
+            cx.channels[from].acknowledged(ack);
+        }
+        if number == 0 {
+            return self.cast(from, epoch, message);
+        }
+        if epoch != cx.epoch && !(lenient && epoch < cx.epoch) {
+            return cx.counters.count(Path::OtherEpoch);
+        }
+        if !cx.channels[from].is_new(number) {
+            cx.counters.count(Path::Repeated);
+            if !cx.config.has(Bug::NoDedup) {
+                return;
+            }
+        }
+        self.said(from, message);
+    }
+
+    /// What may come in any epoch, lost or repeated.
+    fn cast(&mut self, from: Rank, epoch: Epoch, message: Message) {
+        match (message, &mut self.coordinator) {
+            (Message::Hello { distress: true }, Some(coordinator))
+                if epoch == self.cx.epoch && coordinator.needs_epoch(from) =>
+            {
+                let epoch = coordinator.begin_epoch(&mut self.cx);
+                self.enter_and_summon(epoch);
+            }
+            (Message::Join { manifests }, Some(coordinator)) if epoch == self.cx.epoch => {
+                coordinator.join(&mut self.cx, from, &manifests);
+            }
+            (Message::Summon, None) if epoch >= self.cx.epoch => {
+                if epoch > self.cx.epoch {
+                    self.enter(epoch);
+                }
+                let manifests = encoded(&self.manifests, &self.storage);
+                self.cx.cast(0, Message::Join { manifests });
+            }
+            _ => {}
+        }
+    }
+
+    /// What somebody of this epoch says, for the first time.
+    fn said(&mut self, from: Rank, message: Message) {
+        let Self { cx, storage, computation, recovery, .. } = self;
+        match message {
+            Message::Install(install) => {
+                let kept = |manifest: &Arc<Manifest>| {
+                    [&install.manifest, &install.previous].contains(&&Some(manifest.clone()))
+                };
+                for old in self.manifests.iter().filter(|manifest| !kept(manifest)) {
+                    cx.effects.push(Effect::Forget(old.clone()));
+                }
+                self.manifests.retain(kept);
+                recovery.install(cx, storage, *install);
+            }
+            Message::Fetch { role, have } => recovery.fetch(cx, storage, (from, role, have)),
+            Message::Copied { block, payload } => recovery.copied(cx, storage, block, payload),
+            Message::CopiesEnd { count, .. } => recovery.copies_end(cx, storage, count),
+            Message::Begin(begin) => {
+                storage.begin(cx, &begin);
+                computation.begin(cx, begin);
+            }
+            Message::Close { step, checkpoint } => storage.close(cx, step, checkpoint),
+            Message::MirrorManifest(bytes) => {
+                if let Some(manifest) = Manifest::decode(&bytes).map(Arc::new) {
+                    let token = cx.token();
+                    cx.effects.push(Effect::Persist { token, manifest: manifest.clone() });
+                    self.persisting = Some((token, manifest));
+                }
+            }
+            Message::Finish(manifest) => {
+                storage.keep(cx, manifest.clone());
+                cx.effects.push(Effect::Finished(manifest));
+            }
+            Message::Store { block, payload } => storage.store(cx, Some(from), block, payload),
+            Message::Stored(name) => computation.stored(cx, from, name),
+            Message::Pull(pull) => storage.pull(cx, from, pull),
+            Message::Chunk { pull, block, payload, queued, service } => {
+                let chunk = Some((block, payload, [queued, service]));
+                computation.pulled(cx, from, pull, chunk);
+            }
+            Message::NoChunk(pull) => computation.pulled(cx, from, pull, None),
+            Message::Get(name) => storage.get(cx, from, name),
+            Message::Got { name, payload } => computation.got(cx, name, payload),
+            Message::Degrees { partition, payload } => {
+                computation.degrees(cx, from, partition, payload);
+            }
+            Message::Propose { step, partition } => {
+                let local = storage.remaining(step, partition);
+                let placement = &cx.config.placement;
+                let remaining = placement.remaining(local, cx.rank, cx.machines());
+                computation.proposal(cx, from, (step, partition), remaining);
+            }
+            Message::Proposed { step, partition, accepted } => {
+                computation.proposed(cx, step, partition, accepted);
+            }
+            Message::Collect { step, partition } => computation.collect(cx, step, partition),
+            Message::Accumulators { partition, payload, .. } => {
+                computation.accumulators(cx, partition, payload);
+            }
+            Message::Parked { name, engine, .. } => computation.parked(cx, name, engine),
+            Message::Placed { name, engine } => computation.placed(cx, name, engine),
+            Message::Found { step, partition, engine } => {
+                computation.found(cx, (step, partition), engine);
+            }
+            Message::Installed { .. }
+            | Message::Place(_)
+            | Message::Find { .. }
+            | Message::Arrive { .. }
+            | Message::Closed { .. }
+            | Message::ManifestMirrored => self.coordinated(from, message),
+            Message::Hello { .. }
+            | Message::Summon
+            | Message::Join { .. }
+            | Message::Ping
+            | Message::Pong => {}
+        }
+    }
+
+    /// What the coordinator is told.
+    fn coordinated(&mut self, from: Rank, message: Message) {
+        let Some(coordinator) = &mut self.coordinator else { return };
+        let cx = &mut self.cx;
+        match message {
+            Message::Place(name) => coordinator.directory.place(cx, from, name),
+            Message::Find { step, partition, none } => {
+                coordinator.directory.find(cx, from, (step, partition), &none);
+            }
+            Message::Installed { edges_lost, vertices_lost, shelves } => {
+                let lost = [edges_lost, vertices_lost];
+                let again = coordinator.installed(cx, from, lost, &shelves);
+                if let Some(epoch) = again.then(|| coordinator.begin_epoch(cx)) {
+                    self.enter_and_summon(epoch);
+                }
+            }
+            Message::Arrive { step, worked, totals } => {
+                coordinator.arrive(cx, from, step, worked, totals);
+            }
+            Message::Closed { step, served, parts, edges } => {
+                coordinator.closed(cx, (from, step), served, parts, edges);
+            }
+            Message::ManifestMirrored => coordinator.persisted(cx, None),
+            _ => {}
+        }
+    }
+}
+
+/// All manifests that a machine knows of, as bytes.
+fn encoded(stored: &[Arc<Manifest>], storage: &StorageEngine) -> Vec<Payload> {
+    stored.iter().chain(storage.kept.all()).map(|manifest| manifest.encode()).collect()
+}

@@ -1,0 +1,71 @@
+//! Who is there: signs of life, and leaving an epoch for the next.
+//!
+//! The host says who fills a rank, and gives each process a larger incarnation than the one before.
+//! The coordinator (rank 0) names epochs. A process that has just started, or cannot go on, says
+//! hello; the coordinator summons everybody into a new epoch, and who follows has forgotten all of
+//! the old one but what is stored.
+//!
+//! **Invariant:** after a machine has joined epoch `e`, nothing that was sent in an epoch before
+//! `e` takes effect on it. **Invariant:** nothing that was sent by a process takes effect on a
+//! machine that has heard of a later process of the same rank. So a machine that was paused or cut
+//! off and is thought dead can do no harm when it comes back: it is *fenced*, and ends when it
+//! learns that.
+//!
+//! Chaos needs the storage of all machines, so an epoch begins when all ranks have joined: there is
+//! no majority to be asked. What is not there in time ends the run (resumably), since nothing waits
+//! without a bound.
+
+use crate::context::Context;
+use crate::counters::Path;
+use crate::messages::{Effect, Exit, Message};
+use crate::names::{Rank, Time};
+
+/// What a machine knows of the others' lives.
+pub(crate) struct Membership {
+    heard: Vec<Time>,
+    suspected: Vec<Time>,
+    said: Time,
+    /// Summoned at least once since this process started.
+    pub(crate) joined: bool,
+}
+
+impl Membership {
+    pub(crate) fn new(machines: usize, now: Time) -> Self {
+        let since = vec![now; machines];
+        Self { heard: since.clone(), suspected: since, said: now, joined: false }
+    }
+
+    /// Somebody lives.
+    pub(crate) fn heard(&mut self, rank: Rank, now: Time) {
+        self.heard[rank] = now;
+    }
+
+    /// Time has passed: says hello where that is not answered yet, gives signs of life, and watches
+    /// those of others.
+    pub(crate) fn tick(&mut self, cx: &mut Context) {
+        let timing = cx.config.timing;
+        if cx.now >= self.said + timing.ping {
+            self.said = cx.now;
+            if cx.rank == 0 {
+                for rank in 1..cx.machines() {
+                    cx.cast(rank, Message::Ping);
+                }
+            } else if !self.joined || cx.distress {
+                cx.cast(0, Message::Hello { distress: cx.distress });
+            } else {
+                cx.cast(0, Message::Pong);
+            }
+        }
+        let watched = if cx.rank == 0 { 1..cx.machines() } else { 0..1 };
+        for rank in watched {
+            let silent = cx.now - self.heard[rank];
+            if silent > timing.patience {
+                cx.exit(Exit::Absent);
+            } else if silent > timing.suspect && cx.now > self.suspected[rank] + timing.suspect {
+                self.suspected[rank] = cx.now;
+                cx.counters.count(Path::Suspected);
+                cx.effects.push(Effect::Suspect(rank));
+            }
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! What machines tell each other, what the host tells a machine, and what a machine wants done.
+
+use std::sync::Arc;
+
+use crate::audit::{Served, Worked};
+use crate::block::Damage;
+use crate::channel::Ack;
+use crate::checkpoint::{Manifest, Part};
+use crate::names::{Block, BlockName, Epoch, Payload, Rank, Role, Step, Time};
+
+/// A message with what is written on it.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    /// Who sends it.
+    pub from: Rank,
+    /// Which process that is.
+    pub from_incarnation: u32,
+    /// Whom it is for.
+    pub to: Rank,
+    /// Which process that is; 0 where the sender does not know.
+    pub to_incarnation: u32,
+    /// The epoch of the sender.
+    pub epoch: Epoch,
+    /// Number in the channel; 0 for what may get lost.
+    pub number: u64,
+    /// What the sender has received.
+    pub ack: Ack,
+    /// What it says.
+    pub message: Message,
+}
+
+/// What is said.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// A process has started, or (`distress`) cannot go on in this epoch. Repeated.
+    Hello {
+        /// Something was lost or is wrong, and only a new epoch helps.
+        distress: bool,
+    },
+    /// The coordinator begins an epoch. Repeated.
+    Summon,
+    /// The answer: the sender has left its old epoch.
+    Join {
+        /// Encoded manifests that it keeps.
+        manifests: Vec<Payload>,
+    },
+    /// A sign of life.
+    Ping,
+    /// Another. Also carries acknowledgements.
+    Pong,
+    /// Go back to a checkpoint, or to nothing.
+    Install(Box<Install>),
+    /// The answer.
+    Installed {
+        /// Edges that should be there are not, and cannot be had.
+        edges_lost: bool,
+        /// So for vertices of the checkpoint.
+        vertices_lost: bool,
+        /// Chunks of edges here, by partition, where there is a directory.
+        shelves: Vec<(u32, u64)>,
+    },
+    /// Send what you have of mine, or what I mirror of yours.
+    Fetch {
+        /// In which role the asked one has it.
+        role: Role,
+        /// What the sender has.
+        have: Vec<BlockName>,
+    },
+    /// A block that was asked for.
+    Copied {
+        /// What it is, where it was read.
+        block: Block,
+        /// Its bytes.
+        payload: Payload,
+    },
+    /// All that could be read was sent.
+    CopiesEnd {
+        /// In which role they were read.
+        role: Role,
+        /// How many.
+        count: usize,
+    },
+    /// A step begins.
+    Begin(Begin),
+    /// The computation engine of the sender has done all it can in a step.
+    Arrive {
+        /// Which.
+        step: Step,
+        /// What it did.
+        worked: Worked,
+        /// Totals of partitions that it made or applied.
+        totals: Vec<(u32, Payload)>,
+    },
+    /// All have arrived: say what was served, and make it durable if this is a checkpoint.
+    Close {
+        /// Which step.
+        step: Step,
+        /// Whether vertices (and after an ingest, edges) must be durable.
+        checkpoint: bool,
+    },
+    /// The answer.
+    Closed {
+        /// Which step.
+        step: Step,
+        /// What was served.
+        served: Served,
+        /// Parts of the checkpoint that are durable here.
+        parts: Vec<Part>,
+        /// All edges here.
+        edges: crate::audit::Sum,
+    },
+    /// Keep a copy of a manifest.
+    MirrorManifest(Payload),
+    /// It is durable.
+    ManifestMirrored,
+    /// The result is committed; nothing more will come.
+    Finish(Arc<Manifest>),
+    /// Keep a block.
+    Store {
+        /// What it is.
+        block: Block,
+        /// Its bytes.
+        payload: Payload,
+    },
+    /// It is kept.
+    Stored(BlockName),
+    /// Any chunk, please.
+    Pull(Pull),
+    /// Here is one. It is no one else's now.
+    Chunk {
+        /// What was asked.
+        pull: Pull,
+        /// What it is.
+        block: Block,
+        /// Its bytes.
+        payload: Payload,
+        /// Time that it waited for others.
+        queued: Time,
+        /// Time that it took by itself.
+        service: Time,
+    },
+    /// There is none any more.
+    NoChunk(Pull),
+    /// A named block, please: vertices, or accumulators.
+    Get(BlockName),
+    /// Here it is.
+    Got {
+        /// Its name.
+        name: BlockName,
+        /// Its bytes.
+        payload: Payload,
+    },
+    /// How many edges leave each vertex, as far as the sender has read them.
+    Degrees {
+        /// Of the vertices of this partition.
+        partition: u32,
+        /// Counts.
+        payload: Payload,
+    },
+    /// Where shall this chunk be stored? (To a central directory, as all below.)
+    Place(BlockName),
+    /// There.
+    Placed {
+        /// Which chunk.
+        name: BlockName,
+        /// At whom.
+        engine: Rank,
+    },
+    /// Who has a chunk?
+    Find {
+        /// In which step.
+        step: Step,
+        /// Of which partition.
+        partition: u32,
+        /// Not these.
+        none: Vec<Rank>,
+    },
+    /// Somebody, or nobody.
+    Found {
+        /// In which step.
+        step: Step,
+        /// Of which partition.
+        partition: u32,
+        /// Who.
+        engine: Option<Rank>,
+    },
+    /// Shall I help?
+    Propose {
+        /// In which step.
+        step: Step,
+        /// With which partition.
+        partition: u32,
+    },
+    /// The answer.
+    Proposed {
+        /// In which step.
+        step: Step,
+        /// With which partition.
+        partition: u32,
+        /// Whether.
+        accepted: bool,
+    },
+    /// The master has done its own part: your accumulators, please.
+    Collect {
+        /// In which step.
+        step: Step,
+        /// Of which partition.
+        partition: u32,
+    },
+    /// Here they are.
+    Accumulators {
+        /// In which step.
+        step: Step,
+        /// Of which partition.
+        partition: u32,
+        /// Them.
+        payload: Payload,
+    },
+    /// They lie there (an ablation).
+    Parked {
+        /// In which step.
+        step: Step,
+        /// As what.
+        name: BlockName,
+        /// At whom.
+        engine: Rank,
+    },
+}
+
+/// Where a new epoch begins.
+#[derive(Clone, Debug)]
+pub struct Install {
+    /// Who is who.
+    pub roster: Vec<u32>,
+    /// The checkpoint to go back to.
+    pub manifest: Option<Arc<Manifest>>,
+    /// One before, to be kept too.
+    pub previous: Option<Arc<Manifest>>,
+}
+
+/// The beginning of a step.
+#[derive(Clone, Debug)]
+pub struct Begin {
+    /// Which.
+    pub step: Step,
+    /// What the program decided after the last iteration.
+    pub control: Payload,
+    /// The epoch in which the vertices were made that this step reads.
+    pub made: Epoch,
+    /// The epoch in which the edges were stored.
+    pub generation: Epoch,
+    /// Edges are read again; vertices are there.
+    pub edges_only: bool,
+    /// What was committed by the barrier before.
+    pub committed: Option<Arc<Manifest>>,
+}
+
+/// What a computation engine wants of a storage engine: never *which* chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// In which step. (The epoch is on the envelope.)
+    pub step: Step,
+    /// Of which partition.
+    pub partition: u32,
+    /// Which ranges of sources are active; see [`Block::sources`].
+    pub active: u64,
+    /// When it was sent, by the clock of the sender.
+    pub sent: Time,
+}
+
+/// Records that the program made, to be stored as a chunk.
+#[derive(Clone, Debug)]
+pub struct Filled {
+    /// Partition of the destinations (edges of route spill: of the sources).
+    pub partition: u32,
+    /// Edges, or updates that these stand for.
+    pub records: u32,
+    /// Which sources are there.
+    pub sources: u64,
+    /// The bytes.
+    pub payload: Payload,
+}
+
+/// What happens to a machine.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// It has started, and this is on its storage. Always the first.
+    Start {
+        /// Blocks whose headers are whole.
+        blocks: Vec<Block>,
+        /// Encoded manifests.
+        manifests: Vec<Payload>,
+    },
+    /// Some time has passed. Comes every few `resend`s.
+    Tick,
+    /// A message has come.
+    Message(Envelope),
+    /// A block was read.
+    Read {
+        /// From the effect.
+        token: u64,
+        /// Its header and bytes.
+        result: Result<(Block, Payload), Damage>,
+    },
+    /// Something was written, or is durable now.
+    Written {
+        /// From the effect.
+        token: u64,
+        /// Whether it worked.
+        ok: bool,
+    },
+    /// The program has done what was asked.
+    Done {
+        /// From the effect.
+        token: u64,
+        /// What it made.
+        outcome: Outcome,
+    },
+}
+
+/// What the program (on its host) shall do. One thing at a time.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Read a piece of this machine's share of the input; the first where `first`.
+    Ingest {
+        /// Whether to begin anew.
+        first: bool,
+    },
+    /// Make the first values of a partition from the degrees that all machines counted.
+    Init {
+        /// Which.
+        partition: u32,
+        /// Counts, one a machine.
+        degrees: Vec<Payload>,
+    },
+    /// Take up a partition: make signals and empty accumulators.
+    Open {
+        /// In which step.
+        step: Step,
+        /// Which.
+        partition: u32,
+        /// Chunks of vertex sets with their partitions, in order: of this one, or (route `fold`)
+        /// of all.
+        vertices: Vec<(u32, Payload)>,
+        /// What the program decided after the last iteration.
+        control: Payload,
+    },
+    /// Scatter, gather or fold a chunk.
+    Stream {
+        /// Which.
+        block: Block,
+        /// Its bytes.
+        payload: Payload,
+    },
+    /// Hand out what is left in buffers.
+    Flush,
+    /// Hand out the accumulators.
+    HandOver,
+    /// Merge the accumulators of a stealer into one's own.
+    Merge(Payload),
+    /// Apply accumulators to vertices.
+    Apply,
+    /// What follows this many iterations, the last of which had these totals by partition.
+    Decide {
+        /// How many; 0 after the ingest.
+        iterations: u32,
+        /// What was decided before.
+        control: Payload,
+        /// Totals.
+        totals: Vec<(u32, Payload)>,
+    },
+}
+
+/// What came of a [`Work`].
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Edges that were read. With the last piece come the degrees, one for each partition.
+    Ingested {
+        /// Full chunks.
+        filled: Vec<Filled>,
+        /// Degrees, when this was the last piece.
+        degrees: Option<Vec<Payload>>,
+    },
+    /// Values of a partition, by chunks, and their total.
+    Made {
+        /// Chunks of the vertex set.
+        vertices: Vec<Payload>,
+        /// The total.
+        total: Payload,
+    },
+    /// Ready to stream.
+    Opened {
+        /// Which ranges of sources are active.
+        active: u64,
+    },
+    /// A chunk was streamed.
+    Streamed {
+        /// Updates that were gathered.
+        gathered: u64,
+        /// Buffers that are full.
+        filled: Vec<Filled>,
+    },
+    /// What was left in buffers.
+    Flushed(Vec<Filled>),
+    /// Accumulators.
+    HandedOver(Payload),
+    /// Accumulators were merged.
+    Merged,
+    /// What follows.
+    Decided {
+        /// Whether there is another iteration.
+        goes_on: bool,
+        /// What all machines must know of it.
+        control: Payload,
+    },
+}
+
+/// Why a process ends before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// Another process has taken its rank.
+    Fenced,
+    /// Its storage failed. Exit code 74; the host may start another.
+    Storage,
+    /// Somebody did not come back in time. Exit code 75.
+    Absent,
+    /// A broken invariant. Exit code 70.
+    Broken,
+    /// What was lost cannot be had from anywhere. Exit code 70.
+    Lost,
+}
+
+/// What a machine wants done.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Send a message.
+    Send(Envelope),
+    /// Read a block.
+    Read {
+        /// For the answer.
+        token: u64,
+        /// Which.
+        name: BlockName,
+    },
+    /// Write a block. It need not be durable.
+    Write {
+        /// For the answer.
+        token: u64,
+        /// What it is.
+        block: Block,
+        /// Its bytes.
+        payload: Payload,
+    },
+    /// Make blocks durable that were written, and their names.
+    Sync {
+        /// For the answer.
+        token: u64,
+        /// Which.
+        names: Vec<BlockName>,
+    },
+    /// Keep a manifest, durably and as a whole or not at all.
+    Persist {
+        /// For the answer.
+        token: u64,
+        /// The manifest.
+        manifest: Arc<Manifest>,
+    },
+    /// Forget a manifest.
+    Forget(Arc<Manifest>),
+    /// Forget a block.
+    Delete(BlockName),
+    /// Let the program do something.
+    Work {
+        /// For the answer.
+        token: u64,
+        /// In which epoch.
+        epoch: Epoch,
+        /// What.
+        work: Work,
+    },
+    /// Somebody has been silent for long.
+    Suspect(Rank),
+    /// The result is committed.
+    Finished(Arc<Manifest>),
+    /// This process can do no more.
+    Exit(Exit),
+}

@@ -1,0 +1,163 @@
+//! Names of what the protocol speaks of: machines, epochs, steps, blocks on storage.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::random::mix;
+
+/// Number of a machine's place in the cluster, from 0. Who fills it may change.
+pub type Rank = usize;
+
+/// Nanoseconds since some beginning that never goes back.
+pub type Time = u64;
+
+/// Bytes that the protocol hands on and does not look into.
+pub type Payload = Arc<[u8]>;
+
+/// Number of the present membership; everything that is sent or stored carries it.
+///
+/// The host gives every process that fills a rank a larger *incarnation* than its predecessor's. An
+/// epoch is named by the incarnation of the coordinator that began it and a count of its own, so
+/// two coordinators, of which one does not know yet that it was replaced, never name the same
+/// epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Epoch {
+    /// Incarnation of the coordinator.
+    pub coordinator: u32,
+    /// Count of its epochs.
+    pub count: u32,
+}
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.coordinator, self.count)
+    }
+}
+
+/// A part of an iteration between two barriers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Edges are read from the input and stored; vertices get their first values.
+    Ingest,
+    /// Edges of a source partition are streamed, updates are stored (route `spill`).
+    Scatter,
+    /// Updates of a destination partition are streamed and applied (route `spill`).
+    Gather,
+    /// Edges of a destination partition are streamed, folded and applied (route `fold`).
+    Fold,
+}
+
+/// Iteration and phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Step {
+    /// Iterations that were done before.
+    pub iteration: u32,
+    /// What is at work.
+    pub phase: Phase,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}", self.phase, self.iteration)
+    }
+}
+
+/// What a block on storage holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A chunk of edges.
+    Edges,
+    /// A chunk of updates.
+    Updates,
+    /// A chunk of a vertex set.
+    Vertices,
+    /// Accumulators of a stealer that waits for nobody (an ablation).
+    Accumulators,
+}
+
+/// Whether a block is what is asked for, or a copy for the day when that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Lies where placement put it.
+    Primary,
+    /// Lies one machine further.
+    Mirror,
+}
+
+/// What a block is. Its header on storage says the same, so that a block that lies in the wrong
+/// place, or is left over from another time, is not taken for what it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BlockName {
+    /// What it holds.
+    pub kind: Kind,
+    /// Primary or mirror.
+    pub role: Role,
+    /// The epoch in which it was made. Of edges this names their generation.
+    pub epoch: Epoch,
+    /// Iterations that were done: of vertices those whose result they are.
+    pub iteration: u32,
+    /// Streaming partition.
+    pub partition: u32,
+    /// Of vertices the place among the chunks of their partition, else any number that no other
+    /// block of the epoch has.
+    pub number: u64,
+}
+
+impl BlockName {
+    /// The same block in another role.
+    #[must_use]
+    pub fn as_role(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+}
+
+impl fmt::Display for BlockName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, role, epoch, iteration, partition, number } = self;
+        let mirror = if *role == Role::Mirror { " (mirror)" } else { "" };
+        write!(f, "{kind:?} {partition}/{number:x} of {epoch}:{iteration}{mirror}")
+    }
+}
+
+/// A block as its header describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// What it is.
+    pub name: BlockName,
+    /// Edges, or updates: as many as records stand for, where updates were combined.
+    pub records: u32,
+    /// Bytes of its payload.
+    pub bytes: u32,
+    /// Which sources its edges have, a bit for each of 64 ranges. Of all else: all bits.
+    pub sources: u64,
+    /// Checksum of its payload.
+    pub hash: u64,
+}
+
+impl Block {
+    /// The block of this name with this payload.
+    pub fn of(name: BlockName, records: u32, sources: u64, payload: &[u8]) -> Self {
+        Self { name, records, bytes: payload.len() as u32, sources, hash: checksum(payload) }
+    }
+
+    /// What stands for it in sums that do not depend on an order.
+    pub fn identity(&self) -> u64 {
+        let BlockName { epoch, partition, number, kind, iteration, .. } = self.name;
+        let place = number ^ u64::from(partition) << 40 ^ u64::from(iteration) << 20;
+        let time = u64::from(epoch.coordinator) << 40 ^ u64::from(epoch.count) << 8;
+        mix(mix(place) ^ time ^ kind as u64)
+    }
+}
+
+/// A checksum of bytes, 8 at a time.
+pub fn checksum(bytes: &[u8]) -> u64 {
+    let mut sum = bytes.len() as u64 ^ 0x5851_f42d_4c95_7f2d;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        sum = (sum ^ u64::from_le_bytes(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+    for &byte in rest {
+        sum = (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    mix(sum)
+}

@@ -1,0 +1,131 @@
+//! Where chunks go.
+//!
+//! ```text
+//! edges, updates   Random:    engine ~ uniform over all m             (Chaos, section 6.3)
+//!                  Weighted:  engine ~ proportional to its bandwidth
+//!                  Owner:     engine = master of the partition
+//! vertices         engine = hash(partition, chunk) mod m              (Chaos, section 6.4)
+//! mirrors          one machine further
+//! ```
+//!
+//! **Invariant:** of edges and updates nobody but the engine that has a chunk knows where it is: no
+//! directory. Pulls therefore name a partition, and never a chunk. (But for
+//! [`Placement::Directory`], an ablation.)
+//!
+//! Random placement needs a network that is faster than storage. Where it is not, owner placement
+//! keeps reads local, at the price of storage that is idle when its owner is.
+
+use crate::names::Rank;
+use crate::partitions::Partitions;
+use crate::random::{Random, mix};
+
+/// How the engine of a chunk of edges or updates is chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Uniformly at random.
+    Random,
+    /// At random in proportion to these weights, one a machine, not all 0.
+    Weighted(Vec<u32>),
+    /// The machine of the master.
+    Owner,
+    /// Where a central directory says, which also says who has what. For comparison.
+    Directory,
+}
+
+impl Placement {
+    /// The engine for a new chunk of a partition.
+    pub fn engine(&self, partitions: &Partitions, partition: u32, random: &mut Random) -> Rank {
+        match self {
+            Self::Random | Self::Directory => random.below(partitions.machines() as u64) as Rank,
+            Self::Owner => partitions.master(partition),
+            Self::Weighted(weights) => {
+                let all = weights.iter().map(|&weight| u64::from(weight)).sum();
+                let mut at = random.below(all);
+                let chosen = weights.iter().position(|&weight| {
+                    let here = at < u64::from(weight);
+                    at = at.saturating_sub(u64::from(weight));
+                    here
+                });
+                chosen.unwrap_or(0)
+            }
+        }
+    }
+
+    /// `D` of the steal criterion: what remains of a partition on all engines, guessed from what
+    /// remains on that of machine `rank`.
+    pub fn remaining(&self, local: u64, rank: Rank, machines: usize) -> u64 {
+        match self {
+            Self::Random | Self::Directory => local * machines as u64,
+            Self::Owner => local,
+            Self::Weighted(weights) => {
+                let all: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
+                local * all / u64::from(weights[rank]).max(1)
+            }
+        }
+    }
+}
+
+/// The engine of a chunk of a vertex set.
+pub fn vertex_engine(machines: usize, partition: u32, chunk: u64) -> Rank {
+    (mix(mix(u64::from(partition) + 1) ^ chunk) % machines as u64) as Rank
+}
+
+/// Who keeps the mirror of what lies at `rank`.
+pub fn mirror(machines: usize, rank: Rank) -> Rank {
+    (rank + 1) % machines
+}
+
+/// Whose mirror `rank` keeps.
+pub fn mirrored(machines: usize, rank: Rank) -> Rank {
+    (rank + machines - 1) % machines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(placement: &Placement, machines: usize) -> Vec<f64> {
+        let partitions = Partitions::fitting(machines, 100, 1, 100).unwrap();
+        let mut random = Random::new(5);
+        let mut counts = vec![0.0; machines];
+        for _ in 0..10_000 {
+            counts[placement.engine(&partitions, 2, &mut random)] += 1e-4;
+        }
+        counts
+    }
+
+    #[test]
+    fn chunks_lie_as_the_policy_says() {
+        for share in shares(&Placement::Random, 5) {
+            assert!((share - 0.2).abs() < 0.02, "{share}");
+        }
+        let weighted = shares(&Placement::Weighted(vec![0, 1, 3]), 3);
+        assert!(weighted[0] == 0.0 && (weighted[2] - 0.75).abs() < 0.02, "{weighted:?}");
+        assert!((shares(&Placement::Owner, 3)[2] - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_guess_of_what_remains_undoes_the_placement() {
+        assert_eq!(Placement::Random.remaining(10, 0, 4), 40);
+        assert_eq!(Placement::Owner.remaining(10, 0, 4), 10);
+        assert_eq!(Placement::Weighted(vec![1, 3]).remaining(30, 1, 2), 40);
+        assert_eq!(Placement::Weighted(vec![0, 3]).remaining(0, 0, 2), 0);
+    }
+
+    #[test]
+    fn vertex_chunks_spread_and_mirrors_lie_elsewhere() {
+        let mut counts = [0; 4];
+        for partition in 0..40 {
+            for chunk in 0..25 {
+                counts[vertex_engine(4, partition, chunk)] += 1;
+            }
+        }
+        assert!(counts.iter().all(|count| (200..300).contains(count)), "{counts:?}");
+        for machines in 2..6 {
+            for rank in 0..machines {
+                assert_ne!(mirror(machines, rank), rank);
+                assert_eq!(mirrored(machines, mirror(machines, rank)), rank);
+            }
+        }
+    }
+}

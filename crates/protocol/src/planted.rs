@@ -1,0 +1,42 @@
+//! Bugs that can be planted, so that the simulator can show that it would see them.
+//!
+//! They are compiled in with the feature `planted` only, which nothing but `welter-sim` asks for.
+
+/// A mistake that somebody might make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bug {
+    /// Messages that come twice are handed on twice.
+    NoDedup,
+    /// Messages of an older epoch are taken.
+    StaleEpoch,
+    /// The commit does not wait for what is prepared to be durable.
+    CommitBeforePrepare,
+    /// A storage engine forgets now and then that it has handed out a chunk.
+    HandedTwice,
+    /// Accumulators of a stealer are merged twice.
+    MergedTwice,
+    /// The master does not wait for its stealers.
+    NotCollected,
+    /// A storage engine says "none" though its neighbour still has chunks, and is believed for all.
+    FirstNoneEnds,
+    /// Cursors are reset when the engine hears of a step, not when it is asked.
+    EagerCursor,
+    /// The barrier opens when all but one have arrived.
+    EarlyBarrier,
+    /// A stealer in the scatter phase drops the updates that are left in its buffers.
+    StealerDrops,
+    /// Who has all chunks streamed does not wait for its updates to be stored.
+    StoresNotAwaited,
+    /// After a recovery totals are those of the iteration that was lost.
+    StaleTotals,
+    /// A chunk is left out if its first source is inactive.
+    WrongSummary,
+    /// Update chunks are deleted when the gather begins, and one is read late.
+    EarlyDelete,
+    /// Damaged blocks are taken as they are.
+    NoChecksum,
+    /// Blocks are reported durable that are not (planted in the simulated disk).
+    NoSync,
+    /// Recovery keeps update chunks of the epoch before.
+    KeptUpdates,
+}

@@ -1,0 +1,121 @@
+//! The input of a partition as a computation engine sees it (Chaos, sections 6.3 and 6.5): chunks
+//! from anywhere, until nobody has one.
+//!
+//! ```text
+//! engines = open + asked + said "none"           disjoint
+//! ended  <=>  all engines said "none", and every chunk that came was streamed
+//! asked + waiting <= window
+//! ```
+//!
+//! **Invariant:** one pull at a time is open at an engine. A "none" holds for the rest of the step:
+//! nothing is added to what a step streams once it has begun.
+
+use std::collections::VecDeque;
+
+use crate::context::Context;
+use crate::counters::Path;
+use crate::messages::{Message, Pull};
+use crate::names::{Block, Payload, Rank, Step};
+use crate::placement::Placement;
+use crate::planted::Bug;
+use crate::window::{Window, draw};
+
+/// Pulls of one engine for one partition.
+#[derive(Default)]
+pub(crate) struct Pulls {
+    open: Vec<Rank>,
+    asked: Vec<Rank>,
+    waiting: VecDeque<(Block, Payload)>,
+    directory: Option<Finding>,
+}
+
+/// What a directory was asked, where there is one.
+#[derive(Default)]
+struct Finding {
+    asked: usize,
+    /// Engines that said "none".
+    none: Vec<Rank>,
+    /// Nobody has any.
+    ended: bool,
+}
+
+impl Pulls {
+    pub(crate) fn of_all(cx: &Context) -> Self {
+        let directory = cx.config.placement == Placement::Directory;
+        let open = if directory { Vec::new() } else { (0..cx.machines()).collect() };
+        Self { open, directory: directory.then(Finding::default), ..Self::default() }
+    }
+
+    /// Asks as many engines as the window allows.
+    pub(crate) fn fill(
+        &mut self,
+        cx: &mut Context,
+        window: &Window,
+        (step, partition, active): (Step, u32, u64),
+    ) {
+        let ahead = self.asked.len() + self.waiting.len();
+        if let Some(directory) = &mut self.directory {
+            while !directory.ended && ahead + directory.asked < window.size() {
+                directory.asked += 1;
+                cx.counters.count(Path::Directed);
+                let none = directory.none.clone();
+                cx.send(0, Message::Find { step, partition, none });
+            }
+        }
+        while !self.open.is_empty() && self.asked.len() + self.waiting.len() < window.size() {
+            let engine = draw(&mut self.open, &mut cx.random);
+            self.ask(cx, engine, (step, partition, active));
+        }
+    }
+
+    fn ask(&mut self, cx: &mut Context, engine: Rank, (step, partition, active): (Step, u32, u64)) {
+        let pull = Pull { step, partition, active, sent: cx.now };
+        self.asked.push(engine);
+        cx.send(engine, Message::Pull(pull));
+    }
+
+    /// The directory has answered.
+    pub(crate) fn found(&mut self, cx: &mut Context, engine: Option<Rank>, what: (Step, u32, u64)) {
+        let Some(directory) = &mut self.directory else { return };
+        directory.asked = directory.asked.saturating_sub(1);
+        match engine {
+            Some(engine) => self.ask(cx, engine, what),
+            None => directory.ended = true,
+        }
+    }
+
+    /// Whether an engine was asked, and has answered now.
+    fn answered(&mut self, engine: Rank) -> bool {
+        let place = self.asked.iter().position(|asked| *asked == engine);
+        place.map(|place| self.asked.swap_remove(place)).is_some()
+    }
+
+    /// A chunk has come.
+    pub(crate) fn chunk(&mut self, engine: Rank, chunk: (Block, Payload)) {
+        if self.answered(engine) && self.directory.is_none() {
+            self.open.push(engine);
+        }
+        self.waiting.push_back(chunk);
+    }
+
+    /// An engine has none.
+    pub(crate) fn none(&mut self, cx: &Context, engine: Rank) {
+        self.answered(engine);
+        if let Some(directory) = &mut self.directory {
+            directory.none.push(engine);
+        }
+        if cx.config.has(Bug::FirstNoneEnds) {
+            self.open.clear();
+        }
+    }
+
+    /// The next chunk to stream.
+    pub(crate) fn next(&mut self) -> Option<(Block, Payload)> {
+        self.waiting.pop_front()
+    }
+
+    pub(crate) fn ended(&self) -> bool {
+        let told = self.directory.as_ref().is_none_or(|found| found.ended && found.asked == 0);
+        told && self.open.is_empty() && self.asked.is_empty() && self.waiting.is_empty()
+    }
+}

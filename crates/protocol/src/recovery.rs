@@ -1,0 +1,208 @@
+//! Going back to a checkpoint: what is there is held against the manifest, and what is not is
+//! restored from its copy.
+//!
+//! ```text
+//! lacking(r) = blocks that the manifest places at r  -  blocks that are whole at r
+//! primaries of r come from mirror(r), mirrors at r from the machine that they mirror
+//! ```
+//!
+//! **Invariant:** a machine says that it has installed a manifest, with nothing lost, only if every
+//! vertex chunk that belongs at it is there with the manifest's checksum, its edges have the
+//! manifest's sum, and what was restored is durable.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::audit::Sum;
+use crate::checkpoint::{Kept, Manifest};
+use crate::context::Context;
+use crate::counters::Path;
+use crate::messages::{Effect, Install, Message};
+use crate::names::{Block, BlockName, Kind, Payload, Rank, Role};
+use crate::placement::{Placement, mirror, mirrored, vertex_engine};
+use crate::storage_engine::StorageEngine;
+
+/// The way back of one machine in one epoch.
+#[derive(Default)]
+pub(crate) struct Recovery {
+    manifest: Option<Arc<Manifest>>,
+    installed: bool,
+    answered: bool,
+    /// Others who were faster and want copies.
+    asked: Vec<(Rank, Role, Vec<BlockName>)>,
+    /// Answers that are missing, and copies that were announced and have not come.
+    answers: usize,
+    copies: i64,
+    writing: BTreeSet<BlockName>,
+    restored: Vec<BlockName>,
+    syncing: Option<u64>,
+}
+
+impl Recovery {
+    /// Goes back to where the coordinator says.
+    pub(crate) fn install(
+        &mut self,
+        cx: &mut Context,
+        storage: &mut StorageEngine,
+        install: Install,
+    ) {
+        cx.roster = install.roster;
+        let kept = install.previous.into_iter().chain(install.manifest.clone());
+        storage.install(cx, Kept::of(kept));
+        self.installed = true;
+        for (from, role, have) in std::mem::take(&mut self.asked) {
+            storage.copy(cx, from, role, &have);
+        }
+        self.manifest = install.manifest;
+        let Some(manifest) = self.manifest.clone() else { return self.finish(cx, storage) };
+        if cx.config.mirrored() {
+            let machines = cx.machines();
+            for (role, other) in [
+                (Role::Primary, mirror(machines, cx.rank)),
+                (Role::Mirror, mirrored(machines, cx.rank)),
+            ] {
+                let lacking = Lacking::of(cx, storage, &manifest, role);
+                if lacking.any() {
+                    self.answers += 1;
+                    let needed = |name: &&BlockName| name.role == role && manifest.needs(name);
+                    let have = storage.blocks.keys().filter(needed);
+                    let have = have.map(|name| name.as_role(opposite(role))).collect();
+                    cx.send(other, Message::Fetch { role: opposite(role), have });
+                }
+            }
+        }
+        self.advance(cx, storage);
+    }
+
+    /// Somebody wants copies.
+    pub(crate) fn fetch(
+        &mut self,
+        cx: &mut Context,
+        storage: &mut StorageEngine,
+        (from, role, have): (Rank, Role, Vec<BlockName>),
+    ) {
+        if self.installed {
+            storage.copy(cx, from, role, &have);
+        } else {
+            self.asked.push((from, role, have));
+        }
+    }
+
+    /// A copy has come.
+    pub(crate) fn copied(
+        &mut self,
+        cx: &mut Context,
+        storage: &mut StorageEngine,
+        block: Block,
+        payload: Payload,
+    ) {
+        self.copies -= 1;
+        let name = block.name.as_role(opposite(block.name.role));
+        self.writing.insert(name);
+        storage.store(cx, None, Block { name, ..block }, payload);
+    }
+
+    /// All copies that somebody has were sent.
+    pub(crate) fn copies_end(
+        &mut self,
+        cx: &mut Context,
+        storage: &mut StorageEngine,
+        count: usize,
+    ) {
+        self.answers -= 1;
+        self.copies += count as i64;
+        self.advance(cx, storage);
+    }
+
+    /// A copy was written.
+    pub(crate) fn written(
+        &mut self,
+        cx: &mut Context,
+        storage: &mut StorageEngine,
+        name: BlockName,
+    ) {
+        if self.writing.remove(&name) {
+            cx.counters.count(Path::Restored);
+            self.restored.push(name);
+            self.advance(cx, storage);
+        }
+    }
+
+    /// Copies are durable.
+    pub(crate) fn synced(&mut self, cx: &mut Context, storage: &mut StorageEngine, token: u64) {
+        if self.syncing.take_if(|waited| *waited == token).is_some() {
+            self.finish(cx, storage);
+        }
+    }
+
+    fn advance(&mut self, cx: &mut Context, storage: &mut StorageEngine) {
+        let waits = self.answers > 0 || self.copies != 0 || !self.writing.is_empty();
+        if waits || self.syncing.is_some() {
+            return;
+        }
+        if self.restored.is_empty() {
+            return self.finish(cx, storage);
+        }
+        let token = cx.token();
+        self.syncing = Some(token);
+        let names = std::mem::take(&mut self.restored);
+        cx.effects.push(Effect::Sync { token, names });
+    }
+
+    fn finish(&mut self, cx: &mut Context, storage: &mut StorageEngine) {
+        if std::mem::replace(&mut self.answered, true) {
+            return;
+        }
+        let mut lacking = Lacking::default();
+        if let Some(manifest) = &self.manifest {
+            lacking = Lacking::of(cx, storage, manifest, Role::Primary);
+            storage.index_edges(manifest.generation);
+        }
+        let Lacking { edges: edges_lost, vertices: vertices_lost } = lacking;
+        let directory = cx.config.placement == Placement::Directory;
+        let shelves = if directory { storage.shelves() } else { Vec::new() };
+        cx.send(0, Message::Installed { edges_lost, vertices_lost, shelves });
+    }
+}
+
+fn opposite(role: Role) -> Role {
+    match role {
+        Role::Primary => Role::Mirror,
+        Role::Mirror => Role::Primary,
+    }
+}
+
+/// What a machine has not of what a manifest places at it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lacking {
+    edges: bool,
+    vertices: bool,
+}
+
+impl Lacking {
+    fn any(self) -> bool {
+        self.edges || self.vertices
+    }
+
+    fn of(cx: &Context, storage: &StorageEngine, manifest: &Manifest, role: Role) -> Self {
+        let machines = cx.machines();
+        let owner = if role == Role::Primary { cx.rank } else { mirrored(machines, cx.rank) };
+        let has = |part: &crate::checkpoint::Part| {
+            let name = manifest.name(part.partition, part.chunk).as_role(role);
+            let block = storage.blocks.get(&name);
+            block.is_some_and(|block| (block.bytes, block.hash) == (part.bytes, part.hash))
+        };
+        let here = manifest
+            .parts
+            .iter()
+            .filter(|part| vertex_engine(machines, part.partition, part.chunk) == owner);
+        let edges = storage.blocks.values().filter(|block| {
+            let name = &block.name;
+            name.kind == Kind::Edges && name.role == role && name.epoch == manifest.generation
+        });
+        Self {
+            edges: Some(&Sum::of(edges)) != manifest.edges.get(owner),
+            vertices: !here.into_iter().all(has),
+        }
+    }
+}

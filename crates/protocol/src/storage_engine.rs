@@ -1,0 +1,457 @@
+//! The storage engine of a machine (Chaos, section 6): keeps blocks, and hands out chunks.
+//!
+//! For a step and a partition, with `all` the chunks of the partition that lie here:
+//!
+//! ```text
+//! all = handed out  +  left          handed out: disjoint from left, each to one engine
+//! "none" is said    <=>  no chunk in left has an active source
+//! ```
+//!
+//! **Invariant:** each chunk is handed out at most once in an (epoch, step), to whoever asks first,
+//! master or stealer. A cursor is reset by the first *pull* of a step, not when the engine hears of
+//! the step: else a pull that overtakes the beginning would be told "none" too early.
+//! **Invariant:** requests are served one after the other, each whole before the next.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::audit::{Served, Sum};
+use crate::block::Damage;
+use crate::checkpoint::{Kept, Manifest, Part};
+use crate::context::Context;
+use crate::counters::Path;
+use crate::messages::{Begin, Effect, Exit, Message, Pull};
+use crate::names::Phase;
+use crate::names::{Block, BlockName, Epoch, Kind, Payload, Rank, Role, Step, Time};
+use crate::planted::Bug;
+
+/// Blocks, cursors and requests.
+#[derive(Default)]
+pub(crate) struct StorageEngine {
+    /// All that is there, but for updates.
+    pub(crate) blocks: BTreeMap<BlockName, Block>,
+    sets: BTreeMap<(Kind, u32, u32), ChunkSet>,
+    queue: VecDeque<Request>,
+    busy: Option<(u64, Time, Request)>,
+    /// Blocks that are being written, and who waits for them; nobody, where they are restored.
+    writes: BTreeMap<u64, (Option<Rank>, Block)>,
+    closing: Option<(u64, Step, Served, Vec<Part>)>,
+    pub(crate) kept: Kept,
+    step: Option<Step>,
+    /// Of the edges that are in sets.
+    generation: Epoch,
+}
+
+/// The chunks of a partition that lie here, and the cursor over them.
+#[derive(Default)]
+struct ChunkSet {
+    blocks: Vec<Block>,
+    all: Sum,
+    bytes: u64,
+    /// The cursor's step; everything below belongs to it.
+    step: Option<Step>,
+    left: Vec<usize>,
+    left_bytes: u64,
+    handed: Sum,
+    active: u64,
+}
+
+impl ChunkSet {
+    fn add(&mut self, block: Block) {
+        self.all.add(&block);
+        self.bytes += u64::from(block.bytes);
+        self.blocks.push(block);
+    }
+
+    /// Sets the cursor to the beginning, once a step.
+    fn reset(&mut self, step: Step, active: u64) {
+        if self.step != Some(step) {
+            self.step = Some(step);
+            self.left = (0..self.blocks.len()).collect();
+            self.left_bytes = self.bytes;
+            self.handed = Sum::default();
+            self.active = active;
+        }
+    }
+
+    /// Any chunk that is left and has an active source.
+    fn take(&mut self, active: u64, forgets: bool, first_only: bool) -> Option<Block> {
+        let is_wanted = |&place: &usize| {
+            let sources = self.blocks[place].sources;
+            let sources = if first_only { sources & sources.wrapping_neg() } else { sources };
+            sources & active != 0
+        };
+        let place = self.left.iter().rposition(is_wanted)?;
+        let block = self.blocks[self.left[place]];
+        if !forgets {
+            self.left.swap_remove(place);
+            self.left_bytes -= u64::from(block.bytes);
+        }
+        self.handed.add(&block);
+        Some(block)
+    }
+
+    fn served(&self, step: Step) -> Served {
+        if self.step != Some(step) {
+            return Served { all: self.all, ..Served::default() };
+        }
+        let left = self.left.iter().map(|&place| &self.blocks[place]);
+        let inactive = Sum::of(left.filter(|block| block.sources & self.active == 0));
+        Served { handed: self.handed, inactive, all: self.all }
+    }
+}
+
+#[derive(Clone)]
+struct Request {
+    from: Rank,
+    since: Time,
+    wanted: Wanted,
+}
+
+#[derive(Clone)]
+enum Wanted {
+    Chunk(Pull),
+    Read(Pull, Block),
+    Block(BlockName),
+    Copy(BlockName),
+    CopiesEnd(Role, usize),
+}
+
+/// The set that a pull is about.
+fn set_of(step: Step, partition: u32) -> (Kind, u32, u32) {
+    match step.phase {
+        Phase::Gather => (Kind::Updates, step.iteration, partition),
+        _ => (Kind::Edges, 0, partition),
+    }
+}
+
+impl StorageEngine {
+    /// Forgets all that belongs to the epoch that ends. What is stored stays.
+    pub(crate) fn leave_epoch(&mut self, cx: &mut Context) {
+        if !cx.config.has(Bug::KeptUpdates) {
+            for ((kind, ..), set) in std::mem::take(&mut self.sets) {
+                if kind == Kind::Updates {
+                    let names = set.blocks.iter().map(|block| Effect::Delete(block.name));
+                    cx.effects.extend(names);
+                }
+            }
+        }
+        self.queue.clear();
+        self.busy = None;
+        self.writes.clear();
+        self.closing = None;
+        self.step = None;
+    }
+
+    /// Keeps what a checkpoint (and one before it) needs, and nothing else.
+    pub(crate) fn install(&mut self, cx: &mut Context, kept: Kept) {
+        for old in self.kept.all().iter().filter(|old| !kept.all().contains(old)) {
+            cx.effects.push(Effect::Forget(old.clone()));
+        }
+        self.kept = kept;
+        self.retain(cx, |_| false);
+        if let Some(newest) = self.kept.all().last() {
+            self.index_edges(newest.generation);
+        }
+    }
+
+    /// Puts the edges of a generation into sets again, to be streamed.
+    pub(crate) fn index_edges(&mut self, generation: Epoch) {
+        self.generation = Epoch::default();
+        self.turn_to(generation);
+        for block in self.blocks.values() {
+            let name = block.name;
+            let is_primary = name.kind == Kind::Edges && name.role == Role::Primary;
+            if is_primary && name.epoch == generation {
+                self.sets.entry((Kind::Edges, 0, name.partition)).or_default().add(*block);
+            }
+        }
+    }
+
+    /// Forgets edges of all generations but this one. An edge of a new generation may come before
+    /// the beginning of its ingest.
+    fn turn_to(&mut self, generation: Epoch) {
+        if self.generation != generation {
+            self.generation = generation;
+            self.sets.retain(|(kind, ..), _| *kind != Kind::Edges);
+        }
+    }
+
+    /// Deletes all blocks that neither a kept manifest nor `also` needs.
+    fn retain(&mut self, cx: &mut Context, also: impl Fn(&BlockName) -> bool) {
+        let kept = &self.kept;
+        self.blocks.retain(|name, _| {
+            let stays = kept.need(name) || also(name);
+            if !stays {
+                cx.effects.push(Effect::Delete(*name));
+            }
+            stays
+        });
+    }
+
+    /// A checkpoint is committed.
+    pub(crate) fn keep(&mut self, cx: &mut Context, manifest: Arc<Manifest>) {
+        for old in self.kept.add(manifest) {
+            cx.effects.push(Effect::Forget(old));
+        }
+    }
+
+    /// A step begins.
+    pub(crate) fn begin(&mut self, cx: &mut Context, begin: &Begin) {
+        self.step = Some(begin.step);
+        if let Some(manifest) = &begin.committed {
+            self.keep(cx, manifest.clone());
+        }
+        let Begin { step, made, generation, .. } = *begin;
+        if step.phase != Phase::Gather {
+            let epoch = cx.epoch;
+            self.retain(cx, |name| match name.kind {
+                // Who is faster may have applied already, on route `fold`.
+                Kind::Vertices if name.epoch == epoch && name.iteration > step.iteration => true,
+                Kind::Vertices => name.epoch == made && name.iteration == step.iteration,
+                Kind::Edges => name.epoch == generation,
+                _ => false,
+            });
+        }
+        self.turn_to(generation);
+        if step.phase == Phase::Gather && cx.config.has(Bug::EarlyDelete) {
+            for set in self.sets.iter().filter(|((kind, ..), _)| *kind == Kind::Updates) {
+                cx.effects.extend(set.1.blocks.iter().map(|block| Effect::Delete(block.name)));
+            }
+        }
+    }
+
+    /// Keeps a block for somebody.
+    pub(crate) fn store(
+        &mut self,
+        cx: &mut Context,
+        from: Option<Rank>,
+        block: Block,
+        payload: Payload,
+    ) {
+        let token = cx.token();
+        self.writes.insert(token, (from, block));
+        cx.effects.push(Effect::Write { token, block, payload });
+    }
+
+    /// A write has ended. Hands out the name of a block that was restored.
+    pub(crate) fn written(&mut self, cx: &mut Context, token: u64, ok: bool) -> Option<BlockName> {
+        if let Some((_, step, served, parts)) =
+            self.closing.take_if(|(waited, ..)| *waited == token)
+        {
+            if ok {
+                let edges = self.edges(cx.epoch);
+                cx.send(0, Message::Closed { step, served, parts, edges });
+            } else {
+                // What was written is gone, whatever a second attempt would say.
+                cx.exit(Exit::Storage);
+            }
+            return None;
+        }
+        let (from, block) = self.writes.remove(&token)?;
+        if !ok {
+            cx.exit(Exit::Storage);
+            return None;
+        }
+        let name = block.name;
+        if name.kind != Kind::Updates {
+            self.blocks.insert(name, block);
+        }
+        if name.role == Role::Primary && matches!(name.kind, Kind::Edges | Kind::Updates) {
+            let iteration = if name.kind == Kind::Updates { name.iteration } else { 0 };
+            if name.kind == Kind::Edges && from.is_some() {
+                self.turn_to(name.epoch);
+            }
+            self.sets.entry((name.kind, iteration, name.partition)).or_default().add(block);
+        }
+        let Some(from) = from else { return Some(name) };
+        cx.send(from, Message::Stored(name));
+        None
+    }
+
+    /// All edges of a generation here.
+    pub(crate) fn edges(&self, generation: Epoch) -> Sum {
+        let primary = |name: &BlockName| {
+            name.kind == Kind::Edges && name.role == Role::Primary && name.epoch == generation
+        };
+        Sum::of(self.blocks.values().filter(|block| primary(&block.name)))
+    }
+
+    /// Chunks of edges here, by partition.
+    pub(crate) fn shelves(&self) -> Vec<(u32, u64)> {
+        let edges = self.sets.iter().filter(|((kind, ..), _)| *kind == Kind::Edges);
+        edges.map(|((.., partition), set)| (*partition, set.blocks.len() as u64)).collect()
+    }
+
+    /// Bytes that remain of a partition here.
+    pub(crate) fn remaining(&self, step: Step, partition: u32) -> u64 {
+        let set = self.sets.get(&set_of(step, partition));
+        set.map_or(0, |set| if set.step == Some(step) { set.left_bytes } else { set.bytes })
+    }
+
+    pub(crate) fn pull(&mut self, cx: &mut Context, from: Rank, pull: Pull) {
+        if self.step.is_none_or(|step| step < pull.step) {
+            cx.counters.count(Path::PulledEarly);
+            if cx.config.has(Bug::EagerCursor) {
+                return cx.send(from, Message::NoChunk(pull));
+            }
+        }
+        self.queue.push_back(Request { from, since: cx.now, wanted: Wanted::Chunk(pull) });
+        self.serve(cx);
+    }
+
+    pub(crate) fn get(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
+        self.queue.push_back(Request { from, since: cx.now, wanted: Wanted::Block(name) });
+        self.serve(cx);
+    }
+
+    /// Sends copies of all blocks of a role that a manifest needs and the asker has not.
+    pub(crate) fn copy(&mut self, cx: &mut Context, from: Rank, role: Role, have: &[BlockName]) {
+        let newest = self.kept.all().last();
+        let wanted = |name: &&BlockName| {
+            name.role == role
+                && newest.is_some_and(|newest| newest.needs(name))
+                && have.binary_search(name).is_err()
+        };
+        let names: Vec<BlockName> = self.blocks.keys().filter(wanted).copied().collect();
+        let count = names.len();
+        let since = cx.now;
+        let copies = names.into_iter().map(Wanted::Copy);
+        let all = copies.chain([Wanted::CopiesEnd(role, count)]);
+        self.queue.extend(all.map(|wanted| Request { from, since, wanted }));
+        self.serve(cx);
+    }
+
+    /// Serves the next request, unless one is being served.
+    fn serve(&mut self, cx: &mut Context) {
+        while self.busy.is_none() {
+            let Some(Request { from, since, wanted }) = self.queue.pop_front() else { return };
+            let (name, wanted) = match wanted {
+                Wanted::Chunk(pull) => {
+                    let set = self.sets.entry(set_of(pull.step, pull.partition)).or_default();
+                    set.reset(pull.step, pull.active);
+                    let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
+                    let first = cx.config.has(Bug::WrongSummary);
+                    let Some(block) = set.take(pull.active, forgets, first) else {
+                        if !set.left.is_empty() {
+                            cx.counters.count(Path::Inactive);
+                        }
+                        cx.send(from, Message::NoChunk(pull));
+                        continue;
+                    };
+                    (block.name, Wanted::Read(pull, block))
+                }
+                Wanted::CopiesEnd(role, count) => {
+                    cx.send(from, Message::CopiesEnd { role, count });
+                    continue;
+                }
+                Wanted::Block(name) | Wanted::Copy(name) => (name, wanted),
+                Wanted::Read(_, block) => (block.name, wanted),
+            };
+            let token = cx.token();
+            self.busy = Some((token, cx.now, Request { from, since, wanted }));
+            cx.effects.push(Effect::Read { token, name });
+        }
+    }
+
+    /// A block was read, or cannot be.
+    pub(crate) fn read(
+        &mut self,
+        cx: &mut Context,
+        token: u64,
+        result: Result<(Block, Payload), Damage>,
+    ) {
+        let Some((_, began, request)) = self.busy.take_if(|(waited, ..)| *waited == token) else {
+            return;
+        };
+        let from = request.from;
+        match (request.wanted, result) {
+            (Wanted::Read(pull, block), Ok((_, payload))) => {
+                let (queued, service) = (began - request.since, cx.now - began);
+                cx.send(from, Message::Chunk { pull, block, payload, queued, service });
+            }
+            (Wanted::Block(name), Ok((_, payload))) => {
+                cx.send(from, Message::Got { name, payload });
+            }
+            (Wanted::Copy(_), Ok((block, payload))) => {
+                cx.send(from, Message::Copied { block, payload });
+            }
+            (Wanted::Copy(name), Err(_)) => {
+                self.damaged(cx, name);
+                // One less will come.
+                for waiting in &mut self.queue {
+                    if let Wanted::CopiesEnd(role, count) = &mut waiting.wanted
+                        && (waiting.from, *role) == (from, name.role)
+                    {
+                        *count -= 1;
+                        break;
+                    }
+                }
+            }
+            (Wanted::Read(_, Block { name, .. }) | Wanted::Block(name), Err(_)) => {
+                self.damaged(cx, name);
+                cx.distress = true;
+            }
+            (Wanted::Chunk(_) | Wanted::CopiesEnd(..), _) => {}
+        }
+        self.serve(cx);
+    }
+
+    /// What is damaged is as good as not there, now and after a restart.
+    fn damaged(&mut self, cx: &mut Context, name: BlockName) {
+        cx.counters.count(Path::Damaged);
+        self.blocks.remove(&name);
+        cx.effects.push(Effect::Delete(name));
+    }
+
+    /// All have arrived: says what was served. Nothing of the step will be asked for any more.
+    pub(crate) fn close(&mut self, cx: &mut Context, step: Step, checkpoint: bool) {
+        let kind = if step.phase == Phase::Gather { Kind::Updates } else { Kind::Edges };
+        let mut served = Served::default();
+        if step.phase != Phase::Ingest {
+            for set in self.sets.iter().filter(|((of, ..), _)| *of == kind).map(|(_, set)| set) {
+                let one = set.served(step);
+                served.handed = served.handed.and(one.handed);
+                served.inactive = served.inactive.and(one.inactive);
+                served.all = served.all.and(one.all);
+            }
+        }
+        if step.phase == Phase::Gather {
+            let keys: Vec<_> = self.sets.keys().filter(|key| key.0 == kind).copied().collect();
+            for set in keys.iter().filter_map(|key| self.sets.remove(key)) {
+                cx.effects.extend(set.blocks.iter().map(|block| Effect::Delete(block.name)));
+            }
+        }
+        let (names, parts) =
+            if checkpoint { self.parts(cx.epoch, step) } else { Default::default() };
+        let token = cx.token();
+        self.closing = Some((token, step, served, parts));
+        if checkpoint && !cx.config.has(Bug::CommitBeforePrepare) {
+            cx.effects.push(Effect::Sync { token, names });
+        } else {
+            if checkpoint {
+                cx.effects.push(Effect::Sync { token: 0, names });
+            }
+            self.written(cx, token, true);
+        }
+    }
+
+    /// What a checkpoint after this step must have durable here: names, and primary parts.
+    fn parts(&self, epoch: Epoch, step: Step) -> (Vec<BlockName>, Vec<Part>) {
+        let ingest = step.phase == Phase::Ingest;
+        let version = step.iteration + u32::from(!ingest);
+        let blocks = self.blocks.values().filter(|block| {
+            let name = &block.name;
+            let part = name.kind == Kind::Vertices && name.iteration == version;
+            name.epoch == epoch && (part || ingest && name.kind == Kind::Edges)
+        });
+        let (mut names, mut parts) = (Vec::new(), Vec::new());
+        for Block { name, bytes, hash, .. } in blocks.copied() {
+            names.push(name);
+            if name.kind == Kind::Vertices && name.role == Role::Primary {
+                parts.push(Part { partition: name.partition, chunk: name.number, bytes, hash });
+            }
+        }
+        (names, parts)
+    }
+}

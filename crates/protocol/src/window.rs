@@ -1,0 +1,149 @@
+//! Keeping all storage engines busy: how many pulls a computation engine has open, and at whom
+//! (Chaos, section 6.5).
+//!
+//! ```text
+//! phi       = 1 + R_network / R_storage                                          equation 1
+//! rho(m, k) = 1 - (1 - k / m)^m                                                  equation 2
+//! window    = ceil(phi k), k the smallest with rho(m, k) >= 0.995, at most m
+//! ```
+//!
+//! `R_network` is the round trip of a pull without the time at the engine, `R_storage` the time
+//! that the engine needs for it without queueing.
+//!
+//! **Invariant:** pulls that are open at one time are open at *distinct* engines, each chosen
+//! uniformly among those that have not said "none"; so there are at most `m` of them.
+
+use crate::names::{Rank, Time};
+use crate::random::Random;
+
+/// The utilisation of a storage engine that is thought enough.
+const ENOUGH: f64 = 0.995;
+
+/// How wide the window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// By equations 1 and 2 and what is measured.
+    Measured,
+    /// As many pulls.
+    Forced(usize),
+}
+
+/// Equation 2: the share of time in which a storage engine has something to do when each of `m`
+/// computation engines has `k` pulls open at it and its like. `k` is at most `m`.
+pub fn utilisation(m: usize, k: f64) -> f64 {
+    let m = m as f64;
+    1.0 - (1.0 - k.min(m) / m).powf(m)
+}
+
+/// The batch factor: the smallest `k` that keeps `m` storage engines busy.
+pub fn batch_factor(m: usize) -> usize {
+    (1..=m).find(|&k| utilisation(m, k as f64) >= ENOUGH).unwrap_or(m)
+}
+
+/// Equation 1, from latencies in nanoseconds.
+pub fn amplification(network: f64, storage: f64) -> f64 {
+    1.0 + network / storage.max(1.0)
+}
+
+/// Latencies of pulls as one computation engine sees them, and the window that follows.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    width: Width,
+    machines: usize,
+    network: f64,
+    storage: f64,
+}
+
+impl Window {
+    pub(crate) fn new(width: Width, machines: usize) -> Self {
+        Self { width, machines, network: 0.0, storage: 0.0 }
+    }
+
+    /// A pull took so long, of which the engine needed `service` for itself and `queued` before.
+    pub(crate) fn measured(&mut self, took: Time, queued: Time, service: Time) {
+        let network = took.saturating_sub(queued + service) as f64;
+        let smooth = |old: &mut f64, new: f64| {
+            *old = if *old == 0.0 { new } else { *old + (new - *old) / 8.0 };
+        };
+        smooth(&mut self.network, network);
+        smooth(&mut self.storage, service as f64);
+    }
+
+    /// How many pulls may be open.
+    pub(crate) fn size(&self) -> usize {
+        let width = match self.width {
+            Width::Forced(width) => width,
+            // Nothing is known before the first answer: as if the network were as slow as storage,
+            // which is the paper's case.
+            Width::Measured if self.storage == 0.0 => 2 * batch_factor(self.machines),
+            Width::Measured => {
+                let phi = amplification(self.network, self.storage);
+                (phi * batch_factor(self.machines) as f64).ceil() as usize
+            }
+        };
+        width.clamp(1, self.machines)
+    }
+}
+
+/// Takes an engine out of `engines` at random.
+pub(crate) fn draw(engines: &mut Vec<Rank>, random: &mut Random) -> Rank {
+    let place = random.below(engines.len() as u64) as usize;
+    engines.swap_remove(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_of_the_paper() {
+        // Section 10.1: 32 machines, 5 requests: 99.56 %.
+        assert!((utilisation(32, 5.0) - 0.9956).abs() < 5e-5, "{}", utilisation(32, 5.0));
+        assert_eq!(batch_factor(32), 5);
+        // Round trips as long as the service: a window of 10, the sweet spot of Figure 15.
+        assert!((amplification(100.0, 100.0) - 2.0).abs() < 1e-12);
+        let mut window = Window::new(Width::Measured, 32);
+        assert_eq!(window.size(), 10);
+        window.measured(250, 50, 100);
+        assert_eq!(window.size(), 10);
+    }
+
+    #[test]
+    fn engines_are_as_busy_as_equation_2_says() {
+        let mut random = Random::new(17);
+        for (m, k) in [(32, 5), (32, 3), (16, 4), (8, 2), (5, 1)] {
+            let (rounds, mut busy) = (4000, 0);
+            for _ in 0..rounds {
+                let mut asked = vec![false; m];
+                for _ in 0..m {
+                    let mut engines: Vec<Rank> = (0..m).collect();
+                    (0..k).for_each(|_| asked[draw(&mut engines, &mut random)] = true);
+                }
+                busy += asked.into_iter().filter(|asked| *asked).count();
+            }
+            let found = busy as f64 / (rounds * m) as f64;
+            let expected = utilisation(m, f64::from(k));
+            assert!((found - expected).abs() < 0.004, "m = {m}, k = {k}: {found}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn few_machines_are_all_asked() {
+        assert_eq!([1, 2, 3, 4].map(batch_factor), [1, 2, 3, 3]);
+        assert!((utilisation(4, 9.0) - 1.0).abs() < 1e-12, "k is at most m");
+        assert_eq!(Window::new(Width::Forced(100), 8).size(), 8);
+        assert_eq!(Window::new(Width::Forced(0), 8).size(), 1);
+    }
+
+    #[test]
+    fn a_slow_network_opens_the_window() {
+        let mut window = Window::new(Width::Measured, 64);
+        window.measured(100, 0, 100);
+        let near = window.size();
+        assert_eq!(near, batch_factor(64));
+        for _ in 0..100 {
+            window.measured(400, 0, 100);
+        }
+        assert!(window.size() >= 4 * near - 1, "{}", window.size());
+    }
+}

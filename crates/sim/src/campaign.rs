@@ -1,0 +1,155 @@
+//! Many seeds, on all cores, and what they came to in all.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use welter_protocol::counters::{Counters, PATHS};
+
+use crate::checkers::progress::End;
+use crate::faults::KINDS;
+use crate::schedule::{Schedule, Wishes};
+use crate::world::World;
+
+/// What many seeds came to.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// Schedules that were run.
+    pub schedules: u64,
+    /// Events in all.
+    pub events: u64,
+    /// Seeds that failed, and what was found.
+    pub failures: BTreeMap<u64, String>,
+    /// Paths in all.
+    pub counters: Counters,
+    /// In how many schedules each path was taken.
+    pub taken: [u64; PATHS.len()],
+    /// In how many schedules each kind of fault happened.
+    pub faults: [u64; KINDS.len()],
+    /// How runs ended.
+    pub ends: BTreeMap<String, u64>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            schedules: 0,
+            events: 0,
+            failures: BTreeMap::new(),
+            counters: Counters::default(),
+            taken: [0; PATHS.len()],
+            faults: [0; KINDS.len()],
+            ends: BTreeMap::new(),
+        }
+    }
+}
+
+impl Tally {
+    /// Runs the seeds of a range one by one.
+    pub fn of(seeds: impl Iterator<Item = u64>, wishes: &Wishes) -> Self {
+        let mut tally = Self::default();
+        for seed in seeds {
+            tally.run(seed, wishes);
+        }
+        tally
+    }
+
+    fn run(&mut self, seed: u64, wishes: &Wishes) {
+        let report = World::run(&Schedule::of(seed, wishes), false);
+        self.schedules += 1;
+        self.events += report.events;
+        if let Some(failure) = report.failure {
+            self.failures.insert(seed, failure);
+        }
+        self.counters.add(&report.counters);
+        for (taken, path) in self.taken.iter_mut().zip(PATHS) {
+            *taken += u64::from(report.counters.get(*path) > 0);
+        }
+        for (sum, count) in self.faults.iter_mut().zip(report.faults) {
+            *sum += u64::from(count > 0);
+        }
+        let end = match report.end {
+            End::Finished if report.judged => "finished, result judged".to_owned(),
+            End::Finished => "finished, then damaged".to_owned(),
+            End::Exited(why) => format!("exited: {why:?}"),
+            End::Stuck { .. } => "did not end".to_owned(),
+        };
+        *self.ends.entry(end).or_default() += 1;
+    }
+
+    /// Adds what other seeds came to.
+    fn add(&mut self, other: Self) {
+        self.schedules += other.schedules;
+        self.events += other.events;
+        self.failures.extend(other.failures);
+        self.counters.add(&other.counters);
+        for (sum, more) in self.taken.iter_mut().zip(other.taken) {
+            *sum += more;
+        }
+        for (sum, more) in self.faults.iter_mut().zip(other.faults) {
+            *sum += more;
+        }
+        for (end, count) in other.ends {
+            *self.ends.entry(end).or_default() += count;
+        }
+    }
+
+    /// Paths and faults that no schedule saw.
+    pub fn never(&self) -> Vec<String> {
+        let paths = PATHS.iter().zip(self.taken).filter(|(_, taken)| *taken == 0);
+        let faults = KINDS.iter().zip(self.faults).filter(|(_, count)| *count == 0);
+        let paths = paths.map(|(path, _)| format!("{path:?}"));
+        paths.chain(faults.map(|(kind, _)| (*kind).to_owned())).collect()
+    }
+
+    /// A table of all of it.
+    pub fn table(&self) -> String {
+        let share = |count: u64| 100.0 * count as f64 / self.schedules.max(1) as f64;
+        let mut lines = vec![format!(
+            "{} schedules, {} events, {} failures",
+            self.schedules,
+            self.events,
+            self.failures.len()
+        )];
+        for (end, count) in &self.ends {
+            lines.push(format!("  {end:<28}{:>7.2} % of schedules", share(*count)));
+        }
+        lines.push("faults".to_owned());
+        for (kind, count) in KINDS.iter().zip(self.faults) {
+            lines.push(format!("  {kind:<28}{:>7.2} % of schedules", share(count)));
+        }
+        lines.push("paths".to_owned());
+        for (path, taken) in PATHS.iter().zip(self.taken) {
+            let (path, count) = (format!("{path:?}"), self.counters.get(*path));
+            lines.push(format!("  {path:<28}{:>7.2} % of schedules{count:>12}", share(taken)));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Runs seeds on so many threads.
+#[expect(clippy::disallowed_methods, reason = "threads run whole schedules, each alone in one")]
+pub fn run(first: u64, count: u64, threads: usize, wishes: &Wishes) -> Tally {
+    let next = AtomicU64::new(first);
+    let part = || {
+        let claim = || {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            (seed < first + count).then_some(seed)
+        };
+        Tally::of(std::iter::from_fn(claim), wishes)
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
+        let mut tally = Tally::default();
+        for worker in workers {
+            // A schedule that panics has failed: so has the campaign.
+            tally.add(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        tally
+    })
+}
+
+/// Schedules a second.
+pub fn rate(tally: &Tally, took: Duration) -> f64 {
+    tally.schedules as f64 / took.as_secs_f64()
+}

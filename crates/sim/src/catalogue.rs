@@ -1,0 +1,112 @@
+//! Jobs of a schedule: random small graphs, and every algorithm that runs by folding or grouping.
+
+use std::sync::Arc;
+
+use welter_algorithms::als::Als4;
+use welter_algorithms::bp::Potential;
+use welter_algorithms::pagerank::Dangling;
+use welter_algorithms::spmv::Vector;
+use welter_algorithms::{
+    BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, HyperBall, KCore, LabelPropagation, Mis,
+    PageRank, Sides, Spmv, Sssp,
+};
+use welter_model::edges::{Duplicates, Reading};
+use welter_model::group::Grouped;
+use welter_protocol::random::Random;
+use welter_testing::graph::Graph;
+use welter_testing::reading::read_as;
+
+use crate::fold_job::FoldJob;
+use crate::job::Job;
+use crate::phases::Colours;
+
+/// The algorithms, by name.
+pub const ALGORITHMS: [&str; 14] = [
+    "wcc",
+    "pagerank",
+    "bfs",
+    "sssp",
+    "spmv",
+    "mis",
+    "cdlp",
+    "kcore",
+    "bfs-tree",
+    "hyperball",
+    "conductance",
+    "als",
+    "bp",
+    "scc",
+];
+
+/// A graph of at most so many vertices and edges, with hubs, loops, parallel edges and vertices
+/// that have no edge.
+pub fn graph(random: &mut Random, vertices_max: u64, edges_max: u64) -> Graph {
+    let vertices = 1 + random.below(vertices_max);
+    let edges = random.below(edges_max + 1);
+    let favourites = 1 + random.below(4);
+    let end = |random: &mut Random| {
+        let bound = if random.chance(400) { favourites.min(vertices) } else { vertices };
+        random.below(bound) as u32
+    };
+    let pairs = (0..edges).map(|_| [end(random), end(random)]).collect();
+    let weights = (0..edges).map(|_| (1 + random.below(64)) as f64 / 4.0).collect();
+    Graph { weights: Some(weights), ..Graph::new(vertices as usize, pairs) }
+}
+
+/// A job of this name on a random graph.
+pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
+    let both = || read_as(graph, Reading { undirected: true, ..Reading::default() });
+    let vertices = graph.slots() as u64;
+    let seed = random.number();
+    let sources = vec![random.below(vertices), random.below(vertices)];
+    let iterations = 1 + random.below(3);
+    match name {
+        "pagerank" => {
+            let program = PageRank::<f64>::new(vertices, 0.85, iterations, 0.0, Dangling::Spread);
+            Arc::new(FoldJob::new("pagerank", graph, program))
+        }
+        "bfs" => Arc::new(FoldJob::new("bfs", graph, Bfs::new(sources))),
+        "bfs-tree" => Arc::new(FoldJob::new("bfs-tree", graph, BfsTree::new(sources))),
+        "sssp" => Arc::new(FoldJob::new("sssp", graph, Sssp::<f64>::new(sources, 1.0))),
+        "spmv" => {
+            let program = Spmv::<f64>::new(Vector::Random { seed }, iterations);
+            Arc::new(FoldJob::new("spmv", graph, program))
+        }
+        "mis" => Arc::new(FoldJob::new("mis", &both(), Mis::new(seed))),
+        "cdlp" => Arc::new(FoldJob::new("cdlp", &both(), Grouped(Cdlp::new(iterations)))),
+        "kcore" => Arc::new(FoldJob::new("kcore", &both(), Grouped(KCore))),
+        "hyperball" => {
+            Arc::new(FoldJob::new("hyperball", graph, HyperBall::<16>::new(seed, Some(4))))
+        }
+        "conductance" => {
+            let sides = Sides::of(vertices, 0..vertices / 2);
+            Arc::new(FoldJob::new("conductance", &both(), Conductance::<u32>::new(sides)))
+        }
+        "als" => {
+            // Edges run from the first half to the second.
+            let users = (vertices as u32 / 2).max(1);
+            let items = (vertices as u32).saturating_sub(users).max(1);
+            let of_sides = |&[from, to]: &[u32; 2]| [from % users, users + to % items];
+            let pairs = graph.pairs.iter().map(of_sides).collect();
+            let slots = (users + items) as usize;
+            let rated = Graph { weights: graph.weights.clone(), ..Graph::new(slots, pairs) };
+            let rated = read_as(&rated, Reading { undirected: true, ..Reading::default() });
+            let sides = Sides::of(slots as u64, u64::from(users)..slots as u64);
+            let program = Als4::new(sides, 0.1, iterations, seed);
+            Arc::new(FoldJob::new("als", &rated, program).within(1e-6))
+        }
+        "bp" => {
+            let Some(potential) = Potential::<2>::coupled(0.6) else {
+                unreachable!("0.6 lies between 0 and 1")
+            };
+            let program = BeliefPropagation::new(potential, iterations, 0.0);
+            Arc::new(FoldJob::new("bp", &both(), program))
+        }
+        "scc" => {
+            let directions = Duplicates::Directions;
+            let ways = read_as(graph, Reading { duplicates: directions, ..Reading::default() });
+            Arc::new(FoldJob::new("scc", &ways, Colours))
+        }
+        _ => Arc::new(FoldJob::new("wcc", &both(), LabelPropagation)),
+    }
+}

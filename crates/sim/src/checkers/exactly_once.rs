@@ -1,0 +1,97 @@
+//! Each chunk is streamed exactly once in an (epoch, step), by master or stealer.
+//!
+//! ```text
+//! streamed twice                 never
+//! streamed when the step ends  = stored, of the generation or iteration, with an active source
+//! ```
+//!
+//! Not checked: that what was streamed also reached an accumulator ([`super::mass`], and the
+//! answer), steps of an epoch that ended before their barrier, and edges of a step in which none
+//! was streamed.
+
+use std::collections::BTreeMap;
+
+use welter_protocol::names::{Block, BlockName, Epoch, Kind, Phase, Role, Step};
+use welter_protocol::{Outcome, Work};
+
+use super::Scene;
+
+/// Chunks that were stored and streamed.
+#[derive(Default)]
+pub struct ExactlyOnce {
+    /// Sources of all chunks that machines wrote.
+    stored: BTreeMap<BlockName, u64>,
+    /// Chunks of the newest step, and who streamed them.
+    streamed: BTreeMap<BlockName, usize>,
+    /// Active ranges of the newest step.
+    active: BTreeMap<u32, u64>,
+    newest: Option<(Epoch, Step)>,
+    opened: BTreeMap<usize, u32>,
+}
+
+impl ExactlyOnce {
+    /// A machine writes a block.
+    pub fn stored(&mut self, block: &Block) {
+        let name = block.name;
+        if name.role == Role::Primary && matches!(name.kind, Kind::Edges | Kind::Updates) {
+            self.stored.insert(name, block.sources);
+        }
+    }
+
+    /// A program has done something.
+    ///
+    /// # Errors
+    /// What was streamed twice, or not at all.
+    pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome) -> Result<(), String> {
+        let Some(step) = scene.step else { return Ok(()) };
+        let now = (scene.epoch, step);
+        if let (Work::Open { partition, .. }, Outcome::Opened { active }) = (work, outcome) {
+            self.opened.insert(scene.process, *partition);
+            if self.newest.is_none_or(|newest| newest < now) {
+                self.step_ended(now)?;
+            }
+            if self.newest == Some(now) {
+                self.active.insert(*partition, *active);
+            }
+        }
+        let Work::Stream { block, .. } = work else { return Ok(()) };
+        if self.newest != Some(now) {
+            // Of an epoch that has ended elsewhere: it counts for nothing.
+            return Ok(());
+        }
+        match self.streamed.insert(block.name, scene.process) {
+            None => Ok(()),
+            Some(other) => {
+                Err(format!("{} streamed twice in {step}: {other}, {}", block.name, scene.process))
+            }
+        }
+    }
+
+    /// A newer step has begun somewhere, so the last one must be complete, if its epoch lasts.
+    fn step_ended(&mut self, next: (Epoch, Step)) -> Result<(), String> {
+        let streamed = std::mem::take(&mut self.streamed);
+        let active = std::mem::take(&mut self.active);
+        let Some((epoch, step)) = self.newest.replace(next) else { return Ok(()) };
+        let missing = if step.phase == Phase::Gather {
+            let of = |name: &BlockName| {
+                name.kind == Kind::Updates
+                    && (name.epoch, name.iteration) == (epoch, step.iteration)
+            };
+            self.stored.keys().find(|name| of(name) && !streamed.contains_key(name)).copied()
+        } else {
+            let generation = streamed.keys().next().map(|name| name.epoch);
+            let wanted = |(name, sources): (&BlockName, &u64)| {
+                let ranges = active.get(&name.partition).copied().unwrap_or(0);
+                name.kind == Kind::Edges && Some(name.epoch) == generation && sources & ranges != 0
+            };
+            let missing = |(name, _): &(&BlockName, &u64)| !streamed.contains_key(name);
+            let mut all = self.stored.iter();
+            all.find(|entry| wanted(*entry) && missing(entry)).map(|(name, _)| *name)
+        };
+        self.stored.retain(|name, _| name.kind == Kind::Edges || name.epoch == next.0);
+        match missing {
+            Some(name) if epoch == next.0 => Err(format!("{name} was not streamed in {step}")),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What must hold in every schedule, each in a file of its own.
+//!
+//! Checkers see what machines want done, and what their programs make of it. They do not ask the
+//! protocol what it believes: its own audits could be wrong in the same way. What a checker does
+//! *not* look at is said at the top of its file.
+
+pub mod answer;
+pub mod barriers;
+pub mod checkpoints;
+pub mod exactly_once;
+pub mod fencing;
+pub mod mass;
+pub mod progress;
+
+use welter_protocol::messages::Effect;
+use welter_protocol::names::{Epoch, Step};
+use welter_protocol::{Outcome, Rank, Time, Work};
+
+use crate::disk::Disk;
+
+/// Where something is seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene {
+    /// Virtual nanoseconds.
+    pub now: Time,
+    /// The process, by a number that no other has.
+    pub process: usize,
+    /// Its rank.
+    pub rank: Rank,
+    /// The epoch in which it acts.
+    pub epoch: Epoch,
+    /// What its computation engine has taken up.
+    pub step: Option<Step>,
+}
+
+/// All that look on.
+#[derive(Default)]
+pub struct Checkers {
+    exactly_once: exactly_once::ExactlyOnce,
+    mass: mass::Mass,
+    barriers: barriers::Barriers,
+    checkpoints: checkpoints::Checkpoints,
+    /// What was found first.
+    pub failure: Option<String>,
+}
+
+impl Checkers {
+    /// Judges less strictly what disks that lie, rot or are lost can excuse.
+    pub fn of_bad_disks(bad_disks: bool) -> Self {
+        let checkpoints = checkpoints::Checkpoints::new(bad_disks);
+        Self { checkpoints, ..Self::default() }
+    }
+
+    /// A rank has got an empty disk, though nobody planned that.
+    pub fn disk_lost(&mut self) {
+        self.checkpoints.bad_disks = true;
+    }
+
+    /// A program has done a piece of work.
+    pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome) {
+        let found = self.barriers.work(scene, work);
+        self.note(found);
+        let found = self.exactly_once.work(scene, work, outcome);
+        self.note(found);
+        let found = self.mass.work(scene, work, outcome);
+        self.note(found);
+    }
+
+    /// A machine wants something done. `disks` are those of all ranks.
+    pub fn effect(&mut self, scene: Scene, effect: &Effect, disks: &[&Disk]) {
+        match effect {
+            Effect::Write { block, .. } => self.exactly_once.stored(block),
+            Effect::Persist { manifest, .. } if scene.rank == 0 => {
+                let found = self.checkpoints.persisted(scene.now, manifest, disks);
+                self.note(found);
+            }
+            Effect::Send(envelope) => {
+                let found = self.checkpoints.said(envelope);
+                self.note(found);
+            }
+            _ => {}
+        }
+    }
+
+    /// Remembers the first failure.
+    pub fn note(&mut self, found: Result<(), String>) {
+        if let (None, Err(failure)) = (&self.failure, found) {
+            self.failure = Some(failure);
+        }
+    }
+}

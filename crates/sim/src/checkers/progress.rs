@@ -1,0 +1,51 @@
+//! Every run ends within a bound of virtual time and of events after the last fault: with a result,
+//! or with a reason that its faults explain.
+//!
+//! Not checked: how soon within the bound.
+
+use welter_protocol::Time;
+use welter_protocol::messages::Exit;
+
+/// Events after which nothing more is expected.
+pub const EVENTS_MAX: u64 = 400_000;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With a result.
+    Finished,
+    /// With a reason.
+    Exited(Exit),
+    /// It did not.
+    Stuck {
+        /// Virtual nanoseconds.
+        after: Time,
+        /// Events.
+        events: u64,
+    },
+}
+
+/// Which reasons the faults of a schedule explain.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Excuses {
+    /// Somebody does not come back.
+    pub absent: bool,
+    /// Something is lost, and is not to be read again.
+    pub lost: bool,
+}
+
+/// Judges an end.
+///
+/// # Errors
+/// When it is none, or not to be explained.
+pub fn judge(end: End, excuses: Excuses) -> Result<(), String> {
+    match end {
+        End::Finished => Ok(()),
+        End::Exited(Exit::Absent) if excuses.absent => Ok(()),
+        End::Exited(Exit::Lost) if excuses.lost => Ok(()),
+        End::Exited(why) => Err(format!("ended with {why:?}, for no reason")),
+        End::Stuck { after, events } => {
+            Err(format!("did not end after {} ms and {events} events", after / 1_000_000))
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Events and effects as lines that a person can read, and as numbers that two runs can compare.
+
+use welter_protocol::messages::{Envelope, Message};
+use welter_protocol::random::mix;
+use welter_protocol::{Effect, Event, Outcome, Rank, Time, Work};
+
+/// A number that tells events apart.
+pub fn digest(event: &Event) -> u64 {
+    match event {
+        Event::Start { blocks, manifests } => (blocks.len() + 31 * manifests.len()) as u64,
+        Event::Tick => 2,
+        Event::Message(envelope) => {
+            let Envelope { from, epoch, number, ack, message, .. } = envelope;
+            let who = (*from as u64) << 32 ^ u64::from(epoch.count) << 8 ^ number << 16;
+            mix(who ^ ack.received << 40) ^ kind(message).len() as u64
+        }
+        Event::Read { token, result } => mix(token << 8 | u64::from(result.is_ok())),
+        Event::Written { token, ok } => mix(token << 9 | u64::from(*ok)),
+        Event::Done { token, .. } => mix(token << 10),
+    }
+}
+
+/// What happens, unless it is only time that passes.
+pub fn event(now: Time, rank: Rank, incarnation: u32, event: &Event) -> Option<String> {
+    let text = match event {
+        Event::Tick | Event::Written { ok: true, .. } => return None,
+        Event::Start { blocks, manifests } => {
+            format!("starts with {} blocks and {} manifests", blocks.len(), manifests.len())
+        }
+        Event::Message(envelope) => {
+            let Envelope { from, from_incarnation, epoch, number, message, .. } = envelope;
+            if matches!(message, Message::Ping | Message::Pong) {
+                return None;
+            }
+            let who = format!("{from}#{from_incarnation}");
+            format!("hears in {epoch} from {who} (no. {number}): {}", said(message))
+        }
+        Event::Read { result, .. } => match result {
+            Ok((block, _)) => format!("has read {}", block.name),
+            Err(damage) => format!("cannot read: {damage:?}"),
+        },
+        Event::Written { .. } => "cannot write".to_owned(),
+        Event::Done { outcome, .. } => format!("is done: {}", made(outcome)),
+    };
+    Some(line(now, rank, incarnation, "<-", &text))
+}
+
+/// What is wanted.
+pub fn effect(now: Time, rank: Rank, incarnation: u32, effect: &Effect) -> Option<String> {
+    let text = match effect {
+        Effect::Send(envelope) => {
+            if matches!(envelope.message, Message::Ping | Message::Pong) {
+                return None;
+            }
+            let Envelope { to, epoch, number, message, .. } = envelope;
+            format!("says in {epoch} to {to} (no. {number}): {}", said(message))
+        }
+        Effect::Read { name, .. } => format!("reads {name}"),
+        Effect::Write { block, .. } => format!("writes {}", block.name),
+        Effect::Sync { names, .. } => format!("syncs {} blocks", names.len()),
+        Effect::Persist { manifest, .. } => format!("persists version {}", manifest.version),
+        Effect::Forget(manifest) => format!("forgets version {}", manifest.version),
+        Effect::Delete(name) => format!("deletes {name}"),
+        Effect::Work { work, .. } => format!("works: {}", asked(work)),
+        Effect::Suspect(rank) => format!("has not heard of {rank} for long"),
+        Effect::Finished(manifest) => format!("has finished: version {}", manifest.version),
+        Effect::Exit(why) => format!("exits: {why:?}"),
+    };
+    Some(line(now, rank, incarnation, "->", &text))
+}
+
+fn line(now: Time, rank: Rank, incarnation: u32, arrow: &str, text: &str) -> String {
+    format!("{:>10.3} ms {rank}#{incarnation} {arrow} {text}", now as f64 / 1e6)
+}
+
+/// The first word of a message.
+fn kind(message: &Message) -> &'static str {
+    match message {
+        Message::Pull(_) => "pull",
+        Message::Chunk { .. } => "chunk",
+        Message::NoChunk(_) => "no chunk",
+        Message::Store { .. } => "store this",
+        Message::Stored(_) => "stored this one",
+        Message::Get(_) => "please get me",
+        Message::Got { .. } => "here is what you got",
+        _ => "another",
+    }
+}
+
+fn said(message: &Message) -> String {
+    match message {
+        Message::Pull(pull) => format!("pull {} {}", pull.step, pull.partition),
+        Message::Chunk { pull, block, .. } => format!("chunk {} for {}", block.name, pull.step),
+        Message::NoChunk(pull) => format!("no chunk, {} {}", pull.step, pull.partition),
+        Message::Store { block, .. } => format!("store {}", block.name),
+        Message::Stored(name) => format!("stored {name}"),
+        Message::Get(name) => format!("get {name}"),
+        Message::Got { name, .. } => format!("got {name}"),
+        Message::Copied { block, .. } => format!("copy of {}", block.name),
+        Message::Degrees { partition, .. } => format!("degrees of {partition}"),
+        Message::Accumulators { partition, .. } => format!("accumulators of {partition}"),
+        Message::Begin(begin) => {
+            let committed = begin.committed.as_ref().map(|manifest| manifest.version);
+            format!("begin {}, committed {committed:?}", begin.step)
+        }
+        Message::Arrive { step, .. } => format!("arrive {step}"),
+        Message::Closed { step, .. } => format!("closed {step}"),
+        Message::Install(install) => {
+            let version = install.manifest.as_ref().map(|manifest| manifest.version);
+            format!("install {version:?}")
+        }
+        Message::Join { manifests } => format!("join with {} manifests", manifests.len()),
+        Message::MirrorManifest(_) => "mirror a manifest".to_owned(),
+        Message::Finish(_) => "finish".to_owned(),
+        Message::Fetch { role, have } => format!("fetch {role:?}, have {}", have.len()),
+        other => format!("{other:?}"),
+    }
+}
+
+fn asked(work: &Work) -> String {
+    match work {
+        Work::Ingest { .. } => "ingest".to_owned(),
+        Work::Init { partition, .. } => format!("init {partition}"),
+        Work::Open { step, partition, .. } => format!("open {partition} in {step}"),
+        Work::Stream { block, .. } => format!("stream {}", block.name),
+        Work::Flush => "flush".to_owned(),
+        Work::HandOver => "hand over".to_owned(),
+        Work::Merge(_) => "merge".to_owned(),
+        Work::Apply => "apply".to_owned(),
+        Work::Decide { iterations, .. } => format!("decide after {iterations}"),
+    }
+}
+
+fn made(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Ingested { filled, degrees } => {
+            format!("{} chunks of edges, last: {}", filled.len(), degrees.is_some())
+        }
+        Outcome::Made { vertices, .. } => format!("{} chunks of vertices", vertices.len()),
+        Outcome::Opened { active } => format!("opened, active {active:x}"),
+        Outcome::Streamed { gathered, filled } => {
+            format!("streamed, {gathered} gathered, {} chunks", filled.len())
+        }
+        Outcome::Flushed(filled) => format!("flushed {} chunks", filled.len()),
+        Outcome::HandedOver(_) => "accumulators".to_owned(),
+        Outcome::Merged => "merged".to_owned(),
+        Outcome::Decided { goes_on, .. } => format!("decided, goes on: {goes_on}"),
+    }
+}

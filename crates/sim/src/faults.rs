@@ -1,0 +1,141 @@
+//! What goes wrong in a schedule besides the weather: crashes, pauses, cuts and bad disks.
+
+use welter_protocol::config::Config;
+use welter_protocol::random::Random;
+use welter_protocol::{Rank, Time};
+
+use crate::disk;
+use crate::schedule::MILLIS;
+
+/// Something that goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A process dies, and its machine loses power. Another one starts.
+    Crash {
+        /// Whose.
+        rank: Rank,
+        /// After so long; never where none.
+        back_after: Option<Time>,
+        /// On an empty disk.
+        replaced: bool,
+    },
+    /// A process does nothing for a while (as when it is stopped, or swaps).
+    Pause {
+        /// Whose.
+        rank: Rank,
+        /// For so long.
+        time: Time,
+    },
+    /// A machine is cut off.
+    Cut {
+        /// Which.
+        rank: Rank,
+        /// From this one only; from all where none.
+        other: Option<Rank>,
+        /// What it says is lost; where `both`, also what is said to it.
+        both: bool,
+        /// For so long.
+        time: Time,
+    },
+    /// A disk does something wrong.
+    Disk(Rank, disk::Fault),
+    /// A bit flips on a disk.
+    Rot(Rank),
+    /// A disk is slow for a while.
+    Slow {
+        /// Whose.
+        rank: Rank,
+        /// How many times.
+        times: u64,
+    },
+}
+
+/// Names of all kinds, for counters.
+pub const KINDS: [&str; 16] = [
+    "crash",
+    "crash of the coordinator",
+    "crash in a recovery",
+    "replaced, disk lost",
+    "gone for good",
+    "pause",
+    "cut one way",
+    "cut both ways",
+    "write fails",
+    "sync fails",
+    "disk full",
+    "misdirected write",
+    "flipped bit",
+    "slow disk",
+    "replaced though alive",
+    "lossy network",
+];
+
+impl Fault {
+    /// Whether it takes away, or changes, what was durable.
+    pub fn harms_disks(&self) -> bool {
+        matches!(
+            self,
+            Self::Crash { replaced: true, .. }
+                | Self::Rot(_)
+                | Self::Disk(_, disk::Fault::Misdirected | disk::Fault::SyncFails)
+        )
+    }
+
+    /// Its place among the [`KINDS`].
+    pub fn kind(&self) -> usize {
+        match self {
+            Self::Crash { back_after: None, .. } => 4,
+            Self::Crash { replaced: true, .. } => 3,
+            Self::Crash { rank: 0, .. } => 1,
+            Self::Crash { .. } => 0,
+            Self::Pause { .. } => 5,
+            Self::Cut { both: false, .. } => 6,
+            Self::Cut { .. } => 7,
+            Self::Disk(_, disk::Fault::WriteFails) => 8,
+            Self::Disk(_, disk::Fault::SyncFails) => 9,
+            Self::Disk(_, disk::Fault::Full) => 10,
+            Self::Disk(_, disk::Fault::Misdirected) => 11,
+            Self::Rot(_) => 12,
+            Self::Slow { .. } => 13,
+        }
+    }
+}
+
+/// The faults of a schedule: none to four, at any time of a run.
+pub fn faults(random: &mut Random, machines: usize, _: &Config) -> Vec<(Time, Fault)> {
+    let count = random.below(4);
+    let mut faults = Vec::new();
+    for _ in 0..count {
+        let at = random.below(20 * MILLIS);
+        let rank = random.below(machines as u64) as Rank;
+        let other = machines > 1 && random.chance(500);
+        let other = other.then(|| (rank + 1) % machines);
+        let time = MILLIS + random.below(60 * MILLIS);
+        let fault = match random.below(100) {
+            0..40 => {
+                let back_after = (!random.chance(20)).then(|| random.below(30 * MILLIS));
+                let replaced = random.chance(200);
+                if random.chance(300)
+                    && let Some(back_after) = back_after
+                {
+                    // Another one, or the same again, while the cluster recovers.
+                    let next = if random.chance(500) { rank } else { other.unwrap_or(rank) };
+                    let crash =
+                        Fault::Crash { rank: next, back_after: Some(MILLIS), replaced: false };
+                    faults.push((at + back_after + random.below(4 * MILLIS), crash));
+                }
+                Fault::Crash { rank, back_after, replaced }
+            }
+            40..55 => Fault::Pause { rank, time },
+            55..68 => Fault::Cut { rank, other, both: random.chance(500), time },
+            68..74 => Fault::Disk(rank, disk::Fault::WriteFails),
+            74..79 => Fault::Disk(rank, disk::Fault::SyncFails),
+            79..84 => Fault::Disk(rank, disk::Fault::Full),
+            84..90 => Fault::Disk(rank, disk::Fault::Misdirected),
+            90..96 => Fault::Rot(rank),
+            _ => Fault::Slow { rank, times: 2 + random.below(30) },
+        };
+        faults.push((at, fault));
+    }
+    faults
+}

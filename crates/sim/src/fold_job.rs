@@ -1,0 +1,456 @@
+//! Fold and group programs as jobs: the kernels of scatter, gather, fold and apply over bytes.
+//!
+//! ```text
+//! edge      source u32, target u32, weight f64
+//! update    destination u32, the program's update
+//! vertex    the program's value, active u8
+//! total     the program's total, active vertices u64
+//! ```
+
+use std::sync::Arc;
+
+use bytemuck::{Pod, bytes_of, cast_slice, pod_read_unaligned};
+use welter_model::program::{Next, Program, Total, Value, Vertex};
+use welter_protocol::config::Route;
+use welter_protocol::messages::Filled;
+use welter_protocol::names::Phase;
+use welter_protocol::{Outcome, Payload, Work};
+use welter_testing::executors::is_float;
+use welter_testing::graph::Graph;
+use welter_testing::interpreter::{Answer, interpret};
+
+use crate::job::{Cut, Job, Worker};
+
+const EDGE_BYTES: usize = 16;
+
+/// A program on a graph whose slots are all vertices.
+pub struct FoldJob<P: Program> {
+    shared: Arc<Shared<P>>,
+    name: &'static str,
+    expected: Answer<P::Value, P::Total>,
+    error_max: f64,
+}
+
+struct Shared<P> {
+    program: P,
+    arcs: Vec<(u32, u32, f64)>,
+    vertices: u64,
+}
+
+impl<P: Program + Send + 'static> FoldJob<P> {
+    /// Of a graph as it is to be read.
+    pub fn new(name: &'static str, graph: &Graph, program: P) -> Self {
+        let expected = interpret(graph, &program);
+        let weight = |edge| if P::WEIGHTED { graph.weight(edge) } else { 1.0 };
+        let arcs = graph.pairs.iter().enumerate();
+        let arcs = arcs.map(|(edge, &[from, to])| (from, to, weight(edge))).collect();
+        let vertices = graph.slots() as u64;
+        let shared = Arc::new(Shared { program, arcs, vertices });
+        Self { shared, name, expected, error_max: 1e-9 }
+    }
+
+    /// The same, where sums in another order make more of a difference: solving for factors
+    /// multiplies it by the condition of the sums.
+    #[must_use]
+    pub fn within(self, error_max: f64) -> Self {
+        Self { error_max, ..self }
+    }
+}
+
+impl<P: Program + Send + 'static> Job for FoldJob<P> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn vertices(&self) -> u64 {
+        self.shared.vertices
+    }
+
+    fn vertex_bytes(&self) -> u64 {
+        size_of::<P::Value>() as u64 + 1
+    }
+
+    fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
+        let bins = (0..cut.partitions.count()).map(|_| Bin::default()).collect();
+        Box::new(FoldWorker {
+            shared: self.shared.clone(),
+            cut,
+            rank,
+            at: 0,
+            degrees: Vec::new(),
+            bins,
+            phase: Phase::Ingest,
+            first: 0,
+            values: Vec::new(),
+            signals: Vec::new(),
+            active: Vec::new(),
+            first_signal: 0,
+            accums: Vec::new(),
+            groups: Vec::new(),
+            last: P::Total::default(),
+            looked_at: 0,
+        })
+    }
+
+    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
+        let size = size_of::<P::Value>();
+        let values =
+            vertices.chunks_exact(size + 1).map(|bytes| pod_read_unaligned(&bytes[..size]));
+        let values: Vec<P::Value> = values.collect();
+        let expected = &self.expected;
+        if values.len() != expected.values.len() {
+            return Err(format!("{} values, not {}", values.len(), expected.values.len()));
+        }
+        if u64::from(iterations) != expected.iterations {
+            return Err(format!("{iterations} iterations, not {}", expected.iterations));
+        }
+        if cast_slice::<P::Value, u8>(&values) == expected.bits() {
+            return Ok(());
+        }
+        if !P::Value::columns(&values).iter().any(is_float) {
+            return Err("other values than the reference".to_owned());
+        }
+        let found = Answer { values, total: expected.total, totals: Vec::new(), ..*expected };
+        let error = welter_testing::relative_error(&expected.numbers(), &found.numbers());
+        if error <= self.error_max {
+            Ok(())
+        } else {
+            Err(format!("{error:.1e} from the reference"))
+        }
+    }
+}
+
+/// Records of a partition that wait for their chunk to be full.
+#[derive(Default)]
+struct Bin {
+    bytes: Vec<u8>,
+    records: u32,
+    sources: u64,
+}
+
+impl Bin {
+    fn take(&mut self, partition: usize) -> Option<Filled> {
+        (self.records > 0).then(|| {
+            let Self { bytes, records, sources } = std::mem::take(self);
+            Filled { partition: partition as u32, records, sources, payload: bytes.into() }
+        })
+    }
+}
+
+struct FoldWorker<P: Program> {
+    shared: Arc<Shared<P>>,
+    cut: Cut,
+    rank: usize,
+    /// The next edge of this machine's share.
+    at: usize,
+    degrees: Vec<u32>,
+    bins: Vec<Bin>,
+    phase: Phase,
+    /// The first vertex of the partition in memory.
+    first: u64,
+    values: Vec<P::Value>,
+    signals: Vec<P::Signal>,
+    active: Vec<bool>,
+    /// The first vertex that has a signal here.
+    first_signal: u64,
+    accums: Vec<P::Accum>,
+    groups: Vec<(u32, P::Update)>,
+    last: P::Total,
+    looked_at: u64,
+}
+
+impl<P: Program> Worker for FoldWorker<P> {
+    fn work(&mut self, work: &Work) -> Outcome {
+        self.looked_at = 0;
+        match work {
+            Work::Ingest { first } => self.ingest(*first),
+            Work::Init { partition, degrees } => self.init(*partition, degrees),
+            Work::Open { step, partition, vertices, control } => {
+                self.phase = step.phase;
+                self.open(*partition, vertices, control)
+            }
+            Work::Stream { payload, .. } if self.phase == Phase::Gather => self.gather(payload),
+            Work::Stream { payload, .. } => self.scatter(payload),
+            Work::Flush => Outcome::Flushed(self.flush()),
+            Work::HandOver => Outcome::HandedOver(self.hand_over()),
+            Work::Merge(payload) => {
+                self.merge(payload);
+                Outcome::Merged
+            }
+            Work::Apply => self.apply(),
+            Work::Decide { iterations, totals, .. } => self.decide(*iterations, totals),
+        }
+    }
+
+    fn looked_at(&self) -> u64 {
+        self.looked_at
+    }
+}
+
+impl<P: Program> FoldWorker<P> {
+    /// The bit of a source among the 64 ranges of those that a chunk may have.
+    fn range_of(&self, source: u64) -> u64 {
+        let (first, width) = match self.cut.route {
+            Route::Fold => (0, self.shared.vertices),
+            Route::Spill => {
+                let width = self.cut.partitions.width();
+                (source / width * width, width)
+            }
+        };
+        1 << ((source - first) * 64 / width.max(1)).min(63)
+    }
+
+    fn ingest(&mut self, first: bool) -> Outcome {
+        let arcs = &self.shared.arcs;
+        let share = |rank: usize| arcs.len() * rank / self.cut.partitions.machines();
+        if first {
+            self.at = share(self.rank);
+            self.degrees = vec![0; self.shared.vertices as usize];
+            self.bins.iter_mut().for_each(|bin| *bin = Bin::default());
+        }
+        let share_end = share(self.rank + 1);
+        let end = (self.at + self.cut.piece_edges).min(share_end);
+        let shared = self.shared.clone();
+        let mut filled = Vec::new();
+        for &(source, target, weight) in &shared.arcs[self.at..end] {
+            self.degrees[source as usize] += 1;
+            let label = if self.cut.route == Route::Fold { target } else { source };
+            let bit = self.range_of(source.into());
+            let partition = self.cut.partitions.of(label.into()) as usize;
+            let bin = &mut self.bins[partition];
+            bin.bytes.extend(source.to_le_bytes());
+            bin.bytes.extend(target.to_le_bytes());
+            bin.bytes.extend(weight.to_le_bytes());
+            bin.records += 1;
+            bin.sources |= bit;
+            if bin.records == self.cut.chunk_records {
+                filled.extend(bin.take(partition));
+            }
+        }
+        self.looked_at = (end - self.at) as u64;
+        self.at = end;
+        let degrees = (end == share_end).then(|| {
+            filled.extend(self.flush());
+            let of = |partition| {
+                let range = self.cut.partitions.range(partition);
+                let counts = &self.degrees[range.start as usize..range.end as usize];
+                Payload::from(cast_slice::<u32, u8>(counts))
+            };
+            (0..self.cut.partitions.count()).map(of).collect()
+        });
+        Outcome::Ingested { filled, degrees }
+    }
+
+    fn init(&mut self, partition: u32, degrees: &[Payload]) -> Outcome {
+        let range = self.cut.partitions.range(partition);
+        let (mut total, mut count) = (P::Total::default(), 0);
+        self.values.clear();
+        self.active.clear();
+        for (place, index) in range.enumerate() {
+            let of = |counts: &Payload| {
+                u64::from(pod_read_unaligned::<u32>(&counts[4 * place..4 * place + 4]))
+            };
+            let out_degree = degrees.iter().map(of).sum();
+            let made = self.shared.program.init(Vertex { index, out_degree });
+            total = total.merge(made.total);
+            self.keep(made.value, made.active, &mut count);
+        }
+        Outcome::Made { vertices: self.chunks(), total: total_bytes(&total, count) }
+    }
+
+    fn keep(&mut self, value: P::Value, active: bool, count: &mut u64) {
+        let active = active || !P::FRONTIER;
+        *count += u64::from(active);
+        self.values.push(value);
+        self.active.push(active);
+    }
+
+    /// The vertex set in memory as chunks.
+    fn chunks(&self) -> Vec<Payload> {
+        let all: Vec<(P::Value, bool)> =
+            self.values.iter().copied().zip(self.active.iter().copied()).collect();
+        let mut chunks = Vec::new();
+        for part in all.chunks(self.cut.chunk_vertices as usize) {
+            let mut bytes = Vec::with_capacity(part.len() * (size_of::<P::Value>() + 1));
+            for (value, active) in part {
+                bytes.extend_from_slice(bytes_of(value));
+                bytes.push(u8::from(*active));
+            }
+            chunks.push(bytes.into());
+        }
+        if chunks.is_empty() {
+            chunks.push(Payload::from([]));
+        }
+        chunks
+    }
+
+    fn open(&mut self, partition: u32, vertices: &[(u32, Payload)], control: &[u8]) -> Outcome {
+        let Self { shared, cut, .. } = self;
+        let size = size_of::<P::Value>();
+        let range = cut.partitions.range(partition);
+        self.first = range.start;
+        let first = vertices.first().map_or(partition, |one| one.0);
+        self.first_signal = cut.partitions.range(first).start;
+        self.values.clear();
+        self.signals.clear();
+        self.active.clear();
+        for (of, bytes) in vertices {
+            for vertex in bytes.chunks_exact(size + 1) {
+                let value: P::Value = pod_read_unaligned(&vertex[..size]);
+                self.signals.push(shared.program.signal(&value));
+                self.active.push(vertex[size] == 1);
+                if *of == partition {
+                    self.values.push(value);
+                }
+            }
+        }
+        self.accums = vec![shared.program.identity(); (range.end - range.start) as usize];
+        self.groups.clear();
+        let total = size_of::<P::Total>();
+        self.last = pod_read_unaligned(&control[..total]);
+        self.bins.iter_mut().for_each(|bin| *bin = Bin::default());
+        self.looked_at = self.signals.len() as u64;
+        let mut active = 0;
+        if self.phase == Phase::Gather {
+            active = u64::MAX;
+        } else {
+            for (place, _) in self.active.iter().enumerate().filter(|(_, active)| **active) {
+                active |= self.range_of(self.first_signal + place as u64);
+            }
+        }
+        Outcome::Opened { active }
+    }
+
+    /// Scatters edges: into bins, or (route `fold`) into accumulators.
+    fn scatter(&mut self, payload: &[u8]) -> Outcome {
+        let shared = self.shared.clone();
+        let mut filled = Vec::new();
+        for edge in payload.chunks_exact(EDGE_BYTES) {
+            let [source, target] = [0, 4].map(|at| pod_read_unaligned::<u32>(&edge[at..at + 4]));
+            // Out of bounds is only what a planted bug let pass.
+            let place = u64::from(source).wrapping_sub(self.first_signal) as usize;
+            let is_edge = u64::from(target) < shared.vertices;
+            if !is_edge || !self.active.get(place).is_some_and(|active| *active) {
+                continue;
+            }
+            let weight = pod_read_unaligned(&edge[8..]);
+            let Some(update) = shared.program.scatter(self.signals[place], weight) else {
+                continue;
+            };
+            if self.phase == Phase::Fold {
+                self.meet(target, update);
+                continue;
+            }
+            let partition = self.cut.partitions.of(target.into()) as usize;
+            let bin = &mut self.bins[partition];
+            bin.bytes.extend(target.to_le_bytes());
+            bin.bytes.extend_from_slice(bytes_of(&update));
+            bin.records += 1;
+            bin.sources = u64::MAX;
+            if bin.records == self.cut.chunk_records {
+                filled.extend(bin.take(partition));
+            }
+        }
+        self.looked_at = (payload.len() / EDGE_BYTES) as u64;
+        Outcome::Streamed { gathered: 0, filled }
+    }
+
+    fn meet(&mut self, target: u32, update: P::Update) {
+        if P::GROUPS {
+            self.groups.push((target, update));
+        } else {
+            let place = u64::from(target).wrapping_sub(self.first) as usize;
+            if let Some(accum) = self.accums.get_mut(place) {
+                *accum = self.shared.program.gather(*accum, update);
+            }
+        }
+    }
+
+    fn gather(&mut self, payload: &[u8]) -> Outcome {
+        let mut gathered = 0;
+        for (target, update) in updates::<P::Update>(payload) {
+            self.meet(target, update);
+            gathered += 1;
+        }
+        self.looked_at = gathered;
+        Outcome::Streamed { gathered, filled: Vec::new() }
+    }
+
+    fn flush(&mut self) -> Vec<Filled> {
+        let bins = self.bins.iter_mut().enumerate();
+        bins.filter_map(|(partition, bin)| bin.take(partition)).collect()
+    }
+
+    fn hand_over(&mut self) -> Payload {
+        if P::GROUPS {
+            let mut bytes = Vec::new();
+            for (target, update) in self.groups.drain(..) {
+                bytes.extend(target.to_le_bytes());
+                bytes.extend_from_slice(bytes_of(&update));
+            }
+            return bytes.into();
+        }
+        cast_slice::<P::Accum, u8>(&self.accums).into()
+    }
+
+    fn merge(&mut self, payload: &[u8]) {
+        if P::GROUPS {
+            self.groups.extend(updates::<P::Update>(payload));
+            return;
+        }
+        self.looked_at = self.accums.len() as u64;
+        let size = size_of::<P::Accum>();
+        if size > 0 {
+            let others = payload.chunks_exact(size).map(pod_read_unaligned);
+            for (accum, other) in self.accums.iter_mut().zip(others) {
+                *accum = self.shared.program.merge(*accum, other);
+            }
+        }
+    }
+
+    fn apply(&mut self) -> Outcome {
+        let shared = self.shared.clone();
+        let program = &shared.program;
+        // Stable by destination, then by the program's order.
+        self.groups.sort_by(|left, right| {
+            left.0.cmp(&right.0).then_with(|| program.order(&left.1, &right.1))
+        });
+        for (target, update) in std::mem::take(&mut self.groups) {
+            let place = u64::from(target).wrapping_sub(self.first) as usize;
+            if let Some(accum) = self.accums.get_mut(place) {
+                *accum = program.gather(*accum, update);
+            }
+        }
+        let (mut total, mut count) = (P::Total::default(), 0);
+        let values = std::mem::take(&mut self.values);
+        self.active.clear();
+        self.looked_at = values.len() as u64;
+        for (value, accum) in values.into_iter().zip(std::mem::take(&mut self.accums)) {
+            let applied = program.apply(value, accum, &self.last);
+            total = total.merge(applied.total);
+            self.keep(applied.value, applied.active, &mut count);
+        }
+        Outcome::Made { vertices: self.chunks(), total: total_bytes(&total, count) }
+    }
+
+    fn decide(&self, iterations: u32, totals: &[(u32, Payload)]) -> Outcome {
+        let size = size_of::<P::Total>();
+        let (mut total, mut count) = (P::Total::default(), 0);
+        for (_, bytes) in totals {
+            total = total.merge(pod_read_unaligned(&bytes[..size]));
+            count += pod_read_unaligned::<u64>(&bytes[size..]);
+        }
+        let goes_on = self.shared.program.next(iterations.into(), &total) == Next::Iterate;
+        Outcome::Decided { goes_on: goes_on && count > 0, control: total_bytes(&total, count) }
+    }
+}
+
+fn total_bytes<T: Pod>(total: &T, active: u64) -> Payload {
+    [bytes_of(total), &active.to_le_bytes()].concat().into()
+}
+
+fn updates<U: Pod>(payload: &[u8]) -> impl Iterator<Item = (u32, U)> {
+    payload
+        .chunks_exact(4 + size_of::<U>())
+        .map(|record| (pod_read_unaligned(&record[..4]), pod_read_unaligned(&record[4..])))
+}

@@ -1,0 +1,53 @@
+//! What a simulated cluster computes, without its types: the seam between schedules and programs.
+//!
+//! A schedule is compiled once, not once a program, so kernels see bytes. They run on the spot, on
+//! real graphs, through the programs' own functions.
+
+use welter_protocol::config::Route;
+use welter_protocol::partitions::Partitions;
+use welter_protocol::{Outcome, Work};
+
+/// How a job is cut for a cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// Streaming partitions.
+    pub partitions: Partitions,
+    /// Where updates wait.
+    pub route: Route,
+    /// Records in a chunk of edges or updates.
+    pub chunk_records: u32,
+    /// Vertices in a chunk of a vertex set.
+    pub chunk_vertices: u64,
+    /// Whether a vertex keeps its edges close: else they are dealt out at random over the input.
+    pub piece_edges: usize,
+}
+
+/// A program on a graph, and what its result must be.
+pub trait Job: Send + Sync {
+    /// Its name, for traces.
+    fn name(&self) -> &'static str;
+
+    /// Vertices of the graph.
+    fn vertices(&self) -> u64;
+
+    /// Bytes of a vertex on storage.
+    fn vertex_bytes(&self) -> u64;
+
+    /// The part of a computation engine that is the program's own.
+    fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker>;
+
+    /// Holds the vertex sets of all partitions, after so many iterations, against the reference.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String>;
+}
+
+/// The kernels of one machine, with what is in its memory.
+pub trait Worker {
+    /// Does what is asked.
+    fn work(&mut self, work: &Work) -> Outcome;
+
+    /// Records that the last piece of work looked at, from which its time follows.
+    fn looked_at(&self) -> u64;
+}

@@ -1,0 +1,117 @@
+//! Runs seeds: `welter-sim --seeds N [--first S]`, or one with `--seed S [--trace]`.
+
+#![expect(clippy::disallowed_macros, reason = "this is the command")]
+
+use std::process::ExitCode;
+
+use welter_sim::campaign::{rate, run};
+use welter_sim::planted::{BUGS, find};
+use welter_sim::schedule::{Schedule, Wishes};
+use welter_sim::world::World;
+
+const USAGE: &str = "\
+usage: cargo xtask sim [OPTION...]
+
+  --seeds N     runs so many seeds (1000), prints which paths they took, and fails if a checker
+                found something or a path was never taken
+  --first S     begins with this seed (0)
+  --threads T   on so many threads (2)
+  --seed S      runs one seed, twice, and compares the hashes of all events
+  --trace       with --seed: prints what happened
+  --calm        no faults
+  --planted N   looks for each planted bug in so many seeds, and fails if one is not found
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |name: &str| arguments.iter().any(|argument| argument == name);
+    let value = |name: &str| -> Option<u64> {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1)?.parse().ok()
+    };
+    if has("--help") || arguments.is_empty() {
+        print!("{USAGE}");
+        return if has("--help") { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    }
+    let wishes = Wishes { calm: has("--calm"), ..Wishes::default() };
+    if let Some(seed) = value("--seed") {
+        return one(seed, has("--trace"), &wishes);
+    }
+    if let Some(seeds) = value("--planted") {
+        return planted(seeds);
+    }
+    let (first, count) = (value("--first").unwrap_or(0), value("--seeds").unwrap_or(1000));
+    many(first, count, value("--threads").unwrap_or(2) as usize, &wishes)
+}
+
+#[expect(
+    clippy::disallowed_types,
+    reason = "how long it took is told to people, and to no machine"
+)]
+fn many(first: u64, count: u64, threads: usize, wishes: &Wishes) -> ExitCode {
+    let began = std::time::Instant::now();
+    let tally = run(first, count, threads, wishes);
+    println!("{}", tally.table());
+    println!("{:.0} schedules a second", rate(&tally, began.elapsed()));
+    for (seed, failure) in tally.failures.iter().take(10) {
+        println!("seed {seed}: {failure}\n  replay: cargo xtask sim --seed {seed} --trace");
+    }
+    let never = if wishes.calm { Vec::new() } else { tally.never() };
+    for path in &never {
+        println!("never happened: {path}");
+    }
+    let fine = tally.failures.is_empty() && never.is_empty();
+    if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn one(seed: u64, traced: bool, wishes: &Wishes) -> ExitCode {
+    let schedule = Schedule::of(seed, wishes);
+    println!(
+        "seed {seed}: {} on {} machines, {} partitions, {:?}\n{:?}\nfaults: {:?}",
+        schedule.job.name(),
+        schedule.config.machines(),
+        schedule.cut.partitions.count(),
+        schedule.cut.route,
+        schedule.config,
+        schedule.faults
+    );
+    let report = World::run(&schedule, traced);
+    for line in &report.trace {
+        println!("{line}");
+    }
+    let again = World::run(&Schedule::of(seed, wishes), false);
+    println!(
+        "{:?} after {:.3} ms and {} events, hash {:016x}",
+        report.end,
+        report.time as f64 / 1e6,
+        report.events,
+        report.hash
+    );
+    if again.hash != report.hash {
+        println!("another hash the second time: {:016x}", again.hash);
+        return ExitCode::FAILURE;
+    }
+    match report.failure {
+        None => ExitCode::SUCCESS,
+        Some(failure) => {
+            println!("failed: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn planted(seeds: u64) -> ExitCode {
+    let mut all = true;
+    for bug in BUGS {
+        for unaudited in [false, true] {
+            let name = format!("{bug:?}{}", if unaudited { ", no audit" } else { "" });
+            if let Some((seed, failure)) = find(bug, unaudited, 0..seeds) {
+                println!("{name:<32}{:>6} seeds: {failure}", seed + 1);
+            } else {
+                all = false;
+                println!("{name:<32} not found in {seeds} seeds");
+            }
+        }
+    }
+    if all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

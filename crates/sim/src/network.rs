@@ -1,0 +1,89 @@
+//! A network that delays, loses, repeats and reorders, and that can be cut, one way or both.
+
+use welter_protocol::random::Random;
+use welter_protocol::{Rank, Time};
+
+/// How bad a network is. Nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weather {
+    /// The least delay.
+    pub delay_min: Time,
+    /// The largest.
+    pub delay_max: Time,
+    /// Of every byte, in thousandths.
+    pub byte_thousandths: Time,
+    /// How many of a thousand messages are lost.
+    pub loss: u64,
+    /// How many come twice.
+    pub twice: u64,
+    /// How many are very late.
+    pub late: u64,
+}
+
+/// A way that nothing goes for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// From this machine.
+    pub from: Rank,
+    /// To this one; all others where none.
+    pub to: Option<Rank>,
+    /// Also back.
+    pub both: bool,
+    /// Until then.
+    pub until: Time,
+}
+
+/// The network.
+#[derive(Debug)]
+pub struct Network {
+    /// How bad it is.
+    pub weather: Weather,
+    /// Where it is cut.
+    pub cuts: Vec<Cut>,
+    /// Messages that were lost.
+    pub lost: u64,
+    /// Messages that came twice.
+    pub repeated: u64,
+}
+
+impl Network {
+    /// A network without cuts.
+    pub fn new(weather: Weather) -> Self {
+        Self { weather, cuts: Vec::new(), lost: 0, repeated: 0 }
+    }
+
+    fn is_cut(&self, from: Rank, to: Rank, now: Time) -> bool {
+        self.cuts.iter().any(|cut| {
+            let there = cut.from == from && cut.to.is_none_or(|end| end == to);
+            let back = cut.both && cut.from == to && cut.to.is_none_or(|end| end == from);
+            now < cut.until && (there || back)
+        })
+    }
+
+    /// When a message of so many bytes arrives: never, once or twice.
+    pub fn arrivals(
+        &mut self,
+        now: Time,
+        [from, to]: [Rank; 2],
+        bytes: usize,
+        random: &mut Random,
+    ) -> [Option<Time>; 2] {
+        let Weather { delay_min, delay_max, byte_thousandths, loss, twice, late } = self.weather;
+        if self.is_cut(from, to, now) || loss > 0 && random.chance(loss) {
+            self.lost += 1;
+            return [None; 2];
+        }
+        let mut arrival = || {
+            let delay = delay_min + random.below(delay_max - delay_min + 1);
+            let late = if late > 0 && random.chance(late) { 20 * delay_max } else { 0 };
+            Some(now + delay + late + bytes as u64 * byte_thousandths / 1000)
+        };
+        let first = arrival();
+        let second = if twice > 0 { arrival() } else { None };
+        if twice > 0 && random.chance(twice) {
+            self.repeated += 1;
+            return [first, second];
+        }
+        [first, None]
+    }
+}

@@ -1,0 +1,47 @@
+//! The planted bugs, and how many seeds it takes to find each.
+
+use welter_protocol::planted::Bug;
+
+use crate::schedule::{Schedule, Wishes};
+use crate::world::World;
+
+/// All bugs.
+pub const BUGS: [Bug; 17] = [
+    Bug::NoDedup,
+    Bug::StaleEpoch,
+    Bug::CommitBeforePrepare,
+    Bug::HandedTwice,
+    Bug::MergedTwice,
+    Bug::NotCollected,
+    Bug::FirstNoneEnds,
+    Bug::EagerCursor,
+    Bug::EarlyBarrier,
+    Bug::StealerDrops,
+    Bug::StoresNotAwaited,
+    Bug::StaleTotals,
+    Bug::WrongSummary,
+    Bug::EarlyDelete,
+    Bug::NoChecksum,
+    Bug::NoSync,
+    Bug::KeptUpdates,
+];
+
+/// Whether disks say that blocks are durable when they are not.
+pub fn lies(bug: Option<Bug>) -> bool {
+    bug == Some(Bug::NoSync)
+}
+
+/// Whether damaged blocks are taken as they are.
+pub fn trusts(bug: Option<Bug>) -> bool {
+    bug == Some(Bug::NoChecksum)
+}
+
+/// The first seed of `seeds` that finds a bug, and what it says; where `unaudited`, without the
+/// help of the protocol's own audits.
+pub fn find(bug: Bug, unaudited: bool, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
+    let wishes = Wishes { bug: Some(bug), unaudited, ..Wishes::default() };
+    seeds.find_map(|seed| {
+        let report = World::run(&Schedule::of(seed, &wishes), false);
+        report.failure.map(|failure| (seed, failure))
+    })
+}

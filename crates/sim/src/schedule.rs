@@ -1,0 +1,164 @@
+//! A schedule: all that a seed decides. Machines, graph, program, policies, weather, faults.
+
+use std::sync::Arc;
+
+use welter_protocol::config::{Config, Handover, Loss, Route, Timing};
+use welter_protocol::partitions::Partitions;
+use welter_protocol::placement::Placement;
+use welter_protocol::planted::Bug;
+use welter_protocol::random::Random;
+use welter_protocol::steal::Bias;
+use welter_protocol::window::Width;
+use welter_protocol::{Rank, Time};
+
+use crate::catalogue::{ALGORITHMS, graph, job};
+use crate::disk::Speed;
+use crate::faults::{Fault, faults};
+use crate::job::{Cut, Job};
+use crate::network::Weather;
+
+/// A microsecond in nanoseconds.
+pub const MICROS: Time = 1000;
+/// A millisecond in nanoseconds.
+pub const MILLIS: Time = 1_000_000;
+
+/// What a caller may decide instead of the seed.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// A bug to plant.
+    pub bug: Option<Bug>,
+    /// No audits in the protocol: what they would find is left to the checkers.
+    pub unaudited: bool,
+    /// No faults, and calm weather.
+    pub calm: bool,
+    /// An algorithm of the catalogue.
+    pub algorithm: Option<&'static str>,
+    /// Where updates wait.
+    pub route: Option<Route>,
+    /// Number of machines.
+    pub machines: Option<usize>,
+}
+
+/// All that a seed decides.
+pub struct Schedule {
+    /// The seed.
+    pub seed: u64,
+    /// The program and its graph.
+    pub job: Arc<dyn Job>,
+    /// How these are cut.
+    pub cut: Cut,
+    /// What machines agree on.
+    pub config: Arc<Config>,
+    /// The disks of all ranks.
+    pub speeds: Vec<Speed>,
+    /// The network.
+    pub weather: Weather,
+    /// What goes wrong, and when.
+    pub faults: Vec<(Time, Fault)>,
+    /// How likely, in thousandths, the host replaces a machine that is merely silent.
+    pub hasty: u64,
+    /// Nanoseconds of work a record.
+    pub record_nanos: Time,
+}
+
+impl Schedule {
+    /// The schedule of a seed.
+    pub fn of(seed: u64, wishes: &Wishes) -> Self {
+        let mut random = Random::new(seed);
+        let random = &mut random;
+        let most = if random.chance(100) { 8 } else { 4 };
+        let machines = 1 + random.below(most) as usize;
+        let machines = wishes.machines.unwrap_or(machines);
+        // Two of three programs are cheap ones that see every path.
+        let cheap = random.chance(660);
+        let name = if cheap { *random.pick(&ALGORITHMS[..5]) } else { *random.pick(&ALGORITHMS) };
+        let name = wishes.algorithm.unwrap_or(name);
+        let graph = graph(random, 48, 96);
+        let job = job(name, random, &graph);
+        let route = if random.chance(700) { Route::Spill } else { Route::Fold };
+        let route = wishes.route.unwrap_or(route);
+        let vertices = job.vertices();
+        // One to three partitions a machine.
+        let parts = machines as u64 * (1 + random.below(3) * random.below(2));
+        let memory = vertices.div_ceil(parts).max(1) * job.vertex_bytes();
+        let fitting = Partitions::fitting(machines, vertices, job.vertex_bytes(), memory);
+        let Some(partitions) = fitting else { unreachable!("a vertex fits") };
+        let chunk_records = 2 + random.below(12) as u32;
+        let chunk_vertices = 3 + random.below(20);
+        let piece_edges = 8 + random.below(40) as usize;
+        let cut = Cut { partitions, route, chunk_records, chunk_vertices, piece_edges };
+        let config = Self::config(random, &*job, &cut, wishes);
+        let calm = wishes.calm || random.chance(150);
+        let weather = weather(random, calm);
+        let slowest = if random.chance(200) { 20 } else { 2 };
+        let speeds = (0..machines).map(|_| Speed {
+            latency: (10 + random.below(40)) * MICROS * (1 + random.below(slowest)),
+            byte_thousandths: 1000 * (1 + random.below(40)),
+        });
+        let speeds = speeds.collect();
+        let faults = if calm { Vec::new() } else { faults(random, machines, &config) };
+        let hasty = if random.chance(300) { 700 } else { 0 };
+        let record_nanos = 20 + random.below(2000);
+        let config = Arc::new(config);
+        Self { seed, job, cut, config, speeds, weather, faults, hasty, record_nanos }
+    }
+
+    fn config(random: &mut Random, job: &dyn Job, cut: &Cut, wishes: &Wishes) -> Config {
+        let machines = cut.partitions.machines();
+        let alphas = [0, 800, 1000, 1000, 1000, 1200].map(Bias::Thousandths);
+        let bias = if random.chance(300) { Bias::Always } else { *random.pick(&alphas) };
+        let placement = match random.below(10) {
+            0 => Placement::Owner,
+            2 => Placement::Directory,
+            1 => Placement::Weighted((0..machines).map(|_| 1 + random.below(5) as u32).collect()),
+            _ => Placement::Random,
+        };
+        let handover = if random.chance(150) { Handover::Storage } else { Handover::Memory };
+        let width = match random.below(4) {
+            0 => Width::Forced(1 + random.below(4) as usize),
+            _ => Width::Measured,
+        };
+        Config {
+            partitions: cut.partitions,
+            // Small, so that stealing pays on small graphs too.
+            vertex_bytes: if random.chance(500) { 1 } else { job.vertex_bytes() },
+            chunk_vertices: cut.chunk_vertices,
+            route: cut.route,
+            bias,
+            placement,
+            width,
+            handover,
+            checkpoint_interval: 1 + random.below(3) as u32,
+            mirrors: random.chance(600),
+            loss: if random.chance(850) { Loss::Reingest } else { Loss::Refuse },
+            timing: Timing {
+                resend: 3 * MILLIS,
+                ping: 6 * MILLIS,
+                suspect: 25 * MILLIS,
+                patience: 1000 * MILLIS,
+            },
+            seed: random.number(),
+            audited: !wishes.unaudited,
+            planted: wishes.bug,
+        }
+    }
+
+    /// Whether disks lie, rot, or are replaced by empty ones.
+    pub fn has_bad_disks(&self) -> bool {
+        self.faults.iter().any(|(_, fault)| fault.harms_disks())
+    }
+
+    /// Its machines.
+    pub fn ranks(&self) -> std::ops::Range<Rank> {
+        0..self.config.machines()
+    }
+}
+
+fn weather(random: &mut Random, calm: bool) -> Weather {
+    let delay_min = (5 + random.below(50)) * MICROS;
+    let bad = !calm && random.chance(500);
+    let mut share = |most: u64| if bad { random.below(most) } else { 0 };
+    let (loss, twice, late) = (share(60), share(80), share(20));
+    let delay_max = delay_min * (1 + random.below(5));
+    Weather { delay_min, delay_max, byte_thousandths: 800, loss, twice, late }
+}

@@ -1,0 +1,483 @@
+//! The world of a schedule: virtual time, processes, their disks, the network between them, and a
+//! host that starts others in their place.
+//!
+//! Events happen in the order of their times, and of those at one time in the order in which they
+//! were put into the queue. Nothing else decides anything, so a seed always gives the same run.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use welter_protocol::config::Loss;
+use welter_protocol::counters::Counters;
+use welter_protocol::messages::{Envelope, Exit, Message};
+use welter_protocol::names::{Epoch, Step};
+use welter_protocol::random::{Random, mix};
+use welter_protocol::{Effect, Event, Machine, Rank, Time};
+
+use crate::checkers::progress::{EVENTS_MAX, End, Excuses, judge};
+use crate::checkers::{Checkers, Scene, answer, fencing};
+use crate::describe;
+use crate::disk::{Disk, Speed};
+use crate::faults::{Fault, KINDS};
+use crate::job::Worker;
+use crate::network::{Cut, Network};
+use crate::planted;
+use crate::schedule::{MILLIS, Schedule};
+
+/// Virtual time after the last fault in which a run must end.
+const BOUND: Time = 20_000 * MILLIS;
+
+/// What is about to happen.
+enum Happening {
+    /// To a process.
+    Event(usize, Box<Event>),
+    /// A process looks at its clock.
+    Tick(usize),
+    /// Something goes wrong.
+    Fault(Fault),
+    /// The host starts a process.
+    Start(Rank, bool),
+}
+
+/// A process that runs, or ran.
+struct Process {
+    rank: Rank,
+    incarnation: u32,
+    machine: Machine,
+    worker: Box<dyn Worker>,
+    disk: usize,
+    alive: bool,
+    paused_until: Time,
+    finished: bool,
+    step: Option<(Epoch, Step)>,
+}
+
+/// A run of a schedule.
+pub struct World<'a> {
+    schedule: &'a Schedule,
+    now: Time,
+    queue: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    happenings: Vec<Option<Happening>>,
+    free: Vec<usize>,
+    put: u64,
+    random: Random,
+    processes: Vec<Process>,
+    /// The newest process of each rank.
+    current: Vec<Option<usize>>,
+    incarnations: Vec<u32>,
+    disks: Vec<Disk>,
+    network: Network,
+    checkers: Checkers,
+    excuses: Excuses,
+    exited: Option<Exit>,
+    result: Option<std::sync::Arc<welter_protocol::checkpoint::Manifest>>,
+    replacements: u32,
+    hash: u64,
+    events: u64,
+    faults: [u64; KINDS.len()],
+    trace: Option<Vec<String>>,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What a checker found.
+    pub failure: Option<String>,
+    /// How it ended.
+    pub end: End,
+    /// Whether there was a result, whole, that was held against the reference.
+    pub judged: bool,
+    /// Of all events, in order.
+    pub hash: u64,
+    /// How many these were.
+    pub events: u64,
+    /// Virtual nanoseconds.
+    pub time: Time,
+    /// Paths that machines took.
+    pub counters: Counters,
+    /// Faults that happened, by kind.
+    pub faults: [u64; KINDS.len()],
+    /// Virtual nanoseconds that computation engines waited for others, one a rank.
+    pub idle: Vec<Time>,
+    /// Nanoseconds that disks were busy, one a rank.
+    pub busy: Vec<Time>,
+    /// What happened, if it was wanted.
+    pub trace: Vec<String>,
+}
+
+impl<'a> World<'a> {
+    /// Runs a schedule; `traced` remembers what happened.
+    pub fn run(schedule: &'a Schedule, traced: bool) -> Report {
+        let mut world = Self::new(schedule);
+        world.trace = traced.then(Vec::new);
+        for rank in schedule.ranks() {
+            let at = world.random.below(MILLIS / 4);
+            world.put(at, Happening::Start(rank, false));
+        }
+        for (at, fault) in &schedule.faults {
+            world.put(*at, Happening::Fault(*fault));
+        }
+        let end = world.go_on();
+        world.report(end)
+    }
+
+    fn new(schedule: &'a Schedule) -> Self {
+        let machines = schedule.config.machines();
+        let weather = schedule.weather;
+        let mut faults = [0; KINDS.len()];
+        faults[15] = u64::from(weather.loss + weather.twice + weather.late > 0);
+        let refuses = schedule.config.loss == Loss::Refuse;
+        let lost = refuses && schedule.has_bad_disks();
+        Self {
+            schedule,
+            now: 0,
+            queue: BinaryHeap::new(),
+            happenings: Vec::new(),
+            free: Vec::new(),
+            put: 0,
+            random: Random::new(mix(schedule.seed) ^ 1),
+            processes: Vec::new(),
+            current: vec![None; machines],
+            incarnations: vec![0; machines],
+            disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
+            network: Network::new(weather),
+            checkers: Checkers::of_bad_disks(schedule.has_bad_disks()),
+            excuses: Excuses { absent: false, lost },
+            exited: None,
+            result: None,
+            replacements: 0,
+            hash: 0,
+            events: 0,
+            faults,
+            trace: None,
+        }
+    }
+
+    fn put(&mut self, at: Time, happening: Happening) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.happenings.push(None);
+            self.happenings.len() - 1
+        });
+        self.happenings[slot] = Some(happening);
+        self.put += 1;
+        self.queue.push(Reverse((at.max(self.now), self.put, slot)));
+    }
+
+    fn go_on(&mut self) -> End {
+        let last = self.schedule.faults.iter().map(|fault| fault.0).max().unwrap_or(0);
+        while let Some(Reverse((at, _, slot))) = self.queue.pop() {
+            self.now = at;
+            self.events += 1;
+            self.free.push(slot);
+            if let Some(happening) = self.happenings[slot].take() {
+                self.happen(happening);
+            }
+            let all =
+                |process: &Option<usize>| process.is_some_and(|at| self.processes[at].finished);
+            if self.current.iter().all(all) {
+                return End::Finished;
+            }
+            if let Some(why) = self.exited {
+                return End::Exited(why);
+            }
+            if self.checkers.failure.is_some()
+                || self.events > EVENTS_MAX
+                || self.now > last + BOUND
+            {
+                break;
+            }
+        }
+        if self.queue.is_empty() && self.excuses.absent {
+            // The last one is gone, and nobody is left to say so.
+            return End::Exited(Exit::Absent);
+        }
+        End::Stuck { after: self.now, events: self.events }
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Start(rank, replaced) => self.start(rank, replaced),
+            Happening::Fault(fault) => self.fault(fault),
+            Happening::Tick(at) if self.processes[at].alive => {
+                let next = self.now + self.schedule.config.timing.resend / 2;
+                if self.now < self.processes[at].paused_until {
+                    let until = self.processes[at].paused_until;
+                    return self.put(until, Happening::Tick(at));
+                }
+                self.put(next, Happening::Tick(at));
+                self.step(at, Event::Tick);
+            }
+            Happening::Event(at, event) if self.processes[at].alive => {
+                let until = self.processes[at].paused_until;
+                if self.now < until {
+                    return self.put(until, Happening::Event(at, event));
+                }
+                self.step(at, *event);
+            }
+            Happening::Tick(_) | Happening::Event(..) => {}
+        }
+    }
+
+    /// The host starts a process; its predecessor may still be alive, and not know.
+    fn start(&mut self, rank: Rank, replaced: bool) {
+        if self.current[rank].is_some_and(|at| self.processes[at].alive) && !replaced {
+            return;
+        }
+        self.incarnations[rank] += 1;
+        let disk = match self.current[rank] {
+            Some(before) if !replaced => self.processes[before].disk,
+            None => rank,
+            Some(_) => {
+                self.disks.push(Disk::new(self.schedule.speeds[rank]));
+                self.disks.len() - 1
+            }
+        };
+        let bug = self.schedule.config.planted;
+        self.disks[disk].lies = planted::lies(bug);
+        self.disks[disk].trusts = planted::trusts(bug);
+        let incarnation = self.incarnations[rank];
+        let machine = Machine::new(self.schedule.config.clone(), rank, incarnation);
+        let worker = self.schedule.job.worker(self.schedule.cut, rank);
+        let at = self.processes.len();
+        self.processes.push(Process {
+            rank,
+            incarnation,
+            machine,
+            worker,
+            disk,
+            alive: true,
+            paused_until: 0,
+            finished: false,
+            step: None,
+        });
+        self.current[rank] = Some(at);
+        let event = self.disks[disk].start();
+        self.step(at, event);
+        let first = self.random.below(self.schedule.config.timing.resend / 2);
+        self.put(self.now + first, Happening::Tick(at));
+    }
+
+    /// Lets something happen to a process, and does what it wants done.
+    fn step(&mut self, at: usize, event: Event) {
+        let process = &mut self.processes[at];
+        self.hash = mix(self.hash ^ self.now ^ (at as u64) << 48 ^ describe::digest(&event));
+        if let Some(trace) = &mut self.trace {
+            let line = describe::event(self.now, process.rank, process.incarnation, &event);
+            trace.extend(line);
+        }
+        let before = process.machine.epoch();
+        let mut effects = Vec::new();
+        let envelope = match &event {
+            Event::Message(envelope) if envelope.number > 0 && envelope.epoch < before => {
+                Some(envelope.clone())
+            }
+            _ => None,
+        };
+        process.machine.step(self.now, event, &mut effects);
+        if let Some(envelope) = envelope {
+            self.checkers.note(fencing::delivered(&envelope, before, &effects));
+        }
+        for effect in effects {
+            self.effect(at, effect);
+        }
+    }
+
+    fn effect(&mut self, at: usize, effect: Effect) {
+        let Process { rank, incarnation, disk, .. } = self.processes[at];
+        if let Some(trace) = &mut self.trace {
+            trace.extend(describe::effect(self.now, rank, incarnation, &effect));
+        }
+        let epoch = self.processes[at].machine.epoch();
+        let scene = Scene { now: self.now, process: at, rank, epoch, step: None };
+        let of = |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
+        if matches!(effect, Effect::Persist { .. } | Effect::Send(_) | Effect::Write { .. }) {
+            let disks: Vec<&Disk> = match effect {
+                Effect::Persist { .. } => self.current.iter().filter_map(of).collect(),
+                _ => Vec::new(),
+            };
+            self.checkers.effect(scene, &effect, &disks);
+        }
+        let now = self.now;
+        let (done, event) = match effect {
+            Effect::Send(envelope) => return self.send(&envelope),
+            Effect::Read { token, name } => self.disks[disk].read(now, token, name),
+            Effect::Write { token, block, payload } => {
+                self.disks[disk].write(now, token, (&block, &payload), &mut self.random)
+            }
+            Effect::Sync { token, names } => self.disks[disk].sync(now, token, &names),
+            Effect::Persist { token, manifest } => self.disks[disk].persist(now, token, &manifest),
+            Effect::Forget(manifest) => return self.disks[disk].forget(&manifest),
+            Effect::Delete(name) => return self.disks[disk].delete(name),
+            Effect::Work { token, epoch, work } => {
+                let process = &mut self.processes[at];
+                if let welter_protocol::Work::Open { step, .. } = &work {
+                    process.step = Some((epoch, *step));
+                }
+                let outcome = process.worker.work(&work);
+                let step = process.step.filter(|step| step.0 == epoch).map(|step| step.1);
+                let took = 2000 + process.worker.looked_at() * self.schedule.record_nanos;
+                let scene = Scene { now, process: at, rank, epoch, step };
+                self.checkers.work(scene, &work, &outcome);
+                (now + took, Event::Done { token, outcome })
+            }
+            Effect::Suspect(rank) => return self.suspect(rank),
+            Effect::Finished(manifest) => {
+                self.processes[at].finished = true;
+                self.result = Some(manifest);
+                return;
+            }
+            Effect::Exit(why) => return self.exit(at, why),
+        };
+        self.put(done, Happening::Event(at, Box::new(event)));
+    }
+
+    /// Puts an envelope on its way to all processes that have, or think they have, its rank.
+    fn send(&mut self, envelope: &Envelope) {
+        let bytes = payload_bytes(&envelope.message);
+        let ends = [envelope.from, envelope.to];
+        let arrivals = self.network.arrivals(self.now, ends, bytes, &mut self.random);
+        for arrival in arrivals.into_iter().flatten() {
+            for at in 0..self.processes.len() {
+                let process = &self.processes[at];
+                if process.alive && process.rank == envelope.to {
+                    let event = Box::new(Event::Message(envelope.clone()));
+                    self.put(arrival, Happening::Event(at, event));
+                }
+            }
+        }
+    }
+
+    /// The host hears that a rank is silent. A hasty one starts another process, on another
+    /// machine, though the first may only be slow.
+    fn suspect(&mut self, rank: Rank) {
+        let alive = self.current[rank].is_some_and(|at| self.processes[at].alive);
+        if alive && self.replacements == 0 && self.random.chance(self.schedule.hasty) {
+            self.replacements += 1;
+            self.faults[14] += 1;
+            self.excuses.lost |= self.schedule.config.loss == Loss::Refuse;
+            self.checkers.disk_lost();
+            self.put(self.now + MILLIS, Happening::Start(rank, true));
+        }
+    }
+
+    fn exit(&mut self, at: usize, why: Exit) {
+        let Process { rank, disk, .. } = self.processes[at];
+        self.processes[at].alive = false;
+        match why {
+            Exit::Fenced => {}
+            Exit::Storage => {
+                self.disks[disk].crash(self.now, &mut self.random);
+                let back = self.now + self.random.below(10 * MILLIS);
+                self.put(back, Happening::Start(rank, false));
+            }
+            // One that was replaced, and cannot know, speaks for itself alone.
+            _ if self.current[rank] == Some(at) => self.exited = Some(why),
+            _ => {}
+        }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        self.faults[fault.kind()] += 1;
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{:>10.3} ms      !! {fault:?}", self.now as f64 / 1e6));
+        }
+        match fault {
+            Fault::Crash { rank, back_after, replaced } => {
+                if let Some(at) = self.current[rank] {
+                    self.faults[2] += u64::from(self.is_recovering());
+                    self.processes[at].alive = false;
+                    self.processes[at].finished = false;
+                    let disk = self.processes[at].disk;
+                    self.disks[disk].crash(self.now, &mut self.random);
+                }
+                match back_after {
+                    Some(after) => self.put(self.now + after, Happening::Start(rank, replaced)),
+                    None => self.excuses.absent = true,
+                }
+            }
+            Fault::Pause { rank, time } => {
+                if let Some(at) = self.current[rank] {
+                    self.processes[at].paused_until = self.now + time;
+                }
+            }
+            Fault::Cut { rank, other, both, time } => {
+                let until = self.now + time;
+                self.network.cuts.push(Cut { from: rank, to: other, both, until });
+            }
+            Fault::Disk(rank, fault) => {
+                if let Some(at) = self.current[rank] {
+                    self.disks[self.processes[at].disk].fault = Some(fault);
+                }
+            }
+            Fault::Rot(rank) => {
+                if let Some(at) = self.current[rank] {
+                    self.disks[self.processes[at].disk].rot(&mut self.random);
+                }
+            }
+            Fault::Slow { rank, times } => {
+                if let Some(at) = self.current[rank] {
+                    let Speed { latency, byte_thousandths } = self.schedule.speeds[rank];
+                    let byte_thousandths = byte_thousandths * times;
+                    let slow = Speed { latency: latency * times, byte_thousandths };
+                    self.disks[self.processes[at].disk].speed = slow;
+                }
+            }
+        }
+    }
+
+    /// Whether somebody is dead, or an epoch is being begun.
+    fn is_recovering(&self) -> bool {
+        let mut processes = self.current.iter().flatten().map(|&at| &self.processes[at]);
+        processes.any(|process| !process.alive || process.incarnation > 1 && process.step.is_none())
+    }
+
+    fn report(mut self, end: End) -> Report {
+        if self.checkers.failure.is_none() {
+            self.checkers.note(judge(end, self.excuses));
+        }
+        let mut judged = false;
+        if let (End::Finished, Some(manifest)) = (end, &self.result) {
+            let of =
+                |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
+            let disks: Vec<&Disk> = self.current.iter().filter_map(of).collect();
+            let strictly = !self.schedule.has_bad_disks() && self.replacements == 0;
+            let (job, cut) = (&*self.schedule.job, &self.schedule.cut);
+            let found = answer::check(job, cut, manifest, &disks, (self.now, strictly));
+            judged = found == Ok(true);
+            self.checkers.note(found.map(|_| ()));
+        }
+        let mut counters = Counters::default();
+        for process in &self.processes {
+            counters.add(process.machine.counters());
+        }
+        let current = self.current.iter().flatten().map(|&at| &self.processes[at]);
+        let idle = current.clone().map(|process| process.machine.idle(self.now)).collect();
+        let busy = current.map(|process| self.disks[process.disk].busy).collect();
+        Report {
+            failure: self.checkers.failure,
+            end,
+            judged,
+            hash: self.hash,
+            events: self.events,
+            time: self.now,
+            counters,
+            faults: self.faults,
+            idle,
+            busy,
+            trace: self.trace.unwrap_or_default(),
+        }
+    }
+}
+
+/// Bytes that a message carries along.
+fn payload_bytes(message: &Message) -> usize {
+    match message {
+        Message::Store { payload, .. }
+        | Message::Chunk { payload, .. }
+        | Message::Got { payload, .. }
+        | Message::Copied { payload, .. }
+        | Message::Degrees { payload, .. }
+        | Message::Accumulators { payload, .. } => 100 + payload.len(),
+        _ => 100,
+    }
+}

@@ -1,0 +1,126 @@
+//! Stealing on partitions of very different size: the shape of Figures 16 and 17 in virtual time.
+
+#![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
+
+use std::sync::Arc;
+
+use welter_algorithms::PageRank;
+use welter_algorithms::pagerank::Dangling;
+use welter_protocol::config::{Config, Handover, Loss, Route, Timing};
+use welter_protocol::partitions::Partitions;
+use welter_protocol::placement::Placement;
+use welter_protocol::random::Random;
+use welter_protocol::steal::Bias;
+use welter_protocol::window::Width;
+use welter_sim::checkers::progress::End;
+use welter_sim::disk::Speed;
+use welter_sim::fold_job::FoldJob;
+use welter_sim::job::Cut;
+use welter_sim::network::Weather;
+use welter_sim::schedule::{MICROS, MILLIS, Schedule};
+use welter_sim::world::World;
+use welter_testing::graph::Graph;
+
+const MACHINES: usize = 8;
+
+/// A graph in which most edges leave, and most reach, vertices of the first partition.
+fn skewed(random: &mut Random) -> Graph {
+    let vertices = 800;
+    let mut end = || {
+        let bound = if random.chance(700) { vertices / 8 } else { vertices };
+        random.below(bound) as u32
+    };
+    let pairs = (0..96_000).map(|_| [end(), end()]).collect();
+    Graph::new(vertices as usize, pairs)
+}
+
+/// A tenth of a millisecond of work a chunk, on disks and a network that keep up.
+fn schedule(bias: Bias, handover: Handover) -> Schedule {
+    let graph = skewed(&mut Random::new(1));
+    let vertices = graph.slots() as u64;
+    let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
+    let vertex_bytes = 17;
+    let memory = vertices.div_ceil(MACHINES as u64) * vertex_bytes;
+    let fitting = Partitions::fitting(MACHINES, vertices, vertex_bytes, memory);
+    let partitions = fitting.expect("a vertex fits");
+    let cut = Cut {
+        partitions,
+        route: Route::Spill,
+        chunk_records: 24,
+        chunk_vertices: 100,
+        piece_edges: 500,
+    };
+    let config = Config {
+        partitions,
+        vertex_bytes,
+        chunk_vertices: 100,
+        route: Route::Spill,
+        bias,
+        placement: Placement::Random,
+        width: Width::Measured,
+        handover,
+        checkpoint_interval: 1,
+        mirrors: false,
+        loss: Loss::Refuse,
+        timing: Timing {
+            resend: 10 * MILLIS,
+            ping: 50 * MILLIS,
+            suspect: 500 * MILLIS,
+            patience: 5000 * MILLIS,
+        },
+        seed: 9,
+        audited: true,
+        planted: None,
+    };
+    let weather = Weather {
+        delay_min: 5 * MICROS,
+        delay_max: 10 * MICROS,
+        byte_thousandths: 200,
+        loss: 0,
+        twice: 0,
+        late: 0,
+    };
+    let speed = Speed { latency: 10 * MICROS, byte_thousandths: 500 };
+    Schedule {
+        seed: 1,
+        job: Arc::new(FoldJob::new("pagerank", &graph, program)),
+        cut,
+        config: Arc::new(config),
+        speeds: vec![speed; MACHINES],
+        weather,
+        faults: Vec::new(),
+        hasty: 0,
+        record_nanos: 4 * MICROS,
+    }
+}
+
+/// Milliseconds of the run, and the share of time in which computation engines waited for others.
+fn measure(bias: Bias, handover: Handover) -> (f64, f64) {
+    let report = World::run(&schedule(bias, handover), false);
+    assert_eq!(report.failure, None);
+    assert_eq!(report.end, End::Finished);
+    let idle: u64 = report.idle.iter().sum();
+    let all = report.time * MACHINES as u64;
+    (report.time as f64 / 1e6, idle as f64 / all as f64)
+}
+
+#[test]
+fn stealing_brings_the_idle_share_under_four_per_cent() {
+    let (alone, idle_alone) = measure(Bias::NEVER, Handover::Memory);
+    let (paper, idle_paper) = measure(Bias::PAPER, Handover::Memory);
+    println!("alpha 0: {alone:.1} ms, {:.1} % idle", 100.0 * idle_alone);
+    println!("alpha 1: {paper:.1} ms, {:.1} % idle", 100.0 * idle_paper);
+    for (name, bias) in [
+        ("0.8", Bias::Thousandths(800)),
+        ("1.2", Bias::Thousandths(1200)),
+        ("infinity", Bias::Always),
+    ] {
+        let (time, idle) = measure(bias, Handover::Memory);
+        println!("alpha {name}: {time:.1} ms, {:.1} % idle", 100.0 * idle);
+    }
+    let (stored, idle_stored) = measure(Bias::PAPER, Handover::Storage);
+    println!("alpha 1, accumulators stored: {stored:.1} ms, {:.1} % idle", 100.0 * idle_stored);
+    assert!(idle_paper < 0.04, "{idle_paper}");
+    assert!(idle_alone > 0.4, "{idle_alone}");
+    assert!(paper < 0.5 * alone, "{paper} of {alone} ms");
+}

@@ -1,0 +1,88 @@
+//! Thousands of small schedules: all clean, all paths taken, every planted bug seen, every seed
+//! repeatable.
+
+#![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
+
+use welter_protocol::counters::PATHS;
+use welter_protocol::planted::Bug;
+use welter_sim::campaign::{Tally, run};
+use welter_sim::faults::KINDS;
+use welter_sim::planted::{BUGS, find};
+use welter_sim::schedule::{Schedule, Wishes};
+use welter_sim::world::World;
+
+/// Seeds on every change; `cargo xtask sim` runs more.
+const SEEDS: u64 = 3000;
+
+/// What a tenth of a per cent of the schedules sees at least. Rarer paths are listed with their own
+/// share, in thousandths of schedules.
+const RARE: [(&str, u64); 4] =
+    [("EdgesReingested", 5), ("gone for good", 2), ("FellBack", 5), ("replaced though alive", 8)];
+
+#[test]
+fn seeds_are_clean_and_every_path_is_taken() {
+    let tally = run(0, SEEDS, 2, &Wishes::default());
+    println!("{}", tally.table());
+    assert!(tally.failures.is_empty(), "{:?}", tally.failures);
+    let shares = shares(&tally);
+    for (name, share) in &shares {
+        let rare = RARE.iter().find(|(rare, _)| rare == name);
+        let least = rare.map_or(10, |(_, least)| *least);
+        assert!(*share >= least, "{name} in {share} of 1000 schedules, not in {least}");
+    }
+}
+
+/// Of each path and kind of fault the schedules that saw it, in thousandths.
+fn shares(tally: &Tally) -> Vec<(String, u64)> {
+    let share = |count: &u64| 1000 * count / tally.schedules;
+    let paths = PATHS.iter().map(|path| format!("{path:?}")).zip(tally.taken.iter().map(share));
+    let faults = KINDS.iter().map(|kind| (*kind).to_owned()).zip(tally.faults.iter().map(share));
+    paths.chain(faults).collect()
+}
+
+#[test]
+fn a_seed_does_again_what_it_did() {
+    let hashes = |wishes: &Wishes| -> Vec<u64> {
+        (0..150).map(|seed| World::run(&Schedule::of(seed, wishes), false).hash).collect()
+    };
+    let first = hashes(&Wishes::default());
+    assert_eq!(first, hashes(&Wishes::default()));
+    let mut different = first.clone();
+    different.sort_unstable();
+    different.dedup();
+    assert_eq!(different.len(), first.len(), "and another one something else");
+}
+
+#[test]
+fn a_trace_changes_nothing_and_tells_what_happened() {
+    let wishes = Wishes { calm: true, machines: Some(3), ..Wishes::default() };
+    let schedule = Schedule::of(7, &wishes);
+    let (plain, traced) = (World::run(&schedule, false), World::run(&schedule, true));
+    assert_eq!(plain.hash, traced.hash);
+    assert!(plain.trace.is_empty());
+    let trace = traced.trace.join("\n");
+    for what in ["Summon", "install", "begin Ingest 0", "pull", "persists version 0", "finish"] {
+        assert!(trace.contains(what), "{what} in\n{trace}");
+    }
+}
+
+#[test]
+fn every_planted_bug_is_found() {
+    for bug in BUGS {
+        for unaudited in [false, true] {
+            let found = find(bug, unaudited, 0..400);
+            assert!(found.is_some(), "{bug:?} was not found, without audits: {unaudited}");
+        }
+    }
+}
+
+/// What is found is the bug, and not the way in which it was planted.
+#[test]
+fn bugs_that_need_a_fault_are_not_seen_without_one() {
+    for bug in [Bug::NoDedup, Bug::StaleEpoch, Bug::StaleTotals, Bug::NoChecksum, Bug::KeptUpdates]
+    {
+        let wishes = Wishes { bug: Some(bug), calm: true, ..Wishes::default() };
+        let failures = run(0, 200, 2, &wishes).failures;
+        assert!(failures.is_empty(), "{bug:?}: {failures:?}");
+    }
+}
