@@ -95,8 +95,8 @@ impl Coordinator {
             cx.counters.count(Path::EpochAgain);
         }
         if let Stage::Committing { manifest, .. } = &self.stage {
-            // All that it names is durable, and soon it will be too: it must not turn up later, when
-            // what it names was deleted.
+            // All that it names is durable, and soon it will be too: it must not turn up when what
+            // it names was deleted.
             self.newest = Some(manifest.clone());
         }
         self.count += 1;
