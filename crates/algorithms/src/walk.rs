@@ -1,11 +1,12 @@
 //! PageRank of a walk that follows heavy edges more often, and jumps where it is told to.
 //!
-//! With damping `d`, weights `w`, `W(u)` the sum of the weights of the edges that leave `u`, sinks `S`
-//! (vertices with `W(s) = 0`), and `p` where the walk jumps to, which sums to 1:
+//! With damping `d`, weights `w`, `W(u)` the sum of the weights of the edges that leave `u`, sinks
+//! `S` (vertices with `W(s) = 0`), and `p` where the walk jumps to, which sums to 1:
 //!
 //! ```text
 //! rank_0(v)     = 1 / V
-//! rank_{i+1}(v) = (1 - d) * p(v)  +  d * sinks_i * p(v)  +  d * sum over (u, v) of w(u, v) * rank_i(u) / W(u)
+//! rank_{i+1}(v) = (1 - d) * p(v)  +  d * sinks_i * p(v)
+//!                 +  d * sum over edges (u, v) of w(u, v) * rank_i(u) / W(u)
 //! sinks_i       = sum over s in S of rank_i(s)
 //! ```
 //!

@@ -1,9 +1,9 @@
 //! The `welter` command: glue between readers, engine, algorithms and writers; and the same for a
 //! caller in its own process ([`library`]), such as the Python package.
 //!
-//! Invariants of the command: every way out has a documented exit code ([`failure`]); nothing is printed to
-//! standard output but results; what takes long shows its progress ([`bars`]) and ends soon after
-//! Ctrl-C ([`interrupt`]).
+//! Invariants of the command: every way out has a documented exit code ([`failure`]); nothing is
+//! printed to standard output but results; what takes long shows its progress ([`bars`]) and ends
+//! soon after Ctrl-C ([`interrupt`]).
 //!
 //! The allocator is the system's. With mimalloc, runs on names, Parquet, raw pairs and weighted
 //! text were no faster and took 2 to 25 % more memory: what is large here is allocated a few times,

@@ -161,8 +161,8 @@ impl Graph {
         })
     }
 
-    /// Keeps the graph in a directory, which must not be there yet. `words`: what of the machine may
-    /// be taken.
+    /// Keeps the graph in a directory, which must not be there yet. `words`: what of the machine
+    /// may be taken.
     ///
     /// # Errors
     /// As of `welter ingest`.

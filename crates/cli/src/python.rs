@@ -110,12 +110,11 @@ fn typed(parameter: &Parameter) -> (String, String) {
         }
         Kind::Integer => ("int".to_owned(), default.map(str::to_owned)),
         Kind::Number => ("float".to_owned(), default.map(number)),
-        Kind::Bytes => ("int | str".to_owned(), default.map(quoted)),
+        Kind::Bytes | Kind::Column => ("int | str".to_owned(), default.map(quoted)),
         // A data frame or a dictionary, too.
         Kind::Path if parameter.name.ends_with("_from") => ("Any".to_owned(), default.map(quoted)),
         Kind::Path if parameter.many => ("Path | Sequence[Path]".to_owned(), default.map(quoted)),
         Kind::Path => ("Path".to_owned(), default.map(quoted)),
-        Kind::Column => ("int | str".to_owned(), default.map(quoted)),
         Kind::Text if parameter.many => ("Any".to_owned(), default.map(quoted)),
         Kind::Text => ("str | int | float".to_owned(), default.map(quoted)),
     };

@@ -53,7 +53,7 @@ pub fn read_frame(
     if !rows.picked.names && rows.edges > 0 {
         let largest = rows.largest(&context)?;
         if let Some(vertices) = options.vertices {
-            if vertices <= u64::from(u32::MAX) {
+            if u32::try_from(vertices).is_ok() {
                 return rows.declared(vertices, largest);
             }
         } else if largest < SLOTS_MAX && is_dense(largest, rows.edges) {
@@ -185,7 +185,8 @@ impl Rows {
             if let Some(index) = wrong {
                 let id = ids[index].iter().find(|id| **id >= vertices).copied().unwrap_or(0);
                 let what = format!(
-                    "expected ids within the stated number of vertices, below {vertices}, found {id}"
+                    "expected ids within the stated number of vertices, below {vertices}, found \
+                     {id}"
                 );
                 let row = self.before(*part) + index as u64 + 1;
                 return Ok(InputError::Row { file: self.name.clone(), row, what });

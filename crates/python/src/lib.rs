@@ -1,10 +1,11 @@
-//! The native module of the Python package: glue between Python objects and [`welter_cli::library`].
+//! The native module of the Python package: glue between Python objects and
+//! [`welter_cli::library`].
 //!
 //! Words go in as they stand on the command line, tables go out as Arrow streams and columns of
 //! numpy; everything that has a shape in Python (functions with options, results, progress bars) is
 //! written in Python, beside this module. Invariants: work is done without the interpreter's lock,
-//! and ends soon after Ctrl-C ([`work`]); errors are those of `welter/_errors.py`, with the texts of
-//! the command line.
+//! and ends soon after Ctrl-C ([`work`]); errors are those of `welter/_errors.py`, with the texts
+//! of the command line.
 
 mod arrays;
 mod graph;

@@ -140,9 +140,12 @@ impl Graph {
 
     /// Number of arcs of a reading that merges none.
     pub fn arcs(&self, reading: Reading) -> u64 {
-        let arcs = |&&[source, target]: &&Pair| match source == target {
-            true => u64::from(!reading.drop_self_loops),
-            false => 1 + u64::from(reading.undirected),
+        let arcs = |&&[source, target]: &&Pair| {
+            if source == target {
+                u64::from(!reading.drop_self_loops)
+            } else {
+                1 + u64::from(reading.undirected)
+            }
         };
         self.pairs.iter().map(|pair| arcs(&pair)).sum()
     }

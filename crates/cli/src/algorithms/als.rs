@@ -37,9 +37,10 @@ Examples:
   welter run als ratings.csv --report report.json      also the RMSE after each iteration
 
 Ids of users and items must differ: if both count from 1, put a letter before the items.",
-    python: r#">>> graph = welter.from_numpy([0, 0, 1], [2, 3, 2], [5.0, 1.0, 4.0])
+    python: "\
+>>> graph = welter.from_numpy([0, 0, 1], [2, 3, 2], [5.0, 1.0, 4.0])
 >>> welter.als(graph, factors=4, iterations=5).num_rows
-4"#,
+4",
     options: Options::augment_args,
 };
 

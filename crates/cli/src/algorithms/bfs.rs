@@ -37,11 +37,12 @@ Examples:
                                                        who needs libc6, through how many others
   welter run bfs links.tsv --source 42 --parents -o tree.parquet
   welter run bfs roads.csv --direction both --sources-from stations.txt -o nearest.csv",
-    python: r#">>> graph = welter.from_numpy([0, 1, 1], [1, 2, 3])
+    python: "\
+>>> graph = welter.from_numpy([0, 1, 1], [1, 2, 3])
 >>> welter.bfs(graph, source=0, parents=True).top(2)
    vertex  depth  parent
 1       2      2       1
-2       3      2       1"#,
+2       3      2       1",
     options: Options::augment_args,
 };
 

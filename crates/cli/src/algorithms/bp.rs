@@ -47,9 +47,10 @@ Examples:
   welter run bp web.tsv --states 3 --priors-from known.csv --potential \"3,1,1, 1,3,1, 1,1,3\"
   welter run bp calls.csv --priors-from known.csv --coupling 0.1 --damping 0.7    mostly unlike
   welter run bp calls.csv --priors-from known.csv --messages vertex    less memory, less exact",
-    python: r#">>> graph = welter.from_numpy([0, 1], [1, 2], undirected=True)
+    python: "\
+>>> graph = welter.from_numpy([0, 1], [1, 2], undirected=True)
 >>> welter.bp(graph, coupling=0.9).column_names
-['vertex', 'belief_1', 'belief_2']"#,
+['vertex', 'belief_1', 'belief_2']",
     options: Options::augment_args,
 };
 

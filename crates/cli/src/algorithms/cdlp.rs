@@ -32,11 +32,12 @@ Examples:
   welter run cdlp friends.csv                       the 20 largest communities, and how many exist
   welter run cdlp links.tsv --iterations 30 -o communities.parquet
   welter run cdlp links.tsv --drop-duplicates       neighbours count once, however many edges",
-    python: r#">>> graph = welter.from_numpy([0, 1, 2, 2, 3, 4, 5], [1, 2, 0, 3, 4, 5, 3], undirected=True)
+    python: "\
+>>> graph = welter.from_numpy([0, 1, 2, 2, 3, 4, 5], [1, 2, 0, 3, 4, 5, 3], undirected=True)
 >>> welter.cdlp(graph).top()
    community  vertices
 1          0         3
-2          2         3"#,
+2          2         3",
     options: Options::augment_args,
 };
 

@@ -37,8 +37,9 @@ Examples:
   welter run hyperball friends.csv --direction both --registers 256 -o central.parquet
   welter run hyperball links.tsv --iterations 3         balls of at most 3 edges
   welter run hyperball links.tsv --report report.json   also N(0), N(1) and so on",
-    python: r#">>> welter.hyperball(welter.rmat(8), registers=64).column_names
-['vertex', 'harmonic', 'closeness', 'ball']"#,
+    python: "\
+>>> welter.hyperball(welter.rmat(8), registers=64).column_names
+['vertex', 'harmonic', 'closeness', 'ball']",
     options: Options::augment_args,
 };
 

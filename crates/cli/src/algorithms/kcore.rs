@@ -33,9 +33,10 @@ pub(super) const ENTRY: Entry = Entry {
 Examples:
   welter run kcore friends.csv                      the 20 best connected, the degeneracy
   welter run kcore links.tsv -o cores.parquet       the core number of every vertex",
-    python: r#">>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3], undirected=True)
+    python: "\
+>>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3], undirected=True)
 >>> welter.kcore(graph).to_dict()
-{0: 2, 1: 2, 2: 2, 3: 1}"#,
+{0: 2, 1: 2, 2: 2, 3: 1}",
     options: Options::augment_args,
 };
 

@@ -31,11 +31,12 @@ pub(super) const ENTRY: Entry = Entry {
 Examples:
   welter run lcc links.tsv                          the 20 highest, and the mean
   welter run lcc friends.csv --undirected -o lcc.parquet",
-    python: r#">>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3], undirected=True)
+    python: "\
+>>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3], undirected=True)
 >>> welter.lcc(graph).top(2)
    vertex  lcc
 1       0    1
-2       1    1"#,
+2       1    1",
     options: Options::augment_args,
 };
 

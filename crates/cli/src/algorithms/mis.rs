@@ -30,9 +30,10 @@ Examples:
   welter run mis friends.csv                    how many there are, and the first 20 of them
   welter run mis friends.csv -o set.csv         of every vertex whether it is one of them
   welter run mis friends.csv --seed 7           another set",
-    python: r#">>> graph = welter.from_numpy([0, 0, 0], [1, 2, 3], undirected=True)
+    python: "\
+>>> graph = welter.from_numpy([0, 0, 0], [1, 2, 3], undirected=True)
 >>> welter.mis(graph, seed=1).to_dict()
-{0: 0, 1: 1, 2: 1, 3: 1}"#,
+{0: 0, 1: 1, 2: 1, 3: 1}",
     options: Options::augment_args,
 };
 

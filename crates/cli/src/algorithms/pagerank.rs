@@ -40,11 +40,12 @@ Examples:
   welter run pagerank links.tsv --teleport-from me.csv --teleport-default 0
                                                       as one sees it from these vertices
   welter run pagerank friends.csv --undirected --source-column 3 --target-column 4",
-    python: r#">>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3])
+    python: "\
+>>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3])
 >>> welter.pagerank(graph).top(2)
    vertex      rank
 1       2  0.307853
-2       1  0.264622"#,
+2       1  0.264622",
     options: Options::augment_args,
 };
 

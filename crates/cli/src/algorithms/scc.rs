@@ -24,11 +24,12 @@ Examples:
   welter run scc links.tsv                            the 20 largest components, and how many exist
   welter run scc links.tsv -o components.parquet      the component of every vertex
   welter run scc web --memory 2G --report report.json",
-    python: r#">>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3])
+    python: "\
+>>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3])
 >>> welter.scc(graph).top()
    component  vertices
 1          0         3
-2          3         1"#,
+2          3         1",
     options: Options::augment_args,
 };
 

@@ -36,9 +36,10 @@ Examples:
   welter run sssp roads.csv --source 42 --direction both -o distances.parquet
   welter run sssp roads.csv --sources-from hospitals.txt --direction in -o nearest.csv
   welter run sssp roads.csv --source 42 --weight minutes --precision f32",
-    python: r#">>> graph = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0])
+    python: "\
+>>> graph = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0])
 >>> welter.sssp(graph, source=0).to_dict()
-{0: 0.0, 1: 1.0, 2: 2.5}"#,
+{0: 0.0, 1: 1.0, 2: 2.5}",
     options: Options::augment_args,
 };
 

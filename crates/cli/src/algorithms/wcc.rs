@@ -29,11 +29,12 @@ Examples:
   welter run wcc links.tsv                            the 20 largest components, and how many exist
   welter run wcc links.tsv -o components.parquet      the component of every vertex
   welter run wcc links.tsv --method labels --report report.json",
-    python: r#">>> graph = welter.from_numpy([0, 2, 3], [1, 3, 4])
+    python: "\
+>>> graph = welter.from_numpy([0, 2, 3], [1, 3, 4])
 >>> welter.wcc(graph).top()
    component  vertices
 1          2         3
-2          0         2"#,
+2          0         2",
     options: Options::augment_args,
 };
 

@@ -1,5 +1,7 @@
 //! The options of the command line, described for those who make functions of them.
 
+use std::any::TypeId as Id;
+
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Args, Command};
 
@@ -114,8 +116,7 @@ fn kind(arg: &Arg) -> Kind {
     let id = parser.type_id();
     let value =
         arg.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str);
-    let is = |others: &[std::any::TypeId]| others.iter().any(|other| id == *other);
-    use std::any::TypeId as Id;
+    let is = |others: &[Id]| others.iter().any(|other| id == *other);
     if value == Some("SIZE") {
         Kind::Bytes
     } else if is(&[Id::of::<u64>(), Id::of::<usize>(), Id::of::<u32>(), Id::of::<u16>()]) {

@@ -67,7 +67,8 @@ fn a_vector_that_cannot_be_is_refused() {
     assert_eq!(both.code, Some(2), "{}", both.stderr);
 }
 
-/// Ranks by the formula, by hand: of the graph above 9 has one way out, 7 two, with weights 1 to 100.
+/// Ranks by the formula, by hand: of the graph above 9 has one way out, 7 two, with weights 1 to
+/// 100.
 #[test]
 fn walks_follow_weights_and_jump_where_they_are_told() {
     let sandbox = Sandbox::new();

@@ -72,8 +72,9 @@ impl Plan {
 }
 
 /// The route, and what is on storage.
-fn route(storage: Option<StoragePlan>) -> &'static str {
-    match storage {
+fn route(plan: &Plan) -> &'static str {
+    match plan.storage {
+        _ if plan.straight => "straight over the input, which is read twice",
         None => "fold, in memory",
         Some(StoragePlan { streamed: Some(Streamed::Ranges(_)), .. }) => {
             "ranges, edges and state on storage"
@@ -105,10 +106,7 @@ impl fmt::Display for Plan {
         let most = if self.shape.estimated { "" } else { " at most" };
         writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
         writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
-        let route = route(self.storage);
-        let route =
-            if self.straight { "straight over the input, which is read twice" } else { route };
-        writeln!(lines, "route     {route}")?;
+        writeln!(lines, "route     {}", route(self))?;
         writeln!(lines, "threads   {}", self.threads)?;
         if self.straight {
             self.show_straight(&mut lines)?;

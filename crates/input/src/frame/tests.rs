@@ -1,3 +1,5 @@
+//! Frames of random and of wrong rows.
+
 use std::sync::Arc;
 
 use arrow_array::{
