@@ -16,7 +16,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ALGORITHMS = {"pagerank": "PageRank, 10 iterations", "bfs": "breadth-first search", "wcc": "components"}
+ALGORITHMS = {
+    "pagerank": "PageRank, 10 iterations",
+    "bfs": "breadth-first search",
+    "wcc": "components",
+}
 PROGRAMS = ["welter", "networkit", "igraph", "scipy", "graphblas"]
 HERE = Path(__file__).resolve().parent
 

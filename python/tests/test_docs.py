@@ -15,7 +15,9 @@ import pytest
 import welter
 
 MODULES = [
-    name for _, name, _ in pkgutil.iter_modules(welter.__path__) if name not in ("_native", "__main__")
+    name
+    for _, name, _ in pkgutil.iter_modules(welter.__path__)
+    if name not in ("_native", "__main__")
 ]
 
 
@@ -25,7 +27,7 @@ def test_examples(name):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     done = doctest.testmod(module, optionflags=flags)
     assert done.failed == 0
-    if name in ("_algorithms", "_graph", "_result"):
+    if name in ("_algorithms", "_graph", "_read", "_result"):
         assert done.attempted > 10
 
 

@@ -110,9 +110,8 @@ def test_what_cannot_be_done_is_declined():
 
 def test_it_is_used_where_it_gains_when_it_has_priority(monkeypatch):
     called = []
-    monkeypatch.setattr(
-        type(_networkx.backend), "triangles", staticmethod(lambda G, nodes: called.append(len(G)) or {})
-    )
+    counted = staticmethod(lambda G, nodes: called.append(len(G)) or {})
+    monkeypatch.setattr(type(_networkx.backend), "triangles", counted)
     with nx.config(backend_priority=["welter"], cache_converted_graphs=False):
         nx.triangles(nx.path_graph(5))
         assert called == []
@@ -130,11 +129,11 @@ def test_the_suite_of_networkx(tmp_path):
         "WELTER_COUNTS": str(counts),
         "PYTHONPATH": os.pathsep.join([os.environ["PYTHONPATH"], str(Path(__file__).parent)]),
     }
-    line = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "networkx_counts", "-q"]
-    line += ["--tb=short", "-W", "ignore", "--pyargs", *SUITES]
+    line = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q"]
+    line += ["-p", "networkx_counts", "--tb=short", "-W", "ignore", "--pyargs", *SUITES]
     done = subprocess.run(line, cwd=tmp_path, env=environ, capture_output=True, text=True)
-    failed = {row.split("::")[-1].split(" ")[0] for row in done.stdout.splitlines()
-              if row.startswith("FAILED")}
+    rows = [row for row in done.stdout.splitlines() if row.startswith("FAILED")]
+    failed = {row.split("::")[-1].split(" ")[0] for row in rows}
     assert failed == set(KNOWN), done.stdout[-8000:]
     assert " passed" in done.stdout
     ran = json.loads(counts.read_text())

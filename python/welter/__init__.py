@@ -6,30 +6,22 @@
 0.21376...
 
 Graphs are made of files (:func:`read_edges`), data frames (:func:`from_arrow`), arrays
-(:func:`from_numpy`), matrices (:func:`from_scipy`), graphs of NetworkX (:func:`from_networkx`), kept
-graphs (:func:`open`) and generators (:func:`rmat`, :func:`web`); algorithms take any of these, too:
-``welter.pagerank("links.tsv").top(20)``.
+(:func:`from_numpy`), matrices (:func:`from_scipy`), graphs of NetworkX (:func:`from_networkx`),
+kept graphs (:func:`open`) and generators (:func:`rmat`, :func:`web`); algorithms take any of these,
+too: ``welter.pagerank("links.tsv").top(20)``.
 """
 
 from ._algorithms import *  # noqa: F403
 from ._algorithms import __all__ as _algorithms_all
 from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors_all
-from ._graph import (
-    Graph,
-    as_graph,
-    from_arrow,
-    from_networkx,
-    from_numpy,
-    from_scipy,
-    open,
-    read_edges,
-    rmat,
-    web,
-)
+from ._generate import rmat, web
+from ._graph import Graph
 from ._native import __version__
+from ._read import from_arrow, from_networkx, from_numpy, from_scipy, open, read_edges
 from ._report import Report
 from ._result import Result
+from ._run import as_graph
 
 __all__ = [
     "Graph",

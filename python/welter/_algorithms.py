@@ -9,8 +9,8 @@ import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ._graph import run
 from ._result import Result
+from ._run import run
 
 Path = str | os.PathLike[str]
 

@@ -1,8 +1,8 @@
 """The NetworkX backend: ``nx.pagerank(G, backend="welter")``.
 
-It has the functions of NetworkX that welter has too and whose results depend neither on the order of
-nodes nor on chance, with the results, exceptions and defaults that they have there. What a function
-cannot do here (weights that are a function, say) it declines, and says why.
+It has the functions of NetworkX that welter has too and whose results depend neither on the order
+of nodes nor on chance, with the results, exceptions and defaults that they have there. What a
+function cannot do here (weights that are a function, say) it declines, and says why.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from ._graph import Graph, from_numpy
+from ._graph import Graph
 from ._native import __version__
+from ._read import from_numpy
 from ._result import Result
 
 __all__ = ["BackendGraph", "backend", "info"]
@@ -74,8 +75,8 @@ class BackendGraph:
         )
 
     def run(self, algorithm: str, heeds: bool = False, **options: Any) -> Result:
-        """What an algorithm finds, a row for each node in the order of the nodes; with weights if it
-        ``heeds`` them.
+        """What an algorithm finds, a row for each node in their order; with weights if it ``heeds``
+        them.
         """
         return self.graph(heeds).run(algorithm, progress=False, **options)
 

@@ -16,7 +16,9 @@ __all__ = ["as_files"]
 
 
 @contextmanager
-def as_files(options: Mapping[str, Any], places: Mapping[Any, int] | None) -> Iterator[dict[str, Any]]:
+def as_files(
+    options: Mapping[str, Any], places: Mapping[Any, int] | None
+) -> Iterator[dict[str, Any]]:
     """The same options with files in the place of tables in memory, for as long as they are needed.
 
     Parameters

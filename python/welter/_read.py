@@ -1,0 +1,350 @@
+"""What graphs are made from: files, tables and arrays in memory, graphs of others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _native
+from ._errors import UsageError
+from ._graph import Graph, Path
+from ._progress import ticking
+from ._words import words
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = [
+    "Column",
+    "from_arrow",
+    "from_networkx",
+    "from_numpy",
+    "from_scipy",
+    "open",
+    "read_edges",
+]
+
+Column = int | str
+Duplicates = bool | Literal["first", "min", "sum"]
+
+
+def read_edges(
+    source: Path | Sequence[Path],
+    *,
+    format: str | None = None,
+    separator: Literal["tab", "comma", "semicolon", "pipe", "spaces"] | None = None,
+    header: bool | None = None,
+    source_column: Column | None = None,
+    target_column: Column | None = None,
+    weight: Column | Literal[False] | None = None,
+    ids: Literal["auto", "integers", "names"] | None = None,
+    vertices: int | None = None,
+    undirected: bool | None = None,
+    drop_self_loops: bool = False,
+    drop_duplicates: Duplicates = False,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    progress: bool | None = None,
+) -> Graph:
+    """Reads edge lists of all formats of the command line.
+
+    Parameters
+    ----------
+    source : a path, a pattern such as ``"part-*.parquet"``, or a list of these; or the directory of
+        a kept graph, or a generated graph such as ``"rmat:20"``
+    format : text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml,
+        graphml, graph500, webgraph, u32, u64, u32f32, u32f64, u64f32 or u64f64; guessed if None
+    separator : what separates the columns of text; guessed if None
+    header : whether the first row of text names the columns; guessed if None
+    source_column, target_column : by number (from 1) or name; guessed if None
+    weight : column of the weights, by number or name; False: none; None: one called weight, else
+        the third if it holds numbers, else none
+    ids : what ids are: integers, names (any strings), or what a sample looks like
+    vertices : the graph has the vertices 0 to ``vertices - 1``; None: those with edges
+    undirected : whether every edge goes both ways; None: what the format says, else no
+    drop_self_loops : leave out edges from a vertex to itself
+    drop_duplicates : keep one of parallel edges, with the first, the smallest (``"min"``) or the
+        sum (``"sum"``) of their weights
+    memory : bytes that may be used, or text such as ``"2GiB"``
+    threads : one a core if None
+    scratch : directories for temporary files of what does not fit
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Raises
+    ------
+    InputError : with the file and the line or row of what is wrong
+    MissingError : where a file is not there
+
+    Examples
+    --------
+    >>> import welter, tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "links.csv")
+    ...     _ = path.write_text("from,to\\nhome,news\\nnews,home\\n")
+    ...     graph = welter.read_edges(path)
+    >>> graph.num_edges
+    2
+    >>> welter.wcc(graph).to_dict()
+    {'home': 'home', 'news': 'home'}
+    """
+    paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    options = {
+        "format": format,
+        "separator": separator,
+        "header": header is True,
+        "no_header": header is False,
+        "source_column": source_column,
+        "target_column": target_column,
+        "weight": weight if weight is not False else None,
+        "no_weights": weight is False,
+        "ids": ids,
+        "vertices": vertices,
+        **_shape(undirected, drop_self_loops, drop_duplicates),
+        **{"memory": memory, "threads": threads, "scratch": scratch},
+    }
+    with ticking(progress) as tick:
+        line = [*words(options), "--", *(os.fspath(path) for path in paths)]
+        return Graph(_native.Graph.read(line, tick))
+
+
+def from_arrow(
+    table: Any,
+    *,
+    src: Column | None = None,
+    dst: Column | None = None,
+    weight: Column | Literal[False] | None = None,
+    ids: Literal["auto", "integers", "names"] | None = None,
+    vertices: int | None = None,
+    undirected: bool = False,
+    drop_self_loops: bool = False,
+    drop_duplicates: Duplicates = False,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    name: str = "table",
+    progress: bool | None = None,
+) -> Graph:
+    """Takes the rows of a data frame as edges: of polars, pandas, pyarrow, DuckDB and any other
+    that has ``__arrow_c_stream__``.
+
+    Columns are held as they are, without a copy, where ids are whole numbers that lie close
+    together. They must not be changed while the graph is there.
+
+    Parameters
+    ----------
+    table : the data frame
+    src, dst : columns, by name or number (from 1); None: a telling pair of names, else the first
+        two
+    weight : column of the weights; False: none; None: the one called weight, if there is one
+    name : what errors call it
+
+    The others are those of :func:`read_edges`.
+
+    Examples
+    --------
+    >>> import welter, polars
+    >>> frame = polars.DataFrame({"who": ["ann", "bob"], "whom": ["bob", "cid"], "km": [2.0, 3.5]})
+    >>> graph = welter.from_arrow(frame, src="who", dst="whom", weight="km")
+    >>> welter.sssp(graph, source="ann").to_dict()
+    {'ann': 0.0, 'bob': 2.0, 'cid': 5.5}
+    """
+    options = {
+        "source_column": src,
+        "target_column": dst,
+        "weight": weight if weight is not False else None,
+        "no_weights": weight is False,
+        "ids": ids,
+        "vertices": vertices,
+        **_shape(undirected, drop_self_loops, drop_duplicates),
+        **{"memory": memory, "threads": threads, "scratch": scratch},
+    }
+    with ticking(progress) as tick:
+        line = [*words(options), "--", name]
+        return Graph(_native.Graph.from_stream(name, table, line, tick))
+
+
+def from_numpy(
+    source: ArrayLike,
+    target: ArrayLike,
+    weight: ArrayLike | None = None,
+    *,
+    vertices: int | None = None,
+    undirected: bool = False,
+    drop_self_loops: bool = False,
+    drop_duplicates: Duplicates = False,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    scratch: Path | Sequence[Path] | None = None,
+    progress: bool | None = None,
+) -> Graph:
+    """Takes arrays of sources, targets and weights as edges.
+
+    Arrays in one piece are held as they are, without a copy, and must not be changed while the
+    graph is there.
+
+    Parameters
+    ----------
+    source, target : ids of the ends of each edge, shape (edges,), integers that are not negative
+    weight : shape (edges,), numbers
+
+    The others are those of :func:`read_edges`.
+
+    Examples
+    --------
+    >>> import welter, numpy
+    >>> graph = welter.from_numpy(numpy.array([7, 8]), numpy.array([8, 9]), [1.5, 2.5])
+    >>> welter.sssp(graph, source=7).to_dict()
+    {7: 0.0, 8: 1.5, 9: 4.0}
+    """
+    ends = _column(source), _column(target)
+    weights = None if weight is None else _column(weight)
+    for other in (ends[1], weights):
+        if other is not None and len(other) != len(ends[0]):
+            raise UsageError(f"{len(ends[0])} sources and {len(other)} targets or weights")
+    options = {
+        "vertices": vertices,
+        **_shape(undirected, drop_self_loops, drop_duplicates),
+        **{"memory": memory, "threads": threads, "scratch": scratch},
+    }
+    with ticking(progress) as tick:
+        line = [*words(options), "--", "arrays"]
+        return Graph(_native.Graph.from_arrays("arrays", *ends, weights, line, tick))
+
+
+def from_scipy(
+    matrix: Any,
+    *,
+    weighted: bool = True,
+    undirected: bool = False,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Graph:
+    """Takes a square sparse matrix of SciPy: an entry in row u and column v is an edge from u to v.
+
+    Columns and values are held as they are; the rows of a CSR matrix are written out, four bytes an
+    edge. Every row is a vertex, with or without edges.
+
+    Parameters
+    ----------
+    matrix : in any sparse format; CSR and COO are not converted
+    weighted : whether values are weights
+
+    The others are those of :func:`read_edges`.
+
+    Examples
+    --------
+    >>> import welter, scipy.sparse
+    >>> matrix = scipy.sparse.csr_matrix([[0, 2.0, 0], [0, 0, 0], [0, 0, 0]])
+    >>> welter.wcc(welter.from_scipy(matrix)).to_dict()
+    {0: 0, 1: 0, 2: 2}
+    """
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise UsageError(f"expected a square matrix, found {rows} rows and {columns} columns")
+    if matrix.format == "csr":
+        degrees = np.diff(matrix.indptr)
+        small = np.uint32 if rows <= 1 << 32 else np.uint64
+        source = np.repeat(np.arange(rows, dtype=small), degrees)
+        target, values = matrix.indices, matrix.data
+    else:
+        entries = matrix.tocoo()
+        source, target, values = entries.row, entries.col, entries.data
+    return from_numpy(
+        source,
+        target,
+        values if weighted else None,
+        vertices=rows,
+        undirected=undirected,
+        memory=memory,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def from_networkx(
+    graph: Any,
+    *,
+    weight: str | None = "weight",
+    memory: int | str | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Graph:
+    """Takes a graph of NetworkX, directed or not, with its nodes, which may be any objects.
+
+    Parameters
+    ----------
+    graph : of NetworkX; parallel edges of multigraphs are kept
+    weight : attribute of the weights, 1 where an edge has none; there are no weights if no edge has
+        it, or if it is None
+
+    The others are those of :func:`read_edges`.
+
+    Examples
+    --------
+    >>> import welter, networkx
+    >>> path = networkx.path_graph(["a", "b", ("c", 3)])
+    >>> welter.bfs(welter.from_networkx(path), source="a").to_dict()
+    {'a': 0, 'b': 1, ('c', 3): 2}
+    """
+    nodes = list(graph)
+    places = {node: place for place, node in enumerate(nodes)}
+    edges = list(graph.edges(data=weight, default=None)) if weight else list(graph.edges())
+    source = np.fromiter((places[edge[0]] for edge in edges), np.uint32, len(edges))
+    target = np.fromiter((places[edge[1]] for edge in edges), np.uint32, len(edges))
+    weights = None
+    if weight and any(edge[2] is not None for edge in edges):
+        values = (1.0 if edge[2] is None else edge[2] for edge in edges)
+        weights = np.fromiter(values, np.float64, len(edges))
+    made = from_numpy(
+        source,
+        target,
+        weights,
+        vertices=len(nodes),
+        undirected=not graph.is_directed(),
+        memory=memory,
+        threads=threads,
+        progress=progress,
+    )
+    return Graph(made._graph, None if nodes == list(range(len(nodes))) else nodes)
+
+
+def open(directory: Path) -> Graph:
+    """A graph that is kept in a directory, by :meth:`Graph.save` or ``welter ingest``.
+
+    Nothing is read before a run; what does not fit in memory is streamed then.
+
+    >>> import welter, tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = os.path.join(folder, "kept")
+    ...     welter.rmat(8).save(kept)
+    ...     welter.open(kept).num_edges
+    4096
+    """
+    return Graph(_native.Graph.read(["--", os.fspath(directory)], None))
+
+
+def _shape(
+    undirected: bool | None, drop_self_loops: bool, drop_duplicates: Duplicates
+) -> dict[str, Any]:
+    return {
+        "undirected": undirected is True,
+        "directed": undirected is False,
+        "drop_self_loops": drop_self_loops,
+        "drop_duplicates": drop_duplicates,
+    }
+
+
+def _column(values: Any) -> np.ndarray:
+    """The values in one piece, copied where they are not."""
+    column = np.asarray(values)
+    if column.dtype == np.bool_ or column.dtype == np.float16:
+        column = column.astype(np.float32 if column.dtype == np.float16 else np.uint8)
+    if column.size == 0:
+        column = column.astype(np.uint32)
+    native = column.dtype.newbyteorder("=")
+    return np.require(column, native, ["C_CONTIGUOUS", "ALIGNED"])
