@@ -176,14 +176,10 @@ impl Machine {
             return cx.exit(Exit::Fenced);
         }
         let lenient = cx.config.has(Bug::StaleEpoch);
-        let of_another = to_incarnation != 0 && to_incarnation != cx.incarnation;
-        if (of_another || from_incarnation < cx.roster[from]) && !lenient {
+        if from_incarnation < cx.roster[from] && !lenient {
+            // It was replaced, and learns so from the incarnation that this is for.
             cx.counters.count(Path::OtherProcess);
-            if from_incarnation < cx.roster[from] && !of_another {
-                // It was replaced, and learns so from the incarnation that this is for.
-                cx.cast(from, Message::Ping);
-            }
-            return;
+            return cx.cast(from, Message::Ping);
         }
         let is_new_process = from_incarnation > cx.roster[from];
         cx.roster[from] = cx.roster[from].max(from_incarnation);
@@ -195,6 +191,12 @@ impl Machine {
             // Its predecessor, which may not even be dead, is in this epoch.
             let epoch = coordinator.begin_epoch(cx);
             return self.enter_and_summon(epoch);
+        }
+        if to_incarnation != 0 && to_incarnation != cx.incarnation && !lenient {
+            // It was meant for a predecessor. Who sent it learns so: else two that do not know of
+            // each other's newest process would never hear of it.
+            cx.counters.count(Path::OtherProcess);
+            return cx.cast(from, Message::Ping);
         }
         if epoch == cx.epoch {
             cx.channels[from].acknowledged(ack);
