@@ -40,7 +40,8 @@
 //! No exponential and no logarithm is taken for an edge without a weight: a vertex signals ratios
 //! of beliefs, and products have an exponent of their own, because those of a hub leave the range
 //! of `f64`. On R-MAT scrambled 22 (134 million arcs, two states, two threads on a busy machine)
-//! that took an arc from 62 to 21 ns of a core.
+//! that took five iterations of R-MAT scrambled 22 (no priors) from 42.6 to 16.8 s, beside other
+//! work, and an arc from about 64 to 23 ns of a core.
 //!
 //! No message tells a state to be more than `2^126` times as likely as another ([`RATIO_MAX`]): no
 //! potential may, and edges whose weight says more say as much.
