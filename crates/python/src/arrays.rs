@@ -99,13 +99,16 @@ where
     Some(Ok(Arc::new(PrimitiveArray::<T>::new(values, None))))
 }
 
-/// A column of batches for numpy: its values, and where there are none; strings as a list.
+/// The values of a column, strings as a list, and where there are none.
+type Values<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyArray1<bool>>>);
+
+/// A column of batches for numpy.
 pub(crate) fn column<'py>(
     py: Python<'py>,
     arrays: &[ArrayRef],
     kind: &DataType,
-) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyArray1<bool>>>)> {
-    let nulls: usize = arrays.iter().map(|array| array.null_count()).sum();
+) -> PyResult<Values<'py>> {
+    let nulls: usize = arrays.iter().map(Array::null_count).sum();
     let mask = (nulls > 0).then(|| {
         let absent = |array: &ArrayRef| (0..array.len()).map(|row| array.is_null(row)).collect();
         let absent: Vec<bool> = arrays.iter().flat_map::<Vec<bool>, _>(absent).collect();
@@ -118,7 +121,7 @@ pub(crate) fn column<'py>(
         DataType::Float32 => numbers::<Float32Type>(py, arrays),
         DataType::Float64 => numbers::<Float64Type>(py, arrays),
         DataType::LargeUtf8 => {
-            let names = arrays.iter().flat_map(|array| array.as_string::<i64>());
+            let names = arrays.iter().flat_map(AsArray::as_string::<i64>);
             PyList::new(py, names.collect::<Vec<Option<&str>>>())?.into_any()
         }
         other => return Err(PyTypeError::new_err(format!("a column of {other}"))),
@@ -131,7 +134,7 @@ where
     T: ArrowPrimitiveType,
     T::Native: Element,
 {
-    let mut values = Vec::with_capacity(arrays.iter().map(|array| array.len()).sum());
+    let mut values = Vec::with_capacity(arrays.iter().map(Array::len).sum());
     for array in arrays {
         values.extend_from_slice(array.as_primitive::<T>().values());
     }

@@ -7,6 +7,8 @@
 //! and ends soon after Ctrl-C ([`work`]); errors are those of `welter/_errors.py`, with the texts
 //! of the command line.
 
+#![expect(clippy::needless_pass_by_value, reason = "functions of Python get what they are given")]
+
 mod arrays;
 mod graph;
 mod save;

@@ -24,16 +24,14 @@ fn report(sandbox: &Sandbox, line: &str) -> Value {
 fn conductance_takes_the_input_as_it_is() {
     let sandbox = Sandbox::new();
     sandbox.write("edges.u32", pairs());
-    let text: String = pairs()
-        .chunks(8)
-        .map(|pair| {
-            let id = |at: usize| u32::from_le_bytes(pair[at..at + 4].try_into().unwrap());
-            format!("{},{}\n", id(0), id(4))
-        })
-        .collect();
-    sandbox.write("edges.csv", text);
-    let sides: String = (0..300).map(|id| format!("{id},{}\n", id * 7 % 10)).collect();
-    sandbox.write("sides.csv", sides);
+    let rows = pairs();
+    let rows = rows.chunks(8).map(|pair| {
+        let id = |at: usize| u32::from_le_bytes(pair[at..at + 4].try_into().unwrap());
+        format!("{},{}", id(0), id(4))
+    });
+    sandbox.write("edges.csv", rows.collect::<Vec<String>>().join("\n"));
+    let sides: Vec<String> = (0..300).map(|id| format!("{id},{}", id * 7 % 10)).collect();
+    sandbox.write("sides.csv", sides.join("\n"));
     for input in ["edges.u32", "edges.csv", "edges.csv --ids names", "edges.u32 --vertices 500"] {
         for options in [
             "",
