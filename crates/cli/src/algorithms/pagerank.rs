@@ -156,7 +156,7 @@ impl Options {
             program = program.losing_sinks();
         }
         if self.weighted {
-            let needed = graph.vertices() * size_of::<f64>() as u64;
+            let needed = graph.vertices() * 2 * size_of::<f64>() as u64;
             session.check_left(graph, needed, "the sums of weights")?;
             program = program.weighted(graph.out_weights()?);
         }
