@@ -23,7 +23,7 @@ __all__ = ["BackendGraph", "backend", "info"]
 
 Node = Hashable
 
-#: Edges below which converting a graph takes longer than NetworkX does for most functions.
+#: Edges below which converting a graph is likely to take longer than NetworkX does. A guess.
 _EDGES_MIN = 20_000
 
 
@@ -405,8 +405,8 @@ class _Backend:
         if edges >= _EDGES_MIN:
             return True
         return (
-            f"a graph of {edges} edges is too small to gain: "
-            f"converting it takes longer, below about {_EDGES_MIN}"
+            f"a graph of {edges} edges is too small to gain much: "
+            f"converting it is likely to take longer, below about {_EDGES_MIN}"
         )
 
 

@@ -69,7 +69,7 @@ impl Held {
 
     /// Bytes of memory that it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.edges.resident_bytes() + self.ids.bytes()
+        self.edges.as_ref().resident_bytes() + self.ids.bytes()
     }
 
     /// What a person should know about how it was read.

@@ -169,21 +169,10 @@ pub(crate) struct Origin {
 impl Session {
     /// Begins to listen for Ctrl-C, and to show progress.
     pub(crate) fn start(resources: ResourceArgs) -> Result<Self, Failure> {
-        check_scratch(&resources)?;
-        let progress = Progress::new();
-        interrupt::listen(&progress)?;
-        let bars = Bars::start(&progress, resources.quiet);
-        Ok(Self {
-            progress,
-            resources,
-            started: Instant::now(),
-            checkpoints: None,
-            moved: Cell::new(None),
-            ended: Cell::new(Instant::now()),
-            machine: Machine::detect(),
-            bars: Some(bars),
-            said: None,
-        })
+        let session = Self::within(resources, &Progress::new())?;
+        interrupt::listen(&session.progress)?;
+        let bars = Bars::start(&session.progress, session.resources.quiet);
+        Ok(Self { bars: Some(bars), said: None, ..session })
     }
 
     /// The same for a caller in this process, who draws progress, ends the run and says what there

@@ -80,7 +80,7 @@ pub trait EdgeStream: Send + Sync {
     ) -> Result<(), StreamError>;
 }
 
-/// The same edges, for several who read them.
+/// The same edges, for several who read them. What they take counts where they are held.
 impl<S: EdgeStream + ?Sized> EdgeStream for Arc<S> {
     fn parts(&self) -> usize {
         (**self).parts()
@@ -112,7 +112,7 @@ impl<S: EdgeStream + ?Sized> EdgeStream for Arc<S> {
     }
 
     fn resident_bytes(&self) -> u64 {
-        (**self).resident_bytes()
+        0
     }
 
     fn read(
@@ -320,5 +320,13 @@ mod tests {
         }
         assert_eq!(seen, [([0, 1], 1.5), ([2, 3], 2.5), ([3, 0], 0.5)]);
         assert_eq!(list.weights().collect::<Vec<_>>(), [1.5, 2.5, 0.5]);
+    }
+
+    #[test]
+    fn what_is_shared_counts_where_it_is_held() {
+        let held = Arc::new(EdgeList::from_pairs(vec![[0, 1], [2, 3]]));
+        assert_eq!(held.as_ref().resident_bytes(), 16);
+        let lent: Box<dyn EdgeStream> = Box::new(Arc::clone(&held));
+        assert_eq!((lent.edges(), lent.parts(), lent.resident_bytes()), (2, held.parts(), 0));
     }
 }
