@@ -12,40 +12,36 @@ use std::collections::BTreeMap;
 
 use crate::audit::{Finding, Served, Sum, Worked, audit};
 use crate::checkpoint::Part;
-use crate::names::{Payload, Phase, Rank, Step};
+use crate::messages::Made;
+use crate::names::{Phase, Rank, Step};
 
 /// A barrier as the coordinator sees it.
 pub(crate) struct Barrier {
     pub(crate) step: Step,
     arrived: BTreeMap<Rank, Worked>,
     closed: BTreeMap<Rank, (Served, Sum)>,
-    totals: Vec<(u32, Payload)>,
+    made: Vec<Made>,
     parts: Vec<Part>,
 }
 
 impl Barrier {
     pub(crate) fn of(step: Step) -> Self {
         let (arrived, closed) = (BTreeMap::new(), BTreeMap::new());
-        Self { step, arrived, closed, totals: Vec::new(), parts: Vec::new() }
+        Self { step, arrived, closed, made: Vec::new(), parts: Vec::new() }
     }
 
     /// A machine has arrived; returns how many have.
-    pub(crate) fn arrive(
-        &mut self,
-        from: Rank,
-        worked: Worked,
-        totals: Vec<(u32, Payload)>,
-    ) -> usize {
+    pub(crate) fn arrive(&mut self, from: Rank, worked: Worked, made: Vec<Made>) -> usize {
         self.arrived.insert(from, worked);
-        self.totals.extend(totals);
+        self.made.extend(made);
         self.arrived.len()
     }
 
-    /// Totals of all partitions, in their order, so that sums of floats come out the same.
-    pub(crate) fn totals(&mut self) -> Vec<(u32, Payload)> {
-        let mut totals = std::mem::take(&mut self.totals);
-        totals.sort_by_key(|total| total.0);
-        totals
+    /// What became of all partitions, in their order, so that sums of floats come out the same.
+    pub(crate) fn made(&mut self) -> Vec<Made> {
+        let mut made = std::mem::take(&mut self.made);
+        made.sort_by_key(|one| one.partition);
+        made
     }
 
     /// A machine has closed the step; returns how many have.

@@ -45,6 +45,8 @@ pub struct Manifest {
     pub generation: Epoch,
     /// What the program decided.
     pub control: Payload,
+    /// Which ranges of each partition have active vertices.
+    pub active: Arc<[u64]>,
     /// All edges of each machine.
     pub edges: Vec<Sum>,
     /// All chunks of all vertex sets.
@@ -91,6 +93,8 @@ impl Manifest {
             put(part.chunk);
             put(part.hash);
         }
+        put(self.active.len() as u64);
+        self.active.iter().for_each(|ranges| put(*ranges));
         put(self.control.len() as u64);
         bytes.extend_from_slice(&self.control);
         let sum = checksum(&bytes);
@@ -126,6 +130,10 @@ impl Manifest {
             let (partition, bytes) = ((first >> 32) as u32, first as u32);
             parts.push(Part { partition, bytes, chunk: take()?, hash: take()? });
         }
+        let mut active = Vec::new();
+        for _ in 0..take()? {
+            active.push(take()?);
+        }
         let control = take()?;
         (rest.len() as u64 == control).then(|| Self {
             committed,
@@ -134,6 +142,7 @@ impl Manifest {
             finished: version & 1 == 1,
             generation,
             control: rest.into(),
+            active: active.into(),
             edges,
             parts,
         })
@@ -148,6 +157,7 @@ pub(crate) fn vertices(made: Epoch, version: u32, partition: u32, chunk: u64) ->
         epoch: made,
         iteration: version,
         partition,
+        source: None,
         number: chunk,
     }
 }
@@ -201,6 +211,7 @@ mod tests {
             finished: version == 9,
             generation: Epoch { coordinator: 1, count: 1 },
             control: [1, 2, 3].as_slice().into(),
+            active: [u64::MAX, 0, 5].as_slice().into(),
             edges: vec![Sum { count: 3, hash: 99 }, Sum::default()],
             parts: vec![Part { partition: 4, chunk: 5, bytes: 6, hash: 7 }],
         }

@@ -7,7 +7,7 @@ use crate::channel::{Ack, Channel};
 use crate::config::Config;
 use crate::counters::{Counters, Path};
 use crate::messages::{Effect, Envelope, Exit, Message, Work};
-use crate::names::{BlockName, Epoch, Kind, Rank, Role, Time};
+use crate::names::{BlockName, Cell, Epoch, Kind, Rank, Role, Time};
 use crate::random::Random;
 
 /// The machine as its parts see it.
@@ -133,11 +133,12 @@ impl Context {
     }
 
     /// A name that no other block has.
-    pub(crate) fn name(&mut self, kind: Kind, iteration: u32, partition: u32) -> BlockName {
+    pub(crate) fn name(&mut self, kind: Kind, iteration: u32, cell: Cell) -> BlockName {
         self.numbers += 1;
         let number = (self.rank as u64) << 40 | self.numbers;
         let (role, epoch) = (Role::Primary, self.epoch);
-        BlockName { kind, role, epoch, iteration, partition, number }
+        let Cell { partition, source } = cell;
+        BlockName { kind, role, epoch, iteration, partition, source, number }
     }
 
     pub(crate) fn exit(&mut self, why: Exit) {

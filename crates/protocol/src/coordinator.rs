@@ -24,8 +24,8 @@ use crate::config::{Loss, Route};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::directory::Directory;
-use crate::messages::{Begin, Effect, Exit, Install, Message, Work};
-use crate::names::{Epoch, Kind, Payload, Phase, Rank, Step};
+use crate::messages::{Begin, Effect, Exit, Install, Made, Message, Work};
+use crate::names::{Cell, Epoch, Kind, Payload, Phase, Rank, Step};
 use crate::placement::mirror;
 use crate::planted::Bug;
 
@@ -41,6 +41,8 @@ pub(crate) struct Coordinator {
     manifest: Option<Arc<Manifest>>,
     barrier: Barrier,
     control: Payload,
+    /// Which ranges of each partition have active vertices.
+    active: Arc<[u64]>,
     goes_on: bool,
     made: Epoch,
     generation: Epoch,
@@ -77,6 +79,7 @@ impl Coordinator {
             manifest: None,
             barrier: Barrier::of(Step { iteration: 0, phase: Phase::Ingest }),
             control: Payload::from([]),
+            active: Arc::from([]),
             goes_on: true,
             made: Epoch::default(),
             generation: Epoch::default(),
@@ -161,10 +164,10 @@ impl Coordinator {
         cx: &mut Context,
         from: Rank,
         [edges_lost, vertices_lost]: [bool; 2],
-        shelves: &[(u32, u64)],
+        shelves: &[(Cell, u64)],
     ) -> bool {
-        for &(partition, count) in shelves {
-            self.directory.add(cx.machines(), from, partition, count);
+        for &(cell, count) in shelves {
+            self.directory.add(cx.machines(), from, cell, count);
         }
         self.installed.insert(from, (edges_lost, vertices_lost));
         if self.installed.len() < cx.machines() {
@@ -184,6 +187,7 @@ impl Coordinator {
         if !stale {
             self.control = manifest.control.clone();
         }
+        self.active = manifest.active.clone();
         self.made = manifest.made;
         self.generation = manifest.generation;
         self.edges.clone_from(&manifest.edges);
@@ -241,6 +245,7 @@ impl Coordinator {
             made: self.made,
             generation: self.generation,
             edges_only: step.phase == Phase::Ingest && self.edges_only,
+            active: self.active.clone(),
             committed: self.committed.take(),
         }));
     }
@@ -249,22 +254,24 @@ impl Coordinator {
     pub(crate) fn arrive(
         &mut self,
         cx: &mut Context,
-        from: Rank,
-        step: Step,
+        (from, step): (Rank, Step),
         worked: Worked,
-        totals: Vec<(u32, Payload)>,
+        made: Vec<Made>,
     ) {
         if step != self.barrier.step || !matches!(self.stage, Stage::Arriving) {
             return;
         }
         let early = usize::from(cx.config.has(Bug::EarlyBarrier) && cx.machines() > 1);
-        if self.barrier.arrive(from, worked, totals) < cx.machines() - early {
+        if self.barrier.arrive(from, worked, made) < cx.machines() - early {
             return;
         }
         let decides = step.phase != Phase::Scatter && !self.edges_only_now();
         if decides {
             let iterations = step.iteration + u32::from(step.phase != Phase::Ingest);
-            let (control, totals) = (self.control.clone(), self.barrier.totals());
+            let made = self.barrier.made();
+            self.active = made.iter().map(|one| one.active).collect();
+            let totals = made.into_iter().map(|one| (one.partition, one.total)).collect();
+            let control = self.control.clone();
             self.stage = Stage::Deciding(cx.work(Work::Decide { iterations, control, totals }));
         } else {
             self.close(cx);
@@ -345,6 +352,7 @@ impl Coordinator {
             finished: !self.goes_on,
             generation: self.generation,
             control: self.control.clone(),
+            active: self.active.clone(),
             edges: self.edges.clone(),
             parts,
         });

@@ -47,6 +47,10 @@ paths! {
     Directed,
     /// Chunks had no active source and were not read.
     Inactive,
+    /// A cell or partition without active sources was not asked for.
+    Skipped,
+    /// A cell had nothing left for this engine, so the signals of its sources were not loaded.
+    NotLoaded,
     /// A message was sent again.
     Resent,
     /// A message came again.

@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 
 use crate::context::Context;
 use crate::messages::Message;
-use crate::names::{BlockName, Kind, Phase, Rank, Step};
+use crate::names::{BlockName, Cell, Kind, Phase, Rank, Step};
 
-/// Chunks of one partition: how many each machine has, and how many of them are left in a step.
+/// Chunks of one cell: how many each machine has, and how many of them are left in a step.
 #[derive(Default)]
 struct Shelf {
     all: Vec<u64>,
@@ -25,9 +25,9 @@ struct Shelf {
     step: Option<Step>,
 }
 
-/// Who has how many chunks of which partition.
+/// Who has how many chunks of which cell.
 #[derive(Default)]
-pub(crate) struct Directory(BTreeMap<(Kind, u32), Shelf>);
+pub(crate) struct Directory(BTreeMap<(Kind, Cell), Shelf>);
 
 impl Directory {
     /// Forgets all, or all of a kind.
@@ -35,9 +35,9 @@ impl Directory {
         self.0.retain(|(kind, _), _| only.is_some_and(|only| *kind != only));
     }
 
-    /// A machine has so many chunks of edges of a partition.
-    pub(crate) fn add(&mut self, machines: usize, engine: Rank, partition: u32, count: u64) {
-        let shelf = self.0.entry((Kind::Edges, partition)).or_default();
+    /// A machine has so many chunks of edges of a cell.
+    pub(crate) fn add(&mut self, machines: usize, engine: Rank, cell: Cell, count: u64) {
+        let shelf = self.0.entry((Kind::Edges, cell)).or_default();
         shelf.all.resize(machines, 0);
         shelf.all[engine] += count;
     }
@@ -45,7 +45,7 @@ impl Directory {
     /// Says where a chunk is to be stored.
     pub(crate) fn place(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
         let engine = cx.random.below(cx.machines() as u64) as Rank;
-        let shelf = self.0.entry((name.kind, name.partition)).or_default();
+        let shelf = self.0.entry((name.kind, name.cell())).or_default();
         shelf.all.resize(cx.machines(), 0);
         shelf.all[engine] += 1;
         cx.send(from, Message::Placed { name, engine });
@@ -56,11 +56,11 @@ impl Directory {
         &mut self,
         cx: &mut Context,
         from: Rank,
-        (step, partition): (Step, u32),
+        (step, cell): (Step, Cell),
         none: &[Rank],
     ) {
         let kind = if step.phase == Phase::Gather { Kind::Updates } else { Kind::Edges };
-        let shelf = self.0.entry((kind, partition)).or_default();
+        let shelf = self.0.entry((kind, cell)).or_default();
         if shelf.step != Some(step) {
             shelf.step = Some(step);
             shelf.left.clone_from(&shelf.all);
@@ -72,6 +72,6 @@ impl Directory {
         if let Some(engine) = engine {
             shelf.left[engine] -= 1;
         }
-        cx.send(from, Message::Found { step, partition, engine });
+        cx.send(from, Message::Found { step, cell, engine });
     }
 }

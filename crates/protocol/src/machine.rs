@@ -300,8 +300,8 @@ impl Machine {
             }
             Message::Parked { name, engine, .. } => computation.parked(cx, name, engine),
             Message::Placed { name, engine } => computation.placed(cx, name, engine),
-            Message::Found { step, partition, engine } => {
-                computation.found(cx, (step, partition), engine);
+            Message::Found { step, cell, engine } => {
+                computation.found(cx, (step, cell), engine);
             }
             Message::Installed { .. }
             | Message::Place(_)
@@ -323,8 +323,8 @@ impl Machine {
         let cx = &mut self.cx;
         match message {
             Message::Place(name) => coordinator.directory.place(cx, from, name),
-            Message::Find { step, partition, none } => {
-                coordinator.directory.find(cx, from, (step, partition), &none);
+            Message::Find { step, cell, none } => {
+                coordinator.directory.find(cx, from, (step, cell), &none);
             }
             Message::Installed { edges_lost, vertices_lost, shelves } => {
                 let lost = [edges_lost, vertices_lost];
@@ -333,8 +333,8 @@ impl Machine {
                     self.enter_and_summon(epoch);
                 }
             }
-            Message::Arrive { step, worked, totals } => {
-                coordinator.arrive(cx, from, step, worked, totals);
+            Message::Arrive { step, worked, made } => {
+                coordinator.arrive(cx, (from, step), worked, made);
             }
             Message::Closed { step, served, parts, edges } => {
                 coordinator.closed(cx, (from, step), served, parts, edges);

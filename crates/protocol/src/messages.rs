@@ -6,7 +6,7 @@ use crate::audit::{Served, Worked};
 use crate::block::Damage;
 use crate::channel::Ack;
 use crate::checkpoint::{Manifest, Part};
-use crate::names::{Block, BlockName, Epoch, Payload, Rank, Role, Step, Time};
+use crate::names::{Block, BlockName, Cell, Epoch, Payload, Rank, Role, Step, Time};
 
 /// A message with what is written on it.
 #[derive(Clone, Debug)]
@@ -56,8 +56,8 @@ pub enum Message {
         edges_lost: bool,
         /// So for vertices of the checkpoint.
         vertices_lost: bool,
-        /// Chunks of edges here, by partition, where there is a directory.
-        shelves: Vec<(u32, u64)>,
+        /// Chunks of edges here, by cell, where there is a directory.
+        shelves: Vec<(Cell, u64)>,
     },
     /// Send what you have of mine, or what I mirror of yours.
     Fetch {
@@ -88,8 +88,8 @@ pub enum Message {
         step: Step,
         /// What it did.
         worked: Worked,
-        /// Totals of partitions that it made or applied.
-        totals: Vec<(u32, Payload)>,
+        /// Partitions that it made or applied.
+        made: Vec<Made>,
     },
     /// All have arrived: say what was served, and make it durable if this is a checkpoint.
     Close {
@@ -170,8 +170,8 @@ pub enum Message {
     Find {
         /// In which step.
         step: Step,
-        /// Of which partition.
-        partition: u32,
+        /// Of what.
+        cell: Cell,
         /// Not these.
         none: Vec<Rank>,
     },
@@ -179,8 +179,8 @@ pub enum Message {
     Found {
         /// In which step.
         step: Step,
-        /// Of which partition.
-        partition: u32,
+        /// Of what.
+        cell: Cell,
         /// Who.
         engine: Option<Rank>,
     },
@@ -251,6 +251,8 @@ pub struct Begin {
     pub generation: Epoch,
     /// Edges are read again; vertices are there.
     pub edges_only: bool,
+    /// Which ranges of each partition have active vertices: what else is there need not be read.
+    pub active: Arc<[u64]>,
     /// What was committed by the barrier before.
     pub committed: Option<Arc<Manifest>>,
 }
@@ -260,12 +262,23 @@ pub struct Begin {
 pub struct Pull {
     /// In which step. (The epoch is on the envelope.)
     pub step: Step,
-    /// Of which partition.
-    pub partition: u32,
+    /// Of what.
+    pub cell: Cell,
     /// Which ranges of sources are active; see [`Block::sources`].
     pub active: u64,
     /// When it was sent, by the clock of the sender.
     pub sent: Time,
+}
+
+/// What became of a partition, as all must know before the next step.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Which.
+    pub partition: u32,
+    /// Its total.
+    pub total: Payload,
+    /// Which of its 64 ranges have active vertices.
+    pub active: u64,
 }
 
 /// Records that the program made, to be stored as a chunk.
@@ -273,6 +286,8 @@ pub struct Pull {
 pub struct Filled {
     /// Partition of the destinations (edges of route spill: of the sources).
     pub partition: u32,
+    /// Partition of the sources, of edges on route fold.
+    pub source: Option<u32>,
     /// Edges, or updates that these stand for.
     pub records: u32,
     /// Which sources are there.
@@ -333,17 +348,25 @@ pub enum Work {
         /// Counts, one a machine.
         degrees: Vec<Payload>,
     },
-    /// Take up a partition: make signals and empty accumulators.
+    /// Take up a partition: make signals (but on route `fold`) and empty accumulators.
     Open {
         /// In which step.
         step: Step,
         /// Which.
         partition: u32,
-        /// Chunks of vertex sets with their partitions, in order: of this one, or (route `fold`)
-        /// of all.
-        vertices: Vec<(u32, Payload)>,
+        /// Chunks of its vertex set, in order; none for a stealer on route `fold`, who does not
+        /// apply.
+        vertices: Vec<Payload>,
         /// What the program decided after the last iteration.
         control: Payload,
+    },
+    /// Make signals of a source partition: edges of this cell of the open partition come next
+    /// (route `fold`).
+    Turn {
+        /// Which.
+        source: u32,
+        /// Chunks of its vertex set, in order.
+        vertices: Vec<Payload>,
     },
     /// Scatter, gather or fold a chunk.
     Stream {
@@ -387,12 +410,13 @@ pub enum Outcome {
         vertices: Vec<Payload>,
         /// The total.
         total: Payload,
-    },
-    /// Ready to stream.
-    Opened {
-        /// Which ranges of sources are active.
+        /// Which of 64 ranges of these vertices have active ones.
         active: u64,
     },
+    /// Ready to stream.
+    Opened,
+    /// Ready to stream a cell.
+    Turned,
     /// A chunk was streamed.
     Streamed {
         /// Updates that were gathered.

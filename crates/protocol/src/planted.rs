@@ -39,4 +39,6 @@ pub enum Bug {
     NoSync,
     /// Recovery keeps update chunks of the epoch before.
     KeptUpdates,
+    /// A cell is left out though it has an active source, now and then.
+    CellSkipped,
 }

@@ -1,6 +1,6 @@
 //! The storage engine of a machine (Chaos, section 6): keeps blocks, and hands out chunks.
 //!
-//! For a step and a partition, with `all` the chunks of the partition that lie here:
+//! For a step and a cell (or partition), with `all` its chunks that lie here:
 //!
 //! ```text
 //! all = handed out  +  left          handed out: disjoint from left, each to one engine
@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Begin, Effect, Exit, Message, Pull};
 use crate::names::Phase;
-use crate::names::{Block, BlockName, Epoch, Kind, Payload, Rank, Role, Step, Time};
+use crate::names::{Block, BlockName, Cell, Epoch, Kind, Payload, Rank, Role, Step, Time};
 use crate::planted::Bug;
 
 /// Blocks, cursors and requests.
@@ -30,7 +30,7 @@ use crate::planted::Bug;
 pub(crate) struct StorageEngine {
     /// All that is there, but for updates.
     pub(crate) blocks: BTreeMap<BlockName, Block>,
-    sets: BTreeMap<(Kind, u32, u32), ChunkSet>,
+    sets: BTreeMap<(Kind, u32, Cell), ChunkSet>,
     queue: VecDeque<Request>,
     busy: Option<(u64, Time, Request)>,
     /// Blocks that are being written, and who waits for them; nobody, where they are restored.
@@ -38,11 +38,13 @@ pub(crate) struct StorageEngine {
     closing: Option<(u64, Step, Served, Vec<Part>)>,
     pub(crate) kept: Kept,
     step: Option<Step>,
+    /// Which ranges of each partition have active vertices in this step.
+    active: Arc<[u64]>,
     /// Of the edges that are in sets.
     generation: Epoch,
 }
 
-/// The chunks of a partition that lie here, and the cursor over them.
+/// The chunks of a cell that lie here, and the cursor over them.
 #[derive(Default)]
 struct ChunkSet {
     blocks: Vec<Block>,
@@ -53,7 +55,6 @@ struct ChunkSet {
     left: Vec<usize>,
     left_bytes: u64,
     handed: Sum,
-    active: u64,
 }
 
 impl ChunkSet {
@@ -64,13 +65,12 @@ impl ChunkSet {
     }
 
     /// Sets the cursor to the beginning, once a step.
-    fn reset(&mut self, step: Step, active: u64) {
+    fn reset(&mut self, step: Step) {
         if self.step != Some(step) {
             self.step = Some(step);
             self.left = (0..self.blocks.len()).collect();
             self.left_bytes = self.bytes;
             self.handed = Sum::default();
-            self.active = active;
         }
     }
 
@@ -91,13 +91,17 @@ impl ChunkSet {
         Some(block)
     }
 
-    fn served(&self, step: Step) -> Served {
-        if self.step != Some(step) {
-            return Served { all: self.all, ..Served::default() };
-        }
-        let left = self.left.iter().map(|&place| &self.blocks[place]);
-        let inactive = Sum::of(left.filter(|block| block.sources & self.active == 0));
-        Served { handed: self.handed, inactive, all: self.all }
+    /// What was served in a step in which these ranges of sources were active. Nobody need have
+    /// asked: then nothing was handed out, and all must be inactive.
+    fn served(&self, step: Step, active: u64) -> Served {
+        let (handed, left) = if self.step == Some(step) {
+            (self.handed, self.left.clone())
+        } else {
+            (Sum::default(), (0..self.blocks.len()).collect())
+        };
+        let left = left.into_iter().map(|place| &self.blocks[place]);
+        let inactive = Sum::of(left.filter(|block| block.sources & active == 0));
+        Served { handed, inactive, all: self.all }
     }
 }
 
@@ -118,10 +122,10 @@ enum Wanted {
 }
 
 /// The set that a pull is about.
-fn set_of(step: Step, partition: u32) -> (Kind, u32, u32) {
+fn set_of(step: Step, cell: Cell) -> (Kind, u32, Cell) {
     match step.phase {
-        Phase::Gather => (Kind::Updates, step.iteration, partition),
-        _ => (Kind::Edges, 0, partition),
+        Phase::Gather => (Kind::Updates, step.iteration, cell),
+        _ => (Kind::Edges, 0, cell),
     }
 }
 
@@ -163,7 +167,7 @@ impl StorageEngine {
             let name = block.name;
             let is_primary = name.kind == Kind::Edges && name.role == Role::Primary;
             if is_primary && name.epoch == generation {
-                self.sets.entry((Kind::Edges, 0, name.partition)).or_default().add(*block);
+                self.sets.entry((Kind::Edges, 0, name.cell())).or_default().add(*block);
             }
         }
     }
@@ -199,6 +203,7 @@ impl StorageEngine {
     /// A step begins.
     pub(crate) fn begin(&mut self, cx: &mut Context, begin: &Begin) {
         self.step = Some(begin.step);
+        self.active = begin.active.clone();
         if let Some(manifest) = &begin.committed {
             self.keep(cx, manifest.clone());
         }
@@ -262,7 +267,7 @@ impl StorageEngine {
             if name.kind == Kind::Edges && from.is_some() {
                 self.turn_to(name.epoch);
             }
-            self.sets.entry((name.kind, iteration, name.partition)).or_default().add(block);
+            self.sets.entry((name.kind, iteration, name.cell())).or_default().add(block);
         }
         let Some(from) = from else { return Some(name) };
         cx.send(from, Message::Stored(name));
@@ -277,16 +282,30 @@ impl StorageEngine {
         Sum::of(self.blocks.values().filter(|block| primary(&block.name)))
     }
 
-    /// Chunks of edges here, by partition.
-    pub(crate) fn shelves(&self) -> Vec<(u32, u64)> {
+    /// Chunks of edges here, by cell.
+    pub(crate) fn shelves(&self) -> Vec<(Cell, u64)> {
         let edges = self.sets.iter().filter(|((kind, ..), _)| *kind == Kind::Edges);
-        edges.map(|((.., partition), set)| (*partition, set.blocks.len() as u64)).collect()
+        edges.map(|((.., cell), set)| (*cell, set.blocks.len() as u64)).collect()
     }
 
-    /// Bytes that remain of a partition here.
+    /// Which ranges of sources are active that the chunks of a cell may have.
+    fn active(&self, step: Step, cell: Cell) -> u64 {
+        match step.phase {
+            Phase::Gather => u64::MAX,
+            _ => self.active.get(cell.sources() as usize).copied().unwrap_or(0),
+        }
+    }
+
+    /// Bytes that remain of a partition here, in cells that have active sources.
     pub(crate) fn remaining(&self, step: Step, partition: u32) -> u64 {
-        let set = self.sets.get(&set_of(step, partition));
-        set.map_or(0, |set| if set.step == Some(step) { set.left_bytes } else { set.bytes })
+        let last = Cell { partition, source: Some(u32::MAX) };
+        let cells = set_of(step, Cell::all(partition))..=set_of(step, last);
+        let bytes = self.sets.range(cells).map(|((.., cell), set)| match set.step {
+            Some(of) if of == step => set.left_bytes,
+            _ if self.active(step, *cell) == 0 => 0,
+            _ => set.bytes,
+        });
+        bytes.sum()
     }
 
     pub(crate) fn pull(&mut self, cx: &mut Context, from: Rank, pull: Pull) {
@@ -328,8 +347,8 @@ impl StorageEngine {
             let Some(Request { from, since, wanted }) = self.queue.pop_front() else { return };
             let (name, wanted) = match wanted {
                 Wanted::Chunk(pull) => {
-                    let set = self.sets.entry(set_of(pull.step, pull.partition)).or_default();
-                    set.reset(pull.step, pull.active);
+                    let set = self.sets.entry(set_of(pull.step, pull.cell)).or_default();
+                    set.reset(pull.step);
                     let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
                     let first = cx.config.has(Bug::WrongSummary);
                     let Some(block) = set.take(pull.active, forgets, first) else {
@@ -409,8 +428,8 @@ impl StorageEngine {
         let kind = if step.phase == Phase::Gather { Kind::Updates } else { Kind::Edges };
         let mut served = Served::default();
         if step.phase != Phase::Ingest {
-            for set in self.sets.iter().filter(|((of, ..), _)| *of == kind).map(|(_, set)| set) {
-                let one = set.served(step);
+            for ((.., cell), set) in self.sets.iter().filter(|((of, ..), _)| *of == kind) {
+                let one = set.served(step, self.active(step, *cell));
                 served.handed = served.handed.and(one.handed);
                 served.inactive = served.inactive.and(one.inactive);
                 served.all = served.all.and(one.all);

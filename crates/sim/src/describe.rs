@@ -89,9 +89,9 @@ fn kind(message: &Message) -> &'static str {
 
 fn said(message: &Message) -> String {
     match message {
-        Message::Pull(pull) => format!("pull {} {}", pull.step, pull.partition),
+        Message::Pull(pull) => format!("pull {} {}", pull.step, pull.cell),
         Message::Chunk { pull, block, .. } => format!("chunk {} for {}", block.name, pull.step),
-        Message::NoChunk(pull) => format!("no chunk, {} {}", pull.step, pull.partition),
+        Message::NoChunk(pull) => format!("no chunk, {} {}", pull.step, pull.cell),
         Message::Store { block, .. } => format!("store {}", block.name),
         Message::Stored(name) => format!("stored {name}"),
         Message::Get(name) => format!("get {name}"),
@@ -122,6 +122,7 @@ fn asked(work: &Work) -> String {
         Work::Ingest { .. } => "ingest".to_owned(),
         Work::Init { partition, .. } => format!("init {partition}"),
         Work::Open { step, partition, .. } => format!("open {partition} in {step}"),
+        Work::Turn { source, .. } => format!("turn to the sources of {source}"),
         Work::Stream { block, .. } => format!("stream {}", block.name),
         Work::Flush => "flush".to_owned(),
         Work::HandOver => "hand over".to_owned(),
@@ -137,7 +138,8 @@ fn made(outcome: &Outcome) -> String {
             format!("{} chunks of edges, last: {}", filled.len(), degrees.is_some())
         }
         Outcome::Made { vertices, .. } => format!("{} chunks of vertices", vertices.len()),
-        Outcome::Opened { active } => format!("opened, active {active:x}"),
+        Outcome::Opened => "opened".to_owned(),
+        Outcome::Turned => "turned".to_owned(),
         Outcome::Streamed { gathered, filled } => {
             format!("streamed, {gathered} gathered, {} chunks", filled.len())
         }

@@ -7,13 +7,14 @@
 //! total     the program's total, active vertices u64
 //! ```
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytemuck::{Pod, bytes_of, cast_slice, pod_read_unaligned};
 use welter_model::program::{Next, Program, Total, Value, Vertex};
 use welter_protocol::config::Route;
 use welter_protocol::messages::Filled;
-use welter_protocol::names::Phase;
+use welter_protocol::names::{Cell, Phase};
 use welter_protocol::{Outcome, Payload, Work};
 use welter_testing::executors::is_float;
 use welter_testing::graph::Graph;
@@ -71,14 +72,13 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
     }
 
     fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
-        let bins = (0..cut.partitions.count()).map(|_| Bin::default()).collect();
         Box::new(FoldWorker {
             shared: self.shared.clone(),
             cut,
             rank,
             at: 0,
             degrees: Vec::new(),
-            bins,
+            bins: BTreeMap::new(),
             phase: Phase::Ingest,
             first: 0,
             values: Vec::new(),
@@ -120,7 +120,7 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
     }
 }
 
-/// Records of a partition that wait for their chunk to be full.
+/// Records of a cell that wait for their chunk to be full.
 #[derive(Default)]
 struct Bin {
     bytes: Vec<u8>,
@@ -129,10 +129,11 @@ struct Bin {
 }
 
 impl Bin {
-    fn take(&mut self, partition: usize) -> Option<Filled> {
+    fn take(&mut self, cell: Cell) -> Option<Filled> {
+        let Cell { partition, source } = cell;
         (self.records > 0).then(|| {
             let Self { bytes, records, sources } = std::mem::take(self);
-            Filled { partition: partition as u32, records, sources, payload: bytes.into() }
+            Filled { partition, source, records, sources, payload: bytes.into() }
         })
     }
 }
@@ -144,7 +145,7 @@ struct FoldWorker<P: Program> {
     /// The next edge of this machine's share.
     at: usize,
     degrees: Vec<u32>,
-    bins: Vec<Bin>,
+    bins: BTreeMap<Cell, Bin>,
     phase: Phase,
     /// The first vertex of the partition in memory.
     first: u64,
@@ -167,7 +168,12 @@ impl<P: Program> Worker for FoldWorker<P> {
             Work::Init { partition, degrees } => self.init(*partition, degrees),
             Work::Open { step, partition, vertices, control } => {
                 self.phase = step.phase;
-                self.open(*partition, vertices, control)
+                self.open(*partition, vertices, control);
+                Outcome::Opened
+            }
+            Work::Turn { source, vertices } => {
+                self.accept(*source, vertices, false);
+                Outcome::Turned
             }
             Work::Stream { payload, .. } if self.phase == Phase::Gather => self.gather(payload),
             Work::Stream { payload, .. } => self.scatter(payload),
@@ -188,16 +194,10 @@ impl<P: Program> Worker for FoldWorker<P> {
 }
 
 impl<P: Program> FoldWorker<P> {
-    /// The bit of a source among the 64 ranges of those that a chunk may have.
-    fn range_of(&self, source: u64) -> u64 {
-        let (first, width) = match self.cut.route {
-            Route::Fold => (0, self.shared.vertices),
-            Route::Spill => {
-                let width = self.cut.partitions.width();
-                (source / width * width, width)
-            }
-        };
-        1 << ((source - first) * 64 / width.max(1)).min(63)
+    /// The bit of a vertex among the 64 ranges of its partition.
+    fn range_of(&self, vertex: u64) -> u64 {
+        let width = self.cut.partitions.width();
+        1 << (vertex % width * 64 / width)
     }
 
     fn ingest(&mut self, first: bool) -> Outcome {
@@ -206,7 +206,7 @@ impl<P: Program> FoldWorker<P> {
         if first {
             self.at = share(self.rank);
             self.degrees = vec![0; self.shared.vertices as usize];
-            self.bins.iter_mut().for_each(|bin| *bin = Bin::default());
+            self.bins.clear();
         }
         let share_end = share(self.rank + 1);
         let end = (self.at + self.cut.piece_edges).min(share_end);
@@ -214,17 +214,20 @@ impl<P: Program> FoldWorker<P> {
         let mut filled = Vec::new();
         for &(source, target, weight) in &shared.arcs[self.at..end] {
             self.degrees[source as usize] += 1;
-            let label = if self.cut.route == Route::Fold { target } else { source };
+            let [from, to] = [source, target].map(|end| self.cut.partitions.of(end.into()));
+            let cell = match self.cut.route {
+                Route::Fold => Cell { partition: to, source: Some(from) },
+                Route::Spill => Cell::all(from),
+            };
             let bit = self.range_of(source.into());
-            let partition = self.cut.partitions.of(label.into()) as usize;
-            let bin = &mut self.bins[partition];
+            let bin = self.bins.entry(cell).or_default();
             bin.bytes.extend(source.to_le_bytes());
             bin.bytes.extend(target.to_le_bytes());
             bin.bytes.extend(weight.to_le_bytes());
             bin.records += 1;
             bin.sources |= bit;
             if bin.records == self.cut.chunk_records {
-                filled.extend(bin.take(partition));
+                filled.extend(bin.take(cell));
             }
         }
         self.looked_at = (end - self.at) as u64;
@@ -244,6 +247,7 @@ impl<P: Program> FoldWorker<P> {
     fn init(&mut self, partition: u32, degrees: &[Payload]) -> Outcome {
         let range = self.cut.partitions.range(partition);
         let (mut total, mut count) = (P::Total::default(), 0);
+        self.first = range.start;
         self.values.clear();
         self.active.clear();
         for (place, index) in range.enumerate() {
@@ -255,7 +259,14 @@ impl<P: Program> FoldWorker<P> {
             total = total.merge(made.total);
             self.keep(made.value, made.active, &mut count);
         }
-        Outcome::Made { vertices: self.chunks(), total: total_bytes(&total, count) }
+        self.made(&total, count)
+    }
+
+    /// The vertex set in memory, with what the next step must know of it.
+    fn made(&self, total: &P::Total, count: u64) -> Outcome {
+        let active = self.active.iter().zip(self.first..).filter(|(active, _)| **active);
+        let active = active.fold(0, |ranges, (_, vertex)| ranges | self.range_of(vertex));
+        Outcome::Made { vertices: self.chunks(), total: total_bytes(total, count), active }
     }
 
     fn keep(&mut self, value: P::Value, active: bool, count: &mut u64) {
@@ -284,41 +295,33 @@ impl<P: Program> FoldWorker<P> {
         chunks
     }
 
-    fn open(&mut self, partition: u32, vertices: &[(u32, Payload)], control: &[u8]) -> Outcome {
-        let Self { shared, cut, .. } = self;
-        let size = size_of::<P::Value>();
-        let range = cut.partitions.range(partition);
+    fn open(&mut self, partition: u32, vertices: &[Payload], control: &[u8]) {
+        let range = self.cut.partitions.range(partition);
         self.first = range.start;
-        let first = vertices.first().map_or(partition, |one| one.0);
-        self.first_signal = cut.partitions.range(first).start;
+        self.accums = vec![self.shared.program.identity(); (range.end - range.start) as usize];
+        self.groups.clear();
         self.values.clear();
+        self.last = pod_read_unaligned(&control[..size_of::<P::Total>()]);
+        self.bins.clear();
+        self.accept(partition, vertices, true);
+    }
+
+    /// Makes signals of the vertices of a partition, and keeps their values too if this is the open
+    /// one.
+    fn accept(&mut self, partition: u32, vertices: &[Payload], open: bool) {
+        let size = size_of::<P::Value>();
+        self.first_signal = self.cut.partitions.range(partition).start;
         self.signals.clear();
         self.active.clear();
-        for (of, bytes) in vertices {
-            for vertex in bytes.chunks_exact(size + 1) {
-                let value: P::Value = pod_read_unaligned(&vertex[..size]);
-                self.signals.push(shared.program.signal(&value));
-                self.active.push(vertex[size] == 1);
-                if *of == partition {
-                    self.values.push(value);
-                }
+        for vertex in vertices.iter().flat_map(|chunk| chunk.chunks_exact(size + 1)) {
+            let value: P::Value = pod_read_unaligned(&vertex[..size]);
+            self.signals.push(self.shared.program.signal(&value));
+            self.active.push(vertex[size] == 1);
+            if open {
+                self.values.push(value);
             }
         }
-        self.accums = vec![shared.program.identity(); (range.end - range.start) as usize];
-        self.groups.clear();
-        let total = size_of::<P::Total>();
-        self.last = pod_read_unaligned(&control[..total]);
-        self.bins.iter_mut().for_each(|bin| *bin = Bin::default());
         self.looked_at = self.signals.len() as u64;
-        let mut active = 0;
-        if self.phase == Phase::Gather {
-            active = u64::MAX;
-        } else {
-            for (place, _) in self.active.iter().enumerate().filter(|(_, active)| **active) {
-                active |= self.range_of(self.first_signal + place as u64);
-            }
-        }
-        Outcome::Opened { active }
     }
 
     /// Scatters edges: into bins, or (route `fold`) into accumulators.
@@ -341,14 +344,14 @@ impl<P: Program> FoldWorker<P> {
                 self.meet(target, update);
                 continue;
             }
-            let partition = self.cut.partitions.of(target.into()) as usize;
-            let bin = &mut self.bins[partition];
+            let cell = Cell::all(self.cut.partitions.of(target.into()));
+            let bin = self.bins.entry(cell).or_default();
             bin.bytes.extend(target.to_le_bytes());
             bin.bytes.extend_from_slice(bytes_of(&update));
             bin.records += 1;
             bin.sources = u64::MAX;
             if bin.records == self.cut.chunk_records {
-                filled.extend(bin.take(partition));
+                filled.extend(bin.take(cell));
             }
         }
         self.looked_at = (payload.len() / EDGE_BYTES) as u64;
@@ -377,8 +380,8 @@ impl<P: Program> FoldWorker<P> {
     }
 
     fn flush(&mut self) -> Vec<Filled> {
-        let bins = self.bins.iter_mut().enumerate();
-        bins.filter_map(|(partition, bin)| bin.take(partition)).collect()
+        let bins = self.bins.iter_mut();
+        bins.filter_map(|(cell, bin)| bin.take(*cell)).collect()
     }
 
     fn hand_over(&mut self) -> Payload {
@@ -430,7 +433,7 @@ impl<P: Program> FoldWorker<P> {
             total = total.merge(applied.total);
             self.keep(applied.value, applied.active, &mut count);
         }
-        Outcome::Made { vertices: self.chunks(), total: total_bytes(&total, count) }
+        self.made(&total, count)
     }
 
     fn decide(&self, iterations: u32, totals: &[(u32, Payload)]) -> Outcome {

@@ -437,6 +437,7 @@ impl<'a> World<'a> {
         }
         let mut judged = false;
         if let (End::Finished, Some(manifest)) = (end, &self.result) {
+            self.checkers.finished(manifest.committed);
             let of =
                 |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
             let disks: Vec<&Disk> = self.current.iter().filter_map(of).collect();

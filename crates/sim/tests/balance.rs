@@ -6,18 +6,14 @@ use std::sync::Arc;
 
 use welter_algorithms::PageRank;
 use welter_algorithms::pagerank::Dangling;
-use welter_protocol::config::{Config, Handover, Loss, Route, Timing};
+use welter_protocol::config::{Handover, Route};
 use welter_protocol::partitions::Partitions;
-use welter_protocol::placement::Placement;
 use welter_protocol::random::Random;
 use welter_protocol::steal::Bias;
-use welter_protocol::window::Width;
 use welter_sim::checkers::progress::End;
-use welter_sim::disk::Speed;
 use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
-use welter_sim::network::Weather;
-use welter_sim::schedule::{MICROS, MILLIS, Schedule};
+use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
 use welter_testing::graph::Graph;
 
@@ -50,48 +46,11 @@ fn schedule(bias: Bias, handover: Handover) -> Schedule {
         chunk_vertices: 100,
         piece_edges: 500,
     };
-    let config = Config {
-        partitions,
-        vertex_bytes,
-        chunk_vertices: 100,
-        route: Route::Spill,
-        bias,
-        placement: Placement::Random,
-        width: Width::Measured,
-        handover,
-        checkpoint_interval: 1,
-        mirrors: false,
-        loss: Loss::Refuse,
-        timing: Timing {
-            resend: 10 * MILLIS,
-            ping: 50 * MILLIS,
-            suspect: 500 * MILLIS,
-            patience: 5000 * MILLIS,
-        },
-        seed: 9,
-        audited: true,
-        planted: None,
-    };
-    let weather = Weather {
-        delay_min: 5 * MICROS,
-        delay_max: 10 * MICROS,
-        byte_thousandths: 200,
-        loss: 0,
-        twice: 0,
-        late: 0,
-    };
-    let speed = Speed { latency: 10 * MICROS, byte_thousandths: 500 };
-    Schedule {
-        seed: 1,
-        job: Arc::new(FoldJob::new("pagerank", &graph, program)),
-        cut,
-        config: Arc::new(config),
-        speeds: vec![speed; MACHINES],
-        weather,
-        faults: Vec::new(),
-        hasty: 0,
-        record_nanos: 4 * MICROS,
-    }
+    let job = Arc::new(FoldJob::new("pagerank", &graph, program));
+    let mut schedule = Schedule::calm(job, cut);
+    let config = Arc::make_mut(&mut schedule.config);
+    (config.bias, config.handover) = (bias, handover);
+    schedule
 }
 
 /// Milliseconds of the run, and the share of time in which computation engines waited for others.

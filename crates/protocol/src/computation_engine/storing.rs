@@ -7,7 +7,7 @@ use super::ComputationEngine;
 use crate::checkpoint::vertices;
 use crate::context::Context;
 use crate::messages::{Filled, Message};
-use crate::names::{Block, BlockName, Kind, Payload, Phase, Rank, Role, Step};
+use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Role, Step};
 use crate::placement::{Placement, mirror, vertex_engine};
 
 impl ComputationEngine {
@@ -24,9 +24,9 @@ impl ComputationEngine {
         step: Step,
         filled: Vec<Filled>,
     ) {
-        for Filled { partition, records, sources, payload } in filled {
+        for Filled { partition, source, records, sources, payload } in filled {
             let iteration = if kind == Kind::Edges { 0 } else { step.iteration };
-            let name = cx.name(kind, iteration, partition);
+            let name = cx.name(kind, iteration, Cell { partition, source });
             self.store(cx, Block::of(name, records, sources, &payload), payload);
         }
     }

@@ -66,6 +66,12 @@ impl Checkers {
         self.note(found);
     }
 
+    /// The run has ended with a result that was committed in this epoch.
+    pub fn finished(&mut self, epoch: Epoch) {
+        let found = self.exactly_once.finished(epoch);
+        self.note(found);
+    }
+
     /// A machine wants something done. `disks` are those of all ranks.
     pub fn effect(&mut self, scene: Scene, effect: &Effect, disks: &[&Disk]) {
         match effect {
