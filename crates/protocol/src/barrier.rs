@@ -57,11 +57,11 @@ impl Barrier {
         self.closed.len()
     }
 
-    /// Holds the sums of the step against each other. `produced`: updates of the scatter before.
-    pub(crate) fn audit(&self, produced: u64) -> Result<u64, Finding> {
+    /// Holds the sums of the step against each other. `made`: updates of the scatter before.
+    pub(crate) fn audit(&self, made: u64) -> Result<u64, Finding> {
         let worked: Vec<Worked> = self.arrived.values().copied().collect();
         let served: Vec<Served> = self.closed.values().map(|closed| closed.0).collect();
-        audit(&worked, &served, (self.step.phase == Phase::Gather).then_some(produced))
+        audit(&worked, &served, (self.step.phase == Phase::Gather).then_some(made))
     }
 
     /// Edges of each machine.

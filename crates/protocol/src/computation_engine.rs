@@ -30,11 +30,12 @@ use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::ingest::Ingest;
-use crate::messages::{Begin, Made, Message, Outcome, Pull, Work};
+use crate::messages::{Begin, Made, Message, Pull};
 use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Step, Time};
 use crate::planted::Bug;
 use crate::steal::Rounds;
 use crate::window::Window;
+use crate::work::{Outcome, Work};
 
 /// What the engine is at.
 pub(crate) struct ComputationEngine {
@@ -285,11 +286,12 @@ impl ComputationEngine {
                 task.turned = true;
                 self.task = Some(task);
             }
-            Outcome::Streamed { gathered, filled } => {
+            Outcome::Streamed { made, gathered, filled } => {
                 if let Some(block) = block {
                     self.worked.consumed.add(&block);
                 }
-                self.worked.updates += gathered;
+                self.worked.made += made;
+                self.worked.gathered += gathered;
                 self.task = Some(task);
                 self.store_updates(cx, step, filled);
             }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use crate::channel::{Ack, Channel};
 use crate::config::Config;
 use crate::counters::{Counters, Path};
-use crate::messages::{Effect, Envelope, Exit, Message, Work};
+use crate::messages::{Effect, Envelope, Exit, Message};
 use crate::names::{BlockName, Cell, Epoch, Kind, Rank, Role, Time};
 use crate::random::Random;
+use crate::work::Work;
 
 /// The machine as its parts see it.
 pub(crate) struct Context {

@@ -24,10 +24,11 @@ use crate::config::{Loss, Route};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::directory::Directory;
-use crate::messages::{Begin, Effect, Exit, Install, Made, Message, Work};
+use crate::messages::{Begin, Effect, Exit, Install, Made, Message};
 use crate::names::{Cell, Epoch, Kind, Payload, Phase, Rank, Step};
 use crate::placement::mirror;
 use crate::planted::Bug;
+use crate::work::Work;
 
 /// What the coordinator is at, and what it knows of the run.
 pub(crate) struct Coordinator {
@@ -48,7 +49,7 @@ pub(crate) struct Coordinator {
     generation: Epoch,
     edges: Vec<Sum>,
     edges_only: bool,
-    produced: u64,
+    updates: u64,
     /// Committed, and not told of yet.
     committed: Option<Arc<Manifest>>,
     /// The newest that this process committed, or was about to.
@@ -85,7 +86,7 @@ impl Coordinator {
             generation: Epoch::default(),
             edges: Vec::new(),
             edges_only: false,
-            produced: 0,
+            updates: 0,
             committed: None,
             newest: None,
             directory: Directory::default(),
@@ -323,8 +324,8 @@ impl Coordinator {
             return;
         }
         if step.phase != Phase::Ingest {
-            match self.barrier.audit(self.produced) {
-                Ok(updates) => self.produced = updates,
+            match self.barrier.audit(self.updates) {
+                Ok(updates) => self.updates = updates,
                 Err(_) if cx.config.audited => return cx.exit(Exit::Broken),
                 Err(_) => {}
             }

@@ -35,6 +35,8 @@ paths! {
     MasterWaited,
     /// The master asked before the stealer knew that it was accepted.
     CollectedEarly,
+    /// Updates for one destination were merged before they were stored.
+    Combined,
     /// Accumulators were handed over.
     HandedOver,
     /// Accumulators were stored by a stealer.

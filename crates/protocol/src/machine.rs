@@ -17,11 +17,12 @@ use crate::context::Context;
 use crate::coordinator::Coordinator;
 use crate::counters::{Counters, Path};
 use crate::membership::Membership;
-use crate::messages::{Effect, Envelope, Event, Exit, Message, Outcome};
+use crate::messages::{Effect, Envelope, Event, Exit, Message};
 use crate::names::{Epoch, Payload, Rank, Step, Time};
 use crate::planted::Bug;
 use crate::recovery::Recovery;
 use crate::storage_engine::StorageEngine;
+use crate::work::Outcome;
 
 /// A machine of the cluster.
 pub struct Machine {

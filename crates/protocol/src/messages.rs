@@ -1,4 +1,5 @@
 //! What machines tell each other, what the host tells a machine, and what a machine wants done.
+//! (What the program shall do is in [`crate::work`].)
 
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use crate::block::Damage;
 use crate::channel::Ack;
 use crate::checkpoint::{Manifest, Part};
 use crate::names::{Block, BlockName, Cell, Epoch, Payload, Rank, Role, Step, Time};
+use crate::work::{Outcome, Work};
 
 /// A message with what is written on it.
 #[derive(Clone, Debug)]
@@ -281,21 +283,6 @@ pub struct Made {
     pub active: u64,
 }
 
-/// Records that the program made, to be stored as a chunk.
-#[derive(Clone, Debug)]
-pub struct Filled {
-    /// Partition of the destinations (edges of route spill: of the sources).
-    pub partition: u32,
-    /// Partition of the sources, of edges on route fold.
-    pub source: Option<u32>,
-    /// Edges, or updates that these stand for.
-    pub records: u32,
-    /// Which sources are there.
-    pub sources: u64,
-    /// The bytes.
-    pub payload: Payload,
-}
-
 /// What happens to a machine.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -330,112 +317,6 @@ pub enum Event {
         token: u64,
         /// What it made.
         outcome: Outcome,
-    },
-}
-
-/// What the program (on its host) shall do. One thing at a time.
-#[derive(Clone, Debug)]
-pub enum Work {
-    /// Read a piece of this machine's share of the input; the first where `first`.
-    Ingest {
-        /// Whether to begin anew.
-        first: bool,
-    },
-    /// Make the first values of a partition from the degrees that all machines counted.
-    Init {
-        /// Which.
-        partition: u32,
-        /// Counts, one a machine.
-        degrees: Vec<Payload>,
-    },
-    /// Take up a partition: make signals (but on route `fold`) and empty accumulators.
-    Open {
-        /// In which step.
-        step: Step,
-        /// Which.
-        partition: u32,
-        /// Chunks of its vertex set, in order; none for a stealer on route `fold`, who does not
-        /// apply.
-        vertices: Vec<Payload>,
-        /// What the program decided after the last iteration.
-        control: Payload,
-    },
-    /// Make signals of a source partition: edges of this cell of the open partition come next
-    /// (route `fold`).
-    Turn {
-        /// Which.
-        source: u32,
-        /// Chunks of its vertex set, in order.
-        vertices: Vec<Payload>,
-    },
-    /// Scatter, gather or fold a chunk.
-    Stream {
-        /// Which.
-        block: Block,
-        /// Its bytes.
-        payload: Payload,
-    },
-    /// Hand out what is left in buffers.
-    Flush,
-    /// Hand out the accumulators.
-    HandOver,
-    /// Merge the accumulators of a stealer into one's own.
-    Merge(Payload),
-    /// Apply accumulators to vertices.
-    Apply,
-    /// What follows this many iterations, the last of which had these totals by partition.
-    Decide {
-        /// How many; 0 after the ingest.
-        iterations: u32,
-        /// What was decided before.
-        control: Payload,
-        /// Totals.
-        totals: Vec<(u32, Payload)>,
-    },
-}
-
-/// What came of a [`Work`].
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    /// Edges that were read. With the last piece come the degrees, one for each partition.
-    Ingested {
-        /// Full chunks.
-        filled: Vec<Filled>,
-        /// Degrees, when this was the last piece.
-        degrees: Option<Vec<Payload>>,
-    },
-    /// Values of a partition, by chunks, and their total.
-    Made {
-        /// Chunks of the vertex set.
-        vertices: Vec<Payload>,
-        /// The total.
-        total: Payload,
-        /// Which of 64 ranges of these vertices have active ones.
-        active: u64,
-    },
-    /// Ready to stream.
-    Opened,
-    /// Ready to stream a cell.
-    Turned,
-    /// A chunk was streamed.
-    Streamed {
-        /// Updates that were gathered.
-        gathered: u64,
-        /// Buffers that are full.
-        filled: Vec<Filled>,
-    },
-    /// What was left in buffers.
-    Flushed(Vec<Filled>),
-    /// Accumulators.
-    HandedOver(Payload),
-    /// Accumulators were merged.
-    Merged,
-    /// What follows.
-    Decided {
-        /// Whether there is another iteration.
-        goes_on: bool,
-        /// What all machines must know of it.
-        control: Payload,
     },
 }
 

@@ -41,4 +41,7 @@ pub enum Bug {
     KeptUpdates,
     /// A cell is left out though it has an active source, now and then.
     CellSkipped,
+    /// An update is merged twice into the record that waits for its destination, now and then
+    /// (planted in the kernels of the simulator).
+    CombinedTwice,
 }

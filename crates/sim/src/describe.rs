@@ -140,8 +140,8 @@ fn made(outcome: &Outcome) -> String {
         Outcome::Made { vertices, .. } => format!("{} chunks of vertices", vertices.len()),
         Outcome::Opened => "opened".to_owned(),
         Outcome::Turned => "turned".to_owned(),
-        Outcome::Streamed { gathered, filled } => {
-            format!("streamed, {gathered} gathered, {} chunks", filled.len())
+        Outcome::Streamed { made, gathered, filled } => {
+            format!("streamed, {made} made, {gathered} gathered, {} chunks", filled.len())
         }
         Outcome::Flushed(filled) => format!("flushed {} chunks", filled.len()),
         Outcome::HandedOver(_) => "accumulators".to_owned(),

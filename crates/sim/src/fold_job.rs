@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! edge      source u32, target u32, weight f64
-//! update    destination u32, the program's update
 //! vertex    the program's value, active u8
 //! total     the program's total, active vertices u64
 //! ```
@@ -13,13 +12,14 @@ use std::sync::Arc;
 use bytemuck::{Pod, bytes_of, cast_slice, pod_read_unaligned};
 use welter_model::program::{Next, Program, Total, Value, Vertex};
 use welter_protocol::config::Route;
-use welter_protocol::messages::Filled;
 use welter_protocol::names::{Cell, Phase};
+use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 use welter_testing::executors::is_float;
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::{Answer, interpret};
 
+use crate::bins::{Bin, combines, record, updates};
 use crate::job::{Cut, Job, Worker};
 
 const EDGE_BYTES: usize = 16;
@@ -120,24 +120,6 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
     }
 }
 
-/// Records of a cell that wait for their chunk to be full.
-#[derive(Default)]
-struct Bin {
-    bytes: Vec<u8>,
-    records: u32,
-    sources: u64,
-}
-
-impl Bin {
-    fn take(&mut self, cell: Cell) -> Option<Filled> {
-        let Cell { partition, source } = cell;
-        (self.records > 0).then(|| {
-            let Self { bytes, records, sources } = std::mem::take(self);
-            Filled { partition, source, records, sources, payload: bytes.into() }
-        })
-    }
-}
-
 struct FoldWorker<P: Program> {
     shared: Arc<Shared<P>>,
     cut: Cut,
@@ -221,12 +203,8 @@ impl<P: Program> FoldWorker<P> {
             };
             let bit = self.range_of(source.into());
             let bin = self.bins.entry(cell).or_default();
-            bin.bytes.extend(source.to_le_bytes());
-            bin.bytes.extend(target.to_le_bytes());
-            bin.bytes.extend(weight.to_le_bytes());
-            bin.records += 1;
-            bin.sources |= bit;
-            if bin.records == self.cut.chunk_records {
+            bin.edge((source, target, weight), bit);
+            if bin.waiting() == self.cut.chunk_records {
                 filled.extend(bin.take(cell));
             }
         }
@@ -327,7 +305,7 @@ impl<P: Program> FoldWorker<P> {
     /// Scatters edges: into bins, or (route `fold`) into accumulators.
     fn scatter(&mut self, payload: &[u8]) -> Outcome {
         let shared = self.shared.clone();
-        let mut filled = Vec::new();
+        let (mut made, mut filled) = (0, Vec::new());
         for edge in payload.chunks_exact(EDGE_BYTES) {
             let [source, target] = [0, 4].map(|at| pod_read_unaligned::<u32>(&edge[at..at + 4]));
             // Out of bounds is only what a planted bug let pass.
@@ -344,18 +322,16 @@ impl<P: Program> FoldWorker<P> {
                 self.meet(target, update);
                 continue;
             }
+            made += 1;
             let cell = Cell::all(self.cut.partitions.of(target.into()));
             let bin = self.bins.entry(cell).or_default();
-            bin.bytes.extend(target.to_le_bytes());
-            bin.bytes.extend_from_slice(bytes_of(&update));
-            bin.records += 1;
-            bin.sources = u64::MAX;
-            if bin.records == self.cut.chunk_records {
+            bin.update(&self.shared.program, &self.cut, (target, update));
+            if bin.waiting() == self.cut.chunk_records {
                 filled.extend(bin.take(cell));
             }
         }
         self.looked_at = (payload.len() / EDGE_BYTES) as u64;
-        Outcome::Streamed { gathered: 0, filled }
+        Outcome::Streamed { made, gathered: 0, filled }
     }
 
     fn meet(&mut self, target: u32, update: P::Update) {
@@ -369,14 +345,28 @@ impl<P: Program> FoldWorker<P> {
         }
     }
 
-    fn gather(&mut self, payload: &[u8]) -> Outcome {
-        let mut gathered = 0;
-        for (target, update) in updates::<P::Update>(payload) {
-            self.meet(target, update);
-            gathered += 1;
+    fn merge_one(&mut self, target: u32, other: P::Accum) {
+        let place = u64::from(target).wrapping_sub(self.first) as usize;
+        if let Some(accum) = self.accums.get_mut(place) {
+            *accum = self.shared.program.merge(*accum, other);
         }
-        self.looked_at = gathered;
-        Outcome::Streamed { gathered, filled: Vec::new() }
+    }
+
+    fn gather(&mut self, payload: &[u8]) -> Outcome {
+        let (mut gathered, mut looked_at) = (0, 0);
+        if combines::<P>(&self.cut) {
+            for (target, count, other) in updates::<P::Accum>(payload) {
+                self.merge_one(target, other);
+                (gathered, looked_at) = (gathered + u64::from(count), looked_at + 1);
+            }
+        } else {
+            for (target, count, update) in updates::<P::Update>(payload) {
+                self.meet(target, update);
+                (gathered, looked_at) = (gathered + u64::from(count), looked_at + 1);
+            }
+        }
+        self.looked_at = looked_at;
+        Outcome::Streamed { made: 0, gathered, filled: Vec::new() }
     }
 
     fn flush(&mut self) -> Vec<Filled> {
@@ -388,8 +378,7 @@ impl<P: Program> FoldWorker<P> {
         if P::GROUPS {
             let mut bytes = Vec::new();
             for (target, update) in self.groups.drain(..) {
-                bytes.extend(target.to_le_bytes());
-                bytes.extend_from_slice(bytes_of(&update));
+                record(&mut bytes, target, &update);
             }
             return bytes.into();
         }
@@ -398,7 +387,8 @@ impl<P: Program> FoldWorker<P> {
 
     fn merge(&mut self, payload: &[u8]) {
         if P::GROUPS {
-            self.groups.extend(updates::<P::Update>(payload));
+            let updates = updates::<P::Update>(payload);
+            self.groups.extend(updates.map(|(target, _, update)| (target, update)));
             return;
         }
         self.looked_at = self.accums.len() as u64;
@@ -450,10 +440,4 @@ impl<P: Program> FoldWorker<P> {
 
 fn total_bytes<T: Pod>(total: &T, active: u64) -> Payload {
     [bytes_of(total), &active.to_le_bytes()].concat().into()
-}
-
-fn updates<U: Pod>(payload: &[u8]) -> impl Iterator<Item = (u32, U)> {
-    payload
-        .chunks_exact(4 + size_of::<U>())
-        .map(|record| (pod_read_unaligned(&record[..4]), pod_read_unaligned(&record[4..])))
 }

@@ -5,6 +5,7 @@
 
 use welter_protocol::config::Route;
 use welter_protocol::partitions::Partitions;
+use welter_protocol::planted::Bug;
 use welter_protocol::{Outcome, Work};
 
 /// How a job is cut for a cluster.
@@ -20,6 +21,11 @@ pub struct Cut {
     pub chunk_vertices: u64,
     /// Whether a vertex keeps its edges close: else they are dealt out at random over the input.
     pub piece_edges: usize,
+    /// Whether updates for one destination are merged in the buffer of a chunk, where the program
+    /// can.
+    pub combines: bool,
+    /// A bug to be found.
+    pub planted: Option<Bug>,
 }
 
 /// A program on a graph, and what its result must be.

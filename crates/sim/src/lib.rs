@@ -5,6 +5,7 @@
 //! cluster runs, with the kernels of real programs, and [`checkers`] look on. What a seed did once
 //! it does again.
 
+mod bins;
 pub mod campaign;
 pub mod catalogue;
 pub mod checkers;

@@ -6,7 +6,7 @@ use crate::schedule::{Schedule, Wishes};
 use crate::world::World;
 
 /// All bugs.
-pub const BUGS: [Bug; 18] = [
+pub const BUGS: [Bug; 19] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -25,6 +25,7 @@ pub const BUGS: [Bug; 18] = [
     Bug::NoSync,
     Bug::KeptUpdates,
     Bug::CellSkipped,
+    Bug::CombinedTwice,
 ];
 
 /// Whether disks say that blocks are durable when they are not.

@@ -86,7 +86,17 @@ impl Schedule {
         let chunk_records = 2 + random.below(12) as u32;
         let chunk_vertices = 3 + random.below(20);
         let piece_edges = 8 + random.below(40) as usize;
-        let cut = Cut { partitions, route, chunk_records, chunk_vertices, piece_edges };
+        let combines = random.chance(500);
+        let planted = wishes.bug;
+        let cut = Cut {
+            partitions,
+            route,
+            chunk_records,
+            chunk_vertices,
+            piece_edges,
+            combines,
+            planted,
+        };
         let config = Self::config(random, &*job, &cut, wishes);
         let calm = wishes.calm || random.chance(150);
         let weather = weather(random, calm);

@@ -45,6 +45,8 @@ fn schedule(bias: Bias, handover: Handover) -> Schedule {
         chunk_records: 24,
         chunk_vertices: 100,
         piece_edges: 500,
+        combines: false,
+        planted: None,
     };
     let job = Arc::new(FoldJob::new("pagerank", &graph, program));
     let mut schedule = Schedule::calm(job, cut);

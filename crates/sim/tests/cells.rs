@@ -29,6 +29,8 @@ fn path() -> Schedule {
         chunk_records: 3,
         chunk_vertices: 4,
         piece_edges: 8,
+        combines: false,
+        planted: None,
     };
     Schedule::calm(Arc::new(FoldJob::new("bfs", &graph, Bfs::new(vec![0]))), cut)
 }

@@ -20,11 +20,12 @@ use crate::checkpoint::vertices;
 use crate::config::Route;
 use crate::context::Context;
 use crate::counters::Path;
-use crate::messages::{Message, Work};
+use crate::messages::Message;
 use crate::names::{BlockName, Cell, Kind, Payload, Phase, Step};
 use crate::placement::vertex_engine;
 use crate::planted::Bug;
 use crate::pulls::Pulls;
+use crate::work::Work;
 
 /// Work on one partition.
 pub(super) struct Task {

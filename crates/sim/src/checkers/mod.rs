@@ -70,6 +70,8 @@ impl Checkers {
     pub fn finished(&mut self, epoch: Epoch) {
         let found = self.exactly_once.finished(epoch);
         self.note(found);
+        let found = self.mass.finished(epoch);
+        self.note(found);
     }
 
     /// A machine wants something done. `disks` are those of all ranks.
