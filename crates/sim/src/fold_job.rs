@@ -1,7 +1,6 @@
 //! Fold and group programs as jobs: the kernels of scatter, gather, fold and apply over bytes.
 //!
 //! ```text
-//! edge      source u32, target u32, weight f64
 //! vertex    the program's value, active u8
 //! total     the program's total, active vertices u64
 //! ```
@@ -11,7 +10,6 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, bytes_of, cast_slice, pod_read_unaligned};
 use welter_model::program::{Next, Program, Total, Value, Vertex};
-use welter_protocol::config::Route;
 use welter_protocol::names::{Cell, Phase};
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
@@ -21,41 +19,66 @@ use welter_testing::interpreter::{Answer, interpret};
 
 use crate::bins::{Bin, combines, record, updates};
 use crate::job::{Cut, Job, Worker};
+use crate::reading::{EDGE_BYTES, Input, Reading, degrees, edge};
 
-const EDGE_BYTES: usize = 16;
+/// Judges the values of all vertices after so many iterations.
+pub type Judge<V> = Box<dyn Fn(&[V], u32) -> Result<(), String> + Send + Sync>;
 
 /// A program on a graph whose slots are all vertices.
 pub struct FoldJob<P: Program> {
-    shared: Arc<Shared<P>>,
+    program: Arc<P>,
+    input: Arc<Input>,
     name: &'static str,
-    expected: Answer<P::Value, P::Total>,
-    error_max: f64,
-}
-
-struct Shared<P> {
-    program: P,
-    arcs: Vec<(u32, u32, f64)>,
-    vertices: u64,
+    judge: Judge<P::Value>,
 }
 
 impl<P: Program + Send + 'static> FoldJob<P> {
-    /// Of a graph as it is to be read.
+    /// Of a graph as it is to be read. The interpreter says what the values are.
     pub fn new(name: &'static str, graph: &Graph, program: P) -> Self {
-        let expected = interpret(graph, &program);
-        let weight = |edge| if P::WEIGHTED { graph.weight(edge) } else { 1.0 };
-        let arcs = graph.pairs.iter().enumerate();
-        let arcs = arcs.map(|(edge, &[from, to])| (from, to, weight(edge))).collect();
-        let vertices = graph.slots() as u64;
-        let shared = Arc::new(Shared { program, arcs, vertices });
-        Self { shared, name, expected, error_max: 1e-9 }
+        Self::within(1e-9, name, graph, program)
     }
 
     /// The same, where sums in another order make more of a difference: solving for factors
     /// multiplies it by the condition of the sums.
-    #[must_use]
-    pub fn within(self, error_max: f64) -> Self {
-        Self { error_max, ..self }
+    pub fn within(error_max: f64, name: &'static str, graph: &Graph, program: P) -> Self {
+        let expected = interpret(graph, &program);
+        let judge = move |values: &[_], iterations| judge(&expected, error_max, values, iterations);
+        Self::judged(name, graph, program, Box::new(judge))
     }
+
+    /// With a judge of its own.
+    pub fn judged(name: &'static str, graph: &Graph, program: P, judge: Judge<P::Value>) -> Self {
+        Self { program: Arc::new(program), input: Input::of(graph, P::WEIGHTED), name, judge }
+    }
+}
+
+/// Holds values against those of the interpreter.
+pub(crate) fn judge<V: Value, T>(
+    expected: &Answer<V, T>,
+    error_max: f64,
+    values: &[V],
+    iterations: u32,
+) -> Result<(), String> {
+    if values.len() != expected.values.len() {
+        return Err(format!("{} values, not {}", values.len(), expected.values.len()));
+    }
+    if u64::from(iterations) != expected.iterations {
+        return Err(format!("{iterations} iterations, not {}", expected.iterations));
+    }
+    if cast_slice::<V, u8>(values) == expected.bits() {
+        return Ok(());
+    }
+    if !V::columns(values).iter().any(is_float) {
+        return Err("other values than the reference".to_owned());
+    }
+    let error = welter_testing::relative_error(&expected.numbers(), &numbers(values));
+    if error <= error_max { Ok(()) } else { Err(format!("{error:.1e} from the reference")) }
+}
+
+/// The columns of values, one after the other.
+pub(crate) fn numbers<V: Value>(values: &[V]) -> Vec<f64> {
+    let (values, totals) = (values.to_vec(), Vec::new());
+    Answer { values, iterations: 0, in_step: true, total: (), totals }.numbers()
 }
 
 impl<P: Program + Send + 'static> Job for FoldJob<P> {
@@ -64,7 +87,7 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
     }
 
     fn vertices(&self) -> u64 {
-        self.shared.vertices
+        self.input.vertices
     }
 
     fn vertex_bytes(&self) -> u64 {
@@ -73,11 +96,10 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
 
     fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
         Box::new(FoldWorker {
-            shared: self.shared.clone(),
+            program: self.program.clone(),
+            reading: Reading::new(self.input.clone(), cut, rank),
+            vertices: self.input.vertices,
             cut,
-            rank,
-            at: 0,
-            degrees: Vec::new(),
             bins: BTreeMap::new(),
             phase: Phase::Ingest,
             first: 0,
@@ -96,37 +118,16 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
         let size = size_of::<P::Value>();
         let values =
             vertices.chunks_exact(size + 1).map(|bytes| pod_read_unaligned(&bytes[..size]));
-        let values: Vec<P::Value> = values.collect();
-        let expected = &self.expected;
-        if values.len() != expected.values.len() {
-            return Err(format!("{} values, not {}", values.len(), expected.values.len()));
-        }
-        if u64::from(iterations) != expected.iterations {
-            return Err(format!("{iterations} iterations, not {}", expected.iterations));
-        }
-        if cast_slice::<P::Value, u8>(&values) == expected.bits() {
-            return Ok(());
-        }
-        if !P::Value::columns(&values).iter().any(is_float) {
-            return Err("other values than the reference".to_owned());
-        }
-        let found = Answer { values, total: expected.total, totals: Vec::new(), ..*expected };
-        let error = welter_testing::relative_error(&expected.numbers(), &found.numbers());
-        if error <= self.error_max {
-            Ok(())
-        } else {
-            Err(format!("{error:.1e} from the reference"))
-        }
+        (self.judge)(&values.collect::<Vec<_>>(), iterations)
     }
 }
 
 struct FoldWorker<P: Program> {
-    shared: Arc<Shared<P>>,
+    program: Arc<P>,
+    reading: Reading,
+    /// Of the graph.
+    vertices: u64,
     cut: Cut,
-    rank: usize,
-    /// The next edge of this machine's share.
-    at: usize,
-    degrees: Vec<u32>,
     bins: BTreeMap<Cell, Bin>,
     phase: Phase,
     /// The first vertex of the partition in memory.
@@ -146,8 +147,12 @@ impl<P: Program> Worker for FoldWorker<P> {
     fn work(&mut self, work: &Work) -> Outcome {
         self.looked_at = 0;
         match work {
-            Work::Ingest { first } => self.ingest(*first),
-            Work::Init { partition, degrees } => self.init(*partition, degrees),
+            Work::Ingest { first } => {
+                let (outcome, looked_at) = self.reading.piece(*first);
+                self.looked_at = looked_at;
+                outcome
+            }
+            Work::Init { partition, degrees: counts } => self.init(*partition, counts),
             Work::Open { step, partition, vertices, control } => {
                 self.phase = step.phase;
                 self.open(*partition, vertices, control);
@@ -176,64 +181,14 @@ impl<P: Program> Worker for FoldWorker<P> {
 }
 
 impl<P: Program> FoldWorker<P> {
-    /// The bit of a vertex among the 64 ranges of its partition.
-    fn range_of(&self, vertex: u64) -> u64 {
-        let width = self.cut.partitions.width();
-        1 << (vertex % width * 64 / width)
-    }
-
-    fn ingest(&mut self, first: bool) -> Outcome {
-        let arcs = &self.shared.arcs;
-        let share = |rank: usize| arcs.len() * rank / self.cut.partitions.machines();
-        if first {
-            self.at = share(self.rank);
-            self.degrees = vec![0; self.shared.vertices as usize];
-            self.bins.clear();
-        }
-        let share_end = share(self.rank + 1);
-        let end = (self.at + self.cut.piece_edges).min(share_end);
-        let shared = self.shared.clone();
-        let mut filled = Vec::new();
-        for &(source, target, weight) in &shared.arcs[self.at..end] {
-            self.degrees[source as usize] += 1;
-            let [from, to] = [source, target].map(|end| self.cut.partitions.of(end.into()));
-            let cell = match self.cut.route {
-                Route::Fold => Cell { partition: to, source: Some(from) },
-                Route::Spill => Cell::all(from),
-            };
-            let bit = self.range_of(source.into());
-            let bin = self.bins.entry(cell).or_default();
-            bin.edge((source, target, weight), bit);
-            if bin.waiting() == self.cut.chunk_records {
-                filled.extend(bin.take(cell));
-            }
-        }
-        self.looked_at = (end - self.at) as u64;
-        self.at = end;
-        let degrees = (end == share_end).then(|| {
-            filled.extend(self.flush());
-            let of = |partition| {
-                let range = self.cut.partitions.range(partition);
-                let counts = &self.degrees[range.start as usize..range.end as usize];
-                Payload::from(cast_slice::<u32, u8>(counts))
-            };
-            (0..self.cut.partitions.count()).map(of).collect()
-        });
-        Outcome::Ingested { filled, degrees }
-    }
-
-    fn init(&mut self, partition: u32, degrees: &[Payload]) -> Outcome {
+    fn init(&mut self, partition: u32, counts: &[Payload]) -> Outcome {
         let range = self.cut.partitions.range(partition);
         let (mut total, mut count) = (P::Total::default(), 0);
         self.first = range.start;
         self.values.clear();
         self.active.clear();
-        for (place, index) in range.enumerate() {
-            let of = |counts: &Payload| {
-                u64::from(pod_read_unaligned::<u32>(&counts[4 * place..4 * place + 4]))
-            };
-            let out_degree = degrees.iter().map(of).sum();
-            let made = self.shared.program.init(Vertex { index, out_degree });
+        for (index, out_degree) in range.zip(degrees(counts)) {
+            let made = self.program.init(Vertex { index, out_degree: out_degree.into() });
             total = total.merge(made.total);
             self.keep(made.value, made.active, &mut count);
         }
@@ -243,7 +198,7 @@ impl<P: Program> FoldWorker<P> {
     /// The vertex set in memory, with what the next step must know of it.
     fn made(&self, total: &P::Total, count: u64) -> Outcome {
         let active = self.active.iter().zip(self.first..).filter(|(active, _)| **active);
-        let active = active.fold(0, |ranges, (_, vertex)| ranges | self.range_of(vertex));
+        let active = active.fold(0, |ranges, (_, vertex)| ranges | self.cut.range_of(vertex));
         Outcome::Made { vertices: self.chunks(), total: total_bytes(total, count), active }
     }
 
@@ -256,27 +211,19 @@ impl<P: Program> FoldWorker<P> {
 
     /// The vertex set in memory as chunks.
     fn chunks(&self) -> Vec<Payload> {
-        let all: Vec<(P::Value, bool)> =
-            self.values.iter().copied().zip(self.active.iter().copied()).collect();
-        let mut chunks = Vec::new();
-        for part in all.chunks(self.cut.chunk_vertices as usize) {
-            let mut bytes = Vec::with_capacity(part.len() * (size_of::<P::Value>() + 1));
-            for (value, active) in part {
-                bytes.extend_from_slice(bytes_of(value));
-                bytes.push(u8::from(*active));
-            }
-            chunks.push(bytes.into());
+        let size = size_of::<P::Value>() + 1;
+        let mut set = Vec::with_capacity(self.values.len() * size);
+        for (value, active) in self.values.iter().zip(&self.active) {
+            set.extend_from_slice(bytes_of(value));
+            set.push(u8::from(*active));
         }
-        if chunks.is_empty() {
-            chunks.push(Payload::from([]));
-        }
-        chunks
+        self.cut.vertex_chunks(&set, size)
     }
 
     fn open(&mut self, partition: u32, vertices: &[Payload], control: &[u8]) {
         let range = self.cut.partitions.range(partition);
         self.first = range.start;
-        self.accums = vec![self.shared.program.identity(); (range.end - range.start) as usize];
+        self.accums = vec![self.program.identity(); (range.end - range.start) as usize];
         self.groups.clear();
         self.values.clear();
         self.last = pod_read_unaligned(&control[..size_of::<P::Total>()]);
@@ -293,7 +240,7 @@ impl<P: Program> FoldWorker<P> {
         self.active.clear();
         for vertex in vertices.iter().flat_map(|chunk| chunk.chunks_exact(size + 1)) {
             let value: P::Value = pod_read_unaligned(&vertex[..size]);
-            self.signals.push(self.shared.program.signal(&value));
+            self.signals.push(self.program.signal(&value));
             self.active.push(vertex[size] == 1);
             if open {
                 self.values.push(value);
@@ -304,18 +251,17 @@ impl<P: Program> FoldWorker<P> {
 
     /// Scatters edges: into bins, or (route `fold`) into accumulators.
     fn scatter(&mut self, payload: &[u8]) -> Outcome {
-        let shared = self.shared.clone();
+        let program = self.program.clone();
         let (mut made, mut filled) = (0, Vec::new());
-        for edge in payload.chunks_exact(EDGE_BYTES) {
-            let [source, target] = [0, 4].map(|at| pod_read_unaligned::<u32>(&edge[at..at + 4]));
+        for bytes in payload.chunks_exact(EDGE_BYTES) {
+            let (source, target, weight) = edge(bytes);
             // Out of bounds is only what a planted bug let pass.
             let place = u64::from(source).wrapping_sub(self.first_signal) as usize;
-            let is_edge = u64::from(target) < shared.vertices;
+            let is_edge = u64::from(target) < self.vertices;
             if !is_edge || !self.active.get(place).is_some_and(|active| *active) {
                 continue;
             }
-            let weight = pod_read_unaligned(&edge[8..]);
-            let Some(update) = shared.program.scatter(self.signals[place], weight) else {
+            let Some(update) = program.scatter(self.signals[place], weight) else {
                 continue;
             };
             if self.phase == Phase::Fold {
@@ -325,7 +271,7 @@ impl<P: Program> FoldWorker<P> {
             made += 1;
             let cell = Cell::all(self.cut.partitions.of(target.into()));
             let bin = self.bins.entry(cell).or_default();
-            bin.update(&self.shared.program, &self.cut, (target, update));
+            bin.update(&*program, &self.cut, (target, update));
             if bin.waiting() == self.cut.chunk_records {
                 filled.extend(bin.take(cell));
             }
@@ -340,7 +286,7 @@ impl<P: Program> FoldWorker<P> {
         } else {
             let place = u64::from(target).wrapping_sub(self.first) as usize;
             if let Some(accum) = self.accums.get_mut(place) {
-                *accum = self.shared.program.gather(*accum, update);
+                *accum = self.program.gather(*accum, update);
             }
         }
     }
@@ -348,7 +294,7 @@ impl<P: Program> FoldWorker<P> {
     fn merge_one(&mut self, target: u32, other: P::Accum) {
         let place = u64::from(target).wrapping_sub(self.first) as usize;
         if let Some(accum) = self.accums.get_mut(place) {
-            *accum = self.shared.program.merge(*accum, other);
+            *accum = self.program.merge(*accum, other);
         }
     }
 
@@ -396,14 +342,13 @@ impl<P: Program> FoldWorker<P> {
         if size > 0 {
             let others = payload.chunks_exact(size).map(pod_read_unaligned);
             for (accum, other) in self.accums.iter_mut().zip(others) {
-                *accum = self.shared.program.merge(*accum, other);
+                *accum = self.program.merge(*accum, other);
             }
         }
     }
 
     fn apply(&mut self) -> Outcome {
-        let shared = self.shared.clone();
-        let program = &shared.program;
+        let program = self.program.clone();
         // Stable by destination, then by the program's order.
         self.groups.sort_by(|left, right| {
             left.0.cmp(&right.0).then_with(|| program.order(&left.1, &right.1))
@@ -433,7 +378,7 @@ impl<P: Program> FoldWorker<P> {
             total = total.merge(pod_read_unaligned(&bytes[..size]));
             count += pod_read_unaligned::<u64>(&bytes[size..]);
         }
-        let goes_on = self.shared.program.next(iterations.into(), &total) == Next::Iterate;
+        let goes_on = self.program.next(iterations.into(), &total) == Next::Iterate;
         Outcome::Decided { goes_on: goes_on && count > 0, control: total_bytes(&total, count) }
     }
 }

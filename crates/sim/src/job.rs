@@ -6,7 +6,7 @@
 use welter_protocol::config::Route;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::planted::Bug;
-use welter_protocol::{Outcome, Work};
+use welter_protocol::{Outcome, Payload, Work};
 
 /// How a job is cut for a cluster.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,23 @@ pub struct Cut {
     pub combines: bool,
     /// A bug to be found.
     pub planted: Option<Bug>,
+}
+
+impl Cut {
+    /// The bit of a vertex among the 64 ranges of its partition.
+    pub(crate) fn range_of(&self, vertex: u64) -> u64 {
+        let width = self.partitions.width();
+        1 << (vertex % width * 64 / width)
+    }
+
+    /// A vertex set, of vertices of so many bytes, as chunks: at least one.
+    pub(crate) fn vertex_chunks(&self, set: &[u8], vertex_bytes: usize) -> Vec<Payload> {
+        if set.is_empty() {
+            return vec![Payload::from([])];
+        }
+        let chunk_bytes = self.chunk_vertices as usize * vertex_bytes;
+        set.chunks(chunk_bytes).map(Payload::from).collect()
+    }
 }
 
 /// A program on a graph, and what its result must be.
