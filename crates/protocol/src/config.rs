@@ -69,6 +69,9 @@ pub struct Config {
     pub handover: Handover,
     /// A checkpoint is made after every so many iterations, and at the end.
     pub checkpoint_interval: u32,
+    /// Whether the barrier after a scatter makes one too, with the updates, where the values are in
+    /// one already.
+    pub scatter_checkpoints: bool,
     /// Whether edges and checkpoints are kept twice.
     pub mirrors: bool,
     /// What to do when something is lost for good.

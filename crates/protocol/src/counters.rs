@@ -71,6 +71,12 @@ paths! {
     EpochAgain,
     /// A checkpoint was committed.
     Committed,
+    /// A checkpoint with the updates of a scatter was committed.
+    ScatterCommitted,
+    /// A run went back to the end of a scatter, which was not done again.
+    ScatterKept,
+    /// Updates of a checkpoint were not all there, so the scatter was done again.
+    ScatterLost,
     /// Vertices of an iteration were not checkpointed.
     NotCheckpointed,
     /// A run went back to a checkpoint.

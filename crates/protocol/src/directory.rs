@@ -35,9 +35,9 @@ impl Directory {
         self.0.retain(|(kind, _), _| only.is_some_and(|only| *kind != only));
     }
 
-    /// A machine has so many chunks of edges of a cell.
-    pub(crate) fn add(&mut self, machines: usize, engine: Rank, cell: Cell, count: u64) {
-        let shelf = self.0.entry((Kind::Edges, cell)).or_default();
+    /// A machine has so many chunks of a cell.
+    pub(crate) fn add(&mut self, machines: usize, engine: Rank, what: (Kind, Cell), count: u64) {
+        let shelf = self.0.entry(what).or_default();
         shelf.all.resize(machines, 0);
         shelf.all[engine] += count;
     }

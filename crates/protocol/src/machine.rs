@@ -327,8 +327,7 @@ impl Machine {
             Message::Find { step, cell, none } => {
                 coordinator.directory.find(cx, from, (step, cell), &none);
             }
-            Message::Installed { edges_lost, vertices_lost, shelves } => {
-                let lost = [edges_lost, vertices_lost];
+            Message::Installed { lost, shelves } => {
                 let again = coordinator.installed(cx, from, lost, &shelves);
                 if let Some(epoch) = again.then(|| coordinator.begin_epoch(cx)) {
                     self.enter_and_summon(epoch);
@@ -337,8 +336,8 @@ impl Machine {
             Message::Arrive { step, worked, made } => {
                 coordinator.arrive(cx, (from, step), worked, made);
             }
-            Message::Closed { step, served, parts, edges } => {
-                coordinator.closed(cx, (from, step), served, parts, edges);
+            Message::Closed { step, served, parts, edges, updates } => {
+                coordinator.closed(cx, (from, step), served, parts, [edges, updates]);
             }
             Message::ManifestMirrored => coordinator.persisted(cx, None),
             _ => {}

@@ -6,7 +6,7 @@ use crate::schedule::{Schedule, Wishes};
 use crate::world::World;
 
 /// All bugs.
-pub const BUGS: [Bug; 19] = [
+pub const BUGS: [Bug; 20] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -24,6 +24,7 @@ pub const BUGS: [Bug; 19] = [
     Bug::NoChecksum,
     Bug::NoSync,
     Bug::KeptUpdates,
+    Bug::LostUpdates,
     Bug::CellSkipped,
     Bug::CombinedTwice,
 ];

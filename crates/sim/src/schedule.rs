@@ -128,6 +128,7 @@ impl Schedule {
             width: Width::Measured,
             handover: Handover::Memory,
             checkpoint_interval: 1,
+            scatter_checkpoints: false,
             mirrors: false,
             loss: Loss::Refuse,
             timing: Timing {
@@ -188,6 +189,7 @@ impl Schedule {
             width,
             handover,
             checkpoint_interval: 1 + random.below(3) as u32,
+            scatter_checkpoints: random.chance(400),
             mirrors: random.chance(600),
             loss: if random.chance(850) { Loss::Reingest } else { Loss::Refuse },
             timing: Timing {

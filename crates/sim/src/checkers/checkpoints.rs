@@ -1,9 +1,9 @@
 //! Committed checkpoints are never lost.
 //!
 //! ```text
-//! when the coordinator persists a manifest:  every part and every edge chunk is durable on its
-//! disk when an epoch begins:                      its manifest is no older than the newest one
-//! told of
+//! when the coordinator persists a manifest:  every part, and every chunk of edges and updates that
+//!                                            it counts, is durable on its disk
+//! when an epoch begins:                      its manifest is no older than the newest one told of
 //! ```
 //!
 //! Not checked: where disks lie, rot or are replaced, an older checkpoint, or the input, is a
@@ -13,9 +13,9 @@
 use std::sync::Arc;
 
 use welter_protocol::audit::Sum;
-use welter_protocol::checkpoint::Manifest;
+use welter_protocol::checkpoint::{Age, Manifest};
 use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::names::{Epoch, Time};
+use welter_protocol::names::Time;
 use welter_protocol::placement::vertex_engine;
 
 use crate::disk::Disk;
@@ -25,7 +25,7 @@ use crate::disk::Disk;
 pub struct Checkpoints {
     /// Whether disks lie, rot or are replaced.
     pub bad_disks: bool,
-    told: Option<(Epoch, u32)>,
+    told: Option<Age>,
 }
 
 impl Checkpoints {
@@ -58,6 +58,12 @@ impl Checkpoints {
             let durable: Sum = disk.durable_edges(now, manifest.generation);
             if durable != *sum {
                 return Err(format!("edges of {rank} are not durable when a manifest is"));
+            }
+        }
+        let Some(scattered) = &manifest.scattered else { return Ok(()) };
+        for (rank, (disk, sum)) in disks.iter().zip(&scattered.chunks).enumerate() {
+            if disk.durable_updates(now, scattered.epoch, manifest.version) != *sum {
+                return Err(format!("updates of {rank} are not durable when a manifest is"));
             }
         }
         Ok(())
