@@ -112,7 +112,7 @@ impl Coordinator {
         // Nobody may have heard of the last one yet.
         self.found.extend(self.newest.iter().map(|manifest| (manifest.age(), manifest.clone())));
         self.installed.clear();
-        self.directory.clear(None);
+        self.directory.clear();
         self.committed = None;
         Epoch { coordinator: cx.incarnation, count: self.count }
     }
@@ -222,7 +222,7 @@ impl Coordinator {
             scattered => {
                 if scattered.is_some() {
                     cx.counters.count(Path::ScatterLost);
-                    self.directory.clear(Some(Kind::Updates));
+                    self.directory.forget(Kind::Updates);
                 }
                 self.next_iteration(cx, iteration);
             }
@@ -232,7 +232,8 @@ impl Coordinator {
     fn begin_ingest(&mut self, cx: &mut Context, edges_only: bool) {
         self.edges_only = edges_only;
         self.generation = cx.epoch;
-        self.directory.clear(None);
+        self.directory.forget(Kind::Edges);
+        self.directory.forget(Kind::Updates);
         let iteration = if edges_only { self.version() } else { 0 };
         if !edges_only {
             self.made = cx.epoch;
@@ -422,7 +423,7 @@ impl Coordinator {
             Phase::Scatter => self.begin(cx, Step { iteration, phase: Phase::Gather }),
             Phase::Ingest => self.next_iteration(cx, iteration),
             Phase::Gather | Phase::Fold => {
-                self.directory.clear(Some(Kind::Updates));
+                self.directory.forget(Kind::Updates);
                 self.next_iteration(cx, iteration + 1);
             }
         }

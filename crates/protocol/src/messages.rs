@@ -322,6 +322,11 @@ pub enum Event {
         /// Whether it worked.
         ok: bool,
     },
+    /// Something was looked up in the central directory.
+    Consulted {
+        /// From the effect.
+        token: u64,
+    },
     /// The program has done what was asked.
     Done {
         /// From the effect.
@@ -380,6 +385,11 @@ pub enum Effect {
         token: u64,
         /// The manifest.
         manifest: Arc<Manifest>,
+    },
+    /// Look something up in the central directory, where there is one: all that takes is time.
+    Consult {
+        /// For the answer.
+        token: u64,
     },
     /// Forget a manifest.
     Forget(Arc<Manifest>),

@@ -12,6 +12,7 @@ use welter_protocol::window::Width;
 use welter_protocol::{Rank, Time};
 
 use crate::catalogue::{ALGORITHMS, graph, job};
+use crate::checkers::progress::EVENTS_MAX;
 use crate::disk::Speed;
 use crate::faults::{Fault, faults};
 use crate::job::{Cut, Job};
@@ -59,6 +60,10 @@ pub struct Schedule {
     pub hasty: u64,
     /// Nanoseconds of work a record.
     pub record_nanos: Time,
+    /// Nanoseconds of a look-up in the central directory, where there is one.
+    pub directory_nanos: Time,
+    /// Events after which it must have ended.
+    pub events_max: u64,
 }
 
 impl Schedule {
@@ -109,8 +114,21 @@ impl Schedule {
         let faults = if calm { Vec::new() } else { faults(random, machines, &config) };
         let hasty = if random.chance(300) { 700 } else { 0 };
         let record_nanos = 20 + random.below(2000);
+        let directory_nanos = random.below(20 * MICROS);
         let config = Arc::new(config);
-        Self { seed, job, cut, config, speeds, weather, faults, hasty, record_nanos }
+        Self {
+            seed,
+            job,
+            cut,
+            config,
+            speeds,
+            weather,
+            faults,
+            hasty,
+            record_nanos,
+            directory_nanos,
+            events_max: EVENTS_MAX,
+        }
     }
 
     /// A schedule by hand, of equal machines on which nothing goes wrong: disks that take 10
@@ -160,6 +178,8 @@ impl Schedule {
             faults: Vec::new(),
             hasty: 0,
             record_nanos: 4 * MICROS,
+            directory_nanos: 4 * MICROS,
+            events_max: 100 * EVENTS_MAX,
         }
     }
 

@@ -14,7 +14,7 @@ use welter_protocol::names::{Epoch, Step};
 use welter_protocol::random::{Random, mix};
 use welter_protocol::{Effect, Event, Machine, Rank, Time};
 
-use crate::checkers::progress::{EVENTS_MAX, End, Excuses, judge};
+use crate::checkers::progress::{End, Excuses, judge};
 use crate::checkers::{Checkers, Scene, answer, fencing};
 use crate::describe;
 use crate::disk::{Disk, Speed};
@@ -181,7 +181,7 @@ impl<'a> World<'a> {
                 return End::Exited(why);
             }
             if self.checkers.failure.is_some()
-                || self.events > EVENTS_MAX
+                || self.events > self.schedule.events_max
                 || self.now > last + BOUND
             {
                 break;
@@ -306,6 +306,9 @@ impl<'a> World<'a> {
             }
             Effect::Sync { token, names } => self.disks[disk].sync(now, token, &names),
             Effect::Persist { token, manifest } => self.disks[disk].persist(now, token, &manifest),
+            Effect::Consult { token } => {
+                (now + self.schedule.directory_nanos, Event::Consulted { token })
+            }
             Effect::Forget(manifest) => return self.disks[disk].forget(&manifest),
             Effect::Delete(name) => return self.disks[disk].delete(name),
             Effect::Work { token, epoch, work } => {
