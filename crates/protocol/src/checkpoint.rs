@@ -23,6 +23,7 @@
 use std::sync::Arc;
 
 use crate::audit::Sum;
+use crate::config::Shape;
 use crate::names::{BlockName, Epoch, Kind, Payload, Role, checksum};
 
 /// A chunk of a vertex set in a checkpoint.
@@ -56,6 +57,8 @@ pub type Age = (Epoch, u32, bool);
 /// What a checkpoint consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
+    /// How the cluster cut what it stored.
+    pub shape: Shape,
     /// The epoch that committed it.
     pub committed: Epoch,
     /// The epoch that made its vertices.
@@ -116,6 +119,8 @@ impl Manifest {
         let mut bytes = b"wltrmnf1".to_vec();
         let mut put = |word: u64| bytes.extend(word.to_le_bytes());
         let epoch = |epoch: Epoch| u64::from(epoch.coordinator) << 32 | u64::from(epoch.count);
+        let Shape { machines, partitions, vertices, chunk_vertices, route } = self.shape;
+        [machines, partitions, vertices, chunk_vertices, route].into_iter().for_each(&mut put);
         put(epoch(self.committed));
         put(epoch(self.made));
         put(u64::from(self.version) << 1 | u64::from(self.finished));
@@ -163,6 +168,13 @@ impl Manifest {
             Some(u64::from_le_bytes(*word))
         };
         let epoch = |word: u64| Epoch { coordinator: (word >> 32) as u32, count: word as u32 };
+        let shape = Shape {
+            machines: take()?,
+            partitions: take()?,
+            vertices: take()?,
+            chunk_vertices: take()?,
+            route: take()?,
+        };
         let committed = epoch(take()?);
         let made = epoch(take()?);
         let version = take()?;
@@ -192,6 +204,7 @@ impl Manifest {
         }
         let control = take()?;
         (rest.len() as u64 == control).then(|| Self {
+            shape,
             committed,
             made,
             version: (version >> 1) as u32,
@@ -273,7 +286,10 @@ mod tests {
 
     fn sample(count: u32, version: u32) -> Manifest {
         let epoch = Epoch { coordinator: 2, count };
+        let (machines, partitions, vertices) = (2, 4, 99);
+        let shape = Shape { machines, partitions, vertices, chunk_vertices: 7, route: 1 };
         Manifest {
+            shape,
             committed: epoch,
             made: Epoch { coordinator: 1, count: 7 },
             version,

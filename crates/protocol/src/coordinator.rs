@@ -10,6 +10,9 @@
 //!                                            (Committing) <-- Closing: all closed, audited --+
 //! ```
 //!
+//! It may be any process that fills rank 0: all that it knows of a run lies in the manifests that
+//! those who join bring along, so a successor of it goes on like any restarted machine.
+//!
 //! **Invariant:** an epoch is installed only when all ranks have left all epochs before it.
 //! **Invariant:** a checkpoint is told of only when its manifest is durable here and, where copies
 //! are kept, on the machine that mirrors this one.
@@ -37,6 +40,10 @@ pub(crate) struct Coordinator {
     joined: BTreeSet<Rank>,
     /// Manifests that somebody keeps, by age.
     found: BTreeMap<Age, Arc<Manifest>>,
+    /// Somebody keeps one of a cluster of another shape.
+    reshaped: bool,
+    /// Whether an ingest was begun, by this process or one before it.
+    begun: bool,
     /// States of which vertices are lost.
     unusable: BTreeSet<(Epoch, u32)>,
     installed: BTreeMap<Rank, Lost>,
@@ -77,6 +84,8 @@ impl Coordinator {
             stage: Stage::Finished,
             joined: BTreeSet::new(),
             found: BTreeMap::new(),
+            reshaped: false,
+            begun: false,
             unusable: BTreeSet::new(),
             installed: BTreeMap::new(),
             manifest: None,
@@ -109,6 +118,7 @@ impl Coordinator {
         self.stage = Stage::Summoning;
         self.joined.clear();
         self.found.clear();
+        self.reshaped = false;
         // Nobody may have heard of the last one yet.
         self.found.extend(self.newest.iter().map(|manifest| (manifest.age(), manifest.clone())));
         self.installed.clear();
@@ -137,7 +147,11 @@ impl Coordinator {
             return;
         }
         for manifest in manifests.iter().filter_map(|bytes| Manifest::decode(bytes)) {
-            self.found.insert(manifest.age(), Arc::new(manifest));
+            if manifest.shape == cx.config.shape() || cx.config.has(Bug::AnotherShape) {
+                self.found.insert(manifest.age(), Arc::new(manifest));
+            } else {
+                self.reshaped = true;
+            }
         }
         if self.joined.len() == cx.machines() {
             self.install(cx);
@@ -154,7 +168,18 @@ impl Coordinator {
         if newest.is_none() && !self.found.is_empty() && cx.config.loss == Loss::Refuse {
             return cx.exit(Exit::Lost);
         }
-        cx.counters.count(if newest.is_some() { Path::WentBack } else { Path::Restarted });
+        if newest.is_none() && self.reshaped {
+            cx.counters.count(Path::Reshaped);
+            if cx.config.loss == Loss::Refuse {
+                return cx.exit(Exit::Reshaped);
+            }
+        }
+        let begun = self.begun || cx.incarnation > 1;
+        cx.counters.count(match newest {
+            Some(_) => Path::WentBack,
+            None if begun => Path::Restarted,
+            None => Path::Started,
+        });
         self.manifest.clone_from(&newest);
         self.stage = Stage::Installing;
         let roster = cx.roster.clone();
@@ -230,6 +255,7 @@ impl Coordinator {
     }
 
     fn begin_ingest(&mut self, cx: &mut Context, edges_only: bool) {
+        self.begun = true;
         self.edges_only = edges_only;
         self.generation = cx.epoch;
         self.directory.forget(Kind::Edges);
@@ -377,6 +403,7 @@ impl Coordinator {
         let (epoch, updates, chunks) = (cx.epoch, self.updates, self.barrier.updates());
         let applied = matches!(step.phase, Phase::Gather | Phase::Fold);
         let manifest = Arc::new(Manifest {
+            shape: cx.config.shape(),
             committed: cx.epoch,
             made: self.made,
             version: step.iteration + u32::from(applied),

@@ -81,8 +81,12 @@ paths! {
     NotCheckpointed,
     /// A run went back to a checkpoint.
     WentBack,
-    /// A run went back to the beginning.
+    /// A run began.
+    Started,
+    /// A run that had begun went back to the beginning.
     Restarted,
+    /// What is stored was of a cluster of another shape, and was left.
+    Reshaped,
     /// A checkpoint could not be had, and one before was taken.
     FellBack,
     /// Edges were read again.

@@ -349,6 +349,8 @@ pub enum Exit {
     Broken,
     /// What was lost cannot be had from anywhere. Exit code 70.
     Lost,
+    /// What is stored is of a cluster of another shape. Exit code 78.
+    Reshaped,
 }
 
 /// What a machine wants done.

@@ -6,7 +6,7 @@ use crate::schedule::{Schedule, Wishes};
 use crate::world::World;
 
 /// All bugs.
-pub const BUGS: [Bug; 20] = [
+pub const BUGS: [Bug; 21] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -25,6 +25,7 @@ pub const BUGS: [Bug; 20] = [
     Bug::NoSync,
     Bug::KeptUpdates,
     Bug::LostUpdates,
+    Bug::AnotherShape,
     Bug::CellSkipped,
     Bug::CombinedTwice,
 ];

@@ -40,6 +40,14 @@ pub struct Wishes {
     pub machines: Option<usize>,
 }
 
+/// A schedule that ends because the power of all machines goes.
+pub struct Before {
+    /// It.
+    pub schedule: Box<Schedule>,
+    /// When that happens.
+    pub until: Time,
+}
+
 /// All that a seed decides.
 pub struct Schedule {
     /// The seed.
@@ -62,6 +70,8 @@ pub struct Schedule {
     pub record_nanos: Time,
     /// Nanoseconds of a look-up in the central directory, where there is one.
     pub directory_nanos: Time,
+    /// What happened on the same disks before.
+    pub before: Option<Before>,
     /// Events after which it must have ended.
     pub events_max: u64,
 }
@@ -127,8 +137,39 @@ impl Schedule {
             hasty,
             record_nanos,
             directory_nanos,
+            before: None,
             events_max: EVENTS_MAX,
         }
+        .after_another(random, calm)
+    }
+
+    /// Now and then the same program ran on these disks before, on as many machines or others.
+    fn after_another(self, random: &mut Random, calm: bool) -> Self {
+        if calm || !random.chance(100) {
+            return self;
+        }
+        let until = MILLIS + random.below(20 * MILLIS);
+        let machines = self.config.machines();
+        let others = 1 + random.below(4) as usize;
+        let other = if random.chance(500) { machines } else { others };
+        let before = Before { schedule: Box::new(self.on(other)), until };
+        Self { before: Some(before), ..self }
+    }
+
+    /// The same on so many machines, of which none fails.
+    fn on(&self, machines: usize) -> Self {
+        let mut config = Config::clone(&self.config);
+        let vertices = self.job.vertices();
+        if machines != config.machines() {
+            let each = vertices.div_ceil(machines as u64).max(1);
+            let fitting = Partitions::fitting(machines, vertices, 1, each);
+            let Some(partitions) = fitting else { unreachable!("a vertex fits") };
+            (config.partitions, config.placement) = (partitions, Placement::Random);
+        }
+        let cut = Cut { partitions: config.partitions, ..self.cut };
+        let speeds = self.speeds.iter().cycle().take(machines).copied().collect();
+        let (job, config) = (self.job.clone(), Arc::new(config));
+        Self { job, cut, config, speeds, faults: Vec::new(), hasty: 0, before: None, ..*self }
     }
 
     /// A schedule by hand, of equal machines on which nothing goes wrong: disks that take 10
@@ -179,6 +220,7 @@ impl Schedule {
             hasty: 0,
             record_nanos: 4 * MICROS,
             directory_nanos: 4 * MICROS,
+            before: None,
             events_max: 100 * EVENTS_MAX,
         }
     }
