@@ -19,7 +19,7 @@ use crate::names::{Phase, Rank, Step};
 pub(crate) struct Barrier {
     pub(crate) step: Step,
     arrived: BTreeMap<Rank, Worked>,
-    closed: BTreeMap<Rank, (Served, Sum)>,
+    closed: BTreeMap<Rank, (Served, [Sum; 2])>,
     made: Vec<Made>,
     parts: Vec<Part>,
 }
@@ -44,15 +44,15 @@ impl Barrier {
         made
     }
 
-    /// A machine has closed the step; returns how many have.
+    /// A machine has closed the step, with so many edges and updates; returns how many have.
     pub(crate) fn close(
         &mut self,
         from: Rank,
         served: Served,
-        edges: Sum,
+        stored: [Sum; 2],
         parts: Vec<Part>,
     ) -> usize {
-        self.closed.insert(from, (served, edges));
+        self.closed.insert(from, (served, stored));
         self.parts.extend(parts);
         self.closed.len()
     }
@@ -66,7 +66,12 @@ impl Barrier {
 
     /// Edges of each machine.
     pub(crate) fn edges(&self) -> Vec<Sum> {
-        self.closed.values().map(|closed| closed.1).collect()
+        self.closed.values().map(|closed| closed.1[0]).collect()
+    }
+
+    /// Updates of each machine.
+    pub(crate) fn updates(&self) -> Vec<Sum> {
+        self.closed.values().map(|closed| closed.1[1]).collect()
     }
 
     /// Parts of the checkpoint, in order.

@@ -71,12 +71,22 @@ paths! {
     EpochAgain,
     /// A checkpoint was committed.
     Committed,
+    /// A checkpoint with the updates of a scatter was committed.
+    ScatterCommitted,
+    /// A run went back to the end of a scatter, which was not done again.
+    ScatterKept,
+    /// Updates of a checkpoint were not all there, so the scatter was done again.
+    ScatterLost,
     /// Vertices of an iteration were not checkpointed.
     NotCheckpointed,
     /// A run went back to a checkpoint.
     WentBack,
-    /// A run went back to the beginning.
+    /// A run began.
+    Started,
+    /// A run that had begun went back to the beginning.
     Restarted,
+    /// What is stored was of a cluster of another shape, and was left.
+    Reshaped,
     /// A checkpoint could not be had, and one before was taken.
     FellBack,
     /// Edges were read again.

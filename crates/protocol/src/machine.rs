@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::coordinator::Coordinator;
 use crate::counters::{Counters, Path};
+use crate::directory::Query;
 use crate::membership::Membership;
 use crate::messages::{Effect, Envelope, Event, Exit, Message};
 use crate::names::{Epoch, Payload, Rank, Step, Time};
@@ -119,6 +120,11 @@ impl Machine {
             Event::Message(envelope) => self.envelope(envelope),
             Event::Read { token, result } => self.storage.read(&mut self.cx, token, result),
             Event::Written { token, ok } => self.written(token, ok),
+            Event::Consulted { token } => {
+                if let Some(coordinator) = &mut self.coordinator {
+                    coordinator.directory.consulted(&mut self.cx, token);
+                }
+            }
             Event::Done { token, outcome: Outcome::Decided { goes_on, control } } => {
                 if let Some(coordinator) = &mut self.coordinator {
                     coordinator.decided(&mut self.cx, token, goes_on, control);
@@ -323,12 +329,11 @@ impl Machine {
         let Some(coordinator) = &mut self.coordinator else { return };
         let cx = &mut self.cx;
         match message {
-            Message::Place(name) => coordinator.directory.place(cx, from, name),
+            Message::Place(name) => coordinator.directory.ask(cx, from, Query::Place(name)),
             Message::Find { step, cell, none } => {
-                coordinator.directory.find(cx, from, (step, cell), &none);
+                coordinator.directory.ask(cx, from, Query::Find { step, cell, none });
             }
-            Message::Installed { edges_lost, vertices_lost, shelves } => {
-                let lost = [edges_lost, vertices_lost];
+            Message::Installed { lost, shelves } => {
                 let again = coordinator.installed(cx, from, lost, &shelves);
                 if let Some(epoch) = again.then(|| coordinator.begin_epoch(cx)) {
                     self.enter_and_summon(epoch);
@@ -337,8 +342,8 @@ impl Machine {
             Message::Arrive { step, worked, made } => {
                 coordinator.arrive(cx, (from, step), worked, made);
             }
-            Message::Closed { step, served, parts, edges } => {
-                coordinator.closed(cx, (from, step), served, parts, edges);
+            Message::Closed { step, served, parts, edges, updates } => {
+                coordinator.closed(cx, (from, step), served, parts, [edges, updates]);
             }
             Message::ManifestMirrored => coordinator.persisted(cx, None),
             _ => {}

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::audit::{Served, Worked};
+use crate::audit::{Served, Sum, Worked};
 use crate::block::Damage;
 use crate::channel::Ack;
 use crate::checkpoint::{Manifest, Part};
-use crate::names::{Block, BlockName, Cell, Epoch, Payload, Rank, Role, Step, Time};
+use crate::names::{Block, BlockName, Cell, Epoch, Kind, Payload, Rank, Role, Step, Time};
 use crate::work::{Outcome, Work};
 
 /// A message with what is written on it.
@@ -54,12 +54,10 @@ pub enum Message {
     Install(Box<Install>),
     /// The answer.
     Installed {
-        /// Edges that should be there are not, and cannot be had.
-        edges_lost: bool,
-        /// So for vertices of the checkpoint.
-        vertices_lost: bool,
-        /// Chunks of edges here, by cell, where there is a directory.
-        shelves: Vec<(Cell, u64)>,
+        /// What should be there is not, and cannot be had.
+        lost: Lost,
+        /// Chunks of edges and updates here, by cell, where there is a directory.
+        shelves: Vec<(Kind, Cell, u64)>,
     },
     /// Send what you have of mine, or what I mirror of yours.
     Fetch {
@@ -109,7 +107,9 @@ pub enum Message {
         /// Parts of the checkpoint that are durable here.
         parts: Vec<Part>,
         /// All edges here.
-        edges: crate::audit::Sum,
+        edges: Sum,
+        /// All updates of this iteration here.
+        updates: Sum,
     },
     /// Keep a copy of a manifest.
     MirrorManifest(Payload),
@@ -240,6 +240,17 @@ pub struct Install {
     pub previous: Option<Arc<Manifest>>,
 }
 
+/// What a machine has not of what a manifest places at it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Edges: they must be read again.
+    pub edges: bool,
+    /// Vertices: the manifest is of no use.
+    pub vertices: bool,
+    /// Updates: they must be made again.
+    pub updates: bool,
+}
+
 /// The beginning of a step.
 #[derive(Clone, Debug)]
 pub struct Begin {
@@ -311,6 +322,11 @@ pub enum Event {
         /// Whether it worked.
         ok: bool,
     },
+    /// Something was looked up in the central directory.
+    Consulted {
+        /// From the effect.
+        token: u64,
+    },
     /// The program has done what was asked.
     Done {
         /// From the effect.
@@ -333,6 +349,8 @@ pub enum Exit {
     Broken,
     /// What was lost cannot be had from anywhere. Exit code 70.
     Lost,
+    /// What is stored is of a cluster of another shape. Exit code 78.
+    Reshaped,
 }
 
 /// What a machine wants done.
@@ -369,6 +387,11 @@ pub enum Effect {
         token: u64,
         /// The manifest.
         manifest: Arc<Manifest>,
+    },
+    /// Look something up in the central directory, where there is one: all that takes is time.
+    Consult {
+        /// For the answer.
+        token: u64,
     },
     /// Forget a manifest.
     Forget(Arc<Manifest>),

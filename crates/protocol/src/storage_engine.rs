@@ -1,20 +1,15 @@
 //! The storage engine of a machine (Chaos, section 6): keeps blocks, and hands out chunks.
 //!
-//! For a step and a cell (or partition), with `all` its chunks that lie here:
+//! What it has of a cell, and what of that is left in a step, is a [`ChunkSet`].
 //!
-//! ```text
-//! all = handed out  +  left          handed out: disjoint from left, each to one engine
-//! "none" is said    <=>  no chunk in left has an active source
-//! ```
-//!
-//! **Invariant:** each chunk is handed out at most once in an (epoch, step), to whoever asks first,
-//! master or stealer. A cursor is reset by the first *pull* of a step, not when the engine hears of
-//! the step: else a pull that overtakes the beginning would be told "none" too early.
 //! **Invariant:** requests are served one after the other, each whole before the next.
+
+mod chunk_set;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use self::chunk_set::ChunkSet;
 use crate::audit::{Served, Sum};
 use crate::block::Damage;
 use crate::checkpoint::{Kept, Manifest, Part};
@@ -28,7 +23,7 @@ use crate::planted::Bug;
 /// Blocks, cursors and requests.
 #[derive(Default)]
 pub(crate) struct StorageEngine {
-    /// All that is there, but for updates.
+    /// All that is there.
     pub(crate) blocks: BTreeMap<BlockName, Block>,
     sets: BTreeMap<(Kind, u32, Cell), ChunkSet>,
     queue: VecDeque<Request>,
@@ -42,67 +37,6 @@ pub(crate) struct StorageEngine {
     active: Arc<[u64]>,
     /// Of the edges that are in sets.
     generation: Epoch,
-}
-
-/// The chunks of a cell that lie here, and the cursor over them.
-#[derive(Default)]
-struct ChunkSet {
-    blocks: Vec<Block>,
-    all: Sum,
-    bytes: u64,
-    /// The cursor's step; everything below belongs to it.
-    step: Option<Step>,
-    left: Vec<usize>,
-    left_bytes: u64,
-    handed: Sum,
-}
-
-impl ChunkSet {
-    fn add(&mut self, block: Block) {
-        self.all.add(&block);
-        self.bytes += u64::from(block.bytes);
-        self.blocks.push(block);
-    }
-
-    /// Sets the cursor to the beginning, once a step.
-    fn reset(&mut self, step: Step) {
-        if self.step != Some(step) {
-            self.step = Some(step);
-            self.left = (0..self.blocks.len()).collect();
-            self.left_bytes = self.bytes;
-            self.handed = Sum::default();
-        }
-    }
-
-    /// Any chunk that is left and has an active source.
-    fn take(&mut self, active: u64, forgets: bool, first_only: bool) -> Option<Block> {
-        let is_wanted = |&place: &usize| {
-            let sources = self.blocks[place].sources;
-            let sources = if first_only { sources & sources.wrapping_neg() } else { sources };
-            sources & active != 0
-        };
-        let place = self.left.iter().rposition(is_wanted)?;
-        let block = self.blocks[self.left[place]];
-        if !forgets {
-            self.left.swap_remove(place);
-            self.left_bytes -= u64::from(block.bytes);
-        }
-        self.handed.add(&block);
-        Some(block)
-    }
-
-    /// What was served in a step in which these ranges of sources were active. Nobody need have
-    /// asked: then nothing was handed out, and all must be inactive.
-    fn served(&self, step: Step, active: u64) -> Served {
-        let (handed, left) = if self.step == Some(step) {
-            (self.handed, self.left.clone())
-        } else {
-            (Sum::default(), (0..self.blocks.len()).collect())
-        };
-        let left = left.into_iter().map(|place| &self.blocks[place]);
-        let inactive = Sum::of(left.filter(|block| block.sources & active == 0));
-        Served { handed, inactive, all: self.all }
-    }
 }
 
 #[derive(Clone)]
@@ -131,14 +65,9 @@ fn set_of(step: Step, cell: Cell) -> (Kind, u32, Cell) {
 
 impl StorageEngine {
     /// Forgets all that belongs to the epoch that ends. What is stored stays.
-    pub(crate) fn leave_epoch(&mut self, cx: &mut Context) {
+    pub(crate) fn leave_epoch(&mut self, cx: &Context) {
         if !cx.config.has(Bug::KeptUpdates) {
-            for ((kind, ..), set) in std::mem::take(&mut self.sets) {
-                if kind == Kind::Updates {
-                    let names = set.blocks.iter().map(|block| Effect::Delete(block.name));
-                    cx.effects.extend(names);
-                }
-            }
+            self.sets.clear();
         }
         self.queue.clear();
         self.busy = None;
@@ -168,6 +97,17 @@ impl StorageEngine {
             let is_primary = name.kind == Kind::Edges && name.role == Role::Primary;
             if is_primary && name.epoch == generation {
                 self.sets.entry((Kind::Edges, 0, name.cell())).or_default().add(*block);
+            }
+        }
+    }
+
+    /// Puts updates into sets, to be gathered.
+    pub(crate) fn index_updates(&mut self, these: impl Fn(&BlockName) -> bool) {
+        for block in self.blocks.values() {
+            let Block { name, .. } = *block;
+            if name.kind == Kind::Updates && these(&name) {
+                let set = (Kind::Updates, name.iteration, name.cell());
+                self.sets.entry(set).or_default().add(*block);
             }
         }
     }
@@ -215,8 +155,15 @@ impl StorageEngine {
                 Kind::Vertices if name.epoch == epoch && name.iteration > step.iteration => true,
                 Kind::Vertices => name.epoch == made && name.iteration == step.iteration,
                 Kind::Edges => name.epoch == generation,
-                _ => false,
+                Kind::Updates => name.epoch == epoch && name.iteration == step.iteration,
+                Kind::Accumulators => false,
             });
+        }
+        if step.phase == Phase::Scatter && !cx.config.has(Bug::KeptUpdates) {
+            // Those of a checkpoint are made again; some of the new ones may be here already.
+            self.sets.retain(|(kind, ..), _| *kind != Kind::Updates);
+            let now = (cx.epoch, step.iteration);
+            self.index_updates(|name| (name.epoch, name.iteration) == now);
         }
         self.turn_to(generation);
         if step.phase == Phase::Gather && cx.config.has(Bug::EarlyDelete) {
@@ -246,7 +193,9 @@ impl StorageEngine {
         {
             if ok {
                 let edges = self.edges(cx.epoch);
-                cx.send(0, Message::Closed { step, served, parts, edges });
+                let updates = self.updates(cx.epoch, step.iteration);
+                let updates = Sum::of(updates);
+                cx.send(0, Message::Closed { step, served, parts, edges, updates });
             } else {
                 // What was written is gone, whatever a second attempt would say.
                 cx.exit(Exit::Storage);
@@ -259,9 +208,7 @@ impl StorageEngine {
             return None;
         }
         let name = block.name;
-        if name.kind != Kind::Updates {
-            self.blocks.insert(name, block);
-        }
+        self.blocks.insert(name, block);
         if name.role == Role::Primary && matches!(name.kind, Kind::Edges | Kind::Updates) {
             let iteration = if name.kind == Kind::Updates { name.iteration } else { 0 };
             if name.kind == Kind::Edges && from.is_some() {
@@ -282,10 +229,17 @@ impl StorageEngine {
         Sum::of(self.blocks.values().filter(|block| primary(&block.name)))
     }
 
-    /// Chunks of edges here, by cell.
-    pub(crate) fn shelves(&self) -> Vec<(Cell, u64)> {
-        let edges = self.sets.iter().filter(|((kind, ..), _)| *kind == Kind::Edges);
-        edges.map(|((.., cell), set)| (*cell, set.blocks.len() as u64)).collect()
+    /// Updates here that were made in this epoch and iteration.
+    fn updates(&self, epoch: Epoch, iteration: u32) -> impl Iterator<Item = &Block> {
+        self.blocks.values().filter(move |Block { name, .. }| {
+            (name.kind, name.epoch, name.iteration) == (Kind::Updates, epoch, iteration)
+        })
+    }
+
+    /// Chunks here, by kind and cell.
+    pub(crate) fn shelves(&self) -> Vec<(Kind, Cell, u64)> {
+        let sets = self.sets.iter();
+        sets.map(|((kind, _, cell), set)| (*kind, *cell, set.blocks.len() as u64)).collect()
     }
 
     /// Which ranges of sources are active that the chunks of a cell may have.
@@ -438,7 +392,11 @@ impl StorageEngine {
         if step.phase == Phase::Gather {
             let keys: Vec<_> = self.sets.keys().filter(|key| key.0 == kind).copied().collect();
             for set in keys.iter().filter_map(|key| self.sets.remove(key)) {
-                cx.effects.extend(set.blocks.iter().map(|block| Effect::Delete(block.name)));
+                let names = set.blocks.iter().map(|block| block.name);
+                for name in names.filter(|name| !self.kept.need(name)) {
+                    self.blocks.remove(&name);
+                    cx.effects.push(Effect::Delete(name));
+                }
             }
         }
         let (names, parts) =
@@ -457,6 +415,10 @@ impl StorageEngine {
 
     /// What a checkpoint after this step must have durable here: names, and primary parts.
     fn parts(&self, epoch: Epoch, step: Step) -> (Vec<BlockName>, Vec<Part>) {
+        if step.phase == Phase::Scatter {
+            let updates = self.updates(epoch, step.iteration);
+            return (updates.map(|block| block.name).collect(), Vec::new());
+        }
         let ingest = step.phase == Phase::Ingest;
         let version = step.iteration + u32::from(!ingest);
         let blocks = self.blocks.values().filter(|block| {

@@ -16,6 +16,7 @@ pub fn digest(event: &Event) -> u64 {
         }
         Event::Read { token, result } => mix(token << 8 | u64::from(result.is_ok())),
         Event::Written { token, ok } => mix(token << 9 | u64::from(*ok)),
+        Event::Consulted { token } => mix(token << 11),
         Event::Done { token, .. } => mix(token << 10),
     }
 }
@@ -39,6 +40,7 @@ pub fn event(now: Time, rank: Rank, incarnation: u32, event: &Event) -> Option<S
             Ok((block, _)) => format!("has read {}", block.name),
             Err(damage) => format!("cannot read: {damage:?}"),
         },
+        Event::Consulted { .. } => "has looked something up".to_owned(),
         Event::Written { .. } => "cannot write".to_owned(),
         Event::Done { outcome, .. } => format!("is done: {}", made(outcome)),
     };
@@ -58,6 +60,7 @@ pub fn effect(now: Time, rank: Rank, incarnation: u32, effect: &Effect) -> Optio
         Effect::Read { name, .. } => format!("reads {name}"),
         Effect::Write { block, .. } => format!("writes {}", block.name),
         Effect::Sync { names, .. } => format!("syncs {} blocks", names.len()),
+        Effect::Consult { .. } => return None,
         Effect::Persist { manifest, .. } => format!("persists version {}", manifest.version),
         Effect::Forget(manifest) => format!("forgets version {}", manifest.version),
         Effect::Delete(name) => format!("deletes {name}"),

@@ -12,6 +12,7 @@ use welter_protocol::window::Width;
 use welter_protocol::{Rank, Time};
 
 use crate::catalogue::{ALGORITHMS, graph, job};
+use crate::checkers::progress::EVENTS_MAX;
 use crate::disk::Speed;
 use crate::faults::{Fault, faults};
 use crate::job::{Cut, Job};
@@ -39,6 +40,14 @@ pub struct Wishes {
     pub machines: Option<usize>,
 }
 
+/// A schedule that ends because the power of all machines goes.
+pub struct Before {
+    /// It.
+    pub schedule: Box<Schedule>,
+    /// When that happens.
+    pub until: Time,
+}
+
 /// All that a seed decides.
 pub struct Schedule {
     /// The seed.
@@ -59,6 +68,12 @@ pub struct Schedule {
     pub hasty: u64,
     /// Nanoseconds of work a record.
     pub record_nanos: Time,
+    /// Nanoseconds of a look-up in the central directory, where there is one.
+    pub directory_nanos: Time,
+    /// What happened on the same disks before.
+    pub before: Option<Before>,
+    /// Events after which it must have ended.
+    pub events_max: u64,
 }
 
 impl Schedule {
@@ -109,8 +124,52 @@ impl Schedule {
         let faults = if calm { Vec::new() } else { faults(random, machines, &config) };
         let hasty = if random.chance(300) { 700 } else { 0 };
         let record_nanos = 20 + random.below(2000);
+        let directory_nanos = random.below(20 * MICROS);
         let config = Arc::new(config);
-        Self { seed, job, cut, config, speeds, weather, faults, hasty, record_nanos }
+        Self {
+            seed,
+            job,
+            cut,
+            config,
+            speeds,
+            weather,
+            faults,
+            hasty,
+            record_nanos,
+            directory_nanos,
+            before: None,
+            events_max: EVENTS_MAX,
+        }
+        .after_another(random, calm)
+    }
+
+    /// Now and then the same program ran on these disks before, on as many machines or others.
+    fn after_another(self, random: &mut Random, calm: bool) -> Self {
+        if calm || !random.chance(100) {
+            return self;
+        }
+        let until = MILLIS + random.below(20 * MILLIS);
+        let machines = self.config.machines();
+        let others = 1 + random.below(4) as usize;
+        let other = if random.chance(500) { machines } else { others };
+        let before = Before { schedule: Box::new(self.on(other)), until };
+        Self { before: Some(before), ..self }
+    }
+
+    /// The same on so many machines, of which none fails.
+    fn on(&self, machines: usize) -> Self {
+        let mut config = Config::clone(&self.config);
+        let vertices = self.job.vertices();
+        if machines != config.machines() {
+            let each = vertices.div_ceil(machines as u64).max(1);
+            let fitting = Partitions::fitting(machines, vertices, 1, each);
+            let Some(partitions) = fitting else { unreachable!("a vertex fits") };
+            (config.partitions, config.placement) = (partitions, Placement::Random);
+        }
+        let cut = Cut { partitions: config.partitions, ..self.cut };
+        let speeds = self.speeds.iter().cycle().take(machines).copied().collect();
+        let (job, config) = (self.job.clone(), Arc::new(config));
+        Self { job, cut, config, speeds, faults: Vec::new(), hasty: 0, before: None, ..*self }
     }
 
     /// A schedule by hand, of equal machines on which nothing goes wrong: disks that take 10
@@ -128,6 +187,7 @@ impl Schedule {
             width: Width::Measured,
             handover: Handover::Memory,
             checkpoint_interval: 1,
+            scatter_checkpoints: false,
             mirrors: false,
             loss: Loss::Refuse,
             timing: Timing {
@@ -159,6 +219,9 @@ impl Schedule {
             faults: Vec::new(),
             hasty: 0,
             record_nanos: 4 * MICROS,
+            directory_nanos: 4 * MICROS,
+            before: None,
+            events_max: 100 * EVENTS_MAX,
         }
     }
 
@@ -188,6 +251,7 @@ impl Schedule {
             width,
             handover,
             checkpoint_interval: 1 + random.below(3) as u32,
+            scatter_checkpoints: random.chance(400),
             mirrors: random.chance(600),
             loss: if random.chance(850) { Loss::Reingest } else { Loss::Refuse },
             timing: Timing {

@@ -89,9 +89,10 @@ impl ExactlyOnce {
         let streamed = std::mem::take(&mut self.streamed);
         let Some((epoch, step)) = self.newest.replace(next) else { return Ok(()) };
         let missing = if step.phase == Phase::Gather {
+            // Of this epoch, or of one before that a checkpoint had.
+            let made = streamed.keys().next().map_or(epoch, |name| name.epoch);
             let of = |name: &BlockName| {
-                name.kind == Kind::Updates
-                    && (name.epoch, name.iteration) == (epoch, step.iteration)
+                (name.kind, name.epoch, name.iteration) == (Kind::Updates, made, step.iteration)
             };
             self.stored.keys().find(|name| of(name) && !streamed.contains_key(name)).copied()
         } else {
@@ -105,7 +106,6 @@ impl ExactlyOnce {
             let mut all = self.stored.iter();
             all.find(|entry| wanted(*entry) && missing(entry)).map(|(name, _)| *name)
         };
-        self.stored.retain(|name, _| name.kind == Kind::Edges || name.epoch == next.0);
         match missing {
             Some(name) if epoch == next.0 => Err(format!("{name} was not streamed in {step}")),
             _ => Ok(()),

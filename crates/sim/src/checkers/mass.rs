@@ -7,6 +7,8 @@
 //! made = stored = gathered
 //! ```
 //!
+//! Updates of a checkpoint were made in one epoch and are gathered in another.
+//!
 //! Not checked: which updates, and route `fold`, where updates wait nowhere.
 
 use std::collections::BTreeMap;
@@ -23,6 +25,8 @@ struct Sums {
     made: u64,
     stored: u64,
     gathered: u64,
+    /// The epoch that made what was gathered.
+    from: Option<Epoch>,
 }
 
 /// Sums of the newest iterations.
@@ -49,6 +53,9 @@ impl Mass {
             Outcome::Flushed(filled) => sums.stored += stands_for(filled),
             _ => {}
         }
+        if let (Work::Stream { block, .. }, Phase::Gather) = (work, step.phase) {
+            sums.from = Some(block.name.epoch);
+        }
         let now = (scene.epoch, step);
         let opens = matches!(work, Work::Open { .. });
         if !opens || self.newest.is_some_and(|newest| newest >= now) {
@@ -70,9 +77,9 @@ impl Mass {
         (epoch, last): (Epoch, Step),
         now: (Epoch, Step),
     ) -> Result<(), String> {
-        let Sums { made, stored, gathered } =
-            self.sums.get(&(epoch, last.iteration)).copied().unwrap_or_default();
-        self.sums.retain(|(of, iteration), _| (*of, *iteration) >= (now.0, now.1.iteration));
+        let of = |epoch| self.sums.get(&(epoch, last.iteration)).copied().unwrap_or_default();
+        let Sums { gathered, from, .. } = of(epoch);
+        let Sums { made, stored, .. } = of(from.unwrap_or(epoch));
         let right = match last.phase {
             Phase::Gather => made == stored && stored == gathered,
             _ => made == stored,

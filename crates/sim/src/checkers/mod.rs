@@ -12,6 +12,7 @@ pub mod fencing;
 pub mod mass;
 pub mod progress;
 
+use welter_protocol::config::Shape;
 use welter_protocol::messages::Effect;
 use welter_protocol::names::{Epoch, Step};
 use welter_protocol::{Outcome, Rank, Time, Work};
@@ -45,9 +46,10 @@ pub struct Checkers {
 }
 
 impl Checkers {
-    /// Judges less strictly what disks that lie, rot or are lost can excuse.
-    pub fn of_bad_disks(bad_disks: bool) -> Self {
-        let checkpoints = checkpoints::Checkpoints::new(bad_disks);
+    /// Of a cluster of this shape. Judges less strictly what disks that lie, rot or are lost can
+    /// excuse.
+    pub fn new(shape: Shape, bad_disks: bool) -> Self {
+        let checkpoints = checkpoints::Checkpoints::new(shape, bad_disks);
         Self { checkpoints, ..Self::default() }
     }
 
