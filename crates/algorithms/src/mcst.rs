@@ -126,13 +126,13 @@ impl Best {
         self.weight.store(NO_EDGE, Relaxed);
     }
 
-    /// Keeps an edge if it is better.
+    /// Keeps an edge if it is better, and says whether it was.
     ///
     /// Ranks only fall, and ends are stored before their weight is. So ends that are read after a
     /// weight belong to it or to a better edge that comes, and what is no better than the two need
     /// not be offered.
     #[inline(always)]
-    fn offer(&self, edge: Rank) {
+    fn offer(&self, edge: Rank) -> bool {
         loop {
             let weight = self.weight.load(Acquire);
             if weight == BUSY {
@@ -140,13 +140,15 @@ impl Best {
                 continue;
             }
             if (weight, self.ends.load(Relaxed)) <= edge {
-                return;
+                return false;
             }
             if self.weight.compare_exchange_weak(weight, BUSY, Acquire, Relaxed).is_ok() {
                 // The ends may have changed before, and do not any more.
-                let (weight, ends) = edge.min((weight, self.ends.load(Relaxed)));
+                let before = (weight, self.ends.load(Relaxed));
+                let (weight, ends) = edge.min(before);
                 self.ends.store(ends, Relaxed);
-                return self.weight.store(weight, Release);
+                self.weight.store(weight, Release);
+                return edge < before;
             }
         }
     }
@@ -294,10 +296,8 @@ impl Stream for Mcst {
     #[inline(always)]
     fn edge(&self, _: Step, known: Known<'_, Self>, edge: Edge) -> bool {
         let rank = self.rank(edge);
-        for end in [edge.source, edge.target] {
-            known.notes[label(known, end) as usize].offer(rank);
-        }
-        true
+        let offer = |end| known.notes[label(known, end) as usize].offer(rank);
+        offer(edge.source) | offer(edge.target)
     }
 
     fn settle(&self, step: Step, known: Known<'_, Self>, vertex: u32) -> Counts {
@@ -336,7 +336,8 @@ mod tests {
         let best = Best::none();
         let offered = [(7, 3), (7, 5), (7, 2), (9, 0), (4, 9), (4, 9), (5, 1)];
         let kept = offered.map(|edge| {
-            best.offer(edge);
+            let before = best.get();
+            assert_eq!(best.offer(edge), edge < before);
             best.get()
         });
         assert_eq!(kept, [(7, 3), (7, 3), (7, 2), (7, 2), (4, 9), (4, 9), (4, 9)]);

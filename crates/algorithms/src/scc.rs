@@ -111,10 +111,13 @@ impl Cell {
         self.colour.store(component, Relaxed);
     }
 
-    fn mark(&self, bit: u32) {
-        if self.colour.load(Relaxed) & bit == 0 {
+    /// Sets a mark, and says whether it is new.
+    fn mark(&self, bit: u32) -> bool {
+        let is_new = self.colour.load(Relaxed) & bit == 0;
+        if is_new {
             self.colour.fetch_or(bit, Relaxed);
         }
+        is_new
     }
 }
 
@@ -304,13 +307,7 @@ impl Stream for Scc {
                 source.colour.store(REACHED, Relaxed);
                 true
             }
-            _ => {
-                if edge.source != edge.target {
-                    source.mark(LEAVES);
-                    target.mark(ENTERS);
-                }
-                false
-            }
+            _ => edge.source != edge.target && (source.mark(LEAVES) | target.mark(ENTERS)),
         }
     }
 

@@ -4,7 +4,15 @@
 //! sum(S)                      = (|S|, sum of identities of the blocks in S)
 //! consumed by all computation = handed out by all storage engines
 //! handed out + proven inactive = all                      of each storage engine and partition
-//! updates produced by scatter  = updates gathered         combined ones count what they stand for
+//! updates made by scatter      = updates stored = updates gathered
+//! ```
+//!
+//! Updates are counted by who makes them, before they are combined; by what the records that are
+//! stored say that they stand for; and by who gathers these. So one that is combined twice, or
+//! dropped from a buffer, is seen at the end of the scatter phase.
+//!
+//! ```text
+//! updates(record) = 1 + those that were merged into it
 //! ```
 //!
 //! **Invariant:** a barrier opens only if all of these hold.
@@ -46,8 +54,12 @@ impl Sum {
 pub struct Worked {
     /// Chunks that were streamed.
     pub consumed: Sum,
-    /// Updates that were produced (in scatter) or gathered (in gather). Else 0.
-    pub updates: u64,
+    /// Updates that were made.
+    pub made: u64,
+    /// Updates that what was stored stands for.
+    pub stored: u64,
+    /// Updates that were gathered.
+    pub gathered: u64,
 }
 
 /// What a storage engine did in a step.
@@ -68,15 +80,18 @@ pub enum Finding {
     Consumed,
     /// Chunks were neither handed out nor inactive.
     LeftOut,
-    /// Not as many updates were gathered as produced.
+    /// What was stored does not stand for the updates that were made.
+    Stored,
+    /// Not as many updates were gathered as made.
     Updates,
 }
 
-/// The audit of one step. `produced`: updates of the scatter before, when this step gathered them.
+/// The audit of one step; returns the updates that it made. `made`: those of the scatter before,
+/// when this step gathered them.
 ///
 /// # Errors
 /// The first sum that is wrong.
-pub fn audit(worked: &[Worked], served: &[Served], produced: Option<u64>) -> Result<u64, Finding> {
+pub fn audit(worked: &[Worked], served: &[Served], made: Option<u64>) -> Result<u64, Finding> {
     let consumed = worked.iter().fold(Sum::default(), |sum, one| sum.and(one.consumed));
     let handed = served.iter().fold(Sum::default(), |sum, one| sum.and(one.handed));
     if consumed != handed {
@@ -85,11 +100,14 @@ pub fn audit(worked: &[Worked], served: &[Served], produced: Option<u64>) -> Res
     if served.iter().any(|one| one.handed.and(one.inactive) != one.all) {
         return Err(Finding::LeftOut);
     }
-    let updates = worked.iter().map(|one| one.updates).sum();
-    if produced.is_some_and(|produced| produced != updates) {
+    let sum = |of: fn(&Worked) -> u64| worked.iter().map(of).sum::<u64>();
+    if sum(|one| one.made) != sum(|one| one.stored) {
+        return Err(Finding::Stored);
+    }
+    if made.is_some_and(|made| made != sum(|one| one.gathered)) {
         return Err(Finding::Updates);
     }
-    Ok(updates)
+    Ok(sum(|one| one.made))
 }
 
 #[cfg(test)]
@@ -100,8 +118,8 @@ mod tests {
         Sum { count: numbers.len() as u64, hash: numbers.iter().sum() }
     }
 
-    fn worked(numbers: &[u64], updates: u64) -> Worked {
-        Worked { consumed: sum(numbers), updates }
+    fn worked(numbers: &[u64], gathered: u64) -> Worked {
+        Worked { consumed: sum(numbers), made: 4, stored: 4, gathered }
     }
 
     fn served(handed: &[u64], inactive: &[u64], all: &[u64]) -> Served {
@@ -112,9 +130,13 @@ mod tests {
     fn every_sum_is_looked_at() {
         let clean = [served(&[1, 2], &[9], &[1, 2, 9]), served(&[5], &[], &[5])];
         let both = [worked(&[1, 5], 3), worked(&[2], 4)];
-        assert_eq!(audit(&both, &clean, Some(7)), Ok(7));
-        assert_eq!(audit(&both, &clean, None), Ok(7));
+        assert_eq!(audit(&both, &clean, Some(7)), Ok(8));
+        assert_eq!(audit(&both, &clean, None), Ok(8));
         assert_eq!(audit(&both, &clean, Some(8)), Err(Finding::Updates));
+        let dropped = [Worked { stored: 3, ..both[0] }, both[1]];
+        assert_eq!(audit(&dropped, &clean, Some(7)), Err(Finding::Stored));
+        let made_up = [both[0], Worked { stored: 5, ..both[1] }];
+        assert_eq!(audit(&made_up, &clean, None), Err(Finding::Stored));
         let twice = [worked(&[1, 5], 3), worked(&[2, 5], 4)];
         assert_eq!(audit(&twice, &clean, Some(7)), Err(Finding::Consumed));
         let another = [worked(&[1, 5], 3), worked(&[3], 4)];

@@ -12,65 +12,66 @@ use std::collections::BTreeMap;
 
 use crate::audit::{Finding, Served, Sum, Worked, audit};
 use crate::checkpoint::Part;
-use crate::names::{Payload, Phase, Rank, Step};
+use crate::messages::Made;
+use crate::names::{Phase, Rank, Step};
 
 /// A barrier as the coordinator sees it.
 pub(crate) struct Barrier {
     pub(crate) step: Step,
     arrived: BTreeMap<Rank, Worked>,
-    closed: BTreeMap<Rank, (Served, Sum)>,
-    totals: Vec<(u32, Payload)>,
+    closed: BTreeMap<Rank, (Served, [Sum; 2])>,
+    made: Vec<Made>,
     parts: Vec<Part>,
 }
 
 impl Barrier {
     pub(crate) fn of(step: Step) -> Self {
         let (arrived, closed) = (BTreeMap::new(), BTreeMap::new());
-        Self { step, arrived, closed, totals: Vec::new(), parts: Vec::new() }
+        Self { step, arrived, closed, made: Vec::new(), parts: Vec::new() }
     }
 
     /// A machine has arrived; returns how many have.
-    pub(crate) fn arrive(
-        &mut self,
-        from: Rank,
-        worked: Worked,
-        totals: Vec<(u32, Payload)>,
-    ) -> usize {
+    pub(crate) fn arrive(&mut self, from: Rank, worked: Worked, made: Vec<Made>) -> usize {
         self.arrived.insert(from, worked);
-        self.totals.extend(totals);
+        self.made.extend(made);
         self.arrived.len()
     }
 
-    /// Totals of all partitions, in their order, so that sums of floats come out the same.
-    pub(crate) fn totals(&mut self) -> Vec<(u32, Payload)> {
-        let mut totals = std::mem::take(&mut self.totals);
-        totals.sort_by_key(|total| total.0);
-        totals
+    /// What became of all partitions, in their order, so that sums of floats come out the same.
+    pub(crate) fn made(&mut self) -> Vec<Made> {
+        let mut made = std::mem::take(&mut self.made);
+        made.sort_by_key(|one| one.partition);
+        made
     }
 
-    /// A machine has closed the step; returns how many have.
+    /// A machine has closed the step, with so many edges and updates; returns how many have.
     pub(crate) fn close(
         &mut self,
         from: Rank,
         served: Served,
-        edges: Sum,
+        stored: [Sum; 2],
         parts: Vec<Part>,
     ) -> usize {
-        self.closed.insert(from, (served, edges));
+        self.closed.insert(from, (served, stored));
         self.parts.extend(parts);
         self.closed.len()
     }
 
-    /// Holds the sums of the step against each other. `produced`: updates of the scatter before.
-    pub(crate) fn audit(&self, produced: u64) -> Result<u64, Finding> {
+    /// Holds the sums of the step against each other. `made`: updates of the scatter before.
+    pub(crate) fn audit(&self, made: u64) -> Result<u64, Finding> {
         let worked: Vec<Worked> = self.arrived.values().copied().collect();
         let served: Vec<Served> = self.closed.values().map(|closed| closed.0).collect();
-        audit(&worked, &served, (self.step.phase == Phase::Gather).then_some(produced))
+        audit(&worked, &served, (self.step.phase == Phase::Gather).then_some(made))
     }
 
     /// Edges of each machine.
     pub(crate) fn edges(&self) -> Vec<Sum> {
-        self.closed.values().map(|closed| closed.1).collect()
+        self.closed.values().map(|closed| closed.1[0]).collect()
+    }
+
+    /// Updates of each machine.
+    pub(crate) fn updates(&self) -> Vec<Sum> {
+        self.closed.values().map(|closed| closed.1[1]).collect()
     }
 
     /// Parts of the checkpoint, in order.

@@ -3,7 +3,8 @@
 //! ```text
 //! 0  magic "wltr"   4  kind, role, 2 zeros   8  epoch: coordinator, count   16  iteration
 //! 20 partition      24 number                32 records   36 payload bytes   40 sources
-//! 48 checksum of the payload                 56 checksum of bytes 0 to 55    64 payload
+//! 48 checksum of the payload                 56 source partition or ff ff ff ff    60 zeros
+//! 64 checksum of bytes 0 to 63               72 payload
 //! ```
 //!
 //! **Invariant:** `open(seal(b, p), b.name) = p`, and `open` of anything else is an error: a block
@@ -13,7 +14,9 @@
 use crate::names::{Block, BlockName, Epoch, Kind, Payload, Role, checksum};
 
 /// Bytes of a header.
-pub const HEADER_BYTES: usize = 64;
+pub const HEADER_BYTES: usize = 72;
+
+const NO_SOURCE: u32 = u32::MAX;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"wltr");
 const KINDS: [Kind; 4] = [Kind::Edges, Kind::Updates, Kind::Vertices, Kind::Accumulators];
@@ -44,6 +47,8 @@ pub fn seal(block: &Block, payload: &[u8]) -> Vec<u8> {
     bytes.extend(block.bytes.to_le_bytes());
     bytes.extend(block.sources.to_le_bytes());
     bytes.extend(block.hash.to_le_bytes());
+    bytes.extend(name.source.unwrap_or(NO_SOURCE).to_le_bytes());
+    bytes.extend([0; 4]);
     bytes.extend(checksum(&bytes).to_le_bytes());
     bytes.extend_from_slice(payload);
     bytes
@@ -54,7 +59,7 @@ pub fn header(bytes: &[u8]) -> Option<Block> {
     let header = bytes.first_chunk::<HEADER_BYTES>()?;
     let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| header[at + byte]));
     let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| header[at + byte]));
-    if short(0) != MAGIC || long(56) != checksum(&header[..56]) {
+    if short(0) != MAGIC || long(64) != checksum(&header[..64]) {
         return None;
     }
     let name = BlockName {
@@ -63,6 +68,7 @@ pub fn header(bytes: &[u8]) -> Option<Block> {
         epoch: Epoch { coordinator: short(8), count: short(12) },
         iteration: short(16),
         partition: short(20),
+        source: Some(short(56)).filter(|source| *source != NO_SOURCE),
         number: long(24),
     };
     Some(Block { name, records: short(32), bytes: short(36), sources: long(40), hash: long(48) })
@@ -95,6 +101,7 @@ mod tests {
             epoch: Epoch { coordinator: 3, count: 9 },
             iteration: 4,
             partition: 5,
+            source: Some(0),
             number: 1 << 33,
         };
         let payload: Vec<u8> = (0..37).collect();
@@ -134,6 +141,8 @@ mod tests {
             BlockName { epoch: older, ..name },
             BlockName { iteration: name.iteration - 1, ..name },
             BlockName { partition: 0, ..name },
+            BlockName { source: None, ..name },
+            BlockName { source: Some(5), ..name },
             BlockName { number: 0, ..name },
             name.as_role(Role::Primary),
         ] {

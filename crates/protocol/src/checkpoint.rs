@@ -6,15 +6,24 @@
 //! after     a copy of it lies one machine further before anybody is told; the two newest are kept
 //! ```
 //!
-//! A checkpoint follows every `interval`-th iteration, the ingest and the end. Values change in
-//! apply alone, so the barrier after a scatter has nothing to add.
+//! A checkpoint follows every `interval`-th iteration, the ingest and the end. Chaos writes one at
+//! the barrier after each scatter as well. Values change in apply alone, so all that is new there
+//! is the updates: that checkpoint names the same vertices, and the update chunks of the scatter.
+//! A run that goes back to it gathers; where an update chunk is missing (they have no copies) it
+//! scatters again.
+//!
+//! ```text
+//! state(m) = (made, version)     of two manifests of one state the newer one says all the older does
+//! kept     = the newest manifests of the two newest states
+//! ```
 //!
 //! **Invariant:** when a manifest is durable, all that it names is. **Invariant:** what a kept
-//! manifest names is deleted by nobody.
+//! manifest names is deleted by nobody, but for the updates of the older one.
 
 use std::sync::Arc;
 
 use crate::audit::Sum;
+use crate::config::Shape;
 use crate::names::{BlockName, Epoch, Kind, Payload, Role, checksum};
 
 /// A chunk of a vertex set in a checkpoint.
@@ -30,9 +39,26 @@ pub struct Part {
     pub hash: u64,
 }
 
+/// Updates that were scattered when a checkpoint was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scattered {
+    /// In which epoch.
+    pub epoch: Epoch,
+    /// How many.
+    pub updates: u64,
+    /// The chunks of each machine.
+    pub chunks: Vec<Sum>,
+}
+
+/// Where a manifest stands among others: the epoch that committed it, its version, and whether the
+/// next iteration was scattered.
+pub type Age = (Epoch, u32, bool);
+
 /// What a checkpoint consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
+    /// How the cluster cut what it stored.
+    pub shape: Shape,
     /// The epoch that committed it.
     pub committed: Epoch,
     /// The epoch that made its vertices.
@@ -45,16 +71,25 @@ pub struct Manifest {
     pub generation: Epoch,
     /// What the program decided.
     pub control: Payload,
+    /// Which ranges of each partition have active vertices.
+    pub active: Arc<[u64]>,
     /// All edges of each machine.
     pub edges: Vec<Sum>,
     /// All chunks of all vertex sets.
     pub parts: Vec<Part>,
+    /// Updates of the next iteration, if they were made.
+    pub scattered: Option<Scattered>,
 }
 
 impl Manifest {
     /// Manifests by age.
-    pub fn age(&self) -> (Epoch, u32) {
-        (self.committed, self.version)
+    pub fn age(&self) -> Age {
+        (self.committed, self.version, self.scattered.is_some())
+    }
+
+    /// Which values it names.
+    pub fn state(&self) -> (Epoch, u32) {
+        (self.made, self.version)
     }
 
     /// The name of a part.
@@ -67,8 +102,16 @@ impl Manifest {
         match name.kind {
             Kind::Edges => name.epoch == self.generation,
             Kind::Vertices => name.epoch == self.made && name.iteration == self.version,
-            Kind::Updates | Kind::Accumulators => false,
+            Kind::Updates => self.has_scattered(name),
+            Kind::Accumulators => false,
         }
+    }
+
+    /// Whether this is a chunk of the updates that were scattered.
+    pub(crate) fn has_scattered(&self, name: &BlockName) -> bool {
+        let of =
+            (name.kind, name.role, name.iteration) == (Kind::Updates, Role::Primary, self.version);
+        of && self.scattered.as_ref().is_some_and(|scattered| scattered.epoch == name.epoch)
     }
 
     /// Its bytes, with a checksum at the end.
@@ -76,6 +119,8 @@ impl Manifest {
         let mut bytes = b"wltrmnf1".to_vec();
         let mut put = |word: u64| bytes.extend(word.to_le_bytes());
         let epoch = |epoch: Epoch| u64::from(epoch.coordinator) << 32 | u64::from(epoch.count);
+        let Shape { machines, partitions, vertices, chunk_vertices, route } = self.shape;
+        [machines, partitions, vertices, chunk_vertices, route].into_iter().for_each(&mut put);
         put(epoch(self.committed));
         put(epoch(self.made));
         put(u64::from(self.version) << 1 | u64::from(self.finished));
@@ -91,6 +136,18 @@ impl Manifest {
             put(part.chunk);
             put(part.hash);
         }
+        put(u64::from(self.scattered.is_some()));
+        if let Some(scattered) = &self.scattered {
+            put(epoch(scattered.epoch));
+            put(scattered.updates);
+            put(scattered.chunks.len() as u64);
+            for sum in &scattered.chunks {
+                put(sum.count);
+                put(sum.hash);
+            }
+        }
+        put(self.active.len() as u64);
+        self.active.iter().for_each(|ranges| put(*ranges));
         put(self.control.len() as u64);
         bytes.extend_from_slice(&self.control);
         let sum = checksum(&bytes);
@@ -111,6 +168,13 @@ impl Manifest {
             Some(u64::from_le_bytes(*word))
         };
         let epoch = |word: u64| Epoch { coordinator: (word >> 32) as u32, count: word as u32 };
+        let shape = Shape {
+            machines: take()?,
+            partitions: take()?,
+            vertices: take()?,
+            chunk_vertices: take()?,
+            route: take()?,
+        };
         let committed = epoch(take()?);
         let made = epoch(take()?);
         let version = take()?;
@@ -126,16 +190,31 @@ impl Manifest {
             let (partition, bytes) = ((first >> 32) as u32, first as u32);
             parts.push(Part { partition, bytes, chunk: take()?, hash: take()? });
         }
+        let mut scattered = None;
+        if take()? == 1 {
+            let (epoch, updates, mut chunks) = (epoch(take()?), take()?, Vec::new());
+            for _ in 0..take()? {
+                chunks.push(Sum { count: take()?, hash: take()? });
+            }
+            scattered = Some(Scattered { epoch, updates, chunks });
+        }
+        let mut active = Vec::new();
+        for _ in 0..take()? {
+            active.push(take()?);
+        }
         let control = take()?;
         (rest.len() as u64 == control).then(|| Self {
+            shape,
             committed,
             made,
             version: (version >> 1) as u32,
             finished: version & 1 == 1,
             generation,
             control: rest.into(),
+            active: active.into(),
             edges,
             parts,
+            scattered,
         })
     }
 }
@@ -148,6 +227,7 @@ pub(crate) fn vertices(made: Epoch, version: u32, partition: u32, chunk: u64) ->
         epoch: made,
         iteration: version,
         partition,
+        source: None,
         number: chunk,
     }
 }
@@ -157,7 +237,7 @@ pub fn is_due(iterations: u32, interval: u32, goes_on: bool) -> bool {
     !goes_on || iterations == 0 || iterations.is_multiple_of(interval.max(1))
 }
 
-/// The two newest manifests that a machine keeps.
+/// The newest manifests of the two newest states, which a machine keeps.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(Vec<Arc<Manifest>>);
 
@@ -172,19 +252,31 @@ impl Kept {
 
     /// Keeps a manifest, and hands out those that need not be kept any more.
     pub(crate) fn add(&mut self, manifest: Arc<Manifest>) -> Vec<Arc<Manifest>> {
-        self.0.retain(|old| old.age() != manifest.age());
-        self.0.push(manifest);
+        let same: Vec<_> = self.0.extract_if(.., |old| old.state() == manifest.state()).collect();
+        let newer = same.iter().map(|old| old.age()).max() > Some(manifest.age());
+        let (stays, mut dropped) = if newer {
+            (same, vec![manifest])
+        } else {
+            let other = |old: &Arc<Manifest>| old.age() != manifest.age();
+            let dropped = same.into_iter().filter(other).collect();
+            (vec![manifest], dropped)
+        };
+        self.0.extend(stays);
         self.0.sort_by_key(|manifest| manifest.age());
-        self.0.drain(..self.0.len().saturating_sub(2)).collect()
+        dropped.extend(self.0.drain(..self.0.len().saturating_sub(2)));
+        dropped
     }
 
     pub(crate) fn all(&self) -> &[Arc<Manifest>] {
         &self.0
     }
 
-    /// Whether one of them needs this block.
+    /// Whether one of them needs this block. Of updates those of the older one are let go.
     pub(crate) fn need(&self, name: &BlockName) -> bool {
-        self.0.iter().any(|manifest| manifest.needs(name))
+        match name.kind {
+            Kind::Updates => self.0.last().is_some_and(|manifest| manifest.needs(name)),
+            _ => self.0.iter().any(|manifest| manifest.needs(name)),
+        }
     }
 }
 
@@ -194,22 +286,32 @@ mod tests {
 
     fn sample(count: u32, version: u32) -> Manifest {
         let epoch = Epoch { coordinator: 2, count };
+        let (machines, partitions, vertices) = (2, 4, 99);
+        let shape = Shape { machines, partitions, vertices, chunk_vertices: 7, route: 1 };
         Manifest {
+            shape,
             committed: epoch,
             made: Epoch { coordinator: 1, count: 7 },
             version,
             finished: version == 9,
             generation: Epoch { coordinator: 1, count: 1 },
             control: [1, 2, 3].as_slice().into(),
+            active: [u64::MAX, 0, 5].as_slice().into(),
             edges: vec![Sum { count: 3, hash: 99 }, Sum::default()],
             parts: vec![Part { partition: 4, chunk: 5, bytes: 6, hash: 7 }],
+            scattered: None,
         }
     }
 
     #[test]
     fn manifests_come_back_and_damage_is_seen() {
         for version in [0, 9] {
-            let manifest = sample(3, version);
+            let mut manifest = sample(3, version);
+            manifest.scattered = (version == 0).then(|| Scattered {
+                epoch: Epoch { coordinator: 2, count: 8 },
+                updates: 77,
+                chunks: vec![Sum { count: 1, hash: 5 }, Sum::default()],
+            });
             let bytes = manifest.encode();
             assert_eq!(Manifest::decode(&bytes), Some(manifest));
             for bit in 0..8 * bytes.len() {
@@ -252,5 +354,29 @@ mod tests {
         assert_eq!(dropped, [2, 5]);
         assert!(kept.need(&sample(0, 3).name(1, 1)) && !kept.need(&sample(0, 5).name(1, 1)));
         assert!(kept.add(Arc::new(sample(3, 4))).is_empty(), "the same again is no news");
+    }
+
+    #[test]
+    fn a_checkpoint_after_a_scatter_takes_the_place_of_the_one_before() {
+        let epoch = Epoch { coordinator: 1, count: 7 };
+        let scattered = |version| Manifest {
+            scattered: Some(Scattered { epoch, updates: 1, chunks: Vec::new() }),
+            ..sample(4, version)
+        };
+        let update = |iteration| BlockName {
+            kind: Kind::Updates,
+            iteration,
+            ..vertices(epoch, iteration, 0, 0)
+        };
+        let mut kept = Kept::default();
+        kept.add(Arc::new(sample(4, 1)));
+        kept.add(Arc::new(sample(4, 2)));
+        let dropped = kept.add(Arc::new(scattered(2)));
+        assert_eq!(dropped, [Arc::new(sample(4, 2))]);
+        assert!(kept.need(&update(2)) && !kept.need(&update(1)));
+        assert!(kept.need(&sample(4, 1).name(0, 0)), "the state before is there still");
+        assert_eq!(kept.add(Arc::new(sample(4, 2))), [Arc::new(sample(4, 2))], "old news");
+        kept.add(Arc::new(sample(4, 3)));
+        assert!(!kept.need(&update(2)), "those of the older one are let go");
     }
 }

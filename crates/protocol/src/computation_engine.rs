@@ -6,34 +6,36 @@
 //!   for each foreign partition p in random order:
 //!     if the master of p accepts:  load vertices(p); stream; in gather: wait, hand over
 //! arrive at the barrier
+//!
+//! stream, on route fold:           for each cell (p, s) with an active source: pull, and when the
+//!                                  first chunk has come, load vertices(s) for their signals
 //! ```
 //!
 //! Loading, streaming and what comes after are stages of one [`Task`]; the program works on one
-//! chunk at a time while pulls for the next ones are open. On route `fold` the chunks are edges of
-//! a destination partition, and the vertices of all partitions are loaded for their signals.
+//! chunk at a time while pulls for the next ones are open.
 //!
 //! **Invariant:** an engine arrives only when every chunk that it was handed is streamed and every
 //! block that it made is stored.
 
 mod stealing;
 mod storing;
+mod task;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::task::{Stage, Task};
 use crate::accumulators::Owned;
 use crate::audit::Worked;
-use crate::checkpoint::vertices;
-use crate::config::{Handover, Route};
+use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::ingest::Ingest;
-use crate::messages::{Begin, Message, Outcome, Pull, Work};
-use crate::names::{Block, BlockName, Kind, Payload, Phase, Rank, Step, Time};
-use crate::placement::vertex_engine;
+use crate::messages::{Begin, Made, Message, Pull};
+use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Step, Time};
 use crate::planted::Bug;
-use crate::pulls::Pulls;
 use crate::steal::Rounds;
 use crate::window::Window;
+use crate::work::{Outcome, Work};
 
 /// What the engine is at.
 pub(crate) struct ComputationEngine {
@@ -52,37 +54,10 @@ pub(crate) struct ComputationEngine {
     /// Chunks for which a directory is asked, where there is one.
     placing: BTreeMap<BlockName, (Block, Payload)>,
     worked: Worked,
-    totals: Vec<(u32, Payload)>,
+    made: Vec<Made>,
     window: Window,
     idle: Time,
     idle_since: Option<Time>,
-}
-
-/// Work on one partition.
-struct Task {
-    partition: u32,
-    stolen: bool,
-    stage: Stage,
-    loading: BTreeMap<BlockName, Option<Payload>>,
-    active: u64,
-    pulls: Pulls,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Loading,
-    Opening,
-    Streaming,
-    Flushing,
-    /// A stealer waits for the master.
-    Waiting,
-    HandingOver,
-    /// A master waits for stealers, or merges.
-    Collecting,
-    Applying,
-    /// First values are made, in the ingest.
-    Making,
-    Reading,
 }
 
 impl ComputationEngine {
@@ -100,7 +75,7 @@ impl ComputationEngine {
             storing: BTreeSet::new(),
             placing: BTreeMap::new(),
             worked: Worked::default(),
-            totals: Vec::new(),
+            made: Vec::new(),
             window: Window::new(cx.config.width, cx.machines()),
             idle: 0,
             idle_since: None,
@@ -136,7 +111,7 @@ impl ComputationEngine {
         self.rounds = Rounds::default();
         self.collected.clear();
         self.worked = Worked::default();
-        self.totals.clear();
+        self.made.clear();
         if begin.step.phase == Phase::Ingest {
             self.ingest.begin(cx, begin.edges_only);
             self.waiting.clear();
@@ -180,8 +155,12 @@ impl ComputationEngine {
             let partition = task.partition;
             match task.stage {
                 Stage::Streaming => {
-                    let what = (step, partition, task.active);
+                    let what = (step, task.cell(), task.active);
                     task.pulls.fill(cx, &self.window, what);
+                    if task.pulls.has_next() && task.needs_signals() {
+                        self.load_signals(cx);
+                        return;
+                    }
                     if let Some((block, payload)) = task.pulls.next() {
                         let token = cx.work(Work::Stream { block, payload });
                         self.working = Some((token, Some(block)));
@@ -190,7 +169,10 @@ impl ComputationEngine {
                     if !task.pulls.ended() {
                         return;
                     }
-                    self.input_ended(cx, step);
+                    if task.needs_signals() {
+                        cx.counters.count(Path::NotLoaded);
+                    }
+                    self.next_cell(cx, step);
                 }
                 Stage::Waiting => {
                     if !self.collected.remove(&partition) {
@@ -229,7 +211,17 @@ impl ComputationEngine {
             return false;
         }
         if let Some(partition) = self.waiting.pop_front() {
-            self.take_up(cx, partition, false);
+            if step.phase == Phase::Scatter && !self.is_active(partition) {
+                cx.counters.count(Path::Skipped);
+                if let Some(owned) = self.owned.get_mut(&partition) {
+                    owned.done();
+                }
+                if self.waiting.is_empty() {
+                    self.begin_round(cx);
+                }
+            } else {
+                self.take_up(cx, partition, false);
+            }
             return true;
         }
         if self.rounds.proposed.is_some() {
@@ -244,31 +236,8 @@ impl ComputationEngine {
             return;
         }
         self.arrived = true;
-        let (worked, totals) = (self.worked, std::mem::take(&mut self.totals));
-        cx.send(0, Message::Arrive { step, worked, totals });
-    }
-
-    /// Loads the vertices of a partition.
-    fn take_up(&mut self, cx: &mut Context, partition: u32, stolen: bool) {
-        let Some(begin) = &self.begin else { return };
-        let (made, version) = (begin.made, begin.step.iteration);
-        let wanted = match cx.config.route {
-            Route::Spill => partition..partition + 1,
-            Route::Fold => 0..cx.config.partitions.count(),
-        };
-        let mut task = Task::new(partition, stolen, Stage::Loading);
-        for of in wanted {
-            for chunk in 0..cx.config.vertex_chunks(of) {
-                let name = vertices(made, version, of, chunk);
-                task.loading.insert(name, None);
-                cx.send(vertex_engine(cx.machines(), of, chunk), Message::Get(name));
-            }
-        }
-        if stolen {
-            let scatter = begin.step.phase == Phase::Scatter;
-            cx.counters.count(if scatter { Path::StolenScatter } else { Path::StolenGather });
-        }
-        self.task = Some(task);
+        let (worked, made) = (self.worked, std::mem::take(&mut self.made));
+        cx.send(0, Message::Arrive { step, worked, made });
     }
 
     /// All storage engines have said "none", and all that came is streamed.
@@ -308,17 +277,21 @@ impl ComputationEngine {
                     self.task = Some(task);
                 }
             }
-            Outcome::Opened { active } => {
-                task.active = active;
-                task.pulls = Pulls::of_all(cx);
+            Outcome::Opened => {
+                self.task = Some(task);
+                self.next_cell(cx, step);
+            }
+            Outcome::Turned => {
                 task.stage = Stage::Streaming;
+                task.turned = true;
                 self.task = Some(task);
             }
-            Outcome::Streamed { gathered, filled } => {
+            Outcome::Streamed { made, gathered, filled } => {
                 if let Some(block) = block {
                     self.worked.consumed.add(&block);
                 }
-                self.worked.updates += gathered;
+                self.worked.made += made;
+                self.worked.gathered += gathered;
                 self.task = Some(task);
                 self.store_updates(cx, step, filled);
             }
@@ -331,9 +304,9 @@ impl ComputationEngine {
                 }
             }
             Outcome::HandedOver(payload) => self.hand_over(cx, step, partition, payload),
-            Outcome::Made { vertices, total } => {
+            Outcome::Made { vertices, total, active } => {
                 self.store_vertices(cx, step, partition, vertices);
-                self.totals.push((partition, total));
+                self.made.push(Made { partition, total, active });
                 self.ingest.without_values = self.ingest.without_values.saturating_sub(1);
                 if let Some(owned) = self.owned.get_mut(&partition) {
                     owned.done();
@@ -348,29 +321,6 @@ impl ComputationEngine {
         self.advance(cx);
     }
 
-    /// A named block has come: vertices, or stored accumulators.
-    pub(crate) fn got(&mut self, cx: &mut Context, name: BlockName, payload: Payload) {
-        if name.kind == Kind::Accumulators {
-            return self.accumulators(cx, name.partition, payload);
-        }
-        let (Some(task), Some(begin)) = (&mut self.task, &self.begin) else { return };
-        if let Some(place) = task.loading.get_mut(&name) {
-            *place = Some(payload);
-        }
-        if task.stage == Stage::Loading && task.loading.values().all(Option::is_some) {
-            task.stage = Stage::Opening;
-            let loaded = std::mem::take(&mut task.loading).into_iter();
-            let vertices = loaded.filter_map(|(name, payload)| Some((name.partition, payload?)));
-            let work = Work::Open {
-                step: begin.step,
-                partition: task.partition,
-                vertices: vertices.collect(),
-                control: begin.control.clone(),
-            };
-            self.working = Some((cx.work(work), None));
-        }
-    }
-
     /// An engine has answered a pull: with a chunk, the time that it waited for others and the time
     /// that it took, or with nothing.
     pub(crate) fn pulled(
@@ -382,7 +332,7 @@ impl ComputationEngine {
     ) {
         let step = self.step();
         let Some(task) = &mut self.task else { return };
-        if step != Some(pull.step) || task.partition != pull.partition {
+        if step != Some(pull.step) || task.cell() != pull.cell {
             return;
         }
         match chunk {
@@ -399,13 +349,13 @@ impl ComputationEngine {
     pub(crate) fn found(
         &mut self,
         cx: &mut Context,
-        (step, partition): (Step, u32),
+        (step, cell): (Step, Cell),
         engine: Option<Rank>,
     ) {
         let at_work = self.step() == Some(step);
         let Some(task) = &mut self.task else { return };
-        if at_work && task.partition == partition {
-            task.pulls.found(cx, engine, (step, partition, task.active));
+        if at_work && task.cell() == cell {
+            task.pulls.found(cx, engine, (step, cell, task.active));
             self.advance(cx);
         }
     }
@@ -419,12 +369,5 @@ impl ComputationEngine {
     ) {
         self.ingest.degrees(from, partition, payload);
         self.advance(cx);
-    }
-}
-
-impl Task {
-    fn new(partition: u32, stolen: bool, stage: Stage) -> Self {
-        let (loading, pulls) = (BTreeMap::new(), Pulls::default());
-        Self { partition, stolen, stage, loading, active: 0, pulls }
     }
 }

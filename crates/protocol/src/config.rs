@@ -9,6 +9,7 @@ use crate::window::Width;
 
 /// Where updates wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Route {
     /// Nowhere: edges are streamed by their destinations, to who has the accumulators and all
     /// signals in memory.
@@ -33,6 +34,22 @@ pub enum Loss {
     Reingest,
     /// The run ends and says so.
     Refuse,
+}
+
+/// How a cluster cuts what it stores. Names of blocks and the places where they lie follow from it,
+/// so what was stored by one shape is of no use to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Machines.
+    pub machines: u64,
+    /// Streaming partitions.
+    pub partitions: u64,
+    /// Vertices.
+    pub vertices: u64,
+    /// Vertices in a chunk.
+    pub chunk_vertices: u64,
+    /// By what edges are binned.
+    pub route: u64,
 }
 
 /// How long things may take, in nanoseconds.
@@ -69,6 +86,9 @@ pub struct Config {
     pub handover: Handover,
     /// A checkpoint is made after every so many iterations, and at the end.
     pub checkpoint_interval: u32,
+    /// Whether the barrier after a scatter makes one too, with the updates, where the values are in
+    /// one already.
+    pub scatter_checkpoints: bool,
     /// Whether edges and checkpoints are kept twice.
     pub mirrors: bool,
     /// What to do when something is lost for good.
@@ -87,6 +107,17 @@ impl Config {
     /// Number of machines.
     pub fn machines(&self) -> usize {
         self.partitions.machines()
+    }
+
+    /// How this cluster cuts what it stores.
+    pub fn shape(&self) -> Shape {
+        Shape {
+            machines: self.machines() as u64,
+            partitions: self.partitions.count().into(),
+            vertices: self.partitions.vertices(),
+            chunk_vertices: self.chunk_vertices,
+            route: self.route as u64,
+        }
     }
 
     /// Chunks of the vertex set of a partition.

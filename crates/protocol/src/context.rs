@@ -6,9 +6,10 @@ use std::sync::Arc;
 use crate::channel::{Ack, Channel};
 use crate::config::Config;
 use crate::counters::{Counters, Path};
-use crate::messages::{Effect, Envelope, Exit, Message, Work};
-use crate::names::{BlockName, Epoch, Kind, Rank, Role, Time};
+use crate::messages::{Effect, Envelope, Exit, Message};
+use crate::names::{BlockName, Cell, Epoch, Kind, Rank, Role, Time};
 use crate::random::Random;
+use crate::work::Work;
 
 /// The machine as its parts see it.
 pub(crate) struct Context {
@@ -133,11 +134,12 @@ impl Context {
     }
 
     /// A name that no other block has.
-    pub(crate) fn name(&mut self, kind: Kind, iteration: u32, partition: u32) -> BlockName {
+    pub(crate) fn name(&mut self, kind: Kind, iteration: u32, cell: Cell) -> BlockName {
         self.numbers += 1;
         let number = (self.rank as u64) << 40 | self.numbers;
         let (role, epoch) = (Role::Primary, self.epoch);
-        BlockName { kind, role, epoch, iteration, partition, number }
+        let Cell { partition, source } = cell;
+        BlockName { kind, role, epoch, iteration, partition, source, number }
     }
 
     pub(crate) fn exit(&mut self, why: Exit) {

@@ -10,6 +10,9 @@
 //!                                            (Committing) <-- Closing: all closed, audited --+
 //! ```
 //!
+//! It may be any process that fills rank 0: all that it knows of a run lies in the manifests that
+//! those who join bring along, so a successor of it goes on like any restarted machine.
+//!
 //! **Invariant:** an epoch is installed only when all ranks have left all epochs before it.
 //! **Invariant:** a checkpoint is told of only when its manifest is durable here and, where copies
 //! are kept, on the machine that mirrors this one.
@@ -19,15 +22,16 @@ use std::sync::Arc;
 
 use crate::audit::{Served, Sum, Worked};
 use crate::barrier::Barrier;
-use crate::checkpoint::{Manifest, Part, is_due};
+use crate::checkpoint::{Age, Manifest, Part, Scattered, is_due};
 use crate::config::{Loss, Route};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::directory::Directory;
-use crate::messages::{Begin, Effect, Exit, Install, Message, Work};
-use crate::names::{Epoch, Kind, Payload, Phase, Rank, Step};
+use crate::messages::{Begin, Effect, Exit, Install, Lost, Made, Message};
+use crate::names::{Cell, Epoch, Kind, Payload, Phase, Rank, Step};
 use crate::placement::mirror;
 use crate::planted::Bug;
+use crate::work::Work;
 
 /// What the coordinator is at, and what it knows of the run.
 pub(crate) struct Coordinator {
@@ -35,18 +39,26 @@ pub(crate) struct Coordinator {
     stage: Stage,
     joined: BTreeSet<Rank>,
     /// Manifests that somebody keeps, by age.
-    found: BTreeMap<(Epoch, u32), Arc<Manifest>>,
+    found: BTreeMap<Age, Arc<Manifest>>,
+    /// Somebody keeps one of a cluster of another shape.
+    reshaped: bool,
+    /// Whether an ingest was begun, by this process or one before it.
+    begun: bool,
+    /// States of which vertices are lost.
     unusable: BTreeSet<(Epoch, u32)>,
-    installed: BTreeMap<Rank, (bool, bool)>,
+    installed: BTreeMap<Rank, Lost>,
+    /// The newest that was installed, or committed in this epoch.
     manifest: Option<Arc<Manifest>>,
     barrier: Barrier,
     control: Payload,
+    /// Which ranges of each partition have active vertices.
+    active: Arc<[u64]>,
     goes_on: bool,
     made: Epoch,
     generation: Epoch,
     edges: Vec<Sum>,
     edges_only: bool,
-    produced: u64,
+    updates: u64,
     /// Committed, and not told of yet.
     committed: Option<Arc<Manifest>>,
     /// The newest that this process committed, or was about to.
@@ -72,17 +84,20 @@ impl Coordinator {
             stage: Stage::Finished,
             joined: BTreeSet::new(),
             found: BTreeMap::new(),
+            reshaped: false,
+            begun: false,
             unusable: BTreeSet::new(),
             installed: BTreeMap::new(),
             manifest: None,
             barrier: Barrier::of(Step { iteration: 0, phase: Phase::Ingest }),
             control: Payload::from([]),
+            active: Arc::from([]),
             goes_on: true,
             made: Epoch::default(),
             generation: Epoch::default(),
             edges: Vec::new(),
             edges_only: false,
-            produced: 0,
+            updates: 0,
             committed: None,
             newest: None,
             directory: Directory::default(),
@@ -103,10 +118,11 @@ impl Coordinator {
         self.stage = Stage::Summoning;
         self.joined.clear();
         self.found.clear();
+        self.reshaped = false;
         // Nobody may have heard of the last one yet.
         self.found.extend(self.newest.iter().map(|manifest| (manifest.age(), manifest.clone())));
         self.installed.clear();
-        self.directory.clear(None);
+        self.directory.clear();
         self.committed = None;
         Epoch { coordinator: cx.incarnation, count: self.count }
     }
@@ -131,7 +147,11 @@ impl Coordinator {
             return;
         }
         for manifest in manifests.iter().filter_map(|bytes| Manifest::decode(bytes)) {
-            self.found.insert(manifest.age(), Arc::new(manifest));
+            if manifest.shape == cx.config.shape() || cx.config.has(Bug::AnotherShape) {
+                self.found.insert(manifest.age(), Arc::new(manifest));
+            } else {
+                self.reshaped = true;
+            }
         }
         if self.joined.len() == cx.machines() {
             self.install(cx);
@@ -140,14 +160,26 @@ impl Coordinator {
 
     /// Goes back to the newest checkpoint that can be had.
     fn install(&mut self, cx: &mut Context) {
-        let usable = |age: &&(Epoch, u32)| !self.unusable.contains(*age);
-        let mut ages = self.found.keys().filter(usable).rev().take(2);
-        let newest = ages.next().map(|age| self.found[age].clone());
-        let previous = ages.next().map(|age| self.found[age].clone());
+        let usable = |one: &&Arc<Manifest>| !self.unusable.contains(&one.state());
+        let mut usable = self.found.values().rev().filter(usable);
+        let newest = usable.next().cloned();
+        let state = newest.as_ref().map(|newest| newest.state());
+        let previous = usable.find(|one| Some(one.state()) != state).cloned();
         if newest.is_none() && !self.found.is_empty() && cx.config.loss == Loss::Refuse {
             return cx.exit(Exit::Lost);
         }
-        cx.counters.count(if newest.is_some() { Path::WentBack } else { Path::Restarted });
+        if newest.is_none() && self.reshaped {
+            cx.counters.count(Path::Reshaped);
+            if cx.config.loss == Loss::Refuse {
+                return cx.exit(Exit::Reshaped);
+            }
+        }
+        let begun = self.begun || cx.incarnation > 1;
+        cx.counters.count(match newest {
+            Some(_) => Path::WentBack,
+            None if begun => Path::Restarted,
+            None => Path::Started,
+        });
         self.manifest.clone_from(&newest);
         self.stage = Stage::Installing;
         let roster = cx.roster.clone();
@@ -160,35 +192,37 @@ impl Coordinator {
         &mut self,
         cx: &mut Context,
         from: Rank,
-        [edges_lost, vertices_lost]: [bool; 2],
-        shelves: &[(u32, u64)],
+        lost: Lost,
+        shelves: &[(Kind, Cell, u64)],
     ) -> bool {
-        for &(partition, count) in shelves {
-            self.directory.add(cx.machines(), from, partition, count);
+        for &(kind, cell, count) in shelves {
+            self.directory.add(cx.machines(), from, (kind, cell), count);
         }
-        self.installed.insert(from, (edges_lost, vertices_lost));
+        self.installed.insert(from, lost);
         if self.installed.len() < cx.machines() {
             return false;
         }
-        let lost = |of: fn(&(bool, bool)) -> bool| self.installed.values().any(of);
+        let lost = |of: fn(&Lost) -> bool| self.installed.values().any(of);
         let Some(manifest) = self.manifest.clone() else {
             self.begin_ingest(cx, false);
             return false;
         };
-        if lost(|lost| lost.1) {
+        if lost(|lost| lost.vertices) {
             cx.counters.count(Path::FellBack);
-            self.unusable.insert(manifest.age());
+            self.unusable.insert(manifest.state());
             return true;
         }
         let stale = cx.config.has(Bug::StaleTotals) && !self.control.is_empty();
         if !stale {
             self.control = manifest.control.clone();
         }
+        self.active = manifest.active.clone();
         self.made = manifest.made;
         self.generation = manifest.generation;
         self.edges.clone_from(&manifest.edges);
         self.goes_on = !manifest.finished;
-        if lost(|lost| lost.0) && self.goes_on {
+        let scattered = !lost(|lost| lost.updates) || cx.config.has(Bug::LostUpdates);
+        if lost(|lost| lost.edges) && self.goes_on {
             if cx.config.loss == Loss::Refuse {
                 cx.exit(Exit::Lost);
             } else {
@@ -196,15 +230,36 @@ impl Coordinator {
                 self.begin_ingest(cx, true);
             }
         } else {
-            self.next_iteration(cx, manifest.version);
+            self.go_back(cx, &manifest, scattered);
         }
         false
     }
 
+    /// Goes on after a checkpoint: with a gather, if it has updates and they are all there.
+    fn go_back(&mut self, cx: &mut Context, manifest: &Manifest, all_there: bool) {
+        let iteration = manifest.version;
+        match &manifest.scattered {
+            Some(scattered) if all_there => {
+                cx.counters.count(Path::ScatterKept);
+                self.updates = scattered.updates;
+                self.begin(cx, Step { iteration, phase: Phase::Gather });
+            }
+            scattered => {
+                if scattered.is_some() {
+                    cx.counters.count(Path::ScatterLost);
+                    self.directory.forget(Kind::Updates);
+                }
+                self.next_iteration(cx, iteration);
+            }
+        }
+    }
+
     fn begin_ingest(&mut self, cx: &mut Context, edges_only: bool) {
+        self.begun = true;
         self.edges_only = edges_only;
         self.generation = cx.epoch;
-        self.directory.clear(None);
+        self.directory.forget(Kind::Edges);
+        self.directory.forget(Kind::Updates);
         let iteration = if edges_only { self.version() } else { 0 };
         if !edges_only {
             self.made = cx.epoch;
@@ -241,6 +296,7 @@ impl Coordinator {
             made: self.made,
             generation: self.generation,
             edges_only: step.phase == Phase::Ingest && self.edges_only,
+            active: self.active.clone(),
             committed: self.committed.take(),
         }));
     }
@@ -249,22 +305,24 @@ impl Coordinator {
     pub(crate) fn arrive(
         &mut self,
         cx: &mut Context,
-        from: Rank,
-        step: Step,
+        (from, step): (Rank, Step),
         worked: Worked,
-        totals: Vec<(u32, Payload)>,
+        made: Vec<Made>,
     ) {
         if step != self.barrier.step || !matches!(self.stage, Stage::Arriving) {
             return;
         }
         let early = usize::from(cx.config.has(Bug::EarlyBarrier) && cx.machines() > 1);
-        if self.barrier.arrive(from, worked, totals) < cx.machines() - early {
+        if self.barrier.arrive(from, worked, made) < cx.machines() - early {
             return;
         }
         let decides = step.phase != Phase::Scatter && !self.edges_only_now();
         if decides {
             let iterations = step.iteration + u32::from(step.phase != Phase::Ingest);
-            let (control, totals) = (self.control.clone(), self.barrier.totals());
+            let made = self.barrier.made();
+            self.active = made.iter().map(|one| one.active).collect();
+            let totals = made.into_iter().map(|one| (one.partition, one.total)).collect();
+            let control = self.control.clone();
             self.stage = Stage::Deciding(cx.work(Work::Decide { iterations, control, totals }));
         } else {
             self.close(cx);
@@ -288,7 +346,10 @@ impl Coordinator {
         let step = self.barrier.step;
         let checkpoint = match step.phase {
             Phase::Ingest => true,
-            Phase::Scatter => false,
+            Phase::Scatter => {
+                let newest = self.manifest.as_ref().map(|manifest| manifest.state());
+                cx.config.scatter_checkpoints && newest == Some((self.made, step.iteration))
+            }
             Phase::Gather | Phase::Fold => {
                 is_due(step.iteration + 1, cx.config.checkpoint_interval, self.goes_on)
             }
@@ -307,17 +368,17 @@ impl Coordinator {
         (from, step): (Rank, Step),
         served: Served,
         parts: Vec<Part>,
-        edges: Sum,
+        stored: [Sum; 2],
     ) {
         let Stage::Closing { checkpoint } = self.stage else { return };
         if step != self.barrier.step
-            || self.barrier.close(from, served, edges, parts) < cx.machines()
+            || self.barrier.close(from, served, stored, parts) < cx.machines()
         {
             return;
         }
         if step.phase != Phase::Ingest {
-            match self.barrier.audit(self.produced) {
-                Ok(updates) => self.produced = updates,
+            match self.barrier.audit(self.updates) {
+                Ok(updates) => self.updates = updates,
                 Err(_) if cx.config.audited => return cx.exit(Exit::Broken),
                 Err(_) => {}
             }
@@ -334,19 +395,25 @@ impl Coordinator {
     /// All parts are durable: makes the manifest so.
     fn commit(&mut self, cx: &mut Context) {
         let step = self.barrier.step;
+        let scatter = step.phase == Phase::Scatter;
         let parts = match &self.manifest {
-            Some(manifest) if self.edges_only_now() => manifest.parts.clone(),
+            Some(manifest) if self.edges_only_now() || scatter => manifest.parts.clone(),
             _ => self.barrier.parts(),
         };
+        let (epoch, updates, chunks) = (cx.epoch, self.updates, self.barrier.updates());
+        let applied = matches!(step.phase, Phase::Gather | Phase::Fold);
         let manifest = Arc::new(Manifest {
+            shape: cx.config.shape(),
             committed: cx.epoch,
             made: self.made,
-            version: step.iteration + u32::from(step.phase != Phase::Ingest),
+            version: step.iteration + u32::from(applied),
             finished: !self.goes_on,
             generation: self.generation,
             control: self.control.clone(),
+            active: self.active.clone(),
             edges: self.edges.clone(),
             parts,
+            scattered: scatter.then_some(Scattered { epoch, updates, chunks }),
         });
         let token = cx.token();
         cx.effects.push(Effect::Persist { token, manifest: manifest.clone() });
@@ -367,7 +434,9 @@ impl Coordinator {
             None => *mirrored = true,
         }
         if token.is_none() && *mirrored {
-            cx.counters.count(Path::Committed);
+            let scatter = manifest.scattered.is_some();
+            cx.counters.count(if scatter { Path::ScatterCommitted } else { Path::Committed });
+            self.manifest = Some(manifest.clone());
             self.newest = Some(manifest.clone());
             self.committed = Some(manifest.clone());
             self.open(cx);
@@ -381,7 +450,7 @@ impl Coordinator {
             Phase::Scatter => self.begin(cx, Step { iteration, phase: Phase::Gather }),
             Phase::Ingest => self.next_iteration(cx, iteration),
             Phase::Gather | Phase::Fold => {
-                self.directory.clear(Some(Kind::Updates));
+                self.directory.forget(Kind::Updates);
                 self.next_iteration(cx, iteration + 1);
             }
         }

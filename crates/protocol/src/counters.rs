@@ -35,6 +35,8 @@ paths! {
     MasterWaited,
     /// The master asked before the stealer knew that it was accepted.
     CollectedEarly,
+    /// Updates for one destination were merged before they were stored.
+    Combined,
     /// Accumulators were handed over.
     HandedOver,
     /// Accumulators were stored by a stealer.
@@ -47,6 +49,10 @@ paths! {
     Directed,
     /// Chunks had no active source and were not read.
     Inactive,
+    /// A cell or partition without active sources was not asked for.
+    Skipped,
+    /// A cell had nothing left for this engine, so the signals of its sources were not loaded.
+    NotLoaded,
     /// A message was sent again.
     Resent,
     /// A message came again.
@@ -65,12 +71,22 @@ paths! {
     EpochAgain,
     /// A checkpoint was committed.
     Committed,
+    /// A checkpoint with the updates of a scatter was committed.
+    ScatterCommitted,
+    /// A run went back to the end of a scatter, which was not done again.
+    ScatterKept,
+    /// Updates of a checkpoint were not all there, so the scatter was done again.
+    ScatterLost,
     /// Vertices of an iteration were not checkpointed.
     NotCheckpointed,
     /// A run went back to a checkpoint.
     WentBack,
-    /// A run went back to the beginning.
+    /// A run began.
+    Started,
+    /// A run that had begun went back to the beginning.
     Restarted,
+    /// What is stored was of a cluster of another shape, and was left.
+    Reshaped,
     /// A checkpoint could not be had, and one before was taken.
     FellBack,
     /// Edges were read again.

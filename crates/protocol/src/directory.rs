@@ -6,18 +6,20 @@
 //! left(p, e) = chunks of p at e - engines that were sent to e for p in this step
 //! ```
 //!
-//! It lies with the coordinator, and is made anew from what machines have when an epoch begins.
+//! It lies with the coordinator, and is made anew from what machines have when an epoch begins. A
+//! look-up takes time ([`Effect::Consult`]), one after the other: that is why it falls behind when
+//! machines become many.
 //!
 //! **Invariant:** as many engines are sent to a storage engine in a step as it has chunks, at most:
 //! so each pull finds a chunk, unless what is left has no active source.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::context::Context;
-use crate::messages::Message;
-use crate::names::{BlockName, Kind, Phase, Rank, Step};
+use crate::messages::{Effect, Message};
+use crate::names::{BlockName, Cell, Kind, Phase, Rank, Step};
 
-/// Chunks of one partition: how many each machine has, and how many of them are left in a step.
+/// Chunks of one cell: how many each machine has, and how many of them are left in a step.
 #[derive(Default)]
 struct Shelf {
     all: Vec<u64>,
@@ -25,42 +27,86 @@ struct Shelf {
     step: Option<Step>,
 }
 
-/// Who has how many chunks of which partition.
+/// What is asked.
+pub(crate) enum Query {
+    /// Where shall this chunk go?
+    Place(BlockName),
+    /// Who has a chunk of this cell, other than those that have said "none"?
+    Find {
+        /// In which step.
+        step: Step,
+        /// Of what.
+        cell: Cell,
+        /// Not these.
+        none: Vec<Rank>,
+    },
+}
+
+/// Who has how many chunks of which cell, and who waits to hear of it.
 #[derive(Default)]
-pub(crate) struct Directory(BTreeMap<(Kind, u32), Shelf>);
+pub(crate) struct Directory {
+    shelves: BTreeMap<(Kind, Cell), Shelf>,
+    queue: VecDeque<(Rank, Query)>,
+    busy: Option<u64>,
+}
 
 impl Directory {
-    /// Forgets all, or all of a kind.
-    pub(crate) fn clear(&mut self, only: Option<Kind>) {
-        self.0.retain(|(kind, _), _| only.is_some_and(|only| *kind != only));
+    /// Forgets all, with the epoch.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
     }
 
-    /// A machine has so many chunks of edges of a partition.
-    pub(crate) fn add(&mut self, machines: usize, engine: Rank, partition: u32, count: u64) {
-        let shelf = self.0.entry((Kind::Edges, partition)).or_default();
+    /// Forgets all of a kind.
+    pub(crate) fn forget(&mut self, kind: Kind) {
+        self.shelves.retain(|(of, _), _| *of != kind);
+    }
+
+    /// A machine has so many chunks of a cell.
+    pub(crate) fn add(&mut self, machines: usize, engine: Rank, what: (Kind, Cell), count: u64) {
+        let shelf = self.shelves.entry(what).or_default();
         shelf.all.resize(machines, 0);
         shelf.all[engine] += count;
     }
 
-    /// Says where a chunk is to be stored.
-    pub(crate) fn place(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
+    /// Somebody asks.
+    pub(crate) fn ask(&mut self, cx: &mut Context, from: Rank, query: Query) {
+        self.queue.push_back((from, query));
+        self.look_up(cx);
+    }
+
+    /// Begins with the next query, unless one is being looked up.
+    fn look_up(&mut self, cx: &mut Context) {
+        if self.busy.is_none() && !self.queue.is_empty() {
+            let token = cx.token();
+            self.busy = Some(token);
+            cx.effects.push(Effect::Consult { token });
+        }
+    }
+
+    /// A query was looked up.
+    pub(crate) fn consulted(&mut self, cx: &mut Context, token: u64) {
+        if self.busy.take_if(|waited| *waited == token).is_none() {
+            return;
+        }
+        match self.queue.pop_front() {
+            Some((from, Query::Place(name))) => self.place(cx, from, name),
+            Some((from, Query::Find { step, cell, none })) => {
+                self.find(cx, from, (step, cell), &none);
+            }
+            None => {}
+        }
+        self.look_up(cx);
+    }
+
+    fn place(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
         let engine = cx.random.below(cx.machines() as u64) as Rank;
-        let shelf = self.0.entry((name.kind, name.partition)).or_default();
-        shelf.all.resize(cx.machines(), 0);
-        shelf.all[engine] += 1;
+        self.add(cx.machines(), engine, (name.kind, name.cell()), 1);
         cx.send(from, Message::Placed { name, engine });
     }
 
-    /// Says who has a chunk, other than those that have said "none".
-    pub(crate) fn find(
-        &mut self,
-        cx: &mut Context,
-        from: Rank,
-        (step, partition): (Step, u32),
-        none: &[Rank],
-    ) {
+    fn find(&mut self, cx: &mut Context, from: Rank, (step, cell): (Step, Cell), none: &[Rank]) {
         let kind = if step.phase == Phase::Gather { Kind::Updates } else { Kind::Edges };
-        let shelf = self.0.entry((kind, partition)).or_default();
+        let shelf = self.shelves.entry((kind, cell)).or_default();
         if shelf.step != Some(step) {
             shelf.step = Some(step);
             shelf.left.clone_from(&shelf.all);
@@ -72,6 +118,6 @@ impl Directory {
         if let Some(engine) = engine {
             shelf.left[engine] -= 1;
         }
-        cx.send(from, Message::Found { step, partition, engine });
+        cx.send(from, Message::Found { step, cell, engine });
     }
 }

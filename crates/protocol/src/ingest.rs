@@ -14,8 +14,9 @@
 use std::collections::BTreeMap;
 
 use crate::context::Context;
-use crate::messages::{Message, Work};
+use crate::messages::Message;
 use crate::names::{Payload, Rank};
+use crate::work::Work;
 
 /// The ingest of one machine in one epoch.
 #[derive(Default)]

@@ -44,8 +44,10 @@ mod recovery;
 pub mod steal;
 mod storage_engine;
 pub mod window;
+pub mod work;
 
 pub use config::Config;
 pub use machine::Machine;
-pub use messages::{Effect, Event, Outcome, Work};
+pub use messages::{Effect, Event};
 pub use names::{Payload, Rank, Time};
+pub use work::{Outcome, Work};

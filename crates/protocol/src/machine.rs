@@ -16,12 +16,14 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::coordinator::Coordinator;
 use crate::counters::{Counters, Path};
+use crate::directory::Query;
 use crate::membership::Membership;
-use crate::messages::{Effect, Envelope, Event, Exit, Message, Outcome};
+use crate::messages::{Effect, Envelope, Event, Exit, Message};
 use crate::names::{Epoch, Payload, Rank, Step, Time};
 use crate::planted::Bug;
 use crate::recovery::Recovery;
 use crate::storage_engine::StorageEngine;
+use crate::work::Outcome;
 
 /// A machine of the cluster.
 pub struct Machine {
@@ -118,6 +120,11 @@ impl Machine {
             Event::Message(envelope) => self.envelope(envelope),
             Event::Read { token, result } => self.storage.read(&mut self.cx, token, result),
             Event::Written { token, ok } => self.written(token, ok),
+            Event::Consulted { token } => {
+                if let Some(coordinator) = &mut self.coordinator {
+                    coordinator.directory.consulted(&mut self.cx, token);
+                }
+            }
             Event::Done { token, outcome: Outcome::Decided { goes_on, control } } => {
                 if let Some(coordinator) = &mut self.coordinator {
                     coordinator.decided(&mut self.cx, token, goes_on, control);
@@ -300,8 +307,8 @@ impl Machine {
             }
             Message::Parked { name, engine, .. } => computation.parked(cx, name, engine),
             Message::Placed { name, engine } => computation.placed(cx, name, engine),
-            Message::Found { step, partition, engine } => {
-                computation.found(cx, (step, partition), engine);
+            Message::Found { step, cell, engine } => {
+                computation.found(cx, (step, cell), engine);
             }
             Message::Installed { .. }
             | Message::Place(_)
@@ -322,22 +329,21 @@ impl Machine {
         let Some(coordinator) = &mut self.coordinator else { return };
         let cx = &mut self.cx;
         match message {
-            Message::Place(name) => coordinator.directory.place(cx, from, name),
-            Message::Find { step, partition, none } => {
-                coordinator.directory.find(cx, from, (step, partition), &none);
+            Message::Place(name) => coordinator.directory.ask(cx, from, Query::Place(name)),
+            Message::Find { step, cell, none } => {
+                coordinator.directory.ask(cx, from, Query::Find { step, cell, none });
             }
-            Message::Installed { edges_lost, vertices_lost, shelves } => {
-                let lost = [edges_lost, vertices_lost];
+            Message::Installed { lost, shelves } => {
                 let again = coordinator.installed(cx, from, lost, &shelves);
                 if let Some(epoch) = again.then(|| coordinator.begin_epoch(cx)) {
                     self.enter_and_summon(epoch);
                 }
             }
-            Message::Arrive { step, worked, totals } => {
-                coordinator.arrive(cx, from, step, worked, totals);
+            Message::Arrive { step, worked, made } => {
+                coordinator.arrive(cx, (from, step), worked, made);
             }
-            Message::Closed { step, served, parts, edges } => {
-                coordinator.closed(cx, (from, step), served, parts, edges);
+            Message::Closed { step, served, parts, edges, updates } => {
+                coordinator.closed(cx, (from, step), served, parts, [edges, updates]);
             }
             Message::ManifestMirrored => coordinator.persisted(cx, None),
             _ => {}

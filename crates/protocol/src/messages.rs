@@ -1,12 +1,14 @@
 //! What machines tell each other, what the host tells a machine, and what a machine wants done.
+//! (What the program shall do is in [`crate::work`].)
 
 use std::sync::Arc;
 
-use crate::audit::{Served, Worked};
+use crate::audit::{Served, Sum, Worked};
 use crate::block::Damage;
 use crate::channel::Ack;
 use crate::checkpoint::{Manifest, Part};
-use crate::names::{Block, BlockName, Epoch, Payload, Rank, Role, Step, Time};
+use crate::names::{Block, BlockName, Cell, Epoch, Kind, Payload, Rank, Role, Step, Time};
+use crate::work::{Outcome, Work};
 
 /// A message with what is written on it.
 #[derive(Clone, Debug)]
@@ -52,12 +54,10 @@ pub enum Message {
     Install(Box<Install>),
     /// The answer.
     Installed {
-        /// Edges that should be there are not, and cannot be had.
-        edges_lost: bool,
-        /// So for vertices of the checkpoint.
-        vertices_lost: bool,
-        /// Chunks of edges here, by partition, where there is a directory.
-        shelves: Vec<(u32, u64)>,
+        /// What should be there is not, and cannot be had.
+        lost: Lost,
+        /// Chunks of edges and updates here, by cell, where there is a directory.
+        shelves: Vec<(Kind, Cell, u64)>,
     },
     /// Send what you have of mine, or what I mirror of yours.
     Fetch {
@@ -88,8 +88,8 @@ pub enum Message {
         step: Step,
         /// What it did.
         worked: Worked,
-        /// Totals of partitions that it made or applied.
-        totals: Vec<(u32, Payload)>,
+        /// Partitions that it made or applied.
+        made: Vec<Made>,
     },
     /// All have arrived: say what was served, and make it durable if this is a checkpoint.
     Close {
@@ -107,7 +107,9 @@ pub enum Message {
         /// Parts of the checkpoint that are durable here.
         parts: Vec<Part>,
         /// All edges here.
-        edges: crate::audit::Sum,
+        edges: Sum,
+        /// All updates of this iteration here.
+        updates: Sum,
     },
     /// Keep a copy of a manifest.
     MirrorManifest(Payload),
@@ -170,8 +172,8 @@ pub enum Message {
     Find {
         /// In which step.
         step: Step,
-        /// Of which partition.
-        partition: u32,
+        /// Of what.
+        cell: Cell,
         /// Not these.
         none: Vec<Rank>,
     },
@@ -179,8 +181,8 @@ pub enum Message {
     Found {
         /// In which step.
         step: Step,
-        /// Of which partition.
-        partition: u32,
+        /// Of what.
+        cell: Cell,
         /// Who.
         engine: Option<Rank>,
     },
@@ -238,6 +240,17 @@ pub struct Install {
     pub previous: Option<Arc<Manifest>>,
 }
 
+/// What a machine has not of what a manifest places at it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Edges: they must be read again.
+    pub edges: bool,
+    /// Vertices: the manifest is of no use.
+    pub vertices: bool,
+    /// Updates: they must be made again.
+    pub updates: bool,
+}
+
 /// The beginning of a step.
 #[derive(Clone, Debug)]
 pub struct Begin {
@@ -251,6 +264,8 @@ pub struct Begin {
     pub generation: Epoch,
     /// Edges are read again; vertices are there.
     pub edges_only: bool,
+    /// Which ranges of each partition have active vertices: what else is there need not be read.
+    pub active: Arc<[u64]>,
     /// What was committed by the barrier before.
     pub committed: Option<Arc<Manifest>>,
 }
@@ -260,25 +275,23 @@ pub struct Begin {
 pub struct Pull {
     /// In which step. (The epoch is on the envelope.)
     pub step: Step,
-    /// Of which partition.
-    pub partition: u32,
+    /// Of what.
+    pub cell: Cell,
     /// Which ranges of sources are active; see [`Block::sources`].
     pub active: u64,
     /// When it was sent, by the clock of the sender.
     pub sent: Time,
 }
 
-/// Records that the program made, to be stored as a chunk.
+/// What became of a partition, as all must know before the next step.
 #[derive(Clone, Debug)]
-pub struct Filled {
-    /// Partition of the destinations (edges of route spill: of the sources).
+pub struct Made {
+    /// Which.
     pub partition: u32,
-    /// Edges, or updates that these stand for.
-    pub records: u32,
-    /// Which sources are there.
-    pub sources: u64,
-    /// The bytes.
-    pub payload: Payload,
+    /// Its total.
+    pub total: Payload,
+    /// Which of its 64 ranges have active vertices.
+    pub active: u64,
 }
 
 /// What happens to a machine.
@@ -309,109 +322,17 @@ pub enum Event {
         /// Whether it worked.
         ok: bool,
     },
+    /// Something was looked up in the central directory.
+    Consulted {
+        /// From the effect.
+        token: u64,
+    },
     /// The program has done what was asked.
     Done {
         /// From the effect.
         token: u64,
         /// What it made.
         outcome: Outcome,
-    },
-}
-
-/// What the program (on its host) shall do. One thing at a time.
-#[derive(Clone, Debug)]
-pub enum Work {
-    /// Read a piece of this machine's share of the input; the first where `first`.
-    Ingest {
-        /// Whether to begin anew.
-        first: bool,
-    },
-    /// Make the first values of a partition from the degrees that all machines counted.
-    Init {
-        /// Which.
-        partition: u32,
-        /// Counts, one a machine.
-        degrees: Vec<Payload>,
-    },
-    /// Take up a partition: make signals and empty accumulators.
-    Open {
-        /// In which step.
-        step: Step,
-        /// Which.
-        partition: u32,
-        /// Chunks of vertex sets with their partitions, in order: of this one, or (route `fold`)
-        /// of all.
-        vertices: Vec<(u32, Payload)>,
-        /// What the program decided after the last iteration.
-        control: Payload,
-    },
-    /// Scatter, gather or fold a chunk.
-    Stream {
-        /// Which.
-        block: Block,
-        /// Its bytes.
-        payload: Payload,
-    },
-    /// Hand out what is left in buffers.
-    Flush,
-    /// Hand out the accumulators.
-    HandOver,
-    /// Merge the accumulators of a stealer into one's own.
-    Merge(Payload),
-    /// Apply accumulators to vertices.
-    Apply,
-    /// What follows this many iterations, the last of which had these totals by partition.
-    Decide {
-        /// How many; 0 after the ingest.
-        iterations: u32,
-        /// What was decided before.
-        control: Payload,
-        /// Totals.
-        totals: Vec<(u32, Payload)>,
-    },
-}
-
-/// What came of a [`Work`].
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    /// Edges that were read. With the last piece come the degrees, one for each partition.
-    Ingested {
-        /// Full chunks.
-        filled: Vec<Filled>,
-        /// Degrees, when this was the last piece.
-        degrees: Option<Vec<Payload>>,
-    },
-    /// Values of a partition, by chunks, and their total.
-    Made {
-        /// Chunks of the vertex set.
-        vertices: Vec<Payload>,
-        /// The total.
-        total: Payload,
-    },
-    /// Ready to stream.
-    Opened {
-        /// Which ranges of sources are active.
-        active: u64,
-    },
-    /// A chunk was streamed.
-    Streamed {
-        /// Updates that were gathered.
-        gathered: u64,
-        /// Buffers that are full.
-        filled: Vec<Filled>,
-    },
-    /// What was left in buffers.
-    Flushed(Vec<Filled>),
-    /// Accumulators.
-    HandedOver(Payload),
-    /// Accumulators were merged.
-    Merged,
-    /// What follows.
-    Decided {
-        /// Whether there is another iteration.
-        goes_on: bool,
-        /// What all machines must know of it.
-        control: Payload,
     },
 }
 
@@ -428,6 +349,8 @@ pub enum Exit {
     Broken,
     /// What was lost cannot be had from anywhere. Exit code 70.
     Lost,
+    /// What is stored is of a cluster of another shape. Exit code 78.
+    Reshaped,
 }
 
 /// What a machine wants done.
@@ -464,6 +387,11 @@ pub enum Effect {
         token: u64,
         /// The manifest.
         manifest: Arc<Manifest>,
+    },
+    /// Look something up in the central directory, where there is one: all that takes is time.
+    Consult {
+        /// For the answer.
+        token: u64,
     },
     /// Forget a manifest.
     Forget(Arc<Manifest>),

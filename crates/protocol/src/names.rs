@@ -75,6 +75,42 @@ pub enum Kind {
     Accumulators,
 }
 
+/// Edges or updates that are pulled together: those of a streaming partition, or, of edges on route
+/// `fold`, those that also come from one *source* partition.
+///
+/// ```text
+/// spill, scatter   (p, -)   edges from p, to anywhere      spill, gather   (p, -)   updates for p
+/// fold             (p, s)   edges from s to p: who streams them needs the signals of s alone
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    /// The partition that streams it.
+    pub partition: u32,
+    /// That of the sources, where edges are binned by both.
+    pub source: Option<u32>,
+}
+
+impl Cell {
+    /// All of a partition.
+    pub fn all(partition: u32) -> Self {
+        Self { partition, source: None }
+    }
+
+    /// The partition of its sources, if it is one of edges.
+    pub fn sources(self) -> u32 {
+        self.source.unwrap_or(self.partition)
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source {
+            Some(source) => write!(f, "({}, {source})", self.partition),
+            None => write!(f, "{}", self.partition),
+        }
+    }
+}
+
 /// Whether a block is what is asked for, or a copy for the day when that is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
@@ -98,6 +134,9 @@ pub struct BlockName {
     pub iteration: u32,
     /// Streaming partition.
     pub partition: u32,
+    /// Of edges on route `fold` the partition of their sources, which makes a [`Cell`] with the one
+    /// above. Else none.
+    pub source: Option<u32>,
     /// Of vertices the place among the chunks of their partition, else any number that no other
     /// block of the epoch has.
     pub number: u64,
@@ -109,13 +148,18 @@ impl BlockName {
     pub fn as_role(self, role: Role) -> Self {
         Self { role, ..self }
     }
+
+    /// Where it is looked for.
+    pub fn cell(&self) -> Cell {
+        Cell { partition: self.partition, source: self.source }
+    }
 }
 
 impl fmt::Display for BlockName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, role, epoch, iteration, partition, number } = self;
+        let Self { kind, role, epoch, iteration, number, .. } = self;
         let mirror = if *role == Role::Mirror { " (mirror)" } else { "" };
-        write!(f, "{kind:?} {partition}/{number:x} of {epoch}:{iteration}{mirror}")
+        write!(f, "{kind:?} {}/{number:x} of {epoch}:{iteration}{mirror}", self.cell())
     }
 }
 
@@ -128,7 +172,8 @@ pub struct Block {
     pub records: u32,
     /// Bytes of its payload.
     pub bytes: u32,
-    /// Which sources its edges have, a bit for each of 64 ranges. Of all else: all bits.
+    /// Which sources its edges have, a bit for each of 64 ranges of the partition of the sources.
+    /// Of all else: all bits.
     pub sources: u64,
     /// Checksum of its payload.
     pub hash: u64,
@@ -142,8 +187,9 @@ impl Block {
 
     /// What stands for it in sums that do not depend on an order.
     pub fn identity(&self) -> u64 {
-        let BlockName { epoch, partition, number, kind, iteration, .. } = self.name;
+        let BlockName { epoch, partition, source, number, kind, iteration, .. } = self.name;
         let place = number ^ u64::from(partition) << 40 ^ u64::from(iteration) << 20;
+        let place = place ^ mix(source.map_or(0, |source| 1 + u64::from(source)));
         let time = u64::from(epoch.coordinator) << 40 ^ u64::from(epoch.count) << 8;
         mix(mix(place) ^ time ^ kind as u64)
     }

@@ -37,6 +37,11 @@ impl Partitions {
         self.count
     }
 
+    /// How many vertices are cut.
+    pub fn vertices(&self) -> u64 {
+        self.vertices
+    }
+
     /// Number of machines.
     pub fn machines(&self) -> usize {
         self.machines

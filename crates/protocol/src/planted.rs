@@ -39,4 +39,13 @@ pub enum Bug {
     NoSync,
     /// Recovery keeps update chunks of the epoch before.
     KeptUpdates,
+    /// After a recovery the gather begins though updates of the checkpoint are missing.
+    LostUpdates,
+    /// What a cluster of another shape stored is taken.
+    AnotherShape,
+    /// A cell is left out though it has an active source, now and then.
+    CellSkipped,
+    /// An update is merged twice into the record that waits for its destination, now and then
+    /// (planted in the kernels of the simulator).
+    CombinedTwice,
 }

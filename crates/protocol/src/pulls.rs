@@ -1,4 +1,4 @@
-//! The input of a partition as a computation engine sees it (Chaos, sections 6.3 and 6.5): chunks
+//! The input of a partition or cell as a computation engine sees it (Chaos, sections 6.3 and 6.5): chunks
 //! from anywhere, until nobody has one.
 //!
 //! ```text
@@ -15,12 +15,12 @@ use std::collections::VecDeque;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Message, Pull};
-use crate::names::{Block, Payload, Rank, Step};
+use crate::names::{Block, Cell, Payload, Rank, Step};
 use crate::placement::Placement;
 use crate::planted::Bug;
 use crate::window::{Window, draw};
 
-/// Pulls of one engine for one partition.
+/// Pulls of one engine for one partition or cell.
 #[derive(Default)]
 pub(crate) struct Pulls {
     open: Vec<Rank>,
@@ -51,7 +51,7 @@ impl Pulls {
         &mut self,
         cx: &mut Context,
         window: &Window,
-        (step, partition, active): (Step, u32, u64),
+        (step, cell, active): (Step, Cell, u64),
     ) {
         let ahead = self.asked.len() + self.waiting.len();
         if let Some(directory) = &mut self.directory {
@@ -59,23 +59,28 @@ impl Pulls {
                 directory.asked += 1;
                 cx.counters.count(Path::Directed);
                 let none = directory.none.clone();
-                cx.send(0, Message::Find { step, partition, none });
+                cx.send(0, Message::Find { step, cell, none });
             }
         }
         while !self.open.is_empty() && self.asked.len() + self.waiting.len() < window.size() {
             let engine = draw(&mut self.open, &mut cx.random);
-            self.ask(cx, engine, (step, partition, active));
+            self.ask(cx, engine, (step, cell, active));
         }
     }
 
-    fn ask(&mut self, cx: &mut Context, engine: Rank, (step, partition, active): (Step, u32, u64)) {
-        let pull = Pull { step, partition, active, sent: cx.now };
+    fn ask(&mut self, cx: &mut Context, engine: Rank, (step, cell, active): (Step, Cell, u64)) {
+        let pull = Pull { step, cell, active, sent: cx.now };
         self.asked.push(engine);
         cx.send(engine, Message::Pull(pull));
     }
 
     /// The directory has answered.
-    pub(crate) fn found(&mut self, cx: &mut Context, engine: Option<Rank>, what: (Step, u32, u64)) {
+    pub(crate) fn found(
+        &mut self,
+        cx: &mut Context,
+        engine: Option<Rank>,
+        what: (Step, Cell, u64),
+    ) {
         let Some(directory) = &mut self.directory else { return };
         directory.asked = directory.asked.saturating_sub(1);
         match engine {
@@ -107,6 +112,11 @@ impl Pulls {
         if cx.config.has(Bug::FirstNoneEnds) {
             self.open.clear();
         }
+    }
+
+    /// Whether there is a chunk to stream.
+    pub(crate) fn has_next(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// The next chunk to stream.

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! **Invariant:** a machine says that it has installed a manifest, with nothing lost, only if every
-//! vertex chunk that belongs at it is there with the manifest's checksum, its edges have the
-//! manifest's sum, and what was restored is durable.
+//! vertex chunk that belongs at it is there with the manifest's checksum, its edges and updates
+//! have the manifest's sums, and what was restored is durable.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::audit::Sum;
 use crate::checkpoint::{Kept, Manifest};
 use crate::context::Context;
 use crate::counters::Path;
-use crate::messages::{Effect, Install, Message};
+use crate::messages::{Effect, Install, Lost, Message};
 use crate::names::{Block, BlockName, Kind, Payload, Rank, Role};
 use crate::placement::{Placement, mirror, mirrored, vertex_engine};
 use crate::storage_engine::StorageEngine;
@@ -61,8 +61,8 @@ impl Recovery {
                 (Role::Primary, mirror(machines, cx.rank)),
                 (Role::Mirror, mirrored(machines, cx.rank)),
             ] {
-                let lacking = Lacking::of(cx, storage, &manifest, role);
-                if lacking.any() {
+                let lost = lacking(cx, storage, &manifest, role);
+                if lost.edges || lost.vertices {
                     self.answers += 1;
                     let needed = |name: &&BlockName| name.role == role && manifest.needs(name);
                     let have = storage.blocks.keys().filter(needed);
@@ -153,15 +153,15 @@ impl Recovery {
         if std::mem::replace(&mut self.answered, true) {
             return;
         }
-        let mut lacking = Lacking::default();
+        let mut lost = Lost::default();
         if let Some(manifest) = &self.manifest {
-            lacking = Lacking::of(cx, storage, manifest, Role::Primary);
+            lost = lacking(cx, storage, manifest, Role::Primary);
             storage.index_edges(manifest.generation);
+            storage.index_updates(|name| manifest.has_scattered(name));
         }
-        let Lacking { edges: edges_lost, vertices: vertices_lost } = lacking;
         let directory = cx.config.placement == Placement::Directory;
         let shelves = if directory { storage.shelves() } else { Vec::new() };
-        cx.send(0, Message::Installed { edges_lost, vertices_lost, shelves });
+        cx.send(0, Message::Installed { lost, shelves });
     }
 }
 
@@ -172,37 +172,28 @@ fn opposite(role: Role) -> Role {
     }
 }
 
-/// What a machine has not of what a manifest places at it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Lacking {
-    edges: bool,
-    vertices: bool,
-}
-
-impl Lacking {
-    fn any(self) -> bool {
-        self.edges || self.vertices
-    }
-
-    fn of(cx: &Context, storage: &StorageEngine, manifest: &Manifest, role: Role) -> Self {
-        let machines = cx.machines();
-        let owner = if role == Role::Primary { cx.rank } else { mirrored(machines, cx.rank) };
-        let has = |part: &crate::checkpoint::Part| {
-            let name = manifest.name(part.partition, part.chunk).as_role(role);
-            let block = storage.blocks.get(&name);
-            block.is_some_and(|block| (block.bytes, block.hash) == (part.bytes, part.hash))
-        };
-        let here = manifest
-            .parts
-            .iter()
-            .filter(|part| vertex_engine(machines, part.partition, part.chunk) == owner);
-        let edges = storage.blocks.values().filter(|block| {
-            let name = &block.name;
-            name.kind == Kind::Edges && name.role == role && name.epoch == manifest.generation
-        });
-        Self {
-            edges: Some(&Sum::of(edges)) != manifest.edges.get(owner),
-            vertices: !here.into_iter().all(has),
-        }
+/// What a machine lacks of what a manifest places at it, in a role.
+fn lacking(cx: &Context, storage: &StorageEngine, manifest: &Manifest, role: Role) -> Lost {
+    let machines = cx.machines();
+    let owner = if role == Role::Primary { cx.rank } else { mirrored(machines, cx.rank) };
+    let has = |part: &crate::checkpoint::Part| {
+        let name = manifest.name(part.partition, part.chunk).as_role(role);
+        let block = storage.blocks.get(&name);
+        block.is_some_and(|block| (block.bytes, block.hash) == (part.bytes, part.hash))
+    };
+    let here = manifest
+        .parts
+        .iter()
+        .filter(|part| vertex_engine(machines, part.partition, part.chunk) == owner);
+    let edges = storage.blocks.values().filter(|block| {
+        let name = &block.name;
+        name.kind == Kind::Edges && name.role == role && name.epoch == manifest.generation
+    });
+    let updates = storage.blocks.values().filter(|block| manifest.has_scattered(&block.name));
+    let scattered = manifest.scattered.as_ref().filter(|_| role == Role::Primary);
+    Lost {
+        edges: Some(&Sum::of(edges)) != manifest.edges.get(owner),
+        vertices: !here.into_iter().all(has),
+        updates: scattered.is_some_and(|made| Some(&Sum::of(updates)) != made.chunks.get(owner)),
     }
 }

@@ -1,20 +1,15 @@
 //! The storage engine of a machine (Chaos, section 6): keeps blocks, and hands out chunks.
 //!
-//! For a step and a partition, with `all` the chunks of the partition that lie here:
+//! What it has of a cell, and what of that is left in a step, is a [`ChunkSet`].
 //!
-//! ```text
-//! all = handed out  +  left          handed out: disjoint from left, each to one engine
-//! "none" is said    <=>  no chunk in left has an active source
-//! ```
-//!
-//! **Invariant:** each chunk is handed out at most once in an (epoch, step), to whoever asks first,
-//! master or stealer. A cursor is reset by the first *pull* of a step, not when the engine hears of
-//! the step: else a pull that overtakes the beginning would be told "none" too early.
 //! **Invariant:** requests are served one after the other, each whole before the next.
+
+mod chunk_set;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use self::chunk_set::ChunkSet;
 use crate::audit::{Served, Sum};
 use crate::block::Damage;
 use crate::checkpoint::{Kept, Manifest, Part};
@@ -22,15 +17,15 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Begin, Effect, Exit, Message, Pull};
 use crate::names::Phase;
-use crate::names::{Block, BlockName, Epoch, Kind, Payload, Rank, Role, Step, Time};
+use crate::names::{Block, BlockName, Cell, Epoch, Kind, Payload, Rank, Role, Step, Time};
 use crate::planted::Bug;
 
 /// Blocks, cursors and requests.
 #[derive(Default)]
 pub(crate) struct StorageEngine {
-    /// All that is there, but for updates.
+    /// All that is there.
     pub(crate) blocks: BTreeMap<BlockName, Block>,
-    sets: BTreeMap<(Kind, u32, u32), ChunkSet>,
+    sets: BTreeMap<(Kind, u32, Cell), ChunkSet>,
     queue: VecDeque<Request>,
     busy: Option<(u64, Time, Request)>,
     /// Blocks that are being written, and who waits for them; nobody, where they are restored.
@@ -38,67 +33,10 @@ pub(crate) struct StorageEngine {
     closing: Option<(u64, Step, Served, Vec<Part>)>,
     pub(crate) kept: Kept,
     step: Option<Step>,
+    /// Which ranges of each partition have active vertices in this step.
+    active: Arc<[u64]>,
     /// Of the edges that are in sets.
     generation: Epoch,
-}
-
-/// The chunks of a partition that lie here, and the cursor over them.
-#[derive(Default)]
-struct ChunkSet {
-    blocks: Vec<Block>,
-    all: Sum,
-    bytes: u64,
-    /// The cursor's step; everything below belongs to it.
-    step: Option<Step>,
-    left: Vec<usize>,
-    left_bytes: u64,
-    handed: Sum,
-    active: u64,
-}
-
-impl ChunkSet {
-    fn add(&mut self, block: Block) {
-        self.all.add(&block);
-        self.bytes += u64::from(block.bytes);
-        self.blocks.push(block);
-    }
-
-    /// Sets the cursor to the beginning, once a step.
-    fn reset(&mut self, step: Step, active: u64) {
-        if self.step != Some(step) {
-            self.step = Some(step);
-            self.left = (0..self.blocks.len()).collect();
-            self.left_bytes = self.bytes;
-            self.handed = Sum::default();
-            self.active = active;
-        }
-    }
-
-    /// Any chunk that is left and has an active source.
-    fn take(&mut self, active: u64, forgets: bool, first_only: bool) -> Option<Block> {
-        let is_wanted = |&place: &usize| {
-            let sources = self.blocks[place].sources;
-            let sources = if first_only { sources & sources.wrapping_neg() } else { sources };
-            sources & active != 0
-        };
-        let place = self.left.iter().rposition(is_wanted)?;
-        let block = self.blocks[self.left[place]];
-        if !forgets {
-            self.left.swap_remove(place);
-            self.left_bytes -= u64::from(block.bytes);
-        }
-        self.handed.add(&block);
-        Some(block)
-    }
-
-    fn served(&self, step: Step) -> Served {
-        if self.step != Some(step) {
-            return Served { all: self.all, ..Served::default() };
-        }
-        let left = self.left.iter().map(|&place| &self.blocks[place]);
-        let inactive = Sum::of(left.filter(|block| block.sources & self.active == 0));
-        Served { handed: self.handed, inactive, all: self.all }
-    }
 }
 
 #[derive(Clone)]
@@ -118,23 +56,18 @@ enum Wanted {
 }
 
 /// The set that a pull is about.
-fn set_of(step: Step, partition: u32) -> (Kind, u32, u32) {
+fn set_of(step: Step, cell: Cell) -> (Kind, u32, Cell) {
     match step.phase {
-        Phase::Gather => (Kind::Updates, step.iteration, partition),
-        _ => (Kind::Edges, 0, partition),
+        Phase::Gather => (Kind::Updates, step.iteration, cell),
+        _ => (Kind::Edges, 0, cell),
     }
 }
 
 impl StorageEngine {
     /// Forgets all that belongs to the epoch that ends. What is stored stays.
-    pub(crate) fn leave_epoch(&mut self, cx: &mut Context) {
+    pub(crate) fn leave_epoch(&mut self, cx: &Context) {
         if !cx.config.has(Bug::KeptUpdates) {
-            for ((kind, ..), set) in std::mem::take(&mut self.sets) {
-                if kind == Kind::Updates {
-                    let names = set.blocks.iter().map(|block| Effect::Delete(block.name));
-                    cx.effects.extend(names);
-                }
-            }
+            self.sets.clear();
         }
         self.queue.clear();
         self.busy = None;
@@ -163,7 +96,18 @@ impl StorageEngine {
             let name = block.name;
             let is_primary = name.kind == Kind::Edges && name.role == Role::Primary;
             if is_primary && name.epoch == generation {
-                self.sets.entry((Kind::Edges, 0, name.partition)).or_default().add(*block);
+                self.sets.entry((Kind::Edges, 0, name.cell())).or_default().add(*block);
+            }
+        }
+    }
+
+    /// Puts updates into sets, to be gathered.
+    pub(crate) fn index_updates(&mut self, these: impl Fn(&BlockName) -> bool) {
+        for block in self.blocks.values() {
+            let Block { name, .. } = *block;
+            if name.kind == Kind::Updates && these(&name) {
+                let set = (Kind::Updates, name.iteration, name.cell());
+                self.sets.entry(set).or_default().add(*block);
             }
         }
     }
@@ -199,6 +143,7 @@ impl StorageEngine {
     /// A step begins.
     pub(crate) fn begin(&mut self, cx: &mut Context, begin: &Begin) {
         self.step = Some(begin.step);
+        self.active = begin.active.clone();
         if let Some(manifest) = &begin.committed {
             self.keep(cx, manifest.clone());
         }
@@ -210,8 +155,15 @@ impl StorageEngine {
                 Kind::Vertices if name.epoch == epoch && name.iteration > step.iteration => true,
                 Kind::Vertices => name.epoch == made && name.iteration == step.iteration,
                 Kind::Edges => name.epoch == generation,
-                _ => false,
+                Kind::Updates => name.epoch == epoch && name.iteration == step.iteration,
+                Kind::Accumulators => false,
             });
+        }
+        if step.phase == Phase::Scatter && !cx.config.has(Bug::KeptUpdates) {
+            // Those of a checkpoint are made again; some of the new ones may be here already.
+            self.sets.retain(|(kind, ..), _| *kind != Kind::Updates);
+            let now = (cx.epoch, step.iteration);
+            self.index_updates(|name| (name.epoch, name.iteration) == now);
         }
         self.turn_to(generation);
         if step.phase == Phase::Gather && cx.config.has(Bug::EarlyDelete) {
@@ -241,7 +193,9 @@ impl StorageEngine {
         {
             if ok {
                 let edges = self.edges(cx.epoch);
-                cx.send(0, Message::Closed { step, served, parts, edges });
+                let updates = self.updates(cx.epoch, step.iteration);
+                let updates = Sum::of(updates);
+                cx.send(0, Message::Closed { step, served, parts, edges, updates });
             } else {
                 // What was written is gone, whatever a second attempt would say.
                 cx.exit(Exit::Storage);
@@ -254,15 +208,13 @@ impl StorageEngine {
             return None;
         }
         let name = block.name;
-        if name.kind != Kind::Updates {
-            self.blocks.insert(name, block);
-        }
+        self.blocks.insert(name, block);
         if name.role == Role::Primary && matches!(name.kind, Kind::Edges | Kind::Updates) {
             let iteration = if name.kind == Kind::Updates { name.iteration } else { 0 };
             if name.kind == Kind::Edges && from.is_some() {
                 self.turn_to(name.epoch);
             }
-            self.sets.entry((name.kind, iteration, name.partition)).or_default().add(block);
+            self.sets.entry((name.kind, iteration, name.cell())).or_default().add(block);
         }
         let Some(from) = from else { return Some(name) };
         cx.send(from, Message::Stored(name));
@@ -277,16 +229,37 @@ impl StorageEngine {
         Sum::of(self.blocks.values().filter(|block| primary(&block.name)))
     }
 
-    /// Chunks of edges here, by partition.
-    pub(crate) fn shelves(&self) -> Vec<(u32, u64)> {
-        let edges = self.sets.iter().filter(|((kind, ..), _)| *kind == Kind::Edges);
-        edges.map(|((.., partition), set)| (*partition, set.blocks.len() as u64)).collect()
+    /// Updates here that were made in this epoch and iteration.
+    fn updates(&self, epoch: Epoch, iteration: u32) -> impl Iterator<Item = &Block> {
+        self.blocks.values().filter(move |Block { name, .. }| {
+            (name.kind, name.epoch, name.iteration) == (Kind::Updates, epoch, iteration)
+        })
     }
 
-    /// Bytes that remain of a partition here.
+    /// Chunks here, by kind and cell.
+    pub(crate) fn shelves(&self) -> Vec<(Kind, Cell, u64)> {
+        let sets = self.sets.iter();
+        sets.map(|((kind, _, cell), set)| (*kind, *cell, set.blocks.len() as u64)).collect()
+    }
+
+    /// Which ranges of sources are active that the chunks of a cell may have.
+    fn active(&self, step: Step, cell: Cell) -> u64 {
+        match step.phase {
+            Phase::Gather => u64::MAX,
+            _ => self.active.get(cell.sources() as usize).copied().unwrap_or(0),
+        }
+    }
+
+    /// Bytes that remain of a partition here, in cells that have active sources.
     pub(crate) fn remaining(&self, step: Step, partition: u32) -> u64 {
-        let set = self.sets.get(&set_of(step, partition));
-        set.map_or(0, |set| if set.step == Some(step) { set.left_bytes } else { set.bytes })
+        let last = Cell { partition, source: Some(u32::MAX) };
+        let cells = set_of(step, Cell::all(partition))..=set_of(step, last);
+        let bytes = self.sets.range(cells).map(|((.., cell), set)| match set.step {
+            Some(of) if of == step => set.left_bytes,
+            _ if self.active(step, *cell) == 0 => 0,
+            _ => set.bytes,
+        });
+        bytes.sum()
     }
 
     pub(crate) fn pull(&mut self, cx: &mut Context, from: Rank, pull: Pull) {
@@ -328,8 +301,8 @@ impl StorageEngine {
             let Some(Request { from, since, wanted }) = self.queue.pop_front() else { return };
             let (name, wanted) = match wanted {
                 Wanted::Chunk(pull) => {
-                    let set = self.sets.entry(set_of(pull.step, pull.partition)).or_default();
-                    set.reset(pull.step, pull.active);
+                    let set = self.sets.entry(set_of(pull.step, pull.cell)).or_default();
+                    set.reset(pull.step);
                     let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
                     let first = cx.config.has(Bug::WrongSummary);
                     let Some(block) = set.take(pull.active, forgets, first) else {
@@ -409,8 +382,8 @@ impl StorageEngine {
         let kind = if step.phase == Phase::Gather { Kind::Updates } else { Kind::Edges };
         let mut served = Served::default();
         if step.phase != Phase::Ingest {
-            for set in self.sets.iter().filter(|((of, ..), _)| *of == kind).map(|(_, set)| set) {
-                let one = set.served(step);
+            for ((.., cell), set) in self.sets.iter().filter(|((of, ..), _)| *of == kind) {
+                let one = set.served(step, self.active(step, *cell));
                 served.handed = served.handed.and(one.handed);
                 served.inactive = served.inactive.and(one.inactive);
                 served.all = served.all.and(one.all);
@@ -419,7 +392,11 @@ impl StorageEngine {
         if step.phase == Phase::Gather {
             let keys: Vec<_> = self.sets.keys().filter(|key| key.0 == kind).copied().collect();
             for set in keys.iter().filter_map(|key| self.sets.remove(key)) {
-                cx.effects.extend(set.blocks.iter().map(|block| Effect::Delete(block.name)));
+                let names = set.blocks.iter().map(|block| block.name);
+                for name in names.filter(|name| !self.kept.need(name)) {
+                    self.blocks.remove(&name);
+                    cx.effects.push(Effect::Delete(name));
+                }
             }
         }
         let (names, parts) =
@@ -438,6 +415,10 @@ impl StorageEngine {
 
     /// What a checkpoint after this step must have durable here: names, and primary parts.
     fn parts(&self, epoch: Epoch, step: Step) -> (Vec<BlockName>, Vec<Part>) {
+        if step.phase == Phase::Scatter {
+            let updates = self.updates(epoch, step.iteration);
+            return (updates.map(|block| block.name).collect(), Vec::new());
+        }
         let ingest = step.phase == Phase::Ingest;
         let version = step.iteration + u32::from(!ingest);
         let blocks = self.blocks.values().filter(|block| {

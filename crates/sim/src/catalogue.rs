@@ -1,28 +1,32 @@
-//! Jobs of a schedule: random small graphs, and every algorithm that runs by folding or grouping.
+//! Jobs of a schedule: random small graphs, and every algorithm of the engine.
 
 use std::sync::Arc;
 
 use welter_algorithms::als::Als4;
 use welter_algorithms::bp::Potential;
+use welter_algorithms::mcst::Cost;
 use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{
-    BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, HyperBall, KCore, LabelPropagation, Mis,
-    PageRank, Sides, Spmv, Sssp,
+    BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, HyperBall, KCore, LabelPropagation, Lcc,
+    Mcst, Mis, PageRank, Scc, Sides, Spmv, Sssp, Triangles, Wcc,
 };
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
 use welter_protocol::random::Random;
 use welter_testing::graph::Graph;
+use welter_testing::plain::{components, forest, strong_components};
 use welter_testing::reading::read_as;
 
 use crate::fold_job::FoldJob;
+use crate::intersect_job::intersect_job;
 use crate::job::Job;
 use crate::phases::Colours;
+use crate::stream_job::StreamJob;
 
 /// The algorithms, by name.
-pub const ALGORITHMS: [&str; 14] = [
-    "wcc",
+pub const ALGORITHMS: [&str; 19] = [
+    "labels",
     "pagerank",
     "bfs",
     "sssp",
@@ -35,7 +39,12 @@ pub const ALGORITHMS: [&str; 14] = [
     "conductance",
     "als",
     "bp",
+    "colours",
+    "wcc",
+    "mcst",
     "scc",
+    "triangles",
+    "lcc",
 ];
 
 /// A graph of at most so many vertices and edges, with hubs, loops, parallel edges and vertices
@@ -93,7 +102,7 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let rated = read_as(&rated, Reading { undirected: true, ..Reading::default() });
             let sides = Sides::of(slots as u64, u64::from(users)..slots as u64);
             let program = Als4::new(sides, 0.1, iterations, seed);
-            Arc::new(FoldJob::new("als", &rated, program).within(1e-6))
+            Arc::new(FoldJob::within(1e-6, "als", &rated, program))
         }
         "bp" => {
             let Some(potential) = Potential::<2>::coupled(0.6) else {
@@ -102,11 +111,49 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let program = BeliefPropagation::new(potential, iterations, 0.0);
             Arc::new(FoldJob::new("bp", &both(), program))
         }
-        "scc" => {
+        "colours" => {
             let directions = Duplicates::Directions;
             let ways = read_as(graph, Reading { duplicates: directions, ..Reading::default() });
-            Arc::new(FoldJob::new("scc", &ways, Colours))
+            Arc::new(FoldJob::new("colours", &ways, Colours))
         }
-        _ => Arc::new(FoldJob::new("wcc", &both(), LabelPropagation)),
+        "wcc" | "mcst" | "scc" => stream_job(name, random, graph),
+        "triangles" | "lcc" => triangles(name, graph),
+        _ => Arc::new(FoldJob::new("labels", &both(), LabelPropagation)),
+    }
+}
+
+/// Programs that fold edges into the state of the whole graph.
+fn stream_job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
+    let column = |values: Vec<u64>| values.into_iter().map(|value| vec![value as f64]).collect();
+    match name {
+        "mcst" => {
+            let heaviest = random.chance(300);
+            let branches = forest(graph, heaviest).into_iter();
+            let rows = branches.map(|(one, other, weight)| vec![one as f64, other as f64, weight]);
+            let program = Mcst::new(if heaviest { Cost::Maximum } else { Cost::Minimum });
+            Arc::new(StreamJob::new("mcst", graph, program, rows.collect()))
+        }
+        "scc" => {
+            // With all edges handed over at once, with few, and with none.
+            let program = Scc::with_rest(*random.pick(&[u64::MAX, 20, 0, 0]));
+            Arc::new(StreamJob::new("scc", graph, program, column(strong_components(graph))))
+        }
+        _ => Arc::new(StreamJob::new("wcc", graph, Wcc, column(components(graph)))),
+    }
+}
+
+/// Programs over triangles.
+fn triangles(name: &str, graph: &Graph) -> Arc<dyn Job> {
+    let read = |duplicates| {
+        let pairs = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
+        read_as(graph, Reading { duplicates, ..pairs })
+    };
+    let ways = || {
+        let duplicates = Duplicates::Directions;
+        read_as(graph, Reading { drop_self_loops: true, duplicates, ..Reading::default() })
+    };
+    match name {
+        "lcc" => Arc::new(intersect_job("lcc", [graph, &ways()], Lcc)),
+        _ => Arc::new(intersect_job("triangles", [graph, &read(Duplicates::First)], Triangles)),
     }
 }

@@ -16,6 +16,7 @@ pub fn digest(event: &Event) -> u64 {
         }
         Event::Read { token, result } => mix(token << 8 | u64::from(result.is_ok())),
         Event::Written { token, ok } => mix(token << 9 | u64::from(*ok)),
+        Event::Consulted { token } => mix(token << 11),
         Event::Done { token, .. } => mix(token << 10),
     }
 }
@@ -39,6 +40,7 @@ pub fn event(now: Time, rank: Rank, incarnation: u32, event: &Event) -> Option<S
             Ok((block, _)) => format!("has read {}", block.name),
             Err(damage) => format!("cannot read: {damage:?}"),
         },
+        Event::Consulted { .. } => "has looked something up".to_owned(),
         Event::Written { .. } => "cannot write".to_owned(),
         Event::Done { outcome, .. } => format!("is done: {}", made(outcome)),
     };
@@ -58,6 +60,7 @@ pub fn effect(now: Time, rank: Rank, incarnation: u32, effect: &Effect) -> Optio
         Effect::Read { name, .. } => format!("reads {name}"),
         Effect::Write { block, .. } => format!("writes {}", block.name),
         Effect::Sync { names, .. } => format!("syncs {} blocks", names.len()),
+        Effect::Consult { .. } => return None,
         Effect::Persist { manifest, .. } => format!("persists version {}", manifest.version),
         Effect::Forget(manifest) => format!("forgets version {}", manifest.version),
         Effect::Delete(name) => format!("deletes {name}"),
@@ -89,9 +92,9 @@ fn kind(message: &Message) -> &'static str {
 
 fn said(message: &Message) -> String {
     match message {
-        Message::Pull(pull) => format!("pull {} {}", pull.step, pull.partition),
+        Message::Pull(pull) => format!("pull {} {}", pull.step, pull.cell),
         Message::Chunk { pull, block, .. } => format!("chunk {} for {}", block.name, pull.step),
-        Message::NoChunk(pull) => format!("no chunk, {} {}", pull.step, pull.partition),
+        Message::NoChunk(pull) => format!("no chunk, {} {}", pull.step, pull.cell),
         Message::Store { block, .. } => format!("store {}", block.name),
         Message::Stored(name) => format!("stored {name}"),
         Message::Get(name) => format!("get {name}"),
@@ -122,6 +125,7 @@ fn asked(work: &Work) -> String {
         Work::Ingest { .. } => "ingest".to_owned(),
         Work::Init { partition, .. } => format!("init {partition}"),
         Work::Open { step, partition, .. } => format!("open {partition} in {step}"),
+        Work::Turn { source, .. } => format!("turn to the sources of {source}"),
         Work::Stream { block, .. } => format!("stream {}", block.name),
         Work::Flush => "flush".to_owned(),
         Work::HandOver => "hand over".to_owned(),
@@ -137,9 +141,10 @@ fn made(outcome: &Outcome) -> String {
             format!("{} chunks of edges, last: {}", filled.len(), degrees.is_some())
         }
         Outcome::Made { vertices, .. } => format!("{} chunks of vertices", vertices.len()),
-        Outcome::Opened { active } => format!("opened, active {active:x}"),
-        Outcome::Streamed { gathered, filled } => {
-            format!("streamed, {gathered} gathered, {} chunks", filled.len())
+        Outcome::Opened => "opened".to_owned(),
+        Outcome::Turned => "turned".to_owned(),
+        Outcome::Streamed { made, gathered, filled } => {
+            format!("streamed, {made} made, {gathered} gathered, {} chunks", filled.len())
         }
         Outcome::Flushed(filled) => format!("flushed {} chunks", filled.len()),
         Outcome::HandedOver(_) => "accumulators".to_owned(),

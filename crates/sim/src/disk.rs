@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use welter_protocol::Time;
 use welter_protocol::audit::Sum;
 use welter_protocol::block::{Damage, HEADER_BYTES, header, open, seal};
-use welter_protocol::checkpoint::Manifest;
+use welter_protocol::checkpoint::{Age, Manifest};
 use welter_protocol::messages::Event;
 use welter_protocol::names::{Block, BlockName, Epoch, Kind, Payload, Role};
 use welter_protocol::random::Random;
@@ -51,7 +51,7 @@ const NEVER: Time = Time::MAX;
 pub struct Disk {
     files: BTreeMap<BlockName, File>,
     deleted: BTreeMap<BlockName, File>,
-    manifests: BTreeMap<(Epoch, u32), (Payload, Time)>,
+    manifests: BTreeMap<Age, (Payload, Time)>,
     free_at: Time,
     /// Its speed.
     pub speed: Speed,
@@ -250,9 +250,17 @@ impl Disk {
 
     /// All edges of a generation that were synced.
     pub fn durable_edges(&self, now: Time, generation: Epoch) -> Sum {
-        let of = |name: &BlockName| {
-            (name.kind, name.role, name.epoch) == (Kind::Edges, Role::Primary, generation)
-        };
+        self.durable(now, |name| (name.kind, name.epoch) == (Kind::Edges, generation))
+    }
+
+    /// All updates of an epoch and iteration that were synced.
+    pub fn durable_updates(&self, now: Time, epoch: Epoch, iteration: u32) -> Sum {
+        let wanted = (Kind::Updates, epoch, iteration);
+        self.durable(now, |name| (name.kind, name.epoch, name.iteration) == wanted)
+    }
+
+    fn durable(&self, now: Time, these: impl Fn(&BlockName) -> bool) -> Sum {
+        let of = |name: &BlockName| name.role == Role::Primary && these(name);
         let files = self.files.iter().filter(|(name, file)| of(name) && file.durable_at <= now);
         let blocks: Vec<Block> = files.filter_map(|(_, file)| header(&file.bytes)).collect();
         Sum::of(&blocks)

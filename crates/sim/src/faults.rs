@@ -51,7 +51,7 @@ pub enum Fault {
 }
 
 /// Names of all kinds, for counters.
-pub const KINDS: [&str; 16] = [
+pub const KINDS: [&str; 18] = [
     "crash",
     "crash of the coordinator",
     "crash in a recovery",
@@ -68,6 +68,8 @@ pub const KINDS: [&str; 16] = [
     "slow disk",
     "replaced though alive",
     "lossy network",
+    "power of all goes",
+    "power of all goes, other cluster",
 ];
 
 impl Fault {

@@ -1,60 +1,84 @@
 //! Fold and group programs as jobs: the kernels of scatter, gather, fold and apply over bytes.
 //!
 //! ```text
-//! edge      source u32, target u32, weight f64
-//! update    destination u32, the program's update
 //! vertex    the program's value, active u8
 //! total     the program's total, active vertices u64
 //! ```
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytemuck::{Pod, bytes_of, cast_slice, pod_read_unaligned};
 use welter_model::program::{Next, Program, Total, Value, Vertex};
-use welter_protocol::config::Route;
-use welter_protocol::messages::Filled;
-use welter_protocol::names::Phase;
+use welter_protocol::names::{Cell, Phase};
+use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 use welter_testing::executors::is_float;
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::{Answer, interpret};
 
+use crate::bins::{Bin, combines, record, updates};
 use crate::job::{Cut, Job, Worker};
+use crate::reading::{EDGE_BYTES, Input, Reading, degrees, edge};
 
-const EDGE_BYTES: usize = 16;
+/// Judges the values of all vertices after so many iterations.
+pub type Judge<V> = Box<dyn Fn(&[V], u32) -> Result<(), String> + Send + Sync>;
 
 /// A program on a graph whose slots are all vertices.
 pub struct FoldJob<P: Program> {
-    shared: Arc<Shared<P>>,
+    program: Arc<P>,
+    input: Arc<Input>,
     name: &'static str,
-    expected: Answer<P::Value, P::Total>,
-    error_max: f64,
-}
-
-struct Shared<P> {
-    program: P,
-    arcs: Vec<(u32, u32, f64)>,
-    vertices: u64,
+    judge: Judge<P::Value>,
 }
 
 impl<P: Program + Send + 'static> FoldJob<P> {
-    /// Of a graph as it is to be read.
+    /// Of a graph as it is to be read. The interpreter says what the values are.
     pub fn new(name: &'static str, graph: &Graph, program: P) -> Self {
-        let expected = interpret(graph, &program);
-        let weight = |edge| if P::WEIGHTED { graph.weight(edge) } else { 1.0 };
-        let arcs = graph.pairs.iter().enumerate();
-        let arcs = arcs.map(|(edge, &[from, to])| (from, to, weight(edge))).collect();
-        let vertices = graph.slots() as u64;
-        let shared = Arc::new(Shared { program, arcs, vertices });
-        Self { shared, name, expected, error_max: 1e-9 }
+        Self::within(1e-9, name, graph, program)
     }
 
     /// The same, where sums in another order make more of a difference: solving for factors
     /// multiplies it by the condition of the sums.
-    #[must_use]
-    pub fn within(self, error_max: f64) -> Self {
-        Self { error_max, ..self }
+    pub fn within(error_max: f64, name: &'static str, graph: &Graph, program: P) -> Self {
+        let expected = interpret(graph, &program);
+        let judge = move |values: &[_], iterations| judge(&expected, error_max, values, iterations);
+        Self::judged(name, graph, program, Box::new(judge))
     }
+
+    /// With a judge of its own.
+    pub fn judged(name: &'static str, graph: &Graph, program: P, judge: Judge<P::Value>) -> Self {
+        Self { program: Arc::new(program), input: Input::of(graph, P::WEIGHTED), name, judge }
+    }
+}
+
+/// Holds values against those of the interpreter.
+pub(crate) fn judge<V: Value, T>(
+    expected: &Answer<V, T>,
+    error_max: f64,
+    values: &[V],
+    iterations: u32,
+) -> Result<(), String> {
+    if values.len() != expected.values.len() {
+        return Err(format!("{} values, not {}", values.len(), expected.values.len()));
+    }
+    if u64::from(iterations) != expected.iterations {
+        return Err(format!("{iterations} iterations, not {}", expected.iterations));
+    }
+    if cast_slice::<V, u8>(values) == expected.bits() {
+        return Ok(());
+    }
+    if !V::columns(values).iter().any(is_float) {
+        return Err("other values than the reference".to_owned());
+    }
+    let error = welter_testing::relative_error(&expected.numbers(), &numbers(values));
+    if error <= error_max { Ok(()) } else { Err(format!("{error:.1e} from the reference")) }
+}
+
+/// The columns of values, one after the other.
+pub(crate) fn numbers<V: Value>(values: &[V]) -> Vec<f64> {
+    let (values, totals) = (values.to_vec(), Vec::new());
+    Answer { values, iterations: 0, in_step: true, total: (), totals }.numbers()
 }
 
 impl<P: Program + Send + 'static> Job for FoldJob<P> {
@@ -63,7 +87,7 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
     }
 
     fn vertices(&self) -> u64 {
-        self.shared.vertices
+        self.input.vertices
     }
 
     fn vertex_bytes(&self) -> u64 {
@@ -71,14 +95,12 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
     }
 
     fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
-        let bins = (0..cut.partitions.count()).map(|_| Bin::default()).collect();
         Box::new(FoldWorker {
-            shared: self.shared.clone(),
+            program: self.program.clone(),
+            reading: Reading::new(self.input.clone(), cut, rank),
+            vertices: self.input.vertices,
             cut,
-            rank,
-            at: 0,
-            degrees: Vec::new(),
-            bins,
+            bins: BTreeMap::new(),
             phase: Phase::Ingest,
             first: 0,
             values: Vec::new(),
@@ -96,55 +118,17 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
         let size = size_of::<P::Value>();
         let values =
             vertices.chunks_exact(size + 1).map(|bytes| pod_read_unaligned(&bytes[..size]));
-        let values: Vec<P::Value> = values.collect();
-        let expected = &self.expected;
-        if values.len() != expected.values.len() {
-            return Err(format!("{} values, not {}", values.len(), expected.values.len()));
-        }
-        if u64::from(iterations) != expected.iterations {
-            return Err(format!("{iterations} iterations, not {}", expected.iterations));
-        }
-        if cast_slice::<P::Value, u8>(&values) == expected.bits() {
-            return Ok(());
-        }
-        if !P::Value::columns(&values).iter().any(is_float) {
-            return Err("other values than the reference".to_owned());
-        }
-        let found = Answer { values, total: expected.total, totals: Vec::new(), ..*expected };
-        let error = welter_testing::relative_error(&expected.numbers(), &found.numbers());
-        if error <= self.error_max {
-            Ok(())
-        } else {
-            Err(format!("{error:.1e} from the reference"))
-        }
-    }
-}
-
-/// Records of a partition that wait for their chunk to be full.
-#[derive(Default)]
-struct Bin {
-    bytes: Vec<u8>,
-    records: u32,
-    sources: u64,
-}
-
-impl Bin {
-    fn take(&mut self, partition: usize) -> Option<Filled> {
-        (self.records > 0).then(|| {
-            let Self { bytes, records, sources } = std::mem::take(self);
-            Filled { partition: partition as u32, records, sources, payload: bytes.into() }
-        })
+        (self.judge)(&values.collect::<Vec<_>>(), iterations)
     }
 }
 
 struct FoldWorker<P: Program> {
-    shared: Arc<Shared<P>>,
+    program: Arc<P>,
+    reading: Reading,
+    /// Of the graph.
+    vertices: u64,
     cut: Cut,
-    rank: usize,
-    /// The next edge of this machine's share.
-    at: usize,
-    degrees: Vec<u32>,
-    bins: Vec<Bin>,
+    bins: BTreeMap<Cell, Bin>,
     phase: Phase,
     /// The first vertex of the partition in memory.
     first: u64,
@@ -163,11 +147,20 @@ impl<P: Program> Worker for FoldWorker<P> {
     fn work(&mut self, work: &Work) -> Outcome {
         self.looked_at = 0;
         match work {
-            Work::Ingest { first } => self.ingest(*first),
-            Work::Init { partition, degrees } => self.init(*partition, degrees),
+            Work::Ingest { first } => {
+                let (outcome, looked_at) = self.reading.piece(*first);
+                self.looked_at = looked_at;
+                outcome
+            }
+            Work::Init { partition, degrees: counts } => self.init(*partition, counts),
             Work::Open { step, partition, vertices, control } => {
                 self.phase = step.phase;
-                self.open(*partition, vertices, control)
+                self.open(*partition, vertices, control);
+                Outcome::Opened
+            }
+            Work::Turn { source, vertices } => {
+                self.accept(*source, vertices, false);
+                Outcome::Turned
             }
             Work::Stream { payload, .. } if self.phase == Phase::Gather => self.gather(payload),
             Work::Stream { payload, .. } => self.scatter(payload),
@@ -188,74 +181,25 @@ impl<P: Program> Worker for FoldWorker<P> {
 }
 
 impl<P: Program> FoldWorker<P> {
-    /// The bit of a source among the 64 ranges of those that a chunk may have.
-    fn range_of(&self, source: u64) -> u64 {
-        let (first, width) = match self.cut.route {
-            Route::Fold => (0, self.shared.vertices),
-            Route::Spill => {
-                let width = self.cut.partitions.width();
-                (source / width * width, width)
-            }
-        };
-        1 << ((source - first) * 64 / width.max(1)).min(63)
-    }
-
-    fn ingest(&mut self, first: bool) -> Outcome {
-        let arcs = &self.shared.arcs;
-        let share = |rank: usize| arcs.len() * rank / self.cut.partitions.machines();
-        if first {
-            self.at = share(self.rank);
-            self.degrees = vec![0; self.shared.vertices as usize];
-            self.bins.iter_mut().for_each(|bin| *bin = Bin::default());
-        }
-        let share_end = share(self.rank + 1);
-        let end = (self.at + self.cut.piece_edges).min(share_end);
-        let shared = self.shared.clone();
-        let mut filled = Vec::new();
-        for &(source, target, weight) in &shared.arcs[self.at..end] {
-            self.degrees[source as usize] += 1;
-            let label = if self.cut.route == Route::Fold { target } else { source };
-            let bit = self.range_of(source.into());
-            let partition = self.cut.partitions.of(label.into()) as usize;
-            let bin = &mut self.bins[partition];
-            bin.bytes.extend(source.to_le_bytes());
-            bin.bytes.extend(target.to_le_bytes());
-            bin.bytes.extend(weight.to_le_bytes());
-            bin.records += 1;
-            bin.sources |= bit;
-            if bin.records == self.cut.chunk_records {
-                filled.extend(bin.take(partition));
-            }
-        }
-        self.looked_at = (end - self.at) as u64;
-        self.at = end;
-        let degrees = (end == share_end).then(|| {
-            filled.extend(self.flush());
-            let of = |partition| {
-                let range = self.cut.partitions.range(partition);
-                let counts = &self.degrees[range.start as usize..range.end as usize];
-                Payload::from(cast_slice::<u32, u8>(counts))
-            };
-            (0..self.cut.partitions.count()).map(of).collect()
-        });
-        Outcome::Ingested { filled, degrees }
-    }
-
-    fn init(&mut self, partition: u32, degrees: &[Payload]) -> Outcome {
+    fn init(&mut self, partition: u32, counts: &[Payload]) -> Outcome {
         let range = self.cut.partitions.range(partition);
         let (mut total, mut count) = (P::Total::default(), 0);
+        self.first = range.start;
         self.values.clear();
         self.active.clear();
-        for (place, index) in range.enumerate() {
-            let of = |counts: &Payload| {
-                u64::from(pod_read_unaligned::<u32>(&counts[4 * place..4 * place + 4]))
-            };
-            let out_degree = degrees.iter().map(of).sum();
-            let made = self.shared.program.init(Vertex { index, out_degree });
+        for (index, out_degree) in range.zip(degrees(counts)) {
+            let made = self.program.init(Vertex { index, out_degree: out_degree.into() });
             total = total.merge(made.total);
             self.keep(made.value, made.active, &mut count);
         }
-        Outcome::Made { vertices: self.chunks(), total: total_bytes(&total, count) }
+        self.made(&total, count)
+    }
+
+    /// The vertex set in memory, with what the next step must know of it.
+    fn made(&self, total: &P::Total, count: u64) -> Outcome {
+        let active = self.active.iter().zip(self.first..).filter(|(active, _)| **active);
+        let active = active.fold(0, |ranges, (_, vertex)| ranges | self.cut.range_of(vertex));
+        Outcome::Made { vertices: self.chunks(), total: total_bytes(total, count), active }
     }
 
     fn keep(&mut self, value: P::Value, active: bool, count: &mut u64) {
@@ -267,92 +211,73 @@ impl<P: Program> FoldWorker<P> {
 
     /// The vertex set in memory as chunks.
     fn chunks(&self) -> Vec<Payload> {
-        let all: Vec<(P::Value, bool)> =
-            self.values.iter().copied().zip(self.active.iter().copied()).collect();
-        let mut chunks = Vec::new();
-        for part in all.chunks(self.cut.chunk_vertices as usize) {
-            let mut bytes = Vec::with_capacity(part.len() * (size_of::<P::Value>() + 1));
-            for (value, active) in part {
-                bytes.extend_from_slice(bytes_of(value));
-                bytes.push(u8::from(*active));
-            }
-            chunks.push(bytes.into());
+        let size = size_of::<P::Value>() + 1;
+        let mut set = Vec::with_capacity(self.values.len() * size);
+        for (value, active) in self.values.iter().zip(&self.active) {
+            set.extend_from_slice(bytes_of(value));
+            set.push(u8::from(*active));
         }
-        if chunks.is_empty() {
-            chunks.push(Payload::from([]));
-        }
-        chunks
+        self.cut.vertex_chunks(&set, size)
     }
 
-    fn open(&mut self, partition: u32, vertices: &[(u32, Payload)], control: &[u8]) -> Outcome {
-        let Self { shared, cut, .. } = self;
-        let size = size_of::<P::Value>();
-        let range = cut.partitions.range(partition);
+    fn open(&mut self, partition: u32, vertices: &[Payload], control: &[u8]) {
+        let range = self.cut.partitions.range(partition);
         self.first = range.start;
-        let first = vertices.first().map_or(partition, |one| one.0);
-        self.first_signal = cut.partitions.range(first).start;
+        self.accums = vec![self.program.identity(); (range.end - range.start) as usize];
+        self.groups.clear();
         self.values.clear();
+        self.last = pod_read_unaligned(&control[..size_of::<P::Total>()]);
+        self.bins.clear();
+        self.accept(partition, vertices, true);
+    }
+
+    /// Makes signals of the vertices of a partition, and keeps their values too if this is the open
+    /// one.
+    fn accept(&mut self, partition: u32, vertices: &[Payload], open: bool) {
+        let size = size_of::<P::Value>();
+        self.first_signal = self.cut.partitions.range(partition).start;
         self.signals.clear();
         self.active.clear();
-        for (of, bytes) in vertices {
-            for vertex in bytes.chunks_exact(size + 1) {
-                let value: P::Value = pod_read_unaligned(&vertex[..size]);
-                self.signals.push(shared.program.signal(&value));
-                self.active.push(vertex[size] == 1);
-                if *of == partition {
-                    self.values.push(value);
-                }
+        for vertex in vertices.iter().flat_map(|chunk| chunk.chunks_exact(size + 1)) {
+            let value: P::Value = pod_read_unaligned(&vertex[..size]);
+            self.signals.push(self.program.signal(&value));
+            self.active.push(vertex[size] == 1);
+            if open {
+                self.values.push(value);
             }
         }
-        self.accums = vec![shared.program.identity(); (range.end - range.start) as usize];
-        self.groups.clear();
-        let total = size_of::<P::Total>();
-        self.last = pod_read_unaligned(&control[..total]);
-        self.bins.iter_mut().for_each(|bin| *bin = Bin::default());
         self.looked_at = self.signals.len() as u64;
-        let mut active = 0;
-        if self.phase == Phase::Gather {
-            active = u64::MAX;
-        } else {
-            for (place, _) in self.active.iter().enumerate().filter(|(_, active)| **active) {
-                active |= self.range_of(self.first_signal + place as u64);
-            }
-        }
-        Outcome::Opened { active }
     }
 
     /// Scatters edges: into bins, or (route `fold`) into accumulators.
     fn scatter(&mut self, payload: &[u8]) -> Outcome {
-        let shared = self.shared.clone();
-        let mut filled = Vec::new();
-        for edge in payload.chunks_exact(EDGE_BYTES) {
-            let [source, target] = [0, 4].map(|at| pod_read_unaligned::<u32>(&edge[at..at + 4]));
+        let program = self.program.clone();
+        let (mut made, mut filled) = (0, Vec::new());
+        for bytes in payload.chunks_exact(EDGE_BYTES) {
+            let (source, target, weight) = edge(bytes);
             // Out of bounds is only what a planted bug let pass.
             let place = u64::from(source).wrapping_sub(self.first_signal) as usize;
-            let is_edge = u64::from(target) < shared.vertices;
+            let is_edge = u64::from(target) < self.vertices;
             if !is_edge || !self.active.get(place).is_some_and(|active| *active) {
                 continue;
             }
-            let weight = pod_read_unaligned(&edge[8..]);
-            let Some(update) = shared.program.scatter(self.signals[place], weight) else {
+            let Some(update) = program.scatter(self.signals[place], weight) else {
                 continue;
             };
             if self.phase == Phase::Fold {
                 self.meet(target, update);
                 continue;
             }
-            let partition = self.cut.partitions.of(target.into()) as usize;
-            let bin = &mut self.bins[partition];
-            bin.bytes.extend(target.to_le_bytes());
-            bin.bytes.extend_from_slice(bytes_of(&update));
-            bin.records += 1;
-            bin.sources = u64::MAX;
-            if bin.records == self.cut.chunk_records {
-                filled.extend(bin.take(partition));
+            made += 1;
+            let cell = Cell::all(self.cut.partitions.of(target.into()));
+            let bin = self.bins.entry(cell).or_default();
+            bin.update(&*program, &self.cut, (target, update));
+            if bin.waiting() == self.cut.chunk_records {
+                filled.extend(bin.take(cell));
             }
         }
         self.looked_at = (payload.len() / EDGE_BYTES) as u64;
-        Outcome::Streamed { gathered: 0, filled }
+        Outcome::Streamed { made, gathered: 0, filled }
     }
 
     fn meet(&mut self, target: u32, update: P::Update) {
@@ -361,32 +286,45 @@ impl<P: Program> FoldWorker<P> {
         } else {
             let place = u64::from(target).wrapping_sub(self.first) as usize;
             if let Some(accum) = self.accums.get_mut(place) {
-                *accum = self.shared.program.gather(*accum, update);
+                *accum = self.program.gather(*accum, update);
             }
         }
     }
 
-    fn gather(&mut self, payload: &[u8]) -> Outcome {
-        let mut gathered = 0;
-        for (target, update) in updates::<P::Update>(payload) {
-            self.meet(target, update);
-            gathered += 1;
+    fn merge_one(&mut self, target: u32, other: P::Accum) {
+        let place = u64::from(target).wrapping_sub(self.first) as usize;
+        if let Some(accum) = self.accums.get_mut(place) {
+            *accum = self.program.merge(*accum, other);
         }
-        self.looked_at = gathered;
-        Outcome::Streamed { gathered, filled: Vec::new() }
+    }
+
+    fn gather(&mut self, payload: &[u8]) -> Outcome {
+        let (mut gathered, mut looked_at) = (0, 0);
+        if combines::<P>(&self.cut) {
+            for (target, count, other) in updates::<P::Accum>(payload) {
+                self.merge_one(target, other);
+                (gathered, looked_at) = (gathered + u64::from(count), looked_at + 1);
+            }
+        } else {
+            for (target, count, update) in updates::<P::Update>(payload) {
+                self.meet(target, update);
+                (gathered, looked_at) = (gathered + u64::from(count), looked_at + 1);
+            }
+        }
+        self.looked_at = looked_at;
+        Outcome::Streamed { made: 0, gathered, filled: Vec::new() }
     }
 
     fn flush(&mut self) -> Vec<Filled> {
-        let bins = self.bins.iter_mut().enumerate();
-        bins.filter_map(|(partition, bin)| bin.take(partition)).collect()
+        let bins = self.bins.iter_mut();
+        bins.filter_map(|(cell, bin)| bin.take(*cell)).collect()
     }
 
     fn hand_over(&mut self) -> Payload {
         if P::GROUPS {
             let mut bytes = Vec::new();
             for (target, update) in self.groups.drain(..) {
-                bytes.extend(target.to_le_bytes());
-                bytes.extend_from_slice(bytes_of(&update));
+                record(&mut bytes, target, &update);
             }
             return bytes.into();
         }
@@ -395,7 +333,8 @@ impl<P: Program> FoldWorker<P> {
 
     fn merge(&mut self, payload: &[u8]) {
         if P::GROUPS {
-            self.groups.extend(updates::<P::Update>(payload));
+            let updates = updates::<P::Update>(payload);
+            self.groups.extend(updates.map(|(target, _, update)| (target, update)));
             return;
         }
         self.looked_at = self.accums.len() as u64;
@@ -403,14 +342,13 @@ impl<P: Program> FoldWorker<P> {
         if size > 0 {
             let others = payload.chunks_exact(size).map(pod_read_unaligned);
             for (accum, other) in self.accums.iter_mut().zip(others) {
-                *accum = self.shared.program.merge(*accum, other);
+                *accum = self.program.merge(*accum, other);
             }
         }
     }
 
     fn apply(&mut self) -> Outcome {
-        let shared = self.shared.clone();
-        let program = &shared.program;
+        let program = self.program.clone();
         // Stable by destination, then by the program's order.
         self.groups.sort_by(|left, right| {
             left.0.cmp(&right.0).then_with(|| program.order(&left.1, &right.1))
@@ -430,7 +368,7 @@ impl<P: Program> FoldWorker<P> {
             total = total.merge(applied.total);
             self.keep(applied.value, applied.active, &mut count);
         }
-        Outcome::Made { vertices: self.chunks(), total: total_bytes(&total, count) }
+        self.made(&total, count)
     }
 
     fn decide(&self, iterations: u32, totals: &[(u32, Payload)]) -> Outcome {
@@ -440,17 +378,11 @@ impl<P: Program> FoldWorker<P> {
             total = total.merge(pod_read_unaligned(&bytes[..size]));
             count += pod_read_unaligned::<u64>(&bytes[size..]);
         }
-        let goes_on = self.shared.program.next(iterations.into(), &total) == Next::Iterate;
+        let goes_on = self.program.next(iterations.into(), &total) == Next::Iterate;
         Outcome::Decided { goes_on: goes_on && count > 0, control: total_bytes(&total, count) }
     }
 }
 
 fn total_bytes<T: Pod>(total: &T, active: u64) -> Payload {
     [bytes_of(total), &active.to_le_bytes()].concat().into()
-}
-
-fn updates<U: Pod>(payload: &[u8]) -> impl Iterator<Item = (u32, U)> {
-    payload
-        .chunks_exact(4 + size_of::<U>())
-        .map(|record| (pod_read_unaligned(&record[..4]), pod_read_unaligned(&record[4..])))
 }

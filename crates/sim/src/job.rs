@@ -5,7 +5,8 @@
 
 use welter_protocol::config::Route;
 use welter_protocol::partitions::Partitions;
-use welter_protocol::{Outcome, Work};
+use welter_protocol::planted::Bug;
+use welter_protocol::{Outcome, Payload, Work};
 
 /// How a job is cut for a cluster.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,28 @@ pub struct Cut {
     pub chunk_vertices: u64,
     /// Whether a vertex keeps its edges close: else they are dealt out at random over the input.
     pub piece_edges: usize,
+    /// Whether updates for one destination are merged in the buffer of a chunk, where the program
+    /// can.
+    pub combines: bool,
+    /// A bug to be found.
+    pub planted: Option<Bug>,
+}
+
+impl Cut {
+    /// The bit of a vertex among the 64 ranges of its partition.
+    pub(crate) fn range_of(&self, vertex: u64) -> u64 {
+        let width = self.partitions.width();
+        1 << (vertex % width * 64 / width)
+    }
+
+    /// A vertex set, of vertices of so many bytes, as chunks: at least one.
+    pub(crate) fn vertex_chunks(&self, set: &[u8], vertex_bytes: usize) -> Vec<Payload> {
+        if set.is_empty() {
+            return vec![Payload::from([])];
+        }
+        let chunk_bytes = self.chunk_vertices as usize * vertex_bytes;
+        set.chunks(chunk_bytes).map(Payload::from).collect()
+    }
 }
 
 /// A program on a graph, and what its result must be.

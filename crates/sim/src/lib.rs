@@ -5,6 +5,7 @@
 //! cluster runs, with the kernels of real programs, and [`checkers`] look on. What a seed did once
 //! it does again.
 
+mod bins;
 pub mod campaign;
 pub mod catalogue;
 pub mod checkers;
@@ -12,9 +13,13 @@ pub mod describe;
 pub mod disk;
 pub mod faults;
 pub mod fold_job;
+pub mod intersect_job;
 pub mod job;
 pub mod network;
+mod passes;
 pub mod phases;
 pub mod planted;
+mod reading;
 pub mod schedule;
+pub mod stream_job;
 pub mod world;

@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use welter_sim::campaign::{rate, run};
+use welter_sim::catalogue::ALGORITHMS;
 use welter_sim::planted::{BUGS, find};
 use welter_sim::schedule::{Schedule, Wishes};
 use welter_sim::world::World;
@@ -19,6 +20,7 @@ usage: cargo xtask sim [OPTION...]
   --seed S      runs one seed, twice, and compares the hashes of all events
   --trace       with --seed: prints what happened
   --calm        no faults
+  --algorithm A runs this one alone
   --planted N   looks for each planted bug in so many seeds, and fails if one is not found
 ";
 
@@ -33,7 +35,14 @@ fn main() -> ExitCode {
         print!("{USAGE}");
         return if has("--help") { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
-    let wishes = Wishes { calm: has("--calm"), ..Wishes::default() };
+    let named = arguments.iter().skip_while(|argument| *argument != "--algorithm").nth(1);
+    let algorithm = named.map(|named| ALGORITHMS.into_iter().find(|known| known == named));
+    if algorithm == Some(None) {
+        eprintln!("--algorithm is one of {}", ALGORITHMS.join(", "));
+        return ExitCode::from(2);
+    }
+    let algorithm = algorithm.flatten();
+    let wishes = Wishes { calm: has("--calm"), algorithm, ..Wishes::default() };
     if let Some(seed) = value("--seed") {
         return one(seed, has("--trace"), &wishes);
     }
@@ -56,7 +65,8 @@ fn many(first: u64, count: u64, threads: usize, wishes: &Wishes) -> ExitCode {
     for (seed, failure) in tally.failures.iter().take(10) {
         println!("seed {seed}: {failure}\n  replay: cargo xtask sim --seed {seed} --trace");
     }
-    let never = if wishes.calm { Vec::new() } else { tally.never() };
+    // Some paths are not for all.
+    let never = if wishes.calm || wishes.algorithm.is_some() { Vec::new() } else { tally.never() };
     for path in &never {
         println!("never happened: {path}");
     }

@@ -6,7 +6,7 @@ use crate::schedule::{Schedule, Wishes};
 use crate::world::World;
 
 /// All bugs.
-pub const BUGS: [Bug; 17] = [
+pub const BUGS: [Bug; 21] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -24,6 +24,10 @@ pub const BUGS: [Bug; 17] = [
     Bug::NoChecksum,
     Bug::NoSync,
     Bug::KeptUpdates,
+    Bug::LostUpdates,
+    Bug::AnotherShape,
+    Bug::CellSkipped,
+    Bug::CombinedTwice,
 ];
 
 /// Whether disks say that blocks are durable when they are not.

@@ -12,6 +12,7 @@ use welter_protocol::window::Width;
 use welter_protocol::{Rank, Time};
 
 use crate::catalogue::{ALGORITHMS, graph, job};
+use crate::checkers::progress::EVENTS_MAX;
 use crate::disk::Speed;
 use crate::faults::{Fault, faults};
 use crate::job::{Cut, Job};
@@ -39,6 +40,14 @@ pub struct Wishes {
     pub machines: Option<usize>,
 }
 
+/// A schedule that ends because the power of all machines goes.
+pub struct Before {
+    /// It.
+    pub schedule: Box<Schedule>,
+    /// When that happens.
+    pub until: Time,
+}
+
 /// All that a seed decides.
 pub struct Schedule {
     /// The seed.
@@ -59,6 +68,12 @@ pub struct Schedule {
     pub hasty: u64,
     /// Nanoseconds of work a record.
     pub record_nanos: Time,
+    /// Nanoseconds of a look-up in the central directory, where there is one.
+    pub directory_nanos: Time,
+    /// What happened on the same disks before.
+    pub before: Option<Before>,
+    /// Events after which it must have ended.
+    pub events_max: u64,
 }
 
 impl Schedule {
@@ -86,7 +101,17 @@ impl Schedule {
         let chunk_records = 2 + random.below(12) as u32;
         let chunk_vertices = 3 + random.below(20);
         let piece_edges = 8 + random.below(40) as usize;
-        let cut = Cut { partitions, route, chunk_records, chunk_vertices, piece_edges };
+        let combines = random.chance(500);
+        let planted = wishes.bug;
+        let cut = Cut {
+            partitions,
+            route,
+            chunk_records,
+            chunk_vertices,
+            piece_edges,
+            combines,
+            planted,
+        };
         let config = Self::config(random, &*job, &cut, wishes);
         let calm = wishes.calm || random.chance(150);
         let weather = weather(random, calm);
@@ -99,8 +124,105 @@ impl Schedule {
         let faults = if calm { Vec::new() } else { faults(random, machines, &config) };
         let hasty = if random.chance(300) { 700 } else { 0 };
         let record_nanos = 20 + random.below(2000);
+        let directory_nanos = random.below(20 * MICROS);
         let config = Arc::new(config);
-        Self { seed, job, cut, config, speeds, weather, faults, hasty, record_nanos }
+        Self {
+            seed,
+            job,
+            cut,
+            config,
+            speeds,
+            weather,
+            faults,
+            hasty,
+            record_nanos,
+            directory_nanos,
+            before: None,
+            events_max: EVENTS_MAX,
+        }
+        .after_another(random, calm)
+    }
+
+    /// Now and then the same program ran on these disks before, on as many machines or others.
+    fn after_another(self, random: &mut Random, calm: bool) -> Self {
+        if calm || !random.chance(100) {
+            return self;
+        }
+        let until = MILLIS + random.below(20 * MILLIS);
+        let machines = self.config.machines();
+        let others = 1 + random.below(4) as usize;
+        let other = if random.chance(500) { machines } else { others };
+        let before = Before { schedule: Box::new(self.on(other)), until };
+        Self { before: Some(before), ..self }
+    }
+
+    /// The same on so many machines, of which none fails.
+    fn on(&self, machines: usize) -> Self {
+        let mut config = Config::clone(&self.config);
+        let vertices = self.job.vertices();
+        if machines != config.machines() {
+            let each = vertices.div_ceil(machines as u64).max(1);
+            let fitting = Partitions::fitting(machines, vertices, 1, each);
+            let Some(partitions) = fitting else { unreachable!("a vertex fits") };
+            (config.partitions, config.placement) = (partitions, Placement::Random);
+        }
+        let cut = Cut { partitions: config.partitions, ..self.cut };
+        let speeds = self.speeds.iter().cycle().take(machines).copied().collect();
+        let (job, config) = (self.job.clone(), Arc::new(config));
+        Self { job, cut, config, speeds, faults: Vec::new(), hasty: 0, before: None, ..*self }
+    }
+
+    /// A schedule by hand, of equal machines on which nothing goes wrong: disks that take 10
+    /// microseconds and half a nanosecond a byte, a network that keeps up with them, and the
+    /// paper's criterion.
+    pub fn calm(job: Arc<dyn Job>, cut: Cut) -> Self {
+        let machines = cut.partitions.machines();
+        let config = Config {
+            partitions: cut.partitions,
+            vertex_bytes: job.vertex_bytes(),
+            chunk_vertices: cut.chunk_vertices,
+            route: cut.route,
+            bias: Bias::PAPER,
+            placement: Placement::Random,
+            width: Width::Measured,
+            handover: Handover::Memory,
+            checkpoint_interval: 1,
+            scatter_checkpoints: false,
+            mirrors: false,
+            loss: Loss::Refuse,
+            timing: Timing {
+                resend: 10 * MILLIS,
+                ping: 50 * MILLIS,
+                suspect: 500 * MILLIS,
+                patience: 5000 * MILLIS,
+            },
+            seed: 9,
+            audited: true,
+            planted: None,
+        };
+        let weather = Weather {
+            delay_min: 5 * MICROS,
+            delay_max: 10 * MICROS,
+            byte_thousandths: 200,
+            loss: 0,
+            twice: 0,
+            late: 0,
+        };
+        let speed = Speed { latency: 10 * MICROS, byte_thousandths: 500 };
+        Self {
+            seed: 1,
+            job,
+            cut,
+            config: Arc::new(config),
+            speeds: vec![speed; machines],
+            weather,
+            faults: Vec::new(),
+            hasty: 0,
+            record_nanos: 4 * MICROS,
+            directory_nanos: 4 * MICROS,
+            before: None,
+            events_max: 100 * EVENTS_MAX,
+        }
     }
 
     fn config(random: &mut Random, job: &dyn Job, cut: &Cut, wishes: &Wishes) -> Config {
@@ -129,6 +251,7 @@ impl Schedule {
             width,
             handover,
             checkpoint_interval: 1 + random.below(3) as u32,
+            scatter_checkpoints: random.chance(400),
             mirrors: random.chance(600),
             loss: if random.chance(850) { Loss::Reingest } else { Loss::Refuse },
             timing: Timing {

@@ -4,6 +4,9 @@
 //! Events happen in the order of their times, and of those at one time in the order in which they
 //! were put into the queue. Nothing else decides anything, so a seed always gives the same run.
 
+mod host;
+mod restart;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -14,14 +17,13 @@ use welter_protocol::names::{Epoch, Step};
 use welter_protocol::random::{Random, mix};
 use welter_protocol::{Effect, Event, Machine, Rank, Time};
 
-use crate::checkers::progress::{EVENTS_MAX, End, Excuses, judge};
+use crate::checkers::progress::{End, Excuses, judge};
 use crate::checkers::{Checkers, Scene, answer, fencing};
 use crate::describe;
-use crate::disk::{Disk, Speed};
+use crate::disk::Disk;
 use crate::faults::{Fault, KINDS};
 use crate::job::Worker;
-use crate::network::{Cut, Network};
-use crate::planted;
+use crate::network::Network;
 use crate::schedule::{MILLIS, Schedule};
 
 /// Virtual time after the last fault in which a run must end.
@@ -61,6 +63,8 @@ pub struct World<'a> {
     free: Vec<usize>,
     put: u64,
     random: Random,
+    /// When the power of all machines goes.
+    until: Time,
     processes: Vec<Process>,
     /// The newest process of each rank.
     current: Vec<Option<usize>>,
@@ -75,6 +79,8 @@ pub struct World<'a> {
     hash: u64,
     events: u64,
     faults: [u64; KINDS.len()],
+    /// Paths that processes before the restart of all took.
+    counters: Counters,
     trace: Option<Vec<String>>,
 }
 
@@ -110,15 +116,25 @@ impl<'a> World<'a> {
     pub fn run(schedule: &'a Schedule, traced: bool) -> Report {
         let mut world = Self::new(schedule);
         world.trace = traced.then(Vec::new);
-        for rank in schedule.ranks() {
-            let at = world.random.below(MILLIS / 4);
-            world.put(at, Happening::Start(rank, false));
+        if let Some(before) = &schedule.before {
+            world.inherit(before);
         }
-        for (at, fault) in &schedule.faults {
-            world.put(*at, Happening::Fault(*fault));
-        }
-        let end = world.go_on();
+        let end = world.live();
         world.report(end)
+    }
+
+    /// Lets all of the schedule happen, from now on.
+    fn live(&mut self) -> End {
+        let began = self.now;
+        for rank in self.schedule.ranks() {
+            let at = began + self.random.below(MILLIS / 4);
+            self.put(at, Happening::Start(rank, false));
+        }
+        for (at, fault) in &self.schedule.faults {
+            self.put(began + *at, Happening::Fault(*fault));
+        }
+        let last = self.schedule.faults.iter().map(|fault| fault.0).max().unwrap_or(0);
+        self.go_on(began + last + BOUND)
     }
 
     fn new(schedule: &'a Schedule) -> Self {
@@ -136,21 +152,28 @@ impl<'a> World<'a> {
             free: Vec::new(),
             put: 0,
             random: Random::new(mix(schedule.seed) ^ 1),
+            until: Time::MAX,
             processes: Vec::new(),
             current: vec![None; machines],
             incarnations: vec![0; machines],
             disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
             network: Network::new(weather),
-            checkers: Checkers::of_bad_disks(schedule.has_bad_disks()),
-            excuses: Excuses { absent: false, lost },
+            checkers: Checkers::new(schedule.config.shape(), schedule.has_bad_disks()),
+            excuses: Excuses { absent: false, lost, reshaped: false },
             exited: None,
             result: None,
             replacements: 0,
             hash: 0,
             events: 0,
             faults,
+            counters: Counters::default(),
             trace: None,
         }
+    }
+
+    /// Whether the input is not to be read again.
+    fn refuses(&self) -> bool {
+        self.schedule.config.loss == Loss::Refuse
     }
 
     fn put(&mut self, at: Time, happening: Happening) {
@@ -163,8 +186,7 @@ impl<'a> World<'a> {
         self.queue.push(Reverse((at.max(self.now), self.put, slot)));
     }
 
-    fn go_on(&mut self) -> End {
-        let last = self.schedule.faults.iter().map(|fault| fault.0).max().unwrap_or(0);
+    fn go_on(&mut self, until: Time) -> End {
         while let Some(Reverse((at, _, slot))) = self.queue.pop() {
             self.now = at;
             self.events += 1;
@@ -181,8 +203,8 @@ impl<'a> World<'a> {
                 return End::Exited(why);
             }
             if self.checkers.failure.is_some()
-                || self.events > EVENTS_MAX
-                || self.now > last + BOUND
+                || self.events > self.schedule.events_max
+                || self.now > until.min(self.until)
             {
                 break;
             }
@@ -216,45 +238,6 @@ impl<'a> World<'a> {
             }
             Happening::Tick(_) | Happening::Event(..) => {}
         }
-    }
-
-    /// The host starts a process; its predecessor may still be alive, and not know.
-    fn start(&mut self, rank: Rank, replaced: bool) {
-        if self.current[rank].is_some_and(|at| self.processes[at].alive) && !replaced {
-            return;
-        }
-        self.incarnations[rank] += 1;
-        let disk = match self.current[rank] {
-            Some(before) if !replaced => self.processes[before].disk,
-            None => rank,
-            Some(_) => {
-                self.disks.push(Disk::new(self.schedule.speeds[rank]));
-                self.disks.len() - 1
-            }
-        };
-        let bug = self.schedule.config.planted;
-        self.disks[disk].lies = planted::lies(bug);
-        self.disks[disk].trusts = planted::trusts(bug);
-        let incarnation = self.incarnations[rank];
-        let machine = Machine::new(self.schedule.config.clone(), rank, incarnation);
-        let worker = self.schedule.job.worker(self.schedule.cut, rank);
-        let at = self.processes.len();
-        self.processes.push(Process {
-            rank,
-            incarnation,
-            machine,
-            worker,
-            disk,
-            alive: true,
-            paused_until: 0,
-            finished: false,
-            step: None,
-        });
-        self.current[rank] = Some(at);
-        let event = self.disks[disk].start();
-        self.step(at, event);
-        let first = self.random.below(self.schedule.config.timing.resend / 2);
-        self.put(self.now + first, Happening::Tick(at));
     }
 
     /// Lets something happen to a process, and does what it wants done.
@@ -306,6 +289,9 @@ impl<'a> World<'a> {
             }
             Effect::Sync { token, names } => self.disks[disk].sync(now, token, &names),
             Effect::Persist { token, manifest } => self.disks[disk].persist(now, token, &manifest),
+            Effect::Consult { token } => {
+                (now + self.schedule.directory_nanos, Event::Consulted { token })
+            }
             Effect::Forget(manifest) => return self.disks[disk].forget(&manifest),
             Effect::Delete(name) => return self.disks[disk].delete(name),
             Effect::Work { token, epoch, work } => {
@@ -347,96 +333,13 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The host hears that a rank is silent. A hasty one starts another process, on another
-    /// machine, though the first may only be slow.
-    fn suspect(&mut self, rank: Rank) {
-        let alive = self.current[rank].is_some_and(|at| self.processes[at].alive);
-        if alive && self.replacements == 0 && self.random.chance(self.schedule.hasty) {
-            self.replacements += 1;
-            self.faults[14] += 1;
-            self.excuses.lost |= self.schedule.config.loss == Loss::Refuse;
-            self.checkers.disk_lost();
-            self.put(self.now + MILLIS, Happening::Start(rank, true));
-        }
-    }
-
-    fn exit(&mut self, at: usize, why: Exit) {
-        let Process { rank, disk, .. } = self.processes[at];
-        self.processes[at].alive = false;
-        match why {
-            Exit::Fenced => {}
-            Exit::Storage => {
-                self.disks[disk].crash(self.now, &mut self.random);
-                let back = self.now + self.random.below(10 * MILLIS);
-                self.put(back, Happening::Start(rank, false));
-            }
-            // One that was replaced, and cannot know, speaks for itself alone.
-            _ if self.current[rank] == Some(at) => self.exited = Some(why),
-            _ => {}
-        }
-    }
-
-    fn fault(&mut self, fault: Fault) {
-        self.faults[fault.kind()] += 1;
-        if let Some(trace) = &mut self.trace {
-            trace.push(format!("{:>10.3} ms      !! {fault:?}", self.now as f64 / 1e6));
-        }
-        match fault {
-            Fault::Crash { rank, back_after, replaced } => {
-                if let Some(at) = self.current[rank] {
-                    self.faults[2] += u64::from(self.is_recovering());
-                    self.processes[at].alive = false;
-                    self.processes[at].finished = false;
-                    let disk = self.processes[at].disk;
-                    self.disks[disk].crash(self.now, &mut self.random);
-                }
-                match back_after {
-                    Some(after) => self.put(self.now + after, Happening::Start(rank, replaced)),
-                    None => self.excuses.absent = true,
-                }
-            }
-            Fault::Pause { rank, time } => {
-                if let Some(at) = self.current[rank] {
-                    self.processes[at].paused_until = self.now + time;
-                }
-            }
-            Fault::Cut { rank, other, both, time } => {
-                let until = self.now + time;
-                self.network.cuts.push(Cut { from: rank, to: other, both, until });
-            }
-            Fault::Disk(rank, fault) => {
-                if let Some(at) = self.current[rank] {
-                    self.disks[self.processes[at].disk].fault = Some(fault);
-                }
-            }
-            Fault::Rot(rank) => {
-                if let Some(at) = self.current[rank] {
-                    self.disks[self.processes[at].disk].rot(&mut self.random);
-                }
-            }
-            Fault::Slow { rank, times } => {
-                if let Some(at) = self.current[rank] {
-                    let Speed { latency, byte_thousandths } = self.schedule.speeds[rank];
-                    let byte_thousandths = byte_thousandths * times;
-                    let slow = Speed { latency: latency * times, byte_thousandths };
-                    self.disks[self.processes[at].disk].speed = slow;
-                }
-            }
-        }
-    }
-
-    /// Whether somebody is dead, or an epoch is being begun.
-    fn is_recovering(&self) -> bool {
-        let mut processes = self.current.iter().flatten().map(|&at| &self.processes[at]);
-        processes.any(|process| !process.alive || process.incarnation > 1 && process.step.is_none())
-    }
-
     fn report(mut self, end: End) -> Report {
         if self.checkers.failure.is_none() {
             self.checkers.note(judge(end, self.excuses));
         }
         let mut judged = false;
         if let (End::Finished, Some(manifest)) = (end, &self.result) {
+            self.checkers.finished(manifest.committed);
             let of =
                 |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
             let disks: Vec<&Disk> = self.current.iter().filter_map(of).collect();
@@ -446,7 +349,7 @@ impl<'a> World<'a> {
             judged = found == Ok(true);
             self.checkers.note(found.map(|_| ()));
         }
-        let mut counters = Counters::default();
+        let mut counters = self.counters;
         for process in &self.processes {
             counters.add(process.machine.counters());
         }

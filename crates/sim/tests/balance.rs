@@ -1,4 +1,5 @@
-//! Stealing on partitions of very different size: the shape of Figures 16 and 17 in virtual time.
+//! Stealing on partitions of very different size, and with vertex sets that are small or large: the
+//! shape of Figures 16 and 17 in virtual time.
 
 #![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
 
@@ -6,37 +7,47 @@ use std::sync::Arc;
 
 use welter_algorithms::PageRank;
 use welter_algorithms::pagerank::Dangling;
-use welter_protocol::config::{Config, Handover, Loss, Route, Timing};
+use welter_protocol::config::{Handover, Route};
 use welter_protocol::partitions::Partitions;
-use welter_protocol::placement::Placement;
 use welter_protocol::random::Random;
 use welter_protocol::steal::Bias;
-use welter_protocol::window::Width;
 use welter_sim::checkers::progress::End;
-use welter_sim::disk::Speed;
 use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
-use welter_sim::network::Weather;
-use welter_sim::schedule::{MICROS, MILLIS, Schedule};
+use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
 use welter_testing::graph::Graph;
 
 const MACHINES: usize = 8;
 
-/// A graph in which most edges leave, and most reach, vertices of the first partition.
-fn skewed(random: &mut Random) -> Graph {
-    let vertices = 800;
+/// A graph, and how it is cut.
+#[derive(Clone, Copy)]
+struct Shape {
+    vertices: u64,
+    edges: u64,
+    /// Thousandths of ends that are in the first partition, whatever the others do.
+    skew: u64,
+}
+
+/// Most edges leave, and most reach, the vertices of one partition; vertex sets are small.
+const SKEWED: Shape = Shape { vertices: 800, edges: 96_000, skew: 700 };
+
+/// Edges are more even, and to load a vertex set takes a third of what its edges do.
+const WIDE: Shape = Shape { vertices: 32_000, edges: 96_000, skew: 300 };
+
+fn graph(Shape { vertices, edges, skew }: Shape) -> Graph {
+    let random = &mut Random::new(1);
     let mut end = || {
-        let bound = if random.chance(700) { vertices / 8 } else { vertices };
+        let bound = if random.chance(skew) { vertices / MACHINES as u64 } else { vertices };
         random.below(bound) as u32
     };
-    let pairs = (0..96_000).map(|_| [end(), end()]).collect();
+    let pairs = (0..edges).map(|_| [end(), end()]).collect();
     Graph::new(vertices as usize, pairs)
 }
 
 /// A tenth of a millisecond of work a chunk, on disks and a network that keep up.
-fn schedule(bias: Bias, handover: Handover) -> Schedule {
-    let graph = skewed(&mut Random::new(1));
+fn schedule(shape: Shape, bias: Bias, handover: Handover) -> Schedule {
+    let graph = graph(shape);
     let vertices = graph.slots() as u64;
     let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
     let vertex_bytes = 17;
@@ -47,56 +58,21 @@ fn schedule(bias: Bias, handover: Handover) -> Schedule {
         partitions,
         route: Route::Spill,
         chunk_records: 24,
-        chunk_vertices: 100,
+        chunk_vertices: vertices / MACHINES as u64,
         piece_edges: 500,
-    };
-    let config = Config {
-        partitions,
-        vertex_bytes,
-        chunk_vertices: 100,
-        route: Route::Spill,
-        bias,
-        placement: Placement::Random,
-        width: Width::Measured,
-        handover,
-        checkpoint_interval: 1,
-        mirrors: false,
-        loss: Loss::Refuse,
-        timing: Timing {
-            resend: 10 * MILLIS,
-            ping: 50 * MILLIS,
-            suspect: 500 * MILLIS,
-            patience: 5000 * MILLIS,
-        },
-        seed: 9,
-        audited: true,
+        combines: false,
         planted: None,
     };
-    let weather = Weather {
-        delay_min: 5 * MICROS,
-        delay_max: 10 * MICROS,
-        byte_thousandths: 200,
-        loss: 0,
-        twice: 0,
-        late: 0,
-    };
-    let speed = Speed { latency: 10 * MICROS, byte_thousandths: 500 };
-    Schedule {
-        seed: 1,
-        job: Arc::new(FoldJob::new("pagerank", &graph, program)),
-        cut,
-        config: Arc::new(config),
-        speeds: vec![speed; MACHINES],
-        weather,
-        faults: Vec::new(),
-        hasty: 0,
-        record_nanos: 4 * MICROS,
-    }
+    let job = Arc::new(FoldJob::new("pagerank", &graph, program));
+    let mut schedule = Schedule::calm(job, cut);
+    let config = Arc::make_mut(&mut schedule.config);
+    (config.bias, config.handover) = (bias, handover);
+    schedule
 }
 
 /// Milliseconds of the run, and the share of time in which computation engines waited for others.
-fn measure(bias: Bias, handover: Handover) -> (f64, f64) {
-    let report = World::run(&schedule(bias, handover), false);
+fn measure(shape: Shape, bias: Bias, handover: Handover) -> (f64, f64) {
+    let report = World::run(&schedule(shape, bias, handover), false);
     assert_eq!(report.failure, None);
     assert_eq!(report.end, End::Finished);
     let idle: u64 = report.idle.iter().sum();
@@ -106,8 +82,8 @@ fn measure(bias: Bias, handover: Handover) -> (f64, f64) {
 
 #[test]
 fn stealing_brings_the_idle_share_under_four_per_cent() {
-    let (alone, idle_alone) = measure(Bias::NEVER, Handover::Memory);
-    let (paper, idle_paper) = measure(Bias::PAPER, Handover::Memory);
+    let (alone, idle_alone) = measure(SKEWED, Bias::NEVER, Handover::Memory);
+    let (paper, idle_paper) = measure(SKEWED, Bias::PAPER, Handover::Memory);
     println!("alpha 0: {alone:.1} ms, {:.1} % idle", 100.0 * idle_alone);
     println!("alpha 1: {paper:.1} ms, {:.1} % idle", 100.0 * idle_paper);
     for (name, bias) in [
@@ -115,12 +91,33 @@ fn stealing_brings_the_idle_share_under_four_per_cent() {
         ("1.2", Bias::Thousandths(1200)),
         ("infinity", Bias::Always),
     ] {
-        let (time, idle) = measure(bias, Handover::Memory);
+        let (time, idle) = measure(SKEWED, bias, Handover::Memory);
         println!("alpha {name}: {time:.1} ms, {:.1} % idle", 100.0 * idle);
     }
-    let (stored, idle_stored) = measure(Bias::PAPER, Handover::Storage);
+    let (stored, idle_stored) = measure(SKEWED, Bias::PAPER, Handover::Storage);
     println!("alpha 1, accumulators stored: {stored:.1} ms, {:.1} % idle", 100.0 * idle_stored);
     assert!(idle_paper < 0.04, "{idle_paper}");
     assert!(idle_alone > 0.4, "{idle_alone}");
     assert!(paper < 0.5 * alone, "{paper} of {alone} ms");
+}
+
+#[test]
+fn helping_always_costs_more_than_it_gains_where_vertex_sets_are_large() {
+    let biases = [
+        ("0", Bias::NEVER),
+        ("0.8", Bias::Thousandths(800)),
+        ("1", Bias::PAPER),
+        ("1.2", Bias::Thousandths(1200)),
+        ("infinity", Bias::Always),
+    ];
+    let times = biases.map(|(alpha, bias)| {
+        let (time, idle) = measure(WIDE, bias, Handover::Memory);
+        println!("alpha {alpha}: {time:.1} ms, {:.1} % idle", 100.0 * idle);
+        time
+    });
+    let [never, _, paper, _, always] = times;
+    let best = times.into_iter().fold(f64::INFINITY, f64::min);
+    assert!(paper < 0.8 * never, "{times:?}");
+    assert!(paper < 0.9 * always, "{times:?}");
+    assert!(paper < 1.05 * best, "{times:?}");
 }

@@ -16,8 +16,13 @@ const SEEDS: u64 = 3000;
 
 /// What a tenth of a per cent of the schedules sees at least. Rarer paths are listed with their own
 /// share, in thousandths of schedules.
-const RARE: [(&str, u64); 4] =
-    [("EdgesReingested", 5), ("gone for good", 2), ("FellBack", 5), ("replaced though alive", 8)];
+const RARE: [(&str, u64); 5] = [
+    ("EdgesReingested", 5),
+    ("gone for good", 2),
+    ("FellBack", 5),
+    ("replaced though alive", 8),
+    ("ScatterLost", 3),
+];
 
 #[test]
 fn seeds_are_clean_and_every_path_is_taken() {

@@ -14,7 +14,7 @@ use crate::config::{Handover, Route};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
-use crate::names::{Block, BlockName, Kind, Payload, Rank, Step};
+use crate::names::{Block, BlockName, Cell, Kind, Payload, Rank, Step};
 
 impl ComputationEngine {
     /// Proposes help with the next foreign partition, or arrives when nobody needs any.
@@ -45,11 +45,12 @@ impl ComputationEngine {
         let mut accepted = false;
         if self.step() == Some(step) {
             let partitions = cx.config.partitions;
-            let vertices = match cx.config.route {
-                Route::Spill => partitions.width(),
-                Route::Fold => partitions.width() * u64::from(partitions.count()),
+            // On route `fold` a stealer loads the sources of cells, and no values.
+            let sets = match cx.config.route {
+                Route::Spill => 1,
+                Route::Fold => (0..partitions.count()).filter(|&of| self.is_active(of)).count(),
             };
-            let bytes = vertices * cx.config.vertex_bytes;
+            let bytes = partitions.width() * sets as u64 * cx.config.vertex_bytes;
             if let Some(owned) = self.owned.get_mut(&partition) {
                 accepted = owned.propose(cx, from, remaining, bytes);
             }
@@ -107,7 +108,7 @@ impl ComputationEngine {
             return cx.send(master, Message::Accumulators { step, partition, payload });
         }
         cx.counters.count(Path::Parked);
-        let name = cx.name(Kind::Accumulators, step.iteration, partition);
+        let name = cx.name(Kind::Accumulators, step.iteration, Cell::all(partition));
         self.store(cx, Block::of(name, 0, u64::MAX, &payload), payload);
     }
 }

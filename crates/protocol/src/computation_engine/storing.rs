@@ -6,14 +6,20 @@
 use super::ComputationEngine;
 use crate::checkpoint::vertices;
 use crate::context::Context;
-use crate::messages::{Filled, Message};
-use crate::names::{Block, BlockName, Kind, Payload, Phase, Rank, Role, Step};
+use crate::counters::Path;
+use crate::messages::Message;
+use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Role, Step};
 use crate::placement::{Placement, mirror, vertex_engine};
+use crate::work::Filled;
 
 impl ComputationEngine {
     pub(super) fn store_updates(&mut self, cx: &mut Context, step: Step, filled: Vec<Filled>) {
-        let made = filled.iter().map(|filled| u64::from(filled.records));
-        self.worked.updates += made.sum::<u64>();
+        for one in &filled {
+            self.worked.stored += u64::from(one.records);
+            if one.combined > 0 {
+                cx.counters.count(Path::Combined);
+            }
+        }
         self.store_all(cx, Kind::Updates, step, filled);
     }
 
@@ -24,9 +30,9 @@ impl ComputationEngine {
         step: Step,
         filled: Vec<Filled>,
     ) {
-        for Filled { partition, records, sources, payload } in filled {
+        for Filled { partition, source, records, sources, payload, .. } in filled {
             let iteration = if kind == Kind::Edges { 0 } else { step.iteration };
-            let name = cx.name(kind, iteration, partition);
+            let name = cx.name(kind, iteration, Cell { partition, source });
             self.store(cx, Block::of(name, records, sources, &payload), payload);
         }
     }

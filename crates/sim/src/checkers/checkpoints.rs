@@ -1,9 +1,10 @@
 //! Committed checkpoints are never lost.
 //!
 //! ```text
-//! when the coordinator persists a manifest:  every part and every edge chunk is durable on its
-//! disk when an epoch begins:                      its manifest is no older than the newest one
-//! told of
+//! when the coordinator persists a manifest:  every part, and every chunk of edges and updates that
+//!                                            it counts, is durable on its disk
+//! when an epoch begins:                      its manifest is no older than the newest one told of,
+//!                                            and of a cluster of the same shape
 //! ```
 //!
 //! Not checked: where disks lie, rot or are replaced, an older checkpoint, or the input, is a
@@ -13,9 +14,10 @@
 use std::sync::Arc;
 
 use welter_protocol::audit::Sum;
-use welter_protocol::checkpoint::Manifest;
+use welter_protocol::checkpoint::{Age, Manifest};
+use welter_protocol::config::Shape;
 use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::names::{Epoch, Time};
+use welter_protocol::names::Time;
 use welter_protocol::placement::vertex_engine;
 
 use crate::disk::Disk;
@@ -25,13 +27,14 @@ use crate::disk::Disk;
 pub struct Checkpoints {
     /// Whether disks lie, rot or are replaced.
     pub bad_disks: bool,
-    told: Option<(Epoch, u32)>,
+    told: Option<Age>,
+    shape: Option<Shape>,
 }
 
 impl Checkpoints {
-    /// For a schedule in which disks lie, rot or are replaced, or do not.
-    pub fn new(bad_disks: bool) -> Self {
-        Self { bad_disks, told: None }
+    /// For a cluster of this shape; whether disks lie, rot or are replaced.
+    pub fn new(shape: Shape, bad_disks: bool) -> Self {
+        Self { bad_disks, told: None, shape: Some(shape) }
     }
 
     /// The coordinator persists a manifest.
@@ -60,6 +63,12 @@ impl Checkpoints {
                 return Err(format!("edges of {rank} are not durable when a manifest is"));
             }
         }
+        let Some(scattered) = &manifest.scattered else { return Ok(()) };
+        for (rank, (disk, sum)) in disks.iter().zip(&scattered.chunks).enumerate() {
+            if disk.durable_updates(now, scattered.epoch, manifest.version) != *sum {
+                return Err(format!("updates of {rank} are not durable when a manifest is"));
+            }
+        }
         Ok(())
     }
 
@@ -68,6 +77,7 @@ impl Checkpoints {
     /// # Errors
     /// When an epoch goes back too far.
     pub fn said(&mut self, envelope: &Envelope) -> Result<(), String> {
+        let other = |manifest: &Arc<Manifest>| Some(manifest.shape) != self.shape;
         match &envelope.message {
             Message::Begin(begin) => {
                 if let Some(manifest) = &begin.committed {
@@ -75,6 +85,9 @@ impl Checkpoints {
                 }
             }
             Message::Finish(manifest) => self.told = self.told.max(Some(manifest.age())),
+            Message::Install(install) if install.manifest.as_ref().is_some_and(other) => {
+                return Err("went back to a manifest of a cluster of another shape".to_owned());
+            }
             Message::Install(install) if !self.bad_disks => {
                 let age = install.manifest.as_ref().map(|manifest| manifest.age());
                 if age < self.told {

@@ -5,6 +5,9 @@
 //! streamed when the step ends  = stored, of the generation or iteration, with an active source
 //! ```
 //!
+//! Which sources are active is what the programs said that made them, not what machines told each
+//! other: a cell that nobody asked for, though it has one, is missing here.
+//!
 //! Not checked: that what was streamed also reached an accumulator ([`super::mass`], and the
 //! answer), steps of an epoch that ended before their barrier, and edges of a step in which none
 //! was streamed.
@@ -23,8 +26,8 @@ pub struct ExactlyOnce {
     stored: BTreeMap<BlockName, u64>,
     /// Chunks of the newest step, and who streamed them.
     streamed: BTreeMap<BlockName, usize>,
-    /// Active ranges of the newest step.
-    active: BTreeMap<u32, u64>,
+    /// Active ranges after so many iterations, by partition.
+    active: BTreeMap<(u32, u32), u64>,
     newest: Option<(Epoch, Step)>,
     opened: BTreeMap<usize, u32>,
 }
@@ -43,16 +46,21 @@ impl ExactlyOnce {
     /// # Errors
     /// What was streamed twice, or not at all.
     pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome) -> Result<(), String> {
+        if let (Work::Init { partition, .. }, Outcome::Made { active, .. }) = (work, outcome) {
+            self.active.insert((0, *partition), *active);
+        }
         let Some(step) = scene.step else { return Ok(()) };
         let now = (scene.epoch, step);
-        if let (Work::Open { partition, .. }, Outcome::Opened { active }) = (work, outcome) {
+        if let Work::Open { partition, .. } = work {
             self.opened.insert(scene.process, *partition);
             if self.newest.is_none_or(|newest| newest < now) {
                 self.step_ended(now)?;
             }
-            if self.newest == Some(now) {
-                self.active.insert(*partition, *active);
-            }
+        }
+        if let (Outcome::Made { active, .. }, Work::Apply) = (outcome, work)
+            && let Some(partition) = self.opened.get(&scene.process)
+        {
+            self.active.insert((step.iteration + 1, *partition), *active);
         }
         let Work::Stream { block, .. } = work else { return Ok(()) };
         if self.newest != Some(now) {
@@ -67,28 +75,37 @@ impl ExactlyOnce {
         }
     }
 
+    /// The last step of this epoch is complete too.
+    ///
+    /// # Errors
+    /// What was not streamed.
+    pub fn finished(&mut self, epoch: Epoch) -> Result<(), String> {
+        let Some((_, step)) = self.newest else { return Ok(()) };
+        self.step_ended((epoch, step))
+    }
+
     /// A newer step has begun somewhere, so the last one must be complete, if its epoch lasts.
     fn step_ended(&mut self, next: (Epoch, Step)) -> Result<(), String> {
         let streamed = std::mem::take(&mut self.streamed);
-        let active = std::mem::take(&mut self.active);
         let Some((epoch, step)) = self.newest.replace(next) else { return Ok(()) };
         let missing = if step.phase == Phase::Gather {
+            // Of this epoch, or of one before that a checkpoint had.
+            let made = streamed.keys().next().map_or(epoch, |name| name.epoch);
             let of = |name: &BlockName| {
-                name.kind == Kind::Updates
-                    && (name.epoch, name.iteration) == (epoch, step.iteration)
+                (name.kind, name.epoch, name.iteration) == (Kind::Updates, made, step.iteration)
             };
             self.stored.keys().find(|name| of(name) && !streamed.contains_key(name)).copied()
         } else {
             let generation = streamed.keys().next().map(|name| name.epoch);
             let wanted = |(name, sources): (&BlockName, &u64)| {
-                let ranges = active.get(&name.partition).copied().unwrap_or(0);
+                let of = (step.iteration, name.cell().sources());
+                let ranges = self.active.get(&of).copied().unwrap_or(0);
                 name.kind == Kind::Edges && Some(name.epoch) == generation && sources & ranges != 0
             };
             let missing = |(name, _): &(&BlockName, &u64)| !streamed.contains_key(name);
             let mut all = self.stored.iter();
             all.find(|entry| wanted(*entry) && missing(entry)).map(|(name, _)| *name)
         };
-        self.stored.retain(|name, _| name.kind == Kind::Edges || name.epoch == next.0);
         match missing {
             Some(name) if epoch == next.0 => Err(format!("{name} was not streamed in {step}")),
             _ => Ok(()),

@@ -1,22 +1,38 @@
 //! Updates are conserved: as many are gathered as were made, in each iteration of an epoch.
 //!
 //! ```text
-//! sum over scatter(i) of updates in what the kernels handed out  =  sum over gather(i) of gathered
+//! made(i)      sum over scatter(i) of what scatter made, before it was combined
+//! stored(i)    sum over scatter(i) of what the records stand for that kernels handed out
+//! gathered(i)  sum over gather(i) of what the records stood for that were met
+//! made = stored = gathered
 //! ```
+//!
+//! Updates of a checkpoint were made in one epoch and are gathered in another.
 //!
 //! Not checked: which updates, and route `fold`, where updates wait nowhere.
 
 use std::collections::BTreeMap;
 
 use welter_protocol::names::{Epoch, Phase, Step};
+use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Work};
 
 use super::Scene;
 
+/// Sums of an iteration.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    made: u64,
+    stored: u64,
+    gathered: u64,
+    /// The epoch that made what was gathered.
+    from: Option<Epoch>,
+}
+
 /// Sums of the newest iterations.
 #[derive(Default)]
 pub struct Mass {
-    sums: BTreeMap<(Epoch, u32), [u64; 2]>,
+    sums: BTreeMap<(Epoch, u32), Sums>,
     newest: Option<(Epoch, Step)>,
 }
 
@@ -29,26 +45,53 @@ impl Mass {
         let Some(step) = scene.step else { return Ok(()) };
         let sums = self.sums.entry((scene.epoch, step.iteration)).or_default();
         match outcome {
-            Outcome::Streamed { gathered, filled } => {
-                sums[0] += filled.iter().map(|filled| u64::from(filled.records)).sum::<u64>();
-                sums[1] += gathered;
+            Outcome::Streamed { made, gathered, filled } => {
+                sums.made += made;
+                sums.stored += stands_for(filled);
+                sums.gathered += gathered;
             }
-            Outcome::Flushed(filled) => {
-                sums[0] += filled.iter().map(|filled| u64::from(filled.records)).sum::<u64>();
-            }
+            Outcome::Flushed(filled) => sums.stored += stands_for(filled),
             _ => {}
+        }
+        if let (Work::Stream { block, .. }, Phase::Gather) = (work, step.phase) {
+            sums.from = Some(block.name.epoch);
         }
         let now = (scene.epoch, step);
         let opens = matches!(work, Work::Open { .. });
         if !opens || self.newest.is_some_and(|newest| newest >= now) {
             return Ok(());
         }
-        let Some((epoch, last)) = self.newest.replace(now) else { return Ok(()) };
-        let [made, gathered] = self.sums.get(&(epoch, last.iteration)).copied().unwrap_or_default();
-        self.sums.retain(|(of, iteration), _| (*of, *iteration) >= (now.0, step.iteration));
-        if epoch == now.0 && last.phase == Phase::Gather && made != gathered {
-            return Err(format!("{made} updates made and {gathered} gathered in {last}"));
+        self.newest.replace(now).map_or(Ok(()), |last| self.step_ended(last, now))
+    }
+
+    /// The last step of this epoch is complete too.
+    ///
+    /// # Errors
+    /// When updates were lost or made up.
+    pub fn finished(&mut self, epoch: Epoch) -> Result<(), String> {
+        self.newest.map_or(Ok(()), |last| self.step_ended(last, (epoch, last.1)))
+    }
+
+    fn step_ended(
+        &mut self,
+        (epoch, last): (Epoch, Step),
+        now: (Epoch, Step),
+    ) -> Result<(), String> {
+        let of = |epoch| self.sums.get(&(epoch, last.iteration)).copied().unwrap_or_default();
+        let Sums { gathered, from, .. } = of(epoch);
+        let Sums { made, stored, .. } = of(from.unwrap_or(epoch));
+        let right = match last.phase {
+            Phase::Gather => made == stored && stored == gathered,
+            _ => made == stored,
+        };
+        if epoch == now.0 && !right {
+            let found = format!("{made} updates made, {stored} stored, {gathered} gathered");
+            return Err(format!("{found} in {last}"));
         }
         Ok(())
     }
+}
+
+fn stands_for(filled: &[Filled]) -> u64 {
+    filled.iter().map(|filled| u64::from(filled.records)).sum()
 }

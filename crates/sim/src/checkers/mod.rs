@@ -12,6 +12,7 @@ pub mod fencing;
 pub mod mass;
 pub mod progress;
 
+use welter_protocol::config::Shape;
 use welter_protocol::messages::Effect;
 use welter_protocol::names::{Epoch, Step};
 use welter_protocol::{Outcome, Rank, Time, Work};
@@ -45,9 +46,10 @@ pub struct Checkers {
 }
 
 impl Checkers {
-    /// Judges less strictly what disks that lie, rot or are lost can excuse.
-    pub fn of_bad_disks(bad_disks: bool) -> Self {
-        let checkpoints = checkpoints::Checkpoints::new(bad_disks);
+    /// Of a cluster of this shape. Judges less strictly what disks that lie, rot or are lost can
+    /// excuse.
+    pub fn new(shape: Shape, bad_disks: bool) -> Self {
+        let checkpoints = checkpoints::Checkpoints::new(shape, bad_disks);
         Self { checkpoints, ..Self::default() }
     }
 
@@ -63,6 +65,14 @@ impl Checkers {
         let found = self.exactly_once.work(scene, work, outcome);
         self.note(found);
         let found = self.mass.work(scene, work, outcome);
+        self.note(found);
+    }
+
+    /// The run has ended with a result that was committed in this epoch.
+    pub fn finished(&mut self, epoch: Epoch) {
+        let found = self.exactly_once.finished(epoch);
+        self.note(found);
+        let found = self.mass.finished(epoch);
         self.note(found);
     }
 

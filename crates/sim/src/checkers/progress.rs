@@ -32,6 +32,8 @@ pub struct Excuses {
     pub absent: bool,
     /// Something is lost, and is not to be read again.
     pub lost: bool,
+    /// So for what a cluster of another shape stored.
+    pub reshaped: bool,
 }
 
 /// Judges an end.
@@ -43,6 +45,7 @@ pub fn judge(end: End, excuses: Excuses) -> Result<(), String> {
         End::Finished => Ok(()),
         End::Exited(Exit::Absent) if excuses.absent => Ok(()),
         End::Exited(Exit::Lost) if excuses.lost => Ok(()),
+        End::Exited(Exit::Reshaped) if excuses.reshaped => Ok(()),
         End::Exited(why) => Err(format!("ended with {why:?}, for no reason")),
         End::Stuck { after, events } => {
             Err(format!("did not end after {} ms and {events} events", after / 1_000_000))

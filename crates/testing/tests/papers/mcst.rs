@@ -11,10 +11,8 @@ use welter_model::program::Value;
 use welter_model::table::ColumnData;
 use welter_testing::executors::executors;
 use welter_testing::graph::Graph;
+use welter_testing::plain::{self, Branch as Found};
 use welter_testing::strategies::wide_graphs;
-
-/// An edge of a forest: the smaller end, the larger end, the weight.
-type Found = (u64, u64, f64);
 
 /// The rows of a result.
 fn rows(branches: &[Branch]) -> Vec<Found> {
@@ -27,40 +25,6 @@ fn rows(branches: &[Branch]) -> Vec<Found> {
     };
     let ends = sources.into_iter().zip(targets);
     ends.zip(weights).map(|((source, target), weight)| (source, target, weight)).collect()
-}
-
-/// The edges between two vertices, the best first.
-fn by_cost(graph: &Graph, cost: Cost) -> Vec<Found> {
-    let numbers = graph.numbers();
-    let found = |(edge, pair): (usize, &[u32; 2])| {
-        let [one, other] = pair.map(|slot| numbers[slot as usize] as u64);
-        (one.min(other), one.max(other), graph.weight(edge))
-    };
-    let mut edges: Vec<Found> = graph.pairs.iter().enumerate().map(found).collect();
-    edges.retain(|(one, other, _)| one != other);
-    edges.sort_by(|a, b| {
-        let weights = match cost {
-            Cost::Minimum => a.2.total_cmp(&b.2),
-            Cost::Maximum => b.2.total_cmp(&a.2),
-        };
-        weights.then((a.0, a.1).cmp(&(b.0, b.1)))
-    });
-    edges
-}
-
-/// Takes the best edges, but for those that close a cycle.
-fn kruskal(graph: &Graph, cost: Cost) -> Vec<Found> {
-    let mut components: Vec<u64> = (0..graph.vertices() as u64).collect();
-    let mut forest = Vec::new();
-    for edge in by_cost(graph, cost) {
-        let [one, other] = [edge.0, edge.1].map(|end| components[end as usize]);
-        if one != other {
-            components.iter_mut().filter(|at| **at == one).for_each(|at| *at = other);
-            forest.push(edge);
-        }
-    }
-    forest.sort_by_key(|edge| (edge.0, edge.1));
-    forest
 }
 
 /// The edges on the path of a forest between two vertices, if there is one.
@@ -103,6 +67,14 @@ fn verify(graph: &Graph, cost: Cost, forest: &[Found]) {
         let others: Vec<Found> = [&forest[..number], &forest[number + 1..]].concat();
         assert_eq!(path(&others, graph.vertices(), one, other), None, "a cycle");
     }
+}
+
+fn by_cost(graph: &Graph, cost: Cost) -> Vec<Found> {
+    plain::by_cost(graph, cost == Cost::Maximum)
+}
+
+fn kruskal(graph: &Graph, cost: Cost) -> Vec<Found> {
+    plain::forest(graph, cost == Cost::Maximum)
 }
 
 /// Runs it on all executors, and returns how many passes it took at most.

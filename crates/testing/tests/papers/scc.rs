@@ -11,58 +11,8 @@ use welter_model::program::Value;
 use welter_model::table::ColumnData;
 use welter_testing::executors::{Executor, executors};
 use welter_testing::graph::Graph;
+use welter_testing::plain::{neighbours, reached, strong_components};
 use welter_testing::strategies::{graphs, wide_graphs};
-
-/// The targets of each vertex, and the sources.
-fn neighbours(graph: &Graph) -> [Vec<Vec<usize>>; 2] {
-    let numbers = graph.numbers();
-    let mut both = [vec![Vec::new(); graph.vertices()], vec![Vec::new(); graph.vertices()]];
-    for pair in &graph.pairs {
-        let [from, to] = pair.map(|slot| numbers[slot as usize]);
-        both[0][from].push(to);
-        both[1][to].push(from);
-    }
-    both
-}
-
-/// All that is reached from a vertex past those that are not free; each when all behind it was.
-fn reached(rows: &[Vec<usize>], from: usize, free: &mut [bool]) -> Vec<usize> {
-    let (mut done, mut stack) = (Vec::new(), Vec::new());
-    if std::mem::take(&mut free[from]) {
-        stack.push((from, 0));
-    }
-    while let Some((here, next)) = stack.last_mut() {
-        if let Some(&there) = rows[*here].get(*next) {
-            *next += 1;
-            if std::mem::take(&mut free[there]) {
-                stack.push((there, 0));
-            }
-        } else {
-            done.push(*here);
-            stack.pop();
-        }
-    }
-    done
-}
-
-/// The smallest vertex of the component of each: what reaches it among those that are left, taken
-/// in the reverse of the order in which searches were done with them (Kosaraju).
-fn kosaraju(graph: &Graph) -> Vec<u64> {
-    let [targets, sources] = neighbours(graph);
-    let mut free = vec![true; graph.vertices()];
-    let order: Vec<usize> =
-        (0..graph.vertices()).flat_map(|from| reached(&targets, from, &mut free)).collect();
-    free.fill(true);
-    let mut components = vec![0; graph.vertices()];
-    for &from in order.iter().rev() {
-        let members = reached(&sources, from, &mut free);
-        let smallest = members.iter().min().copied().unwrap_or_default();
-        for member in members {
-            components[member] = smallest as u64;
-        }
-    }
-    components
-}
 
 fn components(labels: &[Label]) -> Vec<u64> {
     match Label::columns(labels).remove(0).1 {
@@ -77,7 +27,7 @@ fn programs() -> [Scc; 3] {
 }
 
 fn judge(graph: &Graph) {
-    let expected = kosaraju(graph);
+    let expected = strong_components(graph);
     for executor in executors() {
         for program in programs() {
             let Some((found, _)) = executor.pass(graph, Reading::default(), &program) else {
@@ -134,7 +84,7 @@ fn shuffled(count: u32) -> Vec<u32> {
 
 /// Runs it as most users would, with one thread and with two, and returns the passes at most.
 fn passes(graph: &Graph, program: Scc) -> u64 {
-    let expected = kosaraju(graph);
+    let expected = strong_components(graph);
     let run = |executor: &Executor| {
         let done = executor.pass(graph, Reading::default(), &program);
         let (found, passes) = done.expect("an engine runs it");

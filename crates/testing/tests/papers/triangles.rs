@@ -1,7 +1,5 @@
 //! Triangles and clustering coefficients against plain loops, and against what others computed.
 
-use std::collections::BTreeSet;
-
 use proptest::prelude::*;
 use welter_algorithms::{Lcc, Triangles};
 use welter_model::edges::{Duplicates, Reading};
@@ -11,6 +9,7 @@ use welter_model::table::ColumnData;
 use welter_testing::answers::shared_data;
 use welter_testing::executors::{Executor, Memory, executors};
 use welter_testing::graph::Graph;
+use welter_testing::plain::closed;
 use welter_testing::samples::{self, Shape, samples};
 use welter_testing::strategies::wide_graphs;
 
@@ -69,28 +68,6 @@ fn shares<V: Value>(values: &[V]) -> Vec<f64> {
         ColumnData::F64(shares) => shares,
         other => panic!("{other:?} are no shares"),
     }
-}
-
-/// Neighbours of each vertex, edges between these, and pairs of these that some edge joins, by
-/// looking at all pairs.
-fn closed(graph: &Graph) -> Vec<(usize, usize, usize)> {
-    let numbers = graph.numbers();
-    let ends = graph.pairs.iter().map(|pair| pair.map(|slot| numbers[slot as usize]));
-    let arcs: BTreeSet<[usize; 2]> = ends.filter(|[from, to]| from != to).collect();
-    let mut near = vec![BTreeSet::new(); graph.vertices()];
-    for &[from, to] in &arcs {
-        near[from].insert(to);
-        near[to].insert(from);
-    }
-    let of = |near: &BTreeSet<usize>| {
-        let pairs = || near.iter().flat_map(|u| near.range(u + 1..).map(move |w| [*u, *w]));
-        let ways = |[u, w]: [usize; 2]| {
-            usize::from(arcs.contains(&[u, w])) + usize::from(arcs.contains(&[w, u]))
-        };
-        let edges = pairs().map(ways).sum();
-        (near.len(), edges, pairs().filter(|pair| ways(*pair) > 0).count())
-    };
-    near.iter().map(of).collect()
 }
 
 fn share(neighbours: usize, edges: usize) -> f64 {

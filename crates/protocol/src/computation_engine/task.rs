@@ -1,0 +1,202 @@
+//! Work on one partition: loading its vertex set, and the cells that are streamed for it.
+//!
+//! ```text
+//! cells(p) = spill, scatter   (p, -)           gather (p, -)
+//!            fold             (p, s) for each s with an active vertex
+//! ```
+//!
+//! On route `fold` a machine needs accumulators of one partition and signals of one other at a
+//! time. Masters take cells in order from their own on, stealers in random order, so that they meet
+//! late; who finds nothing left in a cell does not load its sources.
+//!
+//! **Invariant:** a chunk is streamed only when the signals of its sources are in memory.
+//! **Invariant:** a cell is left out only if no source in it is active; storage engines prove that
+//! at the barrier, from what they have ([`crate::audit`]).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::ComputationEngine;
+use crate::checkpoint::vertices;
+use crate::config::Route;
+use crate::context::Context;
+use crate::counters::Path;
+use crate::messages::Message;
+use crate::names::{BlockName, Cell, Kind, Payload, Phase, Step};
+use crate::placement::vertex_engine;
+use crate::planted::Bug;
+use crate::pulls::Pulls;
+use crate::work::Work;
+
+/// Work on one partition.
+pub(super) struct Task {
+    pub(super) partition: u32,
+    pub(super) stolen: bool,
+    pub(super) stage: Stage,
+    loading: BTreeMap<BlockName, Option<Payload>>,
+    /// Source partitions whose cells are not begun (route `fold`).
+    cells: VecDeque<u32>,
+    /// That of the cell at work, and whether its signals are in memory.
+    source: Option<u32>,
+    pub(super) turned: bool,
+    /// Active ranges of sources of the cell at work.
+    pub(super) active: u64,
+    pub(super) pulls: Pulls,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The vertex set, for values.
+    Loading,
+    Opening,
+    Streaming,
+    /// A vertex set, for signals of the cell at work.
+    Turning,
+    Flushing,
+    /// A stealer waits for the master.
+    Waiting,
+    HandingOver,
+    /// A master waits for stealers, or merges.
+    Collecting,
+    Applying,
+    /// First values are made, in the ingest.
+    Making,
+    Reading,
+}
+
+impl Task {
+    pub(super) fn new(partition: u32, stolen: bool, stage: Stage) -> Self {
+        Self {
+            partition,
+            stolen,
+            stage,
+            loading: BTreeMap::new(),
+            cells: VecDeque::new(),
+            source: None,
+            turned: false,
+            active: 0,
+            pulls: Pulls::default(),
+        }
+    }
+
+    /// What is pulled.
+    pub(super) fn cell(&self) -> Cell {
+        Cell { partition: self.partition, source: self.source }
+    }
+
+    /// Whether the sources of the cell at work are not loaded.
+    pub(super) fn needs_signals(&self) -> bool {
+        self.source.is_some() && !self.turned
+    }
+}
+
+impl ComputationEngine {
+    /// Which ranges of a partition have active vertices.
+    fn active(&self, partition: u32) -> u64 {
+        let active = self.begin.as_ref().and_then(|begin| begin.active.get(partition as usize));
+        active.copied().unwrap_or(0)
+    }
+
+    pub(super) fn is_active(&self, partition: u32) -> bool {
+        self.active(partition) != 0
+    }
+
+    /// Takes up a partition.
+    pub(super) fn take_up(&mut self, cx: &mut Context, partition: u32, stolen: bool) {
+        let Some(begin) = &self.begin else { return };
+        let phase = begin.step.phase;
+        let mut task = Task::new(partition, stolen, Stage::Loading);
+        if stolen {
+            let scatter = phase == Phase::Scatter;
+            cx.counters.count(if scatter { Path::StolenScatter } else { Path::StolenGather });
+        }
+        if phase == Phase::Fold {
+            task.cells = self.cells(cx, partition, stolen);
+        }
+        self.task = Some(task);
+        // Values are for who applies, and signals of route `fold` come by cells.
+        if stolen && phase == Phase::Fold {
+            self.loaded(cx);
+        } else {
+            self.load(cx, partition);
+        }
+    }
+
+    /// Source partitions with active vertices, in the order in which this engine takes them.
+    fn cells(&mut self, cx: &mut Context, partition: u32, stolen: bool) -> VecDeque<u32> {
+        let count = cx.config.partitions.count();
+        let all = (0..count).map(|place| (partition + place) % count);
+        let (mut active, idle): (Vec<u32>, Vec<u32>) = all.partition(|&one| self.is_active(one));
+        idle.iter().for_each(|_| cx.counters.count(Path::Skipped));
+        if cx.config.has(Bug::CellSkipped) && cx.random.chance(20) {
+            active.pop();
+        }
+        if stolen {
+            cx.random.shuffle(&mut active);
+        }
+        active.into()
+    }
+
+    fn load(&mut self, cx: &mut Context, of: u32) {
+        let (Some(task), Some(begin)) = (&mut self.task, &self.begin) else { return };
+        let (made, version) = (begin.made, begin.step.iteration);
+        for chunk in 0..cx.config.vertex_chunks(of) {
+            let name = vertices(made, version, of, chunk);
+            task.loading.insert(name, None);
+            cx.send(vertex_engine(cx.machines(), of, chunk), Message::Get(name));
+        }
+    }
+
+    /// Loads the sources of the cell at work, of which a chunk has come.
+    pub(super) fn load_signals(&mut self, cx: &mut Context) {
+        let Some(task) = &mut self.task else { return };
+        task.stage = Stage::Turning;
+        let of = task.cell().sources();
+        self.load(cx, of);
+    }
+
+    /// A named block has come: vertices, or stored accumulators.
+    pub(crate) fn got(&mut self, cx: &mut Context, name: BlockName, payload: Payload) {
+        if name.kind == Kind::Accumulators {
+            return self.accumulators(cx, name.partition, payload);
+        }
+        let Some(task) = &mut self.task else { return };
+        let Some(place) = task.loading.get_mut(&name) else { return };
+        *place = Some(payload);
+        if task.loading.values().all(Option::is_some) {
+            self.loaded(cx);
+        }
+    }
+
+    /// All that was to be loaded is there.
+    fn loaded(&mut self, cx: &mut Context) {
+        let (Some(task), Some(begin)) = (&mut self.task, &self.begin) else { return };
+        let vertices = std::mem::take(&mut task.loading).into_values().flatten().collect();
+        let work = if let Some(source) = task.source {
+            Work::Turn { source, vertices }
+        } else {
+            task.stage = Stage::Opening;
+            let (step, partition, control) = (begin.step, task.partition, begin.control.clone());
+            Work::Open { step, partition, vertices, control }
+        };
+        self.working = Some((cx.work(work), None));
+    }
+
+    /// Turns to the next cell, if there is one.
+    pub(super) fn next_cell(&mut self, cx: &mut Context, step: Step) {
+        let of_sources = |task: &Task| self.active(task.cell().sources());
+        let Some(task) = &self.task else { return };
+        let first = task.stage == Stage::Opening;
+        let active = match cx.config.route {
+            _ if step.phase == Phase::Gather => first.then_some(u64::MAX),
+            Route::Spill => first.then(|| of_sources(task)),
+            Route::Fold => task.cells.front().map(|&source| self.active(source)),
+        };
+        let Some(active) = active else { return self.input_ended(cx, step) };
+        let Some(task) = &mut self.task else { return };
+        task.source = task.cells.pop_front();
+        task.turned = false;
+        task.active = active;
+        task.pulls = Pulls::of_all(cx);
+        task.stage = Stage::Streaming;
+    }
+}

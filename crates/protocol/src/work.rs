@@ -1,0 +1,138 @@
+//! What the program does on its host, and what comes of it: the seam between protocol and kernels.
+//!
+//! ```text
+//! ingest, init                          the input, and first values
+//! open, (turn, stream*)*, flush         scatter; the turns on route `fold` alone
+//! open, stream*, (merge*, apply | hand over)
+//! decide                                on rank 0, at the barrier
+//! ```
+//!
+//! **Invariant:** `made = sum of records of what was filled`, over a scatter phase: records that
+//! stand for several updates, because these were combined, say for how many.
+
+use crate::names::{Block, Payload, Step};
+
+/// Records that the program made, to be stored as a chunk.
+#[derive(Clone, Debug)]
+pub struct Filled {
+    /// Partition of the destinations (edges of route spill: of the sources).
+    pub partition: u32,
+    /// Partition of the sources, of edges on route fold.
+    pub source: Option<u32>,
+    /// Edges, or updates that these stand for.
+    pub records: u32,
+    /// How many of these were merged into the records of others.
+    pub combined: u32,
+    /// Which sources are there.
+    pub sources: u64,
+    /// The bytes.
+    pub payload: Payload,
+}
+
+/// What the program (on its host) shall do. One thing at a time.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Read a piece of this machine's share of the input; the first where `first`.
+    Ingest {
+        /// Whether to begin anew.
+        first: bool,
+    },
+    /// Make the first values of a partition from the degrees that all machines counted.
+    Init {
+        /// Which.
+        partition: u32,
+        /// Counts, one a machine.
+        degrees: Vec<Payload>,
+    },
+    /// Take up a partition: make signals (but on route `fold`) and empty accumulators.
+    Open {
+        /// In which step.
+        step: Step,
+        /// Which.
+        partition: u32,
+        /// Chunks of its vertex set, in order; none for a stealer on route `fold`, who does not
+        /// apply.
+        vertices: Vec<Payload>,
+        /// What the program decided after the last iteration.
+        control: Payload,
+    },
+    /// Make signals of a source partition: edges of this cell of the open partition come next
+    /// (route `fold`).
+    Turn {
+        /// Which.
+        source: u32,
+        /// Chunks of its vertex set, in order.
+        vertices: Vec<Payload>,
+    },
+    /// Scatter, gather or fold a chunk.
+    Stream {
+        /// Which.
+        block: Block,
+        /// Its bytes.
+        payload: Payload,
+    },
+    /// Hand out what is left in buffers.
+    Flush,
+    /// Hand out the accumulators.
+    HandOver,
+    /// Merge the accumulators of a stealer into one's own.
+    Merge(Payload),
+    /// Apply accumulators to vertices.
+    Apply,
+    /// What follows this many iterations, the last of which had these totals by partition.
+    Decide {
+        /// How many; 0 after the ingest.
+        iterations: u32,
+        /// What was decided before.
+        control: Payload,
+        /// Totals.
+        totals: Vec<(u32, Payload)>,
+    },
+}
+
+/// What came of a [`Work`].
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Edges that were read. With the last piece come the degrees, one for each partition.
+    Ingested {
+        /// Full chunks.
+        filled: Vec<Filled>,
+        /// Degrees, when this was the last piece.
+        degrees: Option<Vec<Payload>>,
+    },
+    /// Values of a partition, by chunks, and their total.
+    Made {
+        /// Chunks of the vertex set.
+        vertices: Vec<Payload>,
+        /// The total.
+        total: Payload,
+        /// Which of 64 ranges of these vertices have active ones.
+        active: u64,
+    },
+    /// Ready to stream.
+    Opened,
+    /// Ready to stream a cell.
+    Turned,
+    /// A chunk was streamed.
+    Streamed {
+        /// Updates that were made, to be stored. None on route `fold`, where they wait nowhere.
+        made: u64,
+        /// Updates that were gathered, from where they were stored.
+        gathered: u64,
+        /// Buffers that are full.
+        filled: Vec<Filled>,
+    },
+    /// What was left in buffers.
+    Flushed(Vec<Filled>),
+    /// Accumulators.
+    HandedOver(Payload),
+    /// Accumulators were merged.
+    Merged,
+    /// What follows.
+    Decided {
+        /// Whether there is another iteration.
+        goes_on: bool,
+        /// What all machines must know of it.
+        control: Payload,
+    },
+}

@@ -1,0 +1,227 @@
+//! Stream programs as jobs: an iteration is a pass, and what it taught is folded.
+//!
+//! ```text
+//! stream chunk      each edge is shown to cells of one's own; kept if it taught them anything
+//! update            edges that were kept (route spill: of a source partition, for itself)
+//! accumulator       likewise, of all that was streamed for a partition
+//! apply, decide     the kept edges of all partitions, as totals; shown to the real cells
+//! last iteration    the program has ended: vertices get their values, and edges teach nothing
+//! vertex            the program's value; zeros before the last iteration
+//! ```
+//!
+//! How many passes there are depends on who saw what, so iterations are not judged.
+
+use std::sync::Arc;
+
+use bytemuck::{Zeroable, bytes_of, pod_read_unaligned};
+use welter_model::program::Value;
+use welter_model::stream::{Edge, Stream};
+use welter_protocol::names::Phase;
+use welter_protocol::work::Filled;
+use welter_protocol::{Outcome, Payload, Work};
+use welter_testing::graph::Graph;
+
+use crate::fold_job::numbers;
+use crate::job::{Cut, Job, Worker};
+use crate::passes::{Knowledge, Learnt, Log};
+use crate::reading::{EDGE_BYTES, Input, Reading, degrees, edge};
+
+/// A stream program on a graph whose slots are all vertices.
+pub struct StreamJob<S: Stream> {
+    program: Arc<S>,
+    input: Arc<Input>,
+    name: &'static str,
+    /// The rows of the result, in their order.
+    expected: Vec<Vec<f64>>,
+}
+
+impl<S: Stream + Send + 'static> StreamJob<S> {
+    /// Of a graph as it is to be read; the result must have these rows, in any order if it is a
+    /// list.
+    pub fn new(name: &'static str, graph: &Graph, program: S, expected: Vec<Vec<f64>>) -> Self {
+        Self { program: Arc::new(program), input: Input::of(graph, S::WEIGHTED), name, expected }
+    }
+}
+
+impl<S: Stream + Send + 'static> Job for StreamJob<S> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn vertices(&self) -> u64 {
+        self.input.vertices
+    }
+
+    fn vertex_bytes(&self) -> u64 {
+        size_of::<S::Value>() as u64
+    }
+
+    fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
+        Box::new(StreamWorker {
+            program: self.program.clone(),
+            reading: Reading::new(self.input.clone(), cut, rank),
+            vertices: self.input.vertices,
+            cut,
+            phase: Phase::Ingest,
+            partition: 0,
+            cells: None,
+            learnt: Learnt::default(),
+            looked_at: 0,
+        })
+    }
+
+    fn judge(&self, vertices: &[u8], _: u32) -> Result<(), String> {
+        let values = vertices.chunks_exact(size_of::<S::Value>()).map(pod_read_unaligned);
+        let values: Vec<S::Value> = values.filter(S::Value::is_listed).collect();
+        let columns = numbers(&values);
+        let cell = |row: usize, column: usize| columns[column * values.len() + row];
+        let width = columns.len().checked_div(values.len()).unwrap_or(0);
+        let row = |row| (0..width).map(|column| cell(row, column)).collect();
+        let mut found: Vec<Vec<f64>> = (0..values.len()).map(row).collect();
+        if S::Value::LISTED {
+            found.sort_by(|one, other| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal));
+        }
+        if found == self.expected {
+            return Ok(());
+        }
+        Err(format!("{found:?} are not {:?}", self.expected))
+    }
+}
+
+struct StreamWorker<S: Stream> {
+    program: Arc<S>,
+    reading: Reading,
+    vertices: u64,
+    cut: Cut,
+    phase: Phase,
+    partition: u32,
+    /// Of this machine's own.
+    cells: Option<Knowledge<S>>,
+    /// What they were taught.
+    learnt: Learnt,
+    looked_at: u64,
+}
+
+impl<S: Stream> Worker for StreamWorker<S> {
+    fn work(&mut self, work: &Work) -> Outcome {
+        self.looked_at = 0;
+        match work {
+            Work::Ingest { first } => {
+                let (outcome, looked_at) = self.reading.piece(*first);
+                self.looked_at = looked_at;
+                outcome
+            }
+            Work::Init { partition, degrees: counts } => {
+                self.partition = *partition;
+                let degrees = degrees(counts);
+                self.made(Payload::from(bytemuck::cast_slice(&degrees)), |_| S::Value::zeroed())
+            }
+            Work::Open { step, partition, control, .. } => {
+                (self.phase, self.partition) = (step.phase, *partition);
+                self.cells = Some(self.replay(&Log::decode(control)));
+                self.learnt = Learnt::default();
+                self.looked_at = self.vertices;
+                Outcome::Opened
+            }
+            Work::Turn { .. } => Outcome::Turned,
+            Work::Stream { payload, .. } if self.phase == Phase::Gather => self.gather(payload),
+            Work::Stream { payload, .. } => self.scatter(payload),
+            Work::Flush => Outcome::Flushed(self.flush().into_iter().collect()),
+            Work::HandOver => Outcome::HandedOver(self.learnt.encode().into()),
+            Work::Merge(payload) => {
+                self.learnt.add(Learnt::decode(payload));
+                Outcome::Merged
+            }
+            Work::Apply => self.apply(),
+            Work::Decide { iterations, control, totals } => {
+                self.decide(*iterations, control, totals)
+            }
+        }
+    }
+
+    fn looked_at(&self) -> u64 {
+        self.looked_at
+    }
+}
+
+impl<S: Stream> StreamWorker<S> {
+    fn replay(&self, log: &Log) -> Knowledge<S> {
+        Knowledge::replay(&*self.program, self.vertices, log)
+    }
+
+    /// The vertex set of the open partition. Nobody knows yet whether edges will be streamed again.
+    fn made(&self, total: Payload, value: impl Fn(u64) -> S::Value) -> Outcome {
+        let range = self.cut.partitions.range(self.partition);
+        let active = if range.is_empty() { 0 } else { u64::MAX };
+        let set: Vec<u8> = range.flat_map(|vertex| bytes_of(&value(vertex)).to_vec()).collect();
+        let vertices = self.cut.vertex_chunks(&set, size_of::<S::Value>());
+        Outcome::Made { vertices, total, active }
+    }
+
+    fn scatter(&mut self, payload: &[u8]) -> Outcome {
+        let before = self.learnt.edges.len();
+        if let Some(cells) = &self.cells {
+            for bytes in payload.chunks_exact(EDGE_BYTES) {
+                let (source, target, weight) = edge(bytes);
+                let edge = Edge { source, target, weight };
+                cells.show(&*self.program, edge, &mut self.learnt);
+            }
+        }
+        self.looked_at = (payload.len() / EDGE_BYTES) as u64;
+        if self.phase == Phase::Fold {
+            return Outcome::Streamed { made: 0, gathered: 0, filled: Vec::new() };
+        }
+        let kept = self.learnt.edges.len();
+        let is_full = kept >= self.cut.chunk_records as usize;
+        let filled = if is_full { self.flush() } else { None };
+        let made = (kept - before) as u64;
+        Outcome::Streamed { made, gathered: 0, filled: filled.into_iter().collect() }
+    }
+
+    /// What was learnt since the last time, if anything, as a chunk of updates.
+    fn flush(&mut self) -> Option<Filled> {
+        let learnt = std::mem::take(&mut self.learnt);
+        (learnt.counts[0] > 0).then(|| Filled {
+            partition: self.partition,
+            source: None,
+            records: learnt.edges.len() as u32,
+            combined: 0,
+            sources: u64::MAX,
+            payload: learnt.encode().into(),
+        })
+    }
+
+    fn gather(&mut self, payload: &[u8]) -> Outcome {
+        let learnt = Learnt::decode(payload);
+        let gathered = learnt.edges.len() as u64;
+        self.looked_at = gathered;
+        self.learnt.add(learnt);
+        Outcome::Streamed { made: 0, gathered, filled: Vec::new() }
+    }
+
+    fn apply(&mut self) -> Outcome {
+        let total = self.learnt.encode().into();
+        self.looked_at = self.learnt.edges.len() as u64;
+        let ended = self.cells.as_ref().filter(|cells| cells.have_ended());
+        self.made(total, |vertex| match ended {
+            Some(cells) => cells.value(&self.program, vertex),
+            None => S::Value::zeroed(),
+        })
+    }
+
+    fn decide(&self, iterations: u32, control: &[u8], totals: &[(u32, Payload)]) -> Outcome {
+        let mut log = Log::decode(control);
+        if iterations == 0 {
+            let degrees = totals.iter().flat_map(|(_, degrees)| crate::reading::numbers(degrees));
+            log = Log { degrees: degrees.collect(), passes: Vec::new() };
+            return Outcome::Decided { goes_on: true, control: log.encode() };
+        }
+        let goes_on = !self.replay(&log).have_ended();
+        if goes_on {
+            let mut learnt = Learnt::default();
+            totals.iter().for_each(|(_, total)| learnt.add(Learnt::decode(total)));
+            log.passes.push(learnt);
+        }
+        Outcome::Decided { goes_on, control: log.encode() }
+    }
+}

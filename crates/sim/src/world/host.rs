@@ -1,0 +1,138 @@
+//! The host of a simulated cluster: starts processes and others in their place, and makes faults
+//! happen.
+
+use welter_protocol::config::Loss;
+use welter_protocol::messages::Exit;
+use welter_protocol::{Machine, Rank};
+
+use super::{Happening, Process, World};
+use crate::disk::{Disk, Speed};
+use crate::faults::Fault;
+use crate::network::Cut;
+use crate::planted;
+use crate::schedule::MILLIS;
+
+impl World<'_> {
+    /// The host starts a process; its predecessor may still be alive, and not know.
+    pub(super) fn start(&mut self, rank: Rank, replaced: bool) {
+        if self.current[rank].is_some_and(|at| self.processes[at].alive) && !replaced {
+            return;
+        }
+        self.incarnations[rank] += 1;
+        let disk = match self.current[rank] {
+            Some(before) if !replaced => self.processes[before].disk,
+            None => rank,
+            Some(_) => {
+                self.disks.push(Disk::new(self.schedule.speeds[rank]));
+                self.disks.len() - 1
+            }
+        };
+        let bug = self.schedule.config.planted;
+        self.disks[disk].lies = planted::lies(bug);
+        self.disks[disk].trusts = planted::trusts(bug);
+        let incarnation = self.incarnations[rank];
+        let machine = Machine::new(self.schedule.config.clone(), rank, incarnation);
+        let worker = self.schedule.job.worker(self.schedule.cut, rank);
+        let at = self.processes.len();
+        self.processes.push(Process {
+            rank,
+            incarnation,
+            machine,
+            worker,
+            disk,
+            alive: true,
+            paused_until: 0,
+            finished: false,
+            step: None,
+        });
+        self.current[rank] = Some(at);
+        let event = self.disks[disk].start();
+        self.step(at, event);
+        let first = self.random.below(self.schedule.config.timing.resend / 2);
+        self.put(self.now + first, Happening::Tick(at));
+    }
+
+    /// The host hears that a rank is silent. A hasty one starts another process, on another
+    /// machine, though the first may only be slow.
+    pub(super) fn suspect(&mut self, rank: Rank) {
+        let alive = self.current[rank].is_some_and(|at| self.processes[at].alive);
+        if alive && self.replacements == 0 && self.random.chance(self.schedule.hasty) {
+            self.replacements += 1;
+            self.faults[14] += 1;
+            self.excuses.lost |= self.schedule.config.loss == Loss::Refuse;
+            self.checkers.disk_lost();
+            self.put(self.now + MILLIS, Happening::Start(rank, true));
+        }
+    }
+
+    pub(super) fn exit(&mut self, at: usize, why: Exit) {
+        let Process { rank, disk, .. } = self.processes[at];
+        self.processes[at].alive = false;
+        match why {
+            Exit::Fenced => {}
+            Exit::Storage => {
+                self.disks[disk].crash(self.now, &mut self.random);
+                let back = self.now + self.random.below(10 * MILLIS);
+                self.put(back, Happening::Start(rank, false));
+            }
+            // One that was replaced, and cannot know, speaks for itself alone.
+            _ if self.current[rank] == Some(at) => self.exited = Some(why),
+            _ => {}
+        }
+    }
+
+    pub(super) fn fault(&mut self, fault: Fault) {
+        self.faults[fault.kind()] += 1;
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{:>10.3} ms      !! {fault:?}", self.now as f64 / 1e6));
+        }
+        match fault {
+            Fault::Crash { rank, back_after, replaced } => {
+                if let Some(at) = self.current[rank] {
+                    self.faults[2] += u64::from(self.is_recovering());
+                    self.processes[at].alive = false;
+                    self.processes[at].finished = false;
+                    let disk = self.processes[at].disk;
+                    self.disks[disk].crash(self.now, &mut self.random);
+                }
+                match back_after {
+                    Some(after) => self.put(self.now + after, Happening::Start(rank, replaced)),
+                    None => self.excuses.absent = true,
+                }
+            }
+            Fault::Pause { rank, time } => {
+                if let Some(at) = self.current[rank] {
+                    self.processes[at].paused_until = self.now + time;
+                }
+            }
+            Fault::Cut { rank, other, both, time } => {
+                let until = self.now + time;
+                self.network.cuts.push(Cut { from: rank, to: other, both, until });
+            }
+            Fault::Disk(rank, fault) => {
+                if let Some(at) = self.current[rank] {
+                    self.disks[self.processes[at].disk].fault = Some(fault);
+                }
+            }
+            Fault::Rot(rank) => {
+                if let Some(at) = self.current[rank] {
+                    self.disks[self.processes[at].disk].rot(&mut self.random);
+                }
+            }
+            Fault::Slow { rank, times } => {
+                if let Some(at) = self.current[rank] {
+                    let Speed { latency, byte_thousandths } = self.schedule.speeds[rank];
+                    let byte_thousandths = byte_thousandths * times;
+                    let slow = Speed { latency: latency * times, byte_thousandths };
+                    self.disks[self.processes[at].disk].speed = slow;
+                }
+            }
+        }
+    }
+
+    /// Whether somebody is dead, or an epoch is being begun.
+    fn is_recovering(&self) -> bool {
+        let mut processes = self.current.iter().flatten().map(|&at| &self.processes[at]);
+        processes.any(|process| !process.alive || process.incarnation > 1 && process.step.is_none())
+    }
+}
