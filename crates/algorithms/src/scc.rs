@@ -13,9 +13,15 @@
 //!    reached him; the others with that colour are a part of the next round, because a component
 //!    has one colour.
 //!
-//! Colours are vertices in an order that is as good as random, but that one of very high degree is
-//! the first: in most graphs it lies in the largest component, which the first round then finds. A
-//! chain of n components takes about log n rounds.
+//! Colours are vertices in an order that is as good as random, so a chain of n components takes
+//! about log n rounds.
+//!
+//! The first round is another one, because most graphs have one component that is larger than all
+//! others together. After trimming, a vertex of very high degree is the *pivot*, and the same
+//! passes find whom it reaches and who reaches it. Who is both is of its component; those that are
+//! one of them, the other, or neither are the parts of the next round. Reaching forth and back at
+//! once takes about half the passes that one after the other does. Where it takes many all the
+//! same, the round begins anew with colours.
 //!
 //! What is learnt is handed on at once, so a pass takes many steps along paths, but a long path in
 //! no order takes many passes all the same. So where few edges are left between vertices that are
@@ -23,7 +29,7 @@
 //! once, and Tarjan's algorithm ends the run.
 //!
 //! Source: Chaos, Table 1 (`SCC`); L. K. Fleischer, B. Hendrickson, A. Pınar, "On identifying
-//! strongly connected components in parallel", 2000; S. Orzan, "On distributed verification and
+//! strongly connected components in parallel", 2000 (parts by a pivot); S. Orzan, "On distributed verification and
 //! verified distribution", 2004 (colours); R. Tarjan, "Depth-first search and linear graph
 //! algorithms", 1972.
 
@@ -49,6 +55,10 @@ const REST_EDGES: u64 = 1 << 16;
 /// That costs about as much as Tarjan's algorithm does.
 const PATIENCE: u64 = 32;
 
+/// The first round gives up when it has looked at so many times these edges: in small worlds it
+/// takes about five passes.
+const REACH_PATIENCE: u64 = 12;
+
 /// Trimming goes on while it decides at least one vertex for so many that it does not.
 const TRIM_PAYS: u64 = 4;
 
@@ -69,8 +79,8 @@ pub struct Cell {
     /// smallest of their component.
     part: AtomicU32,
     /// Decided: the vertex that its component is known by. While trimming: [`LEAVES`] and
-    /// [`ENTERS`], and above these its degree. While colouring: a [`colour`]. While reaching back:
-    /// [`REACHED`] or [`OTHER`].
+    /// [`ENTERS`], and above these its degree. While the pivot reaches: [`FORTH`] and [`BACK`].
+    /// While colouring: a [`colour`]. While reaching back: [`REACHED`] or [`OTHER`].
     colour: AtomicU32,
 }
 
@@ -78,6 +88,11 @@ pub struct Cell {
 const LEAVES: u32 = 1;
 /// An edge of its part enters the vertex.
 const ENTERS: u32 = 2;
+
+/// The pivot reaches the vertex.
+const FORTH: u32 = 1;
+/// The vertex reaches the pivot.
+const BACK: u32 = 2;
 
 /// The vertex reaches the one of its colour.
 const REACHED: u32 = 0;
@@ -125,7 +140,7 @@ impl Cell {
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     stage: Stage,
-    /// The vertex of the first colour, if it is one.
+    /// The pivot of the first round; later the vertex of the first colour, if it is one.
     pivot: u32,
     /// Edges of all parts at the beginning.
     edges: u64,
@@ -142,6 +157,12 @@ enum Stage {
     Trim,
     /// Vertices that lack a mark are decided.
     Trimmed,
+    /// The pivot reaches itself.
+    Seed,
+    /// Whom the pivot reaches, and who reaches it, is handed on along edges.
+    Reach,
+    /// Who is both is decided, and the others are in parts.
+    Part,
     /// Vertices take their own colours.
     Colour,
     /// Colours are handed on along edges.
@@ -247,21 +268,33 @@ impl Stream for Scc {
                 let (edges, live) = (step.edges.max(seen.news), seen.news);
                 Next::Settle(Step { edges, live, looked: 0, ..to(Stage::Trimmed) })
             }
-            Stage::Trimmed | Stage::Decide if open == 0 => Next::Settle(to(Stage::Name)),
+            Stage::Trimmed | Stage::Part | Stage::Decide if open == 0 => {
+                Next::Settle(to(Stage::Name))
+            }
             Stage::Trimmed
                 if step.live <= REST_EDGES.max(step.edges / REST_SHARE)
                     && self.has_room(step, seen) =>
             {
                 Next::Rest(to(Stage::Rest))
             }
+            // Degrees are known in the first round.
+            Stage::Trimmed if pivot >> 32 > 0 && decided < open => {
+                Next::Settle(Step { pivot: !(pivot as u32), ..to(Stage::Seed) })
+            }
             Stage::Trimmed if decided * TRIM_PAYS >= open => Next::Pass(to(Stage::Trim)),
             Stage::Trimmed => {
-                // Degrees are known in the first round. Later any order will do that is a new one:
-                // always to begin with the first vertex would decide a path one by one.
-                let is_first = pivot >> 32 > 0;
-                let pivot = if is_first { !(pivot as u32) } else { colour(!step.pivot, 0) };
-                Next::Settle(Step { pivot, ..to(Stage::Colour) })
+                // Any order will do that is a new one: always to begin with the first vertex would
+                // decide a path one by one.
+                Next::Settle(Step { pivot: colour(!step.pivot, 0), ..to(Stage::Colour) })
             }
+            Stage::Seed => Next::Pass(to(Stage::Reach)),
+            Stage::Reach => match self.after(step, seen, Stage::Part) {
+                Next::Pass(step) if step.looked / REACH_PATIENCE > step.live => {
+                    Next::Settle(Step { stage: Stage::Colour, looked: 0, ..step })
+                }
+                next => next,
+            },
+            Stage::Part => Next::Pass(to(Stage::Trim)),
             Stage::Colour => Next::Pass(to(Stage::Forward)),
             Stage::Forward => self.after(step, seen, Stage::Split),
             Stage::Split => Next::Pass(to(Stage::Backward)),
@@ -275,6 +308,7 @@ impl Stream for Scc {
 
     fn again(&self, step: Step) -> Again {
         match step.stage {
+            Stage::Reach => Again::EitherChanged,
             Stage::Forward => Again::SourceChanged,
             Stage::Backward => Again::TargetChanged,
             // What lies between two parts does so for good.
@@ -289,6 +323,7 @@ impl Stream for Scc {
         part == same
             && part != DECIDED
             && match step.stage {
+                Stage::Reach => (one & !other & FORTH) | (other & !one & BACK) != 0,
                 Stage::Forward => one < other,
                 Stage::Backward => other < one,
                 _ => true,
@@ -299,6 +334,10 @@ impl Stream for Scc {
     fn edge(&self, step: Step, known: Known<'_, Self>, edge: Edge) -> bool {
         let [source, target] = [edge.source, edge.target].map(|end| &known.cells[end as usize]);
         match step.stage {
+            Stage::Reach => {
+                let [one, other] = [source, target].map(|cell| cell.colour.load(Relaxed));
+                (one & FORTH != 0 && target.mark(FORTH)) | (other & BACK != 0 && source.mark(BACK))
+            }
             Stage::Forward => {
                 let colour = source.colour.load(Relaxed);
                 colour < target.colour.fetch_min(colour, Relaxed)
@@ -328,6 +367,14 @@ impl Stream for Scc {
         match step.stage {
             Stage::Trimmed if marks != LEAVES | ENTERS => cell.decide(vertex),
             Stage::Trimmed => cell.colour.store(degree, Relaxed),
+            Stage::Seed => {
+                cell.colour.store(if vertex == step.pivot { FORTH | BACK } else { 0 }, Relaxed);
+            }
+            Stage::Part if value == FORTH | BACK => cell.decide(step.pivot),
+            Stage::Part => {
+                cell.part.store(value, Relaxed);
+                cell.colour.store(0, Relaxed);
+            }
             Stage::Colour => cell.colour.store(colour(vertex, step.pivot), Relaxed),
             Stage::Split => {
                 let root = vertex_of(value, step.pivot);

@@ -122,6 +122,8 @@ pub enum Again {
     SourceChanged,
     /// When its target changed, likewise. Edges say whether they changed their source.
     TargetChanged,
+    /// When one of its ends changed, likewise. Edges say whether they changed either.
+    EitherChanged,
 }
 
 /// An edge between the vertices of two numbers.

@@ -51,11 +51,11 @@ impl<'g> Order<'g> {
                 stripes.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
                 if share == Share::Few { Way::First } else { Way::Turned }
             }
-            Again::SourceChanged | Again::TargetChanged if pass.is_multiple_of(2) => {
+            _ if pass.is_multiple_of(2) => {
                 stripes.reverse();
                 Way::Down
             }
-            Again::SourceChanged | Again::TargetChanged => Way::Up,
+            Again::SourceChanged | Again::TargetChanged | Again::EitherChanged => Way::Up,
         };
         Self { graph, share, way, stripes }
     }

@@ -68,6 +68,9 @@ impl<'g> Stale<'g> {
                 Again::Anytime | Again::Never => true,
                 Again::SourceChanged => is_first || changed(&chunks[chunk].sources),
                 Again::TargetChanged => is_first || changed(vertices),
+                Again::EitherChanged => {
+                    is_first || changed(vertices) || changed(&chunks[chunk].sources)
+                }
             }
     }
 
@@ -94,11 +97,20 @@ impl<'g> Stale<'g> {
 
     /// Notes that an edge changed one of its ends.
     pub(super) fn change(&self, edge: Edge, again: Again) {
-        let vertex = match again {
-            Again::SourceChanged => edge.target,
-            Again::TargetChanged => edge.source,
-            Again::Anytime | Again::Never => return,
-        };
+        let Edge { source, target, .. } = edge;
+        match again {
+            Again::SourceChanged => self.change_block(target),
+            Again::TargetChanged => self.change_block(source),
+            // Which of them it was is not said.
+            Again::EitherChanged => {
+                self.change_block(source);
+                self.change_block(target);
+            }
+            Again::Anytime | Again::Never => {}
+        }
+    }
+
+    fn change_block(&self, vertex: u32) {
         if let Some(block) = self.changing.get(vertex as usize >> BLOCK_BITS)
             && !block.load(Ordering::Relaxed)
         {
