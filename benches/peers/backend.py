@@ -1,10 +1,10 @@
 """From how many edges on the NetworkX backend gains: each function beside NetworkX's own.
 
-    python backend.py [--scales 8,10,12,14,16] [--rounds N]
+    python backend.py [--scales 8,10,12,14,16] [--rounds N] [--only NAMES]
 
 R-MAT graphs of growing size, as graphs of NetworkX. Times of the backend include the conversion,
-which is done anew each time; the best of the rounds is shown, and how many times as fast as NetworkX
-it is.
+which is done anew each time; the best of the rounds is shown, and how many times as fast as
+NetworkX it is.
 """
 
 import argparse
@@ -59,6 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scales", default="8,10,12,14,16")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default=",".join(FUNCTIONS))
     said = parser.parse_args()
     nx.config.cache_converted_graphs = False
     scales = [int(scale) for scale in said.scales.split(",")]
@@ -67,8 +68,8 @@ def main() -> None:
     edges = " | ".join(f"{undirected.number_of_edges():,} edges" for undirected, _ in made)
     print(f"| ms with the backend (times as fast) | {edges} |")
     print("|---|" + "--:|" * len(made))
-    for name, (arguments, directed) in FUNCTIONS.items():
-        function, cells = getattr(nx, name), []
+    for name in said.only.split(","):
+        (arguments, directed), function, cells = FUNCTIONS[name], getattr(nx, name), []
         for pair in made:
             graph = pair[directed]
             ours = best(lambda: function(graph, *arguments, backend="welter"), said.rounds)

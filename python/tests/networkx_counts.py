@@ -1,4 +1,4 @@
-"""A plugin of pytest that counts, by function of the backend, calls and the tests that made them."""
+"""A plugin of pytest that counts calls of the backend, and the tests that made them, by function."""
 
 from __future__ import annotations
 

@@ -98,9 +98,17 @@ def test_what_cannot_be_done_is_declined():
     assert "undirected" in _networkx.backend.can_run("core_number", (nx.DiGraph(graph),), {})
     negative = nx.Graph([(0, 1, {"weight": -1})])
     assert "negative" in _networkx.backend.can_run("pagerank", (negative,), {})
-    assert "too small" in _networkx.backend.should_run("pagerank", (graph,), {})
-    large = nx.gnm_random_graph(5_000, 30_000, seed=1)
-    assert _networkx.backend.should_run("pagerank", (large,), {}) is True
+
+
+def test_whether_it_gains_depends_on_the_function_the_size_and_what_is_converted():
+    gains = _networkx.backend.should_run
+    small, large = nx.path_graph(4), nx.gnm_random_graph(5_000, 200_000, seed=1)
+    assert "too small" in gains("pagerank", (small,), {})
+    assert gains("pagerank", (large,), {}) is True
+    assert gains("core_number", (), {"G": large}) is True
+    assert "converting" in gains("connected_components", (large,), {})
+    nx.core_number(large, backend="welter")
+    assert gains("connected_components", (large,), {}) is True
 
 
 def test_it_is_used_where_it_gains_when_it_has_priority(monkeypatch):

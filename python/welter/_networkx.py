@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import networkx as nx
@@ -23,8 +24,22 @@ __all__ = ["BackendGraph", "backend", "info"]
 
 Node = Hashable
 
-#: Edges below which converting a graph is likely to take longer than NetworkX does. A guess.
-_EDGES_MIN = 20_000
+#: Edges from which functions gain though the graph must be converted first, as measured
+#: (docs/performance.md). Those that are not here look at each edge once, as converting does, and
+#: gain only where that is done already.
+_EDGES_MIN = {
+    "average_clustering": 20_000,
+    "clustering": 20_000,
+    "core_number": 20_000,
+    "is_strongly_connected": 100_000,
+    "number_strongly_connected_components": 100_000,
+    "pagerank": 50_000,
+    "strongly_connected_components": 100_000,
+    "transitivity": 20_000,
+    "triangles": 20_000,
+}
+#: Edges from which these others gain.
+_CONVERTED_MIN = 200_000
 
 
 class BackendGraph:
@@ -38,6 +53,30 @@ class BackendGraph:
         self.places: dict[Node, int] = {node: place for place, node in enumerate(self.nodes)}
         self.directed: bool = graph.is_directed()
         self.multi: bool = graph.is_multigraph()
+        if self.multi:
+            self._read_parallel(graph, attribute, default)
+        else:
+            self._read(graph, attribute, default)
+
+    def _read(self, graph: nx.Graph, attribute: str | None, default: Any) -> None:
+        """Takes rows as they lie, without a step of Python for each edge."""
+        rows = [row for _, row in graph.adjacency()]
+        counts = np.fromiter(map(len, rows), np.int64, len(rows))
+        arcs = int(counts.sum())
+        targets = map(self.places.__getitem__, chain.from_iterable(rows))
+        self.target = np.fromiter(targets, np.uint32, arcs)
+        self.source = np.repeat(np.arange(len(rows), dtype=np.uint32), counts)
+        self.weight: np.ndarray | None = None
+        if attribute is not None:
+            weights = (facts.get(attribute, default) for row in rows for facts in row.values())
+            self.weight = np.fromiter(weights, np.float64, arcs)
+        if not self.directed:
+            # Both ends have an edge in their rows.
+            once = self.source <= self.target
+            self.source, self.target = self.source[once], self.target[once]
+            self.weight = None if self.weight is None else self.weight[once]
+
+    def _read_parallel(self, graph: nx.Graph, attribute: str | None, default: Any) -> None:
         if attribute is None:
             edges: list[Any] = list(graph.edges())
         else:
@@ -45,7 +84,7 @@ class BackendGraph:
         count, places = len(edges), self.places
         self.source = np.fromiter((places[edge[0]] for edge in edges), np.uint32, count)
         self.target = np.fromiter((places[edge[1]] for edge in edges), np.uint32, count)
-        self.weight: np.ndarray | None = None
+        self.weight = None
         if attribute is not None:
             self.weight = np.fromiter((edge[2] for edge in edges), np.float64, count)
 
@@ -401,13 +440,16 @@ class _Backend:
     def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
         """True, or why a call would not gain."""
         graph = args[0] if args else kwargs["G"]
-        edges = graph.number_of_edges() if hasattr(graph, "number_of_edges") else _EDGES_MIN
-        if edges >= _EDGES_MIN:
+        if isinstance(graph, BackendGraph):
             return True
-        return (
-            f"a graph of {edges} edges is too small to gain much: "
-            f"converting it is likely to take longer, below about {_EDGES_MIN}"
-        )
+        caches = getattr(graph, "__networkx_cache__", {}).get("backends", {})
+        least = _EDGES_MIN.get(name, _CONVERTED_MIN)
+        if name not in _EDGES_MIN and not caches.get("welter"):
+            return "converting the graph takes longer than NetworkX does"
+        edges = graph.number_of_edges()
+        if edges >= least:
+            return True
+        return f"a graph of {edges:,} edges is too small: {name} gains from about {least:,} on"
 
 
 for _function in _FUNCTIONS:
