@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use crate::audit::Sum;
 use crate::config::Shape;
-use crate::names::{BlockName, Epoch, Kind, Payload, Role, checksum};
+use crate::names::{BlockName, Epoch, Generation, Kind, Payload, Role, checksum};
 
 /// A chunk of a vertex set in a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,8 +67,8 @@ pub struct Manifest {
     pub version: u32,
     /// Whether these are the result.
     pub finished: bool,
-    /// The epoch that stored the edges.
-    pub generation: Epoch,
+    /// The edges.
+    pub generation: Generation,
     /// What the program decided.
     pub control: Payload,
     /// Which ranges of each partition have active vertices.
@@ -100,7 +100,7 @@ impl Manifest {
     /// Whether it needs this block.
     pub(crate) fn needs(&self, name: &BlockName) -> bool {
         match name.kind {
-            Kind::Edges => name.epoch == self.generation,
+            Kind::Edges => name.generation() == self.generation,
             Kind::Vertices => name.epoch == self.made && name.iteration == self.version,
             Kind::Updates => self.has_scattered(name),
             Kind::Accumulators => false,
@@ -124,7 +124,8 @@ impl Manifest {
         put(epoch(self.committed));
         put(epoch(self.made));
         put(u64::from(self.version) << 1 | u64::from(self.finished));
-        put(epoch(self.generation));
+        put(epoch(self.generation.epoch));
+        put(u64::from(self.generation.iteration));
         put(self.edges.len() as u64);
         for sum in &self.edges {
             put(sum.count);
@@ -178,7 +179,7 @@ impl Manifest {
         let committed = epoch(take()?);
         let made = epoch(take()?);
         let version = take()?;
-        let generation = epoch(take()?);
+        let generation = Generation { epoch: epoch(take()?), iteration: take()? as u32 };
         // Nothing is allocated by what a count merely says.
         let mut edges = Vec::new();
         for _ in 0..take()? {
@@ -294,7 +295,7 @@ mod tests {
             made: Epoch { coordinator: 1, count: 7 },
             version,
             finished: version == 9,
-            generation: Epoch { coordinator: 1, count: 1 },
+            generation: Generation { epoch: Epoch { coordinator: 1, count: 1 }, iteration: 0 },
             control: [1, 2, 3].as_slice().into(),
             active: [u64::MAX, 0, 5].as_slice().into(),
             edges: vec![Sum { count: 3, hash: 99 }, Sum::default()],

@@ -286,9 +286,10 @@ impl ComputationEngine {
                 task.turned = true;
                 self.task = Some(task);
             }
-            Outcome::Streamed { made, gathered, filled } => {
+            Outcome::Streamed { made, gathered, rewritten, filled } => {
                 if let Some(block) = block {
                     self.worked.consumed.add(&block);
+                    self.store_rewritten(cx, step, (block, rewritten));
                 }
                 self.worked.made += made;
                 self.worked.gathered += gathered;

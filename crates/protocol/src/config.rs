@@ -89,6 +89,8 @@ pub struct Config {
     /// Whether the barrier after a scatter makes one too, with the updates, where the values are in
     /// one already.
     pub scatter_checkpoints: bool,
+    /// Whether the program rewrites edges ([`crate::rewriting`]).
+    pub rewrites: bool,
     /// Whether edges and checkpoints are kept twice.
     pub mirrors: bool,
     /// What to do when something is lost for good.

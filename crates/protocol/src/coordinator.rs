@@ -28,9 +28,10 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::directory::Directory;
 use crate::messages::{Begin, Effect, Exit, Install, Lost, Made, Message};
-use crate::names::{Cell, Epoch, Kind, Payload, Phase, Rank, Step};
+use crate::names::{Epoch, Generation, Kind, Payload, Phase, Rank, Shelf, Step};
 use crate::placement::mirror;
 use crate::planted::Bug;
+use crate::rewriting;
 use crate::work::Work;
 
 /// What the coordinator is at, and what it knows of the run.
@@ -55,7 +56,7 @@ pub(crate) struct Coordinator {
     active: Arc<[u64]>,
     goes_on: bool,
     made: Epoch,
-    generation: Epoch,
+    generation: Generation,
     edges: Vec<Sum>,
     edges_only: bool,
     updates: u64,
@@ -94,7 +95,7 @@ impl Coordinator {
             active: Arc::from([]),
             goes_on: true,
             made: Epoch::default(),
-            generation: Epoch::default(),
+            generation: Generation::default(),
             edges: Vec::new(),
             edges_only: false,
             updates: 0,
@@ -193,10 +194,10 @@ impl Coordinator {
         cx: &mut Context,
         from: Rank,
         lost: Lost,
-        shelves: &[(Kind, Cell, u64)],
+        shelves: &[(Shelf, u64)],
     ) -> bool {
-        for &(kind, cell, count) in shelves {
-            self.directory.add(cx.machines(), from, (kind, cell), count);
+        for &(shelf, count) in shelves {
+            self.directory.add(cx.machines(), from, shelf, count);
         }
         self.installed.insert(from, lost);
         if self.installed.len() < cx.machines() {
@@ -207,7 +208,9 @@ impl Coordinator {
             self.begin_ingest(cx, false);
             return false;
         };
-        if lost(|lost| lost.vertices) {
+        // What edges hold is not in the input.
+        let states_lost = manifest.generation.iteration > 0 && !manifest.finished;
+        if lost(|lost| lost.vertices) || states_lost && lost(|lost| lost.edges) {
             cx.counters.count(Path::FellBack);
             self.unusable.insert(manifest.state());
             return true;
@@ -257,7 +260,7 @@ impl Coordinator {
     fn begin_ingest(&mut self, cx: &mut Context, edges_only: bool) {
         self.begun = true;
         self.edges_only = edges_only;
-        self.generation = cx.epoch;
+        self.generation = Generation { epoch: cx.epoch, iteration: 0 };
         self.directory.forget(Kind::Edges);
         self.directory.forget(Kind::Updates);
         let iteration = if edges_only { self.version() } else { 0 };
@@ -348,7 +351,8 @@ impl Coordinator {
             Phase::Ingest => true,
             Phase::Scatter => {
                 let newest = self.manifest.as_ref().map(|manifest| manifest.state());
-                cx.config.scatter_checkpoints && newest == Some((self.made, step.iteration))
+                let wanted = cx.config.scatter_checkpoints && !cx.config.rewrites;
+                wanted && newest == Some((self.made, step.iteration))
             }
             Phase::Gather | Phase::Fold => {
                 is_due(step.iteration + 1, cx.config.checkpoint_interval, self.goes_on)
@@ -385,6 +389,15 @@ impl Coordinator {
         }
         if step.phase == Phase::Ingest {
             self.edges = self.barrier.edges();
+        }
+        let stored = rewriting::stored(cx, step);
+        if stored.iteration > 0 {
+            let before = std::mem::replace(&mut self.edges, self.barrier.edges());
+            if cx.config.audited && !rewriting::is_whole(&before, &self.edges) {
+                return cx.exit(Exit::Broken);
+            }
+            self.generation = stored;
+            self.directory.forget_edges_before(stored.iteration);
         }
         if step.phase != Phase::Scatter && !self.edges_only_now() {
             self.made = cx.epoch;

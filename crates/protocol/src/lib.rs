@@ -41,6 +41,7 @@ pub mod planted;
 mod pulls;
 pub mod random;
 mod recovery;
+pub mod rewriting;
 pub mod steal;
 mod storage_engine;
 pub mod window;

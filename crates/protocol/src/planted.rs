@@ -43,6 +43,8 @@ pub enum Bug {
     LostUpdates,
     /// What a cluster of another shape stored is taken.
     AnotherShape,
+    /// Edges that were rewritten are not made durable with the values of their vertices.
+    EdgesNotSynced,
     /// A cell is left out though it has an active source, now and then.
     CellSkipped,
     /// An update is merged twice into the record that waits for its destination, now and then

@@ -187,7 +187,7 @@ fn lacking(cx: &Context, storage: &StorageEngine, manifest: &Manifest, role: Rol
         .filter(|part| vertex_engine(machines, part.partition, part.chunk) == owner);
     let edges = storage.blocks.values().filter(|block| {
         let name = &block.name;
-        name.kind == Kind::Edges && name.role == role && name.epoch == manifest.generation
+        name.kind == Kind::Edges && name.role == role && name.generation() == manifest.generation
     });
     let updates = storage.blocks.values().filter(|block| manifest.has_scattered(&block.name));
     let scattered = manifest.scattered.as_ref().filter(|_| role == Role::Primary);

@@ -11,6 +11,7 @@ pub mod catalogue;
 pub mod checkers;
 pub mod describe;
 pub mod disk;
+pub mod extended_job;
 pub mod faults;
 pub mod fold_job;
 pub mod intersect_job;

@@ -6,7 +6,7 @@ use crate::schedule::{Schedule, Wishes};
 use crate::world::World;
 
 /// All bugs.
-pub const BUGS: [Bug; 21] = [
+pub const BUGS: [Bug; 22] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -26,6 +26,7 @@ pub const BUGS: [Bug; 21] = [
     Bug::KeptUpdates,
     Bug::LostUpdates,
     Bug::AnotherShape,
+    Bug::EdgesNotSynced,
     Bug::CellSkipped,
     Bug::CombinedTwice,
 ];

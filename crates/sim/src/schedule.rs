@@ -188,6 +188,7 @@ impl Schedule {
             handover: Handover::Memory,
             checkpoint_interval: 1,
             scatter_checkpoints: false,
+            rewrites: job.rewrites(),
             mirrors: false,
             loss: Loss::Refuse,
             timing: Timing {
@@ -252,6 +253,7 @@ impl Schedule {
             handover,
             checkpoint_interval: 1 + random.below(3) as u32,
             scatter_checkpoints: random.chance(400),
+            rewrites: job.rewrites(),
             mirrors: random.chance(600),
             loss: if random.chance(850) { Loss::Reingest } else { Loss::Refuse },
             timing: Timing {
