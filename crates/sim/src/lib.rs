@@ -17,5 +17,6 @@ pub mod job;
 pub mod network;
 pub mod phases;
 pub mod planted;
+pub mod replay;
 pub mod schedule;
 pub mod world;

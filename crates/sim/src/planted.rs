@@ -2,8 +2,8 @@
 
 use welter_protocol::planted::Bug;
 
-use crate::schedule::{Schedule, Wishes};
-use crate::world::World;
+use crate::schedule::Wishes;
+use crate::world::attempt;
 
 /// All bugs.
 pub const BUGS: [Bug; 21] = [
@@ -45,7 +45,7 @@ pub fn trusts(bug: Option<Bug>) -> bool {
 pub fn find(bug: Bug, unaudited: bool, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
     let wishes = Wishes { bug: Some(bug), unaudited, ..Wishes::default() };
     seeds.find_map(|seed| {
-        let report = World::run(&Schedule::of(seed, &wishes), false);
-        report.failure.map(|failure| (seed, failure))
+        let failure = attempt(seed, &wishes).map_or_else(Some, |report| report.failure);
+        failure.map(|failure| (seed, failure))
     })
 }

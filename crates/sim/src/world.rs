@@ -24,7 +24,7 @@ use crate::disk::Disk;
 use crate::faults::{Fault, KINDS};
 use crate::job::Worker;
 use crate::network::Network;
-use crate::schedule::{MILLIS, Schedule};
+use crate::schedule::{MILLIS, Schedule, Wishes};
 
 /// Virtual time after the last fault in which a run must end.
 const BOUND: Time = 20_000 * MILLIS;
@@ -109,6 +109,20 @@ pub struct Report {
     pub busy: Vec<Time>,
     /// What happened, if it was wanted.
     pub trace: Vec<String>,
+}
+
+/// Runs a seed, and says what is wrong. What panics is wrong too, and must not take the other seeds
+/// along.
+///
+/// # Errors
+/// What a panic said.
+pub fn attempt(seed: u64, wishes: &Wishes) -> Result<Report, String> {
+    let run = || World::run(&Schedule::of(seed, wishes), false);
+    std::panic::catch_unwind(run).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("panicked: {}", text.unwrap_or("without a word"))
+    })
 }
 
 impl<'a> World<'a> {
