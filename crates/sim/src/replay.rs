@@ -1,5 +1,5 @@
-//! What a caller wishes, as arguments of the command and back: a failing seed names all that it takes
-//! to run it again.
+//! What a caller wishes, as arguments of the command and back: a failing seed names all that it
+//! takes to run it again.
 //!
 //! ```text
 //! wishes(arguments(w)) = w

@@ -126,7 +126,9 @@ impl ComputationEngine {
         let count = cx.config.partitions.count();
         let all = (0..count).map(|place| (partition + place) % count);
         let (mut active, idle): (Vec<u32>, Vec<u32>) = all.partition(|&one| self.is_active(one));
-        idle.iter().for_each(|_| cx.counters.count(Path::Skipped));
+        for _ in idle {
+            cx.counters.count(Path::Skipped);
+        }
         if cx.config.has(Bug::CellSkipped) && cx.random.chance(20) {
             active.pop();
         }
