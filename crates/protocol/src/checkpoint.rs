@@ -13,7 +13,7 @@
 //! scatters again.
 //!
 //! ```text
-//! state(m) = (made, version)     of two manifests of one state the newer one says all the older does
+//! state(m) = (made, version)    of two manifests of one state the newer says all the older does
 //! kept     = the newest manifests of the two newest states
 //! ```
 //!

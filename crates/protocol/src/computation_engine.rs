@@ -289,7 +289,9 @@ impl ComputationEngine {
             Outcome::Streamed { made, gathered, rewritten, filled } => {
                 if let Some(block) = block {
                     self.worked.consumed.add(&block);
-                    self.store_rewritten(cx, step, (block, rewritten));
+                    if !(task.stolen && cx.config.has(Bug::RewriteDropped)) {
+                        self.store_rewritten(cx, step, (block, rewritten));
+                    }
                 }
                 self.worked.made += made;
                 self.worked.gathered += gathered;

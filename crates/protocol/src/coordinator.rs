@@ -23,7 +23,7 @@ use std::sync::Arc;
 use crate::audit::{Served, Sum, Worked};
 use crate::barrier::Barrier;
 use crate::checkpoint::{Age, Manifest, Part, Scattered, is_due};
-use crate::config::{Loss, Route};
+use crate::config::{Loss, Route, Shape};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::directory::Directory;
@@ -41,8 +41,8 @@ pub(crate) struct Coordinator {
     joined: BTreeSet<Rank>,
     /// Manifests that somebody keeps, by age.
     found: BTreeMap<Age, Arc<Manifest>>,
-    /// Somebody keeps one of a cluster of another shape.
-    reshaped: bool,
+    /// Somebody keeps one of a cluster of this other shape.
+    foreign: Option<Shape>,
     /// Whether an ingest was begun, by this process or one before it.
     begun: bool,
     /// States of which vertices are lost.
@@ -85,7 +85,7 @@ impl Coordinator {
             stage: Stage::Finished,
             joined: BTreeSet::new(),
             found: BTreeMap::new(),
-            reshaped: false,
+            foreign: None,
             begun: false,
             unusable: BTreeSet::new(),
             installed: BTreeMap::new(),
@@ -119,7 +119,7 @@ impl Coordinator {
         self.stage = Stage::Summoning;
         self.joined.clear();
         self.found.clear();
-        self.reshaped = false;
+        self.foreign = None;
         // Nobody may have heard of the last one yet.
         self.found.extend(self.newest.iter().map(|manifest| (manifest.age(), manifest.clone())));
         self.installed.clear();
@@ -151,7 +151,7 @@ impl Coordinator {
             if manifest.shape == cx.config.shape() || cx.config.has(Bug::AnotherShape) {
                 self.found.insert(manifest.age(), Arc::new(manifest));
             } else {
-                self.reshaped = true;
+                self.foreign = Some(manifest.shape);
             }
         }
         if self.joined.len() == cx.machines() {
@@ -169,7 +169,7 @@ impl Coordinator {
         if newest.is_none() && !self.found.is_empty() && cx.config.loss == Loss::Refuse {
             return cx.exit(Exit::Lost);
         }
-        if newest.is_none() && self.reshaped {
+        if newest.is_none() && self.foreign.is_some() {
             cx.counters.count(Path::Reshaped);
             if cx.config.loss == Loss::Refuse {
                 return cx.exit(Exit::Reshaped);
@@ -351,7 +351,7 @@ impl Coordinator {
             Phase::Ingest => true,
             Phase::Scatter => {
                 let newest = self.manifest.as_ref().map(|manifest| manifest.state());
-                let wanted = cx.config.scatter_checkpoints && !cx.config.rewrites;
+                let wanted = cx.config.scatter_checkpoints && !cx.config.rewrites();
                 wanted && newest == Some((self.made, step.iteration))
             }
             Phase::Gather | Phase::Fold => {

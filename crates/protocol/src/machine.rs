@@ -145,7 +145,7 @@ impl Machine {
 
     /// Leaves all older epochs.
     fn enter(&mut self, epoch: Epoch) {
-        self.storage.leave_epoch(&mut self.cx);
+        self.storage.leave_epoch(&self.cx);
         self.cx.enter(epoch);
         self.computation.leave_epoch(&self.cx);
         self.recovery = Recovery::default();

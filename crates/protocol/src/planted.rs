@@ -45,6 +45,8 @@ pub enum Bug {
     AnotherShape,
     /// Edges that were rewritten are not made durable with the values of their vertices.
     EdgesNotSynced,
+    /// A stealer does not store the edges that it rewrote.
+    RewriteDropped,
     /// A cell is left out though it has an active source, now and then.
     CellSkipped,
     /// An update is merged twice into the record that waits for its destination, now and then

@@ -31,19 +31,19 @@ use crate::names::{Generation, Phase, Step};
 pub fn by_cells(config: &Config, phase: Phase) -> bool {
     match phase {
         Phase::Fold => true,
-        Phase::Scatter => config.rewrites,
+        Phase::Scatter => config.rewrites(),
         Phase::Ingest | Phase::Gather => false,
     }
 }
 
 /// In how many iterations the edges were rewritten that this one streams.
 pub(crate) fn rewritten_before(config: &Config, iteration: u32) -> u32 {
-    if config.rewrites { iteration } else { 0 }
+    if config.rewrites() { iteration } else { 0 }
 }
 
 /// What the edges are that a step stores, if it stores any.
 pub(crate) fn stored(cx: &Context, step: Step) -> Generation {
-    let rewrites = cx.config.rewrites && matches!(step.phase, Phase::Scatter | Phase::Fold);
+    let rewrites = cx.config.rewrites() && matches!(step.phase, Phase::Scatter | Phase::Fold);
     Generation { epoch: cx.epoch, iteration: if rewrites { step.iteration + 1 } else { 0 } }
 }
 

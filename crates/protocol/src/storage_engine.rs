@@ -156,10 +156,13 @@ impl StorageEngine {
         if step.phase != Phase::Gather {
             let epoch = cx.epoch;
             self.retain(cx, |name| match name.kind {
-                // Who is faster may have applied already, on route `fold`.
-                Kind::Vertices if name.epoch == epoch && name.iteration > step.iteration => true,
+                // Who is faster may have applied already, on route `fold`, or rewritten.
+                Kind::Vertices | Kind::Edges
+                    if name.epoch == epoch && name.iteration > step.iteration =>
+                {
+                    true
+                }
                 Kind::Vertices => name.epoch == made && name.iteration == step.iteration,
-                Kind::Edges if name.epoch == epoch && name.iteration > step.iteration => true,
                 Kind::Edges => name.generation() == generation,
                 Kind::Updates => name.epoch == epoch && name.iteration == step.iteration,
                 Kind::Accumulators => false,

@@ -221,7 +221,9 @@ impl<E: Extended> ExtendedWorker<E> {
 
     fn records(&self) -> Payload {
         let mut bytes = Vec::new();
-        self.told.iter().for_each(|(target, update)| record(&mut bytes, *target, update));
+        for (target, update) in &self.told {
+            record(&mut bytes, *target, update);
+        }
         bytes.into()
     }
 

@@ -21,6 +21,7 @@ mod passes;
 pub mod phases;
 pub mod planted;
 mod reading;
+pub mod replay;
 pub mod schedule;
 pub mod stream_job;
 pub mod world;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use welter_protocol::config::{Config, Handover, Loss, Route, Timing};
+use welter_protocol::config::{Config, Edges, Handover, Loss, Route, Timing};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::planted::Bug;
@@ -188,7 +188,7 @@ impl Schedule {
             handover: Handover::Memory,
             checkpoint_interval: 1,
             scatter_checkpoints: false,
-            rewrites: job.rewrites(),
+            edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
             mirrors: false,
             loss: Loss::Refuse,
             timing: Timing {
@@ -253,7 +253,7 @@ impl Schedule {
             handover,
             checkpoint_interval: 1 + random.below(3) as u32,
             scatter_checkpoints: random.chance(400),
-            rewrites: job.rewrites(),
+            edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
             mirrors: random.chance(600),
             loss: if random.chance(850) { Loss::Reingest } else { Loss::Refuse },
             timing: Timing {

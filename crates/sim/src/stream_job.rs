@@ -224,7 +224,9 @@ impl<S: Stream> StreamWorker<S> {
         let goes_on = !self.replay(&log).have_ended();
         if goes_on {
             let mut learnt = Learnt::default();
-            totals.iter().for_each(|(_, total)| learnt.add(Learnt::decode(total)));
+            for (_, total) in totals {
+                learnt.add(Learnt::decode(total));
+            }
             log.passes.push(learnt);
         }
         Outcome::Decided { goes_on, control: log.encode() }

@@ -45,6 +45,7 @@ impl ComputationEngine {
         (old, rewritten): (Block, Option<Payload>),
     ) {
         if let Some(payload) = rewritten {
+            cx.counters.count(Path::Rewritten);
             let name = cx.name(Kind::Edges, step.iteration + 1, old.name.cell());
             self.store(cx, Block::of(name, old.records, old.sources, &payload), payload);
         }

@@ -115,7 +115,7 @@ impl ComputationEngine {
         }
         self.task = Some(task);
         // Values are for who applies, and signals of sources come by cells.
-        if stolen && phase == Phase::Fold && !cx.config.rewrites {
+        if stolen && phase == Phase::Fold && !cx.config.rewrites() {
             self.loaded(cx);
         } else {
             self.load(cx, partition);
@@ -127,7 +127,9 @@ impl ComputationEngine {
         let count = cx.config.partitions.count();
         let all = (0..count).map(|place| (partition + place) % count);
         let (mut active, idle): (Vec<u32>, Vec<u32>) = all.partition(|&one| self.is_active(one));
-        idle.iter().for_each(|_| cx.counters.count(Path::Skipped));
+        for _ in idle {
+            cx.counters.count(Path::Skipped);
+        }
         if cx.config.has(Bug::CellSkipped) && cx.random.chance(20) {
             active.pop();
         }
