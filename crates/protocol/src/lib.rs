@@ -44,6 +44,7 @@ mod recovery;
 pub mod steal;
 mod storage_engine;
 pub mod window;
+pub mod wire;
 pub mod work;
 
 pub use config::Config;

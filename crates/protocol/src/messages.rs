@@ -78,7 +78,7 @@ pub enum Message {
         /// In which role they were read.
         role: Role,
         /// How many.
-        count: usize,
+        count: u64,
     },
     /// A step begins.
     Begin(Begin),

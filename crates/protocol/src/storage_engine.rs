@@ -52,7 +52,7 @@ enum Wanted {
     Read(Pull, Block),
     Block(BlockName),
     Copy(BlockName),
-    CopiesEnd(Role, usize),
+    CopiesEnd(Role, u64),
 }
 
 /// The set that a pull is about.
@@ -287,7 +287,7 @@ impl StorageEngine {
                 && have.binary_search(name).is_err()
         };
         let names: Vec<BlockName> = self.blocks.keys().filter(wanted).copied().collect();
-        let count = names.len();
+        let count = names.len() as u64;
         let since = cx.now;
         let copies = names.into_iter().map(Wanted::Copy);
         let all = copies.chain([Wanted::CopiesEnd(role, count)]);
