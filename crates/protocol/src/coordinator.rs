@@ -28,7 +28,7 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::directory::Directory;
 use crate::messages::{Begin, Effect, Exit, Install, Lost, Made, Message};
-use crate::names::{Epoch, Generation, Kind, Payload, Phase, Rank, Shelf, Step};
+use crate::names::{Cell, Epoch, Generation, Kind, Payload, Phase, Rank, Step};
 use crate::placement::mirror;
 use crate::planted::Bug;
 use crate::rewriting;
@@ -194,10 +194,14 @@ impl Coordinator {
         cx: &mut Context,
         from: Rank,
         lost: Lost,
-        shelves: &[(Shelf, u64)],
+        shelves: &[(Kind, Cell, u64)],
     ) -> bool {
-        for &(shelf, count) in shelves {
-            self.directory.add(cx.machines(), from, shelf, count);
+        for &(kind, cell, count) in shelves {
+            let iteration = match kind {
+                Kind::Edges => rewriting::rewritten_before(&cx.config, self.version()),
+                _ => self.version(),
+            };
+            self.directory.add(cx.machines(), from, (kind, iteration, cell), count);
         }
         self.installed.insert(from, lost);
         if self.installed.len() < cx.machines() {

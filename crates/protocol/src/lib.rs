@@ -45,6 +45,7 @@ pub mod rewriting;
 pub mod steal;
 mod storage_engine;
 pub mod window;
+pub mod wire;
 pub mod work;
 
 pub use config::Config;

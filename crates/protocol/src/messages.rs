@@ -59,7 +59,7 @@ pub enum Message {
         /// What should be there is not, and cannot be had.
         lost: Lost,
         /// Chunks of edges and updates here, by cell, where there is a directory.
-        shelves: Vec<((Kind, u32, Cell), u64)>,
+        shelves: Vec<(Kind, Cell, u64)>,
     },
     /// Send what you have of mine, or what I mirror of yours.
     Fetch {
@@ -80,7 +80,7 @@ pub enum Message {
         /// In which role they were read.
         role: Role,
         /// How many.
-        count: usize,
+        count: u64,
     },
     /// A step begins.
     Begin(Begin),

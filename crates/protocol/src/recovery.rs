@@ -103,12 +103,7 @@ impl Recovery {
     }
 
     /// All copies that somebody has were sent.
-    pub(crate) fn copies_end(
-        &mut self,
-        cx: &mut Context,
-        storage: &mut StorageEngine,
-        count: usize,
-    ) {
+    pub(crate) fn copies_end(&mut self, cx: &mut Context, storage: &mut StorageEngine, count: u64) {
         self.answers -= 1;
         self.copies += count as i64;
         self.advance(cx, storage);

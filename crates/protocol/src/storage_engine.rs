@@ -55,7 +55,7 @@ enum Wanted {
     Read(Pull, Block),
     Block(BlockName),
     Copy(BlockName),
-    CopiesEnd(Role, usize),
+    CopiesEnd(Role, u64),
 }
 
 /// The set that a pull is about.
@@ -245,10 +245,10 @@ impl StorageEngine {
         })
     }
 
-    /// How many chunks are here of what.
-    pub(crate) fn shelves(&self) -> Vec<(Shelf, u64)> {
+    /// Chunks here, by kind and cell.
+    pub(crate) fn shelves(&self) -> Vec<(Kind, Cell, u64)> {
         let sets = self.sets.iter();
-        sets.map(|(shelf, set)| (*shelf, set.blocks.len() as u64)).collect()
+        sets.map(|((kind, _, cell), set)| (*kind, *cell, set.blocks.len() as u64)).collect()
     }
 
     /// Which ranges of sources are active that the chunks of a cell may have.
@@ -296,7 +296,7 @@ impl StorageEngine {
                 && have.binary_search(name).is_err()
         };
         let names: Vec<BlockName> = self.blocks.keys().filter(wanted).copied().collect();
-        let count = names.len();
+        let count = names.len() as u64;
         let since = cx.now;
         let copies = names.into_iter().map(Wanted::Copy);
         let all = copies.chain([Wanted::CopiesEnd(role, count)]);
