@@ -208,6 +208,8 @@ impl Schedule {
             loss: 0,
             twice: 0,
             late: 0,
+            wired: false,
+            garbled: 0,
         };
         let speed = Speed { latency: 10 * MICROS, byte_thousandths: 500 };
         Self {
@@ -285,5 +287,7 @@ fn weather(random: &mut Random, calm: bool) -> Weather {
     let mut share = |most: u64| if bad { random.below(most) } else { 0 };
     let (loss, twice, late) = (share(60), share(80), share(20));
     let delay_max = delay_min * (1 + random.below(5));
-    Weather { delay_min, delay_max, byte_thousandths: 800, loss, twice, late }
+    let wired = random.chance(200);
+    let garbled = if bad && wired { 1 + random.below(30) } else { 0 };
+    Weather { delay_min, delay_max, byte_thousandths: 800, loss, twice, late, wired, garbled }
 }

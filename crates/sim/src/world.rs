@@ -158,6 +158,7 @@ impl<'a> World<'a> {
         let weather = schedule.weather;
         let mut faults = [0; KINDS.len()];
         faults[15] = u64::from(weather.loss + weather.twice + weather.late > 0);
+        faults[18] = u64::from(weather.garbled > 0);
         let refuses = schedule.config.loss == Loss::Refuse;
         let lost = refuses && schedule.has_bad_disks();
         Self {
@@ -340,6 +341,16 @@ impl<'a> World<'a> {
         let bytes = payload_bytes(&envelope.message);
         let ends = [envelope.from, envelope.to];
         let arrivals = self.network.arrivals(self.now, ends, bytes, &mut self.random);
+        if arrivals == [None; 2] {
+            return;
+        }
+        let machines = self.schedule.config.machines();
+        let carried = self.network.carried(envelope, machines, &mut self.random);
+        let envelope = match carried {
+            Ok(Some(envelope)) => envelope,
+            Ok(None) => return,
+            Err(failure) => return self.checkers.note(Err(failure)),
+        };
         let mut last = None;
         for arrival in arrivals.into_iter().flatten() {
             for at in 0..self.processes.len() {

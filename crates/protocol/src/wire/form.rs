@@ -1,5 +1,5 @@
-//! How values become bytes: whole numbers of a fixed width, least byte first; a length before what has
-//! one; a tag before what has variants.
+//! How values become bytes: whole numbers of a fixed width, least byte first; a length before what
+//! has one; a tag before what has variants.
 //!
 //! ```text
 //! take(put(v)) = v          take(b) = v  =>  put(v) = b          so each value has one form
@@ -118,7 +118,9 @@ impl Wire for Payload {
 impl<T: Wire> Wire for Vec<T> {
     fn put(&self, to: &mut Vec<u8>) {
         (self.len() as u64).put(to);
-        self.iter().for_each(|value| value.put(to));
+        for value in self {
+            value.put(to);
+        }
     }
 
     fn take(from: &mut Reader<'_>) -> Option<Self> {
@@ -188,7 +190,9 @@ macro_rules! wire_struct {
 
 /// The form of an enum: a tag, then the fields of its variant. Tags are never given to another one.
 macro_rules! wire_enum {
-    ($type:ty { $($tag:literal $variant:ident $({ $($field:ident),* })? $(( $item:ident ))?,)* }) => {
+    ($type:ty {
+        $($tag:literal $variant:ident $({ $($field:ident),* })? $(( $item:ident ))?,)*
+    }) => {
         impl Wire for $type {
             fn put(&self, to: &mut Vec<u8>) {
                 match self {

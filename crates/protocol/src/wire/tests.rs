@@ -109,7 +109,11 @@ fn ranks_are_those_of_the_cluster() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 2000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// What is read is what would be written, and nothing panics.
     #[test]
