@@ -1,4 +1,4 @@
-//! Edges that are rewritten while they stream (Chaos, footnote 2: an extended version of its model).
+//! Edges that are rewritten while they stream (Chaos, footnote 2: an extended model).
 //!
 //! ```text
 //! generation 0       the edges of the ingest
@@ -15,12 +15,12 @@
 //! A checkpoint after a scatter would hold updates of one iteration with edges of the next, and
 //! without its updates be good for nothing, so there is none.
 //!
-//! Such a program looks at both ends of an edge. So edges are binned by both, and streamed by cells,
-//! on route `spill` too: who streams has the vertices of the partition that they lead to, and turns
-//! from one partition of sources to the next.
+//! Such a program looks at both ends of an edge. So edges are binned by both, and streamed by
+//! cells, on route `spill` too: who streams has the vertices of the partition that they lead to,
+//! and turns from one partition of sources to the next.
 //!
-//! **Invariant:** in a step edges of one generation are handed out, and stored of the next one only.
-//! **Invariant:** when the step ends both have as many chunks.
+//! **Invariant:** in a step edges of one generation are handed out, and only edges of the next one
+//! are stored. **Invariant:** when the step ends both generations have as many chunks.
 
 use crate::audit::Sum;
 use crate::config::Config;

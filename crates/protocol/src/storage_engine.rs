@@ -116,8 +116,8 @@ impl StorageEngine {
         }
     }
 
-    /// Forgets edges of all generations before this one. An edge of a new generation may come before
-    /// the beginning of its ingest, or of the step in which it is rewritten.
+    /// Forgets edges of all generations before this one. An edge of a new one may come before the
+    /// beginning of its ingest, or of the step in which it is rewritten.
     fn turn_to(&mut self, generation: Generation) {
         if self.generation != generation {
             self.generation = generation;

@@ -9,7 +9,7 @@ use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{
     BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, HyperBall, KCore, LabelPropagation, Lcc,
-    Mcst, Mis, PageRank, Scc, Sides, Spmv, Sssp, SumProduct, Triangles, Wcc,
+    Mcst, Mis, PageRank, Scc, Sides, Spmv, Sssp, SumProduct, Triangles, Walk, Wcc,
 };
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
@@ -26,7 +26,7 @@ use crate::phases::Colours;
 use crate::stream_job::StreamJob;
 
 /// The algorithms, by name.
-pub const ALGORITHMS: [&str; 20] = [
+pub const ALGORITHMS: [&str; 21] = [
     "labels",
     "pagerank",
     "bfs",
@@ -47,6 +47,7 @@ pub const ALGORITHMS: [&str; 20] = [
     "triangles",
     "lcc",
     "sum-product",
+    "walk",
 ];
 
 /// A graph of at most so many vertices and edges, with hubs, loops, parallel edges and vertices
@@ -129,6 +130,16 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let program = program.with_priors((0..vertices).map(prior).collect());
             // Messages are kept as 32-bit numbers.
             Arc::new(ExtendedJob::within(1e-4, "sum-product", &both(), program))
+        }
+        "walk" => {
+            let mut sums = vec![0.0; graph.slots()];
+            for (edge, &[source, _]) in graph.pairs.iter().enumerate() {
+                sums[source as usize] += graph.weight(edge);
+            }
+            let jumps = sums.iter().map(|sum| 1.0 + sum % 3.0).collect();
+            let walk = Walk::new(vertices, 0.85, iterations, 0.0).weighted(sums).jumping(jumps);
+            let Some(walk) = walk else { unreachable!("there are vertices") };
+            Arc::new(FoldJob::new("walk", graph, walk))
         }
         "wcc" | "mcst" | "scc" => stream_job(name, random, graph),
         "triangles" | "lcc" => triangles(name, graph),
