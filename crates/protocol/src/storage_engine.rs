@@ -291,7 +291,8 @@ impl StorageEngine {
     pub(crate) fn copy(&mut self, cx: &mut Context, from: Rank, role: Role, have: &[BlockName]) {
         let newest = self.kept.all().last();
         let wanted = |name: &&BlockName| {
-            name.role == role
+            // Updates have no copies.
+            (name.role == role && name.kind != Kind::Updates)
                 && newest.is_some_and(|newest| newest.needs(name))
                 && have.binary_search(name).is_err()
         };
