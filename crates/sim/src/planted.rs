@@ -6,7 +6,7 @@ use crate::schedule::Wishes;
 use crate::world::attempt;
 
 /// All bugs.
-pub const BUGS: [Bug; 23] = [
+pub const BUGS: [Bug; 24] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -29,6 +29,7 @@ pub const BUGS: [Bug; 23] = [
     Bug::EdgesNotSynced,
     Bug::RewriteDropped,
     Bug::CellSkipped,
+    Bug::NoFrameSum,
     Bug::CombinedTwice,
 ];
 
@@ -40,6 +41,11 @@ pub fn lies(bug: Option<Bug>) -> bool {
 /// Whether damaged blocks are taken as they are.
 pub fn trusts(bug: Option<Bug>) -> bool {
     bug == Some(Bug::NoChecksum)
+}
+
+/// Whether frames that were garbled are taken as they are.
+pub fn garbles(bug: Option<Bug>) -> bool {
+    bug == Some(Bug::NoFrameSum)
 }
 
 /// The first seed of `seeds` that finds a bug, and what it says; where `unaudited`, without the

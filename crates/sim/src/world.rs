@@ -24,6 +24,7 @@ use crate::disk::Disk;
 use crate::faults::{Fault, KINDS};
 use crate::job::Worker;
 use crate::network::Network;
+use crate::planted;
 use crate::schedule::{MILLIS, Schedule, Wishes};
 
 /// Virtual time after the last fault in which a run must end.
@@ -174,7 +175,10 @@ impl<'a> World<'a> {
             current: vec![None; machines],
             incarnations: vec![0; machines],
             disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
-            network: Network::new(weather),
+            network: Network {
+                trusts: planted::garbles(schedule.config.planted),
+                ..Network::new(weather)
+            },
             checkers: Checkers::new(schedule.config.shape(), schedule.has_bad_disks()),
             excuses: Excuses { absent: false, lost, reshaped: false },
             exited: None,
