@@ -45,7 +45,9 @@ fn main() -> ExitCode {
         ("sim", _) => step("sim", || {
             // Its profile for development is optimised, and keeps what checks arithmetic.
             let package = ["run", "--package", "welter-sim", "--"];
-            cargo(&root()).args(package).args(rest).finish()
+            let commit = commit(&root());
+            let commit = if rest.is_empty() { vec![] } else { vec!["--commit", &commit] };
+            cargo(&root()).args(package).args(rest).args(commit).finish()
         }),
         ("fuzz", _) => fuzz::fuzz(&root(), rest),
         ("help" | "-h" | "--help", _) => {
@@ -64,6 +66,17 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The commit that is checked out, and whether something was changed since.
+fn commit(root: &Path) -> String {
+    let said = std::process::Command::new("git")
+        .args(["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+        .current_dir(root)
+        .output();
+    let said = said.ok().filter(|said| said.status.success());
+    let text = said.and_then(|said| String::from_utf8(said.stdout).ok());
+    text.map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
 /// The root of the repository: the folder above this package.

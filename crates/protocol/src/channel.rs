@@ -10,7 +10,7 @@
 //! both machines stay in the epoch. Not in order: whatever depends on an order has an answer of its
 //! own to wait for. A new epoch forgets both ends.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use crate::messages::Message;
 use crate::names::Time;
@@ -35,7 +35,8 @@ impl Ack {
 #[derive(Debug, Default)]
 pub(crate) struct Channel {
     sent: u64,
-    unacknowledged: BTreeMap<u64, (Time, Message)>,
+    /// In the order of their numbers, with the time when they were last sent.
+    unacknowledged: VecDeque<(u64, Time, Message)>,
     received: Ack,
     owes: bool,
 }
@@ -44,7 +45,7 @@ impl Channel {
     /// Numbers a message and keeps it until it is acknowledged.
     pub(crate) fn send(&mut self, now: Time, message: Message) -> u64 {
         self.sent += 1;
-        self.unacknowledged.insert(self.sent, (now, message));
+        self.unacknowledged.push_back((self.sent, now, message));
         self.sent
     }
 
@@ -61,14 +62,11 @@ impl Channel {
 
     /// The peer has received this much.
     pub(crate) fn acknowledged(&mut self, ack: Ack) {
-        while let Some(first) = self.unacknowledged.first_entry() {
-            if *first.key() > ack.received {
-                break;
-            }
-            first.remove();
+        while self.unacknowledged.front().is_some_and(|first| first.0 <= ack.received) {
+            self.unacknowledged.pop_front();
         }
         if ack.ahead != 0 {
-            self.unacknowledged.retain(|&number, _| !ack.covers(number));
+            self.unacknowledged.retain(|(number, ..)| !ack.covers(*number));
         }
     }
 
@@ -91,10 +89,10 @@ impl Channel {
     /// What was sent so long ago that it may be lost, to be sent again now.
     pub(crate) fn overdue(&mut self, now: Time, resend: Time) -> Vec<(u64, Message)> {
         let mut overdue = Vec::new();
-        for (&number, (since, message)) in &mut self.unacknowledged {
+        for (number, since, message) in &mut self.unacknowledged {
             if now >= *since + resend {
                 *since = now;
-                overdue.push((number, message.clone()));
+                overdue.push((*number, message.clone()));
             }
         }
         overdue

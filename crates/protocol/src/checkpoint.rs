@@ -13,7 +13,7 @@
 //! scatters again.
 //!
 //! ```text
-//! state(m) = (made, version)     of two manifests of one state the newer one says all the older does
+//! state(m) = (made, version)    of two manifests of one state the newer says all the older does
 //! kept     = the newest manifests of the two newest states
 //! ```
 //!
@@ -24,7 +24,11 @@ use std::sync::Arc;
 
 use crate::audit::Sum;
 use crate::config::Shape;
-use crate::names::{BlockName, Epoch, Kind, Payload, Role, checksum};
+use crate::names::{BlockName, Epoch, Generation, Kind, Payload, Role, checksum};
+use crate::wire::{Reader, Wire};
+
+/// What manifests of this version begin with.
+const MAGIC: &[u8; 8] = b"wltrmnf1";
 
 /// A chunk of a vertex set in a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,8 +71,8 @@ pub struct Manifest {
     pub version: u32,
     /// Whether these are the result.
     pub finished: bool,
-    /// The epoch that stored the edges.
-    pub generation: Epoch,
+    /// The edges.
+    pub generation: Generation,
     /// What the program decided.
     pub control: Payload,
     /// Which ranges of each partition have active vertices.
@@ -100,7 +104,7 @@ impl Manifest {
     /// Whether it needs this block.
     pub(crate) fn needs(&self, name: &BlockName) -> bool {
         match name.kind {
-            Kind::Edges => name.epoch == self.generation,
+            Kind::Edges => name.generation() == self.generation,
             Kind::Vertices => name.epoch == self.made && name.iteration == self.version,
             Kind::Updates => self.has_scattered(name),
             Kind::Accumulators => false,
@@ -116,40 +120,8 @@ impl Manifest {
 
     /// Its bytes, with a checksum at the end.
     pub fn encode(&self) -> Payload {
-        let mut bytes = b"wltrmnf1".to_vec();
-        let mut put = |word: u64| bytes.extend(word.to_le_bytes());
-        let epoch = |epoch: Epoch| u64::from(epoch.coordinator) << 32 | u64::from(epoch.count);
-        let Shape { machines, partitions, vertices, chunk_vertices, route } = self.shape;
-        [machines, partitions, vertices, chunk_vertices, route].into_iter().for_each(&mut put);
-        put(epoch(self.committed));
-        put(epoch(self.made));
-        put(u64::from(self.version) << 1 | u64::from(self.finished));
-        put(epoch(self.generation));
-        put(self.edges.len() as u64);
-        for sum in &self.edges {
-            put(sum.count);
-            put(sum.hash);
-        }
-        put(self.parts.len() as u64);
-        for part in &self.parts {
-            put(u64::from(part.partition) << 32 | u64::from(part.bytes));
-            put(part.chunk);
-            put(part.hash);
-        }
-        put(u64::from(self.scattered.is_some()));
-        if let Some(scattered) = &self.scattered {
-            put(epoch(scattered.epoch));
-            put(scattered.updates);
-            put(scattered.chunks.len() as u64);
-            for sum in &scattered.chunks {
-                put(sum.count);
-                put(sum.hash);
-            }
-        }
-        put(self.active.len() as u64);
-        self.active.iter().for_each(|ranges| put(*ranges));
-        put(self.control.len() as u64);
-        bytes.extend_from_slice(&self.control);
+        let mut bytes = MAGIC.to_vec();
+        self.put(&mut bytes);
         let sum = checksum(&bytes);
         bytes.extend(sum.to_le_bytes());
         bytes.into()
@@ -161,61 +133,7 @@ impl Manifest {
         if checksum(body).to_le_bytes() != *sum {
             return None;
         }
-        let mut rest = body.strip_prefix(b"wltrmnf1")?;
-        let mut take = || {
-            let (word, after) = rest.split_first_chunk::<8>()?;
-            rest = after;
-            Some(u64::from_le_bytes(*word))
-        };
-        let epoch = |word: u64| Epoch { coordinator: (word >> 32) as u32, count: word as u32 };
-        let shape = Shape {
-            machines: take()?,
-            partitions: take()?,
-            vertices: take()?,
-            chunk_vertices: take()?,
-            route: take()?,
-        };
-        let committed = epoch(take()?);
-        let made = epoch(take()?);
-        let version = take()?;
-        let generation = epoch(take()?);
-        // Nothing is allocated by what a count merely says.
-        let mut edges = Vec::new();
-        for _ in 0..take()? {
-            edges.push(Sum { count: take()?, hash: take()? });
-        }
-        let mut parts = Vec::new();
-        for _ in 0..take()? {
-            let first = take()?;
-            let (partition, bytes) = ((first >> 32) as u32, first as u32);
-            parts.push(Part { partition, bytes, chunk: take()?, hash: take()? });
-        }
-        let mut scattered = None;
-        if take()? == 1 {
-            let (epoch, updates, mut chunks) = (epoch(take()?), take()?, Vec::new());
-            for _ in 0..take()? {
-                chunks.push(Sum { count: take()?, hash: take()? });
-            }
-            scattered = Some(Scattered { epoch, updates, chunks });
-        }
-        let mut active = Vec::new();
-        for _ in 0..take()? {
-            active.push(take()?);
-        }
-        let control = take()?;
-        (rest.len() as u64 == control).then(|| Self {
-            shape,
-            committed,
-            made,
-            version: (version >> 1) as u32,
-            finished: version & 1 == 1,
-            generation,
-            control: rest.into(),
-            active: active.into(),
-            edges,
-            parts,
-            scattered,
-        })
+        Reader::new(body.strip_prefix(MAGIC)?, usize::MAX).only()
     }
 }
 
@@ -294,7 +212,7 @@ mod tests {
             made: Epoch { coordinator: 1, count: 7 },
             version,
             finished: version == 9,
-            generation: Epoch { coordinator: 1, count: 1 },
+            generation: Generation { epoch: Epoch { coordinator: 1, count: 1 }, iteration: 0 },
             control: [1, 2, 3].as_slice().into(),
             active: [u64::MAX, 0, 5].as_slice().into(),
             edges: vec![Sum { count: 3, hash: 99 }, Sum::default()],

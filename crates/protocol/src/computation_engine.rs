@@ -286,9 +286,12 @@ impl ComputationEngine {
                 task.turned = true;
                 self.task = Some(task);
             }
-            Outcome::Streamed { made, gathered, filled } => {
+            Outcome::Streamed { made, gathered, rewritten, filled } => {
                 if let Some(block) = block {
                     self.worked.consumed.add(&block);
+                    if !(task.stolen && cx.config.has(Bug::RewriteDropped)) {
+                        self.store_rewritten(cx, step, (block, rewritten));
+                    }
                 }
                 self.worked.made += made;
                 self.worked.gathered += gathered;

@@ -52,6 +52,15 @@ pub struct Shape {
     pub route: u64,
 }
 
+/// What becomes of edges while they stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edges {
+    /// They stay as they are.
+    Fixed,
+    /// The program rewrites them ([`crate::rewriting`]).
+    Rewritten,
+}
+
 /// How long things may take, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
@@ -89,6 +98,8 @@ pub struct Config {
     /// Whether the barrier after a scatter makes one too, with the updates, where the values are in
     /// one already.
     pub scatter_checkpoints: bool,
+    /// What becomes of edges.
+    pub edges: Edges,
     /// Whether edges and checkpoints are kept twice.
     pub mirrors: bool,
     /// What to do when something is lost for good.
@@ -129,6 +140,11 @@ impl Config {
     /// Whether this bug is planted. Never, unless the simulator built this crate.
     pub(crate) fn has(&self, bug: Bug) -> bool {
         cfg!(feature = "planted") && self.planted == Some(bug)
+    }
+
+    /// Whether the program rewrites edges.
+    pub(crate) fn rewrites(&self) -> bool {
+        self.edges == Edges::Rewritten
     }
 
     /// Whether copies are kept.

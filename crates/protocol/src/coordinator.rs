@@ -23,14 +23,15 @@ use std::sync::Arc;
 use crate::audit::{Served, Sum, Worked};
 use crate::barrier::Barrier;
 use crate::checkpoint::{Age, Manifest, Part, Scattered, is_due};
-use crate::config::{Loss, Route};
+use crate::config::{Loss, Route, Shape};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::directory::Directory;
 use crate::messages::{Begin, Effect, Exit, Install, Lost, Made, Message};
-use crate::names::{Cell, Epoch, Kind, Payload, Phase, Rank, Step};
+use crate::names::{Cell, Epoch, Generation, Kind, Payload, Phase, Rank, Step};
 use crate::placement::mirror;
 use crate::planted::Bug;
+use crate::rewriting;
 use crate::work::Work;
 
 /// What the coordinator is at, and what it knows of the run.
@@ -40,8 +41,8 @@ pub(crate) struct Coordinator {
     joined: BTreeSet<Rank>,
     /// Manifests that somebody keeps, by age.
     found: BTreeMap<Age, Arc<Manifest>>,
-    /// Somebody keeps one of a cluster of another shape.
-    reshaped: bool,
+    /// Somebody keeps one of a cluster of this other shape.
+    foreign: Option<Shape>,
     /// Whether an ingest was begun, by this process or one before it.
     begun: bool,
     /// States of which vertices are lost.
@@ -55,7 +56,7 @@ pub(crate) struct Coordinator {
     active: Arc<[u64]>,
     goes_on: bool,
     made: Epoch,
-    generation: Epoch,
+    generation: Generation,
     edges: Vec<Sum>,
     edges_only: bool,
     updates: u64,
@@ -84,7 +85,7 @@ impl Coordinator {
             stage: Stage::Finished,
             joined: BTreeSet::new(),
             found: BTreeMap::new(),
-            reshaped: false,
+            foreign: None,
             begun: false,
             unusable: BTreeSet::new(),
             installed: BTreeMap::new(),
@@ -94,7 +95,7 @@ impl Coordinator {
             active: Arc::from([]),
             goes_on: true,
             made: Epoch::default(),
-            generation: Epoch::default(),
+            generation: Generation::default(),
             edges: Vec::new(),
             edges_only: false,
             updates: 0,
@@ -118,7 +119,7 @@ impl Coordinator {
         self.stage = Stage::Summoning;
         self.joined.clear();
         self.found.clear();
-        self.reshaped = false;
+        self.foreign = None;
         // Nobody may have heard of the last one yet.
         self.found.extend(self.newest.iter().map(|manifest| (manifest.age(), manifest.clone())));
         self.installed.clear();
@@ -150,7 +151,7 @@ impl Coordinator {
             if manifest.shape == cx.config.shape() || cx.config.has(Bug::AnotherShape) {
                 self.found.insert(manifest.age(), Arc::new(manifest));
             } else {
-                self.reshaped = true;
+                self.foreign = Some(manifest.shape);
             }
         }
         if self.joined.len() == cx.machines() {
@@ -168,7 +169,7 @@ impl Coordinator {
         if newest.is_none() && !self.found.is_empty() && cx.config.loss == Loss::Refuse {
             return cx.exit(Exit::Lost);
         }
-        if newest.is_none() && self.reshaped {
+        if newest.is_none() && self.foreign.is_some() {
             cx.counters.count(Path::Reshaped);
             if cx.config.loss == Loss::Refuse {
                 return cx.exit(Exit::Reshaped);
@@ -196,7 +197,11 @@ impl Coordinator {
         shelves: &[(Kind, Cell, u64)],
     ) -> bool {
         for &(kind, cell, count) in shelves {
-            self.directory.add(cx.machines(), from, (kind, cell), count);
+            let iteration = match kind {
+                Kind::Edges => rewriting::rewritten_before(&cx.config, self.version()),
+                _ => self.version(),
+            };
+            self.directory.add(cx.machines(), from, (kind, iteration, cell), count);
         }
         self.installed.insert(from, lost);
         if self.installed.len() < cx.machines() {
@@ -207,7 +212,9 @@ impl Coordinator {
             self.begin_ingest(cx, false);
             return false;
         };
-        if lost(|lost| lost.vertices) {
+        // What edges hold is not in the input.
+        let states_lost = manifest.generation.iteration > 0 && !manifest.finished;
+        if lost(|lost| lost.vertices) || states_lost && lost(|lost| lost.edges) {
             cx.counters.count(Path::FellBack);
             self.unusable.insert(manifest.state());
             return true;
@@ -257,7 +264,7 @@ impl Coordinator {
     fn begin_ingest(&mut self, cx: &mut Context, edges_only: bool) {
         self.begun = true;
         self.edges_only = edges_only;
-        self.generation = cx.epoch;
+        self.generation = Generation { epoch: cx.epoch, iteration: 0 };
         self.directory.forget(Kind::Edges);
         self.directory.forget(Kind::Updates);
         let iteration = if edges_only { self.version() } else { 0 };
@@ -348,7 +355,8 @@ impl Coordinator {
             Phase::Ingest => true,
             Phase::Scatter => {
                 let newest = self.manifest.as_ref().map(|manifest| manifest.state());
-                cx.config.scatter_checkpoints && newest == Some((self.made, step.iteration))
+                let wanted = cx.config.scatter_checkpoints && !cx.config.rewrites();
+                wanted && newest == Some((self.made, step.iteration))
             }
             Phase::Gather | Phase::Fold => {
                 is_due(step.iteration + 1, cx.config.checkpoint_interval, self.goes_on)
@@ -385,6 +393,15 @@ impl Coordinator {
         }
         if step.phase == Phase::Ingest {
             self.edges = self.barrier.edges();
+        }
+        let stored = rewriting::stored(cx, step);
+        if stored.iteration > 0 {
+            let before = std::mem::replace(&mut self.edges, self.barrier.edges());
+            if cx.config.audited && !rewriting::is_whole(&before, &self.edges) {
+                return cx.exit(Exit::Broken);
+            }
+            self.generation = stored;
+            self.directory.forget_edges_before(stored.iteration);
         }
         if step.phase != Phase::Scatter && !self.edges_only_now() {
             self.made = cx.epoch;

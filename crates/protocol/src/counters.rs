@@ -37,6 +37,8 @@ paths! {
     CollectedEarly,
     /// Updates for one destination were merged before they were stored.
     Combined,
+    /// A chunk of edges was rewritten.
+    Rewritten,
     /// Accumulators were handed over.
     HandedOver,
     /// Accumulators were stored by a stealer.

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::context::Context;
 use crate::messages::{Effect, Message};
 use crate::names::{BlockName, Cell, Kind, Phase, Rank, Step};
+use crate::rewriting::rewritten_before;
 
 /// Chunks of one cell: how many each machine has, and how many of them are left in a step.
 #[derive(Default)]
@@ -45,7 +46,8 @@ pub(crate) enum Query {
 /// Who has how many chunks of which cell, and who waits to hear of it.
 #[derive(Default)]
 pub(crate) struct Directory {
-    shelves: BTreeMap<(Kind, Cell), Shelf>,
+    /// Of each kind, by the iteration that its blocks are named by.
+    shelves: BTreeMap<(Kind, u32, Cell), Shelf>,
     queue: VecDeque<(Rank, Query)>,
     busy: Option<u64>,
 }
@@ -58,11 +60,22 @@ impl Directory {
 
     /// Forgets all of a kind.
     pub(crate) fn forget(&mut self, kind: Kind) {
-        self.shelves.retain(|(of, _), _| *of != kind);
+        self.shelves.retain(|(of, ..), _| *of != kind);
+    }
+
+    /// Forgets edges that were rewritten since.
+    pub(crate) fn forget_edges_before(&mut self, iteration: u32) {
+        self.shelves.retain(|(kind, of, _), _| *kind != Kind::Edges || *of >= iteration);
     }
 
     /// A machine has so many chunks of a cell.
-    pub(crate) fn add(&mut self, machines: usize, engine: Rank, what: (Kind, Cell), count: u64) {
+    pub(crate) fn add(
+        &mut self,
+        machines: usize,
+        engine: Rank,
+        what: crate::names::Shelf,
+        count: u64,
+    ) {
         let shelf = self.shelves.entry(what).or_default();
         shelf.all.resize(machines, 0);
         shelf.all[engine] += count;
@@ -100,13 +113,16 @@ impl Directory {
 
     fn place(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
         let engine = cx.random.below(cx.machines() as u64) as Rank;
-        self.add(cx.machines(), engine, (name.kind, name.cell()), 1);
+        self.add(cx.machines(), engine, (name.kind, name.iteration, name.cell()), 1);
         cx.send(from, Message::Placed { name, engine });
     }
 
     fn find(&mut self, cx: &mut Context, from: Rank, (step, cell): (Step, Cell), none: &[Rank]) {
-        let kind = if step.phase == Phase::Gather { Kind::Updates } else { Kind::Edges };
-        let shelf = self.shelves.entry((kind, cell)).or_default();
+        let shelf = match step.phase {
+            Phase::Gather => (Kind::Updates, step.iteration, cell),
+            _ => (Kind::Edges, rewritten_before(&cx.config, step.iteration), cell),
+        };
+        let shelf = self.shelves.entry(shelf).or_default();
         if shelf.step != Some(step) {
             shelf.step = Some(step);
             shelf.left.clone_from(&shelf.all);

@@ -8,12 +8,13 @@
 //! | Chaos | here |
 //! |---|---|
 //! | streaming partitions (section 3) | [`partitions`], `ingest` |
-//! | computation engine (section 5, Figure 4) | `computation_engine`, `pulls` |
+//! | computation engine (section 5, Figure 4) | `computation_engine`, `pulls`, [`work`] |
 //! | work stealing (5.3), the criterion (5.4) | [`steal`], `accumulators` |
 //! | storage engine, chunks (6.1 to 6.4) | `storage_engine`, [`placement`], [`block`] |
+//! | centralised chunk directory (10.1), to be compared with | `directory` |
 //! | batch factor, equations 1 and 2 (6.5) | [`window`] |
 //! | two-phase checkpoints (6.6) | [`checkpoint`], `barrier`, `coordinator` |
-//! | (not in the paper) | `membership`, `recovery`, [`channel`], [`audit`] |
+//! | (not in the paper) | `membership`, `recovery`, [`channel`], [`audit`], [`wire`] |
 //!
 //! **Invariant:** two runs that are shown the same events do the same. There is no map here whose
 //! order is not that of its keys, and every random number comes from a seed.
@@ -41,9 +42,11 @@ pub mod planted;
 mod pulls;
 pub mod random;
 mod recovery;
+pub mod rewriting;
 pub mod steal;
 mod storage_engine;
 pub mod window;
+pub mod wire;
 pub mod work;
 
 pub use config::Config;

@@ -145,7 +145,7 @@ impl Machine {
 
     /// Leaves all older epochs.
     fn enter(&mut self, epoch: Epoch) {
-        self.storage.leave_epoch(&mut self.cx);
+        self.storage.leave_epoch(&self.cx);
         self.cx.enter(epoch);
         self.computation.leave_epoch(&self.cx);
         self.recovery = Recovery::default();
@@ -293,7 +293,7 @@ impl Machine {
                 computation.degrees(cx, from, partition, payload);
             }
             Message::Propose { step, partition } => {
-                let local = storage.remaining(step, partition);
+                let local = storage.remaining(cx, step, partition);
                 let placement = &cx.config.placement;
                 let remaining = placement.remaining(local, cx.rank, cx.machines());
                 computation.proposal(cx, from, (step, partition), remaining);

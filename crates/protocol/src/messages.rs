@@ -7,7 +7,9 @@ use crate::audit::{Served, Sum, Worked};
 use crate::block::Damage;
 use crate::channel::Ack;
 use crate::checkpoint::{Manifest, Part};
-use crate::names::{Block, BlockName, Cell, Epoch, Kind, Payload, Rank, Role, Step, Time};
+use crate::names::{
+    Block, BlockName, Cell, Epoch, Generation, Kind, Payload, Rank, Role, Step, Time,
+};
 use crate::work::{Outcome, Work};
 
 /// A message with what is written on it.
@@ -78,7 +80,7 @@ pub enum Message {
         /// In which role they were read.
         role: Role,
         /// How many.
-        count: usize,
+        count: u64,
     },
     /// A step begins.
     Begin(Begin),
@@ -260,8 +262,8 @@ pub struct Begin {
     pub control: Payload,
     /// The epoch in which the vertices were made that this step reads.
     pub made: Epoch,
-    /// The epoch in which the edges were stored.
-    pub generation: Epoch,
+    /// The edges that it reads.
+    pub generation: Generation,
     /// Edges are read again; vertices are there.
     pub edges_only: bool,
     /// Which ranges of each partition have active vertices: what else is there need not be read.

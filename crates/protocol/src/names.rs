@@ -34,6 +34,16 @@ impl fmt::Display for Epoch {
     }
 }
 
+/// Edges as they were stored at one time: in the ingest of an epoch, or, where the program rewrites
+/// them, in the last of so many iterations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Generation {
+    /// The epoch in which they were stored.
+    pub epoch: Epoch,
+    /// Iterations in which they were rewritten.
+    pub iteration: u32,
+}
+
 /// A part of an iteration between two barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -128,9 +138,10 @@ pub struct BlockName {
     pub kind: Kind,
     /// Primary or mirror.
     pub role: Role,
-    /// The epoch in which it was made. Of edges this names their generation.
+    /// The epoch in which it was made.
     pub epoch: Epoch,
-    /// Iterations that were done: of vertices those whose result they are.
+    /// Iterations that were done: of vertices those whose result they are, of edges those in which
+    /// they were rewritten.
     pub iteration: u32,
     /// Streaming partition.
     pub partition: u32,
@@ -149,6 +160,11 @@ impl BlockName {
         Self { role, ..self }
     }
 
+    /// Of edges, what they belong to.
+    pub fn generation(&self) -> Generation {
+        Generation { epoch: self.epoch, iteration: self.iteration }
+    }
+
     /// Where it is looked for.
     pub fn cell(&self) -> Cell {
         Cell { partition: self.partition, source: self.source }
@@ -162,6 +178,9 @@ impl fmt::Display for BlockName {
         write!(f, "{kind:?} {}/{number:x} of {epoch}:{iteration}{mirror}", self.cell())
     }
 }
+
+/// What chunks are looked for by: of a kind, of the iteration that they are named by, of a cell.
+pub(crate) type Shelf = (Kind, u32, Cell);
 
 /// A block as its header describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,8 +43,14 @@ pub enum Bug {
     LostUpdates,
     /// What a cluster of another shape stored is taken.
     AnotherShape,
+    /// Edges that were rewritten are not made durable with the values of their vertices.
+    EdgesNotSynced,
+    /// A stealer does not store the edges that it rewrote.
+    RewriteDropped,
     /// A cell is left out though it has an active source, now and then.
     CellSkipped,
+    /// Frames that were garbled are taken as they are (planted in the simulated network).
+    NoFrameSum,
     /// An update is merged twice into the record that waits for its destination, now and then
     /// (planted in the kernels of the simulator).
     CombinedTwice,

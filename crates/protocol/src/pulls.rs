@@ -1,5 +1,5 @@
-//! The input of a partition or cell as a computation engine sees it (Chaos, sections 6.3 and 6.5): chunks
-//! from anywhere, until nobody has one.
+//! The input of a partition or cell as a computation engine sees it (Chaos, sections 6.3 and 6.5):
+//! chunks from anywhere, until nobody has one.
 //!
 //! ```text
 //! engines = open + asked + said "none"           disjoint

@@ -103,12 +103,7 @@ impl Recovery {
     }
 
     /// All copies that somebody has were sent.
-    pub(crate) fn copies_end(
-        &mut self,
-        cx: &mut Context,
-        storage: &mut StorageEngine,
-        count: usize,
-    ) {
+    pub(crate) fn copies_end(&mut self, cx: &mut Context, storage: &mut StorageEngine, count: u64) {
         self.answers -= 1;
         self.copies += count as i64;
         self.advance(cx, storage);
@@ -187,7 +182,7 @@ fn lacking(cx: &Context, storage: &StorageEngine, manifest: &Manifest, role: Rol
         .filter(|part| vertex_engine(machines, part.partition, part.chunk) == owner);
     let edges = storage.blocks.values().filter(|block| {
         let name = &block.name;
-        name.kind == Kind::Edges && name.role == role && name.epoch == manifest.generation
+        name.kind == Kind::Edges && name.role == role && name.generation() == manifest.generation
     });
     let updates = storage.blocks.values().filter(|block| manifest.has_scattered(&block.name));
     let scattered = manifest.scattered.as_ref().filter(|_| role == Role::Primary);

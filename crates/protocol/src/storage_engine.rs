@@ -17,15 +17,18 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Begin, Effect, Exit, Message, Pull};
 use crate::names::Phase;
-use crate::names::{Block, BlockName, Cell, Epoch, Kind, Payload, Rank, Role, Step, Time};
+use crate::names::{
+    Block, BlockName, Cell, Epoch, Generation, Kind, Payload, Rank, Role, Shelf, Step, Time,
+};
 use crate::planted::Bug;
+use crate::rewriting::{self, rewritten_before};
 
 /// Blocks, cursors and requests.
 #[derive(Default)]
 pub(crate) struct StorageEngine {
     /// All that is there.
     pub(crate) blocks: BTreeMap<BlockName, Block>,
-    sets: BTreeMap<(Kind, u32, Cell), ChunkSet>,
+    sets: BTreeMap<Shelf, ChunkSet>,
     queue: VecDeque<Request>,
     busy: Option<(u64, Time, Request)>,
     /// Blocks that are being written, and who waits for them; nobody, where they are restored.
@@ -36,7 +39,7 @@ pub(crate) struct StorageEngine {
     /// Which ranges of each partition have active vertices in this step.
     active: Arc<[u64]>,
     /// Of the edges that are in sets.
-    generation: Epoch,
+    generation: Generation,
 }
 
 #[derive(Clone)]
@@ -52,14 +55,14 @@ enum Wanted {
     Read(Pull, Block),
     Block(BlockName),
     Copy(BlockName),
-    CopiesEnd(Role, usize),
+    CopiesEnd(Role, u64),
 }
 
 /// The set that a pull is about.
-fn set_of(step: Step, cell: Cell) -> (Kind, u32, Cell) {
+fn set_of(cx: &Context, step: Step, cell: Cell) -> Shelf {
     match step.phase {
         Phase::Gather => (Kind::Updates, step.iteration, cell),
-        _ => (Kind::Edges, 0, cell),
+        _ => (Kind::Edges, rewritten_before(&cx.config, step.iteration), cell),
     }
 }
 
@@ -89,14 +92,15 @@ impl StorageEngine {
     }
 
     /// Puts the edges of a generation into sets again, to be streamed.
-    pub(crate) fn index_edges(&mut self, generation: Epoch) {
-        self.generation = Epoch::default();
-        self.turn_to(generation);
+    pub(crate) fn index_edges(&mut self, generation: Generation) {
+        self.generation = generation;
+        self.sets.retain(|(kind, ..), _| *kind != Kind::Edges);
         for block in self.blocks.values() {
             let name = block.name;
             let is_primary = name.kind == Kind::Edges && name.role == Role::Primary;
-            if is_primary && name.epoch == generation {
-                self.sets.entry((Kind::Edges, 0, name.cell())).or_default().add(*block);
+            if is_primary && name.generation() == generation {
+                let set = (Kind::Edges, generation.iteration, name.cell());
+                self.sets.entry(set).or_default().add(*block);
             }
         }
     }
@@ -112,12 +116,13 @@ impl StorageEngine {
         }
     }
 
-    /// Forgets edges of all generations but this one. An edge of a new generation may come before
-    /// the beginning of its ingest.
-    fn turn_to(&mut self, generation: Epoch) {
+    /// Forgets edges of all generations before this one. An edge of a new one may come before the
+    /// beginning of its ingest, or of the step in which it is rewritten.
+    fn turn_to(&mut self, generation: Generation) {
         if self.generation != generation {
             self.generation = generation;
-            self.sets.retain(|(kind, ..), _| *kind != Kind::Edges);
+            let Generation { iteration, .. } = generation;
+            self.sets.retain(|(kind, of, _), _| *kind != Kind::Edges || *of >= iteration.max(1));
         }
     }
 
@@ -151,10 +156,14 @@ impl StorageEngine {
         if step.phase != Phase::Gather {
             let epoch = cx.epoch;
             self.retain(cx, |name| match name.kind {
-                // Who is faster may have applied already, on route `fold`.
-                Kind::Vertices if name.epoch == epoch && name.iteration > step.iteration => true,
+                // Who is faster may have applied already, on route `fold`, or rewritten.
+                Kind::Vertices | Kind::Edges
+                    if name.epoch == epoch && name.iteration > step.iteration =>
+                {
+                    true
+                }
                 Kind::Vertices => name.epoch == made && name.iteration == step.iteration,
-                Kind::Edges => name.epoch == generation,
+                Kind::Edges => name.generation() == generation,
                 Kind::Updates => name.epoch == epoch && name.iteration == step.iteration,
                 Kind::Accumulators => false,
             });
@@ -192,7 +201,7 @@ impl StorageEngine {
             self.closing.take_if(|(waited, ..)| *waited == token)
         {
             if ok {
-                let edges = self.edges(cx.epoch);
+                let edges = self.edges(rewriting::stored(cx, step));
                 let updates = self.updates(cx.epoch, step.iteration);
                 let updates = Sum::of(updates);
                 cx.send(0, Message::Closed { step, served, parts, edges, updates });
@@ -210,11 +219,10 @@ impl StorageEngine {
         let name = block.name;
         self.blocks.insert(name, block);
         if name.role == Role::Primary && matches!(name.kind, Kind::Edges | Kind::Updates) {
-            let iteration = if name.kind == Kind::Updates { name.iteration } else { 0 };
-            if name.kind == Kind::Edges && from.is_some() {
-                self.turn_to(name.epoch);
+            if name.kind == Kind::Edges && name.iteration == 0 && from.is_some() {
+                self.turn_to(name.generation());
             }
-            self.sets.entry((name.kind, iteration, name.cell())).or_default().add(block);
+            self.sets.entry((name.kind, name.iteration, name.cell())).or_default().add(block);
         }
         let Some(from) = from else { return Some(name) };
         cx.send(from, Message::Stored(name));
@@ -222,9 +230,10 @@ impl StorageEngine {
     }
 
     /// All edges of a generation here.
-    pub(crate) fn edges(&self, generation: Epoch) -> Sum {
+    pub(crate) fn edges(&self, generation: Generation) -> Sum {
         let primary = |name: &BlockName| {
-            name.kind == Kind::Edges && name.role == Role::Primary && name.epoch == generation
+            let is_primary = name.kind == Kind::Edges && name.role == Role::Primary;
+            is_primary && name.generation() == generation
         };
         Sum::of(self.blocks.values().filter(|block| primary(&block.name)))
     }
@@ -251,9 +260,9 @@ impl StorageEngine {
     }
 
     /// Bytes that remain of a partition here, in cells that have active sources.
-    pub(crate) fn remaining(&self, step: Step, partition: u32) -> u64 {
+    pub(crate) fn remaining(&self, cx: &Context, step: Step, partition: u32) -> u64 {
         let last = Cell { partition, source: Some(u32::MAX) };
-        let cells = set_of(step, Cell::all(partition))..=set_of(step, last);
+        let cells = set_of(cx, step, Cell::all(partition))..=set_of(cx, step, last);
         let bytes = self.sets.range(cells).map(|((.., cell), set)| match set.step {
             Some(of) if of == step => set.left_bytes,
             _ if self.active(step, *cell) == 0 => 0,
@@ -282,12 +291,13 @@ impl StorageEngine {
     pub(crate) fn copy(&mut self, cx: &mut Context, from: Rank, role: Role, have: &[BlockName]) {
         let newest = self.kept.all().last();
         let wanted = |name: &&BlockName| {
-            name.role == role
+            // Updates have no copies.
+            (name.role == role && name.kind != Kind::Updates)
                 && newest.is_some_and(|newest| newest.needs(name))
                 && have.binary_search(name).is_err()
         };
         let names: Vec<BlockName> = self.blocks.keys().filter(wanted).copied().collect();
-        let count = names.len();
+        let count = names.len() as u64;
         let since = cx.now;
         let copies = names.into_iter().map(Wanted::Copy);
         let all = copies.chain([Wanted::CopiesEnd(role, count)]);
@@ -301,7 +311,7 @@ impl StorageEngine {
             let Some(Request { from, since, wanted }) = self.queue.pop_front() else { return };
             let (name, wanted) = match wanted {
                 Wanted::Chunk(pull) => {
-                    let set = self.sets.entry(set_of(pull.step, pull.cell)).or_default();
+                    let set = self.sets.entry(set_of(cx, pull.step, pull.cell)).or_default();
                     set.reset(pull.step);
                     let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
                     let first = cx.config.has(Bug::WrongSummary);
@@ -382,7 +392,12 @@ impl StorageEngine {
         let kind = if step.phase == Phase::Gather { Kind::Updates } else { Kind::Edges };
         let mut served = Served::default();
         if step.phase != Phase::Ingest {
-            for ((.., cell), set) in self.sets.iter().filter(|((of, ..), _)| *of == kind) {
+            // Of edges that are rewritten, the next generation is not asked for yet.
+            let (edges, before, _) = set_of(cx, step, Cell::all(0));
+            let asked = |(of, iteration, _): &Shelf| {
+                *of == kind && (edges != Kind::Edges || *iteration == before)
+            };
+            for ((.., cell), set) in self.sets.iter().filter(|(set, _)| asked(set)) {
                 let one = set.served(step, self.active(step, *cell));
                 served.handed = served.handed.and(one.handed);
                 served.inactive = served.inactive.and(one.inactive);
@@ -399,8 +414,7 @@ impl StorageEngine {
                 }
             }
         }
-        let (names, parts) =
-            if checkpoint { self.parts(cx.epoch, step) } else { Default::default() };
+        let (names, parts) = if checkpoint { self.parts(cx, step) } else { Default::default() };
         let token = cx.token();
         self.closing = Some((token, step, served, parts));
         if checkpoint && !cx.config.has(Bug::CommitBeforePrepare) {
@@ -414,7 +428,8 @@ impl StorageEngine {
     }
 
     /// What a checkpoint after this step must have durable here: names, and primary parts.
-    fn parts(&self, epoch: Epoch, step: Step) -> (Vec<BlockName>, Vec<Part>) {
+    fn parts(&self, cx: &Context, step: Step) -> (Vec<BlockName>, Vec<Part>) {
+        let (epoch, lazy) = (cx.epoch, cx.config.has(Bug::EdgesNotSynced));
         if step.phase == Phase::Scatter {
             let updates = self.updates(epoch, step.iteration);
             return (updates.map(|block| block.name).collect(), Vec::new());
@@ -424,7 +439,9 @@ impl StorageEngine {
         let blocks = self.blocks.values().filter(|block| {
             let name = &block.name;
             let part = name.kind == Kind::Vertices && name.iteration == version;
-            name.epoch == epoch && (part || ingest && name.kind == Kind::Edges)
+            // Those of the ingest, or those that were rewritten.
+            let is_new = ingest || name.iteration == version && !lazy;
+            name.epoch == epoch && (part || name.kind == Kind::Edges && is_new)
         });
         let (mut names, mut parts) = (Vec::new(), Vec::new());
         for Block { name, bytes, hash, .. } in blocks.copied() {

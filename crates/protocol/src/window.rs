@@ -50,13 +50,14 @@ pub fn amplification(network: f64, storage: f64) -> f64 {
 pub(crate) struct Window {
     width: Width,
     machines: usize,
+    factor: usize,
     network: f64,
     storage: f64,
 }
 
 impl Window {
     pub(crate) fn new(width: Width, machines: usize) -> Self {
-        Self { width, machines, network: 0.0, storage: 0.0 }
+        Self { width, machines, factor: batch_factor(machines), network: 0.0, storage: 0.0 }
     }
 
     /// A pull took so long, of which the engine needed `service` for itself and `queued` before.
@@ -75,10 +76,10 @@ impl Window {
             Width::Forced(width) => width,
             // Nothing is known before the first answer: as if the network were as slow as storage,
             // which is the paper's case.
-            Width::Measured if self.storage == 0.0 => 2 * batch_factor(self.machines),
+            Width::Measured if self.storage == 0.0 => 2 * self.factor,
             Width::Measured => {
                 let phi = amplification(self.network, self.storage);
-                (phi * batch_factor(self.machines) as f64).ceil() as usize
+                (phi * self.factor as f64).ceil() as usize
             }
         };
         width.clamp(1, self.machines)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ingest, init                          the input, and first values
-//! open, (turn, stream*)*, flush         scatter; the turns on route `fold` alone
+//! open, (turn, stream*)*, flush         scatter; turns where there are cells
 //! open, stream*, (merge*, apply | hand over)
 //! decide                                on rank 0, at the barrier
 //! ```
@@ -51,13 +51,13 @@ pub enum Work {
         /// Which.
         partition: u32,
         /// Chunks of its vertex set, in order; none for a stealer on route `fold`, who does not
-        /// apply.
+        /// apply, unless edges see both their ends.
         vertices: Vec<Payload>,
         /// What the program decided after the last iteration.
         control: Payload,
     },
     /// Make signals of a source partition: edges of this cell of the open partition come next
-    /// (route `fold`).
+    /// (route `fold`, or where edges see both their ends).
     Turn {
         /// Which.
         source: u32,
@@ -119,6 +119,8 @@ pub enum Outcome {
         made: u64,
         /// Updates that were gathered, from where they were stored.
         gathered: u64,
+        /// The same edges, where the program rewrites them.
+        rewritten: Option<Payload>,
         /// Buffers that are full.
         filled: Vec<Filled>,
     },

@@ -47,11 +47,17 @@ impl Bin {
         self.records - self.combined
     }
 
-    /// Puts an edge whose source has this bit into the buffer.
-    pub(crate) fn edge(&mut self, (source, target, weight): (u32, u32, f64), bit: u64) {
+    /// Puts an edge whose source has this bit into the buffer, with so many bytes of state.
+    pub(crate) fn edge(
+        &mut self,
+        (source, target, weight): (u32, u32, f64),
+        bit: u64,
+        state_bytes: usize,
+    ) {
         self.bytes.extend(source.to_le_bytes());
         self.bytes.extend(target.to_le_bytes());
         self.bytes.extend(weight.to_le_bytes());
+        self.bytes.resize(self.bytes.len() + state_bytes, 0);
         self.records += 1;
         self.sources |= bit;
     }

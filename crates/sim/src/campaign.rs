@@ -8,8 +8,8 @@ use welter_protocol::counters::{Counters, PATHS};
 
 use crate::checkers::progress::End;
 use crate::faults::KINDS;
-use crate::schedule::{Schedule, Wishes};
-use crate::world::World;
+use crate::schedule::Wishes;
+use crate::world::attempt;
 
 /// What many seeds came to.
 #[derive(Clone, Debug)]
@@ -55,8 +55,14 @@ impl Tally {
     }
 
     fn run(&mut self, seed: u64, wishes: &Wishes) {
-        let report = World::run(&Schedule::of(seed, wishes), false);
         self.schedules += 1;
+        let report = match attempt(seed, wishes) {
+            Ok(report) => report,
+            Err(panic) => {
+                self.failures.insert(seed, panic);
+                return;
+            }
+        };
         self.events += report.events;
         if let Some(failure) = report.failure {
             self.failures.insert(seed, failure);
@@ -142,7 +148,7 @@ pub fn run(first: u64, count: u64, threads: usize, wishes: &Wishes) -> Tally {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
         let mut tally = Tally::default();
         for worker in workers {
-            // A schedule that panics has failed: so has the campaign.
+            // Schedules that panic are caught, so this is a bug of the campaign's own.
             tally.add(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         tally

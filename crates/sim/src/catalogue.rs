@@ -9,15 +9,16 @@ use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{
     BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, HyperBall, KCore, LabelPropagation, Lcc,
-    Mcst, Mis, PageRank, Scc, Sides, Spmv, Sssp, Triangles, Wcc,
+    Mcst, Mis, PageRank, Scc, Sides, Spmv, Sssp, SumProduct, Triangles, Walk, Wcc,
 };
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
-use welter_protocol::random::Random;
+use welter_protocol::random::{Random, mix};
 use welter_testing::graph::Graph;
 use welter_testing::plain::{components, forest, strong_components};
 use welter_testing::reading::read_as;
 
+use crate::extended_job::ExtendedJob;
 use crate::fold_job::FoldJob;
 use crate::intersect_job::intersect_job;
 use crate::job::Job;
@@ -25,7 +26,7 @@ use crate::phases::Colours;
 use crate::stream_job::StreamJob;
 
 /// The algorithms, by name.
-pub const ALGORITHMS: [&str; 19] = [
+pub const ALGORITHMS: [&str; 21] = [
     "labels",
     "pagerank",
     "bfs",
@@ -45,6 +46,8 @@ pub const ALGORITHMS: [&str; 19] = [
     "scc",
     "triangles",
     "lcc",
+    "sum-product",
+    "walk",
 ];
 
 /// A graph of at most so many vertices and edges, with hubs, loops, parallel edges and vertices
@@ -115,6 +118,28 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let directions = Duplicates::Directions;
             let ways = read_as(graph, Reading { duplicates: directions, ..Reading::default() });
             Arc::new(FoldJob::new("colours", &ways, Colours))
+        }
+        "sum-product" => {
+            let Some(program) = Potential::<2>::coupled(0.6)
+                .and_then(|potential| SumProduct::<2, 1>::new(potential, 1 + iterations, 0.0))
+            else {
+                unreachable!("0.6 lies between 0 and 1")
+            };
+            // All know different things.
+            let prior = |vertex: u64| [1.0, (1 + mix(seed ^ vertex) % 64) as f64 / 8.0];
+            let program = program.with_priors((0..vertices).map(prior).collect());
+            // Messages are kept as 32-bit numbers.
+            Arc::new(ExtendedJob::within(1e-4, "sum-product", &both(), program))
+        }
+        "walk" => {
+            let mut sums = vec![0.0; graph.slots()];
+            for (edge, &[source, _]) in graph.pairs.iter().enumerate() {
+                sums[source as usize] += graph.weight(edge);
+            }
+            let jumps = sums.iter().map(|sum| 1.0 + sum % 3.0).collect();
+            let walk = Walk::new(vertices, 0.85, iterations, 0.0).weighted(sums).jumping(jumps);
+            let Some(walk) = walk else { unreachable!("there are vertices") };
+            Arc::new(FoldJob::new("walk", graph, walk))
         }
         "wcc" | "mcst" | "scc" => stream_job(name, random, graph),
         "triangles" | "lcc" => triangles(name, graph),

@@ -143,7 +143,7 @@ fn made(outcome: &Outcome) -> String {
         Outcome::Made { vertices, .. } => format!("{} chunks of vertices", vertices.len()),
         Outcome::Opened => "opened".to_owned(),
         Outcome::Turned => "turned".to_owned(),
-        Outcome::Streamed { made, gathered, filled } => {
+        Outcome::Streamed { made, gathered, filled, .. } => {
             format!("streamed, {made} made, {gathered} gathered, {} chunks", filled.len())
         }
         Outcome::Flushed(filled) => format!("flushed {} chunks", filled.len()),

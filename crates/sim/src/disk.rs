@@ -12,7 +12,7 @@ use welter_protocol::audit::Sum;
 use welter_protocol::block::{Damage, HEADER_BYTES, header, open, seal};
 use welter_protocol::checkpoint::{Age, Manifest};
 use welter_protocol::messages::Event;
-use welter_protocol::names::{Block, BlockName, Epoch, Kind, Payload, Role};
+use welter_protocol::names::{Block, BlockName, Epoch, Generation, Kind, Payload, Role};
 use welter_protocol::random::Random;
 
 /// What a disk does wrong next.
@@ -249,8 +249,8 @@ impl Disk {
     }
 
     /// All edges of a generation that were synced.
-    pub fn durable_edges(&self, now: Time, generation: Epoch) -> Sum {
-        self.durable(now, |name| (name.kind, name.epoch) == (Kind::Edges, generation))
+    pub fn durable_edges(&self, now: Time, generation: Generation) -> Sum {
+        self.durable(now, |name| (name.kind, name.generation()) == (Kind::Edges, generation))
     }
 
     /// All updates of an epoch and iteration that were synced.

@@ -51,7 +51,7 @@ pub enum Fault {
 }
 
 /// Names of all kinds, for counters.
-pub const KINDS: [&str; 18] = [
+pub const KINDS: [&str; 19] = [
     "crash",
     "crash of the coordinator",
     "crash in a recovery",
@@ -70,6 +70,7 @@ pub const KINDS: [&str; 18] = [
     "lossy network",
     "power of all goes",
     "power of all goes, other cluster",
+    "garbled messages",
 ];
 
 impl Fault {

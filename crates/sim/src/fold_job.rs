@@ -97,7 +97,7 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
     fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
         Box::new(FoldWorker {
             program: self.program.clone(),
-            reading: Reading::new(self.input.clone(), cut, rank),
+            reading: Reading::new(self.input.clone(), cut, rank, None),
             vertices: self.input.vertices,
             cut,
             bins: BTreeMap::new(),
@@ -277,7 +277,7 @@ impl<P: Program> FoldWorker<P> {
             }
         }
         self.looked_at = (payload.len() / EDGE_BYTES) as u64;
-        Outcome::Streamed { made, gathered: 0, filled }
+        Outcome::Streamed { made, gathered: 0, rewritten: None, filled }
     }
 
     fn meet(&mut self, target: u32, update: P::Update) {
@@ -312,7 +312,7 @@ impl<P: Program> FoldWorker<P> {
             }
         }
         self.looked_at = looked_at;
-        Outcome::Streamed { made: 0, gathered, filled: Vec::new() }
+        Outcome::Streamed { made: 0, gathered, rewritten: None, filled: Vec::new() }
     }
 
     fn flush(&mut self) -> Vec<Filled> {

@@ -56,6 +56,11 @@ pub trait Job: Send + Sync {
     /// Bytes of a vertex on storage.
     fn vertex_bytes(&self) -> u64;
 
+    /// Whether it rewrites edges.
+    fn rewrites(&self) -> bool {
+        false
+    }
+
     /// The part of a computation engine that is the program's own.
     fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker>;
 

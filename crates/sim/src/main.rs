@@ -5,8 +5,8 @@
 use std::process::ExitCode;
 
 use welter_sim::campaign::{rate, run};
-use welter_sim::catalogue::ALGORITHMS;
 use welter_sim::planted::{BUGS, find};
+use welter_sim::replay::{arguments, command, wishes};
 use welter_sim::schedule::{Schedule, Wishes};
 use welter_sim::world::World;
 
@@ -20,7 +20,9 @@ usage: cargo xtask sim [OPTION...]
   --seed S      runs one seed, twice, and compares the hashes of all events
   --trace       with --seed: prints what happened
   --calm        no faults
-  --algorithm A runs this one alone
+  --algorithm A, --route R, --machines M
+                this algorithm, route (fold, spill) or number of machines alone
+  --bug B       with this bug; --unaudited: without the protocol's own audits
   --planted N   looks for each planted bug in so many seeds, and fails if one is not found
 ";
 
@@ -35,14 +37,13 @@ fn main() -> ExitCode {
         print!("{USAGE}");
         return if has("--help") { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
-    let named = arguments.iter().skip_while(|argument| *argument != "--algorithm").nth(1);
-    let algorithm = named.map(|named| ALGORITHMS.into_iter().find(|known| known == named));
-    if algorithm == Some(None) {
-        eprintln!("--algorithm is one of {}", ALGORITHMS.join(", "));
-        return ExitCode::from(2);
-    }
-    let algorithm = algorithm.flatten();
-    let wishes = Wishes { calm: has("--calm"), algorithm, ..Wishes::default() };
+    let wishes = match wishes(&arguments) {
+        Ok(wishes) => wishes,
+        Err(wrong) => {
+            eprintln!("{wrong}");
+            return ExitCode::from(2);
+        }
+    };
     if let Some(seed) = value("--seed") {
         return one(seed, has("--trace"), &wishes);
     }
@@ -50,23 +51,26 @@ fn main() -> ExitCode {
         return planted(seeds);
     }
     let (first, count) = (value("--first").unwrap_or(0), value("--seeds").unwrap_or(1000));
-    many(first, count, value("--threads").unwrap_or(2) as usize, &wishes)
+    let threads = value("--threads").unwrap_or(2);
+    // Of the sources that this was built from, if who calls knows.
+    let commit = arguments.iter().skip_while(|argument| *argument != "--commit").nth(1);
+    many([first, count, threads], &wishes, commit.map_or("unknown", String::as_str))
 }
 
 #[expect(
     clippy::disallowed_types,
     reason = "how long it took is told to people, and to no machine"
 )]
-fn many(first: u64, count: u64, threads: usize, wishes: &Wishes) -> ExitCode {
+fn many([first, count, threads]: [u64; 3], wishes: &Wishes, commit: &str) -> ExitCode {
     let began = std::time::Instant::now();
-    let tally = run(first, count, threads, wishes);
+    let tally = run(first, count, threads as usize, wishes);
     println!("{}", tally.table());
     println!("{:.0} schedules a second", rate(&tally, began.elapsed()));
     for (seed, failure) in tally.failures.iter().take(10) {
-        println!("seed {seed}: {failure}\n  replay: cargo xtask sim --seed {seed} --trace");
+        println!("seed {seed}: {failure}\n  replay: {}", command(*seed, wishes, commit));
     }
     // Some paths are not for all.
-    let never = if wishes.calm || wishes.algorithm.is_some() { Vec::new() } else { tally.never() };
+    let never = if arguments(wishes).is_empty() { tally.never() } else { Vec::new() };
     for path in &never {
         println!("never happened: {path}");
     }

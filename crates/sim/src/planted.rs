@@ -2,11 +2,11 @@
 
 use welter_protocol::planted::Bug;
 
-use crate::schedule::{Schedule, Wishes};
-use crate::world::World;
+use crate::schedule::Wishes;
+use crate::world::attempt;
 
 /// All bugs.
-pub const BUGS: [Bug; 21] = [
+pub const BUGS: [Bug; 24] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -26,7 +26,10 @@ pub const BUGS: [Bug; 21] = [
     Bug::KeptUpdates,
     Bug::LostUpdates,
     Bug::AnotherShape,
+    Bug::EdgesNotSynced,
+    Bug::RewriteDropped,
     Bug::CellSkipped,
+    Bug::NoFrameSum,
     Bug::CombinedTwice,
 ];
 
@@ -40,12 +43,20 @@ pub fn trusts(bug: Option<Bug>) -> bool {
     bug == Some(Bug::NoChecksum)
 }
 
+/// Whether frames that were garbled are taken as they are.
+pub fn garbles(bug: Option<Bug>) -> bool {
+    bug == Some(Bug::NoFrameSum)
+}
+
 /// The first seed of `seeds` that finds a bug, and what it says; where `unaudited`, without the
 /// help of the protocol's own audits.
 pub fn find(bug: Bug, unaudited: bool, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
-    let wishes = Wishes { bug: Some(bug), unaudited, ..Wishes::default() };
+    // Few programs rewrite edges.
+    let of_edges = matches!(bug, Bug::EdgesNotSynced | Bug::RewriteDropped);
+    let algorithm = of_edges.then_some("sum-product");
+    let wishes = Wishes { bug: Some(bug), unaudited, algorithm, ..Wishes::default() };
     seeds.find_map(|seed| {
-        let report = World::run(&Schedule::of(seed, &wishes), false);
-        report.failure.map(|failure| (seed, failure))
+        let failure = attempt(seed, &wishes).map_or_else(Some, |report| report.failure);
+        failure.map(|failure| (seed, failure))
     })
 }

@@ -45,6 +45,7 @@ pub(crate) struct Reading {
     input: Arc<Input>,
     cut: Cut,
     rank: usize,
+    state_bytes: Option<usize>,
     /// The next edge of this machine's share.
     at: usize,
     degrees: Vec<u32>,
@@ -52,8 +53,15 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn new(input: Arc<Input>, cut: Cut, rank: usize) -> Self {
-        Self { input, cut, rank, at: 0, degrees: Vec::new(), bins: BTreeMap::new() }
+    /// `state_bytes`: what an edge holds, where the program rewrites edges.
+    pub(crate) fn new(
+        input: Arc<Input>,
+        cut: Cut,
+        rank: usize,
+        state_bytes: Option<usize>,
+    ) -> Self {
+        let (degrees, bins) = (Vec::new(), BTreeMap::new());
+        Self { input, cut, rank, state_bytes, at: 0, degrees, bins }
     }
 
     /// Reads the next piece, or the first one; also says how many edges that were.
@@ -72,12 +80,11 @@ impl Reading {
             let (source, target, _) = arc;
             self.degrees[source as usize] += 1;
             let [from, to] = [source, target].map(|end| cut.partitions.of(end.into()));
-            let cell = match cut.route {
-                Route::Fold => Cell { partition: to, source: Some(from) },
-                Route::Spill => Cell::all(from),
-            };
+            let by_cells = cut.route == Route::Fold || self.state_bytes.is_some();
+            let both = Cell { partition: to, source: Some(from) };
+            let cell = if by_cells { both } else { Cell::all(from) };
             let bin = self.bins.entry(cell).or_default();
-            bin.edge(arc, cut.range_of(source.into()));
+            bin.edge(arc, cut.range_of(source.into()), self.state_bytes.unwrap_or(0));
             if bin.waiting() == cut.chunk_records {
                 filled.extend(bin.take(cell));
             }

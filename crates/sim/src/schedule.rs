@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use welter_protocol::config::{Config, Handover, Loss, Route, Timing};
+use welter_protocol::config::{Config, Edges, Handover, Loss, Route, Timing};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::planted::Bug;
@@ -188,6 +188,7 @@ impl Schedule {
             handover: Handover::Memory,
             checkpoint_interval: 1,
             scatter_checkpoints: false,
+            edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
             mirrors: false,
             loss: Loss::Refuse,
             timing: Timing {
@@ -207,6 +208,8 @@ impl Schedule {
             loss: 0,
             twice: 0,
             late: 0,
+            wired: false,
+            garbled: 0,
         };
         let speed = Speed { latency: 10 * MICROS, byte_thousandths: 500 };
         Self {
@@ -252,6 +255,7 @@ impl Schedule {
             handover,
             checkpoint_interval: 1 + random.below(3) as u32,
             scatter_checkpoints: random.chance(400),
+            edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
             mirrors: random.chance(600),
             loss: if random.chance(850) { Loss::Reingest } else { Loss::Refuse },
             timing: Timing {
@@ -283,5 +287,7 @@ fn weather(random: &mut Random, calm: bool) -> Weather {
     let mut share = |most: u64| if bad { random.below(most) } else { 0 };
     let (loss, twice, late) = (share(60), share(80), share(20));
     let delay_max = delay_min * (1 + random.below(5));
-    Weather { delay_min, delay_max, byte_thousandths: 800, loss, twice, late }
+    let wired = random.chance(200);
+    let garbled = if bad && wired { 1 + random.below(30) } else { 0 };
+    Weather { delay_min, delay_max, byte_thousandths: 800, loss, twice, late, wired, garbled }
 }

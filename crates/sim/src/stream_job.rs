@@ -59,7 +59,7 @@ impl<S: Stream + Send + 'static> Job for StreamJob<S> {
     fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
         Box::new(StreamWorker {
             program: self.program.clone(),
-            reading: Reading::new(self.input.clone(), cut, rank),
+            reading: Reading::new(self.input.clone(), cut, rank, None),
             vertices: self.input.vertices,
             cut,
             phase: Phase::Ingest,
@@ -169,13 +169,18 @@ impl<S: Stream> StreamWorker<S> {
         }
         self.looked_at = (payload.len() / EDGE_BYTES) as u64;
         if self.phase == Phase::Fold {
-            return Outcome::Streamed { made: 0, gathered: 0, filled: Vec::new() };
+            return Outcome::Streamed { made: 0, gathered: 0, rewritten: None, filled: Vec::new() };
         }
         let kept = self.learnt.edges.len();
         let is_full = kept >= self.cut.chunk_records as usize;
         let filled = if is_full { self.flush() } else { None };
         let made = (kept - before) as u64;
-        Outcome::Streamed { made, gathered: 0, filled: filled.into_iter().collect() }
+        Outcome::Streamed {
+            made,
+            gathered: 0,
+            rewritten: None,
+            filled: filled.into_iter().collect(),
+        }
     }
 
     /// What was learnt since the last time, if anything, as a chunk of updates.
@@ -196,7 +201,7 @@ impl<S: Stream> StreamWorker<S> {
         let gathered = learnt.edges.len() as u64;
         self.looked_at = gathered;
         self.learnt.add(learnt);
-        Outcome::Streamed { made: 0, gathered, filled: Vec::new() }
+        Outcome::Streamed { made: 0, gathered, rewritten: None, filled: Vec::new() }
     }
 
     fn apply(&mut self) -> Outcome {
@@ -219,7 +224,9 @@ impl<S: Stream> StreamWorker<S> {
         let goes_on = !self.replay(&log).have_ended();
         if goes_on {
             let mut learnt = Learnt::default();
-            totals.iter().for_each(|(_, total)| learnt.add(Learnt::decode(total)));
+            for (_, total) in totals {
+                learnt.add(Learnt::decode(total));
+            }
             log.passes.push(learnt);
         }
         Outcome::Decided { goes_on, control: log.encode() }

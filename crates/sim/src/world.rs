@@ -24,7 +24,8 @@ use crate::disk::Disk;
 use crate::faults::{Fault, KINDS};
 use crate::job::Worker;
 use crate::network::Network;
-use crate::schedule::{MILLIS, Schedule};
+use crate::planted;
+use crate::schedule::{MILLIS, Schedule, Wishes};
 
 /// Virtual time after the last fault in which a run must end.
 const BOUND: Time = 20_000 * MILLIS;
@@ -78,6 +79,8 @@ pub struct World<'a> {
     replacements: u32,
     hash: u64,
     events: u64,
+    /// Room for what a machine wants done.
+    effects: Vec<Effect>,
     faults: [u64; KINDS.len()],
     /// Paths that processes before the restart of all took.
     counters: Counters,
@@ -111,6 +114,20 @@ pub struct Report {
     pub trace: Vec<String>,
 }
 
+/// Runs a seed, and says what is wrong. What panics is wrong too, and must not take the other seeds
+/// along.
+///
+/// # Errors
+/// What a panic said.
+pub fn attempt(seed: u64, wishes: &Wishes) -> Result<Report, String> {
+    let run = || World::run(&Schedule::of(seed, wishes), false);
+    std::panic::catch_unwind(run).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("panicked: {}", text.unwrap_or("without a word"))
+    })
+}
+
 impl<'a> World<'a> {
     /// Runs a schedule; `traced` remembers what happened.
     pub fn run(schedule: &'a Schedule, traced: bool) -> Report {
@@ -142,6 +159,7 @@ impl<'a> World<'a> {
         let weather = schedule.weather;
         let mut faults = [0; KINDS.len()];
         faults[15] = u64::from(weather.loss + weather.twice + weather.late > 0);
+        faults[18] = u64::from(weather.garbled > 0);
         let refuses = schedule.config.loss == Loss::Refuse;
         let lost = refuses && schedule.has_bad_disks();
         Self {
@@ -157,7 +175,10 @@ impl<'a> World<'a> {
             current: vec![None; machines],
             incarnations: vec![0; machines],
             disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
-            network: Network::new(weather),
+            network: Network {
+                trusts: planted::garbles(schedule.config.planted),
+                ..Network::new(weather)
+            },
             checkers: Checkers::new(schedule.config.shape(), schedule.has_bad_disks()),
             excuses: Excuses { absent: false, lost, reshaped: false },
             exited: None,
@@ -165,6 +186,7 @@ impl<'a> World<'a> {
             replacements: 0,
             hash: 0,
             events: 0,
+            effects: Vec::new(),
             faults,
             counters: Counters::default(),
             trace: None,
@@ -249,7 +271,7 @@ impl<'a> World<'a> {
             trace.extend(line);
         }
         let before = process.machine.epoch();
-        let mut effects = Vec::new();
+        let mut effects = std::mem::take(&mut self.effects);
         let envelope = match &event {
             Event::Message(envelope) if envelope.number > 0 && envelope.epoch < before => {
                 Some(envelope.clone())
@@ -260,9 +282,10 @@ impl<'a> World<'a> {
         if let Some(envelope) = envelope {
             self.checkers.note(fencing::delivered(&envelope, before, &effects));
         }
-        for effect in effects {
+        for effect in effects.drain(..) {
             self.effect(at, effect);
         }
+        self.effects = effects;
     }
 
     fn effect(&mut self, at: usize, effect: Effect) {
@@ -282,7 +305,7 @@ impl<'a> World<'a> {
         }
         let now = self.now;
         let (done, event) = match effect {
-            Effect::Send(envelope) => return self.send(&envelope),
+            Effect::Send(envelope) => return self.send(envelope),
             Effect::Read { token, name } => self.disks[disk].read(now, token, name),
             Effect::Write { token, block, payload } => {
                 self.disks[disk].write(now, token, (&block, &payload), &mut self.random)
@@ -318,18 +341,35 @@ impl<'a> World<'a> {
     }
 
     /// Puts an envelope on its way to all processes that have, or think they have, its rank.
-    fn send(&mut self, envelope: &Envelope) {
+    fn send(&mut self, envelope: Envelope) {
         let bytes = payload_bytes(&envelope.message);
         let ends = [envelope.from, envelope.to];
         let arrivals = self.network.arrivals(self.now, ends, bytes, &mut self.random);
+        if arrivals == [None; 2] {
+            return;
+        }
+        let machines = self.schedule.config.machines();
+        let carried = self.network.carried(envelope, machines, &mut self.random);
+        let envelope = match carried {
+            Ok(Some(envelope)) => envelope,
+            Ok(None) => return,
+            Err(failure) => return self.checkers.note(Err(failure)),
+        };
+        let mut last = None;
         for arrival in arrivals.into_iter().flatten() {
             for at in 0..self.processes.len() {
                 let process = &self.processes[at];
-                if process.alive && process.rank == envelope.to {
+                if process.alive
+                    && process.rank == envelope.to
+                    && let Some((arrival, at)) = last.replace((arrival, at))
+                {
                     let event = Box::new(Event::Message(envelope.clone()));
                     self.put(arrival, Happening::Event(at, event));
                 }
             }
+        }
+        if let Some((arrival, at)) = last {
+            self.put(arrival, Happening::Event(at, Box::new(Event::Message(envelope))));
         }
     }
 

@@ -53,8 +53,8 @@ fn run(scatter_checkpoints: bool, crash: Option<(Time, bool)>) -> Report {
 /// When the first machine hears that this begins.
 fn when(report: &Report, what: &str) -> Time {
     let line = report.trace.iter().find(|line| line.contains(what)).expect("it begins");
-    let millis: f64 = line.trim_start().split(' ').next().and_then(|at| at.parse().ok()).unwrap();
-    (millis * 1e6) as Time
+    let millis = line.trim_start().split(' ').next().and_then(|at| at.parse::<f64>().ok());
+    (millis.expect("lines begin with a time") * 1e6) as Time
 }
 
 /// How often a machine that did not crash began the second scatter.

@@ -84,8 +84,14 @@ fn every_planted_bug_is_found() {
 /// What is found is the bug, and not the way in which it was planted.
 #[test]
 fn bugs_that_need_a_fault_are_not_seen_without_one() {
-    for bug in [Bug::NoDedup, Bug::StaleEpoch, Bug::StaleTotals, Bug::NoChecksum, Bug::KeptUpdates]
-    {
+    for bug in [
+        Bug::NoDedup,
+        Bug::StaleEpoch,
+        Bug::StaleTotals,
+        Bug::NoChecksum,
+        Bug::KeptUpdates,
+        Bug::NoFrameSum,
+    ] {
         let wishes = Wishes { bug: Some(bug), calm: true, ..Wishes::default() };
         let failures = run(0, 200, 2, &wishes).failures;
         assert!(failures.is_empty(), "{bug:?}: {failures:?}");

@@ -3,10 +3,10 @@
 //! Three kinds of oracle, none of which shares code with what it judges: answers that others
 //! computed ([`answers`], [`samples`], [`suites`]), answers that mathematics gives
 //! ([`closed_form`]), and plain sequential programs of a different shape
-//! ([`reference`](mod@reference), [`plain`], and [`interpreter`] for any program, on what [`reading`]
-//! makes of the edges). [`strategies`] makes the random graphs that they are compared on,
-//! [`patterns`] the lopsided ones that budgets are held against, and [`executors`] lists all that
-//! must agree.
+//! ([`reference`](mod@reference), [`plain`], and [`interpreter`] for any program, on what
+//! [`reading`] makes of the edges). [`strategies`] makes the random graphs that they are compared
+//! on, [`patterns`] the lopsided ones that budgets are held against, and [`executors`] lists all
+//! that must agree.
 //!
 //! Invariant: only a dev-dependency, or a dependency of the benchmarks. This crate may panic: a
 //! test that cannot read its answers has failed.

@@ -37,6 +37,20 @@ impl ComputationEngine {
         }
     }
 
+    /// Has the edges of a chunk stored as they are now.
+    pub(super) fn store_rewritten(
+        &mut self,
+        cx: &mut Context,
+        step: Step,
+        (old, rewritten): (Block, Option<Payload>),
+    ) {
+        if let Some(payload) = rewritten {
+            cx.counters.count(Path::Rewritten);
+            let name = cx.name(Kind::Edges, step.iteration + 1, old.name.cell());
+            self.store(cx, Block::of(name, old.records, old.sources, &payload), payload);
+        }
+    }
+
     pub(super) fn store_vertices(
         &mut self,
         cx: &mut Context,

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! cells(p) = spill, scatter   (p, -)           gather (p, -)
-//!            fold             (p, s) for each s with an active vertex
+//!            fold             (p, s) for each s with an active vertex; likewise in the scatter of
+//!                             programs that rewrite edges, because these see both their ends
 //! ```
 //!
-//! On route `fold` a machine needs accumulators of one partition and signals of one other at a
+//! With cells a machine needs accumulators of one partition and signals of one other at a
 //! time. Masters take cells in order from their own on, stealers in random order, so that they meet
 //! late; who finds nothing left in a cell does not load its sources.
 //!
@@ -17,7 +18,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::ComputationEngine;
 use crate::checkpoint::vertices;
-use crate::config::Route;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
@@ -25,6 +25,7 @@ use crate::names::{BlockName, Cell, Kind, Payload, Phase, Step};
 use crate::placement::vertex_engine;
 use crate::planted::Bug;
 use crate::pulls::Pulls;
+use crate::rewriting::by_cells;
 use crate::work::Work;
 
 /// Work on one partition.
@@ -109,12 +110,12 @@ impl ComputationEngine {
             let scatter = phase == Phase::Scatter;
             cx.counters.count(if scatter { Path::StolenScatter } else { Path::StolenGather });
         }
-        if phase == Phase::Fold {
+        if by_cells(&cx.config, phase) {
             task.cells = self.cells(cx, partition, stolen);
         }
         self.task = Some(task);
-        // Values are for who applies, and signals of route `fold` come by cells.
-        if stolen && phase == Phase::Fold {
+        // Values are for who applies, and signals of sources come by cells.
+        if stolen && phase == Phase::Fold && !cx.config.rewrites() {
             self.loaded(cx);
         } else {
             self.load(cx, partition);
@@ -126,7 +127,9 @@ impl ComputationEngine {
         let count = cx.config.partitions.count();
         let all = (0..count).map(|place| (partition + place) % count);
         let (mut active, idle): (Vec<u32>, Vec<u32>) = all.partition(|&one| self.is_active(one));
-        idle.iter().for_each(|_| cx.counters.count(Path::Skipped));
+        for _ in idle {
+            cx.counters.count(Path::Skipped);
+        }
         if cx.config.has(Bug::CellSkipped) && cx.random.chance(20) {
             active.pop();
         }
@@ -186,10 +189,12 @@ impl ComputationEngine {
         let of_sources = |task: &Task| self.active(task.cell().sources());
         let Some(task) = &self.task else { return };
         let first = task.stage == Stage::Opening;
-        let active = match cx.config.route {
-            _ if step.phase == Phase::Gather => first.then_some(u64::MAX),
-            Route::Spill => first.then(|| of_sources(task)),
-            Route::Fold => task.cells.front().map(|&source| self.active(source)),
+        let active = match step.phase {
+            Phase::Gather => first.then_some(u64::MAX),
+            phase if by_cells(&cx.config, phase) => {
+                task.cells.front().map(|&source| self.active(source))
+            }
+            _ => first.then(|| of_sources(task)),
         };
         let Some(active) = active else { return self.input_ended(cx, step) };
         let Some(task) = &mut self.task else { return };

@@ -96,11 +96,12 @@ impl ExactlyOnce {
             };
             self.stored.keys().find(|name| of(name) && !streamed.contains_key(name)).copied()
         } else {
-            let generation = streamed.keys().next().map(|name| name.epoch);
+            let generation = streamed.keys().next().map(BlockName::generation);
             let wanted = |(name, sources): (&BlockName, &u64)| {
                 let of = (step.iteration, name.cell().sources());
                 let ranges = self.active.get(&of).copied().unwrap_or(0);
-                name.kind == Kind::Edges && Some(name.epoch) == generation && sources & ranges != 0
+                let is_asked = name.kind == Kind::Edges && Some(name.generation()) == generation;
+                is_asked && sources & ranges != 0
             };
             let missing = |(name, _): &(&BlockName, &u64)| !streamed.contains_key(name);
             let mut all = self.stored.iter();

@@ -45,7 +45,7 @@ impl Mass {
         let Some(step) = scene.step else { return Ok(()) };
         let sums = self.sums.entry((scene.epoch, step.iteration)).or_default();
         match outcome {
-            Outcome::Streamed { made, gathered, filled } => {
+            Outcome::Streamed { made, gathered, filled, .. } => {
                 sums.made += made;
                 sums.stored += stands_for(filled);
                 sums.gathered += gathered;

@@ -1,0 +1,54 @@
+//! Edges that are rewritten while they stream (Chaos, footnote 2: an extended model).
+//!
+//! ```text
+//! generation 0       the edges of the ingest
+//! generation i + 1   of each chunk of generation i that iteration i streams a chunk with the same
+//!                    edges, and what they hold now; placed anew, like any chunk
+//! ```
+//!
+//! Who streams a chunk stores the new one, master or stealer, and arrives at the barrier only when
+//! it is stored. Checkpoints of version `i` name generation `i` and make it durable with the
+//! vertices; generations that no kept manifest names go when the next iteration begins. What edges
+//! hold cannot be read from the input again, so edges of a later generation than 0 that are lost,
+//! and have no copies, are as bad as lost vertices: the run goes back one manifest more.
+//!
+//! A checkpoint after a scatter would hold updates of one iteration with edges of the next, and
+//! without its updates be good for nothing, so there is none.
+//!
+//! Such a program looks at both ends of an edge. So edges are binned by both, and streamed by
+//! cells, on route `spill` too: who streams has the vertices of the partition that they lead to,
+//! and turns from one partition of sources to the next.
+//!
+//! **Invariant:** in a step edges of one generation are handed out, and only edges of the next one
+//! are stored. **Invariant:** when the step ends both generations have as many chunks.
+
+use crate::audit::Sum;
+use crate::config::Config;
+use crate::context::Context;
+use crate::names::{Generation, Phase, Step};
+
+/// Whether edges are streamed by cells, of a partition that they lead to and one of their sources.
+pub fn by_cells(config: &Config, phase: Phase) -> bool {
+    match phase {
+        Phase::Fold => true,
+        Phase::Scatter => config.rewrites(),
+        Phase::Ingest | Phase::Gather => false,
+    }
+}
+
+/// In how many iterations the edges were rewritten that this one streams.
+pub(crate) fn rewritten_before(config: &Config, iteration: u32) -> u32 {
+    if config.rewrites() { iteration } else { 0 }
+}
+
+/// What the edges are that a step stores, if it stores any.
+pub(crate) fn stored(cx: &Context, step: Step) -> Generation {
+    let rewrites = cx.config.rewrites() && matches!(step.phase, Phase::Scatter | Phase::Fold);
+    Generation { epoch: cx.epoch, iteration: if rewrites { step.iteration + 1 } else { 0 } }
+}
+
+/// Whether a generation has as many chunks as the one before, in all.
+pub(crate) fn is_whole(before: &[Sum], after: &[Sum]) -> bool {
+    let count = |sums: &[Sum]| sums.iter().map(|sum| sum.count).sum::<u64>();
+    count(before) == count(after)
+}

@@ -1,0 +1,112 @@
+//! Edges that are rewritten: what a crash costs while they are, and where what they hold is lost.
+
+use std::sync::Arc;
+
+use welter_algorithms::SumProduct;
+use welter_algorithms::bp::Potential;
+use welter_model::edges::Reading;
+use welter_protocol::config::{Loss, Route};
+use welter_protocol::counters::Path;
+use welter_protocol::partitions::Partitions;
+use welter_protocol::placement::vertex_engine;
+use welter_protocol::random::Random;
+use welter_sim::catalogue::graph;
+use welter_sim::checkers::progress::End;
+use welter_sim::extended_job::ExtendedJob;
+use welter_sim::faults::Fault;
+use welter_sim::job::Cut;
+use welter_sim::schedule::{MILLIS, Schedule};
+use welter_sim::world::{Report, World};
+use welter_testing::reading::read_as;
+
+const MACHINES: usize = 4;
+
+/// Four iterations on four machines, with a crash in the third one where so wished.
+fn run(route: Route, mirrors: bool, crash: Option<(&str, Fault)>) -> Report {
+    let graph = graph(&mut Random::new(4), 200, 1500);
+    let graph = read_as(&graph, Reading { undirected: true, ..Reading::default() });
+    let vertices = graph.slots() as u64;
+    let partitions = Partitions::fitting(MACHINES, vertices, 1, vertices.div_ceil(4));
+    let cut = Cut {
+        partitions: partitions.expect("a vertex fits"),
+        route,
+        chunk_records: 50,
+        chunk_vertices: 50,
+        piece_edges: 500,
+        combines: false,
+        planted: None,
+    };
+    let potential = Potential::<2>::coupled(0.55).expect("a share");
+    let program = SumProduct::<2, 1>::new(potential, 4, 0.0).expect("a potential");
+    let priors = (0..vertices).map(|vertex| [1.0, 1.0 + vertex as f64 / 50.0]).collect();
+    let program = program.with_priors(priors);
+    let job = Arc::new(ExtendedJob::within(1e-3, "sum-product", &graph, program));
+    let mut schedule = Schedule::calm(job, cut);
+    let config = Arc::make_mut(&mut schedule.config);
+    config.mirrors = mirrors;
+    config.loss = Loss::Reingest;
+    if let Some((when, fault)) = crash {
+        let undisturbed = run(route, mirrors, None);
+        let line = undisturbed.trace.iter().find(|line| line.contains(when)).expect("it begins");
+        let millis = line.trim_start().split(' ').next().and_then(|at| at.parse().ok());
+        let at: f64 = millis.expect("a time");
+        schedule.faults.push(((at * 1e6) as u64 + MILLIS / 2, fault));
+    }
+    let report = World::run(&schedule, true);
+    assert_eq!((&report.failure, report.end, report.judged), (&None, End::Finished, true));
+    report
+}
+
+/// The third iteration, as far as edges stream in it.
+fn third(route: Route) -> &'static str {
+    match route {
+        Route::Fold => "begin Fold 2",
+        Route::Spill => "begin Scatter 2",
+    }
+}
+
+/// How often a machine that did not crash began an iteration.
+fn begun(report: &Report, what: &str) -> usize {
+    let begins = |line: &&String| line.contains(" 1#1 <- ") && line.contains(what);
+    report.trace.iter().filter(begins).count()
+}
+
+fn crash(rank: usize, replaced: bool) -> Fault {
+    Fault::Crash { rank, back_after: Some(MILLIS), replaced }
+}
+
+#[test]
+fn a_crash_costs_the_iteration_in_which_edges_are_rewritten() {
+    for route in [Route::Fold, Route::Spill] {
+        for (mirrors, replaced) in [(false, false), (true, false), (true, true)] {
+            let report = run(route, mirrors, Some((third(route), crash(2, replaced))));
+            let second = third(route).replace('2', "1");
+            let counts = [third(route), &second].map(|what| begun(&report, what));
+            assert_eq!(counts, [2, 1], "{route:?}, {mirrors}, {replaced}");
+            let taken = |path| report.counters.get(path) > 0;
+            assert!(!taken(Path::FellBack) && !taken(Path::EdgesReingested));
+            assert_eq!(taken(Path::Restored), replaced);
+        }
+    }
+}
+
+#[test]
+fn what_edges_hold_is_not_read_from_the_input() {
+    // A machine that has edges, and no vertices.
+    let has_some = |rank: &usize| {
+        (0..MACHINES as u32).any(|partition| vertex_engine(MACHINES, partition, 0) == *rank)
+    };
+    let rank = (1..MACHINES).find(|rank| !has_some(rank)).expect("hashes are not even");
+    for route in [Route::Fold, Route::Spill] {
+        let report = run(route, false, Some((third(route), crash(rank, true))));
+        // Neither of the two manifests that are kept has its edges, so all begins anew.
+        assert_eq!(report.counters.get(Path::FellBack), 2);
+        assert_eq!(report.counters.get(Path::Restarted), 1);
+        assert_eq!(report.counters.get(Path::EdgesReingested), 0);
+        // In the first iteration edges hold nothing yet, and are read again.
+        let first = third(route).replace('2', "0");
+        let report = run(route, false, Some((&first, crash(rank, true))));
+        assert_eq!(report.counters.get(Path::EdgesReingested), 1);
+        assert_eq!(report.counters.get(Path::FellBack), 0);
+    }
+}
