@@ -8,17 +8,6 @@ import pytest
 
 from welter import _networkx
 
-#: Modules with tests of functions that the backend has.
-SUITES = [
-    "networkx.algorithms.link_analysis.tests.test_pagerank",
-    "networkx.algorithms.components",
-    "networkx.algorithms.tests.test_core",
-    "networkx.algorithms.tests.test_cluster",
-    "networkx.algorithms.shortest_paths.tests.test_unweighted",
-    "networkx.algorithms.shortest_paths.tests.test_weighted",
-    "networkx.algorithms.tests.test_dag",
-]
-
 #: Tests that fail, and why.
 KNOWN = {
     "test_condensation_mapping_and_members": "numbers components in the order in which NetworkX "
@@ -124,7 +113,7 @@ def test_it_is_used_where_it_gains_when_it_has_priority(monkeypatch):
 
 def test_the_suite_of_networkx(tmp_path):
     """Functions that the backend has are run by it, all others by NetworkX."""
-    counts, printed = networkx_suite.counted(SUITES, alone=False, folder=tmp_path)
+    counts, printed = networkx_suite.counted(networkx_suite.SUITES, alone=False, folder=tmp_path)
     assert networkx_suite.failed(printed) == set(KNOWN), printed[-8000:]
     assert counts["tests"]["passed"] > 300
     for name, ran in counts["functions"].items():
@@ -134,7 +123,7 @@ def test_the_suite_of_networkx(tmp_path):
 
 def test_the_suite_of_networkx_with_nothing_behind_the_backend(tmp_path):
     """Tests that ask for what the backend has not are left out; no other way of failing."""
-    counts, printed = networkx_suite.counted(SUITES, alone=True, folder=tmp_path)
+    counts, printed = networkx_suite.counted(networkx_suite.SUITES, alone=True, folder=tmp_path)
     assert networkx_suite.failed(printed) == set(), printed[-8000:]
     assert counts["tests"]["passed"] > 40
     assert counts["functions"]["pagerank"]["passed"] > 0
