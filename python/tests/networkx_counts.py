@@ -1,4 +1,4 @@
-"""A plugin of pytest that counts calls of the backend, and the tests that made them, by function."""
+"""A plugin of pytest that counts calls of the backend, and the tests with them, by function."""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@
 //! once, and Tarjan's algorithm ends the run.
 //!
 //! Source: Chaos, Table 1 (`SCC`); L. K. Fleischer, B. Hendrickson, A. Pınar, "On identifying
-//! strongly connected components in parallel", 2000 (parts by a pivot); S. Orzan, "On distributed verification and
-//! verified distribution", 2004 (colours); R. Tarjan, "Depth-first search and linear graph
-//! algorithms", 1972.
+//! strongly connected components in parallel", 2000 (parts by a pivot); S. Orzan, "On distributed
+//! verification and verified distribution", 2004 (colours); R. Tarjan, "Depth-first search and
+//! linear graph algorithms", 1972.
 
 mod tarjan;
 
@@ -294,12 +294,11 @@ impl Stream for Scc {
                 }
                 next => next,
             },
-            Stage::Part => Next::Pass(to(Stage::Trim)),
             Stage::Colour => Next::Pass(to(Stage::Forward)),
             Stage::Forward => self.after(step, seen, Stage::Split),
             Stage::Split => Next::Pass(to(Stage::Backward)),
             Stage::Backward => self.after(step, seen, Stage::Decide),
-            Stage::Decide => Next::Pass(to(Stage::Trim)),
+            Stage::Part | Stage::Decide => Next::Pass(to(Stage::Trim)),
             Stage::Rest => Next::Settle(to(Stage::Alone)),
             Stage::Alone => Next::Settle(to(Stage::Name)),
             Stage::Name => Next::Stop,
