@@ -104,7 +104,7 @@ impl Fault {
     }
 }
 
-/// The faults of a schedule: none to four, at any time of a run.
+/// The faults of a schedule: none to three and what follows from them, at any time of a run.
 pub fn faults(random: &mut Random, machines: usize, _: &Config) -> Vec<(Time, Fault)> {
     let count = random.below(4);
     let mut faults = Vec::new();

@@ -14,8 +14,8 @@ use welter_sim::world::World;
 /// Seeds on every change; `cargo xtask sim` runs more.
 const SEEDS: u64 = 3000;
 
-/// What a tenth of a per cent of the schedules sees at least. Rarer paths are listed with their own
-/// share, in thousandths of schedules.
+/// Paths that may be rarer than one in a hundred schedules, which is asked of all others: their own
+/// least share, in thousandths of schedules.
 const RARE: [(&str, u64); 5] = [
     ("EdgesReingested", 5),
     ("gone for good", 2),
