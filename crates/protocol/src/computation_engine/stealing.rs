@@ -21,11 +21,12 @@
 //! ```
 
 use super::ComputationEngine;
-use crate::config::{Handover, Route};
+use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
-use crate::names::{Block, BlockName, Cell, Kind, Payload, Rank, Step};
+use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Step};
+use crate::rewriting::by_cells;
 
 impl ComputationEngine {
     /// Proposes help with the next foreign partition, or arrives when nobody needs any.
@@ -59,18 +60,25 @@ impl ComputationEngine {
         }
         let mut accepted = false;
         if self.step() == Some(step) {
-            let partitions = cx.config.partitions;
-            // On route `fold` a stealer loads the sources of cells, and no values.
-            let sets = match cx.config.route {
-                Route::Spill => 1,
-                Route::Fold => (0..partitions.count()).filter(|&of| self.is_active(of)).count(),
-            };
-            let bytes = partitions.width() * sets as u64 * cx.config.vertex_bytes;
+            let bytes = self.copied_bytes(cx, step.phase);
             if let Some(owned) = self.owned.get_mut(&partition) {
                 accepted = owned.propose(cx, from, remaining, bytes);
             }
         }
         cx.send(from, Message::Proposed { step, partition, accepted });
+    }
+
+    /// `V`: bytes of the vertex sets that a stealer holds and hands over, or loads: that of the
+    /// partition itself, and where edges are streamed by cells, that of each active source.
+    ///
+    /// ```text
+    /// V = w * bytes of a vertex * (1 + |{ active sources }| if by cells)
+    /// ```
+    fn copied_bytes(&self, cx: &Context, phase: Phase) -> u64 {
+        let partitions = cx.config.partitions;
+        let sources = (0..partitions.count()).filter(|&of| self.is_active(of));
+        let sets = 1 + if by_cells(&cx.config, phase) { sources.count() as u64 } else { 0 };
+        partitions.width() * sets * cx.config.vertex_bytes
     }
 
     /// The proposals that were held for the step that has begun.
@@ -136,9 +144,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::config::{Config, Edges, Loss, Timing};
+    use crate::config::{Config, Edges, Loss, Route, Timing};
     use crate::messages::{Begin, Effect, Envelope};
-    use crate::names::{Epoch, Generation, Phase};
+    use crate::names::{Epoch, Generation};
     use crate::partitions::Partitions;
     use crate::placement::Placement;
     use crate::steal::Bias;
@@ -206,5 +214,36 @@ mod tests {
         assert_eq!(engine.held(), [(1, gather, 0)]);
         engine.proposal(&mut cx, 1, (scatter, 0), 0);
         assert_eq!(answers(&mut cx), [false], "nothing is left");
+    }
+
+    /// Whether a master whose two partitions are active, or are not, accepts help with `remaining`.
+    fn accepts(config: Config, phase: Phase, active: u64, remaining: u64) -> bool {
+        let mut cx = Context::new(Arc::new(config), 0, 1);
+        let mut engine = ComputationEngine::new(&cx);
+        let step = Step { iteration: 0, phase };
+        engine.begin(&mut cx, begin(step, active));
+        engine.proposal(&mut cx, 1, (step, 0), remaining);
+        answers(&mut cx) == [true]
+    }
+
+    #[test]
+    fn help_costs_the_accumulators_and_the_signals_of_each_active_source() {
+        const SET: u64 = 32 * 8;
+        let fold = || Config { route: Route::Fold, ..config() };
+        let rewrites = || Config { edges: Edges::Rewritten, ..config() };
+        let cases = [
+            (config(), Phase::Scatter, 1, 1),
+            (config(), Phase::Gather, 1, 1),
+            (rewrites(), Phase::Scatter, 1, 3),
+            (rewrites(), Phase::Gather, 1, 1),
+            (fold(), Phase::Fold, 1, 3),
+            (fold(), Phase::Fold, 0, 1),
+        ];
+        for (config, phase, active, sets) in cases {
+            // Of one engine, the paper's criterion is V < D / 2.
+            let bound = 2 * sets * SET;
+            assert!(!accepts(config.clone(), phase, active, bound), "{phase:?}, {sets} sets");
+            assert!(accepts(config, phase, active, bound + 2), "{phase:?}, {sets} sets");
+        }
     }
 }
