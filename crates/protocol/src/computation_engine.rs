@@ -46,6 +46,8 @@ pub(crate) struct ComputationEngine {
     owned: BTreeMap<u32, Owned>,
     task: Option<Task>,
     rounds: Rounds,
+    /// Proposals that came before their step was begun here.
+    early: Vec<(Rank, Step, u32)>,
     /// Partitions of which masters asked for accumulators.
     collected: BTreeSet<u32>,
     ingest: Ingest,
@@ -69,6 +71,7 @@ impl ComputationEngine {
             owned: BTreeMap::new(),
             task: None,
             rounds: Rounds::default(),
+            early: Vec::new(),
             collected: BTreeSet::new(),
             ingest: Ingest::default(),
             working: None,

@@ -23,7 +23,7 @@ paths! {
     StealDeclined,
     /// A proposal came when the partition was done.
     StealTooLate,
-    /// A proposal came before the master knew of the step.
+    /// A proposal came before the master knew of the step, and was held.
     StealTooEarly,
     /// A stealer streamed edges in the scatter phase.
     StolenScatter,

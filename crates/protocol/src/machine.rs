@@ -266,6 +266,9 @@ impl Machine {
             Message::Begin(begin) => {
                 storage.begin(cx, &begin);
                 computation.begin(cx, begin);
+                for (from, step, partition) in computation.held() {
+                    self.said(from, Message::Propose { step, partition });
+                }
             }
             Message::Close { step, checkpoint } => storage.close(cx, step, checkpoint),
             Message::MirrorManifest(bytes) => {

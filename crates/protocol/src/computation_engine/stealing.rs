@@ -8,13 +8,25 @@
 //! waits                      <----   collect(p): own part is done   accumulators
 //! hands over                 ---->   merges, applies
 //! ```
+//!
+//! A master that has not begun the step yet knows of no `D`, and holds the proposal until it has: a
+//! "no" would end the proposer's rounds for good.
+//!
+//! **Invariant:** `i` arrives only after each master has answered no to its last proposal, in a
+//! step that this master had begun:
+//!
+//! ```text
+//! arrives(i, s)  =>  for all p not of i: the last answer for (i, s, p) is no,
+//!                    and was given at or after begins(master(p), s)
+//! ```
 
 use super::ComputationEngine;
-use crate::config::{Handover, Route};
+use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
-use crate::names::{Block, BlockName, Cell, Kind, Payload, Rank, Step};
+use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Step};
+use crate::rewriting::by_cells;
 
 impl ComputationEngine {
     /// Proposes help with the next foreign partition, or arrives when nobody needs any.
@@ -42,22 +54,36 @@ impl ComputationEngine {
         (step, partition): (Step, u32),
         remaining: u64,
     ) {
+        if self.step().is_none_or(|now| now < step) {
+            cx.counters.count(Path::StealTooEarly);
+            return self.early.push((from, step, partition));
+        }
         let mut accepted = false;
         if self.step() == Some(step) {
-            let partitions = cx.config.partitions;
-            // On route `fold` a stealer loads the sources of cells, and no values.
-            let sets = match cx.config.route {
-                Route::Spill => 1,
-                Route::Fold => (0..partitions.count()).filter(|&of| self.is_active(of)).count(),
-            };
-            let bytes = partitions.width() * sets as u64 * cx.config.vertex_bytes;
+            let bytes = self.copied_bytes(cx, step.phase);
             if let Some(owned) = self.owned.get_mut(&partition) {
                 accepted = owned.propose(cx, from, remaining, bytes);
             }
-        } else {
-            cx.counters.count(Path::StealTooEarly);
         }
         cx.send(from, Message::Proposed { step, partition, accepted });
+    }
+
+    /// `V`: bytes of the vertex sets that a stealer holds and hands over, or loads: that of the
+    /// partition itself, and where edges are streamed by cells, that of each active source.
+    ///
+    /// ```text
+    /// V = w * bytes of a vertex * (1 + |{ active sources }| if by cells)
+    /// ```
+    fn copied_bytes(&self, cx: &Context, phase: Phase) -> u64 {
+        let partitions = cx.config.partitions;
+        let sources = (0..partitions.count()).filter(|&of| self.is_active(of));
+        let sets = 1 + if by_cells(&cx.config, phase) { sources.count() as u64 } else { 0 };
+        partitions.width() * sets * cx.config.vertex_bytes
+    }
+
+    /// The proposals that were held for the step that has begun.
+    pub(crate) fn held(&mut self) -> Vec<(Rank, Step, u32)> {
+        std::mem::take(&mut self.early)
     }
 
     /// A master has answered a proposal.
@@ -110,5 +136,114 @@ impl ComputationEngine {
         cx.counters.count(Path::Parked);
         let name = cx.name(Kind::Accumulators, step.iteration, Cell::all(partition));
         self.store(cx, Block::of(name, 0, u64::MAX, &payload), payload);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::{Config, Edges, Loss, Route, Timing};
+    use crate::messages::{Begin, Effect, Envelope};
+    use crate::names::{Epoch, Generation};
+    use crate::partitions::Partitions;
+    use crate::placement::Placement;
+    use crate::steal::Bias;
+    use crate::window::Width;
+
+    fn config() -> Config {
+        Config {
+            partitions: Partitions::fitting(2, 64, 8, 1024).unwrap(),
+            vertex_bytes: 8,
+            chunk_vertices: 64,
+            route: Route::Spill,
+            bias: Bias::PAPER,
+            placement: Placement::Random,
+            width: Width::Forced(1),
+            handover: Handover::Memory,
+            checkpoint_interval: 1,
+            scatter_checkpoints: false,
+            edges: Edges::Fixed,
+            mirrors: false,
+            loss: Loss::Refuse,
+            timing: Timing { resend: 1, ping: 1, suspect: 1, patience: 1 },
+            seed: 1,
+            audited: true,
+            planted: None,
+        }
+    }
+
+    fn begin(step: Step, active: u64) -> Begin {
+        Begin {
+            step,
+            control: Payload::from([]),
+            made: Epoch::default(),
+            generation: Generation::default(),
+            edges_only: false,
+            active: Arc::from([active; 2]),
+            committed: None,
+        }
+    }
+
+    /// What machine 0 has answered, and forgets.
+    fn answers(cx: &mut Context) -> Vec<bool> {
+        let answer = |effect| match effect {
+            Effect::Send(Envelope { message: Message::Proposed { accepted, .. }, .. }) => {
+                Some(accepted)
+            }
+            _ => None,
+        };
+        std::mem::take(&mut cx.effects).into_iter().filter_map(answer).collect()
+    }
+
+    #[test]
+    fn a_proposal_before_the_step_waits_for_it() {
+        let mut cx = Context::new(Arc::new(config()), 0, 1);
+        let mut engine = ComputationEngine::new(&cx);
+        let scatter = Step { iteration: 0, phase: Phase::Scatter };
+        let gather = Step { iteration: 0, phase: Phase::Gather };
+        engine.proposal(&mut cx, 1, (scatter, 0), 1 << 20);
+        assert_eq!(answers(&mut cx), [], "nothing was begun");
+        engine.begin(&mut cx, begin(scatter, 1));
+        assert_eq!(engine.held(), [(1, scatter, 0)]);
+        engine.proposal(&mut cx, 1, (scatter, 0), 1 << 20);
+        assert_eq!(answers(&mut cx), [true], "much is left");
+        engine.proposal(&mut cx, 1, (gather, 0), 1 << 20);
+        assert_eq!(answers(&mut cx), [], "another step was begun");
+        assert_eq!(engine.held(), [(1, gather, 0)]);
+        engine.proposal(&mut cx, 1, (scatter, 0), 0);
+        assert_eq!(answers(&mut cx), [false], "nothing is left");
+    }
+
+    /// Whether a master whose two partitions are active, or are not, accepts help with `remaining`.
+    fn accepts(config: Config, phase: Phase, active: u64, remaining: u64) -> bool {
+        let mut cx = Context::new(Arc::new(config), 0, 1);
+        let mut engine = ComputationEngine::new(&cx);
+        let step = Step { iteration: 0, phase };
+        engine.begin(&mut cx, begin(step, active));
+        engine.proposal(&mut cx, 1, (step, 0), remaining);
+        answers(&mut cx) == [true]
+    }
+
+    #[test]
+    fn help_costs_the_accumulators_and_the_signals_of_each_active_source() {
+        const SET: u64 = 32 * 8;
+        let fold = || Config { route: Route::Fold, ..config() };
+        let rewrites = || Config { edges: Edges::Rewritten, ..config() };
+        let cases = [
+            (config(), Phase::Scatter, 1, 1),
+            (config(), Phase::Gather, 1, 1),
+            (rewrites(), Phase::Scatter, 1, 3),
+            (rewrites(), Phase::Gather, 1, 1),
+            (fold(), Phase::Fold, 1, 3),
+            (fold(), Phase::Fold, 0, 1),
+        ];
+        for (config, phase, active, sets) in cases {
+            // Of one engine, the paper's criterion is V < D / 2.
+            let bound = 2 * sets * SET;
+            assert!(!accepts(config.clone(), phase, active, bound), "{phase:?}, {sets} sets");
+            assert!(accepts(config, phase, active, bound + 2), "{phase:?}, {sets} sets");
+        }
     }
 }
