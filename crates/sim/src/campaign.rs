@@ -11,11 +11,16 @@ use crate::faults::KINDS;
 use crate::schedule::Wishes;
 use crate::world::attempt;
 
+/// One seed in so many runs twice, and must have the same hash of all events both times.
+const AGAIN: u64 = 16;
+
 /// What many seeds came to.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// Schedules that were run.
     pub schedules: u64,
+    /// Those among them that ran twice.
+    pub twice: u64,
     /// Events in all.
     pub events: u64,
     /// Seeds that failed, and what was found.
@@ -34,6 +39,7 @@ impl Default for Tally {
     fn default() -> Self {
         Self {
             schedules: 0,
+            twice: 0,
             events: 0,
             failures: BTreeMap::new(),
             counters: Counters::default(),
@@ -66,6 +72,8 @@ impl Tally {
         self.events += report.events;
         if let Some(failure) = report.failure {
             self.failures.insert(seed, failure);
+        } else if seed.is_multiple_of(AGAIN) {
+            self.again(seed, wishes, report.hash);
         }
         self.counters.add(&report.counters);
         for (taken, path) in self.taken.iter_mut().zip(PATHS) {
@@ -83,9 +91,18 @@ impl Tally {
         *self.ends.entry(end).or_default() += 1;
     }
 
+    /// Runs a seed a second time, which must go through the same events.
+    fn again(&mut self, seed: u64, wishes: &Wishes, hash: u64) {
+        self.twice += 1;
+        if !attempt(seed, wishes).is_ok_and(|again| again.hash == hash) {
+            self.failures.insert(seed, "another hash the second time".to_owned());
+        }
+    }
+
     /// Adds what other seeds came to.
     fn add(&mut self, other: Self) {
         self.schedules += other.schedules;
+        self.twice += other.twice;
         self.events += other.events;
         self.failures.extend(other.failures);
         self.counters.add(&other.counters);
@@ -112,8 +129,9 @@ impl Tally {
     pub fn table(&self) -> String {
         let share = |count: u64| 100.0 * count as f64 / self.schedules.max(1) as f64;
         let mut lines = vec![format!(
-            "{} schedules, {} events, {} failures",
+            "{} schedules, {} of them twice, {} events, {} failures",
             self.schedules,
+            self.twice,
             self.events,
             self.failures.len()
         )];

@@ -1,23 +1,24 @@
 //! Events and effects as lines that a person can read, and as numbers that two runs can compare.
 
 use welter_protocol::messages::{Envelope, Message};
+use welter_protocol::names::checksum;
 use welter_protocol::random::mix;
+use welter_protocol::wire::seal;
 use welter_protocol::{Effect, Event, Outcome, Rank, Time, Work};
 
-/// A number that tells events apart.
+/// A number that tells events apart: of messages by every byte that they would have on a wire.
 pub fn digest(event: &Event) -> u64 {
     match event {
         Event::Start { blocks, manifests } => (blocks.len() + 31 * manifests.len()) as u64,
         Event::Tick => 2,
-        Event::Message(envelope) => {
-            let Envelope { from, epoch, number, ack, message, .. } = envelope;
-            let who = (*from as u64) << 32 ^ u64::from(epoch.count) << 8 ^ number << 16;
-            mix(who ^ ack.received << 40) ^ kind(message).len() as u64
+        Event::Message(envelope) => mix(checksum(&seal(envelope))),
+        Event::Read { token, result } => {
+            let content = result.as_ref().map_or(0, |(block, _)| block.hash);
+            mix(token << 8 | u64::from(result.is_ok())) ^ content
         }
-        Event::Read { token, result } => mix(token << 8 | u64::from(result.is_ok())),
         Event::Written { token, ok } => mix(token << 9 | u64::from(*ok)),
         Event::Consulted { token } => mix(token << 11),
-        Event::Done { token, .. } => mix(token << 10),
+        Event::Done { token, outcome } => mix(token << 10) ^ checksum(made(outcome).as_bytes()),
     }
 }
 
@@ -74,20 +75,6 @@ pub fn effect(now: Time, rank: Rank, incarnation: u32, effect: &Effect) -> Optio
 
 fn line(now: Time, rank: Rank, incarnation: u32, arrow: &str, text: &str) -> String {
     format!("{:>10.3} ms {rank}#{incarnation} {arrow} {text}", now as f64 / 1e6)
-}
-
-/// The first word of a message.
-fn kind(message: &Message) -> &'static str {
-    match message {
-        Message::Pull(_) => "pull",
-        Message::Chunk { .. } => "chunk",
-        Message::NoChunk(_) => "no chunk",
-        Message::Store { .. } => "store this",
-        Message::Stored(_) => "stored this one",
-        Message::Get(_) => "please get me",
-        Message::Got { .. } => "here is what you got",
-        _ => "another",
-    }
 }
 
 fn said(message: &Message) -> String {
@@ -150,5 +137,31 @@ fn made(outcome: &Outcome) -> String {
         Outcome::HandedOver(_) => "accumulators".to_owned(),
         Outcome::Merged => "merged".to_owned(),
         Outcome::Decided { goes_on, .. } => format!("decided, goes on: {goes_on}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_protocol::channel::Ack;
+    use welter_protocol::names::Epoch;
+
+    use super::*;
+
+    #[test]
+    fn messages_that_say_something_else_have_another_digest() {
+        let says = |distress| {
+            digest(&Event::Message(Envelope {
+                from: 1,
+                from_incarnation: 1,
+                to: 0,
+                to_incarnation: 0,
+                epoch: Epoch::default(),
+                number: 0,
+                ack: Ack::default(),
+                message: Message::Hello { distress },
+            }))
+        };
+        assert_ne!(says(true), says(false));
+        assert_eq!(says(true), says(true));
     }
 }
