@@ -9,7 +9,8 @@
 //!
 //! Not checked: where disks lie, rot or are replaced, an older checkpoint, or the input, is a
 //! rightful way back, and parts may be missing that were reported durable. A cluster of one tells
-//! nobody of its checkpoints.
+//! nobody of its checkpoints. Nor is it checked that copies (of parts, edges and manifests) lie
+//! where they should: a run with copies that goes farther back than it must is not noticed.
 
 use std::sync::Arc;
 

@@ -1,10 +1,13 @@
-//! Nothing of an old epoch, or of a process that was replaced, takes effect.
+//! Nothing of an old epoch takes effect.
 //!
 //! ```text
 //! a numbered message of an epoch before the receiver's  =>  no effect but a sign of life
 //! ```
 //!
-//! Not checked: what a fenced process does to its own disk, which is no one else's.
+//! Not checked: what a fenced process does to its own disk, which is no one else's; messages of a
+//! process that was replaced in the same epoch (the others would tell by chunks that are streamed
+//! twice, sums or the answer); those without a number, and of epochs that the receiver has not
+//! joined yet; and state that changes without an effect at once.
 
 use welter_protocol::Effect;
 use welter_protocol::messages::{Envelope, Message};

@@ -9,7 +9,8 @@
 //!
 //! Updates of a checkpoint were made in one epoch and are gathered in another.
 //!
-//! Not checked: which updates, and route `fold`, where updates wait nowhere.
+//! Not checked: which updates; route `fold`, where updates wait nowhere; and what an epoch made
+//! that ended before the barrier of its step, unless a checkpoint took it along.
 
 use std::collections::BTreeMap;
 
