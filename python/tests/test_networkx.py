@@ -70,6 +70,10 @@ def test_results_and_exceptions_are_those_of_networkx():
         compared("pagerank", graph, weight=None, alpha=0.5)
         compared("pagerank", graph, max_iter=2)
         compared("pagerank", graph, personalization={"x": 0})
+        compared("pagerank", graph, nstart={5: 2, "x": 1})
+        compared("pagerank", graph, nstart={5: 2, "x": 1}, max_iter=5, tol=1e-3)
+        compared("pagerank", graph, dangling={"x": 1, 5: 3})
+        compared("pagerank", graph, dangling={"x": 1}, personalization={5: 3}, weight=None)
         compared("triangles", graph, "x")
         compared("triangles", graph, ["x", 5])
         compared("clustering", graph, 5)
@@ -79,7 +83,9 @@ def test_results_and_exceptions_are_those_of_networkx():
 def test_what_cannot_be_done_is_declined():
     graph = nx.path_graph(4)
     for name, kwargs, why in [
-        ("pagerank", {"nstart": {0: 1}}, "nstart"),
+        ("pagerank", {"nstart": {0: 0}}, "nstart: expected a sum"),
+        ("pagerank", {"dangling": {9: 1}}, "dangling: expected a sum"),
+        ("pagerank", {"dangling": {0: 2, 1: -1}}, "dangling: negative values"),
         ("clustering", {"weight": "weight"}, "weights are not supported"),
         ("single_source_dijkstra_path_length", {"source": 0, "weight": len}, "functions"),
     ]:

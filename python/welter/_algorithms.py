@@ -47,6 +47,12 @@ def pagerank(
     teleport_from: Any = None,
     teleport_column: int | str | None = None,
     teleport_default: float | None = None,
+    sinks_from: Any = None,
+    sinks_column: int | str | None = None,
+    sinks_default: float | None = None,
+    start_from: Any = None,
+    start_column: int | str | None = None,
+    start_default: float | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -87,10 +93,19 @@ def pagerank(
         the third if it holds numbers, else none]
     teleport_from : Tables (text, Parquet, Arrow) of where the walk jumps to, and not to all
         vertices alike: the id of a vertex in the first column, in another how often, in proportion
-        to the others; `-` is standard input. The rank of sinks goes there too; f64 only
+        to the others; `-` is standard input. The rank of sinks goes there too, unless sinks_from
+        says where; f64 only
     teleport_column : Column of the proportions, by number (from 1) or name [default: the second]
     teleport_default : Proportion of vertices without a row [default: that a vertex has none is an
         error]
+    sinks_from : Tables of where the rank of sinks goes, as those of teleport_from; f64 only
+    sinks_column : Column of the proportions, by number (from 1) or name [default: the second]
+    sinks_default : Proportion of vertices without a row [default: that a vertex has none is an
+        error]
+    start_from : Tables of ranks to begin with, in proportion to each other, as those of
+        teleport_from: those of a graph that was a little different, say; f64 only
+    start_column : Column of the ranks, by number (from 1) or name [default: the second]
+    start_default : Rank of vertices without a row [default: that a vertex has none is an error]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
@@ -132,6 +147,12 @@ def pagerank(
         "teleport_from": teleport_from,
         "teleport_column": teleport_column,
         "teleport_default": teleport_default,
+        "sinks_from": sinks_from,
+        "sinks_column": sinks_column,
+        "sinks_default": sinks_default,
+        "start_from": start_from,
+        "start_column": start_column,
+        "start_default": start_default,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,

@@ -154,19 +154,21 @@ def pagerank(
     personalization: dict[Node, float] | None = None,
     max_iter: int = 100,
     tol: float = 1.0e-6,
-    nstart: None = None,
+    nstart: dict[Node, float] | None = None,
     weight: str | None = "weight",
-    dangling: None = None,
+    dangling: dict[Node, float] | None = None,
 ) -> dict[Node, float]:
-    """PageRank, by weights, personalised."""
+    """PageRank, by weights, personalised, with a start and a way out of sinks."""
     if not G.nodes:
         return {}
     options: dict[str, Any] = {}
-    if personalization is not None:
-        shares = [float(personalization.get(node, 0)) for node in G.nodes]
-        if sum(shares) == 0:
-            raise ZeroDivisionError("the personalization of all nodes is 0")
-        options["teleport_from"] = dict(enumerate(shares))
+    said = {"teleport_from": personalization, "start_from": nstart, "sinks_from": dangling}
+    for option, proportions in said.items():
+        if proportions is not None:
+            shares = [float(proportions.get(node, 0)) for node in G.nodes]
+            if sum(shares) == 0:
+                raise ZeroDivisionError("the personalization of all nodes is 0")
+            options[option] = dict(enumerate(shares))
     weighted = weight is not None
     if max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
@@ -387,6 +389,14 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
 _SIMPLE = {"average_clustering", "clustering", "core_number", "transitivity", "triangles"}
 
 
+def _improper(graph: Any, proportions: dict[Node, float]) -> str | None:
+    """Why nothing can be shared out in these proportions, if it cannot."""
+    shares = [float(proportions.get(node, 0)) for node in graph]
+    if any(share < 0 for share in shares):
+        return "negative values are not supported"
+    return None if 0 < sum(shares) < float("inf") else "expected a sum above 0"
+
+
 def _declined(name: str, graph: Any, given: dict[str, Any]) -> str | None:
     """Why a call cannot be done, if it cannot."""
     if name in _SIMPLE and (graph.is_directed() or graph.is_multigraph()):
@@ -394,8 +404,11 @@ def _declined(name: str, graph: Any, given: dict[str, Any]) -> str | None:
     if name in ("clustering", "average_clustering") and given.get("weight") is not None:
         return "weights are not supported"
     if name == "pagerank":
-        if given.get("nstart") is not None or given.get("dangling") is not None:
-            return "nstart and dangling are not supported"
+        for what in ("nstart", "dangling", "personalization"):
+            if given.get(what) is not None and (why := _improper(graph, given[what])):
+                # NetworkX has an exception for one of them, and goes on with the others.
+                if what != "personalization" or "sum" not in why:
+                    return f"{what}: {why}"
         if not 0 <= given.get("alpha", 0.85) <= 1:
             return "alpha must lie between 0 and 1"
     if callable(given.get("weight")):

@@ -1,17 +1,18 @@
 //! PageRank of a walk that follows heavy edges more often, and jumps where it is told to.
 //!
 //! With damping `d`, weights `w`, `W(u)` the sum of the weights of the edges that leave `u`, sinks
-//! `S` (vertices with `W(s) = 0`), and `p` where the walk jumps to, which sums to 1:
+//! `S` (vertices with `W(s) = 0`), `p` where the walk jumps to, `q` where it goes on from a sink, and
+//! `r` where it begins, which sum to 1 each:
 //!
 //! ```text
-//! rank_0(v)     = 1 / V
-//! rank_{i+1}(v) = (1 - d) * p(v)  +  d * sinks_i * p(v)
+//! rank_0(v)     = r(v)
+//! rank_{i+1}(v) = (1 - d) * p(v)  +  d * sinks_i * q(v)
 //!                 +  d * sum over edges (u, v) of w(u, v) * rank_i(u) / W(u)
 //! sinks_i       = sum over s in S of rank_i(s)
 //! ```
 //!
-//! Without weights each is 1, and `W` the out-degree; with `p = 1 / V` that is
-//! [`pagerank`](crate::pagerank). This is the personalised PageRank of Page and others (1999), as
+//! Without weights each is 1, and `W` the out-degree; where it is not said, `q = p`, and `p` and `r`
+//! are `1 / V`. With all of that it is [`pagerank`](crate::pagerank). This is the personalised PageRank of Page and others (1999), as
 //! `NetworkX` has it. One pass over the edges an iteration.
 
 use std::sync::Arc;
@@ -27,6 +28,10 @@ use crate::pagerank::RankTotal;
 pub struct Walk {
     /// `p` by the number of the vertex; `1 / V` everywhere where it is not said.
     jumps: Option<Arc<[f64]>>,
+    /// `q` by the number of the vertex; `p` where it is not said.
+    exits: Option<Arc<[f64]>>,
+    /// `r` by the number of the vertex; `1 / V` everywhere where it is not said.
+    starts: Option<Arc<[f64]>>,
     /// `W` by the number of the vertex; the out-degree where it is not said.
     weights: Option<Arc<[f64]>>,
     vertices: f64,
@@ -41,20 +46,36 @@ impl Walk {
     /// iteration changes all ranks together by less than `change_min`.
     pub fn new(vertices: u64, damping: f64, iterations: u64, change_min: f64) -> Self {
         let vertices = vertices as f64;
-        let (jumps, weights) = (None, None);
-        Self { jumps, weights, vertices, damping, iterations, change_min, keeps_sinks: true }
+        Self {
+            jumps: None,
+            exits: None,
+            starts: None,
+            weights: None,
+            vertices,
+            damping,
+            iterations,
+            change_min,
+            keeps_sinks: true,
+        }
     }
 
     /// The same with jumps to vertices in these proportions, one for each vertex number. `None`
     /// when they do not sum to a finite number above 0, or one of them is negative.
     #[must_use]
-    pub fn jumping(self, mut proportions: Vec<f64>) -> Option<Self> {
-        let sum: f64 = proportions.iter().sum();
-        let proper = sum > 0.0 && sum.is_finite() && proportions.iter().all(|share| *share >= 0.0);
-        for share in &mut proportions {
-            *share /= sum;
-        }
-        proper.then(|| Self { jumps: Some(proportions.into()), ..self })
+    pub fn jumping(self, proportions: Vec<f64>) -> Option<Self> {
+        Some(Self { jumps: Some(shares(proportions)?), ..self })
+    }
+
+    /// The same with the rank of sinks going to vertices in these proportions, likewise.
+    #[must_use]
+    pub fn leaving_sinks(self, proportions: Vec<f64>) -> Option<Self> {
+        Some(Self { exits: Some(shares(proportions)?), ..self })
+    }
+
+    /// The same beginning with ranks in these proportions, likewise.
+    #[must_use]
+    pub fn starting(self, proportions: Vec<f64>) -> Option<Self> {
+        Some(Self { starts: Some(shares(proportions)?), ..self })
     }
 
     /// The same along edges in proportion to their weights, which add up to these sums at the
@@ -71,14 +92,25 @@ impl Walk {
     }
 }
 
+/// Proportions as shares of 1; `None` when they are none.
+fn shares(mut proportions: Vec<f64>) -> Option<Arc<[f64]>> {
+    let sum: f64 = proportions.iter().sum();
+    let proper = sum > 0.0 && sum.is_finite() && proportions.iter().all(|share| *share >= 0.0);
+    for share in &mut proportions {
+        *share /= sum;
+    }
+    proper.then(|| proportions.into())
+}
+
 /// What a vertex holds: its rank, the share of it that an edge of weight 1 carries (0 for a sink),
-/// and how often the walk jumps to it.
+/// how often the walk jumps to it, and what it gets of the rank of sinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Place {
     rank: f64,
     share: f64,
     jump: f64,
+    exit: f64,
 }
 
 impl Value for Place {
@@ -98,14 +130,16 @@ impl Program for Walk {
 
     fn init(&self, vertex: Vertex) -> Applied<Place, RankTotal> {
         let said = |all: &Option<Arc<[f64]>>| all.as_ref().map(|all| all[vertex.index as usize]);
-        let rank = 1.0 / self.vertices;
-        let jump = said(&self.jumps).unwrap_or(rank);
+        let even = 1.0 / self.vertices;
+        let rank = said(&self.starts).unwrap_or(even);
+        let jump = said(&self.jumps).unwrap_or(even);
+        let exit = said(&self.exits).unwrap_or(jump);
         let weight = said(&self.weights).unwrap_or(vertex.out_degree as f64);
         let share = if weight > 0.0 { 1.0 / weight } else { 0.0 };
         let sinks = if share > 0.0 { 0.0 } else { rank };
         // The first iteration is never the last for want of change.
         let total = RankTotal { sinks, change: f64::INFINITY };
-        Applied::active(Place { rank, share, jump }, total)
+        Applied::active(Place { rank, share, jump, exit }, total)
     }
 
     #[inline(always)]
@@ -135,7 +169,7 @@ impl Program for Walk {
 
     fn apply(&self, old: Place, accum: f64, last: &RankTotal) -> Applied<Place, RankTotal> {
         let sinks = if self.keeps_sinks { self.damping * last.sinks } else { 0.0 };
-        let rank = (1.0 - self.damping + sinks) * old.jump + self.damping * accum;
+        let rank = (1.0 - self.damping) * old.jump + sinks * old.exit + self.damping * accum;
         let value = Place { rank, ..old };
         let sinks = if old.share > 0.0 { 0.0 } else { rank };
         let total = RankTotal { sinks, change: (rank - old.rank).abs() };

@@ -140,7 +140,7 @@ pub(crate) fn begin(
         directory: std::env::current_dir().map_err(here)?,
         algorithm: algorithm.entry().name.to_owned(),
         parameters: algorithm.parameters().to_string(),
-        inputs: Input::all(source, algorithm.tables())?,
+        inputs: Input::all(source, &algorithm.tables())?,
     };
     let job = serde_json::to_vec(&job).map_err(|error| Failure::new(70, error.to_string()))?;
     let every = args.every.map_or(Every::Share, Every::Iterations);
@@ -208,7 +208,7 @@ fn unchanged(job: &Job, algorithm: &dyn Chosen, options: &RunOptions) -> Result<
         return Err(Changed::Parameters);
     }
     let source = Source::of(&options.input).map_err(Changed::Input)?;
-    let inputs = Input::all(&source, algorithm.tables()).map_err(Changed::Input)?;
+    let inputs = Input::all(&source, &algorithm.tables()).map_err(Changed::Input)?;
     let changed = |name: &str, what: &str| {
         Changed::Input(Failure::new(65, format!("{name}: {what} since the run was begun")))
     };

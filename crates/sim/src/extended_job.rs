@@ -125,11 +125,7 @@ impl<E: Extended> Worker for ExtendedWorker<E> {
     fn work(&mut self, work: &Work) -> Outcome {
         self.looked_at = 0;
         match work {
-            Work::Ingest { first } => {
-                let (outcome, looked_at) = self.reading.piece(*first);
-                self.looked_at = looked_at;
-                outcome
-            }
+            Work::Ingest { first } => self.reading.piece(*first, &mut self.looked_at),
             Work::Init { partition, degrees: counts } => self.init(*partition, counts),
             Work::Open { step, partition, vertices, control } => {
                 (self.phase, self.partition) = (step.phase, *partition);

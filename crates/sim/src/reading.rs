@@ -64,8 +64,8 @@ impl Reading {
         Self { input, cut, rank, state_bytes, at: 0, degrees, bins }
     }
 
-    /// Reads the next piece, or the first one; also says how many edges that were.
-    pub(crate) fn piece(&mut self, first: bool) -> (Outcome, u64) {
+    /// Reads the next piece, or the first one, and counts the edges in it.
+    pub(crate) fn piece(&mut self, first: bool, looked_at: &mut u64) -> Outcome {
         let Self { input, cut, rank, .. } = self;
         let share = |rank: usize| input.arcs.len() * rank / cut.partitions.machines();
         let share_end = share(*rank + 1);
@@ -89,7 +89,7 @@ impl Reading {
                 filled.extend(bin.take(cell));
             }
         }
-        let looked_at = (end - self.at) as u64;
+        *looked_at = (end - self.at) as u64;
         self.at = end;
         let degrees = (end == share_end).then(|| {
             filled.extend(self.bins.iter_mut().filter_map(|(cell, bin)| bin.take(*cell)));
@@ -100,7 +100,7 @@ impl Reading {
             };
             (0..self.cut.partitions.count()).map(of).collect()
         });
-        (Outcome::Ingested { filled, degrees }, looked_at)
+        Outcome::Ingested { filled, degrees }
     }
 }
 

@@ -106,11 +106,7 @@ impl<S: Stream> Worker for StreamWorker<S> {
     fn work(&mut self, work: &Work) -> Outcome {
         self.looked_at = 0;
         match work {
-            Work::Ingest { first } => {
-                let (outcome, looked_at) = self.reading.piece(*first);
-                self.looked_at = looked_at;
-                outcome
-            }
+            Work::Ingest { first } => self.reading.piece(*first, &mut self.looked_at),
             Work::Init { partition, degrees: counts } => {
                 self.partition = *partition;
                 let degrees = degrees(counts);

@@ -124,8 +124,8 @@ impl Chosen for Options {
         options.named = self.sources.integers();
     }
 
-    fn tables(&self) -> &[String] {
-        self.sources.files()
+    fn tables(&self) -> Vec<String> {
+        self.sources.files().to_vec()
     }
 
     fn frontier(&self) -> FrontierMode {

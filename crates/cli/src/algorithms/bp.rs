@@ -338,8 +338,8 @@ impl Chosen for Options {
         self.weights.choice()
     }
 
-    fn tables(&self) -> &[String] {
-        &self.priors_from
+    fn tables(&self) -> Vec<String> {
+        self.priors_from.clone()
     }
 
     fn has_no_iterations(&self) -> Option<&'static str> {

@@ -210,8 +210,8 @@ impl Chosen for Options {
         options.non_negative = self.weighted;
     }
 
-    fn tables(&self) -> &[String] {
-        &self.side_from
+    fn tables(&self) -> Vec<String> {
+        self.side_from.clone()
     }
 
     fn parameters(&self) -> Value {

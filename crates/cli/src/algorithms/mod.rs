@@ -243,8 +243,8 @@ pub(crate) trait Chosen {
     }
 
     /// Files of vertices that it reads beside the graph.
-    fn tables(&self) -> &[String] {
-        &[]
+    fn tables(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Why nothing is kept between its iterations, where it has none or too much.

@@ -1,8 +1,8 @@
 //! `PageRank` on the command line.
 //!
 //! Without `--iterations` it runs until the ranks settle; with it alone, exactly so often; with
-//! `--tolerance` too, until the first of both. Where the walk heeds weights, or jumps to some
-//! vertices only, another program does it ([`Walk`]), which holds more for each vertex.
+//! `--tolerance` too, until the first of both. Where the walk heeds weights, or does not treat
+//! all vertices alike, another program does it ([`Walk`]), which holds more for each vertex.
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ pub(crate) struct Options {
     weight: Option<ColumnRef>,
     /// Tables (text, Parquet, Arrow) of where the walk jumps to, and not to all vertices alike: the
     /// id of a vertex in the first column, in another how often, in proportion to the others; `-`
-    /// is standard input. The rank of sinks goes there too; f64 only
+    /// is standard input. The rank of sinks goes there too, unless --sinks-from says where; f64 only
     #[arg(long, value_name = "FILE")]
     teleport_from: Vec<String>,
     /// Column of the proportions, by number (from 1) or name [default: the second]
@@ -90,6 +90,59 @@ pub(crate) struct Options {
     /// Proportion of vertices without a row [default: that a vertex has none is an error]
     #[arg(long, value_name = "NUMBER", requires = "teleport_from", value_parser = not_negative)]
     teleport_default: Option<f64>,
+    /// Tables of where the rank of sinks goes, as those of --teleport-from; f64 only
+    #[arg(long, value_name = "FILE")]
+    sinks_from: Vec<String>,
+    /// Column of the proportions, by number (from 1) or name [default: the second]
+    #[arg(long, value_name = "COLUMN", requires = "sinks_from")]
+    #[arg(value_parser = parsed::<ColumnRef>)]
+    sinks_column: Option<ColumnRef>,
+    /// Proportion of vertices without a row [default: that a vertex has none is an error]
+    #[arg(long, value_name = "NUMBER", requires = "sinks_from", value_parser = not_negative)]
+    sinks_default: Option<f64>,
+    /// Tables of ranks to begin with, in proportion to each other, as those of --teleport-from: those
+    /// of a graph that was a little different, say; f64 only
+    #[arg(long, value_name = "FILE")]
+    start_from: Vec<String>,
+    /// Column of the ranks, by number (from 1) or name [default: the second]
+    #[arg(long, value_name = "COLUMN", requires = "start_from")]
+    #[arg(value_parser = parsed::<ColumnRef>)]
+    start_column: Option<ColumnRef>,
+    /// Rank of vertices without a row [default: that a vertex has none is an error]
+    #[arg(long, value_name = "NUMBER", requires = "start_from", value_parser = not_negative)]
+    start_default: Option<f64>,
+}
+
+/// Tables of proportions.
+struct Proportions<'a> {
+    files: &'a [String],
+    column: &'a Option<ColumnRef>,
+    default: Option<f64>,
+    what: &'static str,
+}
+
+impl Proportions<'_> {
+    /// What `program` becomes by them, in the order of the vertices; itself where there are none.
+    fn apply(
+        &self,
+        program: Walk,
+        (ready, session): (&Ready, &Session),
+        with: impl FnOnce(Walk, Vec<f64>) -> Option<Walk>,
+    ) -> Result<Walk, Failure> {
+        if self.files.is_empty() {
+            return Ok(program);
+        }
+        let proportions = tables::values(self.files, ready, session, |options| AttributeOptions {
+            value: self.column.clone(),
+            missing: self.default,
+            refuse_shared: true,
+            ..options
+        })?;
+        with(program, proportions).ok_or_else(|| {
+            let what = "expected proportions that are not negative and sum to more than 0";
+            Failure::new(65, format!("{}: {what}", self.files.join(", ")))
+        })
+    }
 }
 
 /// What becomes of the rank of sinks.
@@ -137,9 +190,33 @@ impl Options {
         }
     }
 
-    /// Whether the walk heeds weights, or jumps to some vertices more often than to others.
+    /// Where the walk jumps to, where it goes on from sinks, and where it begins.
+    fn proportions(&self) -> [Proportions<'_>; 3] {
+        [
+            Proportions {
+                files: &self.teleport_from,
+                column: &self.teleport_column,
+                default: self.teleport_default,
+                what: "the table of jumps",
+            },
+            Proportions {
+                files: &self.sinks_from,
+                column: &self.sinks_column,
+                default: self.sinks_default,
+                what: "the table of where sinks go",
+            },
+            Proportions {
+                files: &self.start_from,
+                column: &self.start_column,
+                default: self.start_default,
+                what: "the table of ranks to begin with",
+            },
+        ]
+    }
+
+    /// Whether the walk heeds weights, or does not treat all vertices alike.
     fn is_partial(&self) -> bool {
-        self.weighted || !self.teleport_from.is_empty()
+        self.weighted || !self.tables().is_empty()
     }
 
     fn walk(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
@@ -160,14 +237,11 @@ impl Options {
             session.check_left(graph, needed, "the sums of weights")?;
             program = program.weighted(graph.out_weights()?);
         }
-        if !self.teleport_from.is_empty() {
-            let proportions = self.proportions(ready, session)?;
-            let files = self.teleport_from.join(", ");
-            program = program.jumping(proportions).ok_or_else(|| {
-                let what = "expected proportions that are not negative and sum to more than 0";
-                Failure::new(65, format!("{files}: {what}"))
-            })?;
-        }
+        let [jumps, exits, starts] = self.proportions();
+        let of = (ready, session);
+        program = jumps.apply(program, of, Walk::jumping)?;
+        program = exits.apply(program, of, Walk::leaving_sinks)?;
+        program = starts.apply(program, of, Walk::starting)?;
         let outcome = session.iterate(ready, &program)?;
         Ok(Answer {
             columns: Box::new(outcome.values),
@@ -176,16 +250,6 @@ impl Options {
             found: None,
             levels: None,
             top: Top::Highest,
-        })
-    }
-
-    /// Where the walk jumps to, as tables say.
-    fn proportions(&self, ready: &Ready, session: &Session) -> Result<Vec<f64>, Failure> {
-        tables::values(&self.teleport_from, ready, session, |options| AttributeOptions {
-            value: self.teleport_column.clone(),
-            missing: self.teleport_default,
-            refuse_shared: true,
-            ..options
         })
     }
 
@@ -267,11 +331,19 @@ impl Chosen for Options {
             let what = "the papers' way knows no weights, and jumps to all vertices alike";
             return Err(Failure::usage(format!("--dangling papers: {what}")));
         }
-        tables::check(&self.teleport_from, "the table of jumps", inputs)
+        if !self.sinks_from.is_empty() && self.dangling == Mode::Drop {
+            let what = "the rank of sinks is lost, and goes nowhere";
+            return Err(Failure::usage(format!("--dangling drop: {what}")));
+        }
+        let tables = self.proportions();
+        if tables.iter().filter(|table| table.files.iter().any(|name| name == "-")).count() > 1 {
+            return Err(Failure::usage("standard input is one of the tables only"));
+        }
+        tables.iter().try_for_each(|table| tables::check(table.files, table.what, inputs))
     }
 
-    fn tables(&self) -> &[String] {
-        &self.teleport_from
+    fn tables(&self) -> Vec<String> {
+        self.proportions().iter().flat_map(|table| table.files).cloned().collect()
     }
 
     fn parameters(&self) -> Value {
@@ -284,6 +356,8 @@ impl Chosen for Options {
             "precision": self.precision.name(),
             "weighted": self.weighted,
             "teleport_from": self.teleport_from,
+            "sinks_from": self.sinks_from,
+            "start_from": self.start_from,
         })
     }
 

@@ -128,8 +128,8 @@ impl Chosen for Options {
         self.weights.choice()
     }
 
-    fn tables(&self) -> &[String] {
-        &self.vector_from
+    fn tables(&self) -> Vec<String> {
+        self.vector_from.clone()
     }
 
     fn parameters(&self) -> Value {

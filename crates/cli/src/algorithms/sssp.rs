@@ -174,8 +174,8 @@ impl Chosen for Options {
         options.non_negative = true;
     }
 
-    fn tables(&self) -> &[String] {
-        self.sources.files()
+    fn tables(&self) -> Vec<String> {
+        self.sources.files().to_vec()
     }
 
     fn frontier(&self) -> FrontierMode {

@@ -92,6 +92,11 @@ fn walks_follow_weights_and_jump_where_they_are_told() {
     let (seven, third) = (0.15 + 0.85 / 3.0, 0.85 / 3.0);
     near(ranks(home), [seven, third / 2.0, third * 1.5]);
     near(ranks(&format!("{home} --weighted --weight 3")), [seven, nine, last]);
+    // The same, said of sinks alone; and from 7 alone the walk begins, so that the sink has nothing.
+    let sinks = home.replace("teleport", "sinks");
+    near(ranks(&sinks), [0.05 + third, 0.05 + third / 2.0, 0.05 + third * 1.5]);
+    let start = home.replace("teleport", "start");
+    near(ranks(&start), [0.05, 0.05 + 0.85 / 2.0, 0.05 + 0.85 / 2.0]);
     // What the sink has is lost.
     let lost = ranks(&format!("{home} --weighted --dangling drop"));
     near(lost, [0.15, nine, last]);
@@ -102,6 +107,12 @@ fn walks_follow_weights_and_jump_where_they_are_told() {
         ("--teleport-from none.csv", 66, "none.csv"),
         ("--teleport-from home.csv", 65, "such as 9"),
         ("--teleport-from zero.csv", 65, "sum to more than 0"),
+        ("--sinks-from zero.csv", 65, "sum to more than 0"),
+        ("--start-from none.csv", 66, "none.csv"),
+        ("--start-column 3", 2, "--start-from"),
+        ("--sinks-from home.csv --dangling drop", 2, "the rank of sinks is lost"),
+        ("--sinks-from - --start-from -", 2, "standard input is one of the tables only"),
+        ("--start-from home.csv --precision f32", 2, "f64 only"),
     ] {
         sandbox.write("zero.csv", "7,0\n9,0\n1000000,0\n");
         let ended = sandbox.run(&format!("run pagerank graph.txt {options}"));

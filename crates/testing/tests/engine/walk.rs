@@ -32,14 +32,23 @@ fn sums(graph: &Graph) -> Vec<f64> {
     sums
 }
 
-/// The formula, one edge after the other. `jumps` sum to 1.
-fn plain(graph: &Graph, jumps: &[f64], iterations: u64, keeps_sinks: bool) -> Vec<f64> {
+/// Where a walk jumps to, goes on from sinks, and begins; each sums to 1.
+struct Ways {
+    jumps: Vec<f64>,
+    exits: Option<Vec<f64>>,
+    starts: Vec<f64>,
+}
+
+/// The formula, one edge after the other. Sinks are lost where they go nowhere.
+fn plain(graph: &Graph, ways: &Ways, iterations: u64) -> Vec<f64> {
     let (numbers, sums) = (graph.numbers(), sums(graph));
-    let mut ranks = vec![1.0 / jumps.len() as f64; jumps.len()];
+    let mut ranks = ways.starts.clone();
     for _ in 0..iterations {
         let lost: f64 = (0..ranks.len()).filter(|v| sums[*v] == 0.0).map(|v| ranks[v]).sum();
-        let sinks = if keeps_sinks { 0.85 * lost } else { 0.0 };
-        let mut next: Vec<f64> = jumps.iter().map(|jump| (0.15 + sinks) * jump).collect();
+        let mut next: Vec<f64> = ways.jumps.iter().map(|jump| 0.15 * jump).collect();
+        for (rank, exit) in next.iter_mut().zip(ways.exits.iter().flatten()) {
+            *rank += 0.85 * lost * exit;
+        }
         for (edge, pair) in graph.pairs.iter().enumerate() {
             let [from, to] = pair.map(|slot| numbers[slot as usize]);
             if sums[from] > 0.0 {
@@ -51,13 +60,24 @@ fn plain(graph: &Graph, jumps: &[f64], iterations: u64, keeps_sinks: bool) -> Ve
     ranks
 }
 
+/// As many proportions as there are vertices, and their shares of 1; `None` where they are all 0.
+fn shares(proportions: &[f64], vertices: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+    let all: Vec<f64> = proportions.iter().copied().cycle().take(vertices).collect();
+    let sum: f64 = all.iter().sum();
+    let shares = all.iter().map(|share| share / sum).collect();
+    (sum > 0.0).then_some((all, shares))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn weights_and_jumps(
         graph in weighted_graphs(),
-        proportions in proptest::collection::vec(prop_oneof![Just(0.0), 0.1..4.0_f64], 40),
+        tables in proptest::collection::vec(
+            proptest::collection::vec(prop_oneof![Just(0.0), 0.1..4.0_f64], 0..40),
+            3,
+        ),
         iterations in 0_u64..6,
         is_weighted in any::<bool>(),
         keeps_sinks in any::<bool>(),
@@ -65,24 +85,30 @@ proptest! {
         let graph =
             if is_weighted { graph } else { Graph { weights: None, ..graph } };
         let vertices = graph.vertices();
-        let mut proportions: Vec<f64> =
-            proportions.into_iter().cycle().take(vertices).collect();
         let mut program = Walk::new(vertices as u64, 0.85, iterations, 0.0);
-        if proportions.iter().sum::<f64>() > 0.0 {
-            program = program.jumping(proportions.clone()).unwrap();
+        let even = vec![1.0 / vertices as f64; vertices];
+        let mut ways = Ways { jumps: even.clone(), exits: None, starts: even };
+        if let Some((jumps, shares)) = shares(&tables[0], vertices) {
+            program = program.jumping(jumps).unwrap();
+            ways.jumps = shares;
+        }
+        if let Some((starts, shares)) = shares(&tables[1], vertices) {
+            program = program.starting(starts).unwrap();
+            ways.starts = shares;
+        }
+        if !keeps_sinks {
+            program = program.losing_sinks();
+        } else if let Some((exits, shares)) = shares(&tables[2], vertices) {
+            program = program.leaving_sinks(exits).unwrap();
+            ways.exits = Some(shares);
         } else {
-            proportions = vec![1.0; vertices];
+            ways.exits = Some(ways.jumps.clone());
         }
         if is_weighted {
             program = program.weighted(sums(&graph));
         }
-        if !keeps_sinks {
-            program = program.losing_sinks();
-        }
-        let sum: f64 = proportions.iter().sum();
-        let jumps: Vec<f64> = proportions.iter().map(|share| share / sum).collect();
         let answer = judge(&graph, Reading::default(), &program, Nearness::Within(ROUNDING));
-        let expected = plain(&graph, &jumps, iterations, keeps_sinks);
+        let expected = plain(&graph, &ways, iterations);
         prop_assert!(relative_error(&expected, &answer.numbers()) < ROUNDING);
         if keeps_sinks && vertices > 0 {
             let mass: f64 = answer.numbers().iter().sum();
