@@ -1,8 +1,8 @@
 //! PageRank of a walk that follows heavy edges more often, and jumps where it is told to.
 //!
 //! With damping `d`, weights `w`, `W(u)` the sum of the weights of the edges that leave `u`, sinks
-//! `S` (vertices with `W(s) = 0`), `p` where the walk jumps to, `q` where it goes on from a sink, and
-//! `r` where it begins, which sum to 1 each:
+//! `S` (vertices with `W(s) = 0`), `p` where the walk jumps to, `q` where it goes on from a sink,
+//! and `r` where it begins, which sum to 1 each:
 //!
 //! ```text
 //! rank_0(v)     = r(v)
@@ -11,9 +11,9 @@
 //! sinks_i       = sum over s in S of rank_i(s)
 //! ```
 //!
-//! Without weights each is 1, and `W` the out-degree; where it is not said, `q = p`, and `p` and `r`
-//! are `1 / V`. With all of that it is [`pagerank`](crate::pagerank). This is the personalised PageRank of Page and others (1999), as
-//! `NetworkX` has it. One pass over the edges an iteration.
+//! Without weights each is 1, and `W` the out-degree; where it is not said, `q = p`, and `p` and
+//! `r` are `1 / V`. With all of that it is [`pagerank`](crate::pagerank). This is the personalised
+//! PageRank of Page and others (1999), as `NetworkX` has it. One pass over the edges an iteration.
 
 use std::sync::Arc;
 

@@ -15,6 +15,13 @@
 //! updates(record) = 1 + those that were merged into it
 //! ```
 //!
+//! At the end of the ingest, edges are what is made:
+//!
+//! ```text
+//! edges read                   = records of the chunks that were sent to storage
+//! those chunks, as a sum       = sum of the chunks that storage engines have
+//! ```
+//!
 //! **Invariant:** a barrier opens only if all of these hold.
 
 use crate::names::Block;
@@ -54,10 +61,12 @@ impl Sum {
 pub struct Worked {
     /// Chunks that were streamed.
     pub consumed: Sum,
-    /// Updates that were made.
+    /// Updates that were made, or edges that were read.
     pub made: u64,
-    /// Updates that what was stored stands for.
+    /// Updates or edges that what was stored stands for.
     pub stored: u64,
+    /// Chunks of edges that were sent to storage while the input was read.
+    pub ingested: Sum,
     /// Updates that were gathered.
     pub gathered: u64,
 }
@@ -84,6 +93,8 @@ pub enum Finding {
     Stored,
     /// Not as many updates were gathered as made.
     Updates,
+    /// Chunks of edges that were sent to storage are not there, or others are.
+    Ingested,
 }
 
 /// The audit of one step; returns the updates that it made. `made`: those of the scatter before,
@@ -110,6 +121,20 @@ pub fn audit(worked: &[Worked], served: &[Served], made: Option<u64>) -> Result<
     Ok(sum(|one| one.made))
 }
 
+/// The audit of the ingest: `edges` are those of all storage engines.
+///
+/// # Errors
+/// The first sum that is wrong.
+pub fn audit_ingest(worked: &[Worked], edges: &[Sum]) -> Result<(), Finding> {
+    let sum = |of: fn(&Worked) -> u64| worked.iter().map(of).sum::<u64>();
+    if sum(|one| one.made) != sum(|one| one.stored) {
+        return Err(Finding::Stored);
+    }
+    let sent = worked.iter().fold(Sum::default(), |sum, one| sum.and(one.ingested));
+    let there = edges.iter().fold(Sum::default(), |sum, one| sum.and(*one));
+    if sent == there { Ok(()) } else { Err(Finding::Ingested) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,7 +144,7 @@ mod tests {
     }
 
     fn worked(numbers: &[u64], gathered: u64) -> Worked {
-        Worked { consumed: sum(numbers), made: 4, stored: 4, gathered }
+        Worked { consumed: sum(numbers), made: 4, stored: 4, gathered, ingested: Sum::default() }
     }
 
     fn served(handed: &[u64], inactive: &[u64], all: &[u64]) -> Served {
@@ -143,5 +168,16 @@ mod tests {
         assert_eq!(audit(&another, &clean, Some(7)), Err(Finding::Consumed));
         let forgotten = [served(&[1, 2], &[], &[1, 2, 9]), served(&[5], &[], &[5])];
         assert_eq!(audit(&both, &forgotten, Some(7)), Err(Finding::LeftOut));
+    }
+
+    #[test]
+    fn every_edge_that_was_read_is_on_storage() {
+        let read = |numbers: &[u64]| Worked { ingested: sum(numbers), ..worked(&[], 0) };
+        let both = [read(&[3, 4]), read(&[8])];
+        assert_eq!(audit_ingest(&both, &[sum(&[8, 3]), sum(&[4])]), Ok(()));
+        assert_eq!(audit_ingest(&both, &[sum(&[8]), sum(&[4])]), Err(Finding::Ingested));
+        assert_eq!(audit_ingest(&both, &[sum(&[8, 2]), sum(&[4])]), Err(Finding::Ingested));
+        let dropped = [Worked { made: 5, ..both[0] }, both[1]];
+        assert_eq!(audit_ingest(&dropped, &[sum(&[8, 3, 4])]), Err(Finding::Stored));
     }
 }

@@ -31,7 +31,7 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::ingest::Ingest;
 use crate::messages::{Begin, Made, Message, Pull};
-use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Step, Time};
+use crate::names::{Block, BlockName, Cell, Payload, Phase, Rank, Step, Time};
 use crate::planted::Bug;
 use crate::steal::Rounds;
 use crate::window::Window;
@@ -270,8 +270,9 @@ impl ComputationEngine {
         let (Some(step), Some(mut task)) = (self.step(), self.task.take()) else { return };
         let partition = task.partition;
         match outcome {
-            Outcome::Ingested { filled, degrees } => {
-                self.store_all(cx, Kind::Edges, step, filled);
+            Outcome::Ingested { read, filled, degrees } => {
+                self.worked.made += read;
+                self.store_edges(cx, filled);
                 if let Some(degrees) = degrees {
                     self.ingest.read(cx, degrees);
                 } else {

@@ -384,12 +384,10 @@ impl Coordinator {
         {
             return;
         }
-        if step.phase != Phase::Ingest {
-            match self.barrier.audit(self.updates) {
-                Ok(updates) => self.updates = updates,
-                Err(_) if cx.config.audited => return cx.exit(Exit::Broken),
-                Err(_) => {}
-            }
+        match self.barrier.audit(self.updates) {
+            Ok(updates) => self.updates = updates,
+            Err(_) if cx.config.audited => return cx.exit(Exit::Broken),
+            Err(_) => {}
         }
         if step.phase == Phase::Ingest {
             self.edges = self.barrier.edges();

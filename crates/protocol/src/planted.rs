@@ -54,4 +54,6 @@ pub enum Bug {
     /// An update is merged twice into the record that waits for its destination, now and then
     /// (planted in the kernels of the simulator).
     CombinedTwice,
+    /// A chunk of edges that was read is not sent to storage, now and then.
+    EdgesDropped,
 }

@@ -95,6 +95,8 @@ pub enum Work {
 pub enum Outcome {
     /// Edges that were read. With the last piece come the degrees, one for each partition.
     Ingested {
+        /// Edges that were read.
+        read: u64,
         /// Full chunks.
         filled: Vec<Filled>,
         /// Degrees, when this was the last piece.

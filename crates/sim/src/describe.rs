@@ -124,8 +124,8 @@ fn asked(work: &Work) -> String {
 
 fn made(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Ingested { filled, degrees } => {
-            format!("{} chunks of edges, last: {}", filled.len(), degrees.is_some())
+        Outcome::Ingested { read, filled, degrees } => {
+            format!("{read} edges, {} chunks, last: {}", filled.len(), degrees.is_some())
         }
         Outcome::Made { vertices, .. } => format!("{} chunks of vertices", vertices.len()),
         Outcome::Opened => "opened".to_owned(),

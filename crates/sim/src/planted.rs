@@ -6,7 +6,7 @@ use crate::schedule::Wishes;
 use crate::world::attempt;
 
 /// All bugs.
-pub const BUGS: [Bug; 24] = [
+pub const BUGS: [Bug; 25] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -31,6 +31,7 @@ pub const BUGS: [Bug; 24] = [
     Bug::CellSkipped,
     Bug::NoFrameSum,
     Bug::CombinedTwice,
+    Bug::EdgesDropped,
 ];
 
 /// Whether disks say that blocks are durable when they are not.

@@ -100,7 +100,7 @@ impl Reading {
             };
             (0..self.cut.partitions.count()).map(of).collect()
         });
-        Outcome::Ingested { filled, degrees }
+        Outcome::Ingested { read: *looked_at, filled, degrees }
     }
 }
 

@@ -80,7 +80,8 @@ pub(crate) struct Options {
     weight: Option<ColumnRef>,
     /// Tables (text, Parquet, Arrow) of where the walk jumps to, and not to all vertices alike: the
     /// id of a vertex in the first column, in another how often, in proportion to the others; `-`
-    /// is standard input. The rank of sinks goes there too, unless --sinks-from says where; f64 only
+    /// is standard input. The rank of sinks goes there too, unless --sinks-from says where; f64
+    /// only
     #[arg(long, value_name = "FILE")]
     teleport_from: Vec<String>,
     /// Column of the proportions, by number (from 1) or name [default: the second]
@@ -100,8 +101,8 @@ pub(crate) struct Options {
     /// Proportion of vertices without a row [default: that a vertex has none is an error]
     #[arg(long, value_name = "NUMBER", requires = "sinks_from", value_parser = not_negative)]
     sinks_default: Option<f64>,
-    /// Tables of ranks to begin with, in proportion to each other, as those of --teleport-from: those
-    /// of a graph that was a little different, say; f64 only
+    /// Tables of ranks to begin with, in proportion to each other, as those of --teleport-from:
+    /// those of a graph that was a little different, say; f64 only
     #[arg(long, value_name = "FILE")]
     start_from: Vec<String>,
     /// Column of the ranks, by number (from 1) or name [default: the second]

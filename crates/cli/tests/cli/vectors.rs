@@ -92,7 +92,7 @@ fn walks_follow_weights_and_jump_where_they_are_told() {
     let (seven, third) = (0.15 + 0.85 / 3.0, 0.85 / 3.0);
     near(ranks(home), [seven, third / 2.0, third * 1.5]);
     near(ranks(&format!("{home} --weighted --weight 3")), [seven, nine, last]);
-    // The same, said of sinks alone; and from 7 alone the walk begins, so that the sink has nothing.
+    // The same, said of sinks alone; and where the walk begins at 7, the sink has nothing.
     let sinks = home.replace("teleport", "sinks");
     near(ranks(&sinks), [0.05 + third, 0.05 + third / 2.0, 0.05 + third * 1.5]);
     let start = home.replace("teleport", "start");
