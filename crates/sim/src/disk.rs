@@ -18,7 +18,7 @@ use welter_protocol::random::Random;
 /// What a disk does wrong next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The next write, and all for a while, find no room.
+    /// The next write finds no room.
     Full,
     /// The next write fails.
     WriteFails,

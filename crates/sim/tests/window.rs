@@ -1,0 +1,86 @@
+//! How many pulls are open, on 32 machines whose disks are the bottleneck: the shape of Figure 15.
+
+#![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
+
+use std::sync::Arc;
+
+use welter_algorithms::PageRank;
+use welter_algorithms::pagerank::Dangling;
+use welter_protocol::Time;
+use welter_protocol::config::Route;
+use welter_protocol::partitions::Partitions;
+use welter_protocol::random::Random;
+use welter_protocol::window::Width;
+use welter_sim::checkers::progress::End;
+use welter_sim::disk::Speed;
+use welter_sim::fold_job::FoldJob;
+use welter_sim::job::Cut;
+use welter_sim::schedule::{MICROS, Schedule};
+use welter_sim::world::World;
+use welter_testing::graph::Graph;
+
+/// Machines, and vertices and edges of the share of each.
+const MACHINES: usize = 32;
+const WINDOWS: [usize; 7] = [1, 2, 3, 5, 10, 16, 32];
+const VERTICES: u64 = 100;
+const EDGES: u64 = 6000;
+
+/// Virtual milliseconds of three iterations, and which share of them disks are busy. A disk needs
+/// half a millisecond for a chunk, a kernel a tenth of one, and a message so long.
+fn measure(width: Width, delay: Time) -> (f64, f64) {
+    let mut random = Random::new(1);
+    let vertices = VERTICES * MACHINES as u64;
+    let mut end = || random.below(vertices) as u32;
+    let pairs = (0..EDGES * MACHINES as u64).map(|_| [end(), end()]).collect();
+    let graph = Graph::new(vertices as usize, pairs);
+    let partitions = Partitions::fitting(MACHINES, vertices, 1, VERTICES);
+    let cut = Cut {
+        partitions: partitions.expect("a vertex fits"),
+        route: Route::Spill,
+        chunk_records: 24,
+        chunk_vertices: VERTICES,
+        piece_edges: 500,
+        combines: false,
+        planted: None,
+    };
+    let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
+    let mut schedule = Schedule::calm(Arc::new(FoldJob::new("pagerank", &graph, program)), cut);
+    Arc::make_mut(&mut schedule.config).width = width;
+    schedule.speeds = vec![Speed { latency: 500 * MICROS, byte_thousandths: 0 }; MACHINES];
+    schedule.weather.delay_min = delay;
+    schedule.weather.delay_max = delay;
+    let report = World::run(&schedule, false);
+    assert_eq!((report.failure, report.end), (None, End::Finished), "{width:?}");
+    let busy = report.busy.iter().sum::<Time>() as f64 / (MACHINES as Time * report.time) as f64;
+    (report.time as f64 / 1e6, busy)
+}
+
+/// Times by the number of pulls, and with the window that measures.
+fn sweep(delay: Time) -> (Vec<f64>, f64) {
+    let forced = WINDOWS.map(|k| {
+        let (time, busy) = measure(Width::Forced(k), delay);
+        println!("| {k} | {time:.0} | {:.1} |", 100.0 * busy);
+        time
+    });
+    let (time, busy) = measure(Width::Measured, delay);
+    println!("| measured | {time:.0} | {:.1} |", 100.0 * busy);
+    (forced.into(), time)
+}
+
+#[test]
+fn five_pulls_keep_disks_busy_behind_a_fast_network() {
+    let (times, measured) = sweep(5 * MICROS);
+    let [one, two, three, five, .., all] = times[..] else { unreachable!() };
+    assert!(one > 1.3 * all && one > two && two > three && three > five, "{times:?}");
+    assert!(five < 1.03 * all, "{times:?}");
+    assert!(measured < 1.03 * all, "{measured} of {times:?}");
+}
+
+/// Round trips as long as the service: twice as many pulls are needed (equation 1).
+#[test]
+fn a_slow_network_takes_more_of_them() {
+    let (times, measured) = sweep(250 * MICROS);
+    let [one, _, _, five, ten, .., all] = times[..] else { unreachable!() };
+    assert!(one > 1.6 * all && five > 1.02 * ten && ten < 1.03 * all, "{times:?}");
+    assert!(measured < 1.03 * all, "{measured} of {times:?}");
+}
