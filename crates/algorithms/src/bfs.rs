@@ -17,7 +17,7 @@ use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::{ColumnData, NO_VERTEX};
 
 /// Depth of a vertex that no path leads to.
-const UNREACHED: u32 = u32::MAX;
+pub(crate) const UNREACHED: u32 = u32::MAX;
 /// The parent of a vertex that was not reached.
 const NOBODY: u32 = u32::MAX;
 
@@ -63,16 +63,16 @@ pub struct Bfs {
 
 /// Numbers of vertices, ascending.
 #[derive(Clone, Debug)]
-struct Sources(Vec<u64>);
+pub(crate) struct Sources(Vec<u64>);
 
 impl Sources {
-    fn new(mut sources: Vec<u64>) -> Self {
+    pub(crate) fn new(mut sources: Vec<u64>) -> Self {
         sources.sort_unstable();
         Self(sources)
     }
 
     #[inline]
-    fn has(&self, vertex: u64) -> bool {
+    pub(crate) fn has(&self, vertex: u64) -> bool {
         match *self.0 {
             [source] => vertex == source,
             _ => self.0.binary_search(&vertex).is_ok(),
@@ -91,6 +91,13 @@ impl Bfs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Depth(u32);
+
+impl Depth {
+    /// This depth, or [`UNREACHED`].
+    pub(crate) fn of(depth: u32) -> Self {
+        Self(depth)
+    }
+}
 
 impl Value for Depth {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {

@@ -199,7 +199,7 @@ impl<A: Amount> Program for Conductance<A> {
     }
 }
 
-/// Edges that a worker met: all, those that leave `S`, and those that go to the rest from there.
+/// Edges that were met: all, those that leave `S`, and those that go to the rest from there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Met {
     all: u64,
@@ -209,16 +209,23 @@ pub struct Met {
 
 impl Straight for Conductance<u32> {
     type Sums = Met;
+    type Update = ();
+    type Accum = u32;
     type Value = Across<u32>;
     type Total = Cut;
 
     #[inline(always)]
-    fn edge(&self, source: u32, target: u32, met: &mut Met) -> bool {
+    fn edge(&self, source: u32, target: u32, _: f64, met: &mut Met) -> Option<()> {
         let [source, target] = [source, target].map(|slot| self.sides.has(slot.into()));
         met.all += 1;
         met.from_set += u64::from(source);
         met.cut += u64::from(source && !target);
-        source != target
+        (source != target).then_some(())
+    }
+
+    #[inline(always)]
+    fn gather(&self, across: u32, (): ()) -> u32 {
+        across + 1
     }
 
     fn total(&self, Met { all, from_set, cut }: Met) -> Cut {

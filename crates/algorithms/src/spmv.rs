@@ -8,12 +8,17 @@
 //!
 //! that is `y = A^T x` for the adjacency matrix `A`. Parallel edges add. With several `iterations`,
 //! `y` becomes the next `x`. One pass over the edges an iteration (Chaos, Table 1).
+//!
+//! With one iteration edges are met once, so no graph is made: [`Product`] is the same as a straight
+//! program, which adds in the order of the input, where a graph adds in the order of the sources.
+//! Sums of floats may differ in their last digits.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
+use welter_model::straight::Straight;
 use welter_model::table::ColumnData;
 
 use crate::Float;
@@ -129,6 +134,47 @@ impl<F: Float> Program for Spmv<F> {
 
     fn iterations_max(&self) -> Option<u64> {
         Some(self.iterations)
+    }
+}
+
+/// The product as a straight program: vectors have an element for each slot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Product<F> {
+    /// The vector; none where it is 1 everywhere.
+    x: Option<Vec<F>>,
+}
+
+impl<F: Float> Product<F> {
+    /// The product with these elements, by slot; without any, with 1 everywhere.
+    pub fn new(elements: Option<impl Iterator<Item = f64>>) -> Self {
+        Self { x: elements.map(|elements| elements.map(F::of).collect()) }
+    }
+}
+
+impl<F: Float> Straight for Product<F> {
+    type Sums = ();
+    type Update = F;
+    type Accum = F;
+    type Value = Element<F>;
+    type Total = ();
+
+    const WEIGHTED: bool = true;
+
+    #[inline(always)]
+    fn edge(&self, source: u32, _: u32, weight: f64, (): &mut ()) -> Option<F> {
+        let weight = F::of(weight);
+        Some(self.x.as_ref().map_or(weight, |x| weight * x[source as usize]))
+    }
+
+    #[inline(always)]
+    fn gather(&self, accum: F, update: F) -> F {
+        accum + update
+    }
+
+    fn total(&self, (): ()) {}
+
+    fn value(&self, _: u32, sum: F) -> (Element<F>, ()) {
+        (Element(sum), ())
     }
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn find(
     let answer = algorithm.run(&ready, session)?;
     let processing = session.ended().saturating_duration_since(loaded_at);
     let Ready { graph, loaded, workers, .. } = ready;
-    let report = Report::of(algorithm, &graph, &loaded, &answer, session)?;
+    let report = Report::of(algorithm, graph.used(), &loaded, &answer, session)?;
     let (vertices, edges) = (graph.all_vertices(), graph.edges());
     let way = match (loaded.undirected, loaded.reversed) {
         (true, _) => " (both ways)",

@@ -163,7 +163,13 @@ impl Graph {
 
     /// How it was made.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.used().plan
+    }
+
+    /// The graph that was made of this one, if it stayed in its input and was made after all; else
+    /// itself.
+    pub fn used(&self) -> &Self {
+        self.input.as_ref().and_then(Input::made).unwrap_or(self)
     }
 
     /// The original ids of all vertices.

@@ -89,6 +89,6 @@ pub use pass::{Passed, pass};
 pub use peel::peel;
 pub use results::Values;
 pub use run::{run, run_resumable};
-pub use straight::count;
+pub use straight::{count, pass_over};
 pub use vertices::Vertices;
 pub use workers::Workers;

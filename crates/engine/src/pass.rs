@@ -41,11 +41,11 @@ use crate::sift::{Sides, sift_tile};
 use crate::workers::{Workers, lock};
 
 /// Cells that are made or settled in one task.
-const CELLS: usize = 1 << 16;
+pub(crate) const CELLS: usize = 1 << 16;
 
 /// Bytes that an edge takes while all that are left are handed over: its ends in lists that grow
 /// and are joined, and what a program makes of them.
-const REST_BYTES: u64 = 64;
+pub(crate) const REST_BYTES: u64 = 64;
 
 /// What a stream program leaves.
 #[derive(Debug)]
@@ -284,7 +284,7 @@ impl<'a, S: Stream> Run<'a, S> {
 }
 
 /// Sets every element of a column.
-fn fill<T: Send>(
+pub(crate) fn fill<T: Send>(
     column: &mut [T],
     workers: &Workers,
     progress: &Progress,

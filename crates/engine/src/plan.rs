@@ -31,7 +31,8 @@ use welter_store::header::{Encoding, KEY_BITS};
 
 pub use self::forecast::{Forecast, Stage};
 pub use self::kept::KeptShape;
-pub use self::memory::{Layout, Memory};
+pub(crate) use self::memory::PART_BYTES;
+pub use self::memory::{Layout, Memory, Straightness};
 pub use self::ranges::RangesPlan;
 pub use self::room::Room;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
@@ -102,6 +103,8 @@ pub struct Plan {
     pub storage: Option<StoragePlan>,
     /// Whether the graph stays in its input, for a straight program.
     pub straight: bool,
+    /// How it will be made should passes over the input turn out to be too many.
+    pub instead: Option<Box<Self>>,
     /// What was planned for.
     pub shape: Shape,
     /// Vertices that there are at most: slots, until somebody has looked which of them are some.
@@ -174,6 +177,7 @@ impl Plan {
                 pulls: rows && layout.pulled && settings.index == IndexMode::Rows,
                 storage: None,
                 straight: false,
+                instead: None,
                 shape,
                 vertices: shape.slots,
                 layout,
@@ -212,15 +216,26 @@ impl Plan {
         if settings.storage == StorageMode::Auto {
             plans.push(stored());
         }
-        if let Some(slot) = layout.straight.filter(|_| !shape.weighted && !settings.says_how()) {
+        let fits = |plan: &&Self| plan.memory.peak() <= budget_bytes;
+        let made = plans.iter().find(fits).cloned();
+        if let Some(takes) = layout.straight.filter(|_| !settings.says_how()) {
+            let is_stored = made.as_ref().is_none_or(|plan| plan.storage.is_some());
             let mut straight = Self { straight: true, ..plan((best, false)) };
-            straight.memory = Memory::straight(&straight, slot);
+            straight.memory = Memory::straight(&straight, takes);
+            if (takes.always || is_stored) && fits(&&straight) {
+                straight.instead = made.and_then(|plan| plan.after(&straight)).map(Box::new);
+                return Ok(straight);
+            }
             plans.insert(0, straight);
         }
-        match plans.iter().find(|plan| plan.memory.peak() <= budget_bytes) {
-            Some(plan) => Ok(plan.clone()),
-            None => Err(refusal(&plans, budget_bytes)),
-        }
+        made.ok_or_else(|| refusal(&plans, budget_bytes))
+    }
+
+    /// The plan of a graph that is made after all, beside what is known of its vertices by then; if
+    /// that fits.
+    fn after(mut self, straight: &Self) -> Option<Self> {
+        self.memory.held += straight.memory.vertices;
+        (self.memory.peak() <= self.budget_bytes).then_some(self)
     }
 
     /// The plan once the vertices have been counted. Widths stay; where edges go to storage, more

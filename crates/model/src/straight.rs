@@ -1,11 +1,12 @@
-//! Straight programs: what is counted of edges in one pass over the input, in any order.
+//! Straight programs: what edges add up to in one pass over the input.
 //!
-//! Where a result is a number of edges for each vertex, and sums of such numbers, no edge has to
-//! wait for another, and none has to be found again. So nothing is sorted, and no graph is made:
-//! each edge is met where the input has it, by the *slots* of its ends ([`crate::edges`]). Numbers
-//! of vertices are not known there.
+//! Where an edge tells its target something that does not depend on what other edges do, no edge
+//! has to wait for another, and none has to be found again. So nothing is sorted, and no graph is
+//! made: each edge is met where the input has it, by the *slots* of its ends ([`crate::edges`]).
+//! Numbers of vertices are not known there.
 //!
-//! Invariant: counts are whole numbers, so the order of edges makes no difference.
+//! Invariant: a vertex is told in the order of the input, an edge before its reverse, so sums of
+//! floats have the same bits whoever reads what.
 
 use bytemuck::Pod;
 
@@ -13,20 +14,36 @@ use crate::program::{Total, Value};
 
 /// A straight program.
 pub trait Straight: Sync {
-    /// What a worker sums up of the edges that it meets.
-    type Sums: Copy + Default + Send;
+    /// What is summed up of the edges of a part of the input.
+    type Sums: Copy + Default + Send + Sync;
+    /// What an edge tells its target.
+    type Update: Pod + Send + Sync;
+    /// What a vertex was told; zeros before it was told anything.
+    type Accum: Pod + Send + Sync;
     /// The result of a vertex.
     type Value: Value + Pod;
     /// Totals over all edges and vertices.
     type Total: Total;
 
-    /// Adds an edge to the sums; whether it adds to the count of its target. The reverse of an
-    /// edge that stands for both directions is met like any other.
-    fn edge(&self, source: u32, target: u32, sums: &mut Self::Sums) -> bool;
+    /// Whether weights are looked at.
+    const WEIGHTED: bool = false;
 
-    /// What the sums of a worker add to the totals.
+    /// Adds an edge to the sums; what it tells its target, if anything. The reverse of an edge that
+    /// stands for both directions is met like any other.
+    fn edge(
+        &self,
+        source: u32,
+        target: u32,
+        weight: f64,
+        sums: &mut Self::Sums,
+    ) -> Option<Self::Update>;
+
+    /// Adds what an edge told.
+    fn gather(&self, accum: Self::Accum, update: Self::Update) -> Self::Accum;
+
+    /// What the sums of a part add to the totals.
     fn total(&self, sums: Self::Sums) -> Self::Total;
 
-    /// The result of the vertex in a slot, by its count, and what it adds to the totals.
-    fn value(&self, slot: u32, count: u32) -> (Self::Value, Self::Total);
+    /// The result of the vertex in a slot, by what it was told, and what it adds to the totals.
+    fn value(&self, slot: u32, accum: Self::Accum) -> (Self::Value, Self::Total);
 }

@@ -79,6 +79,40 @@ pub trait Stream: Sync {
     fn value(&self, known: Known<'_, Self>, vertex: u32) -> Self::Value;
 }
 
+/// A stream program that can do without numbers of vertices: on a graph that stays in its input,
+/// slots stand for them. Slots that are no vertices have cells, and are settled, like the others;
+/// degrees are not known, and an edge may be shown where it is none any more
+/// ([`Again`] is not asked).
+pub trait BySlot: Stream<Value: bytemuck::Pod> {
+    /// Whether edges that may be news in a later step are kept, as soon as there is room for all of
+    /// them ([`Seen::kept`]): what is read then is those, without weights, and not the input.
+    const KEEPS: bool = false;
+
+    /// Whether [`Self::bits`] are looked at before cells are: they stay in the cache.
+    const BITS: bool = false;
+
+    /// A value with the numbers of vertices in the place of their slots.
+    fn numbered(&self, value: Self::Value, number: impl Fn(u32) -> u32) -> Self::Value;
+
+    /// Whether an edge that is no news in a step may be in a later one. Asked of every edge, like
+    /// [`Stream::news`], where edges are kept.
+    fn later(&self, _step: Self::Step, _source: &Self::Cell, _target: &Self::Cell) -> bool {
+        true
+    }
+
+    /// Before a step: whether edges from a vertex with this cell can be news in it, and whether edges
+    /// to it can, in this step or a later one.
+    fn bits(&self, _step: Self::Step, _cell: &Self::Cell) -> [bool; 2] {
+        [true; 2]
+    }
+
+    /// Whether more passes over the input than a graph is worth are to be feared, after a step in
+    /// which this was seen.
+    fn gives_up(&self, _step: Self::Step, _seen: &Seen<Self::Total>) -> bool {
+        false
+    }
+}
+
 /// What a stream program does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<S> {
@@ -95,7 +129,8 @@ pub enum Next<S> {
     Stop,
 }
 
-/// What was seen in a step. All but `total` and `room` is 0 where no edges were shown.
+/// What was seen in a step. All but `total`, `room` and `kept` is 0 where no edges were
+/// shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen<T> {
     /// Edges that were looked at: all those of chunks that were read.
@@ -108,6 +143,8 @@ pub struct Seen<T> {
     pub total: T,
     /// Edges that there is room for in memory, to hand them over at once.
     pub room: u64,
+    /// Edges that may be news in a later step, where all of them were kept ([`BySlot::KEEPS`]).
+    pub kept: Option<u64>,
 }
 
 /// When an edge can be news again that is none, or was shown and thus is none any more.

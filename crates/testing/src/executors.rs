@@ -21,7 +21,7 @@ use welter_model::stream::Stream;
 use welter_model::table::ColumnData;
 use welter_store::header::Encoding;
 
-pub use self::memory::{integers, workers};
+pub use self::memory::{Room, integers, workers};
 pub use crate::folder::Folder;
 use crate::graph::Graph;
 use crate::interpreter::{Answer, interpret, interpret_extended};

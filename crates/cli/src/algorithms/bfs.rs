@@ -2,9 +2,10 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use welter_algorithms::Levels;
 use welter_algorithms::bfs::{Bfs, BfsTree, Reach};
-use welter_engine::Outcome;
-use welter_engine::plan::{FrontierMode, IndexMode, Layout};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout, Straightness};
+use welter_engine::{Outcome, Passed};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 use welter_model::program::Program;
@@ -26,7 +27,8 @@ pub(super) const ENTRY: Entry = Entry {
         "depth(s) = 0                                           for each source s",
         "depth(v) = 1 + (least of depth(u) over edges u -> v)   for all others",
     ],
-    kind: "fold with a frontier; reads the edges of vertices that were just reached",
+    kind: "fold with a frontier; reads the edges of vertices that were just reached, or, where edges \
+           do not fit in memory, the input a level at a time while few levels reach most",
     weights: "not looked at",
     columns: "vertex, depth (i64; -1 where no path leads); with --parents also parent (an id)",
     source: "Chaos, Table 1; LDBC Graphalytics (BFS)",
@@ -84,6 +86,20 @@ impl Options {
     }
 }
 
+impl Options {
+    /// Searches the input, unless that takes too many passes.
+    fn over(&self, ready: &Ready, session: &Session) -> Result<Option<Answer>, Failure> {
+        let sources = self.sources.slots(ready, session)?;
+        let (count, program) = (sources.len(), Levels::new(sources));
+        let Some(Passed { values, passes }) = session.pass_over(ready, &program)? else {
+            return Ok(None);
+        };
+        let note = Some(note(&values, (values.len(), ready.graph.all_vertices()), count)?);
+        let (columns, top) = (Box::new(values), Top::Farthest);
+        Ok(Some(Answer { columns, iterations: passes, note, found: None, levels: None, top }))
+    }
+}
+
 /// How much was reached, and how far it is.
 fn note(
     columns: &dyn Columns,
@@ -112,7 +128,10 @@ impl Chosen for Options {
     }
 
     fn layout(&self) -> Layout {
-        if self.parents { Layout::of::<BfsTree>() } else { Layout::of::<Bfs>() }
+        if self.parents {
+            return Layout::of::<BfsTree>();
+        }
+        Layout { straight: Some(Straightness::of_stream::<Levels>()), ..Layout::of::<Bfs>() }
     }
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {
@@ -146,6 +165,11 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        if ready.graph.plan().straight
+            && let Some(answer) = self.over(ready, session)?
+        {
+            return Ok(answer);
+        }
         let sources = self.sources.find(ready, session)?;
         let count = sources.len();
         if self.parents {

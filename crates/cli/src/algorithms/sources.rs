@@ -40,7 +40,12 @@ impl SourceArgs {
 
     /// The numbers of the sources, ascending, each once.
     pub(super) fn find(&self, ready: &Ready, session: &Session) -> Result<Vec<u64>, Failure> {
-        let graph = &ready.graph;
+        let slots = self.slots(ready, session)?.into_iter();
+        Ok(slots.filter_map(|slot| ready.graph.vertex_of_slot(slot)).collect())
+    }
+
+    /// The slots of the sources, ascending, each once.
+    pub(super) fn slots(&self, ready: &Ready, session: &Session) -> Result<Vec<u64>, Failure> {
         let slots = tables::with_vertices(ready, session, |vertices, options| {
             let mut slots = Vec::new();
             for id in &self.source {
@@ -54,15 +59,15 @@ impl SourceArgs {
             }
             Ok::<_, Failure>(slots)
         })?;
-        let mut numbers: Vec<u64> =
-            slots.into_iter().filter_map(|slot| graph.vertex_of_slot(slot.into())).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        if numbers.is_empty() {
+        let is_vertex = |slot: &u64| ready.graph.vertex_of_slot(*slot).is_some();
+        let mut slots: Vec<u64> = slots.into_iter().map(u64::from).filter(is_vertex).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        if slots.is_empty() {
             let files = self.sources_from.join(", ");
             return Err(Failure::new(65, format!("{files}: expected ids of sources, found none")));
         }
-        Ok(numbers)
+        Ok(slots)
     }
 
     /// The files.

@@ -3,8 +3,9 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::Float;
-use welter_algorithms::spmv::{Spmv, Vector};
-use welter_engine::plan::Layout;
+use welter_algorithms::spmv::{Element, Product, Spmv, Vector};
+use welter_engine::Outcome;
+use welter_engine::plan::{Layout, Straightness};
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, WeightChoice};
 
@@ -18,7 +19,8 @@ pub(super) const ENTRY: Entry = Entry {
     name: "spmv",
     about: "The product of the graph's matrix with a vector",
     formula: &["value(v) = sum over edges u -> v of weight(u, v) * x(u)"],
-    kind: "fold; reads all edges once an iteration",
+    kind: "straight, or fold with more iterations and on kept graphs; reads all edges once an \
+           iteration",
     weights: "multiplied; 1 where edges have none",
     columns: "vertex, value (f64 or f32)",
     source: "Chaos, Table 1",
@@ -78,6 +80,9 @@ enum VectorArg {
 
 impl Options {
     fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        if ready.graph.plan().straight {
+            return self.straight::<F>(ready, session);
+        }
         let program = match self.vector {
             _ if !self.vector_from.is_empty() => {
                 Spmv::<F>::of(self.elements(ready, session)?, self.iterations)
@@ -85,9 +90,26 @@ impl Options {
             VectorArg::Ones => Spmv::new(Vector::Ones, self.iterations),
             VectorArg::Random => Spmv::new(Vector::Random { seed: self.seed }, self.iterations),
         };
-        let outcome = session.iterate(ready, &program)?;
-        let (columns, iterations) = (Box::new(outcome.values), outcome.iterations);
-        Ok(Answer { columns, iterations, note: None, found: None, levels: None, top: Top::Highest })
+        Ok(answer(session.iterate(ready, &program)?))
+    }
+
+    fn straight<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+        let graph = &ready.graph;
+        let random = Vector::Random { seed: self.seed };
+        let at = |slot| graph.vertex_of_slot(slot).map_or(0.0, |vertex| random.at(vertex));
+        let program = match self.vector {
+            _ if !self.vector_from.is_empty() => {
+                let value = self.vector_column.clone();
+                let missing = self.vector_default;
+                let elements = tables::slot_values(&self.vector_from, ready, session, |options| {
+                    AttributeOptions { value, missing, ..options }
+                })?;
+                Product::<F>::new(Some(elements.into_iter()))
+            }
+            VectorArg::Ones => Product::new(None::<std::iter::Empty<f64>>),
+            VectorArg::Random => Product::new(Some((0..graph.slots()).map(at))),
+        };
+        Ok(answer(session.count(ready, &program)?))
     }
 
     /// The vector that tables say, in the order of the vertices.
@@ -101,19 +123,27 @@ impl Options {
     }
 }
 
+/// What is told of a run.
+fn answer<F: Float>(outcome: Outcome<Element<F>, ()>) -> Answer {
+    let (columns, iterations) = (Box::new(outcome.values), outcome.iterations);
+    Answer { columns, iterations, note: None, found: None, levels: None, top: Top::Highest }
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }
 
     fn layout(&self) -> Layout {
-        let layout = match self.precision {
-            Precision::F64 => Layout::of::<Spmv<f64>>(),
-            Precision::F32 => Layout::of::<Spmv<f32>>(),
-        };
         // An element by the slot, as tables are read, and by the vertex.
         let given = if self.vector_from.is_empty() { 0 } else { 16 };
-        Layout { value: layout.value + given, ..layout }
+        let own = if self.vector == VectorArg::Random { given + 8 } else { given };
+        let (layout, straight) = match self.precision {
+            Precision::F64 => (Layout::of::<Spmv<f64>>(), Straightness::of::<Product<f64>>(own)),
+            Precision::F32 => (Layout::of::<Spmv<f32>>(), Straightness::of::<Product<f32>>(own)),
+        };
+        let straight = (self.iterations == 1).then_some(straight);
+        Layout { value: layout.value + given, straight, ..layout }
     }
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::{LabelPropagation, Wcc};
-use welter_engine::plan::{FrontierMode, IndexMode, Layout};
+use welter_engine::plan::{FrontierMode, IndexMode, Layout, Straightness};
 use welter_engine::{Outcome, Passed};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
@@ -88,7 +88,10 @@ impl Chosen for Options {
 
     fn layout(&self) -> Layout {
         match self.method {
-            Method::UnionFind => Layout::of_stream::<Wcc>(),
+            Method::UnionFind => {
+                let straight = Some(Straightness::of_stream::<Wcc>());
+                Layout { straight, ..Layout::of_stream::<Wcc>() }
+            }
             Method::Labels => Layout::of::<LabelPropagation>(),
         }
     }
@@ -124,7 +127,10 @@ impl Chosen for Options {
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let (columns, iterations, levels): (Box<dyn Columns>, _, _) = match self.method {
             Method::UnionFind => {
-                let Passed { values, passes } = session.pass(ready, &Wcc)?;
+                let straight = ready.graph.plan().straight;
+                let over = if straight { session.pass_over(ready, &Wcc)? } else { None };
+                let Passed { values, passes } =
+                    over.map_or_else(|| session.pass(ready, &Wcc), Ok)?;
                 (Box::new(values), passes, None)
             }
             Method::Labels => {

@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use welter_engine::{
-    Outcome, Passed, Values, Workers, count, extend, intersect, pass, peel, run_resumable,
+    Outcome, Passed, Values, Workers, count, extend, intersect, pass, pass_over, peel,
+    run_resumable,
 };
 use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
 use welter_model::program::{Program, Value};
 use welter_model::straight::Straight;
-use welter_model::stream::Stream;
+use welter_model::stream::{BySlot, Stream};
 
 use super::{Ready, Session};
 use crate::failure::Failure;
@@ -22,6 +23,7 @@ impl Session {
         program: &P,
     ) -> Result<Outcome<P::Value, P::Total>, Failure> {
         let Ready { graph, workers, .. } = ready;
+        let graph = graph.used();
         let checkpoints = self.checkpoints.as_ref();
         self.measured(workers, || {
             Ok(run_resumable(graph, program, workers, &self.progress, checkpoints)?)
@@ -45,7 +47,23 @@ impl Session {
         program: &S,
     ) -> Result<Passed<S::Value>, Failure> {
         let Ready { graph, workers, .. } = ready;
-        self.measured(workers, || Ok(pass(graph, program, workers, &self.progress)?))
+        self.measured(workers, || Ok(pass(graph.used(), program, workers, &self.progress)?))
+    }
+
+    /// Runs a stream program on a graph that stays in its input. If it gives up there, the graph is
+    /// made.
+    pub(crate) fn pass_over<S: BySlot>(
+        &self,
+        ready: &Ready,
+        program: &S,
+    ) -> Result<Option<Passed<S::Value>>, Failure> {
+        let Ready { graph, workers, loaded, .. } = ready;
+        let passed =
+            self.measured(workers, || pass_over(graph, program, workers, &self.progress))?;
+        if passed.is_none() {
+            graph.make(&loaded.ids, workers, &self.progress)?;
+        }
+        Ok(passed)
     }
 
     /// Peels the graph, where the plan has rows and nothing is to be gone on from.

@@ -16,7 +16,11 @@ fn pairs() -> Vec<u8> {
 }
 
 fn report(sandbox: &Sandbox, line: &str) -> Value {
-    sandbox.must(&format!("run conductance {line} -q --report report.json"));
+    report_of(sandbox, &format!("conductance {line}"))
+}
+
+fn report_of(sandbox: &Sandbox, line: &str) -> Value {
+    sandbox.must(&format!("run {line} -q --report report.json"));
     serde_json::from_slice(&sandbox.read("report.json")).unwrap()
 }
 
@@ -82,11 +86,88 @@ fn plans_say_so_and_budgets_are_kept() {
     let sandbox = Sandbox::new();
     let plan = sandbox.must("explain conductance rmat:20");
     assert!(plan.contains("route     straight over the input, which is read twice"), "{plan}");
-    assert!(plan.contains("what each worker counts, and values"), "{plan}");
+    assert!(plan.contains("what vertices are told, and values"), "{plan}");
     assert!(!plan.contains("tiles"), "{plan}");
     let plan = sandbox.must("explain conductance rmat:20 --route fold");
     assert!(plan.contains("tiles"), "{plan}");
     let found = report(&sandbox, "rmat:16 --memory 64M");
     assert_eq!(found["plan"]["route"], "straight");
     assert!(found["plan"]["memory_bytes"].as_u64() < Some(64 << 20), "{found}");
+}
+
+#[test]
+fn products_and_components_take_the_input_as_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write("edges.u32", pairs());
+    let vector: Vec<String> = (0..300).map(|id| format!("{id},{}", id % 7)).collect();
+    sandbox.write("x.csv", vector.join("\n"));
+    for input in ["edges.u32", "edges.u32 --vertices 500", "edges.u32 --undirected"] {
+        for job in [
+            "spmv",
+            "spmv --precision f32 --threads 3",
+            "spmv --vector-from x.csv --vector-default 0",
+            "wcc",
+            "wcc --threads 3 --memory 64M",
+        ] {
+            let rows = |more: &str| sandbox.must(&format!("run {job} {input} -q -o - {more}"));
+            // Sums of whole numbers are the same in any order.
+            assert_eq!(rows(""), rows("--route fold"), "{job} {input}");
+            let route = |more: &str| {
+                let mut report = report_of(&sandbox, &format!("{job} {input} {more}"));
+                report["plan"]["route"].take()
+            };
+            assert_eq!((route(""), route("--route fold")), ("straight".into(), "fold".into()));
+        }
+    }
+    let rows = |more: &str| sandbox.must(&format!("run spmv edges.u32 -q -o - {more}"));
+    let random = |more: &str| rows(&format!("--vector random --seed 5 {more}"));
+    assert_eq!(random("--threads 1"), random("--threads 3"));
+    for job in ["spmv --iterations 2", "wcc --method labels"] {
+        assert_eq!(report_of(&sandbox, &format!("{job} edges.u32"))["plan"]["route"], "fold");
+    }
+}
+
+/// A million edges between 2^14 vertices at random; the first from vertex 1.
+fn many() -> Vec<u8> {
+    let random = |place: u32| place.wrapping_mul(0x9e37_79b9).rotate_left(13) ^ place << 7;
+    let pairs = (0..1_000_000).map(|edge| [random(2 * edge), random(2 * edge + 1)]);
+    let pairs = pairs.map(|pair| pair.map(|id| id.wrapping_mul(0x85eb_ca6b) >> 18));
+    let first = std::iter::once([1, 2]);
+    first.chain(pairs).flatten().flat_map(u32::to_le_bytes).collect()
+}
+
+#[test]
+fn a_search_whose_edges_do_not_fit_reads_its_input() {
+    let sandbox = Sandbox::new();
+    sandbox.write("many.u32", many());
+    let job = "bfs many.u32 --source 1 --threads 2";
+    let plan = sandbox.must(&format!("explain {job} --memory 24M"));
+    assert!(plan.contains("route     straight over the input, a level at a time"), "{plan}");
+    assert!(plan.contains("instead   fold, edges on storage, if few levels"), "{plan}");
+    let found = report_of(&sandbox, &format!("{job} --memory 24M -o depths.csv"));
+    assert_eq!(found["plan"]["route"], "straight", "{found}");
+    assert!(found["iterations"].as_u64() < Some(7), "{found}");
+    for (more, route) in [("", "fold"), ("--memory 24M --route fold", "fold")] {
+        let other = report_of(&sandbox, &format!("{job} {more} -o other.csv"));
+        assert_eq!((&other["plan"]["route"], &other["note"]), (&route.into(), &found["note"]));
+        assert_eq!(sandbox.read("depths.csv"), sandbox.read("other.csv"));
+    }
+}
+
+#[test]
+fn a_search_that_does_not_spread_goes_on_with_a_graph() {
+    let sandbox = Sandbox::new();
+    // A path, backwards, before all others, which lead away from it.
+    let path = (1..300_u32).rev().map(|id| [(1 << 14) + id - 1, (1 << 14) + id]);
+    let path: Vec<u8> = path.flatten().flat_map(u32::to_le_bytes).collect();
+    sandbox.write("deep.u32", [path, many()].concat());
+    let job = "bfs deep.u32 --source 16384 --threads 2";
+    let plan = sandbox.must(&format!("explain {job} --memory 24M"));
+    assert!(plan.contains("route     straight over the input"), "{plan}");
+    let found = report_of(&sandbox, &format!("{job} --memory 24M -o depths.csv"));
+    assert_eq!(found["plan"]["route"], "fold", "{found}");
+    assert!(found["graph"]["chunks"].as_u64() > Some(0), "{found}");
+    let other = report_of(&sandbox, &format!("{job} -o other.csv"));
+    assert_eq!(found["note"], other["note"]);
+    assert_eq!(sandbox.read("depths.csv"), sandbox.read("other.csv"));
 }

@@ -103,6 +103,7 @@ impl Plan {
         };
         let plan = Self {
             straight: false,
+            instead: None,
             threads,
             stripe_bits: kept.stripe_bits,
             block_bits: kept.block_bits,

@@ -126,7 +126,9 @@ impl Settings {
     /// Whether the user says how a graph is to be made, and so that one is.
     pub(super) fn says_how(&self) -> bool {
         let widths = self.stripe_bits.is_some() || self.block_bits.is_some();
-        widths || self.route.is_some() || self.encoding.is_some() || self.chunk_bytes.is_some()
+        let finds = self.frontier != FrontierMode::Auto || self.index != IndexMode::Auto;
+        let writes = self.encoding.is_some() || self.chunk_bytes.is_some();
+        widths || finds || writes || self.route.is_some()
     }
 
     /// Refuses what is out of range.

@@ -51,6 +51,11 @@ impl Plan {
 }
 
 impl Plan {
+    /// Whether passes over the input may turn out to be too many.
+    fn may_give_up(&self) -> bool {
+        self.layout.straight.is_some_and(|takes| !takes.always)
+    }
+
     /// The memory of a run on a graph that stays in its input.
     fn show_straight(&self, lines: &mut String) -> fmt::Result {
         let Memory { held, input, marks, vertices, counts, workers, .. } = self.memory;
@@ -60,12 +65,16 @@ impl Plan {
             (held, "ids"),
             (input, "input"),
             (marks + vertices, "which ids are vertices"),
-            (counts, "what each worker counts, and values"),
+            (counts, "what vertices are told, and values"),
             (workers, "buffers of the workers"),
         ] {
             if bytes > 0 {
                 writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
             }
+        }
+        if let Some(made) = self.instead.as_deref().filter(|_| self.may_give_up()) {
+            writeln!(lines, "instead   {}, if few levels do not reach most:", route(made))?;
+            writeln!(lines, "          {:>10}  at most then", human_bytes(made.memory.peak()))?;
         }
         Ok(())
     }
@@ -74,6 +83,7 @@ impl Plan {
 /// The route, and what is on storage.
 fn route(plan: &Plan) -> &'static str {
     match plan.storage {
+        _ if plan.straight && plan.may_give_up() => "straight over the input, a level at a time",
         _ if plan.straight => "straight over the input, which is read twice",
         None => "fold, in memory",
         Some(StoragePlan { streamed: Some(Streamed::Ranges(_)), .. }) => {

@@ -3,10 +3,10 @@
 use std::sync::OnceLock;
 
 use welter_engine::kept::{self, KeepOptions, Kept};
-use welter_engine::plan::{Layout, Plan, Settings, Shape};
+use welter_engine::plan::{Layout, Plan, Settings, Shape, Straightness};
 use welter_engine::{
     Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend, intersect,
-    pass, peel, run_resumable,
+    pass, pass_over, peel, run_resumable,
 };
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::extended::Extended;
@@ -14,7 +14,7 @@ use welter_model::ids::IdMap;
 use welter_model::intersect::Intersect;
 use welter_model::program::{Program, Value};
 use welter_model::straight::Straight;
-use welter_model::stream::Stream;
+use welter_model::stream::{BySlot, Stream};
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
 use welter_store::io::IoOptions;
@@ -24,6 +24,20 @@ use crate::blind::Blind;
 use crate::folder::Folder;
 use crate::graph::Graph;
 use crate::interpreter::Answer;
+
+/// What memory a graph that stays in its input has beside what is planned for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// More than it needs.
+    All,
+    /// As much as so many edges take that are kept.
+    Edges(u64),
+    /// What it takes to make the graph after all.
+    ToBeMade,
+}
+
+/// Bytes that the engine grants an edge that it keeps.
+const EDGE_BYTES: u64 = 64;
 
 impl Memory {
     pub(super) fn run<P: Program>(
@@ -177,7 +191,8 @@ impl Memory {
         program: impl FnOnce(&IdMap) -> P,
     ) -> Answer<P::Value, P::Total> {
         let value = size_of::<P::Value>() as u64;
-        let layout = Layout { value, accum: 4, straight: Some(8), ..Layout::default() };
+        let straight = Some(Straightness::of::<P>(8));
+        let layout = Layout { value, straight, ..Layout::default() };
         let (_, ids) = self.input(graph);
         let program = program(&ids);
         self.hold((graph, None), reading, layout, |held, workers| {
@@ -185,6 +200,41 @@ impl Memory {
             self.judge_vertices(held, &ids, graph);
             assert_eq!(held.edges(), graph.arcs(reading), "{self:?}");
             ended(count(held, &program, workers, &Progress::new())?)
+        })
+    }
+
+    /// Runs a stream program on a graph that stays in its input; none if the program gave up.
+    /// `program` is told the ids of slots, `made` the graph that is made then.
+    ///
+    /// # Panics
+    /// When the engine fails, or plans to make a graph.
+    pub fn pass_over<S: BySlot>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        (program, room): (impl FnOnce(&IdMap) -> S, Room),
+        made: impl FnOnce(&welter_engine::Graph, &Workers),
+    ) -> Option<Vec<S::Value>> {
+        let straight = Some(Straightness { always: true, ..Straightness::of_stream::<S>() });
+        let layout = Layout { straight, ..Layout::of_stream::<S>() };
+        let (_, ids) = self.input(graph);
+        let program = program(&ids);
+        let mut executor = self.clone();
+        let plan = self.plan(graph, reading, layout).expect("the graph fits");
+        executor.settings.memory_bytes = match room {
+            Room::All => self.settings.memory_bytes,
+            Room::Edges(edges) => Some(plan.memory.peak() + edges * EDGE_BYTES),
+            Room::ToBeMade => plan.instead.map(|made| made.memory.peak()),
+        };
+        executor.hold((graph, None), reading, layout, |held, workers| {
+            assert!(held.plan().straight);
+            let progress = Progress::new();
+            if let Some(passed) = pass_over(held, &program, workers, &progress)? {
+                return Ok(Some(passed.values.whole()?.into_owned()));
+            }
+            made(held.make(&ids, workers, &progress)?, workers);
+            assert!(!held.plan().straight);
+            Ok(None)
         })
     }
 

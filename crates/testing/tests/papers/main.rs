@@ -12,6 +12,7 @@
 //! - `triangles`: triangles and clustering coefficients likewise.
 //! - `mis`: sets against a loop over the vertices, and against what such a set is.
 //! - `mcst`: forests against Kruskal's algorithm, and a verifier.
+//! - `straight`: products, components and searches on graphs that stay in their input.
 //! - `scc`: components against Kosaraju's algorithm, and against who reaches whom; deep graphs.
 
 mod als;
@@ -22,5 +23,6 @@ mod hyperball;
 mod mcst;
 mod mis;
 mod scc;
+mod straight;
 mod sum_product;
 mod triangles;

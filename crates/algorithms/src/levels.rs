@@ -1,0 +1,188 @@
+//! Breadth-first search straight over the input: one pass a level, as X-Stream does it.
+//!
+//! ```text
+//! pass d     an edge from a vertex of depth d to one that was not reached yet reaches it
+//! kept       edges to vertices that were not reached yet, as soon as there is room for all of them
+//! rest       what few edges are left is searched by itself
+//! ```
+//!
+//! Nothing is sorted and no graph is made, which is worth several passes. Graphs in which most
+//! vertices are near each other need few: after three or four levels nearly all edges lead to
+//! vertices that were reached. Where a search does not spread like that it gives up early, and is
+//! done on a graph instead ([`Bfs`](crate::Bfs), whose values these are).
+//!
+//! A cell tells only whether a vertex was reached, and whether its depth is odd: vertices two levels
+//! ago are taken for new ones, but all that they lead to was reached since.
+//!
+//! Source: Roy, Mihailovic and Zwaenepoel, X-Stream (2013).
+
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use welter_model::edges::Pair;
+use welter_model::program::Vertex;
+use welter_model::stream::{BySlot, Edge, Known, Next, Seen, Stream};
+
+use crate::bfs::{Depth, Sources, UNREACHED};
+
+/// Kept edges that are searched alone and at once.
+const REST: u64 = 1 << 16;
+/// Passes over kept edges after which the rest is, however many they are.
+const KEPT_PASSES: u32 = 8;
+/// A search spreads if each level is so many times as large as the one before it,
+const SPREADS: u64 = 8;
+/// or if it has reached one vertex for so many edges.
+const REACHED: u64 = 1 << 10;
+/// Passes over the input that are worth a graph.
+const PASSES_MAX: u32 = 6;
+
+/// The cell of a vertex that was not reached.
+const NONE: u8 = 0;
+
+/// The program.
+#[derive(Clone, Debug)]
+pub struct Levels {
+    sources: Sources,
+}
+
+impl Levels {
+    /// A search from these slots, which need no order.
+    pub fn new(sources: Vec<u64>) -> Self {
+        Self { sources: Sources::new(sources) }
+    }
+}
+
+/// What the program is at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Depth of the vertices whose edges are followed.
+    depth: u32,
+    /// Vertices of that depth, and of all up to it; sources do not count.
+    level: u64,
+    reached: u64,
+    /// Passes over kept edges so far.
+    kept: u32,
+    /// Whether the rest is searched.
+    rest: bool,
+}
+
+/// The cell of a vertex of this depth.
+#[inline(always)]
+fn mark(depth: u32) -> u8 {
+    1 + (depth % 2) as u8
+}
+
+impl Stream for Levels {
+    type Value = Depth;
+    type Cell = AtomicU8;
+    type Note = AtomicU32;
+    type Step = Step;
+    type Total = ();
+
+    fn cell(&self, vertex: Vertex) -> (AtomicU8, AtomicU32) {
+        let (cell, depth) =
+            if self.sources.has(vertex.index) { (mark(0), 0) } else { (NONE, UNREACHED) };
+        (AtomicU8::new(cell), AtomicU32::new(depth))
+    }
+
+    fn first(&self) -> Next<Step> {
+        Next::Pass(Step::default())
+    }
+
+    fn next(&self, step: Step, seen: &Seen<()>) -> Next<Step> {
+        if step.rest || seen.changes == 0 {
+            return Next::Stop;
+        }
+        let next = Step {
+            depth: step.depth + 1,
+            level: seen.changes,
+            reached: step.reached + seen.changes,
+            kept: step.kept + u32::from(seen.kept.is_some()),
+            rest: false,
+        };
+        match seen.kept {
+            Some(edges) if edges <= REST || next.kept > KEPT_PASSES => {
+                Next::Rest(Step { rest: true, ..next })
+            }
+            _ => Next::Pass(next),
+        }
+    }
+
+    #[inline(always)]
+    fn news(&self, step: Step, source: &AtomicU8, target: &AtomicU8) -> bool {
+        let [source, target] = [source, target].map(|cell| cell.load(Ordering::Relaxed));
+        (step.rest | (source == mark(step.depth))) & (target == NONE)
+    }
+
+    #[inline(always)]
+    fn edge(&self, step: Step, known: Known<'_, Self>, edge: Edge) -> bool {
+        reach(known, edge.target, step.depth + 1)
+    }
+
+    fn settle(&self, _: Step, _: Known<'_, Self>, _: u32) {}
+
+    /// Level by level, from the vertices that were reached last.
+    fn rest(&self, known: Known<'_, Self>, mut edges: Vec<Pair>) {
+        edges.sort_unstable();
+        let depth = |slot: u32| known.notes[slot as usize].load(Ordering::Relaxed);
+        let sources = edges.chunk_by(|one, other| one[0] == other[0]).map(|row| row[0][0]);
+        let reached = sources.filter(|slot| depth(*slot) != UNREACHED);
+        let mut level: Vec<u32> = reached.collect();
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for source in level {
+                let first = edges.partition_point(|edge| edge[0] < source);
+                let row = edges[first..].iter().take_while(|edge| edge[0] == source);
+                let below = depth(source) + 1;
+                next.extend(row.map(|edge| edge[1]).filter(|slot| reach(known, *slot, below)));
+            }
+            level = next;
+        }
+    }
+
+    fn value(&self, known: Known<'_, Self>, slot: u32) -> Depth {
+        Depth::of(known.notes[slot as usize].load(Ordering::Relaxed))
+    }
+}
+
+/// Reaches a vertex, unless it was.
+#[inline(always)]
+fn reach(known: Known<'_, Levels>, slot: u32, depth: u32) -> bool {
+    let (cell, relaxed) = (&known.cells[slot as usize], Ordering::Relaxed);
+    let new = cell.compare_exchange(NONE, mark(depth), relaxed, relaxed).is_ok();
+    if new {
+        known.notes[slot as usize].store(depth, relaxed);
+    }
+    new
+}
+
+impl BySlot for Levels {
+    const KEEPS: bool = true;
+    const BITS: bool = true;
+
+    fn numbered(&self, depth: Depth, _: impl Fn(u32) -> u32) -> Depth {
+        depth
+    }
+
+    #[inline(always)]
+    fn later(&self, step: Step, source: &AtomicU8, target: &AtomicU8) -> bool {
+        let [source, target] = [source, target].map(|cell| cell.load(Ordering::Relaxed));
+        (source != mark(step.depth)) & (target == NONE)
+    }
+
+    #[inline(always)]
+    fn bits(&self, step: Step, cell: &AtomicU8) -> [bool; 2] {
+        let cell = cell.load(Ordering::Relaxed);
+        [step.rest | (cell == mark(step.depth)), cell == NONE]
+    }
+
+    fn gives_up(&self, step: Step, seen: &Seen<()>) -> bool {
+        let Step { depth, level, reached, rest, .. } = step;
+        if rest || seen.changes == 0 || seen.kept.is_some() {
+            return false;
+        }
+        let spreads = depth < 2
+            || seen.changes >= SPREADS * level
+            || (reached + seen.changes) * REACHED >= seen.looked;
+        !spreads || depth + 1 >= PASSES_MAX
+    }
+}
