@@ -3,18 +3,18 @@
 //! On one machine the routes know where chunks lie, and their columns are padded to what a key can
 //! tell apart. A machine of a cluster pulls chunks from others (Chaos, section 4), as bytes that
 //! may be anything, and holds columns as short as a partition. So here a chunk is opened before it
-//! is used, and keys are held against the columns ([`crate::keys`]); the loops over edges are those
+//! is used, and keys are held against the columns (`keys`); the loops over edges are those
 //! of the routes.
 //!
 //! | step of Chaos | here | kernel |
 //! |---|---|---|
-//! | pre-processing: edges of a cell become a chunk | [`EdgeWriter`] | [`crate::tiles`] |
-//! | scatter | [`Pulled::scatter`], [`write_updates`] | [`crate::kernel`], [`crate::update_chunk`] |
-//! | gather | [`gather`], [`group`] | [`crate::groups`] |
-//! | both at once (route `fold`) | [`Pulled::fold`] | [`crate::kernel`] |
-//! | apply | [`init`], [`apply`] | [`crate::renew`] |
-//! | a stream program sees edges | [`Pulled::sift`] | [`crate::sift`] |
-//! | an extended program rewrites edges | [`Pulled::extend`], [`states`] | [`crate::extended`] |
+//! | pre-processing: edges of a cell become a chunk | [`EdgeWriter`] | `tiles` |
+//! | scatter | [`Pulled::scatter`], [`write_updates`] | `kernel`, `update_chunk` |
+//! | gather | [`gather`], [`group`], [`gather_extended`] | `groups` |
+//! | both at once (route `fold`) | [`Pulled::fold`] | `kernel` |
+//! | apply | [`init`], [`apply`], and of extended programs | `renew` |
+//! | a stream program sees edges | [`Pulled::sift`] | `sift` |
+//! | an extended program rewrites edges | [`Pulled::extend`], [`states`] | `extended` |
 //!
 //! Invariants: whatever the bytes are, what comes of them is an error or what was written · a chunk
 //! is of the cell that was asked for, or an error.
@@ -34,8 +34,8 @@ use crate::EngineError;
 
 pub use self::pulled::{Pulled, states, with_states};
 pub(crate) use self::updates::met;
-pub use self::updates::{gather, group, open_updates, touched, write_updates};
-pub use self::vertices::{apply, init};
+pub use self::updates::{gather, gather_extended, group, open_updates, touched, write_updates};
+pub use self::vertices::{apply, apply_extended, init, init_extended};
 pub use self::writer::{EdgeWriter, Form};
 pub use crate::kernel::{Scratch, Sources};
 pub use crate::renew::{Renewed, Vertices};

@@ -143,15 +143,31 @@ impl<E: Extended> Part<'_, E> {
         let first = self.stripe.vertices.start;
         for (segment, total) in segments(graph, self.stripe).zip(&mut *self.totals) {
             let vertices = first + segment.start as u64..first + segment.end as u64;
-            let (mut sum, mut last) = (E::Total::default(), E::Total::default());
-            for place in segment {
-                (self.values[place], last) = applied(place, self.values[place]);
-                self.signals[place] = program.signal(&self.values[place]);
-                sum = sum.merge(last);
-            }
+            let (start, columns) = (segment.start, segment.clone());
+            let (values, signals) = (&mut self.values[columns], &mut self.signals[segment]);
+            let applied = |place, value| applied(start + place, value);
+            let [sum, last] = renew(program, values, signals, applied);
             *total = sum.merge(repeated(last, graph.alike(&vertices) - 1));
         }
     }
+}
+
+/// Sets the values of some vertices to what `applied` makes of their places and values, and signals
+/// with them. The total of all, and that of the last one.
+#[inline(always)]
+pub(crate) fn renew<E: Extended>(
+    program: &E,
+    values: &mut [E::Value],
+    signals: &mut [E::Signal],
+    applied: impl Fn(usize, E::Value) -> (E::Value, E::Total),
+) -> [E::Total; 2] {
+    let (mut sum, mut last) = (E::Total::default(), E::Total::default());
+    for (place, (value, signal)) in values.iter_mut().zip(signals).enumerate() {
+        (*value, last) = applied(place, *value);
+        *signal = program.signal(value);
+        sum = sum.merge(last);
+    }
+    [sum, last]
 }
 
 /// What a worker has.

@@ -1,12 +1,15 @@
 //! Updates that were pulled, or handed over by a stealer: written, and met.
 
 use bytemuck::Pod;
+use welter_model::extended::Extended;
 use welter_model::program::Program;
 
 use super::{Records, UpdateCell};
 use crate::EngineError;
 use crate::groups::Groups;
 use crate::update_chunk::{self, chunk_bytes};
+
+const OUTSIDE: &str = "a destination is outside the stripe";
 
 /// The bytes of an update chunk, whose records stand for so many updates. Targets are relative to
 /// the stripe.
@@ -51,7 +54,7 @@ pub fn gather<P: Program>(
     if met(program, (records.targets, records.accums), accums) {
         return Ok(());
     }
-    Err(failed(records.cell, "a destination is outside the stripe"))
+    Err(failed(records.cell, OUTSIDE))
 }
 
 /// Merges records into the accumulators of their destinations, and says whether all have one.
@@ -64,6 +67,24 @@ pub(crate) fn met<P: Program>(
         let accum = accums.get_mut(target as usize);
         accum.map(|accum| *accum = program.merge(*accum, update)).is_some()
     })
+}
+
+/// Lets accumulators of a stripe meet what edges told, in an extended program, which does not say
+/// how accumulators are merged.
+///
+/// # Errors
+/// When an update is for a destination outside. Some were met then.
+pub fn gather_extended<E: Extended>(
+    program: &E,
+    (cell, targets, updates): (UpdateCell, &[u32], &[E::Update]),
+    accums: &mut [E::Accum],
+) -> Result<(), EngineError> {
+    for (&target, &update) in targets.iter().zip(updates) {
+        let accum = accums.get_mut(target as usize);
+        let accum = accum.ok_or_else(|| failed(cell, OUTSIDE))?;
+        *accum = program.gather(*accum, update);
+    }
+    Ok(())
 }
 
 /// What was touched of accumulators: destinations and what they met. A stealer hands that over.
@@ -88,7 +109,7 @@ pub fn group<P: Program>(
     let mut counts = vec![0; width];
     for &target in targets {
         let count = counts.get_mut(target as usize);
-        *count.ok_or_else(|| failed(cell, "a destination is outside the stripe"))? += 1;
+        *count.ok_or_else(|| failed(cell, OUTSIDE))? += 1;
     }
     let mut groups = Groups::holding(updates.len(), width)?;
     groups.open(&counts, &(0..width));
