@@ -15,6 +15,8 @@ use std::cell::Cell;
 
 use welter_store::header::KEY_BITS;
 
+use crate::dispatch::dispatched;
+
 /// Keys that lead nowhere outside two columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys<'k> {
@@ -25,7 +27,7 @@ pub(crate) struct Keys<'k> {
 }
 
 impl<'k> Keys<'k> {
-    /// Keys that are as short as columns are long.
+    /// Keys whose columns have a place for whatever a key can say.
     #[inline(always)]
     fn of_width(keys: &'k [u32], target_bits: u32) -> Self {
         assert!(target_bits < KEY_BITS, "a key has source bits");
@@ -34,7 +36,6 @@ impl<'k> Keys<'k> {
     }
 
     /// Keys that were looked at, if they lead nowhere outside.
-    #[inline(always)]
     fn held(
         keys: &'k [u32],
         target_bits: u32,
@@ -42,11 +43,15 @@ impl<'k> Keys<'k> {
     ) -> Result<Self, u32> {
         assert!(target_bits < KEY_BITS, "a key has source bits");
         let mask = (1_u32 << target_bits) - 1;
-        let (mut last, mut last_target) = (0, 0);
-        for &key in keys {
-            last = last.max(key);
-            last_target = last_target.max(key & mask);
-        }
+        let [last, last_target] = dispatched(
+            #[inline(always)]
+            || {
+                let most = |[last, last_target]: [u32; 2], &key: &u32| {
+                    [last.max(key), last_target.max(key & mask)]
+                };
+                keys.iter().fold([0; 2], most)
+            },
+        );
         let inside = ((last >> target_bits) as usize) < sources && (last_target as usize) < targets;
         if inside || keys.is_empty() {
             return Ok(Self { all: keys, target_bits, sources, targets });
