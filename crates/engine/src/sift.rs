@@ -86,11 +86,10 @@ fn sweep<C>(
 ) {
     let cells = Cells::of(sides, keys);
     for place in places {
-        let (source, target) = cells.of_key(place);
+        let (key, source, target) = cells.at(place);
         if news(source, target) {
             let weight = weights.map_or(1.0, |weights| weights[place]);
-            let key = keys.keys()[place];
-            edge(key >> keys.target_bits(), key & keys.mask(), weight);
+            edge(key >> cells.target_bits, key & cells.mask, weight);
         }
     }
 }
@@ -99,27 +98,33 @@ fn sweep<C>(
 struct Cells<'a, 'k, C> {
     sources: &'a [C],
     targets: &'a [C],
-    keys: Keys<'k>,
+    keys: &'k [u32],
+    target_bits: u32,
+    mask: u32,
 }
 
 impl<'a, 'k, C> Cells<'a, 'k, C> {
     #[inline(always)]
     fn of(sides: &Sides<'a, C>, keys: Keys<'k>) -> Self {
-        let sources = &sides.sources[..keys.sources()];
-        Self { sources, targets: &sides.targets[..keys.targets()], keys }
+        Self {
+            sources: &sides.sources[..keys.sources()],
+            targets: &sides.targets[..keys.targets()],
+            keys: keys.keys(),
+            target_bits: keys.target_bits(),
+            mask: keys.mask(),
+        }
     }
 
-    /// Those of the key at a place.
+    /// The key at a place, and the cells that it leads to.
     #[inline(always)]
-    fn of_key(&self, place: usize) -> (&'a C, &'a C) {
-        let key = self.keys.keys()[place];
-        let (source, target) = (key >> self.keys.target_bits(), key & self.keys.mask());
-        // SAFETY: the source of each of the keys is below `keys.sources()`, to which `sources` was
+    fn at(&self, place: usize) -> (u32, &'a C, &'a C) {
+        let key = self.keys[place];
+        // SAFETY: the source of each of the keys is below `Keys::sources`, to which `sources` was
         // cut.
-        let source = unsafe { self.sources.get_unchecked(source as usize) };
-        // SAFETY: the target of each is below `keys.targets()`, to which `targets` was cut.
-        let target = unsafe { self.targets.get_unchecked(target as usize) };
-        (source, target)
+        let source = unsafe { self.sources.get_unchecked((key >> self.target_bits) as usize) };
+        // SAFETY: the target of each is below `Keys::targets`, to which `targets` was cut.
+        let target = unsafe { self.targets.get_unchecked((key & self.mask) as usize) };
+        (key, source, target)
     }
 }
 
@@ -171,7 +176,7 @@ fn sift<C>(
         (0, 0)
     };
     for place in looked..keys.keys().len() {
-        let (source, target) = cells.of_key(place);
+        let (_, source, target) = cells.at(place);
         // SAFETY: at most one more than before for each key, of which there are at most BUFFER.
         let room = unsafe { found.get_unchecked_mut(count) };
         *room = place as u32;
