@@ -53,6 +53,26 @@ pub enum EngineError {
         /// What is wrong.
         error: ChunkError,
     },
+    /// A chunk that a machine pulled is not what was written for the cell that it asked for.
+    #[error("a chunk that was pulled for cell ({source_partition}, {stripe}): {error}")]
+    Pulled {
+        /// Source partition of the cell.
+        source_partition: u32,
+        /// Stripe of the cell.
+        stripe: u32,
+        /// What is wrong.
+        error: ChunkError,
+    },
+    /// Updates that a machine pulled, or was handed, are not those that it asked for.
+    #[error("updates for stripe {stripe} in turn {turn}: {what}")]
+    Updates {
+        /// The iteration that gathers them.
+        turn: u64,
+        /// Stripe of their destinations.
+        stripe: u32,
+        /// What is wrong.
+        what: &'static str,
+    },
     /// The directories for what does not fit in memory have too little room. Nothing was done.
     #[error(
         "this run may need {} of disk in {} and {} are free there; name a directory with more",
@@ -91,7 +111,7 @@ impl EngineError {
             Self::Input(error) => error.downcast_ref::<Self>().map_or(65, Self::exit_code),
             Self::Vertex { .. } | Self::Changed(_) => 65,
             Self::Budget { .. } | Self::Configuration(_) | Self::Memory(_) => 78,
-            Self::Chunk { .. } => 70,
+            Self::Chunk { .. } | Self::Pulled { .. } | Self::Updates { .. } => 70,
             Self::Disk { .. } => 74,
             Self::Store(error) => error.exit_code(),
             Self::Cancelled => 130,

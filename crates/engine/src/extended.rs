@@ -15,8 +15,7 @@ use welter_model::extended::Extended;
 use welter_model::program::{Next, Total, Vertex};
 use welter_model::stream::Edge;
 use welter_progress::{Progress, Unit};
-use welter_store::chunk::{Chunk, Tile};
-use welter_store::weights::WeightKind;
+use welter_store::chunk::Tile;
 
 use crate::EngineError;
 use crate::arena::Buffer;
@@ -25,6 +24,7 @@ use crate::edge_states::{EdgeStates, Rewriter, Stored};
 use crate::graph::{Graph, Stripe};
 use crate::iterate::Outcome;
 use crate::kernel::{Coding, Scratch, fetch};
+use crate::keys::{Keys, Reach, Width};
 use crate::read_ahead::ReadAhead;
 use crate::renew::repeated;
 use crate::results::Values;
@@ -143,15 +143,31 @@ impl<E: Extended> Part<'_, E> {
         let first = self.stripe.vertices.start;
         for (segment, total) in segments(graph, self.stripe).zip(&mut *self.totals) {
             let vertices = first + segment.start as u64..first + segment.end as u64;
-            let (mut sum, mut last) = (E::Total::default(), E::Total::default());
-            for place in segment {
-                (self.values[place], last) = applied(place, self.values[place]);
-                self.signals[place] = program.signal(&self.values[place]);
-                sum = sum.merge(last);
-            }
+            let (start, columns) = (segment.start, segment.clone());
+            let (values, signals) = (&mut self.values[columns], &mut self.signals[segment]);
+            let applied = |place, value| applied(start + place, value);
+            let [sum, last] = renew(program, values, signals, applied);
             *total = sum.merge(repeated(last, graph.alike(&vertices) - 1));
         }
     }
+}
+
+/// Sets the values of some vertices to what `applied` makes of their places and values, and signals
+/// with them. The total of all, and that of the last one.
+#[inline(always)]
+pub(crate) fn renew<E: Extended>(
+    program: &E,
+    values: &mut [E::Value],
+    signals: &mut [E::Signal],
+    applied: impl Fn(usize, E::Value) -> (E::Value, E::Total),
+) -> [E::Total; 2] {
+    let (mut sum, mut last) = (E::Total::default(), E::Total::default());
+    for (place, (value, signal)) in values.iter_mut().zip(signals).enumerate() {
+        (*value, last) = applied(place, *value);
+        *signal = program.signal(value);
+        sum = sum.merge(last);
+    }
+    [sum, last]
 }
 
 /// What a worker has.
@@ -241,7 +257,7 @@ impl<E: Extended> Driver<'_, E> {
         chunks.stripe(at, all, |stripe, chunk| {
             let target = stripe.vertices.start as usize;
             let targets = &signals[target..target + (1 << graph.plan.stripe_bits)];
-            let coding = coding::<E>(&chunk);
+            let coding = Coding::weighted(chunk.label(), E::WEIGHTED);
             for tile in chunk.tiles() {
                 let source = tile.source as usize;
                 let sources = &signals[source..source + chunk.block_width() as usize];
@@ -254,12 +270,6 @@ impl<E: Extended> Driver<'_, E> {
     }
 }
 
-/// How a chunk's tiles are read, weights included where the program looks at them.
-fn coding<E: Extended>(chunk: &Chunk<'_>) -> Coding {
-    let all = Coding::all(chunk.label());
-    Coding { weights: if E::WEIGHTED { all.weights } else { WeightKind::None }, ..all }
-}
-
 /// What each worker changes states with.
 fn rewriters<'s, S: bytemuck::Pod>(
     workers: &Workers,
@@ -270,12 +280,12 @@ fn rewriters<'s, S: bytemuck::Pod>(
 }
 
 /// What the ends of a tile's edges say.
-struct Ends<'a, E: Extended> {
-    program: &'a E,
+pub(crate) struct Ends<'a, E: Extended> {
+    pub(crate) program: &'a E,
     /// The numbers of the first source and of the first target.
-    base: [usize; 2],
-    sources: &'a [E::Signal],
-    targets: &'a [E::Signal],
+    pub(crate) base: [usize; 2],
+    pub(crate) sources: &'a [E::Signal],
+    pub(crate) targets: &'a [E::Signal],
 }
 
 impl<E: Extended> Ends<'_, E> {
@@ -288,6 +298,8 @@ impl<E: Extended> Ends<'_, E> {
         accums: &mut [E::Accum],
         scratch: &mut Scratch,
     ) -> Result<(), EngineError> {
+        let program = self.program;
+        let accums = &mut accums[..1 << coding.target_bits];
         let mut done = Ok(());
         coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
             let mut shown = 0;
@@ -297,7 +309,16 @@ impl<E: Extended> Ends<'_, E> {
                         let run = shown..shown + states.len();
                         shown = run.end;
                         let weights = weights.map(|weights| &weights[run.clone()]);
-                        self.run(&keys[run], weights, coding.target_bits, states, accums);
+                        let keys = Width.hold(&keys[run], coding.target_bits);
+                        self.run(
+                            keys,
+                            weights,
+                            states,
+                            #[inline(always)]
+                            |target, update| {
+                                accums[target] = program.gather(accums[target], update);
+                            },
+                        );
                     }
                     Err(error) => done = Err(error),
                 }
@@ -306,20 +327,19 @@ impl<E: Extended> Ends<'_, E> {
         done
     }
 
-    /// Shows edges with as many states.
-    fn run(
+    /// Shows edges with as many states, and hands what they tell their targets to `tell`.
+    pub(crate) fn run(
         &self,
-        keys: &[u32],
+        keys: Keys<'_>,
         weights: Option<&[f64]>,
-        target_bits: u32,
         states: &mut [E::State],
-        accums: &mut [E::Accum],
+        tell: impl FnMut(usize, E::Update),
     ) {
         dispatched(
             #[inline(always)]
             || match weights {
-                None => self.show(keys, |_| 1.0, target_bits, states, accums),
-                Some(weights) => self.show(keys, |edge| weights[edge], target_bits, states, accums),
+                None => self.show(keys, |_| 1.0, states, tell),
+                Some(weights) => self.show(keys, |edge| weights[edge], states, tell),
             },
         );
     }
@@ -327,17 +347,15 @@ impl<E: Extended> Ends<'_, E> {
     #[inline(always)]
     fn show(
         &self,
-        keys: &[u32],
+        keys: Keys<'_>,
         weight: impl Fn(usize) -> f64,
-        target_bits: u32,
         states: &mut [E::State],
-        accums: &mut [E::Accum],
+        mut tell: impl FnMut(usize, E::Update),
     ) {
-        let (program, sources, targets) = (self.program, self.sources, self.targets);
+        let (program, sources) = (self.program, self.sources);
         let [first_source, first_target] = self.base;
-        let mask = (1_usize << target_bits) - 1;
-        let accums = &mut accums[..=mask];
-        let targets = &targets[..=mask];
+        let (target_bits, mask) = (keys.target_bits(), keys.mask() as usize);
+        let (keys, targets) = (keys.keys(), &self.targets[..keys.targets()]);
         for (place, (&key, state)) in keys.iter().zip(states).enumerate() {
             let later = keys.get(place + AHEAD).map_or(0, |key| key >> target_bits);
             fetch(sources, later as usize);
@@ -347,8 +365,7 @@ impl<E: Extended> Ends<'_, E> {
                 target: (first_target + target) as u32,
                 weight: weight(place),
             };
-            let update = program.edge(edge, &sources[source], &targets[target], state);
-            accums[target] = program.gather(accums[target], update);
+            tell(target, program.edge(edge, &sources[source], &targets[target], state));
         }
     }
 }

@@ -10,14 +10,14 @@
 #![expect(unsafe_code, reason = "loads cells by a vector instruction, at places that keys bound")]
 
 use crate::kernel::{Ahead, BUFFER, LINE};
+use crate::keys::Keys;
 use crate::sift::Sides;
 
 /// Notes the places of keys whose cells are unequal, and says how many they are and how many keys
 /// were looked at: all but the last few, or none where the processor has no such instruction.
 pub(crate) fn unequal<C>(
-    keys: &[u32],
+    keys: Keys<'_>,
     ahead: Ahead,
-    target_bits: u32,
     sides: &Sides<'_, C>,
     found: &mut [u32; BUFFER],
 ) -> (usize, usize) {
@@ -28,9 +28,9 @@ pub(crate) fn unequal<C>(
         && align_of::<C>() == 4
     {
         // SAFETY: AVX2 and POPCNT were detected just now.
-        return unsafe { avx2::unequal(keys, ahead, target_bits, sides, found) };
+        return unsafe { avx2::unequal(keys, ahead, sides, found) };
     }
-    let _ = (keys, ahead, target_bits, sides, found);
+    let _ = (keys, ahead, sides, found);
     (0, 0)
 }
 
@@ -44,35 +44,35 @@ mod avx2 {
         _mm256_storeu_si256,
     };
 
-    use super::{Ahead, BUFFER, LINE, Sides};
+    use super::{Ahead, BUFFER, Keys, LINE, Sides};
     use welter_store::header::KEY_BITS;
 
     #[target_feature(enable = "avx2,popcnt")]
     pub(super) fn unequal<C>(
-        keys: &[u32],
+        keys: Keys<'_>,
         ahead: Ahead,
-        target_bits: u32,
         sides: &Sides<'_, C>,
         found: &mut [u32; BUFFER],
     ) -> (usize, usize) {
         const { assert!(LINE == 8) };
-        assert!(keys.len() <= BUFFER, "no more places than can be noted");
+        let target_bits = keys.target_bits();
+        assert!(keys.keys().len() <= BUFFER, "no more places than can be noted");
         // Places are signed to the instruction, so they have at most 31 bits.
         assert!((1..KEY_BITS).contains(&target_bits), "a key has source and target bits");
-        let sources = &sides.sources[..1 << (KEY_BITS - target_bits)];
-        let targets = &sides.targets[..1 << target_bits];
-        let mask = _mm256_set1_epi32(((1_u32 << target_bits) - 1) as i32);
+        let sources = &sides.sources[..keys.sources()];
+        let targets = &sides.targets[..keys.targets()];
+        let mask = _mm256_set1_epi32(keys.mask() as i32);
         let shift = _mm_cvtsi32_si128(target_bits as i32);
-        let (lines, _) = keys.as_chunks::<LINE>();
+        let (lines, _) = keys.keys().as_chunks::<LINE>();
         let mut first = _mm256_setzero_si256();
         let mut count = 0;
         for (number, line) in lines.iter().enumerate() {
             ahead.fetch(line);
             // SAFETY: a line is 32 bytes of keys.
             let keys = unsafe { _mm256_loadu_si256(line.as_ptr().cast()) };
-            // SAFETY: 32 - target_bits bits, and `sources` was cut to 2^(32 - target_bits).
+            // SAFETY: the source of each key is below `keys.sources()`, to which `sources` was cut.
             let source = unsafe { gather(sources.as_ptr().cast(), _mm256_srl_epi32(keys, shift)) };
-            // SAFETY: masked to target_bits bits, and `targets` was cut to 2^target_bits.
+            // SAFETY: the target of each key is below `keys.targets()`, to which `targets` was cut.
             let target = unsafe { gather(targets.as_ptr().cast(), _mm256_and_si256(keys, mask)) };
             let same = _mm256_castsi256_ps(_mm256_cmpeq_epi32(source, target));
             let others = !_mm256_movemask_ps(same) as u8;
@@ -137,6 +137,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use crate::keys::{Reach, Width};
     use crate::sift::Look;
 
     /// Cells of which one in so many is unlike the others.
@@ -161,8 +162,8 @@ mod tests {
             let sides = Sides { sources: &sources, targets: &targets, look: Look::Unequal };
             for keys in [&keys[..], &keys[..1000], &keys[..7], &[]] {
                 let mut found = [0; BUFFER];
-                let ahead = Ahead::of(keys);
-                let (count, looked) = unequal(keys, ahead, target_bits, &sides, &mut found);
+                let (ahead, held) = (Ahead::of(keys), Width.hold(keys, target_bits));
+                let (count, looked) = unequal(held, ahead, &sides, &mut found);
                 assert!(looked == 0 || looked == keys.len() / LINE * LINE);
                 let expected = (0..looked as u32).filter(|&place| differ(&keys[place as usize]));
                 assert_eq!(found[..count], expected.collect::<Vec<_>>());

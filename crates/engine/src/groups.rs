@@ -43,7 +43,12 @@ impl<U: Pod + Send> Groups<U> {
     pub(crate) fn new<P: Program<Update = U>>(graph: &Graph) -> Result<Self, EngineError> {
         let room = if P::GROUPS { room(graph)? } else { 0 };
         let width = if P::GROUPS { 1 << graph.plan.stripe_bits } else { 0 };
-        let (updates, cursors) = (Buffer::zeroed(room)?, Buffer::zeroed(width)?);
+        Self::holding(room, width)
+    }
+
+    /// Room for so many updates of so many destinations.
+    pub(crate) fn holding(updates: usize, width: usize) -> Result<Self, EngineError> {
+        let (updates, cursors) = (Buffer::zeroed(updates)?, Buffer::zeroed(width)?);
         Ok(Self { updates, cursors, piece: 0..0, tally: Tally::default() })
     }
 
@@ -195,8 +200,7 @@ mod tests {
     use super::*;
 
     fn groups(room: usize, width: usize) -> Groups<u32> {
-        let (updates, cursors) = (Buffer::zeroed(room).unwrap(), Buffer::zeroed(width).unwrap());
-        Groups { updates, cursors, piece: 0..0, tally: Tally::default() }
+        Groups::holding(room, width).unwrap()
     }
 
     #[test]

@@ -25,38 +25,45 @@
 //! of the edges, far from it, each of which finds its signal in a line of its own: fetching those
 //! signals ahead changed nothing.
 //!
-//! Invariant: no key, right or wrong, leads outside the columns. A key has 32 bits; its low
-//! `target_bits` index accumulators, of which there are `2^target_bits`, and the others index
-//! signals, of which there are `2^(32 - target_bits)` from the tile's first source on.
-#![expect(unsafe_code, reason = "indexes columns whose length the width of a key bounds")]
+//! Invariant: no key, right or wrong, leads outside the columns: either these are as long as what a
+//! key can tell apart, or keys are held against them first ([`crate::keys`]).
+#![expect(unsafe_code, reason = "indexes columns that keys lead nowhere outside of")]
 
 use std::ops::Range;
 
 use welter_model::program::Program;
 use welter_store::chunk::Tile;
 use welter_store::codec::{Decoder, Level};
-use welter_store::header::{Encoding, KEY_BITS, Label};
+use welter_store::header::{Encoding, Label};
 use welter_store::weights::WeightKind;
 
 use crate::dispatch::dispatched;
+use crate::keys::{Keys, Reach, Width};
 
 /// Keys that are decoded at a time: 4 KiB of them.
 pub(crate) const BUFFER: usize = 1024;
 
-/// Buffers of one worker.
-pub(crate) struct Scratch {
+/// Buffers of one worker in which keys and weights are decoded.
+#[derive(Debug)]
+pub struct Scratch {
     keys: Box<[u32; BUFFER]>,
     weights: Box<[f64; BUFFER]>,
     level: Level,
 }
 
-impl Scratch {
-    pub(crate) fn new() -> Self {
+impl Default for Scratch {
+    fn default() -> Self {
         Self {
             keys: Box::new([0; BUFFER]),
             weights: Box::new([1.0; BUFFER]),
             level: Level::detect(),
         }
+    }
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        Self::default()
     }
 }
 
@@ -71,8 +78,13 @@ pub(crate) struct Coding {
 impl Coding {
     /// The coding of a chunk's tiles for a program that may not look at weights.
     pub(crate) fn of<P: Program>(label: &Label) -> Self {
-        let weights = if P::WEIGHTED { label.weights } else { WeightKind::None };
-        Self { encoding: label.encoding, weights, target_bits: label.target_bits }
+        Self::weighted(label, P::WEIGHTED)
+    }
+
+    /// The coding of a chunk's tiles, weights included where they are looked at.
+    pub(crate) fn weighted(label: &Label, weighted: bool) -> Self {
+        let weights = if weighted { label.weights } else { WeightKind::None };
+        Self { weights, ..Self::all(label) }
     }
 
     /// The coding of a chunk's tiles, weights included.
@@ -127,15 +139,18 @@ impl Coding {
     }
 }
 
-/// What the sources of a tile say: `2^(32 - target_bits)` of each, from the tile's first source on.
-#[derive(Clone, Copy)]
-pub(crate) struct Sources<'a, S> {
-    pub(crate) signals: &'a [S],
+/// What sources say, from the first one of a tile on (or, of a [pulled](crate::chunks::Pulled)
+/// chunk, of its cell).
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a, S> {
+    /// What each says.
+    pub signals: &'a [S],
     /// Which sources are active; `None` when all are.
-    pub(crate) active: Option<&'a [u8]>,
+    pub active: Option<&'a [u8]>,
 }
 
-/// Folds some edges of a tile into the accumulators of its stripe, `2^target_bits` of them.
+/// Folds some edges of a tile into the accumulators of its stripe, `2^target_bits` of them, by what
+/// `2^(32 - target_bits)` sources say.
 pub(crate) fn fold_tile<P: Program>(
     program: &P,
     tile: &Tile<'_>,
@@ -145,31 +160,43 @@ pub(crate) fn fold_tile<P: Program>(
     accums: &mut [P::Accum],
     scratch: &mut Scratch,
 ) {
+    fold_within(program, tile, edges, (coding, &Width), sources, accums, scratch);
+}
+
+/// The same, where columns are as long as keys reach.
+pub(crate) fn fold_within<P: Program>(
+    program: &P,
+    tile: &Tile<'_>,
+    edges: Range<usize>,
+    (coding, reach): (Coding, &impl Reach),
+    sources: Sources<'_, P::Signal>,
+    accums: &mut [P::Accum],
+    scratch: &mut Scratch,
+) {
     coding.keys(tile, edges, scratch, |keys, weights| {
-        fold_any(program, keys, weights, coding.target_bits, sources, accums);
+        fold_any(program, reach.hold(keys, coding.target_bits), weights, sources, accums);
     });
 }
 
 fn fold_any<P: Program>(
     program: &P,
-    keys: &[u32],
+    keys: Keys<'_>,
     weights: Option<&[f64]>,
-    target_bits: u32,
     sources: Sources<'_, P::Signal>,
     accums: &mut [P::Accum],
 ) {
     dispatched(
         #[inline(always)]
         || match (weights, sources.active) {
-            (None, None) => fold(program, keys, |_| 1.0, target_bits, sources, |_| true, accums),
+            (None, None) => fold(program, keys, |_| 1.0, sources, |_| true, accums),
             (Some(weights), None) => {
                 let weight = |edge: usize| weights[edge];
-                fold(program, keys, weight, target_bits, sources, |_| true, accums);
+                fold(program, keys, weight, sources, |_| true, accums);
             }
             (weights, Some(active)) => {
                 let weight = |edge: usize| weights.map_or(1.0, |weights| weights[edge]);
                 let active = |source: usize| active[source] != 0;
-                fold(program, keys, weight, target_bits, sources, active, accums);
+                fold(program, keys, weight, sources, active, accums);
             }
         },
     );
@@ -178,30 +205,30 @@ fn fold_any<P: Program>(
 #[inline(always)]
 fn fold<P: Program>(
     program: &P,
-    keys: &[u32],
+    keys: Keys<'_>,
     weight: impl Fn(usize) -> f64,
-    target_bits: u32,
     sources: Sources<'_, P::Signal>,
     active: impl Fn(usize) -> bool,
     accums: &mut [P::Accum],
 ) {
-    assert!(target_bits < KEY_BITS, "a key has source bits");
-    let mask = (1_u32 << target_bits) - 1;
-    let signals = &sources.signals[..1 << (KEY_BITS - target_bits)];
-    let accums = &mut accums[..1 << target_bits];
+    let (target_bits, mask) = (keys.target_bits(), keys.mask());
+    let signals = &sources.signals[..keys.sources()];
+    let accums = &mut accums[..keys.targets()];
     let mut add = |edge: usize, key: u32| {
         let source = (key >> target_bits) as usize;
         if !active(source) {
             return;
         }
-        // SAFETY: `source` has 32 - target_bits bits and `signals` was cut to 2^(32 - target_bits).
+        // SAFETY: the source of each of these keys is below `keys.sources()`, to which `signals`
+        // was cut.
         let signal = unsafe { *signals.get_unchecked(source) };
         if let Some(update) = program.scatter(signal, weight(edge)) {
-            // SAFETY: masked to target_bits bits, and `accums` was cut to 2^target_bits.
+            // SAFETY: the target of each is below `keys.targets()`, to which `accums` was cut.
             let accum = unsafe { accums.get_unchecked_mut((key & mask) as usize) };
             *accum = program.gather(*accum, update);
         }
     };
+    let keys = keys.keys();
     let ahead = Ahead::of(keys);
     let (lines, rest) = keys.as_chunks::<LINE>();
     for (number, line) in lines.iter().enumerate() {
@@ -213,6 +240,31 @@ fn fold<P: Program>(
     for (place, &key) in rest.iter().enumerate() {
         add(lines.len() * LINE + place, key);
     }
+}
+
+/// Hands the updates of some edges of a tile to `put`, with their destinations.
+pub(crate) fn scatter_tile<P: Program>(
+    program: &P,
+    tile: &Tile<'_>,
+    (coding, reach): (Coding, &impl Reach),
+    sources: Sources<'_, P::Signal>,
+    scratch: &mut Scratch,
+    mut put: impl FnMut(u32, P::Update),
+) {
+    coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
+        let keys = reach.hold(keys, coding.target_bits);
+        let (target_bits, mask) = (keys.target_bits(), keys.mask());
+        for (edge, &key) in keys.keys().iter().enumerate() {
+            let source = (key >> target_bits) as usize;
+            if sources.active.is_some_and(|active| active[source] == 0) {
+                continue;
+            }
+            let weight = weights.map_or(1.0, |weights| weights[edge]);
+            if let Some(update) = program.scatter(sources.signals[source], weight) {
+                put(key & mask, update);
+            }
+        }
+    });
 }
 
 /// Keys that are looked at between two fetches: half a cache line of them.

@@ -13,6 +13,7 @@
 //! - Nothing here knows a socket. Files are volumes, which hold slabs of bytes, and beside them
 //!   what [`kept`] writes.
 
+pub mod chunks;
 pub mod kept;
 pub mod machine;
 pub mod meter;
@@ -38,6 +39,7 @@ mod ingest;
 mod intersect;
 mod iterate;
 mod kernel;
+mod keys;
 mod lookups;
 mod marks;
 mod nontemporal;
@@ -69,6 +71,7 @@ mod straight;
 mod survey;
 mod tiles;
 mod trim;
+mod update_chunk;
 mod updates;
 mod values;
 mod vertices;

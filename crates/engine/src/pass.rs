@@ -27,7 +27,6 @@ use welter_model::program::{Total, Value, Vertex};
 use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
 use welter_progress::{Phase, Progress, Unit};
 use welter_store::chunk::Chunk;
-use welter_store::weights::WeightKind;
 
 use self::order::{Order, Share};
 use self::stale::Stale;
@@ -35,6 +34,7 @@ use crate::EngineError;
 use crate::arena::Buffer;
 use crate::graph::{Graph, Stripe};
 use crate::kernel::{Coding, Scratch};
+use crate::keys::Width;
 use crate::read_ahead::ReadAhead;
 use crate::results::Values;
 use crate::sift::{Sides, sift_tile};
@@ -321,9 +321,7 @@ impl Part<'_, '_> {
         scratch: &mut Scratch,
         show: impl Fn(Edge) + Copy,
     ) {
-        let label = self.chunk.label();
-        let weights = if S::WEIGHTED { label.weights } else { WeightKind::None };
-        let coding = Coding { encoding: label.encoding, weights, target_bits: label.target_bits };
+        let coding = Coding::weighted(self.chunk.label(), S::WEIGHTED);
         let target_base = self.stripe.vertices.start as u32;
         let targets = &cells[target_base as usize..];
         let mut tiles: Vec<_> = self.graph.tiles_of(&self.chunk).collect();
@@ -337,7 +335,7 @@ impl Part<'_, '_> {
             let sides = Sides { sources, targets, look: self.order.look::<S>() };
             sift_tile(
                 &tile,
-                coding,
+                (coding, &Width),
                 &sides,
                 scratch,
                 #[inline(always)]

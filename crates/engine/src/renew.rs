@@ -57,8 +57,54 @@ fn renew<P: Program>(
     let mut count = 0;
     let first = part.stripe.vertices.start;
     for (segment, total) in segments(graph, part.stripe).zip(&mut *part.totals) {
-        let (mut sum, mut last) = (P::Total::default(), P::Total::default());
         let vertices = first + segment.start as u64..first + segment.end as u64;
+        let start = segment.start;
+        let columns = Vertices {
+            values: &mut values[segment.clone()],
+            signals: &mut part.signals[segment.clone()],
+            active: if P::FRONTIER { &mut part.active[segment] } else { &mut [] },
+        };
+        let renewed = columns.renew(program, |place, value| applied(start + place, value));
+        count += renewed.active;
+        *total = renewed.total.merge(repeated(renewed.last, graph.alike(&vertices) - 1));
+    }
+    if P::FRONTIER {
+        part.active_count = count;
+    }
+}
+
+/// Columns of some consecutive vertices.
+#[derive(Debug)]
+pub struct Vertices<'a, P: Program> {
+    /// What they are.
+    pub values: &'a mut [P::Value],
+    /// What they say.
+    pub signals: &'a mut [P::Signal],
+    /// Which of them are active, in a program whose vertices fall inactive; else nothing.
+    pub active: &'a mut [u8],
+}
+
+/// What vertices came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Renewed<T> {
+    /// The total of all.
+    pub total: T,
+    /// That of the last one.
+    pub(crate) last: T,
+    /// How many are active, in a program whose vertices fall inactive.
+    pub active: u64,
+}
+
+impl<P: Program> Vertices<'_, P> {
+    /// Sets values to what `applied` makes of their places and them, and all that follows.
+    #[inline(always)]
+    pub(crate) fn renew(
+        self,
+        program: &P,
+        applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
+    ) -> Renewed<P::Total> {
+        let (mut sum, mut last) = (P::Total::default(), P::Total::default());
+        let mut count = 0;
         let mut one = |place, value: &mut P::Value, signal: &mut P::Signal| {
             let applied = applied(place, *value);
             *value = applied.value;
@@ -67,24 +113,19 @@ fn renew<P: Program>(
             last = applied.total;
             applied.active
         };
-        let values = &mut values[segment.clone()];
-        let signals = &mut part.signals[segment.clone()];
-        let columns = segment.clone().zip(values).zip(signals);
+        let columns = self.values.iter_mut().zip(self.signals).enumerate();
         if P::FRONTIER {
-            for (((place, value), signal), flag) in columns.zip(&mut part.active[segment]) {
+            for ((place, (value, signal)), flag) in columns.zip(self.active) {
                 let active = one(place, value, signal);
                 *flag = active.into();
                 count += u64::from(active);
             }
         } else {
-            for ((place, value), signal) in columns {
+            for (place, (value, signal)) in columns {
                 one(place, value, signal);
             }
         }
-        *total = sum.merge(repeated(last, graph.alike(&vertices) - 1));
-    }
-    if P::FRONTIER {
-        part.active_count = count;
+        Renewed { total: sum, last, active: count }
     }
 }
 

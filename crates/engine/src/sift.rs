@@ -7,17 +7,18 @@
 //! edge at a time.
 //!
 //! Invariant: as in [`crate::kernel`], no key, right or wrong, leads outside the cells.
-#![expect(unsafe_code, reason = "indexes cells whose number the width of a key bounds")]
+#![expect(unsafe_code, reason = "indexes cells that keys lead nowhere outside of")]
 
 use welter_store::chunk::Tile;
-use welter_store::header::{Encoding, KEY_BITS};
+use welter_store::header::Encoding;
 
 use crate::dispatch::dispatched;
 use crate::gather;
 use crate::kernel::{Ahead, BUFFER, Coding, Scratch};
+use crate::keys::{Keys, Reach};
 
-/// What a stream program knows of the sources and targets of a tile: `2^(32 - target_bits)` cells
-/// from the tile's first source on, and `2^target_bits` from the stripe's first target on.
+/// What a stream program knows of the sources and targets of a tile: cells from the tile's first
+/// source on, and from the stripe's first target on.
 pub(crate) struct Sides<'a, C> {
     pub(crate) sources: &'a [C],
     pub(crate) targets: &'a [C],
@@ -45,104 +46,113 @@ const DOWN_EDGES_MAX: usize = 4 * BUFFER;
 /// the tile and the stripe, and weight.
 pub(crate) fn sift_tile<C>(
     tile: &Tile<'_>,
-    coding: Coding,
-    sides: &Sides<'_, C>,
-    scratch: &mut Scratch,
-    news: impl Fn(&C, &C) -> bool + Copy,
-    edge: impl Fn(u32, u32, f64) + Copy,
-) {
-    let is_long = coding.encoding == Encoding::Compressed && tile.edges > DOWN_EDGES_MAX;
-    match sides.look {
-        Look::Runs | Look::Unequal => sift_runs(tile, coding, sides, scratch, news, edge),
-        Look::Down if !is_long => {
-            for first in (0..tile.edges).step_by(BUFFER).rev() {
-                let edges = first..tile.edges.min(first + BUFFER);
-                coding.keys(tile, edges, scratch, |keys, weights| {
-                    let places = (0..keys.len()).rev();
-                    sweep(keys, weights, places, coding.target_bits, sides, news, edge);
-                });
-            }
-        }
-        Look::Up | Look::Down => coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
-            sweep(keys, weights, 0..keys.len(), coding.target_bits, sides, news, edge);
-        }),
-    }
-}
-
-/// Looks at edges in this order, each when all before it are done with.
-fn sweep<C>(
-    keys: &[u32],
-    weights: Option<&[f64]>,
-    places: impl Iterator<Item = usize>,
-    target_bits: u32,
-    sides: &Sides<'_, C>,
-    news: impl Fn(&C, &C) -> bool,
-    edge: impl Fn(u32, u32, f64),
-) {
-    let cells = Cells::of(sides, target_bits);
-    for place in places {
-        let key = keys[place];
-        let (source, target) = cells.of_key(key);
-        if news(source, target) {
-            let weight = weights.map_or(1.0, |weights| weights[place]);
-            edge(key >> target_bits, key & cells.mask, weight);
-        }
-    }
-}
-
-/// The cells that keys can lead to.
-struct Cells<'a, C> {
-    sources: &'a [C],
-    targets: &'a [C],
-    target_bits: u32,
-    mask: u32,
-}
-
-impl<'a, C> Cells<'a, C> {
-    #[inline(always)]
-    fn of(sides: &Sides<'a, C>, target_bits: u32) -> Self {
-        assert!(target_bits < KEY_BITS, "a key has source bits");
-        Self {
-            sources: &sides.sources[..1 << (KEY_BITS - target_bits)],
-            targets: &sides.targets[..1 << target_bits],
-            target_bits,
-            mask: (1 << target_bits) - 1,
-        }
-    }
-
-    #[inline(always)]
-    fn of_key(&self, key: u32) -> (&'a C, &'a C) {
-        // SAFETY: 32 - target_bits bits, and `sources` was cut to 2^(32 - target_bits).
-        let source = unsafe { self.sources.get_unchecked((key >> self.target_bits) as usize) };
-        // SAFETY: masked to target_bits bits, and `targets` was cut to 2^target_bits.
-        let target = unsafe { self.targets.get_unchecked((key & self.mask) as usize) };
-        (source, target)
-    }
-}
-
-fn sift_runs<C>(
-    tile: &Tile<'_>,
-    coding: Coding,
+    (coding, reach): (Coding, &impl Reach),
     sides: &Sides<'_, C>,
     scratch: &mut Scratch,
     news: impl Fn(&C, &C) -> bool + Copy,
     edge: impl Fn(u32, u32, f64) + Copy,
 ) {
     let target_bits = coding.target_bits;
-    let mask = (1_u32 << target_bits) - 1;
+    let is_long = coding.encoding == Encoding::Compressed && tile.edges > DOWN_EDGES_MAX;
+    match sides.look {
+        Look::Runs | Look::Unequal => {
+            sift_runs(tile, (coding, reach), sides, scratch, news, edge);
+        }
+        Look::Down if !is_long => {
+            for first in (0..tile.edges).step_by(BUFFER).rev() {
+                let edges = first..tile.edges.min(first + BUFFER);
+                coding.keys(tile, edges, scratch, |keys, weights| {
+                    let keys = reach.hold(keys, target_bits);
+                    let places = (0..keys.keys().len()).rev();
+                    sweep(keys, weights, places, sides, news, edge);
+                });
+            }
+        }
+        Look::Up | Look::Down => coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
+            let keys = reach.hold(keys, target_bits);
+            sweep(keys, weights, 0..keys.keys().len(), sides, news, edge);
+        }),
+    }
+}
+
+/// Looks at edges in this order, each when all before it are done with.
+#[inline(always)]
+fn sweep<C>(
+    keys: Keys<'_>,
+    weights: Option<&[f64]>,
+    places: impl Iterator<Item = usize>,
+    sides: &Sides<'_, C>,
+    news: impl Fn(&C, &C) -> bool,
+    edge: impl Fn(u32, u32, f64),
+) {
+    let cells = Cells::of(sides, keys);
+    for place in places {
+        let (key, source, target) = cells.at(place);
+        if news(source, target) {
+            let weight = weights.map_or(1.0, |weights| weights[place]);
+            edge(key >> cells.target_bits, key & cells.mask, weight);
+        }
+    }
+}
+
+/// The cells that keys lead to.
+struct Cells<'a, 'k, C> {
+    sources: &'a [C],
+    targets: &'a [C],
+    keys: &'k [u32],
+    target_bits: u32,
+    mask: u32,
+}
+
+impl<'a, 'k, C> Cells<'a, 'k, C> {
+    #[inline(always)]
+    fn of(sides: &Sides<'a, C>, keys: Keys<'k>) -> Self {
+        Self {
+            sources: &sides.sources[..keys.sources()],
+            targets: &sides.targets[..keys.targets()],
+            keys: keys.keys(),
+            target_bits: keys.target_bits(),
+            mask: keys.mask(),
+        }
+    }
+
+    /// The key at a place, and the cells that it leads to.
+    #[inline(always)]
+    fn at(&self, place: usize) -> (u32, &'a C, &'a C) {
+        let key = self.keys[place];
+        // SAFETY: the source of each of the keys is below `Keys::sources`, to which `sources` was
+        // cut.
+        let source = unsafe { self.sources.get_unchecked((key >> self.target_bits) as usize) };
+        // SAFETY: the target of each is below `Keys::targets`, to which `targets` was cut.
+        let target = unsafe { self.targets.get_unchecked((key & self.mask) as usize) };
+        (key, source, target)
+    }
+}
+
+fn sift_runs<C>(
+    tile: &Tile<'_>,
+    (coding, reach): (Coding, &impl Reach),
+    sides: &Sides<'_, C>,
+    scratch: &mut Scratch,
+    news: impl Fn(&C, &C) -> bool + Copy,
+    edge: impl Fn(u32, u32, f64) + Copy,
+) {
     let mut found = [0; BUFFER];
     coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
+        let keys = reach.hold(keys, coding.target_bits);
         dispatched(
             #[inline(always)]
             || {
-                let ahead = Ahead::of(keys);
-                for (run, keys) in keys.chunks(BUFFER).enumerate() {
-                    let count = sift(keys, ahead, target_bits, sides, news, &mut found);
-                    let weights = weights.map(|weights| &weights[run * BUFFER..]);
+                let ahead = Ahead::of(keys.keys());
+                let all = keys.keys().len();
+                for start in (0..all).step_by(BUFFER) {
+                    let keys = keys.part(start..all.min(start + BUFFER));
+                    let count = sift(keys, ahead, sides, news, &mut found);
+                    let weights = weights.map(|weights| &weights[start..]);
                     for &place in &found[..count] {
-                        let key = keys[place as usize];
+                        let key = keys.keys()[place as usize];
                         let weight = weights.map_or(1.0, |weights| weights[place as usize]);
-                        edge(key >> target_bits, key & mask, weight);
+                        edge(key >> keys.target_bits(), key & keys.mask(), weight);
                     }
                 }
             },
@@ -153,22 +163,21 @@ fn sift_runs<C>(
 /// Notes the places of the keys whose cells are news, and says how many they are.
 #[inline(always)]
 fn sift<C>(
-    keys: &[u32],
+    keys: Keys<'_>,
     ahead: Ahead,
-    target_bits: u32,
     sides: &Sides<'_, C>,
     news: impl Fn(&C, &C) -> bool,
     found: &mut [u32; BUFFER],
 ) -> usize {
-    assert!(keys.len() <= BUFFER, "no more places than can be noted");
-    let cells = Cells::of(sides, target_bits);
+    assert!(keys.keys().len() <= BUFFER, "no more places than can be noted");
+    let cells = Cells::of(sides, keys);
     let (mut count, looked) = if sides.look == Look::Unequal {
-        gather::unequal(keys, ahead, target_bits, sides, found)
+        gather::unequal(keys, ahead, sides, found)
     } else {
         (0, 0)
     };
-    for (place, &key) in keys.iter().enumerate().skip(looked) {
-        let (source, target) = cells.of_key(key);
+    for place in looked..keys.keys().len() {
+        let (_, source, target) = cells.at(place);
         // SAFETY: at most one more than before for each key, of which there are at most BUFFER.
         let room = unsafe { found.get_unchecked_mut(count) };
         *room = place as u32;

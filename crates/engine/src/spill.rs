@@ -43,7 +43,8 @@ use crate::read_ahead::ReadAhead;
 use crate::renew::{apply_part, init_part, resume_part};
 use crate::results::Values;
 use crate::state::{Column, Part};
-use crate::updates::{Cell, Pool, Reader, UpdateChunk, Writer};
+use crate::update_chunk::Cell;
+use crate::updates::{Pool, Reader, UpdateChunk, Writer};
 use crate::values::{Desk, StoredValues};
 use crate::workers::{Workers, lock};
 

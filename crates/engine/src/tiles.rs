@@ -31,7 +31,7 @@ pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
 /// Where a block has fewer edges than this, its tile goes on into the next blocks. Far from the
 /// diagonal of a web-like graph blocks have an edge or two each, and tiles of one block took twice
 /// the time of the edges in them. An index of sources needs tiles of one block.
-const TILE_EDGES_LEAST: usize = 512;
+pub(crate) const TILE_EDGES_LEAST: usize = 512;
 
 /// A chunk, and what can be known of it without reading it.
 #[derive(Clone)]
@@ -279,25 +279,20 @@ impl TileBuffers<'_> {
     /// Cuts sorted records into tiles and chunks.
     fn tiles<R: Record>(
         mut self,
-        mut records: &[R],
+        records: &[R],
         numbers: &Numbers<'_>,
         label: &mut Label,
         recipe: Recipe<'_, '_>,
         degrees: &mut [u32],
     ) -> Result<(), EngineError> {
-        while let Some(front) = records.first() {
-            let (keys, first) = (&mut *self.keys, numbers.block(front));
-            let edges = dispatched(
-                #[inline(always)]
-                || numbers.tile(records, first, keys, degrees),
-            );
-            let (tile, rest) = records.split_at(edges);
-            records = rest;
+        let seen = |source: u32| degrees[source as usize] += 1;
+        let keys = std::mem::take(&mut self.keys);
+        numbers.cut(records, keys, seen, |first, keys, tile| {
             if R::WEIGHTED {
                 self.weights.clear();
                 self.weights.extend(tile.iter().map(Record::weight));
             }
-            let tile_bytes = edges * (4 + size_of::<f64>() * usize::from(R::WEIGHTED)) + 64;
+            let tile_bytes = keys.len() * (4 + size_of::<f64>() * usize::from(R::WEIGHTED)) + 64;
             if !self.builder.is_empty() {
                 // Chunks fill their slab: a cell ends where the slab does and goes on in the next.
                 let room = recipe.plan.chunk_bytes.min(self.shelf.room());
@@ -306,13 +301,13 @@ impl TileBuffers<'_> {
                 }
             }
             let first = numbers.base_shift + first;
-            let last = self.keys[edges - 1] >> numbers.key_bits;
+            let last = keys[keys.len() - 1] >> numbers.key_bits;
             let reach = u64::from(last + 1).next_multiple_of(1 << numbers.block_bits);
             let first_vertex = label.source_base + u64::from(first);
-            self.shelf.tile(edges, first_vertex..first_vertex + reach);
-            self.builder.push(first, &self.keys[..edges], self.weights, label.encoding);
-        }
-        Ok(())
+            self.shelf.tile(keys.len(), first_vertex..first_vertex + reach);
+            self.builder.push(first, keys, self.weights, label.encoding);
+            Ok(())
+        })
     }
 
     /// Ends the open chunk, if there is one.
@@ -334,7 +329,7 @@ fn bits(slots: &Range<u64>) -> u32 {
 }
 
 /// How the slots of a record become the key of a tile.
-struct Numbers<'a> {
+pub(crate) struct Numbers<'a> {
     sources: Window<'a>,
     /// Vertices between the first block and the group.
     source_shift: u32,
@@ -353,6 +348,45 @@ struct Numbers<'a> {
 }
 
 impl Numbers<'_> {
+    /// Of records whose slots are numbers already, relative to a cell: the low bits of their keys
+    /// are as many as those of a tile's.
+    pub(crate) fn plain(key_bits: u32, block_bits: u32, edges_least: usize) -> Self {
+        Self {
+            sources: Window::all(),
+            source_shift: 0,
+            base_shift: 0,
+            targets: Window::all(),
+            target_bits: key_bits,
+            record_bits: u64::BITS,
+            block_bits,
+            edges_least,
+            key_bits,
+        }
+    }
+
+    /// Cuts sorted records into tiles. Hands the number of each edge's source to `seen`, and of
+    /// each tile its first source, keys and records to `tile`. A tile has at most as many edges as
+    /// there is room for in `keys`.
+    pub(crate) fn cut<R: Record>(
+        &self,
+        mut records: &[R],
+        keys: &mut [u32],
+        mut seen: impl FnMut(u32),
+        mut tile: impl FnMut(u32, &[u32], &[R]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        while let Some(front) = records.first() {
+            let first = self.block(front);
+            let edges = dispatched(
+                #[inline(always)]
+                || self.tile(records, first, keys, &mut seen),
+            );
+            let (front, rest) = records.split_at(edges);
+            records = rest;
+            tile(first, &keys[..edges], front)?;
+        }
+        Ok(())
+    }
+
     /// Number of the source among those of the group.
     #[inline(always)]
     fn source(&self, record: &impl Record) -> u32 {
@@ -365,8 +399,8 @@ impl Numbers<'_> {
     }
 
     /// Writes the keys of the records at the front that lie in the block beginning at `first`, and
-    /// in the next ones while they are few, adds to the degrees of their sources, and says how many
-    /// they are.
+    /// in the next ones while they are few, hands their sources to `seen`, and says how many they
+    /// are.
     ///
     /// No branch depends on whether the source is the one before: that is as good as random, and a
     /// misprediction costs more than a second look at a table that is in the cache.
@@ -376,7 +410,7 @@ impl Numbers<'_> {
         records: &[R],
         first: u32,
         keys: &mut [u32],
-        degrees: &mut [u32],
+        seen: &mut impl FnMut(u32),
     ) -> usize {
         let (width, reach) = (1 << self.block_bits, 1 << (KEY_BITS - self.key_bits));
         let target_mask = (1_u64 << self.target_bits) - 1;
@@ -389,7 +423,7 @@ impl Numbers<'_> {
             }
             let target = self.targets.index((record.key() & target_mask) as u32);
             *key = local << self.key_bits | target;
-            degrees[source as usize] += 1;
+            seen(source);
             edges += 1;
         }
         edges

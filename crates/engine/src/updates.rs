@@ -1,13 +1,7 @@
 //! Updates that wait on storage, in update chunks (X-Stream, section 3; Chaos, section 5).
 //!
-//! ```text
-//! 0      8      16    24       32      36      40       44     48       60        64
-//! magic  graph  turn  updates  stripe  window  records  bytes  zero     CRC-32C   targets, accums
-//! ```
-//! A record is a destination, relative to its stripe, and an accumulator that has met one update,
-//! or several where they were combined; the head says how many updates its records stand for. So
-//! what was gathered can be held against what was produced. Chunks lie in slabs beside those of
-//! other stripes; a slab's place is used again when all of its chunks were gathered.
+//! Chunks ([`crate::update_chunk`]) lie in slabs beside those of other stripes; a slab's place is
+//! used again when all of its chunks were gathered.
 //!
 //! Invariant: a chunk is handed out only if its checksum, graph, turn, stripe and window are those
 //! that were written: a place that was used before holds another turn.
@@ -16,20 +10,15 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned};
+use bytemuck::Pod;
 use welter_store::io::{ALIGN, IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
 use crate::arena::{Arena, SLAB_BYTES, Slab};
 use crate::extent::{DEPTH, Storage};
 use crate::graph::Graph;
+use crate::update_chunk::{self, Cell, HEADER_BYTES, SECTION, chunk_bytes};
 use crate::workers::lock;
-
-/// First bytes of every update chunk.
-const MAGIC: [u8; 8] = *b"WELTERUP";
-const HEADER_BYTES: usize = size_of::<Header>();
-/// Chunks and the sections in them begin at multiples of this many bytes in their slab.
-const SECTION: usize = 64;
 
 /// Bytes of a chunk beside its records, at most.
 pub(crate) const CHUNK_FRAME_BYTES: u64 = (HEADER_BYTES + 2 * SECTION) as u64;
@@ -39,30 +28,6 @@ pub(crate) const SLAB_REST: u64 = 32;
 
 /// What tells where a chunk lies.
 pub(crate) const CHUNK_ENTRY_BYTES: u64 = size_of::<UpdateChunk>() as u64;
-
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-struct Header {
-    magic: [u8; 8],
-    graph: u64,
-    turn: u64,
-    updates: u64,
-    stripe: u32,
-    window: u32,
-    records: u32,
-    record_bytes: u32,
-    zero: [u32; 3],
-    checksum: u32,
-}
-
-/// Where updates are to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cell {
-    /// The iteration that gathers them.
-    pub(crate) turn: u64,
-    pub(crate) stripe: u32,
-    pub(crate) window: u32,
-}
 
 /// Places for slabs of updates, used again and again.
 pub(crate) struct Pool {
@@ -145,7 +110,7 @@ impl Writer {
         (targets, accums): (&[u32], &[A]),
         updates: u64,
     ) -> Result<(), EngineError> {
-        let [first, second, end] = sections::<A>(targets.len());
+        let end = chunk_bytes::<A>(targets.len());
         if self.filled + end > SLAB_BYTES {
             self.close()?;
         }
@@ -155,24 +120,7 @@ impl Writer {
         };
         let range = self.filled..self.filled + end;
         let bytes = &mut open.0.bytes_mut()[range.clone()];
-        bytes[first..][..size_of_val(targets)].copy_from_slice(cast_slice(targets));
-        bytes[first + size_of_val(targets)..second].fill(0);
-        bytes[second..][..size_of_val(accums)].copy_from_slice(cast_slice(accums));
-        bytes[second + size_of_val(accums)..].fill(0);
-        let mut header = Header {
-            magic: MAGIC,
-            graph: self.pool.graph,
-            turn: cell.turn,
-            updates,
-            stripe: cell.stripe,
-            window: cell.window,
-            records: targets.len() as u32,
-            record_bytes: (4 + size_of::<A>()) as u32,
-            zero: [0; 3],
-            checksum: 0,
-        };
-        header.checksum = checksum(&header, &bytes[HEADER_BYTES..]);
-        bytes[..HEADER_BYTES].copy_from_slice(bytes_of(&header));
+        update_chunk::write(bytes, (self.pool.graph, cell), (targets, accums), updates);
         self.chunks.push(UpdateChunk { spot: Arc::clone(&open.1), range: range.clone(), cell });
         (self.open, self.filled) = (Some(open), range.end);
         Ok(())
@@ -240,38 +188,18 @@ impl Reader {
             let (start, place) = pages(run);
             for chunk in *run {
                 let bytes = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
-                let records = self.open::<A>(chunk.cell, bytes);
-                let met = records.filter(|(_, targets, accums)| visit(targets, accums));
-                let Some((header, ..)) = met else {
+                let at = (self.pool.graph, chunk.cell);
+                let opened = update_chunk::open::<A>(bytes);
+                let records = opened.filter(|records| (records.graph, records.cell) == at);
+                let met = records.filter(|records| visit(records.targets, records.accums));
+                let Some(records) = met else {
                     let what = "updates are not what was written";
                     return Err(self.pool.volume.damaged(place, what).into());
                 };
-                updates += header.updates;
+                updates += records.updates;
             }
         }
         Ok(updates)
-    }
-
-    /// The head and the records of a chunk, if it is the one that was written.
-    fn open<'b, A: Pod>(
-        &self,
-        cell: Cell,
-        bytes: &'b [u8],
-    ) -> Option<(Header, &'b [u32], &'b [A])> {
-        let header: Header = pod_read_unaligned(bytes.get(..HEADER_BYTES)?);
-        let records = header.records as usize;
-        let [first, second, end] = sections::<A>(records);
-        let found = Cell { turn: header.turn, stripe: header.stripe, window: header.window };
-        let is_it = (header.magic, header.graph, found) == (MAGIC, self.pool.graph, cell)
-            && header.record_bytes as usize == 4 + size_of::<A>()
-            && end == bytes.len()
-            && header.checksum == checksum(&header, &bytes[HEADER_BYTES..]);
-        if !is_it {
-            return None;
-        }
-        let targets = bytemuck::try_cast_slice(&bytes[first..first + 4 * records]).ok()?;
-        let accums = &bytes[second..second + size_of::<A>() * records];
-        Some((header, targets, bytemuck::try_cast_slice(accums).ok()?))
     }
 }
 
@@ -282,16 +210,4 @@ fn pages(run: &[UpdateChunk]) -> (usize, Place) {
     let slab = run[0].spot.place;
     let place = Place { offset: slab.offset + start as u64, bytes: (end - start) as u32, ..slab };
     (start, place)
-}
-
-/// Where targets and accumulators begin in a chunk, and where it ends.
-fn sections<A>(records: usize) -> [usize; 3] {
-    let second = (HEADER_BYTES + 4 * records).next_multiple_of(SECTION);
-    let end = (second + size_of::<A>() * records).next_multiple_of(SECTION);
-    [HEADER_BYTES, second, end]
-}
-
-fn checksum(header: &Header, records: &[u8]) -> u32 {
-    let header = Header { checksum: 0, ..*header };
-    crc32c::crc32c_append(crc32c::crc32c(bytes_of(&header)), records)
 }

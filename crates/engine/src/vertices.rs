@@ -155,6 +155,11 @@ pub(crate) struct Window<'a> {
 }
 
 impl Window<'_> {
+    /// Where each slot is a vertex.
+    pub(crate) fn all() -> Self {
+        Self { present: None, base: 0 }
+    }
+
     /// Number of the vertex in `slot`, both relative to the window. The window must begin at a
     /// multiple of 64 slots.
     #[inline(always)]

@@ -107,7 +107,8 @@ fn said(message: &Message) -> String {
     }
 }
 
-fn asked(work: &Work) -> String {
+/// What a program shall do.
+pub(crate) fn asked(work: &Work) -> String {
     match work {
         Work::Ingest { .. } => "ingest".to_owned(),
         Work::Init { partition, .. } => format!("init {partition}"),

@@ -1,7 +1,8 @@
 //! Extended programs as jobs: each edge is shown what both its ends say, and holds something.
 //!
 //! ```text
-//! edge      source u32, target u32, weight f64, the program's state
+//! edges     a chunk of the store's format, and the states of its edges behind it
+//! updates   an update chunk of the engine; so is what a stealer hands over
 //! vertex    the program's value
 //! total     the program's total
 //! ```
@@ -12,20 +13,21 @@
 
 use std::sync::Arc;
 
-use bytemuck::{Pod, bytes_of, pod_read_unaligned};
+use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
+use welter_engine::EngineError;
+use welter_engine::chunks::{self, Scratch, UpdateCell, open_updates, states, with_states};
 use welter_model::extended::Extended;
-use welter_model::program::{Next, Total, Vertex};
-use welter_model::stream::Edge;
-use welter_protocol::names::Phase;
+use welter_model::program::{Next, Total};
+use welter_protocol::names::{Cell, Phase, Step};
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::interpret_extended;
 
-use crate::bins::{record, updates};
+use crate::bins::Bin;
 use crate::fold_job::{Judge, judge};
 use crate::job::{Cut, Job, Worker};
-use crate::reading::{EDGE_BYTES, Input, Reading, degrees, edge};
+use crate::reading::{Input, Reading, degrees};
 
 /// An extended program on a graph whose slots are all vertices.
 pub struct ExtendedJob<E: Extended> {
@@ -67,14 +69,18 @@ impl<E: Extended + Send + 'static> Job for ExtendedJob<E> {
         Box::new(ExtendedWorker {
             program: self.program.clone(),
             reading: Reading::new(self.input.clone(), cut, rank, state_bytes),
+            graph: self.input.graph,
             cut,
-            phase: Phase::Ingest,
+            step: Step { iteration: 0, phase: Phase::Ingest },
             partition: 0,
             values: Vec::new(),
-            targets: Side::default(),
-            sources: Side::default(),
-            told: Vec::new(),
+            targets: Vec::new(),
+            source: 0,
+            sources: Vec::new(),
+            states: Vec::new(),
+            told: Bin::default(),
             last: E::Total::default(),
+            scratch: Scratch::default(),
             looked_at: 0,
         })
     }
@@ -85,73 +91,64 @@ impl<E: Extended + Send + 'static> Job for ExtendedJob<E> {
     }
 }
 
-/// What the vertices of a partition say.
-struct Side<S> {
-    first: u64,
-    signals: Vec<S>,
-}
-
-impl<S> Default for Side<S> {
-    fn default() -> Self {
-        Self { first: 0, signals: Vec::new() }
-    }
-}
-
-impl<S> Side<S> {
-    /// What a vertex says. It is somewhere else only where a planted bug has let that pass.
-    fn of(&self, vertex: u32) -> Option<&S> {
-        self.signals.get(u64::from(vertex).wrapping_sub(self.first) as usize)
-    }
-}
-
 struct ExtendedWorker<E: Extended> {
     program: Arc<E>,
     reading: Reading,
+    /// Number of the graph.
+    graph: u64,
     cut: Cut,
-    phase: Phase,
+    step: Step,
+    /// The open partition, its vertices, and what these say.
     partition: u32,
-    /// Of the open partition.
     values: Vec<E::Value>,
-    targets: Side<E::Signal>,
-    /// Of the cell at work.
-    sources: Side<E::Signal>,
+    targets: Vec<E::Signal>,
+    /// The source partition of the cell at work, and what its vertices say.
+    source: u32,
+    sources: Vec<E::Signal>,
+    /// Of the edges of a chunk.
+    states: Vec<E::State>,
     /// What edges have told, and where; in a scatter it waits for its chunk to be full.
-    told: Vec<(u32, E::Update)>,
+    told: Bin<E::Update>,
     last: E::Total,
+    scratch: Scratch,
     looked_at: u64,
 }
 
 impl<E: Extended> Worker for ExtendedWorker<E> {
-    fn work(&mut self, work: &Work) -> Outcome {
+    fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
         self.looked_at = 0;
-        match work {
-            Work::Ingest { first } => self.reading.piece(*first, &mut self.looked_at),
+        let outcome = match work {
+            Work::Ingest { first } => self.reading.piece(*first, &mut self.looked_at)?,
             Work::Init { partition, degrees: counts } => self.init(*partition, counts),
             Work::Open { step, partition, vertices, control } => {
-                (self.phase, self.partition) = (step.phase, *partition);
+                (self.step, self.partition) = (*step, *partition);
                 self.values = read(vertices);
-                self.targets = self.side(*partition, &self.values);
+                self.targets = self.signals(&self.values);
                 self.last = pod_read_unaligned(control);
                 self.told.clear();
                 self.looked_at = self.values.len() as u64;
                 Outcome::Opened
             }
             Work::Turn { source, vertices } => {
-                self.sources = self.side(*source, &read(vertices));
-                self.looked_at = self.sources.signals.len() as u64;
+                self.source = *source;
+                self.sources = self.signals(&read(vertices));
+                self.looked_at = self.sources.len() as u64;
                 Outcome::Turned
             }
-            Work::Stream { payload, .. } if self.phase == Phase::Gather => self.gather(payload),
-            Work::Stream { payload, .. } => self.scatter(payload),
+            Work::Stream { payload, .. } if self.step.phase == Phase::Gather => {
+                self.gather(payload)?
+            }
+            Work::Stream { payload, .. } => self.scatter(payload)?,
             Work::Flush => Outcome::Flushed(self.flush().into_iter().collect()),
-            Work::HandOver => Outcome::HandedOver(self.records()),
+            Work::HandOver => Outcome::HandedOver(self.told.chunk(self.updates_here()).into()),
             Work::Merge(payload) => {
-                self.meet(payload);
+                self.meet(payload)?;
                 Outcome::Merged
             }
-            Work::Apply => self.apply(),
+            Work::Apply => self.apply()?,
             Work::Decide { iterations, totals, .. } => self.decide(*iterations, totals),
-        }
+        };
+        Ok(outcome)
     }
 
     fn looked_at(&self) -> u64 {
@@ -166,19 +163,17 @@ fn read<V: Pod>(chunks: &[Payload]) -> Vec<V> {
 }
 
 impl<E: Extended> ExtendedWorker<E> {
-    fn side(&self, partition: u32, values: &[E::Value]) -> Side<E::Signal> {
-        let first = self.cut.partitions.range(partition).start;
-        Side { first, signals: values.iter().map(|value| self.program.signal(value)).collect() }
+    fn signals(&self, values: &[E::Value]) -> Vec<E::Signal> {
+        values.iter().map(|value| self.program.signal(value)).collect()
     }
 
     fn init(&mut self, partition: u32, counts: &[Payload]) -> Outcome {
-        self.values.clear();
-        let mut total = E::Total::default();
-        for (index, degree) in self.cut.partitions.range(partition).zip(degrees(counts)) {
-            let (value, own) = self.program.init(Vertex { index, out_degree: degree.into() });
-            self.values.push(value);
-            total = total.merge(own);
-        }
+        let degrees = degrees(counts);
+        let first = self.cut.partitions.range(partition).start;
+        self.values = vec![E::Value::zeroed(); degrees.len()];
+        self.targets = vec![E::Signal::zeroed(); degrees.len()];
+        let columns = (&mut self.values[..], &mut self.targets[..]);
+        let total = chunks::init_extended(&*self.program, first, &degrees, columns);
         self.made(&total)
     }
 
@@ -191,77 +186,64 @@ impl<E: Extended> ExtendedWorker<E> {
     }
 
     /// Shows the edges of a chunk what their ends say, and keeps what these tell.
-    fn scatter(&mut self, payload: &[u8]) -> Outcome {
-        let before = self.told.len();
-        let mut rewritten = payload.to_vec();
-        for bytes in rewritten.chunks_exact_mut(EDGE_BYTES + size_of::<E::State>()) {
-            let (source, target, weight) = edge(bytes);
-            let ends = self.sources.of(source).zip(self.targets.of(target));
-            let Some((one, other)) = ends else { continue };
-            let mut state: E::State = pod_read_unaligned(&bytes[EDGE_BYTES..]);
-            let edge = Edge { source, target, weight };
-            self.told.push((target, self.program.edge(edge, one, other, &mut state)));
-            bytes[EDGE_BYTES..].copy_from_slice(bytes_of(&state));
+    fn scatter(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
+        let cell = Cell { partition: self.partition, source: Some(self.source) };
+        let cell = self.cut.chunk_cell(self.graph, cell);
+        let (pulled, held) = states::<E::State>(&cell, payload)?;
+        self.states.clear();
+        self.states.extend_from_slice(held);
+        let Self { program, sources, targets, states, told, scratch, .. } = self;
+        let tell = |target: usize, update| told.push(target as u32, update);
+        pulled.extend(&**program, [sources, targets], states, scratch, tell)?;
+        let made = pulled.edges();
+        self.looked_at = made;
+        let rewritten = Some(with_states(&payload[..pulled.bytes()], &self.states).into());
+        let filled = Vec::new();
+        if self.step.phase == Phase::Fold {
+            return Ok(Outcome::Streamed { made: 0, gathered: 0, rewritten, filled });
         }
-        let told = (self.told.len() - before) as u64;
-        self.looked_at = told;
-        let rewritten = Some(rewritten.into());
-        if self.phase == Phase::Fold {
-            return Outcome::Streamed { made: 0, gathered: 0, rewritten, filled: Vec::new() };
-        }
-        let is_full = self.told.len() >= self.cut.chunk_records as usize;
+        let is_full = self.told.waiting() >= self.cut.chunk_records;
         let filled = if is_full { self.flush() } else { None };
         let filled = filled.into_iter().collect();
-        Outcome::Streamed { made: told, gathered: 0, rewritten, filled }
+        Ok(Outcome::Streamed { made, gathered: 0, rewritten, filled })
     }
 
-    fn records(&self) -> Payload {
-        let mut bytes = Vec::new();
-        for (target, update) in &self.told {
-            record(&mut bytes, *target, update);
-        }
-        bytes.into()
+    /// The name of updates for the open partition in this iteration.
+    fn updates_here(&self) -> (u64, UpdateCell) {
+        let (turn, stripe) = (self.step.iteration.into(), self.partition);
+        (self.graph, UpdateCell { turn, stripe, window: stripe })
     }
 
     /// What was told since the last time, if anything, as a chunk of updates.
     fn flush(&mut self) -> Option<Filled> {
-        let payload = self.records();
-        let records = std::mem::take(&mut self.told).len() as u32;
-        let (partition, sources) = (self.partition, u64::MAX);
-        let chunk = Filled { partition, source: None, records, combined: 0, sources, payload };
-        (records > 0).then_some(chunk)
+        let at = self.updates_here();
+        self.told.take(at)
     }
 
     /// Adds what edges told elsewhere, and says how much it was.
-    fn meet(&mut self, payload: &[u8]) -> u64 {
-        let before = self.told.len();
-        self.told.extend(updates(payload).map(|(target, _, update)| (target, update)));
-        (self.told.len() - before) as u64
+    fn meet(&mut self, payload: &[u8]) -> Result<u64, EngineError> {
+        let records = open_updates::<E::Update>(self.updates_here(), payload)?;
+        for (target, update) in records.targets.iter().zip(records.accums) {
+            self.told.push(*target, *update);
+        }
+        Ok(records.updates)
     }
 
-    fn gather(&mut self, payload: &[u8]) -> Outcome {
-        let gathered = self.meet(payload);
+    fn gather(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
+        let gathered = self.meet(payload)?;
         self.looked_at = gathered;
-        Outcome::Streamed { made: 0, gathered, rewritten: None, filled: Vec::new() }
+        Ok(Outcome::Streamed { made: 0, gathered, rewritten: None, filled: Vec::new() })
     }
 
-    fn apply(&mut self) -> Outcome {
-        let program = self.program.clone();
-        let mut accums = vec![program.identity(); self.values.len()];
-        self.looked_at = (accums.len() + self.told.len()) as u64;
-        for (target, update) in self.told.drain(..) {
-            let place = u64::from(target).wrapping_sub(self.targets.first) as usize;
-            if let Some(accum) = accums.get_mut(place) {
-                *accum = program.gather(*accum, update);
-            }
-        }
-        let mut total = E::Total::default();
-        for (value, accum) in self.values.iter_mut().zip(accums) {
-            let (new, own) = program.apply(*value, accum, &self.last);
-            *value = new;
-            total = total.merge(own);
-        }
-        self.made(&total)
+    fn apply(&mut self) -> Result<Outcome, EngineError> {
+        let (_, at) = self.updates_here();
+        let Self { program, values, targets, told, last, .. } = self;
+        let mut accums = vec![program.identity(); values.len()];
+        self.looked_at = (accums.len() + told.targets.len()) as u64;
+        chunks::gather_extended(&**program, (at, &told.targets, &told.records), &mut accums)?;
+        told.clear();
+        let total = chunks::apply_extended(&**program, last, &accums, (values, targets));
+        Ok(self.made(&total))
     }
 
     fn decide(&self, iterations: u32, totals: &[(u32, Payload)]) -> Outcome {

@@ -1,6 +1,9 @@
-//! Fold and group programs as jobs: the kernels of scatter, gather, fold and apply over bytes.
+//! Fold and group programs as jobs: chunks as bytes, and what the engine's kernels make of them.
 //!
 //! ```text
+//! edges     chunks of the store's format
+//! updates   update chunks of the engine: accumulators, or updates where the program groups them;
+//!           so is what a stealer hands over
 //! vertex    the program's value, active u8
 //! total     the program's total, active vertices u64
 //! ```
@@ -8,18 +11,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytemuck::{Pod, bytes_of, cast_slice, pod_read_unaligned};
-use welter_model::program::{Next, Program, Total, Value, Vertex};
-use welter_protocol::names::{Cell, Phase};
+use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned};
+use welter_engine::EngineError;
+use welter_engine::chunks::{
+    self, Renewed, Scratch, Sources, UpdateCell, Vertices, open_updates, touched, write_updates,
+};
+use welter_model::program::{Next, Program, Total, Value};
+use welter_protocol::names::{Cell, Phase, Step};
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 use welter_testing::executors::is_float;
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::{Answer, interpret};
 
-use crate::bins::{Bin, combines, record, updates};
+use crate::bins::Bin;
 use crate::job::{Cut, Job, Worker};
-use crate::reading::{EDGE_BYTES, Input, Reading, degrees, edge};
+use crate::reading::{Input, Reading, degrees};
 
 /// Judges the values of all vertices after so many iterations.
 pub type Judge<V> = Box<dyn Fn(&[V], u32) -> Result<(), String> + Send + Sync>;
@@ -98,18 +105,20 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
         Box::new(FoldWorker {
             program: self.program.clone(),
             reading: Reading::new(self.input.clone(), cut, rank, None),
-            vertices: self.input.vertices,
+            graph: self.input.graph,
             cut,
-            bins: BTreeMap::new(),
-            phase: Phase::Ingest,
-            first: 0,
+            step: Step { iteration: 0, phase: Phase::Ingest },
+            partition: 0,
             values: Vec::new(),
+            sources: 0,
             signals: Vec::new(),
             active: Vec::new(),
-            first_signal: 0,
             accums: Vec::new(),
-            groups: Vec::new(),
+            told: Bin::default(),
+            bins: BTreeMap::new(),
+            group_bins: BTreeMap::new(),
             last: P::Total::default(),
+            scratch: Scratch::default(),
             looked_at: 0,
         })
     }
@@ -125,49 +134,58 @@ impl<P: Program + Send + 'static> Job for FoldJob<P> {
 struct FoldWorker<P: Program> {
     program: Arc<P>,
     reading: Reading,
-    /// Of the graph.
-    vertices: u64,
+    /// Number of the graph.
+    graph: u64,
     cut: Cut,
-    bins: BTreeMap<Cell, Bin>,
-    phase: Phase,
-    /// The first vertex of the partition in memory.
-    first: u64,
+    step: Step,
+    /// The open partition, and the values of its vertices.
+    partition: u32,
     values: Vec<P::Value>,
+    /// The partition whose signals are in memory.
+    sources: u32,
     signals: Vec<P::Signal>,
-    active: Vec<bool>,
-    /// The first vertex that has a signal here.
-    first_signal: u64,
+    active: Vec<u8>,
     accums: Vec<P::Accum>,
-    groups: Vec<(u32, P::Update)>,
+    /// What a program that groups updates was told.
+    told: Bin<P::Update>,
+    /// Updates that were scattered, by partition.
+    bins: BTreeMap<u32, Bin<P::Accum>>,
+    /// The same in a program that groups them.
+    group_bins: BTreeMap<u32, Bin<P::Update>>,
     last: P::Total,
+    scratch: Scratch,
     looked_at: u64,
 }
 
 impl<P: Program> Worker for FoldWorker<P> {
-    fn work(&mut self, work: &Work) -> Outcome {
+    fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
         self.looked_at = 0;
         match work {
             Work::Ingest { first } => self.reading.piece(*first, &mut self.looked_at),
-            Work::Init { partition, degrees: counts } => self.init(*partition, counts),
+            Work::Init { partition, degrees: counts } => Ok(self.init(*partition, counts)),
             Work::Open { step, partition, vertices, control } => {
-                self.phase = step.phase;
+                self.step = *step;
                 self.open(*partition, vertices, control);
-                Outcome::Opened
+                Ok(Outcome::Opened)
             }
             Work::Turn { source, vertices } => {
                 self.accept(*source, vertices, false);
-                Outcome::Turned
+                Ok(Outcome::Turned)
             }
-            Work::Stream { payload, .. } if self.phase == Phase::Gather => self.gather(payload),
-            Work::Stream { payload, .. } => self.scatter(payload),
-            Work::Flush => Outcome::Flushed(self.flush()),
-            Work::HandOver => Outcome::HandedOver(self.hand_over()),
+            Work::Stream { payload, .. } => match self.step.phase {
+                Phase::Gather => self.gather(payload),
+                Phase::Fold => self.fold(payload),
+                Phase::Scatter | Phase::Ingest => self.scatter(payload),
+            },
+            Work::Flush => Ok(Outcome::Flushed(self.flush())),
+            Work::HandOver => Ok(Outcome::HandedOver(self.hand_over())),
             Work::Merge(payload) => {
-                self.merge(payload);
-                Outcome::Merged
+                self.meet(payload)?;
+                self.looked_at = self.accums.len() as u64;
+                Ok(Outcome::Merged)
             }
             Work::Apply => self.apply(),
-            Work::Decide { iterations, totals, .. } => self.decide(*iterations, totals),
+            Work::Decide { iterations, totals, .. } => Ok(self.decide(*iterations, totals)),
         }
     }
 
@@ -176,33 +194,37 @@ impl<P: Program> Worker for FoldWorker<P> {
     }
 }
 
+/// Columns of a vertex set as the engine changes them.
+fn columns<'a, P: Program>(
+    values: &'a mut Vec<P::Value>,
+    signals: &'a mut Vec<P::Signal>,
+    active: &'a mut Vec<u8>,
+) -> Vertices<'a, P> {
+    signals.resize(values.len(), P::Signal::zeroed());
+    active.clear();
+    active.resize(values.len(), 1);
+    Vertices { values, signals, active: if P::FRONTIER { active } else { &mut [] } }
+}
+
 impl<P: Program> FoldWorker<P> {
     fn init(&mut self, partition: u32, counts: &[Payload]) -> Outcome {
-        let range = self.cut.partitions.range(partition);
-        let (mut total, mut count) = (P::Total::default(), 0);
-        self.first = range.start;
-        self.values.clear();
-        self.active.clear();
-        for (index, out_degree) in range.zip(degrees(counts)) {
-            let made = self.program.init(Vertex { index, out_degree: out_degree.into() });
-            total = total.merge(made.total);
-            self.keep(made.value, made.active, &mut count);
-        }
-        self.made(&total, count)
+        let Self { program, cut, values, signals, active, .. } = self;
+        let degrees = degrees(counts);
+        values.clear();
+        values.resize(degrees.len(), P::Value::zeroed());
+        let first = cut.partitions.range(partition).start;
+        let made = chunks::init(&**program, first, &degrees, columns(values, signals, active));
+        self.partition = partition;
+        self.made(made)
     }
 
     /// The vertex set in memory, with what the next step must know of it.
-    fn made(&self, total: &P::Total, count: u64) -> Outcome {
-        let active = self.active.iter().zip(self.first..).filter(|(active, _)| **active);
+    fn made(&self, made: Renewed<P::Total>) -> Outcome {
+        let count = if P::FRONTIER { made.active } else { self.values.len() as u64 };
+        let first = self.cut.partitions.range(self.partition).start;
+        let active = self.active.iter().zip(first..).filter(|(active, _)| **active == 1);
         let active = active.fold(0, |ranges, (_, vertex)| ranges | self.cut.range_of(vertex));
-        Outcome::Made { vertices: self.chunks(), total: total_bytes(total, count), active }
-    }
-
-    fn keep(&mut self, value: P::Value, active: bool, count: &mut u64) {
-        let active = active || !P::FRONTIER;
-        *count += u64::from(active);
-        self.values.push(value);
-        self.active.push(active);
+        Outcome::Made { vertices: self.chunks(), total: total_bytes(&made.total, count), active }
     }
 
     /// The vertex set in memory as chunks.
@@ -211,19 +233,21 @@ impl<P: Program> FoldWorker<P> {
         let mut set = Vec::with_capacity(self.values.len() * size);
         for (value, active) in self.values.iter().zip(&self.active) {
             set.extend_from_slice(bytes_of(value));
-            set.push(u8::from(*active));
+            set.push(*active);
         }
         self.cut.vertex_chunks(&set, size)
     }
 
     fn open(&mut self, partition: u32, vertices: &[Payload], control: &[u8]) {
         let range = self.cut.partitions.range(partition);
-        self.first = range.start;
-        self.accums = vec![self.program.identity(); (range.end - range.start) as usize];
-        self.groups.clear();
+        self.partition = partition;
+        self.accums.clear();
+        self.accums.resize((range.end - range.start) as usize, self.program.identity());
+        self.told.clear();
         self.values.clear();
         self.last = pod_read_unaligned(&control[..size_of::<P::Total>()]);
-        self.bins.clear();
+        self.bins.values_mut().for_each(Bin::clear);
+        self.group_bins.values_mut().for_each(Bin::clear);
         self.accept(partition, vertices, true);
     }
 
@@ -231,13 +255,13 @@ impl<P: Program> FoldWorker<P> {
     /// one.
     fn accept(&mut self, partition: u32, vertices: &[Payload], open: bool) {
         let size = size_of::<P::Value>();
-        self.first_signal = self.cut.partitions.range(partition).start;
+        self.sources = partition;
         self.signals.clear();
         self.active.clear();
         for vertex in vertices.iter().flat_map(|chunk| chunk.chunks_exact(size + 1)) {
             let value: P::Value = pod_read_unaligned(&vertex[..size]);
             self.signals.push(self.program.signal(&value));
-            self.active.push(vertex[size] == 1);
+            self.active.push(vertex[size]);
             if open {
                 self.values.push(value);
             }
@@ -245,126 +269,106 @@ impl<P: Program> FoldWorker<P> {
         self.looked_at = self.signals.len() as u64;
     }
 
-    /// Scatters edges: into bins, or (route `fold`) into accumulators.
-    fn scatter(&mut self, payload: &[u8]) -> Outcome {
-        let program = self.program.clone();
-        let (mut made, mut filled) = (0, Vec::new());
-        for bytes in payload.chunks_exact(EDGE_BYTES) {
-            let (source, target, weight) = edge(bytes);
-            // Out of bounds is only what a planted bug let pass.
-            let place = u64::from(source).wrapping_sub(self.first_signal) as usize;
-            let is_edge = u64::from(target) < self.vertices;
-            if !is_edge || !self.active.get(place).is_some_and(|active| *active) {
-                continue;
-            }
-            let Some(update) = program.scatter(self.signals[place], weight) else {
-                continue;
-            };
-            if self.phase == Phase::Fold {
-                self.meet(target, update);
-                continue;
-            }
-            made += 1;
-            let cell = Cell::all(self.cut.partitions.of(target.into()));
-            let bin = self.bins.entry(cell).or_default();
-            bin.update(&*program, &self.cut, (target, update));
-            if bin.waiting() == self.cut.chunk_records {
-                filled.extend(bin.take(cell));
-            }
-        }
-        self.looked_at = (payload.len() / EDGE_BYTES) as u64;
-        Outcome::Streamed { made, gathered: 0, rewritten: None, filled }
+    /// The name of updates for a partition in this iteration.
+    fn updates_for(&self, stripe: u32) -> (u64, UpdateCell) {
+        let turn = self.step.iteration.into();
+        (self.graph, UpdateCell { turn, stripe, window: self.partition })
     }
 
-    fn meet(&mut self, target: u32, update: P::Update) {
+    /// Folds edges of the cell at work into accumulators.
+    fn fold(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
+        let cell = Cell { partition: self.partition, source: Some(self.sources) };
+        let cell = self.cut.chunk_cell(self.graph, cell);
+        let Self { program, signals, active, accums, told, scratch, .. } = self;
+        let sources = Sources { signals, active: P::FRONTIER.then_some(&**active) };
+        let pulled = cell.open(payload)?;
         if P::GROUPS {
-            self.groups.push((target, update));
+            let first = cell.targets.start;
+            let put = |target: u64, update| told.push((target - first) as u32, update);
+            pulled.scatter(&**program, sources, scratch, put)?;
         } else {
-            let place = u64::from(target).wrapping_sub(self.first) as usize;
-            if let Some(accum) = self.accums.get_mut(place) {
-                *accum = self.program.gather(*accum, update);
-            }
+            pulled.fold(&**program, sources, accums, scratch)?;
         }
+        self.looked_at = pulled.edges();
+        Ok(Outcome::Streamed { made: 0, gathered: 0, rewritten: None, filled: Vec::new() })
     }
 
-    fn merge_one(&mut self, target: u32, other: P::Accum) {
-        let place = u64::from(target).wrapping_sub(self.first) as usize;
-        if let Some(accum) = self.accums.get_mut(place) {
-            *accum = self.program.merge(*accum, other);
-        }
+    /// Scatters edges of the open partition into bins.
+    fn scatter(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
+        let cell = self.cut.chunk_cell(self.graph, Cell::all(self.sources));
+        let (graph, at) = self.updates_for(0);
+        let Self { program, cut, signals, active, bins, group_bins, scratch, .. } = self;
+        let sources = Sources { signals, active: P::FRONTIER.then_some(&**active) };
+        let pulled = cell.open(payload)?;
+        let (mut made, mut filled) = (0, Vec::new());
+        let most = cut.chunk_records;
+        pulled.scatter(&**program, sources, scratch, |target, update| {
+            made += 1;
+            let stripe = cut.partitions.of(target);
+            let at = (graph, UpdateCell { stripe, ..at });
+            let target = (target - cut.partitions.range(stripe).start) as u32;
+            if P::GROUPS {
+                let bin = group_bins.entry(stripe).or_default();
+                bin.push(target, update);
+                filled.extend((bin.waiting() == most).then(|| bin.take(at)).flatten());
+            } else {
+                let bin = bins.entry(stripe).or_default();
+                bin.update(&**program, cut, (target, update));
+                filled.extend((bin.waiting() == most).then(|| bin.take(at)).flatten());
+            }
+        })?;
+        self.looked_at = pulled.edges();
+        Ok(Outcome::Streamed { made, gathered: 0, rewritten: None, filled })
     }
 
-    fn gather(&mut self, payload: &[u8]) -> Outcome {
-        let (mut gathered, mut looked_at) = (0, 0);
-        if combines::<P>(&self.cut) {
-            for (target, count, other) in updates::<P::Accum>(payload) {
-                self.merge_one(target, other);
-                (gathered, looked_at) = (gathered + u64::from(count), looked_at + 1);
+    /// Meets updates for the open partition, and says how many these were and how many records.
+    fn meet(&mut self, payload: &[u8]) -> Result<[u64; 2], EngineError> {
+        let at = self.updates_for(self.partition);
+        if P::GROUPS {
+            let records = open_updates::<P::Update>(at, payload)?;
+            for (target, update) in records.targets.iter().zip(records.accums) {
+                self.told.push(*target, *update);
             }
-        } else {
-            for (target, count, update) in updates::<P::Update>(payload) {
-                self.meet(target, update);
-                (gathered, looked_at) = (gathered + u64::from(count), looked_at + 1);
-            }
+            return Ok([records.updates, records.targets.len() as u64]);
         }
-        self.looked_at = looked_at;
-        Outcome::Streamed { made: 0, gathered, rewritten: None, filled: Vec::new() }
+        let records = open_updates::<P::Accum>(at, payload)?;
+        chunks::gather(&*self.program, &records, &mut self.accums)?;
+        Ok([records.updates, records.targets.len() as u64])
+    }
+
+    fn gather(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
+        let [gathered, records] = self.meet(payload)?;
+        self.looked_at = records;
+        Ok(Outcome::Streamed { made: 0, gathered, rewritten: None, filled: Vec::new() })
     }
 
     fn flush(&mut self) -> Vec<Filled> {
-        let bins = self.bins.iter_mut();
-        bins.filter_map(|(cell, bin)| bin.take(*cell)).collect()
+        let (graph, at) = self.updates_for(0);
+        let at = |stripe: &u32| (graph, UpdateCell { stripe: *stripe, ..at });
+        let bins = self.bins.iter_mut().filter_map(|(stripe, bin)| bin.take(at(stripe)));
+        let groups = self.group_bins.iter_mut();
+        bins.chain(groups.filter_map(|(stripe, bin)| bin.take(at(stripe)))).collect()
     }
 
     fn hand_over(&mut self) -> Payload {
+        let at = self.updates_for(self.partition);
         if P::GROUPS {
-            let mut bytes = Vec::new();
-            for (target, update) in self.groups.drain(..) {
-                record(&mut bytes, target, &update);
-            }
-            return bytes.into();
+            return self.told.chunk(at).into();
         }
-        cast_slice::<P::Accum, u8>(&self.accums).into()
+        let (targets, accums) = touched(&*self.program, &self.accums);
+        write_updates(at, (&targets, &accums), targets.len() as u64).into()
     }
 
-    fn merge(&mut self, payload: &[u8]) {
+    fn apply(&mut self) -> Result<Outcome, EngineError> {
+        let (_, at) = self.updates_for(self.partition);
+        let Self { program, values, signals, active, accums, told, last, .. } = self;
         if P::GROUPS {
-            let updates = updates::<P::Update>(payload);
-            self.groups.extend(updates.map(|(target, _, update)| (target, update)));
-            return;
+            let told = (at, &told.targets[..], &told.records[..]);
+            chunks::group(&**program, told, values, accums)?;
         }
-        self.looked_at = self.accums.len() as u64;
-        let size = size_of::<P::Accum>();
-        if size > 0 {
-            let others = payload.chunks_exact(size).map(pod_read_unaligned);
-            for (accum, other) in self.accums.iter_mut().zip(others) {
-                *accum = self.program.merge(*accum, other);
-            }
-        }
-    }
-
-    fn apply(&mut self) -> Outcome {
-        let program = self.program.clone();
-        // Stable by destination, then by the program's order.
-        self.groups.sort_by(|left, right| {
-            left.0.cmp(&right.0).then_with(|| program.order(&left.1, &right.1))
-        });
-        for (target, update) in std::mem::take(&mut self.groups) {
-            let place = u64::from(target).wrapping_sub(self.first) as usize;
-            if let Some(accum) = self.accums.get_mut(place) {
-                *accum = program.gather(*accum, update);
-            }
-        }
-        let (mut total, mut count) = (P::Total::default(), 0);
-        let values = std::mem::take(&mut self.values);
-        self.active.clear();
         self.looked_at = values.len() as u64;
-        for (value, accum) in values.into_iter().zip(std::mem::take(&mut self.accums)) {
-            let applied = program.apply(value, accum, &self.last);
-            total = total.merge(applied.total);
-            self.keep(applied.value, applied.active, &mut count);
-        }
-        self.made(&total, count)
+        let made = chunks::apply(&**program, last, accums, columns(values, signals, active));
+        Ok(self.made(made))
     }
 
     fn decide(&self, iterations: u32, totals: &[(u32, Payload)]) -> Outcome {

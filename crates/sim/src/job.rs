@@ -1,12 +1,16 @@
 //! What a simulated cluster computes, without its types: the seam between schedules and programs.
 //!
 //! A schedule is compiled once, not once a program, so kernels see bytes. They run on the spot, on
-//! real graphs, through the programs' own functions.
+//! real graphs: chunks are those of the store, and what is done with them the engine does
+//! ([`welter_engine::chunks`]).
 
+use welter_engine::{EngineError, chunks};
 use welter_protocol::config::Route;
+use welter_protocol::names::Cell;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::planted::Bug;
 use welter_protocol::{Outcome, Payload, Work};
+use welter_store::header::{CellId, Encoding};
 
 /// How a job is cut for a cluster.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +19,8 @@ pub struct Cut {
     pub partitions: Partitions,
     /// Where updates wait.
     pub route: Route,
+    /// How edges are written.
+    pub encoding: Encoding,
     /// Records in a chunk of edges or updates.
     pub chunk_records: u32,
     /// Vertices in a chunk of a vertex set.
@@ -33,6 +39,19 @@ impl Cut {
     pub(crate) fn range_of(&self, vertex: u64) -> u64 {
         let width = self.partitions.width();
         1 << (vertex % width * 64 / width)
+    }
+
+    /// A cell of a graph as chunks have it. Where edges are binned by their sources alone, one
+    /// stripe is as wide as the graph.
+    pub(crate) fn chunk_cell(&self, graph: u64, cell: Cell) -> chunks::Cell {
+        let partitions = &self.partitions;
+        let source_partition = cell.sources();
+        let (stripe, targets) = match cell.source {
+            Some(_) => (cell.partition, partitions.range(cell.partition)),
+            None => (0, 0..partitions.vertices()),
+        };
+        let sources = partitions.range(source_partition);
+        chunks::Cell { graph, id: CellId { source_partition, stripe }, sources, targets }
     }
 
     /// A vertex set, of vertices of so many bytes, as chunks: at least one.
@@ -74,7 +93,11 @@ pub trait Job: Send + Sync {
 /// The kernels of one machine, with what is in its memory.
 pub trait Worker {
     /// Does what is asked.
-    fn work(&mut self, work: &Work) -> Outcome;
+    ///
+    /// # Errors
+    /// When a chunk is not what was written for what it was pulled for. The protocol hands out none
+    /// that is damaged, so that is a failure of the schedule.
+    fn work(&mut self, work: &Work) -> Result<Outcome, EngineError>;
 
     /// Records that the last piece of work looked at, from which its time follows.
     fn looked_at(&self) -> u64;

@@ -14,11 +14,16 @@
 //! **Invariant:** an edge that was not kept would teach the real cells nothing, because they learn
 //! all that the cells knew to which it was shown.
 
+use std::cell::RefCell;
+
+use bytemuck::pod_read_unaligned;
+use welter_engine::EngineError;
+use welter_engine::chunks::{Pulled, Scratch};
 use welter_model::program::{Total, Vertex};
 use welter_model::stream::{Edge, Known, Next, Seen, Stream};
 use welter_protocol::Payload;
 
-use crate::reading::{EDGE_BYTES, edge, numbers};
+use crate::reading::numbers;
 
 /// One of so many sources has its edges among the few.
 const FEW: u32 = 4;
@@ -33,6 +38,7 @@ pub(crate) struct Learnt {
 }
 
 const COUNT_BYTES: usize = 24;
+const EDGE_BYTES: usize = 16;
 
 impl Learnt {
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -52,9 +58,11 @@ impl Learnt {
         for (count, bytes) in learnt.counts.iter_mut().zip(counts.as_chunks::<8>().0) {
             *count = u64::from_le_bytes(*bytes);
         }
-        let edges = edges.chunks_exact(EDGE_BYTES).map(edge);
-        learnt.edges =
-            edges.map(|(source, target, weight)| Edge { source, target, weight }).collect();
+        let edge = |bytes: &[u8]| {
+            let [source, target] = [0, 4].map(|at| pod_read_unaligned(&bytes[at..at + 4]));
+            Edge { source, target, weight: pod_read_unaligned(&bytes[8..]) }
+        };
+        learnt.edges = edges.chunks_exact(EDGE_BYTES).map(edge).collect();
         learnt
     }
 
@@ -174,26 +182,36 @@ impl<S: Stream> Knowledge<S> {
         Seen { total, ..Learnt::default().seen() }
     }
 
-    /// Shows an edge, if it belongs to the pass that comes next and is news, and keeps it if it
-    /// taught anything.
-    pub(crate) fn show(&self, program: &S, edge: Edge, learnt: &mut Learnt) {
-        let Some((step, share)) = self.pass else { return };
-        let is_few = edge.source.is_multiple_of(FEW);
-        let [looked, news, changes] = &mut learnt.counts;
-        if share == Share::Few && !is_few || share == Share::Others && is_few {
-            return;
-        }
-        *looked += 1;
-        if !self.is_news(program, step, edge) {
-            return;
-        }
-        *news += 1;
-        if share == Share::Rest {
-            learnt.edges.push(edge);
-        } else if program.edge(step, self.known(), edge) {
-            *changes += 1;
-            learnt.edges.push(edge);
-        }
+    /// Shows those edges of a chunk that belong to the pass that comes next and are news, and keeps
+    /// those that taught anything.
+    pub(crate) fn sift(
+        &self,
+        program: &S,
+        pulled: &Pulled<'_, '_>,
+        scratch: &mut Scratch,
+        learnt: &mut Learnt,
+    ) -> Result<(), EngineError> {
+        let Some((step, share)) = self.pass else { return Ok(()) };
+        learnt.counts[0] += pulled.edges();
+        let learnt = RefCell::new(learnt);
+        pulled.sift(program, step, &self.cells, scratch, |edge| {
+            let is_few = edge.source.is_multiple_of(FEW);
+            if share == Share::Few && !is_few || share == Share::Others && is_few {
+                return;
+            }
+            // Those before it in its run may have made it none.
+            if !self.is_news(program, step, edge) {
+                return;
+            }
+            let Learnt { counts: [_, news, changes], edges } = &mut **learnt.borrow_mut();
+            *news += 1;
+            if share == Share::Rest {
+                edges.push(edge);
+            } else if program.edge(step, self.known(), edge) {
+                *changes += 1;
+                edges.push(edge);
+            }
+        })
     }
 
     fn is_news(&self, program: &S, step: S::Step, edge: Edge) -> bool {
@@ -225,11 +243,30 @@ impl<S: Stream> Knowledge<S> {
 mod tests {
     use welter_algorithms::mcst::Cost;
     use welter_algorithms::{Mcst, Scc, Wcc};
+    use welter_engine::chunks::{Cell, EdgeWriter, Form};
     use welter_protocol::random::Random;
+    use welter_store::header::{CellId, Encoding};
     use welter_testing::graph::Graph;
 
     use super::*;
     use crate::catalogue::graph;
+
+    /// Shows edges, as a chunk.
+    fn show<S: Stream>(
+        program: &S,
+        known: &Knowledge<S>,
+        encoding: Encoding,
+        edges: &[Edge],
+        learnt: &mut Learnt,
+    ) {
+        let vertices = 0..known.cells.len() as u64;
+        let id = CellId { source_partition: 0, stripe: 0 };
+        let cell = Cell { graph: 0, id, sources: vertices.clone(), targets: vertices };
+        let mut writer = EdgeWriter::new(Form::usual(encoding), S::WEIGHTED);
+        let bytes = Payload::from(writer.write(&cell, 0, edges).unwrap());
+        let pulled = cell.open(&bytes).unwrap();
+        known.sift(program, &pulled, &mut Scratch::default(), learnt).unwrap();
+    }
 
     /// The values, when each edge is seen by one of so many, in any order.
     fn values<S: Stream>(
@@ -251,11 +288,16 @@ mod tests {
             let mut order: Vec<usize> = (0..graph.pairs.len()).collect();
             random.shuffle(&mut order);
             let mut learnt = Learnt::default();
-            for place in order {
-                let [source, target] = graph.pairs[place];
-                let weight = if S::WEIGHTED { graph.weight(place) } else { 1.0 };
+            for places in order.chunks(7) {
+                let edge = |place: &usize| {
+                    let [source, target] = graph.pairs[*place];
+                    let weight = if S::WEIGHTED { graph.weight(*place) } else { 1.0 };
+                    Edge { source, target, weight }
+                };
+                let edges: Vec<Edge> = places.iter().map(edge).collect();
                 let own = &own[random.below(who) as usize];
-                own.show(program, Edge { source, target, weight }, &mut learnt);
+                let encoding = *random.pick(&[Encoding::Packed, Encoding::Compressed]);
+                show(program, own, encoding, &edges, &mut learnt);
             }
             log.passes.push(Learnt::decode(&learnt.encode()));
         }
@@ -283,14 +325,18 @@ mod tests {
     #[test]
     fn of_edges_between_two_vertices_union_find_keeps_one() {
         let known = Knowledge::replay(&Wcc, 8, &Log::default());
-        let (mut learnt, edge) =
-            (Learnt::default(), |source, target| Edge { source, target, weight: 1.0 });
-        for (source, target) in [(0, 4), (4, 0), (0, 4), (0, 0), (4, 4)] {
-            known.show(&Wcc, edge(source, target), &mut learnt);
-        }
-        assert_eq!((learnt.counts, &learnt.edges[..]), ([5, 1, 1], &[edge(0, 4)][..]));
+        let edges = |pairs: &[(u32, u32)]| -> Vec<Edge> {
+            let edge = |&(source, target)| Edge { source, target, weight: 1.0 };
+            pairs.iter().map(edge).collect()
+        };
+        let mut learnt = Learnt::default();
+        let mut shown = |pairs| {
+            show(&Wcc, &known, Encoding::Packed, &edges(pairs), &mut learnt);
+            (learnt.counts[0], learnt.counts[2], learnt.edges.clone())
+        };
+        let all = &[(0, 4), (4, 0), (0, 4), (0, 0), (4, 4)];
+        assert_eq!(shown(all), (5, 1, edges(&[(0, 4)])));
         // Its turn comes later.
-        known.show(&Wcc, edge(1, 2), &mut learnt);
-        assert_eq!(learnt.counts, [5, 1, 1]);
+        assert_eq!(shown(&[(1, 2)]), (6, 1, edges(&[(0, 4)])));
     }
 }

@@ -2,7 +2,7 @@
 //! chunks of their cells, degrees for who makes first values.
 //!
 //! ```text
-//! edge      source u32, target u32, weight f64, then zeros where the program keeps state
+//! chunk     of the store's format; then zeros for the states of edges, where the program keeps any
 //! degrees   u32 for each vertex of a partition
 //! ```
 
@@ -10,34 +10,50 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytemuck::{cast_slice, pod_read_unaligned};
+use welter_engine::EngineError;
+use welter_engine::chunks::{EdgeWriter, Form, with_states};
+use welter_model::stream::Edge;
 use welter_protocol::config::Route;
-use welter_protocol::names::Cell;
+use welter_protocol::names::{Cell, checksum};
+use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload};
 use welter_testing::graph::Graph;
 
-use crate::bins::Bin;
 use crate::job::Cut;
 
-/// Bytes of an edge without state.
-pub(crate) const EDGE_BYTES: usize = 16;
-
-/// Source, target, weight.
-pub(crate) type Arrow = (u32, u32, f64);
+/// Sources of a block, as a power of two, and edges of a tile at least: few, so that small chunks
+/// have several tiles, and some that go on beyond their block.
+const BLOCK_BITS: u32 = 4;
+const TILE_EDGES_LEAST: usize = 3;
 
 /// What all machines read.
 pub(crate) struct Input {
-    arcs: Vec<Arrow>,
+    edges: Vec<Edge>,
+    weighted: bool,
     pub(crate) vertices: u64,
+    /// Number of the graph.
+    pub(crate) graph: u64,
 }
 
 impl Input {
     /// Of a graph whose slots are all vertices.
     pub(crate) fn of(graph: &Graph, weighted: bool) -> Arc<Self> {
         let weight = |edge| if weighted { graph.weight(edge) } else { 1.0 };
-        let arcs = graph.pairs.iter().enumerate();
-        let arcs = arcs.map(|(edge, &[from, to])| (from, to, weight(edge))).collect();
-        Arc::new(Self { arcs, vertices: graph.slots() as u64 })
+        let edges = graph.pairs.iter().enumerate();
+        let edges =
+            edges.map(|(edge, &[source, target])| Edge { source, target, weight: weight(edge) });
+        let graph_number = checksum(cast_slice(&graph.pairs));
+        let vertices = graph.slots() as u64;
+        Arc::new(Self { edges: edges.collect(), weighted, vertices, graph: graph_number })
     }
+}
+
+/// Edges of a cell that wait for their chunk to be full.
+#[derive(Default)]
+struct Bin {
+    edges: Vec<Edge>,
+    /// Which ranges of the sources are there.
+    sources: u64,
 }
 
 /// How far a machine has read.
@@ -50,6 +66,9 @@ pub(crate) struct Reading {
     at: usize,
     degrees: Vec<u32>,
     bins: BTreeMap<Cell, Bin>,
+    writer: EdgeWriter,
+    /// Chunks that were written.
+    chunks: u32,
 }
 
 impl Reading {
@@ -60,47 +79,75 @@ impl Reading {
         rank: usize,
         state_bytes: Option<usize>,
     ) -> Self {
+        let form = Form {
+            encoding: cut.encoding,
+            block_bits: BLOCK_BITS,
+            tile_edges_least: TILE_EDGES_LEAST,
+        };
+        let writer = EdgeWriter::new(form, input.weighted);
         let (degrees, bins) = (Vec::new(), BTreeMap::new());
-        Self { input, cut, rank, state_bytes, at: 0, degrees, bins }
+        Self { input, cut, rank, state_bytes, at: 0, degrees, bins, writer, chunks: 0 }
     }
 
     /// Reads the next piece, or the first one, and counts the edges in it.
-    pub(crate) fn piece(&mut self, first: bool, looked_at: &mut u64) -> Outcome {
-        let Self { input, cut, rank, .. } = self;
-        let share = |rank: usize| input.arcs.len() * rank / cut.partitions.machines();
-        let share_end = share(*rank + 1);
+    pub(crate) fn piece(
+        &mut self,
+        first: bool,
+        looked_at: &mut u64,
+    ) -> Result<Outcome, EngineError> {
+        let (input, cut) = (self.input.clone(), self.cut);
+        let share = |rank: usize| input.edges.len() * rank / cut.partitions.machines();
+        let share_end = share(self.rank + 1);
         if first {
-            self.at = share(*rank);
+            self.at = share(self.rank);
             self.degrees = vec![0; input.vertices as usize];
             self.bins.clear();
         }
         let end = (self.at + cut.piece_edges).min(share_end);
         let mut filled = Vec::new();
-        for &arc in &input.arcs[self.at..end] {
-            let (source, target, _) = arc;
-            self.degrees[source as usize] += 1;
-            let [from, to] = [source, target].map(|end| cut.partitions.of(end.into()));
+        for &edge in &input.edges[self.at..end] {
+            self.degrees[edge.source as usize] += 1;
+            let [from, to] = [edge.source, edge.target].map(|end| cut.partitions.of(end.into()));
             let by_cells = cut.route == Route::Fold || self.state_bytes.is_some();
             let both = Cell { partition: to, source: Some(from) };
             let cell = if by_cells { both } else { Cell::all(from) };
             let bin = self.bins.entry(cell).or_default();
-            bin.edge(arc, cut.range_of(source.into()), self.state_bytes.unwrap_or(0));
-            if bin.waiting() == cut.chunk_records {
-                filled.extend(bin.take(cell));
+            bin.edges.push(edge);
+            bin.sources |= cut.range_of(edge.source.into());
+            if bin.edges.len() == cut.chunk_records as usize {
+                let full = std::mem::take(bin);
+                filled.push(self.chunk(cell, &full)?);
             }
         }
         *looked_at = (end - self.at) as u64;
         self.at = end;
-        let degrees = (end == share_end).then(|| {
-            filled.extend(self.bins.iter_mut().filter_map(|(cell, bin)| bin.take(*cell)));
+        let mut degrees = None;
+        if end == share_end {
+            let left = std::mem::take(&mut self.bins).into_iter();
+            for (cell, bin) in left.filter(|(_, bin)| !bin.edges.is_empty()) {
+                filled.push(self.chunk(cell, &bin)?);
+            }
             let of = |partition| {
-                let range = self.cut.partitions.range(partition);
+                let range = cut.partitions.range(partition);
                 let counts = &self.degrees[range.start as usize..range.end as usize];
                 Payload::from(cast_slice::<u32, u8>(counts))
             };
-            (0..self.cut.partitions.count()).map(of).collect()
-        });
-        Outcome::Ingested { read: *looked_at, filled, degrees }
+            degrees = Some((0..cut.partitions.count()).map(of).collect());
+        }
+        Ok(Outcome::Ingested { read: *looked_at, filled, degrees })
+    }
+
+    fn chunk(&mut self, cell: Cell, bin: &Bin) -> Result<Filled, EngineError> {
+        self.chunks += 1;
+        let place = self.cut.chunk_cell(self.input.graph, cell);
+        let chunk = self.writer.write(&place, self.chunks, &bin.edges)?;
+        let payload = match self.state_bytes {
+            Some(bytes) => with_states(chunk, &vec![0_u8; bin.edges.len() * bytes]).into(),
+            None => chunk.into(),
+        };
+        let Cell { partition, source } = cell;
+        let (records, sources) = (bin.edges.len() as u32, bin.sources);
+        Ok(Filled { partition, source, records, combined: 0, sources, payload })
     }
 }
 
@@ -116,10 +163,4 @@ pub(crate) fn degrees(counts: &[Payload]) -> Vec<u32> {
 /// Numbers of 32 bits.
 pub(crate) fn numbers(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(pod_read_unaligned).collect()
-}
-
-/// The edge that these bytes begin with.
-pub(crate) fn edge(bytes: &[u8]) -> Arrow {
-    let [source, target] = [0, 4].map(|at| pod_read_unaligned::<u32>(&bytes[at..at + 4]));
-    (source, target, pod_read_unaligned(&bytes[8..EDGE_BYTES]))
 }

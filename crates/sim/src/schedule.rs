@@ -6,10 +6,11 @@ use welter_protocol::config::{Config, Edges, Handover, Loss, Route, Timing};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::planted::Bug;
-use welter_protocol::random::Random;
+use welter_protocol::random::{Random, mix};
 use welter_protocol::steal::Bias;
 use welter_protocol::window::Width;
 use welter_protocol::{Rank, Time};
+use welter_store::header::Encoding;
 
 use crate::catalogue::{ALGORITHMS, graph, job};
 use crate::checkers::progress::EVENTS_MAX;
@@ -102,10 +103,13 @@ impl Schedule {
         let chunk_vertices = 3 + random.below(20);
         let piece_edges = 8 + random.below(40) as usize;
         let combines = random.chance(500);
+        let packed = mix(seed).is_multiple_of(2);
+        let encoding = if packed { Encoding::Packed } else { Encoding::Compressed };
         let planted = wishes.bug;
         let cut = Cut {
             partitions,
             route,
+            encoding,
             chunk_records,
             chunk_vertices,
             piece_edges,

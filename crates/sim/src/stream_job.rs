@@ -1,7 +1,8 @@
 //! Stream programs as jobs: an iteration is a pass, and what it taught is folded.
 //!
 //! ```text
-//! stream chunk      each edge is shown to cells of one's own; kept if it taught them anything
+//! stream chunk      edges that are news to cells of one's own are shown to these; kept if they
+//!                   taught them anything
 //! update            edges that were kept (route spill: of a source partition, for itself)
 //! accumulator       likewise, of all that was streamed for a partition
 //! apply, decide     the kept edges of all partitions, as totals; shown to the real cells
@@ -14,9 +15,12 @@
 use std::sync::Arc;
 
 use bytemuck::{Zeroable, bytes_of, pod_read_unaligned};
+use welter_engine::EngineError;
+use welter_engine::chunks::Scratch;
 use welter_model::program::Value;
-use welter_model::stream::{Edge, Stream};
-use welter_protocol::names::Phase;
+use welter_model::stream::Stream;
+use welter_protocol::config::Route;
+use welter_protocol::names::{Cell, Phase};
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 use welter_testing::graph::Graph;
@@ -24,7 +28,7 @@ use welter_testing::graph::Graph;
 use crate::fold_job::numbers;
 use crate::job::{Cut, Job, Worker};
 use crate::passes::{Knowledge, Learnt, Log};
-use crate::reading::{EDGE_BYTES, Input, Reading, degrees, edge};
+use crate::reading::{Input, Reading, degrees};
 
 /// A stream program on a graph whose slots are all vertices.
 pub struct StreamJob<S: Stream> {
@@ -61,11 +65,14 @@ impl<S: Stream + Send + 'static> Job for StreamJob<S> {
             program: self.program.clone(),
             reading: Reading::new(self.input.clone(), cut, rank, None),
             vertices: self.input.vertices,
+            graph: self.input.graph,
             cut,
             phase: Phase::Ingest,
             partition: 0,
+            source: 0,
             cells: None,
             learnt: Learnt::default(),
+            scratch: Scratch::default(),
             looked_at: 0,
         })
     }
@@ -92,21 +99,26 @@ struct StreamWorker<S: Stream> {
     program: Arc<S>,
     reading: Reading,
     vertices: u64,
+    /// Number of the graph.
+    graph: u64,
     cut: Cut,
     phase: Phase,
     partition: u32,
+    /// The source partition of the cell at work.
+    source: u32,
     /// Of this machine's own.
     cells: Option<Knowledge<S>>,
     /// What they were taught.
     learnt: Learnt,
+    scratch: Scratch,
     looked_at: u64,
 }
 
 impl<S: Stream> Worker for StreamWorker<S> {
-    fn work(&mut self, work: &Work) -> Outcome {
+    fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
         self.looked_at = 0;
-        match work {
-            Work::Ingest { first } => self.reading.piece(*first, &mut self.looked_at),
+        let outcome = match work {
+            Work::Ingest { first } => self.reading.piece(*first, &mut self.looked_at)?,
             Work::Init { partition, degrees: counts } => {
                 self.partition = *partition;
                 let degrees = degrees(counts);
@@ -119,9 +131,12 @@ impl<S: Stream> Worker for StreamWorker<S> {
                 self.looked_at = self.vertices;
                 Outcome::Opened
             }
-            Work::Turn { .. } => Outcome::Turned,
+            Work::Turn { source, .. } => {
+                self.source = *source;
+                Outcome::Turned
+            }
             Work::Stream { payload, .. } if self.phase == Phase::Gather => self.gather(payload),
-            Work::Stream { payload, .. } => self.scatter(payload),
+            Work::Stream { payload, .. } => self.scatter(payload)?,
             Work::Flush => Outcome::Flushed(self.flush().into_iter().collect()),
             Work::HandOver => Outcome::HandedOver(self.learnt.encode().into()),
             Work::Merge(payload) => {
@@ -132,7 +147,8 @@ impl<S: Stream> Worker for StreamWorker<S> {
             Work::Decide { iterations, control, totals } => {
                 self.decide(*iterations, control, totals)
             }
-        }
+        };
+        Ok(outcome)
     }
 
     fn looked_at(&self) -> u64 {
@@ -154,29 +170,26 @@ impl<S: Stream> StreamWorker<S> {
         Outcome::Made { vertices, total, active }
     }
 
-    fn scatter(&mut self, payload: &[u8]) -> Outcome {
+    fn scatter(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
         let before = self.learnt.edges.len();
+        let source = (self.cut.route == Route::Fold).then_some(self.source);
+        let cell = Cell { partition: self.partition, source };
+        let cell = self.cut.chunk_cell(self.graph, cell);
+        let pulled = cell.open(payload)?;
         if let Some(cells) = &self.cells {
-            for bytes in payload.chunks_exact(EDGE_BYTES) {
-                let (source, target, weight) = edge(bytes);
-                let edge = Edge { source, target, weight };
-                cells.show(&*self.program, edge, &mut self.learnt);
-            }
+            cells.sift(&*self.program, &pulled, &mut self.scratch, &mut self.learnt)?;
         }
-        self.looked_at = (payload.len() / EDGE_BYTES) as u64;
+        self.looked_at = pulled.edges();
         if self.phase == Phase::Fold {
-            return Outcome::Streamed { made: 0, gathered: 0, rewritten: None, filled: Vec::new() };
+            let filled = Vec::new();
+            return Ok(Outcome::Streamed { made: 0, gathered: 0, rewritten: None, filled });
         }
         let kept = self.learnt.edges.len();
         let is_full = kept >= self.cut.chunk_records as usize;
         let filled = if is_full { self.flush() } else { None };
         let made = (kept - before) as u64;
-        Outcome::Streamed {
-            made,
-            gathered: 0,
-            rewritten: None,
-            filled: filled.into_iter().collect(),
-        }
+        let filled = filled.into_iter().collect();
+        Ok(Outcome::Streamed { made, gathered: 0, rewritten: None, filled })
     }
 
     /// What was learnt since the last time, if anything, as a chunk of updates.

@@ -322,7 +322,13 @@ impl<'a> World<'a> {
                 if let welter_protocol::Work::Open { step, .. } = &work {
                     process.step = Some((epoch, *step));
                 }
-                let outcome = process.worker.work(&work);
+                let outcome = match process.worker.work(&work) {
+                    Ok(outcome) => outcome,
+                    Err(error) => {
+                        let what = format!("{rank} works: {}: {error}", describe::asked(&work));
+                        return self.checkers.note(Err(what));
+                    }
+                };
                 let step = process.step.filter(|step| step.0 == epoch).map(|step| step.1);
                 let took = 2000 + process.worker.looked_at() * self.schedule.record_nanos;
                 let scene = Scene { now, process: at, rank, epoch, step };

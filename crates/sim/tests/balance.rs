@@ -16,6 +16,7 @@ use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
+use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 
 const MACHINES: usize = 8;
@@ -57,6 +58,7 @@ fn schedule(shape: Shape, bias: Bias, handover: Handover) -> Schedule {
     let cut = Cut {
         partitions,
         route: Route::Spill,
+        encoding: Encoding::Packed,
         chunk_records: 24,
         chunk_vertices: vertices / MACHINES as u64,
         piece_edges: 500,

@@ -13,6 +13,7 @@ use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
+use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 
 const MACHINES: usize = 4;
@@ -26,6 +27,7 @@ fn path() -> Schedule {
     let cut = Cut {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Fold,
+        encoding: Encoding::Packed,
         chunk_records: 3,
         chunk_vertices: 4,
         piece_edges: 8,

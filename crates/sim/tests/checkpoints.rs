@@ -19,6 +19,7 @@ use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
 use welter_sim::schedule::{MILLIS, Schedule};
 use welter_sim::world::{Report, World};
+use welter_store::header::Encoding;
 
 /// Three iterations on four machines, one of which may crash.
 fn run(scatter_checkpoints: bool, crash: Option<(Time, bool)>) -> Report {
@@ -28,6 +29,7 @@ fn run(scatter_checkpoints: bool, crash: Option<(Time, bool)>) -> Report {
     let cut = Cut {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
+        encoding: Encoding::Packed,
         chunk_records: 50,
         chunk_vertices: 50,
         piece_edges: 500,

@@ -16,6 +16,7 @@ use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
+use welter_store::header::Encoding;
 
 /// Chunks of updates that were written, and virtual milliseconds.
 fn measure(combines: bool) -> (usize, f64) {
@@ -25,6 +26,7 @@ fn measure(combines: bool) -> (usize, f64) {
     let cut = Cut {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
+        encoding: Encoding::Packed,
         chunk_records: 20,
         chunk_vertices: 50,
         piece_edges: 500,

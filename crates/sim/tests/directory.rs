@@ -16,6 +16,7 @@ use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
+use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 
 /// Vertices and edges of a machine's share.
@@ -34,6 +35,7 @@ fn measure(machines: usize, placement: Placement) -> f64 {
     let cut = Cut {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
+        encoding: Encoding::Packed,
         chunk_records: 24,
         chunk_vertices: VERTICES,
         piece_edges: 500,

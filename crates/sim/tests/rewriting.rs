@@ -17,6 +17,7 @@ use welter_sim::faults::Fault;
 use welter_sim::job::Cut;
 use welter_sim::schedule::{MILLIS, Schedule};
 use welter_sim::world::{Report, World};
+use welter_store::header::Encoding;
 use welter_testing::reading::read_as;
 
 const MACHINES: usize = 4;
@@ -30,6 +31,7 @@ fn run(route: Route, mirrors: bool, crash: Option<(&str, Fault)>) -> Report {
     let cut = Cut {
         partitions: partitions.expect("a vertex fits"),
         route,
+        encoding: Encoding::Packed,
         chunk_records: 50,
         chunk_vertices: 50,
         piece_edges: 500,

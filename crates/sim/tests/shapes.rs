@@ -15,6 +15,7 @@ use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
 use welter_sim::schedule::{Before, MILLIS, Schedule};
 use welter_sim::world::{Report, World};
+use welter_store::header::Encoding;
 
 fn schedule(machines: usize, loss: Loss) -> Schedule {
     let graph = graph(&mut Random::new(8), 90, 400);
@@ -23,6 +24,7 @@ fn schedule(machines: usize, loss: Loss) -> Schedule {
     let cut = Cut {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
+        encoding: Encoding::Packed,
         chunk_records: 8,
         chunk_vertices: 10,
         piece_edges: 50,

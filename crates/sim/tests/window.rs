@@ -17,6 +17,7 @@ use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
 use welter_sim::schedule::{MICROS, Schedule};
 use welter_sim::world::World;
+use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 
 /// Machines, and vertices and edges of the share of each.
@@ -25,9 +26,12 @@ const WINDOWS: [usize; 7] = [1, 2, 3, 5, 10, 16, 32];
 const VERTICES: u64 = 100;
 const EDGES: u64 = 6000;
 
+/// What differs by two per cent from run to run is compared as the mean of these.
+const SEEDS: [u64; 4] = [1, 2, 3, 4];
+
 /// Virtual milliseconds of three iterations, and which share of them disks are busy. A disk needs
 /// half a millisecond for a chunk, a kernel a tenth of one, and a message so long.
-fn measure(width: Width, delay: Time) -> (f64, f64) {
+fn measure(width: Width, delay: Time, seed: u64) -> (f64, f64) {
     let mut random = Random::new(1);
     let vertices = VERTICES * MACHINES as u64;
     let mut end = || random.below(vertices) as u32;
@@ -37,6 +41,7 @@ fn measure(width: Width, delay: Time) -> (f64, f64) {
     let cut = Cut {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
+        encoding: Encoding::Packed,
         chunk_records: 24,
         chunk_vertices: VERTICES,
         piece_edges: 500,
@@ -45,7 +50,8 @@ fn measure(width: Width, delay: Time) -> (f64, f64) {
     };
     let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
     let mut schedule = Schedule::calm(Arc::new(FoldJob::new("pagerank", &graph, program)), cut);
-    Arc::make_mut(&mut schedule.config).width = width;
+    let config = Arc::make_mut(&mut schedule.config);
+    (config.width, config.seed) = (width, seed);
     schedule.speeds = vec![Speed { latency: 500 * MICROS, byte_thousandths: 0 }; MACHINES];
     schedule.weather.delay_min = delay;
     schedule.weather.delay_max = delay;
@@ -58,22 +64,28 @@ fn measure(width: Width, delay: Time) -> (f64, f64) {
 /// Times by the number of pulls, and with the window that measures.
 fn sweep(delay: Time) -> (Vec<f64>, f64) {
     let forced = WINDOWS.map(|k| {
-        let (time, busy) = measure(Width::Forced(k), delay);
+        let (time, busy) = measure(Width::Forced(k), delay, 9);
         println!("| {k} | {time:.0} | {:.1} |", 100.0 * busy);
         time
     });
-    let (time, busy) = measure(Width::Measured, delay);
+    let (time, busy) = measure(Width::Measured, delay, 9);
     println!("| measured | {time:.0} | {:.1} |", 100.0 * busy);
     (forced.into(), time)
 }
 
 #[test]
 fn five_pulls_keep_disks_busy_behind_a_fast_network() {
-    let (times, measured) = sweep(5 * MICROS);
+    let (times, _) = sweep(5 * MICROS);
     let [one, two, three, five, .., all] = times[..] else { unreachable!() };
     assert!(one > 1.3 * all && one > two && two > three && three > five, "{times:?}");
-    assert!(five < 1.03 * all, "{times:?}");
-    assert!(measured < 1.03 * all, "{measured} of {times:?}");
+    let mean = |width| {
+        let times = SEEDS.map(|seed| measure(width, 5 * MICROS, seed).0);
+        times.iter().sum::<f64>() / SEEDS.len() as f64
+    };
+    let [five, all, measured] = [Width::Forced(5), Width::Forced(32), Width::Measured].map(mean);
+    println!("means: five {five:.0} ms, all {all:.0} ms, measured {measured:.0} ms");
+    assert!(five < 1.03 * all, "{five} of {all}");
+    assert!(measured < 1.03 * all, "{measured} of {all}");
 }
 
 /// Round trips as long as the service: twice as many pulls are needed (equation 1).

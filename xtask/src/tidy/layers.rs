@@ -37,10 +37,11 @@ const LAYERS: &[Layer] = &[
         may_use_others: None,
     },
     Layer { folder: "crates/protocol", may_use: Some(&[]), may_use_others: PURE },
-    // Judges the protocol, and runs the programs of `algorithms` against the oracles of `testing`.
+    // Judges the protocol, and runs the programs of `algorithms` by the kernels of `engine` against
+    // the oracles of `testing`.
     Layer {
         folder: "crates/sim",
-        may_use: Some(&["model", "algorithms", "protocol", "testing"]),
+        may_use: Some(&["model", "algorithms", "store", "engine", "protocol", "testing"]),
         may_use_others: PURE,
     },
     // For tests and benchmarks only: nobody else names it. It runs what it judges.

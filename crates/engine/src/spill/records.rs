@@ -5,10 +5,13 @@ use welter_model::program::Program;
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
+use crate::chunks::met;
 use crate::groups::Groups;
-use crate::kernel::{Coding, Scratch, Sources};
+use crate::kernel::{Coding, Scratch, Sources, scatter_tile};
+use crate::keys::Width;
 use crate::tiles::TILE_EDGES_MAX;
-use crate::updates::{Cell, Reader, UpdateChunk, Writer};
+use crate::update_chunk::Cell;
+use crate::updates::{Reader, UpdateChunk, Writer};
 
 /// Updates that are about to be written.
 pub(super) struct Records<A> {
@@ -26,12 +29,7 @@ pub(super) fn gather<P: Program>(
 ) -> Result<u64, EngineError> {
     // One worker wrote what a partition has for a stripe, in order.
     waiting.sort_by_key(|chunk| chunk.cell.window);
-    reader.read(&waiting, |targets, updates: &[P::Accum]| {
-        targets.iter().zip(updates).all(|(&target, &update)| {
-            let accum = accums.get_mut(target as usize);
-            accum.map(|accum| *accum = program.merge(*accum, update)).is_some()
-        })
-    })
+    reader.read(&waiting, |targets, updates| met(program, (targets, updates), accums))
 }
 
 /// The same in a program that groups updates, by the degrees and values of the stripe's vertices.
@@ -69,19 +67,9 @@ pub(super) fn emit<P: Program, R: Pod>(
     records: &mut Records<R>,
     record: impl Fn(P::Update) -> R,
 ) {
-    let mask = (1_u32 << coding.target_bits) - 1;
-    coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
-        for (edge, &key) in keys.iter().enumerate() {
-            let source = (key >> coding.target_bits) as usize;
-            if sources.active.is_some_and(|active| active[source] == 0) {
-                continue;
-            }
-            let weight = weights.map_or(1.0, |weights| weights[edge]);
-            if let Some(update) = program.scatter(sources.signals[source], weight) {
-                records.targets.push(key & mask);
-                records.accums.push(record(update));
-            }
-        }
+    scatter_tile(program, tile, (coding, &Width), sources, scratch, |target, update| {
+        records.targets.push(target);
+        records.accums.push(record(update));
     });
 }
 

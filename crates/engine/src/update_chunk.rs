@@ -1,0 +1,126 @@
+//! Update chunks: updates as they wait on storage, or travel to another machine.
+//!
+//! ```text
+//! 0      8      16    24       32      36      40       44     48       60        64
+//! magic  graph  turn  updates  stripe  window  records  bytes  zero     CRC-32C   targets, accums
+//! ```
+//! A record is a destination, relative to its stripe, and an accumulator that has met one update,
+//! or several where they were combined; the head says how many updates its records stand for. So
+//! what was gathered can be held against what was produced.
+//!
+//! Invariant: what is opened is what was written, by its checksum.
+
+use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned, try_cast_slice};
+
+/// First bytes of every update chunk.
+const MAGIC: [u8; 8] = *b"WELTERUP";
+pub(crate) const HEADER_BYTES: usize = size_of::<Header>();
+/// Chunks and the sections in them begin at multiples of this many bytes in their slab.
+pub(crate) const SECTION: usize = 64;
+
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 8],
+    graph: u64,
+    turn: u64,
+    updates: u64,
+    stripe: u32,
+    window: u32,
+    records: u32,
+    record_bytes: u32,
+    zero: [u32; 3],
+    checksum: u32,
+}
+
+/// Where updates are to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The iteration that gathers them.
+    pub turn: u64,
+    /// The stripe of their destinations; on a cluster, the partition.
+    pub stripe: u32,
+    /// The partition that they were scattered from.
+    pub window: u32,
+}
+
+/// The records of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub struct Records<'b, A> {
+    pub(crate) graph: u64,
+    /// Where they are to be.
+    pub cell: Cell,
+    /// How many updates they stand for.
+    pub updates: u64,
+    /// Destinations, relative to the stripe.
+    pub targets: &'b [u32],
+    /// What each meets.
+    pub accums: &'b [A],
+}
+
+/// Bytes of a chunk of so many records.
+pub(crate) fn chunk_bytes<A>(records: usize) -> usize {
+    sections::<A>(records)[1]
+}
+
+/// Where accumulators begin in a chunk, and where it ends. Targets begin behind the head.
+fn sections<A>(records: usize) -> [usize; 2] {
+    let second = (HEADER_BYTES + 4 * records).next_multiple_of(SECTION);
+    let end = (second + size_of::<A>() * records).next_multiple_of(SECTION);
+    [second, end]
+}
+
+/// Writes a chunk into as many bytes as it has.
+pub(crate) fn write<A: Pod>(
+    bytes: &mut [u8],
+    (graph, cell): (u64, Cell),
+    (targets, accums): (&[u32], &[A]),
+    updates: u64,
+) {
+    let [second, _] = sections::<A>(targets.len());
+    bytes[HEADER_BYTES..][..size_of_val(targets)].copy_from_slice(cast_slice(targets));
+    bytes[HEADER_BYTES + size_of_val(targets)..second].fill(0);
+    bytes[second..][..size_of_val(accums)].copy_from_slice(cast_slice(accums));
+    bytes[second + size_of_val(accums)..].fill(0);
+    let mut header = Header {
+        magic: MAGIC,
+        graph,
+        turn: cell.turn,
+        updates,
+        stripe: cell.stripe,
+        window: cell.window,
+        records: targets.len() as u32,
+        record_bytes: (4 + size_of::<A>()) as u32,
+        zero: [0; 3],
+        checksum: 0,
+    };
+    header.checksum = checksum(&header, &bytes[HEADER_BYTES..]);
+    bytes[..HEADER_BYTES].copy_from_slice(bytes_of(&header));
+}
+
+/// The records of a chunk, if its bytes are those that were written, and aligned as accumulators
+/// are.
+pub(crate) fn open<A: Pod>(bytes: &[u8]) -> Option<Records<'_, A>> {
+    let header: Header = pod_read_unaligned(bytes.get(..HEADER_BYTES)?);
+    let records = header.records as usize;
+    let [second, end] = sections::<A>(records);
+    let is_whole = header.magic == MAGIC
+        && header.record_bytes as usize == 4 + size_of::<A>()
+        && end == bytes.len()
+        && header.checksum == checksum(&header, &bytes[HEADER_BYTES..]);
+    if !is_whole {
+        return None;
+    }
+    Some(Records {
+        graph: header.graph,
+        cell: Cell { turn: header.turn, stripe: header.stripe, window: header.window },
+        updates: header.updates,
+        targets: try_cast_slice(&bytes[HEADER_BYTES..][..4 * records]).ok()?,
+        accums: try_cast_slice(&bytes[second..][..size_of::<A>() * records]).ok()?,
+    })
+}
+
+fn checksum(header: &Header, records: &[u8]) -> u32 {
+    let header = Header { checksum: 0, ..*header };
+    crc32c::crc32c_append(crc32c::crc32c(bytes_of(&header)), records)
+}

@@ -1,0 +1,163 @@
+//! Chunks that are damaged, forged, or of another cell, and columns that are too short: errors, and
+//! nothing worse.
+
+use bytemuck::{Zeroable, cast_slice};
+use proptest::prelude::*;
+use welter_algorithms::bp::Potential;
+use welter_algorithms::{Bfs, SumProduct};
+use welter_engine::EngineError;
+use welter_engine::chunks::{
+    Cell, EdgeWriter, Form, Scratch, Sources, UpdateCell, open_updates, write_updates,
+};
+use welter_model::extended::Extended;
+use welter_model::program::{Program, Vertex};
+use welter_model::stream::Edge;
+use welter_store::ChunkBuilder;
+use welter_store::header::{CellId, Encoding, Label};
+use welter_store::weights::WeightKind;
+use welter_testing::graph::Graph;
+use welter_testing::strategies::dense_graphs;
+
+use crate::cluster::{Way, aligned, chunks, ways};
+
+proptest! {
+    #[test]
+    fn damaged_chunks_are_errors(
+        graph in dense_graphs(70, 300), way in ways(), bit: prop::sample::Index, weighted: bool,
+    ) {
+        for (cell, chunks) in chunks(&graph, way, weighted) {
+            for mut bytes in chunks {
+                let bits = 64 * bytes.len();
+                let bit = bit.index(bits);
+                bytes[bit / 64] ^= 1 << (bit % 64);
+                let error = cell.open(cast_slice(&bytes)).unwrap_err();
+                prop_assert!(matches!(error, EngineError::Pulled { .. }), "{error}");
+                let short = &cast_slice(&bytes)[..bit / 8];
+                prop_assert!(cell.open(short).is_err());
+            }
+        }
+    }
+
+    /// Who forges a chunk can sum it too.
+    #[test]
+    fn keys_that_lead_outside_are_errors(
+        mut keys in prop::collection::vec(prop_oneof![0_u32..700, any::<u32>()], 1..60),
+        tile_source in 0_u32..50, bounds in [1_u64..50, 1_u64..50], compressed: bool,
+    ) {
+        keys.sort_unstable();
+        let id = CellId { source_partition: 1, stripe: 2 };
+        let [sources, targets] = bounds;
+        let cell = Cell { graph: 7, id, sources: 100..100 + sources, targets: 300..300 + targets };
+        let target_bits = (u64::BITS - (targets - 1).leading_zeros()).max(1);
+        let encoding = if compressed { Encoding::Compressed } else { Encoding::Packed };
+        let label = Label {
+            graph: 7, generation: 0, cell: id, number: 0, source_base: 100, target_base: 300,
+            target_bits, encoding, weights: WeightKind::None,
+        };
+        let mut builder = ChunkBuilder::new(false);
+        builder.push(tile_source, &keys, &[], encoding);
+        let mut bytes = Vec::new();
+        builder.finish(&label, &mut bytes);
+        let bytes = aligned(&bytes);
+        let pulled = cell.open(cast_slice(&bytes)).unwrap();
+        let is_inside = keys.iter().all(|key| {
+            let target = u64::from(key & ((1 << target_bits) - 1));
+            u64::from(tile_source) + u64::from(key >> target_bits) < sources && target < targets
+        });
+        let scratch = &mut Scratch::default();
+        let bfs = Bfs::new(vec![0]);
+        let signal = bfs.signal(&bfs.init(Vertex { index: 0, out_degree: 1 }).value);
+        let signals = vec![signal; sources as usize];
+        let mut accums = vec![bfs.identity(); targets as usize];
+        let said = Sources { signals: &signals, active: None };
+        prop_assert_eq!(pulled.fold(&bfs, said, &mut accums, scratch).is_ok(), is_inside);
+        let put = |target, _| assert!(cell.targets.contains(&target));
+        prop_assert_eq!(pulled.scatter(&bfs, said, scratch, put).is_ok(), is_inside);
+        let potential = Potential::<2>::coupled(0.6).unwrap();
+        let beliefs = SumProduct::<2, 1>::new(potential, 3, 0.0).unwrap();
+        let beliefs = beliefs.with_priors(vec![[1.0, 1.0]]);
+        let (value, _) = beliefs.init(Vertex { index: 0, out_degree: 1 });
+        let said = |count: u64| vec![beliefs.signal(&value); count as usize];
+        let mut states = vec![Zeroable::zeroed(); keys.len()];
+        let ends = [&said(sources)[..], &said(targets)[..]];
+        let extended = pulled.extend(&beliefs, ends, &mut states, scratch, |_, _| {});
+        prop_assert_eq!(extended.is_ok(), is_inside);
+        let short = pulled.extend(&beliefs, ends, &mut states[1..], scratch, |_, _| {});
+        prop_assert!(short.is_err());
+    }
+
+    #[test]
+    fn damaged_updates_are_errors(
+        records in prop::collection::vec((0_u32..9, any::<u64>()), 0..40), bit: prop::sample::Index,
+    ) {
+        let (targets, accums): (Vec<u32>, Vec<u64>) = records.into_iter().unzip();
+        let at = UpdateCell { turn: 3, stripe: 1, window: 2 };
+        let mut bytes = aligned(&write_updates((7, at), (&targets, &accums), 99));
+        let found = open_updates::<u64>((7, at), cast_slice(&bytes)).unwrap();
+        prop_assert_eq!((found.targets, found.accums), (&targets[..], &accums[..]));
+        prop_assert_eq!((found.cell, found.updates), (at, 99));
+        for other in [
+            (8, at),
+            (7, UpdateCell { turn: 4, ..at }),
+            (7, UpdateCell { stripe: 0, ..at }),
+        ] {
+            prop_assert!(open_updates::<u64>(other, cast_slice(&bytes)).is_err());
+        }
+        prop_assert!(open_updates::<u32>((7, at), cast_slice(&bytes)).is_err());
+        let bit = bit.index(64 * bytes.len());
+        bytes[bit / 64] ^= 1 << (bit % 64);
+        prop_assert!(open_updates::<u64>((7, at), cast_slice(&bytes)).is_err());
+        prop_assert!(open_updates::<u64>((7, at), &cast_slice(&bytes)[..bit / 8]).is_err());
+    }
+}
+
+#[test]
+fn columns_that_are_too_short_are_errors() {
+    let graph = Graph::new(40, (0..40).map(|vertex| [vertex, 39 - vertex]).collect());
+    for encoding in [Encoding::Packed, Encoding::Compressed] {
+        let form = Form { encoding, block_bits: 3, tile_edges_least: 4 };
+        let way = Way { form, parts: [1, 1], chunk_edges: 100, spills: false };
+        let (cell, chunks) = &chunks(&graph, way, false)[0];
+        let pulled = cell.open(cast_slice(&chunks[0])).unwrap();
+        let program = Bfs::new(vec![0]);
+        let signal = program.signal(&program.init(Vertex { index: 0, out_degree: 1 }).value);
+        let scratch = &mut Scratch::default();
+        for (sources, flags, targets, fits) in
+            [(40, 40, 40, true), (39, 40, 40, false), (40, 39, 40, false), (40, 40, 39, false)]
+        {
+            let (signals, active) = (vec![signal; sources], vec![1; flags]);
+            let said = Sources { signals: &signals, active: Some(&active) };
+            let mut accums = vec![program.identity(); targets];
+            let folded = pulled.fold(&program, said, &mut accums, scratch);
+            assert_eq!(folded.is_ok(), fits, "{sources} {flags} {targets}");
+        }
+        let narrow = Cell { targets: 0..64, ..cell.clone() };
+        assert!(narrow.open(cast_slice(&chunks[0])).is_ok(), "as many bits");
+        let others = [
+            Cell { graph: 8, ..cell.clone() },
+            Cell { targets: 0..65, ..cell.clone() },
+            Cell { targets: 1..40, ..cell.clone() },
+            Cell { sources: 1..40, ..cell.clone() },
+            Cell { id: CellId { stripe: 1, ..cell.id }, ..cell.clone() },
+        ];
+        for other in others {
+            assert!(other.open(cast_slice(&chunks[0])).is_err(), "{other:?}");
+        }
+    }
+}
+
+#[test]
+fn edges_outside_their_cell_are_not_written() {
+    let id = CellId { source_partition: 0, stripe: 0 };
+    let mut writer = EdgeWriter::new(Form::usual(Encoding::Packed), false);
+    let cell = Cell { graph: 7, id, sources: 4..8, targets: 0..8 };
+    let mut write = |cell: &Cell, source, target| {
+        writer.write(cell, 0, &[Edge { source, target, weight: 1.0 }]).map(<[u8]>::len)
+    };
+    assert!(write(&cell, 4, 7).is_ok());
+    for [source, target] in [[3, 0], [8, 0], [4, 8]] {
+        assert!(write(&cell, source, target).is_err());
+    }
+    let wide = Cell { targets: 0..1 << 33, ..cell };
+    assert!(write(&wide, 4, 0).is_err());
+}
