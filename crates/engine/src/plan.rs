@@ -234,8 +234,14 @@ impl Plan {
     /// The plan of a graph that is made after all, beside what is known of its vertices by then; if
     /// that fits.
     fn after(mut self, straight: &Self) -> Option<Self> {
-        self.memory.held += straight.memory.vertices;
-        (self.memory.peak() <= self.budget_bytes).then_some(self)
+        self.settings.held_bytes += straight.memory.vertices;
+        let plan = if self.storage.is_some() {
+            storage::plan(self)
+        } else {
+            self.memory = Memory::of(&self);
+            self
+        };
+        (plan.memory.peak() <= plan.budget_bytes).then_some(plan)
     }
 
     /// The plan once the vertices have been counted. Widths stay; where edges go to storage, more

@@ -308,9 +308,12 @@ impl Memory {
         let Shape { slots, edges, input_bytes, .. } = plan.shape;
         let threads = plan.threads as u64;
         let words = slots.div_ceil(1 << SEGMENT_BITS).max(1) * (1 << SEGMENT_BITS) / 64;
+        // What was seen of a sample, which a forecast does not know: marks and three rounds of
+        // counts, in lists that grow.
+        let look = 16 * words + 64 * slots.div_ceil(1 << SEGMENT_BITS);
         Self {
             held: plan.settings.held_bytes,
-            input: input_bytes,
+            input: input_bytes.max(look),
             marks: (threads + 1) * words * 8,
             vertices: words * 12,
             // An edge may tell both its ends.
