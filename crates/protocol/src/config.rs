@@ -61,8 +61,8 @@ pub enum Edges {
     Rewritten,
 }
 
-/// What is kept twice, on two machines. All four are sound; of vertices alone is cheap, for edges can
-/// be read from the input again.
+/// What is kept twice, on two machines. All four are sound. Copies of vertices alone are cheap, and
+/// lose nothing where one disk is: edges can be read from the input again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Copies {
     /// Chunks of vertex sets, that is, checkpoints.

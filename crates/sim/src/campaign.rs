@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use welter_protocol::counters::{Counters, PATHS};
 
@@ -177,9 +176,4 @@ pub fn run(first: u64, count: u64, threads: usize, wishes: &Wishes) -> Tally {
         }
         tally
     })
-}
-
-/// Schedules a second.
-pub fn rate(tally: &Tally, took: Duration) -> f64 {
-    tally.schedules as f64 / took.as_secs_f64()
 }

@@ -294,28 +294,18 @@ impl Disk {
         self.free_at = now;
     }
 
-    /// Flips a bit of a manifest. False where there is none.
+    /// Flips a bit of the newest manifest. False where there is none.
     pub fn rot_manifest(&mut self, random: &mut Random) -> bool {
-        let count = self.manifests.len() as u64;
-        if count == 0 {
-            return false;
-        }
-        // The newest half of the time, which is what anybody would go back to.
-        let place = if random.chance(500) { count - 1 } else { random.below(count) };
-        if let Some((bytes, _)) = self.manifests.values_mut().nth(place as usize) {
-            let mut rotten = bytes.to_vec();
-            flip(&mut rotten, random);
-            *bytes = rotten.into();
-        }
+        let Some((bytes, _)) = self.manifests.values_mut().next_back() else { return false };
+        let mut rotten = bytes.to_vec();
+        flip(&mut rotten, random);
+        *bytes = rotten.into();
         self.happened.count(Kind::ManifestRot);
         true
     }
 
-    /// Flips a bit somewhere. False where there is nothing.
+    /// Flips a bit of a block. False where there is nothing.
     pub fn rot(&mut self, random: &mut Random) -> bool {
-        if random.chance(300) && self.rot_manifest(random) {
-            return true;
-        }
         let mut files: Vec<&mut File> =
             self.files.values_mut().filter(|file| !file.bytes.is_empty()).collect();
         let count = files.len() as u64;

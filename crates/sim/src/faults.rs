@@ -38,8 +38,10 @@ pub enum Fault {
     },
     /// A disk does something wrong.
     Disk(Rank, disk::Fault),
-    /// A bit flips on a disk.
+    /// A bit of a block flips on a disk.
     Rot(Rank),
+    /// A bit of the newest manifest there flips.
+    RotManifest(Rank),
     /// A disk has no room for a while.
     Full {
         /// Whose.
@@ -67,6 +69,7 @@ impl Fault {
             self,
             Self::Crash { replaced: true, .. }
                 | Self::Rot(_)
+                | Self::RotManifest(_)
                 | Self::Disk(_, disk::Fault::Misdirected | disk::Fault::SyncFails)
         )
     }
@@ -103,7 +106,8 @@ pub fn faults(random: &mut Random, machines: usize) -> Vec<(Time, Fault)> {
             74..79 => Fault::Disk(rank, disk::Fault::SyncFails),
             79..84 => Fault::Full { rank, time, ours: random.chance(500) },
             84..90 => Fault::Disk(rank, disk::Fault::Misdirected),
-            90..96 => Fault::Rot(rank),
+            90..94 => Fault::Rot(rank),
+            94..96 => Fault::RotManifest(rank),
             _ => Fault::Slow { rank, times: 2 + random.below(30), time },
         };
         faults.push((at, fault));

@@ -107,13 +107,13 @@ impl StorageEngine {
                 return;
             };
             let wanted = match wanted {
-                Wanted::Chunk(pull) => match self.pick(cx, pull) {
-                    Some(block) => Wanted::Read(pull, block),
-                    None => {
+                Wanted::Chunk(pull) => {
+                    let Some(block) = self.pick(cx, pull) else {
                         cx.send(from, Message::NoChunk(pull));
                         continue;
-                    }
-                },
+                    };
+                    Wanted::Read(pull, block)
+                }
                 Wanted::CopiesEnd(role, count) => {
                     cx.send(from, Message::CopiesEnd { role, count });
                     continue;

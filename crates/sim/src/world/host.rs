@@ -149,6 +149,12 @@ impl World<'_> {
                     self.disks[self.processes[at].disk].rot(&mut self.random);
                 }
             }
+            Fault::RotManifest(rank) => {
+                self.checkers.disk_harmed();
+                if let Some(at) = self.current[rank] {
+                    self.disks[self.processes[at].disk].rot_manifest(&mut self.random);
+                }
+            }
             Fault::Slow { rank, times, time } => {
                 let until = self.now + time;
                 if let Some(disk) = self.disk_of(rank) {
