@@ -20,6 +20,7 @@
 //! ```text
 //! edges read                   = records of the chunks that were sent to storage
 //! those chunks, as a sum       = sum of the chunks that storage engines have
+//! edges read again             = edges read first, as the manifest says      when edges were lost
 //! ```
 //!
 //! **Invariant:** a barrier opens only if all of these hold.

@@ -38,7 +38,7 @@ impl Barrier {
     }
 
     /// What became of all partitions, in their order, so that sums of floats come out the same.
-    pub(crate) fn made(&mut self) -> Vec<Made> {
+    pub(crate) fn partitions(&mut self) -> Vec<Made> {
         let mut made = std::mem::take(&mut self.made);
         made.sort_by_key(|one| one.partition);
         made
@@ -65,6 +65,11 @@ impl Barrier {
         }
         let served: Vec<Served> = self.closed.values().map(|closed| closed.0).collect();
         audit(&worked, &served, (self.step.phase == Phase::Gather).then_some(made))
+    }
+
+    /// Updates that were made, or edges that were read.
+    pub(crate) fn made(&self) -> u64 {
+        self.arrived.values().map(|worked| worked.made).sum()
     }
 
     /// Edges of each machine.

@@ -79,6 +79,8 @@ pub struct Manifest {
     pub active: Arc<[u64]>,
     /// All edges of each machine.
     pub edges: Vec<Sum>,
+    /// How many edges were read from the input.
+    pub records: u64,
     /// All chunks of all vertex sets.
     pub parts: Vec<Part>,
     /// Updates of the next iteration, if they were made.
@@ -216,6 +218,7 @@ mod tests {
             control: [1, 2, 3].as_slice().into(),
             active: [u64::MAX, 0, 5].as_slice().into(),
             edges: vec![Sum { count: 3, hash: 99 }, Sum::default()],
+            records: 41,
             parts: vec![Part { partition: 4, chunk: 5, bytes: 6, hash: 7 }],
             scattered: None,
         }

@@ -1,6 +1,6 @@
 //! What all machines of a run agree on beforehand.
 
-use crate::names::Time;
+use crate::names::{Kind, Time};
 use crate::partitions::Partitions;
 use crate::placement::Placement;
 use crate::planted::Bug;
@@ -61,6 +61,27 @@ pub enum Edges {
     Rewritten,
 }
 
+/// What is kept twice, on two machines. All four are sound. Copies of vertices alone are cheap, and
+/// lose nothing where one disk is: edges can be read from the input again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Copies {
+    /// Chunks of vertex sets, that is, checkpoints.
+    pub vertices: bool,
+    /// Chunks of edges.
+    pub edges: bool,
+}
+
+impl Copies {
+    /// Of nothing.
+    pub const NONE: Self = Self { vertices: false, edges: false };
+    /// Of checkpoints.
+    pub const VERTICES: Self = Self { vertices: true, edges: false };
+    /// Of edges.
+    pub const EDGES: Self = Self { vertices: false, edges: true };
+    /// Of both.
+    pub const BOTH: Self = Self { vertices: true, edges: true };
+}
+
 /// How long things may take, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
@@ -100,8 +121,8 @@ pub struct Config {
     pub scatter_checkpoints: bool,
     /// What becomes of edges.
     pub edges: Edges,
-    /// Whether edges and checkpoints are kept twice.
-    pub mirrors: bool,
+    /// What is kept twice.
+    pub copies: Copies,
     /// What to do when something is lost for good.
     pub loss: Loss,
     /// How long things may take.
@@ -147,8 +168,19 @@ impl Config {
         self.edges == Edges::Rewritten
     }
 
-    /// Whether copies are kept.
-    pub(crate) fn mirrored(&self) -> bool {
-        self.mirrors && self.machines() > 1
+    /// Whether blocks of this kind are kept twice. Updates and accumulators never are: they can be
+    /// made again.
+    pub fn copies(&self, kind: Kind) -> bool {
+        let wanted = match kind {
+            Kind::Vertices => self.copies.vertices,
+            Kind::Edges => self.copies.edges,
+            Kind::Updates | Kind::Accumulators => false,
+        };
+        wanted && self.machines() > 1
+    }
+
+    /// Whether manifests are: where anything is that they name.
+    pub(crate) fn copies_manifests(&self) -> bool {
+        self.copies(Kind::Vertices) || self.copies(Kind::Edges)
     }
 }

@@ -58,6 +58,8 @@ pub(crate) struct Coordinator {
     made: Epoch,
     generation: Generation,
     edges: Vec<Sum>,
+    /// How many edges the input has.
+    records: u64,
     edges_only: bool,
     updates: u64,
     /// Committed, and not told of yet.
@@ -97,6 +99,7 @@ impl Coordinator {
             made: Epoch::default(),
             generation: Generation::default(),
             edges: Vec::new(),
+            records: 0,
             edges_only: false,
             updates: 0,
             committed: None,
@@ -227,6 +230,7 @@ impl Coordinator {
         self.made = manifest.made;
         self.generation = manifest.generation;
         self.edges.clone_from(&manifest.edges);
+        self.records = manifest.records;
         self.goes_on = !manifest.finished;
         let scattered = !lost(|lost| lost.updates) || cx.config.has(Bug::LostUpdates);
         if lost(|lost| lost.edges) && self.goes_on {
@@ -326,7 +330,7 @@ impl Coordinator {
         let decides = step.phase != Phase::Scatter && !self.edges_only_now();
         if decides {
             let iterations = step.iteration + u32::from(step.phase != Phase::Ingest);
-            let made = self.barrier.made();
+            let made = self.barrier.partitions();
             self.active = made.iter().map(|one| one.active).collect();
             let totals = made.into_iter().map(|one| (one.partition, one.total)).collect();
             let control = self.control.clone();
@@ -390,6 +394,11 @@ impl Coordinator {
             Err(_) => {}
         }
         if step.phase == Phase::Ingest {
+            let (read, before) = (self.barrier.made(), self.records);
+            if self.edges_only && read != before && cx.config.audited {
+                return cx.exit(Exit::Broken);
+            }
+            self.records = read;
             self.edges = self.barrier.edges();
         }
         let stored = rewriting::stored(cx, step);
@@ -427,12 +436,13 @@ impl Coordinator {
             control: self.control.clone(),
             active: self.active.clone(),
             edges: self.edges.clone(),
+            records: self.records,
             parts,
             scattered: scatter.then_some(Scattered { epoch, updates, chunks }),
         });
         let token = cx.token();
         cx.effects.push(Effect::Persist { token, manifest: manifest.clone() });
-        let mirrored = cx.config.mirrored();
+        let mirrored = cx.config.copies_manifests();
         if mirrored {
             let to = mirror(cx.machines(), cx.rank);
             cx.send(to, Message::MirrorManifest(manifest.encode()));

@@ -93,8 +93,12 @@ paths! {
     FellBack,
     /// Edges were read again.
     EdgesReingested,
-    /// A block was restored from its copy.
-    Restored,
+    /// A chunk of vertices was restored from its copy.
+    RestoredVertices,
+    /// A chunk of edges was restored from its copy.
+    RestoredEdges,
+    /// A manifest was damaged, and left.
+    ManifestDamaged,
     /// A block was damaged, or missing.
     Damaged,
     /// Storage failed.

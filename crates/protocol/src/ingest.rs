@@ -7,9 +7,15 @@
 //! master of p    degrees of all m machines   ->  first values of p
 //! ```
 //!
+//! When edges alone were lost, the same pass makes a new generation of them, and values stay.
+//!
 //! **Invariant:** every edge of the input is in one chunk of one generation, and every vertex has
-//! its first value when the barrier opens. When edges alone were lost, the same pass makes a new
-//! generation of them, and values stay.
+//! its first value when the barrier opens:
+//!
+//! ```text
+//! opens(b)  =>  sum over chunks of the generation of records = edges of the input, each time
+//!               |{ values of v }| = 1 for all v < V
+//! ```
 
 use std::collections::BTreeMap;
 

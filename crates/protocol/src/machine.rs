@@ -20,6 +20,7 @@ use crate::directory::Query;
 use crate::membership::Membership;
 use crate::messages::{Effect, Envelope, Event, Exit, Message};
 use crate::names::{Epoch, Payload, Rank, Step, Time};
+use crate::placement::mirror;
 use crate::planted::Bug;
 use crate::recovery::Recovery;
 use crate::storage_engine::StorageEngine;
@@ -103,6 +104,9 @@ impl Machine {
                 self.storage.blocks = blocks.collect();
                 let decoded = manifests.iter().filter_map(|bytes| Manifest::decode(bytes));
                 self.manifests = decoded.map(Arc::new).collect();
+                for _ in self.manifests.len()..manifests.len() {
+                    self.cx.counters.count(Path::ManifestDamaged);
+                }
                 if let Some(coordinator) = &mut self.coordinator {
                     let epoch = coordinator.begin_epoch(&mut self.cx);
                     self.enter_and_summon(epoch);
@@ -159,7 +163,8 @@ impl Machine {
             self.cx.counters.count(Path::StorageFailed);
             return self.cx.exit(Exit::Storage);
         }
-        if let Some(name) = self.storage.written(&mut self.cx, token, ok) {
+        self.storage.synced(&mut self.cx, token);
+        if let Some(name) = self.storage.written(&mut self.cx, token) {
             self.recovery.written(&mut self.cx, &mut self.storage, name);
         }
         self.recovery.synced(&mut self.cx, &mut self.storage, token);
@@ -183,7 +188,8 @@ impl Machine {
             return cx.exit(Exit::Fenced);
         }
         let lenient = cx.config.has(Bug::StaleEpoch);
-        if from_incarnation < cx.roster[from] && !lenient {
+        let any_process = lenient || cx.config.has(Bug::OlderProcess);
+        if from_incarnation < cx.roster[from] && !any_process {
             // It was replaced, and learns so from the incarnation that this is for.
             cx.counters.count(Path::OtherProcess);
             return cx.cast(from, Message::Ping);
@@ -199,7 +205,7 @@ impl Machine {
             let epoch = coordinator.begin_epoch(cx);
             return self.enter_and_summon(epoch);
         }
-        if to_incarnation != 0 && to_incarnation != cx.incarnation && !lenient {
+        if to_incarnation != 0 && to_incarnation != cx.incarnation && !any_process {
             // It was meant for a predecessor. Who sent it learns so: else two that do not know of
             // each other's newest process would never hear of it.
             cx.counters.count(Path::OtherProcess);
@@ -258,7 +264,12 @@ impl Machine {
                     cx.effects.push(Effect::Forget(old.clone()));
                 }
                 self.manifests.retain(kept);
-                recovery.install(cx, storage, *install);
+                let here = cx.rank == 0
+                    || cx.config.copies_manifests() && cx.rank == mirror(cx.machines(), 0);
+                let newest = install.manifest.clone().filter(|_| here);
+                let lacking = newest.filter(|newest| !self.manifests.contains(newest));
+                recovery.install(cx, storage, *install, lacking.is_some());
+                self.manifests.extend(lacking);
             }
             Message::Fetch { role, have } => recovery.fetch(cx, storage, (from, role, have)),
             Message::Copied { block, payload } => recovery.copied(cx, storage, block, payload),
@@ -282,7 +293,7 @@ impl Machine {
                 storage.keep(cx, manifest.clone());
                 cx.effects.push(Effect::Finished(manifest));
             }
-            Message::Store { block, payload } => storage.store(cx, Some(from), block, payload),
+            Message::Store { block, payload } => storage.store(cx, from, block, payload),
             Message::Stored(name) => computation.stored(cx, from, name),
             Message::Pull(pull) => storage.pull(cx, from, pull),
             Message::Chunk { pull, block, payload, queued, service } => {

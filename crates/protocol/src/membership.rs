@@ -5,9 +5,23 @@
 //! hello; the coordinator summons everybody into a new epoch, and who follows has forgotten all of
 //! the old one but what is stored.
 //!
-//! **Invariant:** after a machine has joined epoch `e`, nothing that was sent in an epoch before
-//! `e` takes effect on it. **Invariant:** nothing that was sent by a process takes effect on a
-//! machine that has heard of a later process of the same rank. So a machine that was paused or cut
+//! ```text
+//! epoch(x, t)       that machine x is in                                           never goes back
+//! newest(x, r, t)   the largest incarnation of rank r that x has heard of          never goes back
+//! ```
+//!
+//! **Invariant:** nothing of an older epoch, of a process that was replaced, or for one that was,
+//! takes effect. For a message `m` that comes to `x` at `t`:
+//!
+//! ```text
+//! m takes effect  =>  incarnation(m) >= newest(x, from(m), t)
+//!                     for(m) = incarnation(x), or 0, which is any
+//!                     epoch(m) = epoch(x, t)             if it is numbered, or joins
+//!                     epoch(m) >= epoch(x, t)            if it summons
+//! ```
+//!
+//! An answer that gives a sign of life is no effect; nor is that a coordinator learns from whatever
+//! a *new* process says that there is one, and begins an epoch. So a machine that was paused or cut
 //! off and is thought dead can do no harm when it comes back: it is *fenced*, and ends when it
 //! learns that.
 //!

@@ -5,6 +5,15 @@
 //! P = min { k m : k >= 1, ceil(V / (k m)) * bytes of a vertex <= memory }      m machines
 //! partition p = vertices [p w, (p + 1) w), w = ceil(V / P)      master of p = machine p mod m
 //! ```
+//!
+//! **Invariant:** each vertex is in one partition, which fits, and each machine is the master of as
+//! many as any other:
+//!
+//! ```text
+//! for all v < V:   { p : v in partition p } = { v / w }
+//! for all p:       |partition p| <= w  and  w * bytes of a vertex <= memory
+//! for all r < m:   |{ p : master of p = r }| = P / m
+//! ```
 
 use std::ops::Range;
 

@@ -56,4 +56,14 @@ pub enum Bug {
     CombinedTwice,
     /// A chunk of edges that was read is not sent to storage, now and then.
     EdgesDropped,
+    /// When edges alone are read again, a piece of the input is taken for read, now and then.
+    PieceSkipped,
+    /// A chunk that is kept twice is kept once, now and then.
+    MirrorNotStored,
+    /// Copies are not made durable.
+    MirrorNotSynced,
+    /// Recovery asks nobody for copies of what is lost.
+    NotRestored,
+    /// Within an epoch, messages of a process that was replaced are taken, and those for one.
+    OlderProcess,
 }

@@ -3,12 +3,16 @@
 //!
 //! ```text
 //! lacking(r) = blocks that the manifest places at r  -  blocks that are whole at r
-//! primaries of r come from mirror(r), mirrors at r from the machine that they mirror
+//! primaries of r come from mirror(r), mirrors at r from the machine that they mirror, of the kinds
+//! that are kept twice
 //! ```
 //!
 //! **Invariant:** a machine says that it has installed a manifest, with nothing lost, only if every
 //! vertex chunk that belongs at it is there with the manifest's checksum, its edges and updates
-//! have the manifest's sums, and what was restored is durable.
+//! have the manifest's sums, and all of these are durable. So what was found or restored is synced,
+//! whoever wrote it: a copy may have been written in an epoch that ended before it was synced. The
+//! same holds for the manifest itself where manifests lie, on rank 0 and the machine that mirrors
+//! it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,6 +24,7 @@ use crate::counters::Path;
 use crate::messages::{Effect, Install, Lost, Message};
 use crate::names::{Block, BlockName, Kind, Payload, Rank, Role};
 use crate::placement::{Placement, mirror, mirrored, vertex_engine};
+use crate::planted::Bug;
 use crate::storage_engine::StorageEngine;
 
 /// The way back of one machine in one epoch.
@@ -34,17 +39,18 @@ pub(crate) struct Recovery {
     answers: usize,
     copies: i64,
     writing: BTreeSet<BlockName>,
-    restored: Vec<BlockName>,
+    persisting: Option<u64>,
     syncing: Option<u64>,
 }
 
 impl Recovery {
-    /// Goes back to where the coordinator says.
+    /// Goes back to where the coordinator says, by a manifest that may have to be kept here.
     pub(crate) fn install(
         &mut self,
         cx: &mut Context,
         storage: &mut StorageEngine,
         install: Install,
+        lacks_manifest: bool,
     ) {
         cx.roster = install.roster;
         let kept = install.previous.into_iter().chain(install.manifest.clone());
@@ -55,23 +61,34 @@ impl Recovery {
         }
         self.manifest = install.manifest;
         let Some(manifest) = self.manifest.clone() else { return self.finish(cx, storage) };
-        if cx.config.mirrored() {
-            let machines = cx.machines();
-            for (role, other) in [
-                (Role::Primary, mirror(machines, cx.rank)),
-                (Role::Mirror, mirrored(machines, cx.rank)),
-            ] {
-                let lost = lacking(cx, storage, &manifest, role);
-                if lost.edges || lost.vertices {
-                    self.answers += 1;
-                    let needed = |name: &&BlockName| name.role == role && manifest.needs(name);
-                    let have = storage.blocks.keys().filter(needed);
-                    let have = have.map(|name| name.as_role(opposite(role))).collect();
-                    cx.send(other, Message::Fetch { role: opposite(role), have });
-                }
-            }
+        if lacks_manifest {
+            let token = cx.token();
+            self.persisting = Some(token);
+            cx.effects.push(Effect::Persist { token, manifest: manifest.clone() });
+        }
+        if !cx.config.has(Bug::NotRestored) {
+            self.fetch_copies(cx, storage, &manifest);
         }
         self.advance(cx, storage);
+    }
+
+    /// Asks for copies of what is lacking here, in either role, and is kept twice.
+    fn fetch_copies(&mut self, cx: &mut Context, storage: &StorageEngine, manifest: &Manifest) {
+        let machines = cx.machines();
+        for (role, other) in [
+            (Role::Primary, mirror(machines, cx.rank)),
+            (Role::Mirror, mirrored(machines, cx.rank)),
+        ] {
+            let lost = lacking(cx, storage, manifest, role);
+            let edges = lost.edges && cx.config.copies(Kind::Edges);
+            if edges || lost.vertices && cx.config.copies(Kind::Vertices) {
+                self.answers += 1;
+                let needed = |name: &&BlockName| name.role == role && manifest.needs(name);
+                let have = storage.blocks.keys().filter(needed);
+                let have = have.map(|name| name.as_role(opposite(role))).collect();
+                cx.send(other, Message::Fetch { role: opposite(role), have });
+            }
+        }
     }
 
     /// Somebody wants copies.
@@ -99,7 +116,7 @@ impl Recovery {
         self.copies -= 1;
         let name = block.name.as_role(opposite(block.name.role));
         self.writing.insert(name);
-        storage.store(cx, None, Block { name, ..block }, payload);
+        storage.restore(cx, Block { name, ..block }, payload);
     }
 
     /// All copies that somebody has were sent.
@@ -117,14 +134,19 @@ impl Recovery {
         name: BlockName,
     ) {
         if self.writing.remove(&name) {
-            cx.counters.count(Path::Restored);
-            self.restored.push(name);
+            cx.counters.count(match name.kind {
+                Kind::Edges => Path::RestoredEdges,
+                _ => Path::RestoredVertices,
+            });
             self.advance(cx, storage);
         }
     }
 
-    /// Copies are durable.
+    /// All that is needed here is durable, or the manifest is.
     pub(crate) fn synced(&mut self, cx: &mut Context, storage: &mut StorageEngine, token: u64) {
+        if self.persisting.take_if(|waited| *waited == token).is_some() {
+            self.advance(cx, storage);
+        }
         if self.syncing.take_if(|waited| *waited == token).is_some() {
             self.finish(cx, storage);
         }
@@ -132,15 +154,14 @@ impl Recovery {
 
     fn advance(&mut self, cx: &mut Context, storage: &mut StorageEngine) {
         let waits = self.answers > 0 || self.copies != 0 || !self.writing.is_empty();
-        if waits || self.syncing.is_some() {
+        if waits || self.persisting.is_some() || self.syncing.is_some() {
             return;
         }
-        if self.restored.is_empty() {
-            return self.finish(cx, storage);
-        }
+        let needed =
+            |name: &&BlockName| self.manifest.as_ref().is_some_and(|manifest| manifest.needs(name));
+        let names: Vec<BlockName> = storage.blocks.keys().filter(needed).copied().collect();
         let token = cx.token();
         self.syncing = Some(token);
-        let names = std::mem::take(&mut self.restored);
         cx.effects.push(Effect::Sync { token, names });
     }
 

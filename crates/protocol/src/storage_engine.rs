@@ -1,24 +1,36 @@
 //! The storage engine of a machine (Chaos, section 6): keeps blocks, and hands out chunks.
 //!
-//! What it has of a cell, and what of that is left in a step, is a [`ChunkSet`].
+//! What it has of a cell, and what of that is left in a step, is a [`ChunkSet`]; in which order it
+//! reads and writes says its [`service`](self::service).
 //!
-//! **Invariant:** requests are served one after the other, each whole before the next.
+//! ```text
+//! here(t)  = { b : written(b) <= t } - { b : deleted(b) <= t, or found damaged }
+//! told "stored b" at t             =>  b in here(t)
+//! deleted at the beginning of s    =   here - needed by a kept manifest - read or made in s
+//! told "closed s" at a checkpoint  =>  all that the checkpoint takes from here is durable
+//! ```
+//!
+//! **Invariant:** while an epoch lasts, what is told stored stays until its step has ended and no
+//! kept manifest needs it: `needed(b, t) and stored(b) <= t  =>  b in here(t)`, unless the disk
+//! damages it.
 
 mod chunk_set;
+mod service;
+#[cfg(test)]
+mod tests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::chunk_set::ChunkSet;
+use self::service::{Service, Wanted};
 use crate::audit::{Served, Sum};
-use crate::block::Damage;
 use crate::checkpoint::{Kept, Manifest, Part};
 use crate::context::Context;
 use crate::counters::Path;
-use crate::messages::{Begin, Effect, Exit, Message, Pull};
-use crate::names::Phase;
+use crate::messages::{Begin, Effect, Message};
 use crate::names::{
-    Block, BlockName, Cell, Epoch, Generation, Kind, Payload, Rank, Role, Shelf, Step, Time,
+    Block, BlockName, Cell, Epoch, Generation, Kind, Phase, Rank, Role, Shelf, Step,
 };
 use crate::planted::Bug;
 use crate::rewriting::{self, rewritten_before};
@@ -29,10 +41,7 @@ pub(crate) struct StorageEngine {
     /// All that is there.
     pub(crate) blocks: BTreeMap<BlockName, Block>,
     sets: BTreeMap<Shelf, ChunkSet>,
-    queue: VecDeque<Request>,
-    busy: Option<(u64, Time, Request)>,
-    /// Blocks that are being written, and who waits for them; nobody, where they are restored.
-    writes: BTreeMap<u64, (Option<Rank>, Block)>,
+    service: Service,
     closing: Option<(u64, Step, Served, Vec<Part>)>,
     pub(crate) kept: Kept,
     step: Option<Step>,
@@ -40,22 +49,6 @@ pub(crate) struct StorageEngine {
     active: Arc<[u64]>,
     /// Of the edges that are in sets.
     generation: Generation,
-}
-
-#[derive(Clone)]
-struct Request {
-    from: Rank,
-    since: Time,
-    wanted: Wanted,
-}
-
-#[derive(Clone)]
-enum Wanted {
-    Chunk(Pull),
-    Read(Pull, Block),
-    Block(BlockName),
-    Copy(BlockName),
-    CopiesEnd(Role, u64),
 }
 
 /// The set that a pull is about.
@@ -72,9 +65,7 @@ impl StorageEngine {
         if !cx.config.has(Bug::KeptUpdates) {
             self.sets.clear();
         }
-        self.queue.clear();
-        self.busy = None;
-        self.writes.clear();
+        self.service = Service::default();
         self.closing = None;
         self.step = None;
     }
@@ -182,51 +173,25 @@ impl StorageEngine {
         }
     }
 
-    /// Keeps a block for somebody.
-    pub(crate) fn store(
-        &mut self,
-        cx: &mut Context,
-        from: Option<Rank>,
-        block: Block,
-        payload: Payload,
-    ) {
-        let token = cx.token();
-        self.writes.insert(token, (from, block));
-        cx.effects.push(Effect::Write { token, block, payload });
+    /// Syncing has ended.
+    pub(crate) fn synced(&mut self, cx: &mut Context, token: u64) {
+        let closing = self.closing.take_if(|(waited, ..)| *waited == token);
+        let Some((_, step, served, parts)) = closing else { return };
+        let edges = self.edges(rewriting::stored(cx, step));
+        let updates = Sum::of(self.updates(cx.epoch, step.iteration));
+        cx.send(0, Message::Closed { step, served, parts, edges, updates });
     }
 
-    /// A write has ended. Hands out the name of a block that was restored.
-    pub(crate) fn written(&mut self, cx: &mut Context, token: u64, ok: bool) -> Option<BlockName> {
-        if let Some((_, step, served, parts)) =
-            self.closing.take_if(|(waited, ..)| *waited == token)
-        {
-            if ok {
-                let edges = self.edges(rewriting::stored(cx, step));
-                let updates = self.updates(cx.epoch, step.iteration);
-                let updates = Sum::of(updates);
-                cx.send(0, Message::Closed { step, served, parts, edges, updates });
-            } else {
-                // What was written is gone, whatever a second attempt would say.
-                cx.exit(Exit::Storage);
-            }
-            return None;
-        }
-        let (from, block) = self.writes.remove(&token)?;
-        if !ok {
-            cx.exit(Exit::Storage);
-            return None;
-        }
+    /// A block is there now.
+    fn keep_block(&mut self, block: Block, restored: bool) {
         let name = block.name;
         self.blocks.insert(name, block);
         if name.role == Role::Primary && matches!(name.kind, Kind::Edges | Kind::Updates) {
-            if name.kind == Kind::Edges && name.iteration == 0 && from.is_some() {
+            if name.kind == Kind::Edges && name.iteration == 0 && !restored {
                 self.turn_to(name.generation());
             }
             self.sets.entry((name.kind, name.iteration, name.cell())).or_default().add(block);
         }
-        let Some(from) = from else { return Some(name) };
-        cx.send(from, Message::Stored(name));
-        None
     }
 
     /// All edges of a generation here.
@@ -271,111 +236,19 @@ impl StorageEngine {
         bytes.sum()
     }
 
-    pub(crate) fn pull(&mut self, cx: &mut Context, from: Rank, pull: Pull) {
-        if self.step.is_none_or(|step| step < pull.step) {
-            cx.counters.count(Path::PulledEarly);
-            if cx.config.has(Bug::EagerCursor) {
-                return cx.send(from, Message::NoChunk(pull));
-            }
-        }
-        self.queue.push_back(Request { from, since: cx.now, wanted: Wanted::Chunk(pull) });
-        self.serve(cx);
-    }
-
-    pub(crate) fn get(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
-        self.queue.push_back(Request { from, since: cx.now, wanted: Wanted::Block(name) });
-        self.serve(cx);
-    }
-
     /// Sends copies of all blocks of a role that a manifest needs and the asker has not.
     pub(crate) fn copy(&mut self, cx: &mut Context, from: Rank, role: Role, have: &[BlockName]) {
         let newest = self.kept.all().last();
         let wanted = |name: &&BlockName| {
-            // Updates have no copies.
-            (name.role == role && name.kind != Kind::Updates)
+            (name.role == role && cx.config.copies(name.kind))
                 && newest.is_some_and(|newest| newest.needs(name))
                 && have.binary_search(name).is_err()
         };
         let names: Vec<BlockName> = self.blocks.keys().filter(wanted).copied().collect();
         let count = names.len() as u64;
-        let since = cx.now;
         let copies = names.into_iter().map(Wanted::Copy);
-        let all = copies.chain([Wanted::CopiesEnd(role, count)]);
-        self.queue.extend(all.map(|wanted| Request { from, since, wanted }));
-        self.serve(cx);
-    }
-
-    /// Serves the next request, unless one is being served.
-    fn serve(&mut self, cx: &mut Context) {
-        while self.busy.is_none() {
-            let Some(Request { from, since, wanted }) = self.queue.pop_front() else { return };
-            let (name, wanted) = match wanted {
-                Wanted::Chunk(pull) => {
-                    let set = self.sets.entry(set_of(cx, pull.step, pull.cell)).or_default();
-                    set.reset(pull.step);
-                    let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
-                    let first = cx.config.has(Bug::WrongSummary);
-                    let Some(block) = set.take(pull.active, forgets, first) else {
-                        if !set.left.is_empty() {
-                            cx.counters.count(Path::Inactive);
-                        }
-                        cx.send(from, Message::NoChunk(pull));
-                        continue;
-                    };
-                    (block.name, Wanted::Read(pull, block))
-                }
-                Wanted::CopiesEnd(role, count) => {
-                    cx.send(from, Message::CopiesEnd { role, count });
-                    continue;
-                }
-                Wanted::Block(name) | Wanted::Copy(name) => (name, wanted),
-                Wanted::Read(_, block) => (block.name, wanted),
-            };
-            let token = cx.token();
-            self.busy = Some((token, cx.now, Request { from, since, wanted }));
-            cx.effects.push(Effect::Read { token, name });
-        }
-    }
-
-    /// A block was read, or cannot be.
-    pub(crate) fn read(
-        &mut self,
-        cx: &mut Context,
-        token: u64,
-        result: Result<(Block, Payload), Damage>,
-    ) {
-        let Some((_, began, request)) = self.busy.take_if(|(waited, ..)| *waited == token) else {
-            return;
-        };
-        let from = request.from;
-        match (request.wanted, result) {
-            (Wanted::Read(pull, block), Ok((_, payload))) => {
-                let (queued, service) = (began - request.since, cx.now - began);
-                cx.send(from, Message::Chunk { pull, block, payload, queued, service });
-            }
-            (Wanted::Block(name), Ok((_, payload))) => {
-                cx.send(from, Message::Got { name, payload });
-            }
-            (Wanted::Copy(_), Ok((block, payload))) => {
-                cx.send(from, Message::Copied { block, payload });
-            }
-            (Wanted::Copy(name), Err(_)) => {
-                self.damaged(cx, name);
-                // One less will come.
-                for waiting in &mut self.queue {
-                    if let Wanted::CopiesEnd(role, count) = &mut waiting.wanted
-                        && (waiting.from, *role) == (from, name.role)
-                    {
-                        *count -= 1;
-                        break;
-                    }
-                }
-            }
-            (Wanted::Read(_, Block { name, .. }) | Wanted::Block(name), Err(_)) => {
-                self.damaged(cx, name);
-                cx.distress = true;
-            }
-            (Wanted::Chunk(_) | Wanted::CopiesEnd(..), _) => {}
+        for wanted in copies.chain([Wanted::CopiesEnd(role, count)]) {
+            self.service.ask(cx.now, from, wanted);
         }
         self.serve(cx);
     }
@@ -423,7 +296,7 @@ impl StorageEngine {
             if checkpoint {
                 cx.effects.push(Effect::Sync { token: 0, names });
             }
-            self.written(cx, token, true);
+            self.synced(cx, token);
         }
     }
 
@@ -441,7 +314,8 @@ impl StorageEngine {
             let part = name.kind == Kind::Vertices && name.iteration == version;
             // Those of the ingest, or those that were rewritten.
             let is_new = ingest || name.iteration == version && !lazy;
-            name.epoch == epoch && (part || name.kind == Kind::Edges && is_new)
+            let skipped = name.role == Role::Mirror && cx.config.has(Bug::MirrorNotSynced);
+            name.epoch == epoch && (part || name.kind == Kind::Edges && is_new) && !skipped
         });
         let (mut names, mut parts) = (Vec::new(), Vec::new());
         for Block { name, bytes, hash, .. } in blocks.copied() {

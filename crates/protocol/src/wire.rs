@@ -122,6 +122,7 @@ wire_struct!(Manifest {
     control,
     active,
     edges,
+    records,
     parts,
     scattered,
 });

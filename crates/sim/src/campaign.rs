@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use welter_protocol::counters::{Counters, PATHS};
 
 use crate::checkers::progress::End;
-use crate::faults::KINDS;
+use crate::happened::{Happened, KINDS};
 use crate::schedule::Wishes;
 use crate::world::attempt;
 
@@ -31,6 +30,8 @@ pub struct Tally {
     pub taken: [u64; PATHS.len()],
     /// In how many schedules each kind of fault happened.
     pub faults: [u64; KINDS.len()],
+    /// How often in all.
+    pub happened: Happened,
     /// How runs ended.
     pub ends: BTreeMap<String, u64>,
 }
@@ -45,6 +46,7 @@ impl Default for Tally {
             counters: Counters::default(),
             taken: [0; PATHS.len()],
             faults: [0; KINDS.len()],
+            happened: Happened::default(),
             ends: BTreeMap::new(),
         }
     }
@@ -79,8 +81,9 @@ impl Tally {
         for (taken, path) in self.taken.iter_mut().zip(PATHS) {
             *taken += u64::from(report.counters.get(*path) > 0);
         }
-        for (sum, count) in self.faults.iter_mut().zip(report.faults) {
-            *sum += u64::from(count > 0);
+        self.happened.add(&report.happened);
+        for (sum, kind) in self.faults.iter_mut().zip(KINDS) {
+            *sum += u64::from(report.happened.get(*kind) > 0);
         }
         let end = match report.end {
             End::Finished if report.judged => "finished, result judged".to_owned(),
@@ -106,6 +109,7 @@ impl Tally {
         self.events += other.events;
         self.failures.extend(other.failures);
         self.counters.add(&other.counters);
+        self.happened.add(&other.happened);
         for (sum, more) in self.taken.iter_mut().zip(other.taken) {
             *sum += more;
         }
@@ -122,7 +126,7 @@ impl Tally {
         let paths = PATHS.iter().zip(self.taken).filter(|(_, taken)| *taken == 0);
         let faults = KINDS.iter().zip(self.faults).filter(|(_, count)| *count == 0);
         let paths = paths.map(|(path, _)| format!("{path:?}"));
-        paths.chain(faults.map(|(kind, _)| (*kind).to_owned())).collect()
+        paths.chain(faults.map(|(kind, _)| kind.name().to_owned())).collect()
     }
 
     /// A table of all of it.
@@ -140,7 +144,8 @@ impl Tally {
         }
         lines.push("faults".to_owned());
         for (kind, count) in KINDS.iter().zip(self.faults) {
-            lines.push(format!("  {kind:<28}{:>7.2} % of schedules", share(count)));
+            let (kind, times) = (kind.name(), self.happened.get(*kind));
+            lines.push(format!("  {kind:<28}{:>7.2} % of schedules{times:>12}", share(count)));
         }
         lines.push("paths".to_owned());
         for (path, taken) in PATHS.iter().zip(self.taken) {
@@ -171,9 +176,4 @@ pub fn run(first: u64, count: u64, threads: usize, wishes: &Wishes) -> Tally {
         }
         tally
     })
-}
-
-/// Schedules a second.
-pub fn rate(tally: &Tally, took: Duration) -> f64 {
-    tally.schedules as f64 / took.as_secs_f64()
 }

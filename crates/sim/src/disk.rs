@@ -3,29 +3,50 @@
 //! Blocks that are not synced when a machine crashes are lost, torn or kept, each for itself, and
 //! what was deleted without a sync may come back. A write may land in another block's place, a
 //! write or a sync may fail (and then what was to be synced is gone, whatever a second attempt
-//! says), there may be no room, a bit may flip, all may be slow.
+//! says), there may be no room for a while, a bit may flip, all may be slow for a while. Manifests
+//! are kept as a whole, but one that was on its way in a crash may be torn, and they rot too.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use welter_protocol::Time;
 use welter_protocol::audit::Sum;
 use welter_protocol::block::{Damage, HEADER_BYTES, header, open, seal};
 use welter_protocol::checkpoint::{Age, Manifest};
 use welter_protocol::messages::Event;
-use welter_protocol::names::{Block, BlockName, Epoch, Generation, Kind, Payload, Role};
+use welter_protocol::names::Kind as BlockKind;
+use welter_protocol::names::{Block, BlockName, Epoch, Generation, Payload, Role};
 use welter_protocol::random::Random;
+
+use crate::happened::{Happened, Kind};
 
 /// What a disk does wrong next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The next write finds no room.
-    Full,
     /// The next write fails.
     WriteFails,
     /// The next sync fails, and drops what it should have kept.
     SyncFails,
     /// The next write lands in the place of another block.
     Misdirected,
+}
+
+/// There is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full {
+    /// Until then.
+    pub until: Time,
+    /// Or until a block is deleted here; else somebody else's files fill the disk.
+    pub ours: bool,
+}
+
+/// Every request takes many times as long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slow {
+    /// Until then.
+    pub until: Time,
+    /// How many times.
+    pub times: u64,
 }
 
 /// How fast a disk is. Nanoseconds.
@@ -47,6 +68,22 @@ struct File {
 /// Not yet.
 const NEVER: Time = Time::MAX;
 
+/// Leaves the beginning of what was written, and nothing or zeros after it.
+fn tear(bytes: &mut Vec<u8>, random: &mut Random) {
+    let end = random.below(bytes.len() as u64) as usize;
+    if random.chance(500) {
+        bytes.truncate(end);
+    } else {
+        bytes[end..].fill(0);
+    }
+}
+
+/// Flips a bit.
+fn flip(bytes: &mut [u8], random: &mut Random) {
+    let bit = random.below(8 * bytes.len() as u64) as usize;
+    bytes[bit / 8] ^= 1 << (bit % 8);
+}
+
 /// A disk.
 pub struct Disk {
     files: BTreeMap<BlockName, File>,
@@ -57,6 +94,12 @@ pub struct Disk {
     pub speed: Speed,
     /// What goes wrong next.
     pub fault: Option<Fault>,
+    /// Whether there is room.
+    pub full: Option<Full>,
+    /// Whether it is slower than its speed.
+    pub slow: Option<Slow>,
+    /// What went wrong.
+    pub happened: Happened,
     /// Bugs that are planted here.
     pub lies: bool,
     /// Whether damage is looked for.
@@ -77,6 +120,9 @@ impl Disk {
             free_at: 0,
             speed,
             fault: None,
+            full: None,
+            slow: None,
+            happened: Happened::default(),
             lies: false,
             trusts: false,
             bytes: 0,
@@ -86,7 +132,11 @@ impl Disk {
 
     /// When a request for so many bytes will be done.
     fn takes(&mut self, now: Time, bytes: usize) -> Time {
-        let time = self.speed.latency + bytes as u64 * self.speed.byte_thousandths / 1000;
+        let mut time = self.speed.latency + bytes as u64 * self.speed.byte_thousandths / 1000;
+        if let Some(slow) = self.slow.filter(|slow| now < slow.until) {
+            self.happened.count(Kind::Slow);
+            time *= slow.times;
+        }
         self.free_at = self.free_at.max(now) + time;
         self.busy += time;
         self.bytes += bytes as u64;
@@ -106,6 +156,18 @@ impl Disk {
         (self.takes(now, bytes), Event::Read { token, result })
     }
 
+    /// Whether this write fails: for want of room, or for no reason.
+    fn fails(&mut self, now: Time) -> bool {
+        let full = self.full.is_some_and(|full| now < full.until);
+        let fails = !full && self.fault.take_if(|fault| *fault == Fault::WriteFails).is_some();
+        if full {
+            self.happened.count(Kind::Full);
+        } else if fails {
+            self.happened.count(Kind::WriteFails);
+        }
+        full || fails
+    }
+
     /// Writes a block.
     pub fn write(
         &mut self,
@@ -115,15 +177,15 @@ impl Disk {
         random: &mut Random,
     ) -> (Time, Event) {
         let time = self.takes(now, payload.len());
+        if self.fails(now) {
+            return (time, Event::Written { token, ok: false });
+        }
         let bytes = seal(block, payload);
         let file = File { bytes, durable_at: NEVER };
         match self.fault {
-            Some(Fault::Full | Fault::WriteFails) => {
-                self.fault = None;
-                return (time, Event::Written { token, ok: false });
-            }
             Some(Fault::Misdirected) if !self.files.is_empty() => {
                 self.fault = None;
+                self.happened.count(Kind::Misdirected);
                 let place = random.below(self.files.len() as u64) as usize;
                 let victim = self.files.values_mut().nth(place);
                 if let Some(victim) = victim {
@@ -140,13 +202,13 @@ impl Disk {
     /// Makes blocks durable.
     pub fn sync(&mut self, now: Time, token: u64, names: &[BlockName]) -> (Time, Event) {
         let time = self.takes(now, 0) + self.speed.latency;
-        let fails = self.fault == Some(Fault::SyncFails);
-        if fails {
-            self.fault = None;
-        }
+        let fails = self.sync_fails();
         for name in names {
             if fails {
-                self.files.remove(name);
+                // What is durable already was not to be written any more.
+                if self.files.get(name).is_some_and(|file| file.durable_at > now) {
+                    self.files.remove(name);
+                }
             } else if !self.lies
                 && let Some(file) = self.files.get_mut(name)
             {
@@ -156,12 +218,19 @@ impl Disk {
         (time, Event::Written { token, ok: !fails })
     }
 
-    /// Keeps a manifest: it is there as a whole when that is done, or not at all.
+    fn sync_fails(&mut self) -> bool {
+        let fails = self.fault.take_if(|fault| *fault == Fault::SyncFails).is_some();
+        if fails {
+            self.happened.count(Kind::SyncFails);
+        }
+        fails
+    }
+
+    /// Keeps a manifest: it is there as a whole when that is done, or an error is told.
     pub fn persist(&mut self, now: Time, token: u64, manifest: &Manifest) -> (Time, Event) {
         let bytes = manifest.encode();
         let time = self.takes(now, bytes.len()) + 2 * self.speed.latency;
-        if matches!(self.fault, Some(Fault::SyncFails | Fault::WriteFails | Fault::Full)) {
-            self.fault = None;
+        if self.fails(now) || self.sync_fails() {
             return (time, Event::Written { token, ok: false });
         }
         self.manifests.insert(manifest.age(), (bytes, time));
@@ -173,9 +242,10 @@ impl Disk {
         self.manifests.remove(&manifest.age());
     }
 
-    /// Deletes a block, which may come back in a crash.
+    /// Deletes a block, which makes room, and may come back in a crash.
     pub fn delete(&mut self, name: BlockName) {
         if let Some(file) = self.files.remove(&name) {
+            self.full.take_if(|full| full.ours);
             self.deleted.insert(name, file);
             if self.deleted.len() > 64 {
                 self.deleted.pop_first();
@@ -185,9 +255,13 @@ impl Disk {
 
     /// The power goes.
     pub fn crash(&mut self, now: Time, random: &mut Random) {
+        let happened = &mut self.happened;
         for (name, file) in std::mem::take(&mut self.deleted) {
-            if random.chance(300) {
-                self.files.entry(name).or_insert(file);
+            if random.chance(300)
+                && let Entry::Vacant(place) = self.files.entry(name)
+            {
+                happened.count(Kind::Resurrected);
+                place.insert(file);
             }
         }
         self.files.retain(|_, file| {
@@ -195,24 +269,42 @@ impl Disk {
                 return true;
             }
             if random.chance(300) {
-                let end = random.below(file.bytes.len() as u64) as usize;
-                let torn = random.chance(500);
-                if torn {
-                    file.bytes.truncate(end);
-                } else {
-                    file.bytes[end..].fill(0);
-                }
+                happened.count(Kind::Torn);
+                tear(&mut file.bytes, random);
                 return true;
             }
-            random.chance(500)
+            let stays = random.chance(500);
+            if !stays {
+                happened.count(Kind::Unsynced);
+            }
+            stays
         });
-        // A rename that had not come to its end has happened, or not.
-        self.manifests.retain(|_, (_, done)| *done <= now || random.chance(500));
+        // One that had not come to its end is there, or not, or half.
+        self.manifests.retain(|_, (bytes, done)| {
+            if *done > now && random.chance(500) {
+                happened.count(Kind::ManifestTorn);
+                let mut torn = bytes.to_vec();
+                tear(&mut torn, random);
+                *bytes = torn.into();
+                return true;
+            }
+            *done <= now || random.chance(500)
+        });
         self.fault = None;
         self.free_at = now;
     }
 
-    /// Flips a bit somewhere. False where there is nothing.
+    /// Flips a bit of the newest manifest. False where there is none.
+    pub fn rot_manifest(&mut self, random: &mut Random) -> bool {
+        let Some((bytes, _)) = self.manifests.values_mut().next_back() else { return false };
+        let mut rotten = bytes.to_vec();
+        flip(&mut rotten, random);
+        *bytes = rotten.into();
+        self.happened.count(Kind::ManifestRot);
+        true
+    }
+
+    /// Flips a bit of a block. False where there is nothing.
     pub fn rot(&mut self, random: &mut Random) -> bool {
         let mut files: Vec<&mut File> =
             self.files.values_mut().filter(|file| !file.bytes.is_empty()).collect();
@@ -220,9 +312,8 @@ impl Disk {
         if count == 0 {
             return false;
         }
-        let file = &mut *files[random.below(count) as usize];
-        let bit = random.below(8 * file.bytes.len() as u64) as usize;
-        file.bytes[bit / 8] ^= 1 << (bit % 8);
+        flip(&mut files[random.below(count) as usize].bytes, random);
+        self.happened.count(Kind::Rot);
         true
     }
 
@@ -248,20 +339,25 @@ impl Disk {
         self.files.get(&name).is_some_and(|file| file.durable_at <= now)
     }
 
-    /// All edges of a generation that were synced.
-    pub fn durable_edges(&self, now: Time, generation: Generation) -> Sum {
-        self.durable(now, |name| (name.kind, name.generation()) == (Kind::Edges, generation))
+    /// Whether a manifest is there to stay.
+    pub fn has_manifest(&self, now: Time, age: Age) -> bool {
+        self.manifests.get(&age).is_some_and(|(_, done)| *done <= now)
+    }
+
+    /// All edges of a generation that were synced, in a role.
+    pub fn durable_edges(&self, now: Time, generation: Generation, role: Role) -> Sum {
+        let wanted = (BlockKind::Edges, role, generation);
+        self.durable(now, |name| (name.kind, name.role, name.generation()) == wanted)
     }
 
     /// All updates of an epoch and iteration that were synced.
     pub fn durable_updates(&self, now: Time, epoch: Epoch, iteration: u32) -> Sum {
-        let wanted = (Kind::Updates, epoch, iteration);
+        let wanted = (BlockKind::Updates, epoch, iteration);
         self.durable(now, |name| (name.kind, name.epoch, name.iteration) == wanted)
     }
 
     fn durable(&self, now: Time, these: impl Fn(&BlockName) -> bool) -> Sum {
-        let of = |name: &BlockName| name.role == Role::Primary && these(name);
-        let files = self.files.iter().filter(|(name, file)| of(name) && file.durable_at <= now);
+        let files = self.files.iter().filter(|(name, file)| these(name) && file.durable_at <= now);
         let blocks: Vec<Block> = files.filter_map(|(_, file)| header(&file.bytes)).collect();
         Sum::of(&blocks)
     }

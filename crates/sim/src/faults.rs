@@ -1,6 +1,5 @@
 //! What goes wrong in a schedule besides the weather: crashes, pauses, cuts and bad disks.
 
-use welter_protocol::config::Config;
 use welter_protocol::random::Random;
 use welter_protocol::{Rank, Time};
 
@@ -39,39 +38,29 @@ pub enum Fault {
     },
     /// A disk does something wrong.
     Disk(Rank, disk::Fault),
-    /// A bit flips on a disk.
+    /// A bit of a block flips on a disk.
     Rot(Rank),
+    /// A bit of the newest manifest there flips.
+    RotManifest(Rank),
+    /// A disk has no room for a while.
+    Full {
+        /// Whose.
+        rank: Rank,
+        /// For so long.
+        time: Time,
+        /// At most: until something is deleted there.
+        ours: bool,
+    },
     /// A disk is slow for a while.
     Slow {
         /// Whose.
         rank: Rank,
         /// How many times.
         times: u64,
+        /// For so long.
+        time: Time,
     },
 }
-
-/// Names of all kinds, for counters.
-pub const KINDS: [&str; 19] = [
-    "crash",
-    "crash of the coordinator",
-    "crash in a recovery",
-    "replaced, disk lost",
-    "gone for good",
-    "pause",
-    "cut one way",
-    "cut both ways",
-    "write fails",
-    "sync fails",
-    "disk full",
-    "misdirected write",
-    "flipped bit",
-    "slow disk",
-    "replaced though alive",
-    "lossy network",
-    "power of all goes",
-    "power of all goes, other cluster",
-    "garbled messages",
-];
 
 impl Fault {
     /// Whether it takes away, or changes, what was durable.
@@ -80,32 +69,14 @@ impl Fault {
             self,
             Self::Crash { replaced: true, .. }
                 | Self::Rot(_)
+                | Self::RotManifest(_)
                 | Self::Disk(_, disk::Fault::Misdirected | disk::Fault::SyncFails)
         )
-    }
-
-    /// Its place among the [`KINDS`].
-    pub fn kind(&self) -> usize {
-        match self {
-            Self::Crash { back_after: None, .. } => 4,
-            Self::Crash { replaced: true, .. } => 3,
-            Self::Crash { rank: 0, .. } => 1,
-            Self::Crash { .. } => 0,
-            Self::Pause { .. } => 5,
-            Self::Cut { both: false, .. } => 6,
-            Self::Cut { .. } => 7,
-            Self::Disk(_, disk::Fault::WriteFails) => 8,
-            Self::Disk(_, disk::Fault::SyncFails) => 9,
-            Self::Disk(_, disk::Fault::Full) => 10,
-            Self::Disk(_, disk::Fault::Misdirected) => 11,
-            Self::Rot(_) => 12,
-            Self::Slow { .. } => 13,
-        }
     }
 }
 
 /// The faults of a schedule: none to three and what follows from them, at any time of a run.
-pub fn faults(random: &mut Random, machines: usize, _: &Config) -> Vec<(Time, Fault)> {
+pub fn faults(random: &mut Random, machines: usize) -> Vec<(Time, Fault)> {
     let count = random.below(4);
     let mut faults = Vec::new();
     for _ in 0..count {
@@ -117,7 +88,7 @@ pub fn faults(random: &mut Random, machines: usize, _: &Config) -> Vec<(Time, Fa
         let fault = match random.below(100) {
             0..40 => {
                 let back_after = (!random.chance(20)).then(|| random.below(30 * MILLIS));
-                let replaced = random.chance(200);
+                let replaced = random.chance(300);
                 if random.chance(300)
                     && let Some(back_after) = back_after
                 {
@@ -133,10 +104,11 @@ pub fn faults(random: &mut Random, machines: usize, _: &Config) -> Vec<(Time, Fa
             55..68 => Fault::Cut { rank, other, both: random.chance(500), time },
             68..74 => Fault::Disk(rank, disk::Fault::WriteFails),
             74..79 => Fault::Disk(rank, disk::Fault::SyncFails),
-            79..84 => Fault::Disk(rank, disk::Fault::Full),
+            79..84 => Fault::Full { rank, time, ours: random.chance(500) },
             84..90 => Fault::Disk(rank, disk::Fault::Misdirected),
-            90..96 => Fault::Rot(rank),
-            _ => Fault::Slow { rank, times: 2 + random.below(30) },
+            90..94 => Fault::Rot(rank),
+            94..96 => Fault::RotManifest(rank),
+            _ => Fault::Slow { rank, times: 2 + random.below(30), time },
         };
         faults.push((at, fault));
     }

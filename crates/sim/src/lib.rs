@@ -14,6 +14,7 @@ pub mod disk;
 pub mod extended_job;
 pub mod faults;
 pub mod fold_job;
+pub mod happened;
 pub mod intersect_job;
 pub mod job;
 pub mod network;

@@ -1,11 +1,15 @@
 //! A network that delays, loses, repeats, reorders and garbles, and that can be cut, one way or
 //! both.
 
+use std::collections::BTreeMap;
+
 use welter_protocol::messages::Envelope;
 use welter_protocol::names::checksum;
 use welter_protocol::random::{Random, mix};
 use welter_protocol::wire::{HEAD_BYTES, open, seal};
 use welter_protocol::{Rank, Time};
+
+use crate::happened::{Happened, Kind};
 
 /// How bad a network is. Nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +52,10 @@ pub struct Network {
     pub weather: Weather,
     /// Where it is cut.
     pub cuts: Vec<Cut>,
-    /// Messages that were lost.
-    pub lost: u64,
-    /// Messages that came twice.
-    pub repeated: u64,
+    /// What went wrong.
+    pub happened: Happened,
+    /// When the last of what was sent will have arrived, by its way.
+    last: BTreeMap<[Rank; 2], Time>,
     /// Whether garbled frames are taken, which is a bug.
     pub trusts: bool,
 }
@@ -63,17 +67,31 @@ fn seal_anew(frame: &mut [u8]) {
 }
 
 impl Network {
-    /// A network without cuts.
-    pub fn new(weather: Weather) -> Self {
-        Self { weather, cuts: Vec::new(), lost: 0, repeated: 0, trusts: false }
+    /// A network without cuts; one that `trusts` takes garbled frames, which is a bug.
+    pub fn new(weather: Weather, trusts: bool) -> Self {
+        let (cuts, last) = (Vec::new(), BTreeMap::new());
+        Self { weather, cuts, happened: Happened::default(), last, trusts }
     }
 
-    fn is_cut(&self, from: Rank, to: Rank, now: Time) -> bool {
-        self.cuts.iter().any(|cut| {
+    /// The cut that this way ends at.
+    fn cut(&self, [from, to]: [Rank; 2], now: Time) -> Option<&Cut> {
+        self.cuts.iter().find(|cut| {
             let there = cut.from == from && cut.to.is_none_or(|end| end == to);
             let back = cut.both && cut.from == to && cut.to.is_none_or(|end| end == from);
             now < cut.until && (there || back)
         })
+    }
+
+    /// Whether a message is lost on its way.
+    fn loses(&mut self, way: [Rank; 2], now: Time, random: &mut Random) -> bool {
+        let kind = match self.cut(way, now) {
+            Some(cut) if cut.both => Kind::TwoWay,
+            Some(_) => Kind::OneWay,
+            None if self.weather.loss > 0 && random.chance(self.weather.loss) => Kind::Loss,
+            None => return false,
+        };
+        self.happened.count(kind);
+        true
     }
 
     /// What arrives of an envelope that travels as bytes. None where these were garbled: nobody
@@ -97,11 +115,11 @@ impl Network {
         }
         let bit = random.below(8 * frame.len() as u64) as usize;
         frame[bit / 8] ^= 1 << (bit % 8);
+        self.happened.count(Kind::Garbled);
         if self.trusts {
             seal_anew(&mut frame);
             return Ok(open(&frame, machines).ok());
         }
-        self.lost += 1;
         match open(&frame, machines) {
             Err(_) => Ok(None),
             Ok(_) => Err(format!("a frame was taken though bit {bit} was flipped")),
@@ -112,27 +130,30 @@ impl Network {
     pub fn arrivals(
         &mut self,
         now: Time,
-        [from, to]: [Rank; 2],
+        way: [Rank; 2],
         bytes: usize,
         random: &mut Random,
     ) -> [Option<Time>; 2] {
-        let Weather { delay_min, delay_max, byte_thousandths, loss, twice, late, .. } =
-            self.weather;
-        if self.is_cut(from, to, now) || loss > 0 && random.chance(loss) {
-            self.lost += 1;
+        let Weather { delay_min, delay_max, byte_thousandths, twice, late, .. } = self.weather;
+        if self.loses(way, now, random) {
             return [None; 2];
         }
         let mut arrival = || {
             let delay = delay_min + random.below(delay_max - delay_min + 1);
             let late = if late > 0 && random.chance(late) { 20 * delay_max } else { 0 };
-            Some(now + delay + late + bytes as u64 * byte_thousandths / 1000)
+            now + delay + late + bytes as u64 * byte_thousandths / 1000
         };
         let first = arrival();
-        let second = if twice > 0 { arrival() } else { None };
-        if twice > 0 && random.chance(twice) {
-            self.repeated += 1;
-            return [first, second];
+        let second = (twice > 0).then(&mut arrival);
+        let last = self.last.entry(way).or_default();
+        if first < *last {
+            self.happened.count(Kind::Reordering);
         }
-        [first, None]
+        *last = first.max(*last);
+        if twice > 0 && random.chance(twice) {
+            self.happened.count(Kind::Duplication);
+            return [Some(first), second];
+        }
+        [Some(first), None]
     }
 }

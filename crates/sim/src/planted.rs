@@ -6,7 +6,7 @@ use crate::schedule::Wishes;
 use crate::world::attempt;
 
 /// All bugs.
-pub const BUGS: [Bug; 25] = [
+pub const BUGS: [Bug; 30] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -32,6 +32,11 @@ pub const BUGS: [Bug; 25] = [
     Bug::NoFrameSum,
     Bug::CombinedTwice,
     Bug::EdgesDropped,
+    Bug::PieceSkipped,
+    Bug::MirrorNotStored,
+    Bug::MirrorNotSynced,
+    Bug::NotRestored,
+    Bug::OlderProcess,
 ];
 
 /// Whether disks say that blocks are durable when they are not.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use welter_protocol::config::{Config, Edges, Handover, Loss, Route, Timing};
+use welter_protocol::config::{Config, Copies, Edges, Handover, Loss, Route, Timing};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::planted::Bug;
@@ -125,7 +125,7 @@ impl Schedule {
             byte_thousandths: 1000 * (1 + random.below(40)),
         });
         let speeds = speeds.collect();
-        let faults = if calm { Vec::new() } else { faults(random, machines, &config) };
+        let faults = if calm { Vec::new() } else { faults(random, machines) };
         let hasty = if random.chance(300) { 700 } else { 0 };
         let record_nanos = 20 + random.below(2000);
         let directory_nanos = random.below(20 * MICROS);
@@ -193,7 +193,7 @@ impl Schedule {
             checkpoint_interval: 1,
             scatter_checkpoints: false,
             edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
-            mirrors: false,
+            copies: Copies::NONE,
             loss: Loss::Refuse,
             timing: Timing {
                 resend: 10 * MILLIS,
@@ -260,7 +260,7 @@ impl Schedule {
             checkpoint_interval: 1 + random.below(3) as u32,
             scatter_checkpoints: random.chance(400),
             edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
-            mirrors: random.chance(600),
+            copies: Copies { vertices: random.chance(600), edges: random.chance(500) },
             loss: if random.chance(850) { Loss::Reingest } else { Loss::Refuse },
             timing: Timing {
                 resend: 3 * MILLIS,

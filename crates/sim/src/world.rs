@@ -17,11 +17,13 @@ use welter_protocol::names::{Epoch, Step};
 use welter_protocol::random::{Random, mix};
 use welter_protocol::{Effect, Event, Machine, Rank, Time};
 
+use crate::checkers::fencing::{Outside, Receiver};
 use crate::checkers::progress::{End, Excuses, judge};
-use crate::checkers::{Checkers, Scene, answer, fencing};
+use crate::checkers::{Checkers, Scene, answer, checkpoints, fencing};
 use crate::describe;
 use crate::disk::Disk;
-use crate::faults::{Fault, KINDS};
+use crate::faults::Fault;
+use crate::happened::Happened;
 use crate::job::Worker;
 use crate::network::Network;
 use crate::planted;
@@ -53,6 +55,8 @@ struct Process {
     paused_until: Time,
     finished: bool,
     step: Option<(Epoch, Step)>,
+    /// The newest process of each rank that it has heard.
+    heard: Vec<u32>,
 }
 
 /// A run of a schedule.
@@ -81,7 +85,11 @@ pub struct World<'a> {
     events: u64,
     /// Room for what a machine wants done.
     effects: Vec<Effect>,
-    faults: [u64; KINDS.len()],
+    /// What went wrong, but for what network and disks count.
+    happened: Happened,
+    /// The newest epoch that anybody is in, and the one in which there was work last.
+    newest: Epoch,
+    worked: Option<Epoch>,
     /// Paths that processes before the restart of all took.
     counters: Counters,
     trace: Option<Vec<String>>,
@@ -104,8 +112,8 @@ pub struct Report {
     pub time: Time,
     /// Paths that machines took.
     pub counters: Counters,
-    /// Faults that happened, by kind.
-    pub faults: [u64; KINDS.len()],
+    /// Faults that happened.
+    pub happened: Happened,
     /// Virtual nanoseconds that computation engines waited for others, one a rank.
     pub idle: Vec<Time>,
     /// Nanoseconds that disks were busy, one a rank.
@@ -157,9 +165,6 @@ impl<'a> World<'a> {
     fn new(schedule: &'a Schedule) -> Self {
         let machines = schedule.config.machines();
         let weather = schedule.weather;
-        let mut faults = [0; KINDS.len()];
-        faults[15] = u64::from(weather.loss + weather.twice + weather.late > 0);
-        faults[18] = u64::from(weather.garbled > 0);
         let refuses = schedule.config.loss == Loss::Refuse;
         let lost = refuses && schedule.has_bad_disks();
         Self {
@@ -175,11 +180,8 @@ impl<'a> World<'a> {
             current: vec![None; machines],
             incarnations: vec![0; machines],
             disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
-            network: Network {
-                trusts: planted::garbles(schedule.config.planted),
-                ..Network::new(weather)
-            },
-            checkers: Checkers::new(schedule.config.shape(), schedule.has_bad_disks()),
+            network: Network::new(weather, planted::garbles(schedule.config.planted)),
+            checkers: Checkers::new(&schedule.config),
             excuses: Excuses { absent: false, lost, reshaped: false },
             exited: None,
             result: None,
@@ -187,7 +189,9 @@ impl<'a> World<'a> {
             hash: 0,
             events: 0,
             effects: Vec::new(),
-            faults,
+            happened: Happened::default(),
+            newest: Epoch::default(),
+            worked: None,
             counters: Counters::default(),
             trace: None,
         }
@@ -273,14 +277,19 @@ impl<'a> World<'a> {
         let before = process.machine.epoch();
         let mut effects = std::mem::take(&mut self.effects);
         let envelope = match &event {
-            Event::Message(envelope) if envelope.number > 0 && envelope.epoch < before => {
-                Some(envelope.clone())
-            }
+            Event::Message(envelope) => Some(Outside::of(envelope)),
             _ => None,
         };
         process.machine.step(self.now, event, &mut effects);
-        if let Some(envelope) = envelope {
-            self.checkers.note(fencing::delivered(&envelope, before, &effects));
+        self.newest = self.newest.max(process.machine.epoch());
+        if let Some(outside) = envelope {
+            let receiver = Receiver {
+                coordinates: process.rank == 0,
+                incarnation: process.incarnation,
+                epoch: before,
+                heard: &mut process.heard,
+            };
+            self.checkers.note(fencing::delivered(&outside, receiver, &effects));
         }
         for effect in effects.drain(..) {
             self.effect(at, effect);
@@ -297,11 +306,10 @@ impl<'a> World<'a> {
         let scene = Scene { now: self.now, process: at, rank, epoch, step: None };
         let of = |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
         if matches!(effect, Effect::Persist { .. } | Effect::Send(_) | Effect::Write { .. }) {
-            let disks: Vec<&Disk> = match effect {
-                Effect::Persist { .. } => self.current.iter().filter_map(of).collect(),
-                _ => Vec::new(),
-            };
-            self.checkers.effect(scene, &effect, &disks);
+            // What a coordinator believes that was replaced is of no weight.
+            let looks = self.current[rank] == Some(at) && checkpoints::looks_at_disks(&effect);
+            let disks = looks.then(|| self.current.iter().filter_map(of).collect::<Vec<_>>());
+            self.checkers.effect(scene, &effect, disks.as_deref());
         }
         let now = self.now;
         let (done, event) = match effect {
@@ -318,6 +326,7 @@ impl<'a> World<'a> {
             Effect::Forget(manifest) => return self.disks[disk].forget(&manifest),
             Effect::Delete(name) => return self.disks[disk].delete(name),
             Effect::Work { token, epoch, work } => {
+                self.worked = self.worked.max(Some(epoch));
                 let process = &mut self.processes[at];
                 if let welter_protocol::Work::Open { step, .. } = &work {
                     process.step = Some((epoch, *step));
@@ -399,6 +408,9 @@ impl<'a> World<'a> {
         for process in &self.processes {
             counters.add(process.machine.counters());
         }
+        let mut happened = self.happened;
+        happened.add(&self.network.happened);
+        self.disks.iter().for_each(|disk| happened.add(&disk.happened));
         let current = self.current.iter().flatten().map(|&at| &self.processes[at]);
         let idle = current.clone().map(|process| process.machine.idle(self.now)).collect();
         let busy = current.map(|process| self.disks[process.disk].busy).collect();
@@ -410,7 +422,7 @@ impl<'a> World<'a> {
             events: self.events,
             time: self.now,
             counters,
-            faults: self.faults,
+            happened,
             idle,
             busy,
             trace: self.trace.unwrap_or_default(),

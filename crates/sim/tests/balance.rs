@@ -101,6 +101,7 @@ fn stealing_brings_the_idle_share_under_four_per_cent() {
     assert!(idle_paper < 0.04, "{idle_paper}");
     assert!(idle_alone > 0.4, "{idle_alone}");
     assert!(paper < 0.5 * alone, "{paper} of {alone} ms");
+    assert!(stored >= paper, "{stored} beside {paper} ms");
 }
 
 #[test]
@@ -122,4 +123,8 @@ fn helping_always_costs_more_than_it_gains_where_vertex_sets_are_large() {
     assert!(paper < 0.8 * never, "{times:?}");
     assert!(paper < 0.9 * always, "{times:?}");
     assert!(paper < 1.05 * best, "{times:?}");
+    // The alternative that the paper rejects: accumulators by way of storage, all other alike.
+    let (stored, idle) = measure(WIDE, Bias::PAPER, Handover::Storage);
+    println!("alpha 1, accumulators stored: {stored:.1} ms, {:.1} % idle", 100.0 * idle);
+    assert!(stored > paper, "{stored} beside {paper} ms");
 }

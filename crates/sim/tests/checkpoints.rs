@@ -8,7 +8,7 @@ use std::sync::Arc;
 use welter_algorithms::PageRank;
 use welter_algorithms::pagerank::Dangling;
 use welter_protocol::Time;
-use welter_protocol::config::Route;
+use welter_protocol::config::{Copies, Route};
 use welter_protocol::counters::Path;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
@@ -41,7 +41,7 @@ fn run(scatter_checkpoints: bool, crash: Option<(Time, bool)>) -> Report {
     let mut schedule = Schedule::calm(job, cut);
     let config = Arc::make_mut(&mut schedule.config);
     config.scatter_checkpoints = scatter_checkpoints;
-    config.mirrors = true;
+    config.copies = Copies::BOTH;
     schedule.faults.extend(
         crash.map(|(at, replaced)| {
             (at, Fault::Crash { rank: 2, back_after: Some(MILLIS), replaced })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use welter_algorithms::SumProduct;
 use welter_algorithms::bp::Potential;
 use welter_model::edges::Reading;
-use welter_protocol::config::{Loss, Route};
+use welter_protocol::config::{Copies, Loss, Route};
 use welter_protocol::counters::Path;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::vertex_engine;
@@ -23,7 +23,7 @@ use welter_testing::reading::read_as;
 const MACHINES: usize = 4;
 
 /// Four iterations on four machines, with a crash in the third one where so wished.
-fn run(route: Route, mirrors: bool, crash: Option<(&str, Fault)>) -> Report {
+fn run(route: Route, copies: Copies, crash: Option<(&str, Fault)>) -> Report {
     let graph = graph(&mut Random::new(4), 200, 1500);
     let graph = read_as(&graph, Reading { undirected: true, ..Reading::default() });
     let vertices = graph.slots() as u64;
@@ -45,10 +45,10 @@ fn run(route: Route, mirrors: bool, crash: Option<(&str, Fault)>) -> Report {
     let job = Arc::new(ExtendedJob::within(1e-3, "sum-product", &graph, program));
     let mut schedule = Schedule::calm(job, cut);
     let config = Arc::make_mut(&mut schedule.config);
-    config.mirrors = mirrors;
+    config.copies = copies;
     config.loss = Loss::Reingest;
     if let Some((when, fault)) = crash {
-        let undisturbed = run(route, mirrors, None);
+        let undisturbed = run(route, copies, None);
         let line = undisturbed.trace.iter().find(|line| line.contains(when)).expect("it begins");
         let millis = line.trim_start().split(' ').next().and_then(|at| at.parse().ok());
         let at: f64 = millis.expect("a time");
@@ -80,14 +80,16 @@ fn crash(rank: usize, replaced: bool) -> Fault {
 #[test]
 fn a_crash_costs_the_iteration_in_which_edges_are_rewritten() {
     for route in [Route::Fold, Route::Spill] {
-        for (mirrors, replaced) in [(false, false), (true, false), (true, true)] {
-            let report = run(route, mirrors, Some((third(route), crash(2, replaced))));
+        let cases = [(Copies::NONE, false), (Copies::BOTH, false), (Copies::BOTH, true)];
+        for (copies, replaced) in cases {
+            let report = run(route, copies, Some((third(route), crash(2, replaced))));
             let second = third(route).replace('2', "1");
             let counts = [third(route), &second].map(|what| begun(&report, what));
-            assert_eq!(counts, [2, 1], "{route:?}, {mirrors}, {replaced}");
+            assert_eq!(counts, [2, 1], "{route:?}, {copies:?}, {replaced}");
             let taken = |path| report.counters.get(path) > 0;
             assert!(!taken(Path::FellBack) && !taken(Path::EdgesReingested));
-            assert_eq!(taken(Path::Restored), replaced);
+            assert_eq!(taken(Path::RestoredVertices), replaced);
+            assert_eq!(taken(Path::RestoredEdges), replaced);
         }
     }
 }
@@ -100,14 +102,14 @@ fn what_edges_hold_is_not_read_from_the_input() {
     };
     let rank = (1..MACHINES).find(|rank| !has_some(rank)).expect("hashes are not even");
     for route in [Route::Fold, Route::Spill] {
-        let report = run(route, false, Some((third(route), crash(rank, true))));
+        let report = run(route, Copies::NONE, Some((third(route), crash(rank, true))));
         // Neither of the two manifests that are kept has its edges, so all begins anew.
         assert_eq!(report.counters.get(Path::FellBack), 2);
         assert_eq!(report.counters.get(Path::Restarted), 1);
         assert_eq!(report.counters.get(Path::EdgesReingested), 0);
         // In the first iteration edges hold nothing yet, and are read again.
         let first = third(route).replace('2', "0");
-        let report = run(route, false, Some((&first, crash(rank, true))));
+        let report = run(route, Copies::NONE, Some((&first, crash(rank, true))));
         assert_eq!(report.counters.get(Path::EdgesReingested), 1);
         assert_eq!(report.counters.get(Path::FellBack), 0);
     }

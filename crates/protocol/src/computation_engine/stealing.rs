@@ -144,7 +144,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::config::{Config, Edges, Loss, Route, Timing};
+    use crate::config::{Config, Copies, Edges, Loss, Route, Timing};
     use crate::messages::{Begin, Effect, Envelope};
     use crate::names::{Epoch, Generation};
     use crate::partitions::Partitions;
@@ -165,7 +165,7 @@ mod tests {
             checkpoint_interval: 1,
             scatter_checkpoints: false,
             edges: Edges::Fixed,
-            mirrors: false,
+            copies: Copies::NONE,
             loss: Loss::Refuse,
             timing: Timing { resend: 1, ping: 1, suspect: 1, patience: 1 },
             seed: 1,

@@ -1,41 +1,111 @@
 //! Committed checkpoints are never lost.
 //!
 //! ```text
+//! holders(b) = { engine(b) } + { one machine further, if the kind of b is kept twice }
+//!
 //! when the coordinator persists a manifest:  every part, and every chunk of edges and updates that
-//!                                            it counts, is durable on its disk
+//!                                            it counts, is durable on the disks of all holders
+//! when a manifest is told of:                it is durable, and its copy is
 //! when an epoch begins:                      its manifest is no older than the newest one told of,
 //!                                            and of a cluster of the same shape
+//! when edges are read again:                 more disks were lost than their copies make up for
 //! ```
 //!
-//! Not checked: where disks lie, rot or are replaced, an older checkpoint, or the input, is a
-//! rightful way back, and parts may be missing that were reported durable. A cluster of one tells
-//! nobody of its checkpoints. Nor is it checked that copies (of parts, edges and manifests) lie
-//! where they should: a run with copies that goes farther back than it must is not noticed.
+//! Of how many lost disks this holds: of one where all that a checkpoint needs is kept twice (of
+//! vertices, and of edges if the program rewrites them), else of none. Edges are not read again
+//! after the loss of one where these are kept twice.
+//!
+//! Not checked: after a bit has flipped on a disk, or a write was misdirected, an older checkpoint,
+//! or the input, is a rightful way back, and parts may be missing that were reported durable; so
+//! after the loss of more disks than above, but for what is persisted then. What lies on a disk
+//! that was lost since the last epoch began is missing there. A cluster of one tells nobody of its
+//! checkpoints. Updates have no copies.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use welter_protocol::audit::Sum;
 use welter_protocol::checkpoint::{Age, Manifest};
-use welter_protocol::config::Shape;
-use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::names::Time;
-use welter_protocol::placement::vertex_engine;
+use welter_protocol::config::{Config, Edges, Shape};
+use welter_protocol::messages::{Envelope, Install, Message};
+use welter_protocol::names::{Epoch, Kind, Phase, Role, Time};
+use welter_protocol::placement::{mirror, vertex_engine};
+use welter_protocol::{Effect, Rank};
 
 use crate::disk::Disk;
 
-/// The newest manifest that was told of.
-#[derive(Default)]
+/// The newest manifest that was told of, and what disks have done.
 pub struct Checkpoints {
-    /// Whether disks lie, rot or are replaced.
-    pub bad_disks: bool,
+    shape: Shape,
+    copies_vertices: bool,
+    copies_edges: bool,
+    rewrites: bool,
     told: Option<Age>,
-    shape: Option<Shape>,
+    /// Something durable may be damaged.
+    harmed: bool,
+    /// Disks that were lost.
+    lost: usize,
+    /// The newest epoch that began.
+    epoch: Epoch,
+    /// Those among them that were since the last epoch began.
+    lately: BTreeSet<Rank>,
+}
+
+/// Whether disks are to be looked at when this is wanted.
+pub fn looks_at_disks(effect: &Effect) -> bool {
+    match effect {
+        Effect::Persist { .. } => true,
+        Effect::Send(envelope) => told(&envelope.message).is_some(),
+        _ => false,
+    }
+}
+
+/// The manifest that a message tells of.
+fn told(message: &Message) -> Option<&Arc<Manifest>> {
+    match message {
+        Message::Begin(begin) => begin.committed.as_ref(),
+        Message::Finish(manifest) => Some(manifest),
+        _ => None,
+    }
 }
 
 impl Checkpoints {
-    /// For a cluster of this shape; whether disks lie, rot or are replaced.
-    pub fn new(shape: Shape, bad_disks: bool) -> Self {
-        Self { bad_disks, told: None, shape: Some(shape) }
+    /// Of a cluster with these settings.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            shape: config.shape(),
+            copies_vertices: config.copies(Kind::Vertices),
+            copies_edges: config.copies(Kind::Edges),
+            rewrites: config.edges == Edges::Rewritten,
+            told: None,
+            harmed: false,
+            lost: 0,
+            epoch: Epoch::default(),
+            lately: BTreeSet::new(),
+        }
+    }
+
+    /// A rank has got an empty disk.
+    pub fn disk_lost(&mut self, rank: Rank) {
+        self.lost += 1;
+        self.lately.insert(rank);
+    }
+
+    /// From now on a disk may have damaged what was durable.
+    pub fn disk_harmed(&mut self) {
+        self.harmed = true;
+    }
+
+    /// Lost disks of which nothing that a checkpoint needs is missed.
+    fn bearable(&self) -> usize {
+        usize::from(self.copies_vertices && (self.copies_edges || !self.rewrites))
+    }
+
+    /// Where a block lies that belongs at an engine: the disk, and in which role.
+    fn holders(&self, engine: Rank, twice: bool) -> impl Iterator<Item = (Rank, Role)> + use<'_> {
+        let further = mirror(self.shape.machines as usize, engine);
+        let copy = twice.then_some((further, Role::Mirror));
+        let holders = [(engine, Role::Primary)].into_iter().chain(copy);
+        holders.filter(|(rank, _)| !self.lately.contains(rank))
     }
 
     /// The coordinator persists a manifest.
@@ -48,55 +118,96 @@ impl Checkpoints {
         manifest: &Arc<Manifest>,
         disks: &[&Disk],
     ) -> Result<(), String> {
-        if self.bad_disks {
+        if self.harmed {
             return Ok(());
         }
+        let version = manifest.version;
         for part in &manifest.parts {
-            let disk = disks[vertex_engine(disks.len(), part.partition, part.chunk)];
-            let name = manifest.name(part.partition, part.chunk);
-            if !disk.is_durable(now, name) {
-                return Err(format!("{name} is not durable when version {} is", manifest.version));
+            let engine = vertex_engine(disks.len(), part.partition, part.chunk);
+            for (rank, role) in self.holders(engine, self.copies_vertices) {
+                let name = manifest.name(part.partition, part.chunk).as_role(role);
+                if !disks[rank].is_durable(now, name) {
+                    return Err(format!("{name} is not durable when version {version} is"));
+                }
             }
         }
-        for (rank, (disk, sum)) in disks.iter().zip(&manifest.edges).enumerate() {
-            let durable: Sum = disk.durable_edges(now, manifest.generation);
-            if durable != *sum {
-                return Err(format!("edges of {rank} are not durable when a manifest is"));
+        for (engine, sum) in manifest.edges.iter().enumerate() {
+            for (rank, role) in self.holders(engine, self.copies_edges) {
+                if disks[rank].durable_edges(now, manifest.generation, role) != *sum {
+                    let what = format!("edges of {engine} are not durable at {rank}, as {role:?}");
+                    return Err(format!("{what}, when version {version} is"));
+                }
             }
         }
         let Some(scattered) = &manifest.scattered else { return Ok(()) };
-        for (rank, (disk, sum)) in disks.iter().zip(&scattered.chunks).enumerate() {
-            if disk.durable_updates(now, scattered.epoch, manifest.version) != *sum {
-                return Err(format!("updates of {rank} are not durable when a manifest is"));
+        for (engine, sum) in scattered.chunks.iter().enumerate() {
+            for (rank, _) in self.holders(engine, false) {
+                if disks[rank].durable_updates(now, scattered.epoch, version) != *sum {
+                    return Err(format!("updates of {rank} are not durable when a manifest is"));
+                }
             }
         }
         Ok(())
     }
 
-    /// Somebody says something.
+    /// Somebody says something; `disks` where these are of weight.
     ///
     /// # Errors
-    /// When an epoch goes back too far.
-    pub fn said(&mut self, envelope: &Envelope) -> Result<(), String> {
-        let other = |manifest: &Arc<Manifest>| Some(manifest.shape) != self.shape;
+    /// When an epoch goes back too far, or edges are read again that are there.
+    pub fn said(
+        &mut self,
+        now: Time,
+        envelope: &Envelope,
+        disks: Option<&[&Disk]>,
+    ) -> Result<(), String> {
+        if let Some(manifest) = told(&envelope.message) {
+            self.told = self.told.max(Some(manifest.age()));
+            self.is_kept(now, manifest, disks)?;
+        }
         match &envelope.message {
-            Message::Begin(begin) => {
-                if let Some(manifest) = &begin.committed {
-                    self.told = self.told.max(Some(manifest.age()));
+            Message::Install(install) => self.installed(envelope.epoch, install),
+            Message::Begin(begin) if begin.edges_only && begin.step.phase == Phase::Ingest => {
+                if !self.harmed && self.lost <= usize::from(self.copies_edges) {
+                    let (lost, step) = (self.lost, begin.step);
+                    return Err(format!("edges are read again in {step}, {lost} disks were lost"));
                 }
+                Ok(())
             }
-            Message::Finish(manifest) => self.told = self.told.max(Some(manifest.age())),
-            Message::Install(install) if install.manifest.as_ref().is_some_and(other) => {
-                return Err("went back to a manifest of a cluster of another shape".to_owned());
+            _ => Ok(()),
+        }
+    }
+
+    /// A manifest is told of: it must be durable, and its copy.
+    fn is_kept(
+        &self,
+        now: Time,
+        manifest: &Arc<Manifest>,
+        disks: Option<&[&Disk]>,
+    ) -> Result<(), String> {
+        let Some(disks) = disks.filter(|_| !self.harmed) else { return Ok(()) };
+        for (rank, _) in self.holders(0, self.copies_vertices || self.copies_edges) {
+            if !disks[rank].has_manifest(now, manifest.age()) {
+                let age = manifest.age();
+                return Err(format!("the manifest {age:?} is told of, and not durable at {rank}"));
             }
-            Message::Install(install) if !self.bad_disks => {
-                let age = install.manifest.as_ref().map(|manifest| manifest.age());
-                if age < self.told {
-                    let told = self.told;
-                    return Err(format!("went back to {age:?} after {told:?} was committed"));
-                }
-            }
-            _ => {}
+        }
+        Ok(())
+    }
+
+    /// An epoch begins.
+    fn installed(&mut self, epoch: Epoch, install: &Install) -> Result<(), String> {
+        if install.manifest.as_ref().is_some_and(|manifest| manifest.shape != self.shape) {
+            return Err("went back to a manifest of a cluster of another shape".to_owned());
+        }
+        if epoch > self.epoch {
+            // Not so when it is said again: a disk may have been lost since.
+            self.epoch = epoch;
+            self.lately.clear();
+        }
+        let age = install.manifest.as_ref().map(|manifest| manifest.age());
+        if !self.harmed && self.lost <= self.bearable() && age < self.told {
+            let (told, lost) = (self.told, self.lost);
+            return Err(format!("went back to {age:?} after {told:?}, {lost} disks were lost"));
         }
         Ok(())
     }

@@ -1,26 +1,86 @@
-//! Nothing of an old epoch takes effect.
+//! Nothing of an old epoch takes effect, and nothing of a process that was replaced, or for one.
 //!
 //! ```text
-//! a numbered message of an epoch before the receiver's  =>  no effect but a sign of life
+//! newest(x, r) = the largest incarnation of rank r of which anything was handed to process x
+//!
+//! a message m that is handed to x has no effect but a sign of life, if
+//!     epoch(m) < epoch(x), or epoch(m) > epoch(x) and m is numbered
+//!     incarnation(m) < newest(x, from(m))                    who sent it was replaced
+//!     for(m) is neither 0 nor the incarnation of x           who should have it was replaced
 //! ```
 //!
-//! Not checked: what a fenced process does to its own disk, which is no one else's; messages of a
-//! process that was replaced in the same epoch (the others would tell by chunks that are streamed
-//! twice, sums or the answer); those without a number, and of epochs that the receiver has not
-//! joined yet; and state that changes without an effect at once.
+//! The first word of a new process may make a coordinator begin an epoch, whatever it says.
+//!
+//! Not checked: what a fenced process does to its own disk, which is no one else's; what machines
+//! hear of processes from the coordinator's roster alone; and state that changes without an effect
+//! at once (the others would tell by chunks that are streamed twice, sums or the answer).
 
-use welter_protocol::Effect;
 use welter_protocol::messages::{Envelope, Message};
 use welter_protocol::names::Epoch;
+use welter_protocol::{Effect, Rank};
 
-/// A message was handed to a machine that was in this epoch.
+/// What is written on an envelope.
+#[derive(Clone, Copy, Debug)]
+pub struct Outside {
+    from: Rank,
+    incarnation: u32,
+    to_incarnation: u32,
+    epoch: Epoch,
+    is_numbered: bool,
+}
+
+impl Outside {
+    /// Of this one.
+    pub fn of(envelope: &Envelope) -> Self {
+        Self {
+            from: envelope.from,
+            incarnation: envelope.from_incarnation,
+            to_incarnation: envelope.to_incarnation,
+            epoch: envelope.epoch,
+            is_numbered: envelope.number > 0,
+        }
+    }
+}
+
+/// A process, as it was when a message was handed to it.
+#[derive(Debug)]
+pub struct Receiver<'a> {
+    /// Whether it is of rank 0.
+    pub coordinates: bool,
+    /// Which of its rank it is.
+    pub incarnation: u32,
+    /// Its epoch.
+    pub epoch: Epoch,
+    /// The newest process of each rank that it has heard.
+    pub heard: &'a mut [u32],
+}
+
+/// A message was handed to a process, and had these effects.
 ///
 /// # Errors
-/// When an old message did something.
-pub fn delivered(envelope: &Envelope, epoch: Epoch, effects: &[Effect]) -> Result<(), String> {
-    if envelope.number == 0 || envelope.epoch >= epoch {
+/// When it should have had none.
+pub fn delivered(
+    outside: &Outside,
+    receiver: Receiver<'_>,
+    effects: &[Effect],
+) -> Result<(), String> {
+    let &Outside { from, incarnation, to_incarnation, epoch, is_numbered } = outside;
+    let newest = receiver.heard[from];
+    receiver.heard[from] = newest.max(incarnation);
+    if receiver.coordinates && incarnation > newest {
         return Ok(());
     }
+    let why = if incarnation < newest {
+        "a process that was replaced"
+    } else if to_incarnation != 0 && to_incarnation != receiver.incarnation {
+        "a message for another process"
+    } else if epoch < receiver.epoch {
+        "a message of an older epoch"
+    } else if epoch > receiver.epoch && is_numbered {
+        "a message of an epoch that was not joined"
+    } else {
+        return Ok(());
+    };
     let is_harmless = |effect: &Effect| match effect {
         Effect::Exit(_) => true,
         Effect::Send(answer) => matches!(answer.message, Message::Ping | Message::Pong),
@@ -29,6 +89,6 @@ pub fn delivered(envelope: &Envelope, epoch: Epoch, effects: &[Effect]) -> Resul
     if effects.iter().all(is_harmless) {
         return Ok(());
     }
-    let old = envelope.epoch;
-    Err(format!("a message of {old} from {} took effect in {epoch}", envelope.from))
+    let now = receiver.epoch;
+    Err(format!("{why} took effect: {from}#{incarnation} in {epoch} said it to one in {now}"))
 }

@@ -12,7 +12,7 @@ pub mod fencing;
 pub mod mass;
 pub mod progress;
 
-use welter_protocol::config::Shape;
+use welter_protocol::config::Config;
 use welter_protocol::messages::Effect;
 use welter_protocol::names::{Epoch, Step};
 use welter_protocol::{Outcome, Rank, Time, Work};
@@ -35,7 +35,6 @@ pub struct Scene {
 }
 
 /// All that look on.
-#[derive(Default)]
 pub struct Checkers {
     exactly_once: exactly_once::ExactlyOnce,
     mass: mass::Mass,
@@ -46,16 +45,25 @@ pub struct Checkers {
 }
 
 impl Checkers {
-    /// Of a cluster of this shape. Judges less strictly what disks that lie, rot or are lost can
-    /// excuse.
-    pub fn new(shape: Shape, bad_disks: bool) -> Self {
-        let checkpoints = checkpoints::Checkpoints::new(shape, bad_disks);
-        Self { checkpoints, ..Self::default() }
+    /// Of a cluster with these settings.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            exactly_once: exactly_once::ExactlyOnce::default(),
+            mass: mass::Mass::default(),
+            barriers: barriers::Barriers::default(),
+            checkpoints: checkpoints::Checkpoints::new(config),
+            failure: None,
+        }
     }
 
-    /// A rank has got an empty disk, though nobody planned that.
-    pub fn disk_lost(&mut self) {
-        self.checkpoints.bad_disks = true;
+    /// A rank has got an empty disk.
+    pub fn disk_lost(&mut self, rank: Rank) {
+        self.checkpoints.disk_lost(rank);
+    }
+
+    /// From now on a disk may have damaged what was durable.
+    pub fn disk_harmed(&mut self) {
+        self.checkpoints.disk_harmed();
     }
 
     /// A program has done a piece of work.
@@ -76,16 +84,19 @@ impl Checkers {
         self.note(found);
     }
 
-    /// A machine wants something done. `disks` are those of all ranks.
-    pub fn effect(&mut self, scene: Scene, effect: &Effect, disks: &[&Disk]) {
-        match effect {
-            Effect::Write { block, .. } => self.exactly_once.stored(block),
-            Effect::Persist { manifest, .. } if scene.rank == 0 => {
+    /// A machine wants something done. `disks` are those of all ranks, where they are of weight.
+    pub fn effect(&mut self, scene: Scene, effect: &Effect, disks: Option<&[&Disk]>) {
+        match (effect, disks) {
+            (Effect::Write { block, .. }, _) => self.exactly_once.stored(block),
+            // One that was committed in an epoch before is put back in its place.
+            (Effect::Persist { manifest, .. }, Some(disks))
+                if scene.rank == 0 && manifest.committed == scene.epoch =>
+            {
                 let found = self.checkpoints.persisted(scene.now, manifest, disks);
                 self.note(found);
             }
-            Effect::Send(envelope) => {
-                let found = self.checkpoints.said(envelope);
+            (Effect::Send(envelope), disks) => {
+                let found = self.checkpoints.said(scene.now, envelope, disks);
                 self.note(found);
             }
             _ => {}

@@ -1,13 +1,14 @@
 //! The host of a simulated cluster: starts processes and others in their place, and makes faults
 //! happen.
 
-use welter_protocol::config::Loss;
+use welter_protocol::config::{Copies, Loss};
 use welter_protocol::messages::Exit;
 use welter_protocol::{Machine, Rank};
 
 use super::{Happening, Process, World};
-use crate::disk::{Disk, Speed};
+use crate::disk::{self, Disk, Full, Slow};
 use crate::faults::Fault;
+use crate::happened::Kind;
 use crate::network::Cut;
 use crate::planted;
 use crate::schedule::MILLIS;
@@ -22,10 +23,7 @@ impl World<'_> {
         let disk = match self.current[rank] {
             Some(before) if !replaced => self.processes[before].disk,
             None => rank,
-            Some(_) => {
-                self.disks.push(Disk::new(self.schedule.speeds[rank]));
-                self.disks.len() - 1
-            }
+            Some(before) => self.empty_disk(rank, before),
         };
         let bug = self.schedule.config.planted;
         self.disks[disk].lies = planted::lies(bug);
@@ -44,6 +42,7 @@ impl World<'_> {
             paused_until: 0,
             finished: false,
             step: None,
+            heard: vec![0; self.current.len()],
         });
         self.current[rank] = Some(at);
         let event = self.disks[disk].start();
@@ -52,15 +51,33 @@ impl World<'_> {
         self.put(self.now + first, Happening::Tick(at));
     }
 
+    /// A rank begins anew on an empty disk; `before` had the one that is lost.
+    fn empty_disk(&mut self, rank: Rank, before: usize) -> usize {
+        let config = &self.schedule.config;
+        if self.processes[before].alive {
+            self.happened.count(Kind::Stranger);
+        }
+        self.happened.count(Kind::DiskLost);
+        if config.machines() > 1 {
+            self.happened.count(match config.copies {
+                Copies::NONE => Kind::LostWithoutCopies,
+                Copies::VERTICES => Kind::LostWithVertices,
+                Copies::EDGES => Kind::LostWithEdges,
+                Copies::BOTH => Kind::LostWithBoth,
+            });
+        }
+        self.checkers.disk_lost(rank);
+        self.disks.push(Disk::new(self.schedule.speeds[rank]));
+        self.disks.len() - 1
+    }
+
     /// The host hears that a rank is silent. A hasty one starts another process, on another
     /// machine, though the first may only be slow.
     pub(super) fn suspect(&mut self, rank: Rank) {
         let alive = self.current[rank].is_some_and(|at| self.processes[at].alive);
         if alive && self.replacements == 0 && self.random.chance(self.schedule.hasty) {
             self.replacements += 1;
-            self.faults[14] += 1;
             self.excuses.lost |= self.schedule.config.loss == Loss::Refuse;
-            self.checkers.disk_lost();
             self.put(self.now + MILLIS, Happening::Start(rank, true));
         }
     }
@@ -82,14 +99,13 @@ impl World<'_> {
     }
 
     pub(super) fn fault(&mut self, fault: Fault) {
-        self.faults[fault.kind()] += 1;
         if let Some(trace) = &mut self.trace {
             trace.push(format!("{:>10.3} ms      !! {fault:?}", self.now as f64 / 1e6));
         }
         match fault {
             Fault::Crash { rank, back_after, replaced } => {
                 if let Some(at) = self.current[rank] {
-                    self.faults[2] += u64::from(self.is_recovering());
+                    self.count_crash(rank, at);
                     self.processes[at].alive = false;
                     self.processes[at].finished = false;
                     let disk = self.processes[at].disk;
@@ -97,11 +113,15 @@ impl World<'_> {
                 }
                 match back_after {
                     Some(after) => self.put(self.now + after, Happening::Start(rank, replaced)),
-                    None => self.excuses.absent = true,
+                    None => {
+                        self.happened.count(Kind::Gone);
+                        self.excuses.absent = true;
+                    }
                 }
             }
             Fault::Pause { rank, time } => {
-                if let Some(at) = self.current[rank] {
+                if let Some(at) = self.current[rank].filter(|&at| self.processes[at].alive) {
+                    self.happened.count(Kind::Pause);
                     self.processes[at].paused_until = self.now + time;
                 }
             }
@@ -110,29 +130,58 @@ impl World<'_> {
                 self.network.cuts.push(Cut { from: rank, to: other, both, until });
             }
             Fault::Disk(rank, fault) => {
-                if let Some(at) = self.current[rank] {
-                    self.disks[self.processes[at].disk].fault = Some(fault);
+                if let Some(disk) = self.disk_of(rank) {
+                    disk.fault = Some(fault);
+                }
+                if fault == disk::Fault::Misdirected {
+                    self.checkers.disk_harmed();
+                }
+            }
+            Fault::Full { rank, time, ours } => {
+                let until = self.now + time;
+                if let Some(disk) = self.disk_of(rank) {
+                    disk.full = Some(Full { until, ours });
                 }
             }
             Fault::Rot(rank) => {
+                self.checkers.disk_harmed();
                 if let Some(at) = self.current[rank] {
                     self.disks[self.processes[at].disk].rot(&mut self.random);
                 }
             }
-            Fault::Slow { rank, times } => {
+            Fault::RotManifest(rank) => {
+                self.checkers.disk_harmed();
                 if let Some(at) = self.current[rank] {
-                    let Speed { latency, byte_thousandths } = self.schedule.speeds[rank];
-                    let byte_thousandths = byte_thousandths * times;
-                    let slow = Speed { latency: latency * times, byte_thousandths };
-                    self.disks[self.processes[at].disk].speed = slow;
+                    self.disks[self.processes[at].disk].rot_manifest(&mut self.random);
+                }
+            }
+            Fault::Slow { rank, times, time } => {
+                let until = self.now + time;
+                if let Some(disk) = self.disk_of(rank) {
+                    disk.slow = Some(Slow { until, times });
                 }
             }
         }
     }
 
-    /// Whether somebody is dead, or an epoch is being begun.
+    fn disk_of(&mut self, rank: Rank) -> Option<&mut Disk> {
+        self.current[rank].map(|at| &mut self.disks[self.processes[at].disk])
+    }
+
+    fn count_crash(&mut self, rank: Rank, at: usize) {
+        if self.processes[at].alive {
+            let coordinates = rank == 0;
+            let kind = if coordinates { Kind::CoordinatorCrash } else { Kind::Crash };
+            self.happened.count(kind);
+            if self.is_recovering() {
+                self.happened.count(Kind::RecoveryCrash);
+            }
+        }
+    }
+
+    /// Whether an epoch is being begun after one in which there was work: from when its coordinator
+    /// summons the first time until its first step.
     fn is_recovering(&self) -> bool {
-        let mut processes = self.current.iter().flatten().map(|&at| &self.processes[at]);
-        processes.any(|process| !process.alive || process.incarnation > 1 && process.step.is_none())
+        self.worked.is_some_and(|worked| worked < self.newest)
     }
 }

@@ -1,8 +1,8 @@
 //! The power of a whole cluster goes, and another one, maybe of another size, starts on its disks.
 
-use crate::schedule::Before;
-
 use super::World;
+use crate::happened::Kind;
+use crate::schedule::Before;
 
 impl World<'_> {
     /// Lets another schedule happen until its power goes, and takes over what it leaves: time,
@@ -20,22 +20,27 @@ impl World<'_> {
             first.counters.add(process.machine.counters());
         }
         self.counters = first.counters;
+        self.worked = first.worked;
+        self.happened.add(&first.happened);
+        self.happened.add(&first.network.happened);
         let same = self.schedule.config.shape() == before.schedule.config.shape();
         if same {
             self.checkers = first.checkers;
-            if self.schedule.has_bad_disks() {
-                self.checkers.disk_lost();
-            }
         } else {
             self.checkers.failure = first.checkers.failure.take();
         }
         self.excuses.reshaped = !same && self.refuses();
-        self.faults[if same { 16 } else { 17 }] = 1;
+        self.happened.count(if same { Kind::PowerOfAll } else { Kind::OtherCluster });
         for rank in 0..self.current.len().min(first.current.len()) {
             self.incarnations[rank] = first.incarnations[rank];
             if let Some(at) = first.current[rank] {
                 let disk = &mut first.disks[first.processes[at].disk];
                 disk.crash(self.now, &mut self.random);
+                // Only now does anybody need a manifest: till then all know what it says.
+                if same && self.random.chance(300) && disk.rot_manifest(&mut self.random) {
+                    self.checkers.disk_harmed();
+                    self.excuses.lost |= self.refuses();
+                }
                 std::mem::swap(&mut self.disks[rank], disk);
             }
         }

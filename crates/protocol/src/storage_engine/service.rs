@@ -1,0 +1,216 @@
+//! In which order a storage engine reads and writes: one request after the other (Chaos, section
+//! 6.2), each chunk whole before the next.
+//!
+//! ```text
+//! for requests r1, r2, ... in the order in which they come, reads and writes alike:
+//!
+//! begins(r1) <= ends(r1) <= begins(r2) <= ends(r2) <= ...
+//! queued(r)  = begins(r) - arrives(r)            service(r) = ends(r) - begins(r)
+//! ```
+//!
+//! **Invariant:** at most one request is with the device at a time. So `service`, which computation
+//! engines take for `R_storage` of equation 1 ([`crate::window`]), has no wait for other requests
+//! in it: neither for reads nor for writes.
+
+use std::collections::VecDeque;
+
+use super::{StorageEngine, set_of};
+use crate::block::Damage;
+use crate::context::Context;
+use crate::counters::Path;
+use crate::messages::{Effect, Message, Pull};
+use crate::names::{Block, BlockName, Payload, Rank, Role, Time};
+use crate::planted::Bug;
+
+/// Requests that wait, and the one that is served.
+#[derive(Default)]
+pub(super) struct Service {
+    queue: VecDeque<Request>,
+    busy: Option<(u64, Time, Request)>,
+}
+
+struct Request {
+    from: Rank,
+    since: Time,
+    wanted: Wanted,
+}
+
+/// What somebody wants of a storage engine.
+pub(super) enum Wanted {
+    /// Any chunk.
+    Chunk(Pull),
+    /// The chunk that was picked.
+    Read(Pull, Block),
+    /// A block by its name.
+    Block(BlockName),
+    /// A block that whoever asks is to keep too.
+    Copy(BlockName),
+    /// To hear that there are no more of these.
+    CopiesEnd(Role, u64),
+    /// That a block is kept.
+    Store(Block, Payload),
+    /// That a block is kept again that was lost here.
+    Restore(Block, Payload),
+}
+
+impl Service {
+    pub(super) fn ask(&mut self, now: Time, from: Rank, wanted: Wanted) {
+        self.queue.push_back(Request { from, since: now, wanted });
+    }
+
+    /// One copy less will come than was announced.
+    fn one_copy_less(&mut self, to: Rank, of: Role) {
+        for waiting in &mut self.queue {
+            if let Wanted::CopiesEnd(role, count) = &mut waiting.wanted
+                && (waiting.from, *role) == (to, of)
+            {
+                *count -= 1;
+                return;
+            }
+        }
+    }
+}
+
+impl StorageEngine {
+    pub(crate) fn pull(&mut self, cx: &mut Context, from: Rank, pull: Pull) {
+        if self.step.is_none_or(|step| step < pull.step) {
+            cx.counters.count(Path::PulledEarly);
+            if cx.config.has(Bug::EagerCursor) {
+                return cx.send(from, Message::NoChunk(pull));
+            }
+        }
+        self.service.ask(cx.now, from, Wanted::Chunk(pull));
+        self.serve(cx);
+    }
+
+    pub(crate) fn get(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
+        self.service.ask(cx.now, from, Wanted::Block(name));
+        self.serve(cx);
+    }
+
+    /// Keeps a block for somebody.
+    pub(crate) fn store(&mut self, cx: &mut Context, from: Rank, block: Block, payload: Payload) {
+        self.service.ask(cx.now, from, Wanted::Store(block, payload));
+        self.serve(cx);
+    }
+
+    /// Keeps a block that was lost here, from its copy.
+    pub(crate) fn restore(&mut self, cx: &mut Context, block: Block, payload: Payload) {
+        self.service.ask(cx.now, cx.rank, Wanted::Restore(block, payload));
+        self.serve(cx);
+    }
+
+    /// Serves the next request, unless one is being served.
+    pub(super) fn serve(&mut self, cx: &mut Context) {
+        while self.service.busy.is_none() {
+            let Some(Request { from, since, wanted }) = self.service.queue.pop_front() else {
+                return;
+            };
+            let wanted = match wanted {
+                Wanted::Chunk(pull) => {
+                    let Some(block) = self.pick(cx, pull) else {
+                        cx.send(from, Message::NoChunk(pull));
+                        continue;
+                    };
+                    Wanted::Read(pull, block)
+                }
+                Wanted::CopiesEnd(role, count) => {
+                    cx.send(from, Message::CopiesEnd { role, count });
+                    continue;
+                }
+                wanted => wanted,
+            };
+            let token = cx.token();
+            cx.effects.extend(effect(token, &wanted));
+            self.service.busy = Some((token, cx.now, Request { from, since, wanted }));
+        }
+    }
+
+    /// A chunk for a pull, if any is left.
+    fn pick(&mut self, cx: &mut Context, pull: Pull) -> Option<Block> {
+        let set = self.sets.entry(set_of(cx, pull.step, pull.cell)).or_default();
+        set.reset(pull.step);
+        let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
+        let first = cx.config.has(Bug::WrongSummary);
+        let block = set.take(pull.active, forgets, first);
+        if block.is_none() && !set.left.is_empty() {
+            cx.counters.count(Path::Inactive);
+        }
+        block
+    }
+
+    /// What the device has just ended, if it was this.
+    fn ended(&mut self, token: u64) -> Option<(Time, Request)> {
+        let ended = self.service.busy.take_if(|(waited, ..)| *waited == token);
+        ended.map(|(_, began, request)| (began, request))
+    }
+
+    /// A block was read, or cannot be.
+    pub(crate) fn read(
+        &mut self,
+        cx: &mut Context,
+        token: u64,
+        result: Result<(Block, Payload), Damage>,
+    ) {
+        let Some((began, Request { from, since, wanted })) = self.ended(token) else { return };
+        match (wanted, result) {
+            (Wanted::Read(pull, block), Ok((_, payload))) => {
+                let (queued, service) = (began - since, cx.now - began);
+                cx.send(from, Message::Chunk { pull, block, payload, queued, service });
+            }
+            (Wanted::Block(name), Ok((_, payload))) => {
+                cx.send(from, Message::Got { name, payload });
+            }
+            (Wanted::Copy(_), Ok((block, payload))) => {
+                cx.send(from, Message::Copied { block, payload });
+            }
+            (Wanted::Copy(name), Err(_)) => {
+                self.damaged(cx, name);
+                self.service.one_copy_less(from, name.role);
+            }
+            (Wanted::Read(_, Block { name, .. }) | Wanted::Block(name), Err(_)) => {
+                self.damaged(cx, name);
+                cx.distress = true;
+            }
+            // These are not read.
+            (
+                Wanted::Chunk(_) | Wanted::CopiesEnd(..) | Wanted::Store(..) | Wanted::Restore(..),
+                _,
+            ) => {}
+        }
+        self.serve(cx);
+    }
+
+    /// A block was written. Hands out the name of one that was restored.
+    pub(crate) fn written(&mut self, cx: &mut Context, token: u64) -> Option<BlockName> {
+        let (_, Request { from, wanted, .. }) = self.ended(token)?;
+        let restored = match wanted {
+            Wanted::Store(block, _) => {
+                self.keep_block(block, false);
+                cx.send(from, Message::Stored(block.name));
+                None
+            }
+            Wanted::Restore(block, _) => {
+                self.keep_block(block, true);
+                Some(block.name)
+            }
+            // These are not written.
+            _ => None,
+        };
+        self.serve(cx);
+        restored
+    }
+}
+
+/// What the device is asked for.
+fn effect(token: u64, wanted: &Wanted) -> Option<Effect> {
+    match wanted {
+        Wanted::Read(_, Block { name, .. }) | Wanted::Block(name) | Wanted::Copy(name) => {
+            Some(Effect::Read { token, name: *name })
+        }
+        Wanted::Store(block, payload) | Wanted::Restore(block, payload) => {
+            Some(Effect::Write { token, block: *block, payload: payload.clone() })
+        }
+        Wanted::Chunk(_) | Wanted::CopiesEnd(..) => None,
+    }
+}

@@ -1,0 +1,103 @@
+//! The order of requests, and what is measured of them.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::config::{Config, Copies, Edges, Handover, Loss, Route, Timing};
+use crate::messages::Pull;
+use crate::names::Payload;
+use crate::partitions::Partitions;
+use crate::placement::Placement;
+use crate::steal::Bias;
+use crate::window::Width;
+
+fn context() -> Context {
+    let config = Config {
+        partitions: Partitions::fitting(2, 64, 8, 1024).unwrap(),
+        vertex_bytes: 8,
+        chunk_vertices: 64,
+        route: Route::Spill,
+        bias: Bias::PAPER,
+        placement: Placement::Random,
+        width: Width::Forced(1),
+        handover: Handover::Memory,
+        checkpoint_interval: 1,
+        scatter_checkpoints: false,
+        edges: Edges::Fixed,
+        copies: Copies::NONE,
+        loss: Loss::Refuse,
+        timing: Timing { resend: 1, ping: 1, suspect: 1, patience: 1 },
+        seed: 1,
+        audited: true,
+        planted: None,
+    };
+    Context::new(Arc::new(config), 0, 1)
+}
+
+fn edges(number: u64) -> (Block, Payload) {
+    let payload = Payload::from(number.to_le_bytes());
+    let name = BlockName {
+        kind: Kind::Edges,
+        role: Role::Primary,
+        epoch: Epoch::default(),
+        iteration: 0,
+        partition: 0,
+        source: None,
+        number,
+    };
+    (Block::of(name, 1, u64::MAX, &payload), payload)
+}
+
+/// What the device is asked for, which must be one thing: its token, and whether it is a write.
+fn asked(cx: &mut Context) -> (u64, bool) {
+    let mut asked = std::mem::take(&mut cx.effects).into_iter().filter_map(|effect| match effect {
+        Effect::Write { token, .. } => Some((token, true)),
+        Effect::Read { token, .. } => Some((token, false)),
+        _ => None,
+    });
+    let one = asked.next().expect("something is asked");
+    assert_eq!(asked.next(), None, "and one thing at a time");
+    one
+}
+
+#[test]
+fn what_is_measured_as_service_has_no_wait_in_it() {
+    let (mut cx, mut engine) = (context(), StorageEngine::default());
+    let step = Step { iteration: 0, phase: Phase::Scatter };
+    let pull = Pull { step, cell: Cell::all(0), active: u64::MAX, sent: 0 };
+    let (first, second) = (edges(1), edges(2));
+    // Two writes, and a read between them: of each the device needs ten.
+    engine.store(&mut cx, 1, first.0, first.1.clone());
+    engine.pull(&mut cx, 1, pull);
+    engine.store(&mut cx, 1, second.0, second.1);
+    let (token, writes) = asked(&mut cx);
+    assert!(writes);
+    cx.now = 10;
+    assert_eq!(engine.written(&mut cx, token), None);
+    let (token, writes) = asked(&mut cx);
+    assert!(!writes, "who came first is served first");
+    cx.now = 20;
+    engine.read(&mut cx, token, Ok(first));
+    let measured = cx.effects.iter().find_map(|effect| match effect {
+        Effect::Send(envelope) => match envelope.message {
+            Message::Chunk { queued, service, .. } => Some((queued, service)),
+            _ => None,
+        },
+        _ => None,
+    });
+    assert_eq!(measured, Some((10, 10)), "it waited for the write, and took as long itself");
+    assert!(asked(&mut cx).1);
+}
+
+#[test]
+fn a_chunk_is_there_for_pulls_that_come_after_it() {
+    let (mut cx, mut engine) = (context(), StorageEngine::default());
+    let step = Step { iteration: 0, phase: Phase::Scatter };
+    let pull = Pull { step, cell: Cell::all(0), active: u64::MAX, sent: 0 };
+    let (block, payload) = edges(1);
+    engine.store(&mut cx, 1, block, payload);
+    engine.pull(&mut cx, 1, pull);
+    let (token, _) = asked(&mut cx);
+    engine.written(&mut cx, token);
+    assert!(!asked(&mut cx).1, "it is read, though it was not there when it was asked for");
+}

@@ -1,0 +1,117 @@
+//! Kinds of faults, and how often each has happened: counted where it happens, not where it is
+//! planned. A disk that is told to fail its next write, and is never written to again, has not
+//! failed.
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
+        /// What goes wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        /// All kinds.
+        pub const KINDS: &[Kind] = &[$(Kind::$kind,)*];
+
+        impl Kind {
+            /// What people call it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A process died, and its machine lost power.
+    Crash = "crash",
+    /// That of the coordinator did.
+    CoordinatorCrash = "crash of the coordinator",
+    /// One did when an epoch was being begun because of a fault before.
+    RecoveryCrash = "crash in a recovery",
+    /// Nobody takes its place.
+    Gone = "gone for good",
+    /// A process did nothing for a while.
+    Pause = "pause",
+    /// A process was replaced, and lived on.
+    Stranger = "replaced though alive",
+    /// A message was lost.
+    Loss = "message lost",
+    /// A message came twice.
+    Duplication = "message repeated",
+    /// A message came before one that was sent earlier on the same way.
+    Reordering = "message overtook another",
+    /// A message was lost on a way that was cut, while the way back was not.
+    OneWay = "message lost, cut one way",
+    /// A message was lost on a way that was cut, as was the way back.
+    TwoWay = "message lost, cut both ways",
+    /// A bit of a message flipped.
+    Garbled = "message garbled",
+    /// A block that was not synced was gone after a crash.
+    Unsynced = "unsynced block lost",
+    /// A block that was not synced was half there after a crash.
+    Torn = "block torn",
+    /// A block that was deleted was there again after a crash.
+    Resurrected = "deleted block came back",
+    /// A write landed in the place of another block.
+    Misdirected = "misdirected write",
+    /// A write failed.
+    WriteFails = "write failed",
+    /// A sync failed, and what was to be synced was gone.
+    SyncFails = "sync failed",
+    /// There was no room for a write.
+    Full = "no room on disk",
+    /// A request took many times as long as usual.
+    Slow = "slow disk",
+    /// A bit of a block flipped.
+    Rot = "flipped bit in a block",
+    /// A bit of a manifest flipped.
+    ManifestRot = "flipped bit in a manifest",
+    /// A manifest on its way to the disk was half there after a crash.
+    ManifestTorn = "manifest torn",
+    /// The power of all machines went.
+    PowerOfAll = "power of all went",
+    /// So, and a cluster of another shape was started on their disks.
+    OtherCluster = "power of all, other cluster",
+    /// A rank got an empty disk for its own, in any cluster.
+    DiskLost = "disk lost",
+    /// So, of several machines, where nothing is kept twice.
+    LostWithoutCopies = "disk lost, no copies",
+    /// So where vertices are kept twice, and edges are read again.
+    LostWithVertices = "disk lost, vertices copied",
+    /// So where edges alone are kept twice.
+    LostWithEdges = "disk lost, edges copied",
+    /// So where both are.
+    LostWithBoth = "disk lost, both copied",
+}
+
+/// A count for each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Happened([u64; KINDS.len()]);
+
+impl Default for Happened {
+    fn default() -> Self {
+        Self([0; KINDS.len()])
+    }
+}
+
+impl Happened {
+    /// It has happened.
+    pub fn count(&mut self, kind: Kind) {
+        self.0[kind as usize] += 1;
+    }
+
+    /// How often.
+    pub fn get(&self, kind: Kind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Adds what happened elsewhere.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in self.0.iter_mut().zip(other.0) {
+            *sum += more;
+        }
+    }
+}
