@@ -101,7 +101,8 @@ fn stealing_brings_the_idle_share_under_four_per_cent() {
     assert!(idle_paper < 0.04, "{idle_paper}");
     assert!(idle_alone > 0.4, "{idle_alone}");
     assert!(paper < 0.5 * alone, "{paper} of {alone} ms");
-    assert!(stored >= paper, "{stored} beside {paper} ms");
+    // Where accumulators are small beside edges, it makes no difference which way they go.
+    assert!((stored / paper - 1.0).abs() < 0.01, "{stored} beside {paper} ms");
 }
 
 #[test]

@@ -18,6 +18,7 @@ use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
 use welter_sim::schedule::{MILLIS, Schedule};
 use welter_sim::world::{Report, World};
+use welter_store::header::Encoding;
 
 /// Three iterations, with faults some time after the third has begun.
 fn run(machines: usize, route: Route, copies: Copies, faults: &[Fault]) -> Report {
@@ -27,6 +28,7 @@ fn run(machines: usize, route: Route, copies: Copies, faults: &[Fault]) -> Repor
     let cut = Cut {
         partitions: Partitions::fitting(machines, vertices, 1, each).expect("a vertex fits"),
         route,
+        encoding: Encoding::Compressed,
         chunk_records: 50,
         chunk_vertices: each,
         piece_edges: 500,
@@ -40,7 +42,7 @@ fn run(machines: usize, route: Route, copies: Copies, faults: &[Fault]) -> Repor
     (config.copies, config.loss) = (copies, Loss::Reingest);
     if !faults.is_empty() {
         let undisturbed = run(machines, route, copies, &[]);
-        let begins = |line: &&String| line.contains("works: open") && line.contains(" 2");
+        let begins = |line: &&String| line.contains("works: open") && line.ends_with(" 2");
         let line = undisturbed.trace.iter().find(begins).expect("a third iteration begins");
         let millis = line.trim_start().split(' ').next().and_then(|at| at.parse::<f64>().ok());
         let at = (millis.expect("a time") * 1e6) as u64 + MILLIS;

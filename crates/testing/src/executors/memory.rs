@@ -204,7 +204,7 @@ impl Memory {
     }
 
     /// Runs a stream program on a graph that stays in its input; none if the program gave up.
-    /// `program` is told the ids of slots, `made` the graph that is made then.
+    /// `program` is told the ids of slots, `made` the graph that is made then, which has this layout.
     ///
     /// # Panics
     /// When the engine fails, or plans to make a graph.
@@ -212,11 +212,11 @@ impl Memory {
         &self,
         graph: &Graph,
         reading: Reading,
-        (program, room): (impl FnOnce(&IdMap) -> S, Room),
+        (program, layout, room): (impl FnOnce(&IdMap) -> S, Layout, Room),
         made: impl FnOnce(&welter_engine::Graph, &Workers),
     ) -> Option<Vec<S::Value>> {
         let straight = Some(Straightness { always: true, ..Straightness::of_stream::<S>() });
-        let layout = Layout { straight, ..Layout::of_stream::<S>() };
+        let layout = Layout { straight, ..layout };
         let (_, ids) = self.input(graph);
         let program = program(&ids);
         let mut executor = self.clone();

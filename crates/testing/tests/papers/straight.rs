@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use welter_algorithms::spmv::{Product, Vector};
 use welter_algorithms::{Bfs, Float, Levels, Wcc};
-use welter_engine::plan::Settings;
+use welter_engine::plan::{Layout, Settings};
 use welter_engine::run;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::ids::IdMap;
@@ -84,7 +84,7 @@ fn products<F: Float + PartialEq + std::fmt::Debug>(
 fn components(graph: &Graph, reading: Reading) {
     let expected = ColumnData::Vertices(plain::components(graph));
     for executor in executors() {
-        let program = (|_: &IdMap| Wcc, Room::All);
+        let program = (|_: &IdMap| Wcc, Layout::of_stream::<Wcc>(), Room::All);
         let labels = executor.pass_over(graph, reading, program, |_, _| panic!("gave up"));
         let columns = Value::columns(&labels.expect("components need one pass"));
         assert_eq!(columns, [("component", expected.clone())], "{executor:?}");
@@ -121,7 +121,7 @@ fn depths(graph: &Graph, reading: Reading, sources: &[usize]) -> Vec<i64> {
 /// Searches with room for so many edges; says how many gave up.
 fn searches(graph: &Graph, reading: Reading, sources: &[usize], rooms: &[Room]) -> usize {
     let expected = ColumnData::I64(depths(graph, reading, sources));
-    let mut gave_up = 0;
+    let (mut gave_up, layout) = (0, Layout::of::<Bfs>());
     for executor in executors() {
         for &room in rooms {
             let program = |ids: &IdMap| {
@@ -131,14 +131,16 @@ fn searches(graph: &Graph, reading: Reading, sources: &[usize], rooms: &[Room]) 
                 let slots = is_source.iter().enumerate().filter(|(_, is_source)| **is_source);
                 Levels::new(slots.map(|(slot, _)| slot as u64).collect())
             };
-            let found = executor.pass_over(graph, reading, (program, room), |made, workers| {
-                gave_up += 1;
-                let sources = sources.iter().map(|&source| source as u64).collect();
-                let outcome = run(made, &Bfs::new(sources), workers, &Progress::new());
-                let values = outcome.and_then(|outcome| Ok(outcome.values.whole()?.into_owned()));
-                let columns = Value::columns(&values.expect("the graph was made"));
-                assert_eq!(columns, [("depth", expected.clone())], "{executor:?}, {room:?}");
-            });
+            let found =
+                executor.pass_over(graph, reading, (program, layout, room), |made, workers| {
+                    gave_up += 1;
+                    let sources = sources.iter().map(|&source| source as u64).collect();
+                    let outcome = run(made, &Bfs::new(sources), workers, &Progress::new());
+                    let values =
+                        outcome.and_then(|outcome| Ok(outcome.values.whole()?.into_owned()));
+                    let columns = Value::columns(&values.expect("the graph was made"));
+                    assert_eq!(columns, [("depth", expected.clone())], "{executor:?}, {room:?}");
+                });
             if let Some(values) = found {
                 let columns = Value::columns(&values);
                 assert_eq!(columns, [("depth", expected.clone())], "{executor:?}, {room:?}");
