@@ -127,13 +127,14 @@ fn products_and_components_take_the_input_as_it_is() {
     }
 }
 
-/// A million edges between 2^14 vertices at random; the first from vertex 1.
+/// Four million edges between 2^14 vertices, a million of them at random; the first from vertex 1.
 fn many() -> Vec<u8> {
     let random = |place: u32| place.wrapping_mul(0x9e37_79b9).rotate_left(13) ^ place << 7;
     let pairs = (0..1_000_000).map(|edge| [random(2 * edge), random(2 * edge + 1)]);
     let pairs = pairs.map(|pair| pair.map(|id| id.wrapping_mul(0x85eb_ca6b) >> 18));
     let first = std::iter::once([1, 2]);
-    first.chain(pairs).flatten().flat_map(u32::to_le_bytes).collect()
+    let edges: Vec<u8> = first.chain(pairs).flatten().flat_map(u32::to_le_bytes).collect();
+    edges.repeat(4)
 }
 
 #[test]
@@ -141,13 +142,13 @@ fn a_search_whose_edges_do_not_fit_reads_its_input() {
     let sandbox = Sandbox::new();
     sandbox.write("many.u32", many());
     let job = "bfs many.u32 --source 1 --threads 2";
-    let plan = sandbox.must(&format!("explain {job} --memory 20M"));
+    let plan = sandbox.must(&format!("explain {job} --memory 40M"));
     assert!(plan.contains("route     straight over the input, a level at a time"), "{plan}");
     assert!(plan.contains("instead   fold, edges on storage, if few levels"), "{plan}");
-    let found = report_of(&sandbox, &format!("{job} --memory 20M -o depths.csv"));
+    let found = report_of(&sandbox, &format!("{job} --memory 40M -o depths.csv"));
     assert_eq!(found["plan"]["route"], "straight", "{found}");
     assert!(found["iterations"].as_u64() < Some(7), "{found}");
-    for (more, route) in [("", "fold"), ("--memory 20M --route fold", "fold")] {
+    for (more, route) in [("", "fold"), ("--memory 40M --route fold", "fold")] {
         let other = report_of(&sandbox, &format!("{job} {more} -o other.csv"));
         assert_eq!((&other["plan"]["route"], &other["note"]), (&route.into(), &found["note"]));
         assert_eq!(sandbox.read("depths.csv"), sandbox.read("other.csv"));
@@ -162,9 +163,9 @@ fn a_search_that_does_not_spread_goes_on_with_a_graph() {
     let path: Vec<u8> = path.flatten().flat_map(u32::to_le_bytes).collect();
     sandbox.write("deep.u32", [path, many()].concat());
     let job = "bfs deep.u32 --source 16384 --threads 2";
-    let plan = sandbox.must(&format!("explain {job} --memory 20M"));
+    let plan = sandbox.must(&format!("explain {job} --memory 40M"));
     assert!(plan.contains("route     straight over the input"), "{plan}");
-    let found = report_of(&sandbox, &format!("{job} --memory 20M -o depths.csv"));
+    let found = report_of(&sandbox, &format!("{job} --memory 40M -o depths.csv"));
     assert_eq!(found["plan"]["route"], "fold", "{found}");
     assert!(found["graph"]["chunks"].as_u64() > Some(0), "{found}");
     let other = report_of(&sandbox, &format!("{job} -o other.csv"));

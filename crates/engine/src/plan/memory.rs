@@ -307,6 +307,9 @@ impl Memory {
         let Straightness { slot, update, .. } = takes;
         let Shape { slots, edges, input_bytes, .. } = plan.shape;
         let threads = plan.threads as u64;
+        // A sample of the edges may not have seen the largest id.
+        let slots = slots + u64::from(plan.shape.estimated) * (slots / 16 + (1 << SEGMENT_BITS));
+        let vertices = plan.vertices.max(slots);
         let words = slots.div_ceil(1 << SEGMENT_BITS).max(1) * (1 << SEGMENT_BITS) / 64;
         // What was seen of a sample, which a forecast does not know: marks and three rounds of
         // counts, in lists that grow.
@@ -319,7 +322,7 @@ impl Memory {
             // An edge may tell both its ends.
             workers: threads * WORKER_BYTES
                 + edges.min(2 * threads * PART_BYTES as u64 / 8) * update,
-            counts: slot * slots + plan.vertices * plan.layout.value,
+            counts: slot * slots + vertices * plan.layout.value,
             ..Self::default()
         }
     }
