@@ -11,8 +11,8 @@
 //! vertices that were reached. Where a search does not spread like that it gives up early, and is
 //! done on a graph instead ([`Bfs`](crate::Bfs), whose values these are).
 //!
-//! A cell tells only whether a vertex was reached, and whether its depth is odd: vertices two levels
-//! ago are taken for new ones, but all that they lead to was reached since.
+//! A cell tells only whether a vertex was reached, and whether its depth is odd: vertices two
+//! levels ago are taken for new ones, but all that they lead to was reached since.
 //!
 //! Source: Roy, Mihailovic and Zwaenepoel, X-Stream (2013).
 
@@ -110,7 +110,7 @@ impl Stream for Levels {
     #[inline(always)]
     fn news(&self, step: Step, source: &AtomicU8, target: &AtomicU8) -> bool {
         let [source, target] = [source, target].map(|cell| cell.load(Ordering::Relaxed));
-        (step.rest | (source == mark(step.depth))) & (target == NONE)
+        (step.rest || source == mark(step.depth)) && target == NONE
     }
 
     #[inline(always)]
@@ -166,13 +166,13 @@ impl BySlot for Levels {
     #[inline(always)]
     fn later(&self, step: Step, source: &AtomicU8, target: &AtomicU8) -> bool {
         let [source, target] = [source, target].map(|cell| cell.load(Ordering::Relaxed));
-        (source != mark(step.depth)) & (target == NONE)
+        source != mark(step.depth) && target == NONE
     }
 
     #[inline(always)]
     fn bits(&self, step: Step, cell: &AtomicU8) -> [bool; 2] {
         let cell = cell.load(Ordering::Relaxed);
-        [step.rest | (cell == mark(step.depth)), cell == NONE]
+        [step.rest || cell == mark(step.depth), cell == NONE]
     }
 
     fn gives_up(&self, step: Step, seen: &Seen<()>) -> bool {

@@ -9,9 +9,9 @@
 //! that is `y = A^T x` for the adjacency matrix `A`. Parallel edges add. With several `iterations`,
 //! `y` becomes the next `x`. One pass over the edges an iteration (Chaos, Table 1).
 //!
-//! With one iteration edges are met once, so no graph is made: [`Product`] is the same as a straight
-//! program, which adds in the order of the input, where a graph adds in the order of the sources.
-//! Sums of floats may differ in their last digits.
+//! With one iteration edges are met once, so no graph is made: [`Product`] is the same as a
+//! straight program, which adds in the order of the input, where a graph adds in the order of the
+//! sources. Sums of floats may differ in their last digits.
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -25,20 +25,22 @@ mod settings;
 mod show;
 mod spill;
 mod storage;
+mod straight;
 mod streamed;
 
 use welter_store::header::{Encoding, KEY_BITS};
 
 pub use self::forecast::{Forecast, Stage};
 pub use self::kept::KeptShape;
-pub(crate) use self::memory::PART_BYTES;
-pub use self::memory::{Layout, Memory, Straightness};
+pub use self::memory::{Layout, Memory};
 pub use self::ranges::RangesPlan;
 pub use self::room::Room;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::show::human_bytes;
 pub use self::spill::SpillPlan;
 pub use self::storage::StoragePlan;
+pub(crate) use self::straight::PART_BYTES;
+pub use self::straight::Straightness;
 pub use self::streamed::Streamed;
 
 use self::refusal::refusal;
@@ -219,29 +221,14 @@ impl Plan {
         let fits = |plan: &&Self| plan.memory.peak() <= budget_bytes;
         let made = plans.iter().find(fits).cloned();
         if let Some(takes) = layout.straight.filter(|_| !settings.says_how()) {
-            let is_stored = made.as_ref().is_none_or(|plan| plan.storage.is_some());
-            let mut straight = Self { straight: true, ..plan((best, false)) };
-            straight.memory = Memory::straight(&straight, takes);
-            if (takes.always || is_stored) && fits(&&straight) {
-                straight.instead = made.and_then(|plan| plan.after(&straight)).map(Box::new);
-                return Ok(straight);
+            let straight = Self::straight(plan((best, false)), takes);
+            if straight.pays(takes, made.as_ref()) {
+                let instead = made.and_then(|plan| plan.after(&straight)).map(Box::new);
+                return Ok(Self { instead, ..straight });
             }
             plans.insert(0, straight);
         }
         made.ok_or_else(|| refusal(&plans, budget_bytes))
-    }
-
-    /// The plan of a graph that is made after all, beside what is known of its vertices by then; if
-    /// that fits.
-    fn after(mut self, straight: &Self) -> Option<Self> {
-        self.settings.held_bytes += straight.memory.vertices;
-        let plan = if self.storage.is_some() {
-            storage::plan(self)
-        } else {
-            self.memory = Memory::of(&self);
-            self
-        };
-        (plan.memory.peak() <= plan.budget_bytes).then_some(plan)
     }
 
     /// The plan once the vertices have been counted. Widths stay; where edges go to storage, more
@@ -415,107 +402,4 @@ fn log2(number: u64) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MACHINE: Machine = Machine {
-        cores: 2,
-        l1_bytes: 48 << 10,
-        l2_bytes: 2 << 20,
-        l3_bytes: 64 << 20,
-        memory_bytes: 16 << 30,
-    };
-    const SHAPE: Shape =
-        Shape { slots: 1 << 24, edges: 1 << 28, weighted: false, estimated: false, input_bytes: 0 };
-
-    fn layout() -> Layout {
-        Layout { value: 8, signal: 4, accum: 4, folds: true, ..Layout::default() }
-    }
-
-    #[test]
-    fn widths_follow_the_caches() {
-        let plan = Plan::new(SHAPE, layout(), &Settings::default(), &MACHINE).unwrap();
-        assert_eq!((plan.stripe_bits, plan.block_bits, plan.threads), (17, 12, 2));
-        for (l2_bytes, bits) in [(1 << 20, 17), (512 << 10, 20)] {
-            let small_l2 = Machine { l2_bytes, l3_bytes: 32 << 20, ..MACHINE };
-            let plan = Plan::new(SHAPE, layout(), &Settings::default(), &small_l2).unwrap();
-            assert_eq!(plan.stripe_bits, bits);
-        }
-    }
-
-    #[test]
-    fn what_cannot_fit_is_refused_with_the_budget_that_would() {
-        let settings = |bytes| Settings { memory_bytes: Some(bytes), ..Settings::default() };
-        let Err(EngineError::Budget { need, budget, .. }) =
-            Plan::new(SHAPE, layout(), &settings(1 << 30), &MACHINE)
-        else {
-            panic!("must be refused")
-        };
-        assert_eq!(budget, 1 << 30);
-        assert!(Plan::new(SHAPE, layout(), &settings(need), &MACHINE).is_ok());
-        assert!(Plan::new(SHAPE, layout(), &settings(need - 1), &MACHINE).is_err());
-    }
-
-    #[test]
-    fn with_storage_more_memory_is_never_worse() {
-        for (edges, threads) in [(1 << 28, 2), (1 << 24, 4), (3 << 20, 3), (1 << 31, 1)] {
-            let shape = Shape { slots: 1 << 24, edges, weighted: threads == 3, ..SHAPE };
-            let plan = |bytes| {
-                let settings = Settings {
-                    memory_bytes: Some(bytes),
-                    threads: Some(threads),
-                    storage: StorageMode::Auto,
-                    ..Settings::default()
-                };
-                Plan::new(shape, layout(), &settings, &MACHINE)
-            };
-            let Err(EngineError::Budget { need, .. }) = plan(1 << 20) else {
-                panic!("must be refused")
-            };
-            assert!(plan(need - 1).is_err());
-            for step in 0..2000 {
-                assert!(plan(need + step * need / 500).is_ok(), "{edges} edges, step {step}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_small_budget_takes_fewer_threads_unless_their_number_is_said() {
-        let machine = Machine { cores: 64, ..MACHINE };
-        let plan = |bytes, threads| {
-            let (memory_bytes, storage) = (Some(bytes), StorageMode::Auto);
-            let settings = Settings { threads, memory_bytes, storage, ..Settings::default() };
-            Plan::new(SHAPE, layout(), &settings, &machine).map(|plan| plan.threads)
-        };
-        assert_eq!(plan(16 << 30, None).unwrap(), 64);
-        assert_eq!(plan(512 << 20, None).unwrap(), 4);
-        assert!(plan(512 << 20, Some(64)).is_err());
-        let Err(EngineError::Budget { need, .. }) = plan(1 << 20, None) else {
-            panic!("must be refused")
-        };
-        assert_eq!(plan(need, None).unwrap(), 1);
-    }
-
-    #[test]
-    fn what_the_caller_holds_counts() {
-        let plan = |held_bytes| {
-            let settings = Settings { held_bytes, ..Settings::default() };
-            Plan::new(SHAPE, layout(), &settings, &MACHINE).unwrap()
-        };
-        assert_eq!(plan(1 << 20).memory.peak(), plan(0).memory.peak() + (1 << 20));
-        assert!(plan(1 << 20).to_string().contains("1.00 MiB  ids"));
-    }
-
-    #[test]
-    fn settings_out_of_range_are_refused() {
-        for settings in [
-            Settings { threads: Some(0), ..Settings::default() },
-            Settings { stripe_bits: Some(25), ..Settings::default() },
-            Settings { block_bits: Some(5), ..Settings::default() },
-            Settings { chunk_bytes: Some(1), ..Settings::default() },
-        ] {
-            let error = Plan::new(SHAPE, layout(), &settings, &MACHINE).unwrap_err();
-            assert!(matches!(error, EngineError::Configuration(_)), "{settings:?}");
-        }
-    }
-}
+mod tests;

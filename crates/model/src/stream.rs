@@ -100,8 +100,8 @@ pub trait BySlot: Stream<Value: bytemuck::Pod> {
         true
     }
 
-    /// Before a step: whether edges from a vertex with this cell can be news in it, and whether edges
-    /// to it can, in this step or a later one.
+    /// Before a step: whether edges from a vertex with this cell can be news in it, and whether
+    /// edges to it can, in this step or a later one.
     fn bits(&self, _step: Self::Step, _cell: &Self::Cell) -> [bool; 2] {
         [true; 2]
     }

@@ -283,13 +283,13 @@ impl<'a> World<'a> {
         process.machine.step(self.now, event, &mut effects);
         self.newest = self.newest.max(process.machine.epoch());
         if let Some(outside) = envelope {
-            let receiver = Receiver {
+            let mut receiver = Receiver {
                 coordinates: process.rank == 0,
                 incarnation: process.incarnation,
                 epoch: before,
                 heard: &mut process.heard,
             };
-            self.checkers.note(fencing::delivered(&outside, receiver, &effects));
+            self.checkers.note(fencing::delivered(&outside, &mut receiver, &effects));
         }
         for effect in effects.drain(..) {
             self.effect(at, effect);

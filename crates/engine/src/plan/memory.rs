@@ -8,11 +8,10 @@
 use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
 use welter_model::program::Program;
-use welter_model::straight::Straight;
-use welter_model::stream::{BySlot, Stream};
+use welter_model::stream::Stream;
 use welter_store::header::{Encoding, KEY_BITS};
 
-use super::{CELL_EDGES, Plan, Route, Settings, Shape};
+use super::{CELL_EDGES, Plan, Route, Settings, Shape, Straightness};
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
@@ -62,35 +61,6 @@ pub struct Layout {
     /// difference to graphs that are kept.
     pub straight: Option<Straightness>,
 }
-
-/// What a straight program has in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Straightness {
-    /// Whether it pays where edges would fit in memory, too.
-    pub always: bool,
-    /// Bytes of a slot: what it was told, and what the program itself has for it.
-    pub slot: u64,
-    /// Bytes of an update that waits, its target included.
-    pub update: u64,
-}
-
-impl Straightness {
-    /// That of a program with so many bytes of its own for a slot.
-    pub fn of<P: Straight>(own: u64) -> Self {
-        let [accum, update] = [size_of::<P::Accum>(), size_of::<P::Update>()];
-        Self { always: true, slot: accum as u64 + own, update: update as u64 + 4 }
-    }
-
-    /// That of a stream program.
-    pub fn of_stream<S: BySlot>() -> Self {
-        // Two bits are less than a byte.
-        let slot = (size_of::<S::Cell>() + size_of::<S::Note>()) as u64 + u64::from(S::BITS);
-        Self { always: S::PASSES == Some(1), slot, update: 0 }
-    }
-}
-
-/// Bytes of pairs that a part of an input has at most, as streams are asked to have it.
-pub(crate) const PART_BYTES: usize = 16 << 20;
 
 impl Layout {
     /// The layout of a program.
@@ -299,31 +269,6 @@ impl Memory {
                 * ((layout.accum << plan.stripe_bits) + plan.group_bytes() + sort + WORKER_BYTES),
             chunks_stored: 0,
             counts: 0,
-        }
-    }
-
-    /// The same of a run on a graph that stays in its input.
-    pub(super) fn straight(plan: &Plan, takes: Straightness) -> Self {
-        let Straightness { slot, update, .. } = takes;
-        let Shape { slots, edges, input_bytes, .. } = plan.shape;
-        let threads = plan.threads as u64;
-        // A sample of the edges may not have seen the largest id.
-        let slots = slots + u64::from(plan.shape.estimated) * (slots / 16 + (1 << SEGMENT_BITS));
-        let vertices = plan.vertices.max(slots);
-        let words = slots.div_ceil(1 << SEGMENT_BITS).max(1) * (1 << SEGMENT_BITS) / 64;
-        // What was seen of a sample, which a forecast does not know: marks and three rounds of
-        // counts, in lists that grow.
-        let look = 16 * words + 64 * slots.div_ceil(1 << SEGMENT_BITS);
-        Self {
-            held: plan.settings.held_bytes,
-            input: input_bytes.max(look),
-            marks: (threads + 1) * words * 8,
-            vertices: words * 12,
-            // An edge may tell both its ends.
-            workers: threads * WORKER_BYTES
-                + edges.min(2 * threads * PART_BYTES as u64 / 8) * update,
-            counts: slot * slots + vertices * plan.layout.value,
-            ..Self::default()
         }
     }
 

@@ -84,7 +84,7 @@ impl Looks {
     /// The end for the next run.
     #[inline(always)]
     pub(super) fn first(&mut self, bits: &Bits, pairs: &[[u32; 2]]) -> End {
-        if self.runs % COUNTED == 0 {
+        if self.runs.is_multiple_of(COUNTED) {
             self.first = fewer(bits, pairs);
         }
         self.runs = self.runs.wrapping_add(1);

@@ -78,7 +78,8 @@ struct Passes<'a, S: Stream> {
     shown: usize,
     /// The edges that may still be news, if there is room for them.
     kept: Option<Vec<Vec<Pair>>>,
-    passes: u64,
+    /// How many passes over the edges there were.
+    made: u64,
 }
 
 /// What a worker has.
@@ -129,7 +130,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
             benches,
             shown: 0,
             kept: None,
-            passes: 0,
+            made: 0,
         })
     }
 
@@ -190,7 +191,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
             self.kept = kept.or(self.kept.take());
         }
         self.shown = if few { end } else { 0 };
-        self.passes += u64::from(!few);
+        self.made += u64::from(!few);
         Ok(self.seen())
     }
 
@@ -202,7 +203,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
 
     /// Hands over the edges that are news.
     fn rest(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
-        self.passes += 1;
+        self.made += 1;
         self.ask(step)?;
         let (program, known, bits) = (self.program, self.known(), self.bits.as_ref());
         let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
@@ -301,14 +302,14 @@ impl<'a, S: BySlot> Passes<'a, S> {
 
     /// The values.
     fn end(self) -> Result<Passed<S::Value>, EngineError> {
-        let Self { graph, program, workers, progress, passes, .. } = self;
+        let Self { graph, program, workers, progress, made, .. } = self;
         let known = self.known();
         let number = |slot: u32| graph.vertices.index(slot.into()) as u32;
         let value = |slot| (program.numbered(program.value(known, slot), number), ());
         let (values, ()) = results(graph, (workers, progress), value)?;
         let values =
             if S::Value::LISTED { Values::listed(values) } else { Values::resident(values) };
-        Ok(Passed { values, passes })
+        Ok(Passed { values, passes: made })
     }
 }
 

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use welter_protocol::checkpoint::{Age, Manifest};
-use welter_protocol::config::{Config, Edges, Shape};
+use welter_protocol::config::{Config, Copies, Edges, Shape};
 use welter_protocol::messages::{Envelope, Install, Message};
 use welter_protocol::names::{Epoch, Kind, Phase, Role, Time};
 use welter_protocol::placement::{mirror, vertex_engine};
@@ -36,8 +36,7 @@ use crate::disk::Disk;
 /// The newest manifest that was told of, and what disks have done.
 pub struct Checkpoints {
     shape: Shape,
-    copies_vertices: bool,
-    copies_edges: bool,
+    copies: Copies,
     rewrites: bool,
     told: Option<Age>,
     /// Something durable may be damaged.
@@ -73,8 +72,10 @@ impl Checkpoints {
     pub fn new(config: &Config) -> Self {
         Self {
             shape: config.shape(),
-            copies_vertices: config.copies(Kind::Vertices),
-            copies_edges: config.copies(Kind::Edges),
+            copies: Copies {
+                vertices: config.copies(Kind::Vertices),
+                edges: config.copies(Kind::Edges),
+            },
             rewrites: config.edges == Edges::Rewritten,
             told: None,
             harmed: false,
@@ -97,7 +98,7 @@ impl Checkpoints {
 
     /// Lost disks of which nothing that a checkpoint needs is missed.
     fn bearable(&self) -> usize {
-        usize::from(self.copies_vertices && (self.copies_edges || !self.rewrites))
+        usize::from(self.copies.vertices && (self.copies.edges || !self.rewrites))
     }
 
     /// Where a block lies that belongs at an engine: the disk, and in which role.
@@ -124,7 +125,7 @@ impl Checkpoints {
         let version = manifest.version;
         for part in &manifest.parts {
             let engine = vertex_engine(disks.len(), part.partition, part.chunk);
-            for (rank, role) in self.holders(engine, self.copies_vertices) {
+            for (rank, role) in self.holders(engine, self.copies.vertices) {
                 let name = manifest.name(part.partition, part.chunk).as_role(role);
                 if !disks[rank].is_durable(now, name) {
                     return Err(format!("{name} is not durable when version {version} is"));
@@ -132,7 +133,7 @@ impl Checkpoints {
             }
         }
         for (engine, sum) in manifest.edges.iter().enumerate() {
-            for (rank, role) in self.holders(engine, self.copies_edges) {
+            for (rank, role) in self.holders(engine, self.copies.edges) {
                 if disks[rank].durable_edges(now, manifest.generation, role) != *sum {
                     let what = format!("edges of {engine} are not durable at {rank}, as {role:?}");
                     return Err(format!("{what}, when version {version} is"));
@@ -167,7 +168,7 @@ impl Checkpoints {
         match &envelope.message {
             Message::Install(install) => self.installed(envelope.epoch, install),
             Message::Begin(begin) if begin.edges_only && begin.step.phase == Phase::Ingest => {
-                if !self.harmed && self.lost <= usize::from(self.copies_edges) {
+                if !self.harmed && self.lost <= usize::from(self.copies.edges) {
                     let (lost, step) = (self.lost, begin.step);
                     return Err(format!("edges are read again in {step}, {lost} disks were lost"));
                 }
@@ -185,7 +186,7 @@ impl Checkpoints {
         disks: Option<&[&Disk]>,
     ) -> Result<(), String> {
         let Some(disks) = disks.filter(|_| !self.harmed) else { return Ok(()) };
-        for (rank, _) in self.holders(0, self.copies_vertices || self.copies_edges) {
+        for (rank, _) in self.holders(0, self.copies.vertices || self.copies.edges) {
             if !disks[rank].has_manifest(now, manifest.age()) {
                 let age = manifest.age();
                 return Err(format!("the manifest {age:?} is told of, and not durable at {rank}"));

@@ -61,7 +61,7 @@ pub struct Receiver<'a> {
 /// When it should have had none.
 pub fn delivered(
     outside: &Outside,
-    receiver: Receiver<'_>,
+    receiver: &mut Receiver<'_>,
     effects: &[Effect],
 ) -> Result<(), String> {
     let &Outside { from, incarnation, to_incarnation, epoch, is_numbered } = outside;

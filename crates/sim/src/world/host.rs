@@ -111,12 +111,11 @@ impl World<'_> {
                     let disk = self.processes[at].disk;
                     self.disks[disk].crash(self.now, &mut self.random);
                 }
-                match back_after {
-                    Some(after) => self.put(self.now + after, Happening::Start(rank, replaced)),
-                    None => {
-                        self.happened.count(Kind::Gone);
-                        self.excuses.absent = true;
-                    }
+                if let Some(after) = back_after {
+                    self.put(self.now + after, Happening::Start(rank, replaced));
+                } else {
+                    self.happened.count(Kind::Gone);
+                    self.excuses.absent = true;
                 }
             }
             Fault::Pause { rank, time } => {

@@ -204,7 +204,8 @@ impl Memory {
     }
 
     /// Runs a stream program on a graph that stays in its input; none if the program gave up.
-    /// `program` is told the ids of slots, `made` the graph that is made then, which has this layout.
+    /// `program` is told the ids of slots, `made` the graph that is made then, which has this
+    /// layout.
     ///
     /// # Panics
     /// When the engine fails, or plans to make a graph.

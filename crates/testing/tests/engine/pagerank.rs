@@ -95,8 +95,8 @@ proptest! {
         let of = |tolerance: f64| {
             PageRank::<f64>::new(graph.vertices() as u64, 0.85, 1000, tolerance, dangling)
         };
-        // Sums over 180,000 vertices have rounding enough to end an iteration apart where the change
-        // is the tolerance to the digits that are left.
+        // Sums over 180,000 vertices have rounding enough to end an iteration apart where the
+        // change is the tolerance to the digits that are left.
         let ends = |share: f64| {
             let run = Executor::Reference.run(&graph, Reading::default(), &of(share * tolerance));
             run.iterations
