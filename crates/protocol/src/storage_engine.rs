@@ -1,7 +1,7 @@
 //! The storage engine of a machine (Chaos, section 6): keeps blocks, and hands out chunks.
 //!
 //! What it has of a cell, and what of that is left in a step, is a [`ChunkSet`]; in which order it
-//! reads and writes says its [`service`](self::service).
+//! reads and writes says its [`service`].
 //!
 //! ```text
 //! here(t)  = { b : written(b) <= t } - { b : deleted(b) <= t, or found damaged }
