@@ -233,7 +233,10 @@ impl Disk {
         if self.fails(now) || self.sync_fails() {
             return (time, Event::Written { token, ok: false });
         }
-        self.manifests.insert(manifest.age(), (bytes, time));
+        // The new one takes the old one's name at once: the same one is never not there.
+        let old = self.manifests.get(&manifest.age()).filter(|(old, _)| *old == bytes);
+        let done = old.map_or(time, |(_, done)| time.min(*done));
+        self.manifests.insert(manifest.age(), (bytes, done));
         (time, Event::Written { token, ok: true })
     }
 
@@ -279,16 +282,20 @@ impl Disk {
             }
             stays
         });
-        // One that had not come to its end is there, or not, or half.
+        // One that had not come to its end is there, or not, or half; and what is there stays.
         self.manifests.retain(|_, (bytes, done)| {
-            if *done > now && random.chance(500) {
+            if *done <= now {
+                return true;
+            }
+            *done = now;
+            if random.chance(500) {
                 happened.count(Kind::ManifestTorn);
                 let mut torn = bytes.to_vec();
                 tear(&mut torn, random);
                 *bytes = torn.into();
                 return true;
             }
-            *done <= now || random.chance(500)
+            random.chance(500)
         });
         self.fault = None;
         self.free_at = now;
