@@ -260,15 +260,12 @@ impl Machine {
                 let kept = |manifest: &Arc<Manifest>| {
                     [&install.manifest, &install.previous].contains(&&Some(manifest.clone()))
                 };
-                for old in self.manifests.iter().filter(|manifest| !kept(manifest)) {
-                    cx.effects.push(Effect::Forget(old.clone()));
-                }
-                self.manifests.retain(kept);
+                let old = self.manifests.extract_if(.., |manifest| !kept(manifest)).collect();
                 let here = cx.rank == 0
                     || cx.config.copies_manifests() && cx.rank == mirror(cx.machines(), 0);
                 let newest = install.manifest.clone().filter(|_| here);
                 let lacking = newest.filter(|newest| !self.manifests.contains(newest));
-                recovery.install(cx, storage, *install, lacking.is_some());
+                recovery.install(cx, storage, *install, (lacking.is_some(), old));
                 self.manifests.extend(lacking);
             }
             Message::Fetch { role, have } => recovery.fetch(cx, storage, (from, role, have)),

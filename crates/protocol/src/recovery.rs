@@ -41,6 +41,8 @@ pub(crate) struct Recovery {
     writing: BTreeSet<BlockName>,
     persisting: Option<u64>,
     syncing: Option<u64>,
+    /// Manifests that the newest one stands for, as soon as it is here.
+    old: Vec<Arc<Manifest>>,
 }
 
 impl Recovery {
@@ -50,11 +52,15 @@ impl Recovery {
         cx: &mut Context,
         storage: &mut StorageEngine,
         install: Install,
-        lacks_manifest: bool,
+        (lacks_manifest, mut old): (bool, Vec<Arc<Manifest>>),
     ) {
         cx.roster = install.roster;
         let kept = install.previous.into_iter().chain(install.manifest.clone());
-        storage.install(cx, Kept::of(kept));
+        old.extend(storage.install(cx, Kept::of(kept)));
+        self.old = old;
+        if !lacks_manifest {
+            self.forget(cx);
+        }
         self.installed = true;
         for (from, role, have) in std::mem::take(&mut self.asked) {
             storage.copy(cx, from, role, &have);
@@ -70,6 +76,10 @@ impl Recovery {
             self.fetch_copies(cx, storage, &manifest);
         }
         self.advance(cx, storage);
+    }
+
+    fn forget(&mut self, cx: &mut Context) {
+        cx.effects.extend(self.old.drain(..).map(Effect::Forget));
     }
 
     /// Asks for copies of what is lacking here, in either role, and is kept twice.
@@ -145,6 +155,7 @@ impl Recovery {
     /// All that is needed here is durable, or the manifest is.
     pub(crate) fn synced(&mut self, cx: &mut Context, storage: &mut StorageEngine, token: u64) {
         if self.persisting.take_if(|waited| *waited == token).is_some() {
+            self.forget(cx);
             self.advance(cx, storage);
         }
         if self.syncing.take_if(|waited| *waited == token).is_some() {

@@ -70,16 +70,17 @@ impl StorageEngine {
         self.step = None;
     }
 
-    /// Keeps what a checkpoint (and one before it) needs, and nothing else.
-    pub(crate) fn install(&mut self, cx: &mut Context, kept: Kept) {
-        for old in self.kept.all().iter().filter(|old| !kept.all().contains(old)) {
-            cx.effects.push(Effect::Forget(old.clone()));
-        }
+    /// Keeps what a checkpoint (and one before it) needs, and nothing else. Returns the manifests
+    /// that are not needed any more.
+    pub(crate) fn install(&mut self, cx: &mut Context, kept: Kept) -> Vec<Arc<Manifest>> {
+        let old = self.kept.all().iter().filter(|old| !kept.all().contains(old)).cloned();
+        let old = old.collect();
         self.kept = kept;
         self.retain(cx, |_| false);
         if let Some(newest) = self.kept.all().last() {
             self.index_edges(newest.generation);
         }
+        old
     }
 
     /// Puts the edges of a generation into sets again, to be streamed.
