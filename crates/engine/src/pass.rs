@@ -168,7 +168,8 @@ impl<'a, S: Stream> Run<'a, S> {
         let (program, known) = (self.program, self.known());
         self.each_chunk(step, share, |hand, part| {
             let (news, changes) = (Cell::new(0), Cell::new(0));
-            part.sift(program, step, known.cells, &mut hand.scratch, |edge| {
+            part.sift(program, step, known.cells, &mut hand.scratch, |source, target, weight| {
+                let edge = Edge { source, target, weight };
                 news.set(news.get() + 1);
                 if program.edge(step, known, edge) {
                     changes.set(changes.get() + 1);
@@ -189,8 +190,8 @@ impl<'a, S: Stream> Run<'a, S> {
         self.each_chunk(step, Share::All, |hand, part| {
             let before = hand.rest.len();
             let rest = RefCell::new(&mut hand.rest);
-            part.sift(program, step, known.cells, &mut hand.scratch, |edge| {
-                rest.borrow_mut().push([edge.source, edge.target]);
+            part.sift(program, step, known.cells, &mut hand.scratch, |source, target, _| {
+                rest.borrow_mut().push([source, target]);
             });
             (hand.rest.len() - before) as u64
         })?;
@@ -312,14 +313,18 @@ struct Part<'r, 'c> {
 }
 
 impl Part<'_, '_> {
-    /// Finds the edges that are news, tile by tile.
+    /// Finds the edges that are news, tile by tile: source, target and weight.
+    ///
+    /// These are handed on one by one. As an [`Edge`], whose words are stored apart and were then
+    /// loaded as one, each waited for both stores: strong components of R-MAT 22 took 0.87 s
+    /// instead of 0.70.
     fn sift<S: Stream>(
         &self,
         program: &S,
         step: S::Step,
         cells: &[S::Cell],
         scratch: &mut Scratch,
-        show: impl Fn(Edge) + Copy,
+        show: impl Fn(u32, u32, f64) + Copy,
     ) {
         let coding = Coding::weighted(self.chunk.label(), S::WEIGHTED);
         let target_base = self.stripe.vertices.start as u32;
@@ -342,8 +347,7 @@ impl Part<'_, '_> {
                 |source, target| program.news(step, source, target),
                 #[inline(always)]
                 |source, target, weight| {
-                    let (source, target) = (source_base + source, target_base + target);
-                    show(Edge { source, target, weight });
+                    show(source_base + source, target_base + target, weight);
                 },
             );
         }

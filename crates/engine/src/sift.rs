@@ -76,7 +76,6 @@ pub(crate) fn sift_tile<C>(
 }
 
 /// Looks at edges in this order, each when all before it are done with.
-#[inline(always)]
 fn sweep<C>(
     keys: Keys<'_>,
     weights: Option<&[f64]>,
