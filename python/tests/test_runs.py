@@ -110,6 +110,12 @@ def test_wrong_options_are_told_as_on_the_command_line(graph):
         welter.pagerank(graph, dampening=0.5)
     with pytest.raises(welter.UsageError, match="unrecognized subcommand"):
         graph.run("pagerang")
+    for forced in (welter.wcc, welter.bp, welter.triangles):
+        with pytest.raises(welter.UsageError, match="no (place|updates)") as caught:
+            forced(graph, route="spill")
+        assert caught.value.hint == "take fold, or leave --route out"
+    with pytest.raises(welter.UsageError, match="state"):
+        graph.explain("bp", route="ranges")
     with pytest.raises(welter.BudgetError) as caught:
         welter.pagerank(graph, memory="1MiB")
     assert caught.value.code == 78 and isinstance(caught.value, MemoryError)

@@ -182,6 +182,9 @@ impl From<EngineError> for Failure {
                 // Also what a kept graph says that was read as an input: the code is its own.
                 Err(error) => Self::new(code, error.to_string()),
             },
+            EngineError::Route { why, take } => {
+                Self::new(code, why).hint(format!("take {take}, or leave --route out"))
+            }
             other => Self::new(code, other.to_string()),
         }
     }

@@ -30,6 +30,14 @@ pub enum EngineError {
     /// A parameter of the plan is out of its range.
     #[error("{0}")]
     Configuration(String),
+    /// The program has no place for updates on the route that was forced.
+    #[error("{why}; take {take}")]
+    Route {
+        /// What is in the way.
+        why: &'static str,
+        /// Routes that it has.
+        take: &'static str,
+    },
     /// The system did not hand out memory that the budget allows.
     #[error("the system refused {} of memory", crate::plan::human_bytes(*.0))]
     Memory(u64),
@@ -109,6 +117,7 @@ impl EngineError {
         match self {
             // A kept graph that is read as a stream fails as an engine does.
             Self::Input(error) => error.downcast_ref::<Self>().map_or(65, Self::exit_code),
+            Self::Route { .. } => 2,
             Self::Vertex { .. } | Self::Changed(_) => 65,
             Self::Budget { .. } | Self::Configuration(_) | Self::Memory(_) => 78,
             Self::Chunk { .. } | Self::Pulled { .. } | Self::Updates { .. } => 70,

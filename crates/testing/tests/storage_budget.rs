@@ -49,9 +49,9 @@ impl Task {
     /// A route that it can be told to take.
     fn route(self, number: usize) -> Route {
         match self {
+            Self::Ranks | Self::Search => ROUTES[number],
             Self::Communities => ROUTES[1],
-            Self::Beliefs => Route::Fold,
-            _ => ROUTES[number],
+            _ => Route::Fold,
         }
     }
 

@@ -16,6 +16,7 @@ mod non_compact;
 mod output;
 mod papers;
 mod probe;
+mod routes;
 mod sandbox;
 mod scratch;
 mod straight;

@@ -125,19 +125,33 @@ impl Layout {
         4 + if self.group > 0 { self.group } else { self.accum }
     }
 
-    /// Refuses what a program cannot be told to do.
+    /// Refuses a route that a program does not have: nobody shall believe that it was taken.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), EngineError> {
-        if self.groups() && settings.route == Some(Route::Ranges) {
-            let what = "the updates of a vertex must wait for each other in this program, for \
-                        which route ranges has no place; take fold or spill";
-            return Err(EngineError::Configuration(what.to_owned()));
+        let take = if self.groups() { "fold or spill" } else { "fold" };
+        let refused = |why| Err(EngineError::Route { why, take });
+        match settings.route {
+            None | Some(Route::Fold) => Ok(()),
+            _ if *self == Self::kept() => {
+                refused("a graph is kept for all programs and routes, and has no updates itself")
+            }
+            Some(Route::Ranges) if self.groups() => refused(
+                "the updates of a vertex must wait for each other in this program, for which route \
+                 ranges has no place",
+            ),
+            _ if self.folds => Ok(()),
+            _ if self.edge > 0 => refused(
+                "the edges of this program have state, which is rewritten by whoever folds them; \
+                 routes ranges and spill have no place for it",
+            ),
+            _ if self.group > 0 => refused(
+                "this program holds neighbours of one vertex against those of another, and has no \
+                 updates that could wait on routes ranges and spill",
+            ),
+            _ => refused(
+                "what this program learns of vertices lies in memory, where all edges find it; it \
+                 has no updates that could wait on routes ranges and spill",
+            ),
         }
-        if self.edge > 0 && !matches!(settings.route, None | Some(Route::Fold)) {
-            let what = "the edges of this program have state, which is rewritten by whoever folds \
-                        them; routes ranges and spill have no place for it; take fold";
-            return Err(EngineError::Configuration(what.to_owned()));
-        }
-        Ok(())
     }
 
     /// The layout of a graph that is kept for programs which nobody knows yet: tiles for

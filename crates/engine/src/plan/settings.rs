@@ -35,15 +35,15 @@ pub struct Settings {
     pub group_bytes: Option<u64>,
 }
 
-/// Where updates wait, where not all is in memory. It changes no answer.
+/// Where updates wait, where not all is in memory. It changes no answer. A program that does not
+/// have the route is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// Nowhere: signals of all sources are in memory, and a stripe is folded at once.
     Fold,
-    /// In accumulators of a range of destinations, while signals are read window by window. Stream
-    /// programs, which have none, are run as ever.
+    /// In accumulators of a range of destinations, while signals are read window by window.
     Ranges,
-    /// On storage, in the order of their destinations (X-Stream). Stream programs as for `Ranges`.
+    /// On storage, in the order of their destinations (X-Stream).
     Spill {
         /// Whether updates of a destination meet before they are written.
         combined: bool,

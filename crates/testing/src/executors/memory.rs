@@ -36,6 +36,12 @@ pub enum Room {
     ToBeMade,
 }
 
+/// The same without a route for programs that have one only, which are refused otherwise.
+fn with_its_routes(settings: &Settings, layout: Layout) -> Settings {
+    let has_others = layout.folds || layout.edge > 0 || layout == Layout::kept();
+    Settings { route: settings.route.filter(|_| has_others), ..*settings }
+}
+
 /// Bytes that the engine grants an edge that it keeps.
 const EDGE_BYTES: u64 = 64;
 
@@ -286,7 +292,8 @@ impl Memory {
     ) -> Result<(Vec<S::Value>, u64), EngineError> {
         let folder = Folder::new();
         let kept = self.keep_as((graph, None), reading, &folder)?;
-        let plan = kept.plan(Layout::of_stream::<S>(), settings, &MACHINE)?;
+        let layout = Layout::of_stream::<S>();
+        let plan = kept.plan(layout, &with_its_routes(settings, layout), &MACHINE)?;
         let workers = workers(plan.threads);
         passed(&kept.load(&plan, workers, &Progress::new())?, program, workers)
     }
@@ -309,7 +316,7 @@ impl Memory {
             estimated: false,
             input_bytes: 0,
         };
-        Plan::new(shape, layout, &self.settings, &MACHINE)
+        Plan::new(shape, layout, &with_its_routes(&self.settings, layout), &MACHINE)
     }
 
     /// Holds the vertices that the engine knows against those that there are.

@@ -153,8 +153,8 @@ impl Way {
             memory_bytes: self.memory_bytes,
             stripe_bits: Some(self.stripe_bits),
             storage: self.storage,
-            // State of edges is in the way of other routes.
-            route: self.route.filter(|_| layout.edge == 0),
+            // Only fold programs have other routes.
+            route: self.route.filter(|_| layout.folds),
             encoding: self.encoding,
             block_bits: self.block_bits,
             frontier: self.frontier,
