@@ -5,7 +5,7 @@
 
 use welter_algorithms::bp::Potential;
 use welter_algorithms::pagerank::{Dangling, PageRank};
-use welter_algorithms::{Bfs, Cdlp, Mcst, Scc, SumProduct, Triangles, Wcc};
+use welter_algorithms::{Bfs, Cdlp, Mcst, Scc, StrongLabels, SumProduct, Triangles, Wcc};
 use welter_engine::plan::{Layout, Plan, Route, Settings, Shape, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers, meter};
 use welter_model::edges::{Duplicates, EdgeList, EdgeStream, Reading};
@@ -28,6 +28,7 @@ enum Task {
     Strong,
     Forest,
     Beliefs,
+    StrongLabels,
 }
 
 impl Task {
@@ -37,6 +38,11 @@ impl Task {
                 Reading::default()
             }
             Self::Communities | Self::Beliefs => Reading { undirected: true, ..Reading::default() },
+            Self::StrongLabels => Reading {
+                drop_self_loops: true,
+                duplicates: Duplicates::Directions,
+                ..Reading::default()
+            },
             Self::Triangles => Reading {
                 undirected: true,
                 drop_self_loops: true,
@@ -49,7 +55,7 @@ impl Task {
     /// A route that it can be told to take.
     fn route(self, number: usize) -> Route {
         match self {
-            Self::Ranks | Self::Search => ROUTES[number],
+            Self::Ranks | Self::Search | Self::StrongLabels => ROUTES[number],
             Self::Communities => ROUTES[1],
             _ => Route::Fold,
         }
@@ -58,8 +64,8 @@ impl Task {
     fn plan(self, list: &EdgeList, settings: &Settings) -> Result<Plan, EngineError> {
         let shape = Shape {
             slots: list.slots().unwrap(),
-            edges: list.edges() * if self.reading().undirected { 2 } else { 1 },
-            weighted: list.weighted(),
+            edges: list.edges() * if self.reading().both_ways() { 2 } else { 1 },
+            weighted: list.weighted() || self.reading().makes_weights(),
             estimated: false,
             // The list is not on the meter.
             input_bytes: 0,
@@ -73,6 +79,7 @@ impl Task {
             Self::Strong => Layout::of_stream::<Scc>(),
             Self::Forest => Layout::of_stream::<Mcst>(),
             Self::Beliefs => Layout::of_extended::<SumProduct<4, 3>>(),
+            Self::StrongLabels => Layout::of::<StrongLabels>(),
         };
         Plan::new(shape, layout, settings, &MACHINE)
     }
@@ -100,6 +107,9 @@ impl Task {
             }
             Self::Forest => {
                 welter_engine::pass(graph, &Mcst::default(), workers, &progress).map(drop)
+            }
+            Self::StrongLabels => {
+                welter_engine::run(graph, &StrongLabels, workers, &progress).map(drop)
             }
             Self::Beliefs => {
                 let program =
@@ -167,7 +177,10 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
             let threads = [1 + case % 2, 3 + case % 2].into_iter().chain(alone);
             let runs = threads.map(|threads| (threads, tasks[(case + threads) % tasks.len()]));
             let beliefs = (case % 3 == number).then_some((3 - case % 2, Task::Beliefs));
-            for (threads, task) in runs.chain(beliefs) {
+            // Not along near ends, whose paths have some ten thousand edges.
+            let labels = (case % 2 == number && pattern != Pattern::Near)
+                .then_some((2 + number, Task::StrongLabels));
+            for (threads, task) in runs.chain(beliefs).chain(labels) {
                 let weighted = (case + number) % 3 == 2 || alone == Some(threads);
                 let list = pattern.edges(count, slots, weighted);
                 let always = threads % 2 == 0;

@@ -8,7 +8,7 @@ mod real;
 mod suites;
 
 use welter_algorithms::mcst::Branch;
-use welter_algorithms::{Bfs, Mcst, Scc, Sssp, Wcc};
+use welter_algorithms::{Bfs, Mcst, Scc, Sssp, StrongLabels, Wcc};
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
@@ -81,6 +81,25 @@ fn strong_components(graph: &Graph, undirected: bool) -> Vec<u64> {
             _ => panic!("components are vertices"),
         }
     })
+}
+
+/// The same by labels, with updates that wait in three places.
+fn strong_labels(graph: &Graph, undirected: bool) -> Vec<u64> {
+    let reading = Reading { duplicates: Duplicates::Directions, ..simple(undirected) };
+    let found = ["None", "Some(Ranges)", "Some(Spill"].map(|route| {
+        let is_of = |executor: &Executor| match executor {
+            Executor::Memory(memory) => format!("{:?}", memory.settings.route).starts_with(route),
+            Executor::Reference | Executor::Kept(..) => false,
+        };
+        let executor = executors().into_iter().find(is_of).expect("each route has an executor");
+        match columns(&executor.run(graph, reading, &StrongLabels).values) {
+            ColumnData::Vertices(components) => components,
+            _ => panic!("components are vertices"),
+        }
+    });
+    let [fold, ranges, spill] = found;
+    assert!(fold == ranges && fold == spill, "by other routes");
+    fold
 }
 
 /// The weights of the edges of a spanning forest.

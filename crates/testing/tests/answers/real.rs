@@ -10,7 +10,7 @@ use welter_testing::samples::{Sample, samples};
 
 use crate::{
     by_depth, columns, components, depths, distances, engines, forest, simple, sizes,
-    strong_components,
+    strong_components, strong_labels,
 };
 
 /// A graph with the vertex that searches begin at.
@@ -137,6 +137,7 @@ fn strong_components_of_every_graph() {
     each(|sample, answers, graph, _| {
         let ids = answers.ids();
         let found = strong_components(graph, !answers.directed());
+        assert!(strong_labels(graph, !answers.directed()) == found, "{} by labels", sample.name);
         let labels: Vec<i64> = found.iter().map(|label| ids[*label as usize] as i64).collect();
         // Where edges have no direction, whatever hangs together is strongly connected.
         let (name, figures) =

@@ -14,6 +14,7 @@
 //! - `mcst`: forests against Kruskal's algorithm, and a verifier.
 //! - `straight`: products, components and searches on graphs that stay in their input.
 //! - `scc`: components against Kosaraju's algorithm, and against who reaches whom; deep graphs.
+//! - `strong_labels`: the same by labels, on all routes.
 
 mod als;
 mod bp;
@@ -24,5 +25,6 @@ mod mcst;
 mod mis;
 mod scc;
 mod straight;
+mod strong_labels;
 mod sum_product;
 mod triangles;
