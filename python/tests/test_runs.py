@@ -96,6 +96,16 @@ def test_routes_threads_and_budgets_give_the_same(graph):
         assert welter.pagerank(graph, **options).to_dict() == expected, options
 
 
+def test_components_go_by_labels_on_other_routes(graph):
+    for components in (welter.wcc, welter.scc):
+        expected = components(graph).to_dict()
+        for route in ("ranges", "spill"):
+            found = components(graph, route=route)
+            assert found.to_dict() == expected, route
+            assert found.report["parameters"]["method"] == "labels", route
+    assert "method    labels: union-find does not have" in graph.explain("wcc", route="spill")
+
+
 def test_wrong_options_are_told_as_on_the_command_line(graph):
     with pytest.raises(welter.UsageError, match="'2' for '--damping <D>'.*from 0 to 1") as caught:
         welter.pagerank(graph, damping=2)
@@ -110,7 +120,7 @@ def test_wrong_options_are_told_as_on_the_command_line(graph):
         welter.pagerank(graph, dampening=0.5)
     with pytest.raises(welter.UsageError, match="unrecognized subcommand"):
         graph.run("pagerang")
-    for forced in (welter.wcc, welter.bp, welter.triangles):
+    for forced in (welter.mcst, welter.bp, welter.triangles):
         with pytest.raises(welter.UsageError, match="no (place|updates)") as caught:
             forced(graph, route="spill")
         assert caught.value.hint == "take fold, or leave --route out"

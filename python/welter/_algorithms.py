@@ -364,7 +364,7 @@ def sssp(
 def wcc(
     graph: Any,
     *,
-    method: Literal["union-find", "labels"] = "union-find",
+    method: Literal["auto", "union-find", "labels"] = "auto",
     frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
     index: Literal["auto", "bands", "rows"] = "auto",
     threads: int | None = None,
@@ -1310,6 +1310,7 @@ def als(
 def scc(
     graph: Any,
     *,
+    method: Literal["auto", "passes", "labels"] = "auto",
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1337,6 +1338,7 @@ def scc(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
+    method : How components are found; the result is the same
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
@@ -1368,6 +1370,7 @@ def scc(
     2          3         1
     """
     options = {
+        "method": method,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,

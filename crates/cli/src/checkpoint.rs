@@ -18,6 +18,7 @@ use welter_input::source;
 
 use crate::algorithms::Chosen;
 use crate::args::{self, CheckpointArgs, Cli, Command, ResumeArgs, RunOptions};
+use crate::choice::Why;
 use crate::failure::{Failure, INTERRUPTED, RESUMABLE};
 use crate::interrupt;
 use crate::line;
@@ -40,6 +41,17 @@ struct Job {
 }
 
 const VERSION: u32 = 1;
+
+impl Job {
+    /// The algorithm in the way in which the run was begun, whatever would be taken now.
+    fn in_its_way(&self, algorithm: Box<dyn Chosen>) -> Box<dyn Chosen> {
+        let parameters = |of: &dyn Chosen| of.parameters().to_string();
+        let others = [Why::Route, Why::Memory].map(|why| algorithm.otherwise(why));
+        let then =
+            others.into_iter().flatten().find(|other| parameters(&**other) == self.parameters);
+        then.unwrap_or(algorithm)
+    }
+}
 
 /// What an input was when the run began.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -187,6 +199,7 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
         return Err(odd("its command is not understood"));
     };
     let (algorithm, mut options) = algorithm.split();
+    let algorithm = job.in_its_way(algorithm);
     args.put(&mut options);
     unchanged(&job, &*algorithm, &options).map_err(|what| match what {
         Changed::Input(failure) => failure,

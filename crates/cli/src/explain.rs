@@ -6,6 +6,7 @@ use welter_input::IdKind;
 
 use crate::algorithms::Chosen;
 use crate::args::{ExplainOptions, GraphArgs, InputArgs};
+use crate::choice::{self, Taken};
 use crate::expected;
 use crate::failure::Failure;
 use crate::load::Source;
@@ -26,8 +27,12 @@ pub(crate) fn explained(
     source: &Source,
     session: &Session,
 ) -> Result<String, Failure> {
-    let wanted = Wanted::of(algorithm, source, graph, &session.resources);
-    let forecast = session.forecast(&wanted)?;
+    let wanted = |algorithm: &dyn Chosen| Wanted::of(algorithm, source, graph, &session.resources);
+    let (other, forecast) = choice::attempt(algorithm, source, session, |algorithm| {
+        session.forecast(&wanted(algorithm))
+    })?;
+    let algorithm = other.as_deref().unwrap_or(algorithm);
+    let wanted = wanted(algorithm);
     let forecast = forecast.ok_or_else(|| {
         Failure::usage("nothing is known of a pipe before it is read; name a file")
     })?;
@@ -71,6 +76,9 @@ fn describe(
     // Writing to a string cannot fail.
     let _ = writeln!(text, "algorithm {}", entry.name);
     let _ = writeln!(text, "          {}", entry.kind);
+    if let Some(Taken { name, why }) = algorithm.taken() {
+        let _ = writeln!(text, "method    {name}: {why}");
+    }
     let _ = writeln!(text, "input     {input}");
     let direction = match (estimate.undirected, reversed) {
         (Some(true), _) => ", edges undirected",

@@ -29,12 +29,13 @@ pub struct Failure {
     message: String,
     hint: Option<String>,
     wrong_guess: bool,
+    need: Option<u64>,
 }
 
 impl Failure {
     /// With one of the documented exit codes.
     pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, wrong_guess: false }
+        Self { code, message: message.into(), hint: None, wrong_guess: false, need: None }
     }
 
     /// An input with wrong content.
@@ -82,6 +83,11 @@ impl Failure {
     /// What to do about it, where that is known.
     pub fn hinted(&self) -> Option<&str> {
         self.hint.as_deref()
+    }
+
+    /// The smallest budget of memory that would do, where it is too small.
+    pub(crate) fn need(&self) -> Option<u64> {
+        self.need
     }
 
     /// Whether slots were guessed from a sample, and there are more.
@@ -182,6 +188,9 @@ impl From<EngineError> for Failure {
                 // Also what a kept graph says that was read as an input: the code is its own.
                 Err(error) => Self::new(code, error.to_string()),
             },
+            EngineError::Budget { need, .. } => {
+                Self { need: Some(need), ..Self::new(code, error.to_string()) }
+            }
             EngineError::Route { why, take } => {
                 Self::new(code, why).hint(format!("take {take}, or leave --route out"))
             }

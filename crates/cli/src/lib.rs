@@ -13,6 +13,7 @@ mod algorithms;
 mod args;
 mod bars;
 mod checkpoint;
+mod choice;
 mod convert;
 mod docs;
 mod ends;

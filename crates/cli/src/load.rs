@@ -99,6 +99,15 @@ impl Source {
         }
     }
 
+    /// Whether it can be read more than once, which a pipe cannot.
+    pub(crate) fn lasts(&self) -> bool {
+        let is_file = |name: &String| fs::metadata(name).is_ok_and(|found| found.is_file());
+        match self {
+            Self::Files(names) => names.iter().all(is_file),
+            Self::Generator(..) | Self::Kept(..) | Self::Held(_) => true,
+        }
+    }
+
     /// What is known before reading.
     pub(crate) fn estimate(&self, options: &ReadOptions) -> Result<Estimate, Failure> {
         match self {

@@ -11,6 +11,7 @@ use welter_output::{TableFormat, write_table, write_table_to};
 use crate::algorithms::{Answer, Chosen};
 use crate::args::{GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::checkpoint;
+use crate::choice;
 use crate::failure::{Failure, printable};
 use crate::levels;
 use crate::load::Source;
@@ -30,6 +31,17 @@ pub(crate) fn run(
     algorithm.check(&args.input.inputs)?;
     check_outputs(&args.output, &source)?;
     let is_resumed = resumed.is_some();
+    // A run that is kept goes on in the way in which it began.
+    let other = if args.checkpoint.checkpoint.is_some() && !is_resumed {
+        choice::attempt(algorithm, &source, &session, |algorithm| {
+            let graph = (&args.input, args.graph);
+            session.forecast(&Wanted::of(algorithm, &source, graph, &session.resources))
+        })?
+        .0
+    } else {
+        None
+    };
+    let algorithm = other.as_deref().unwrap_or(algorithm);
     session.checkpoints = match resumed {
         Some(checkpoints) => Some(checkpoints),
         None => checkpoint::begin(&args.checkpoint, algorithm, &source)?,
@@ -72,8 +84,10 @@ pub(crate) fn find(
     session: &Session,
 ) -> Result<Found, Failure> {
     let begun = Instant::now();
-    let wanted = Wanted::of(algorithm, source, graph, &session.resources);
-    let ready = session.graph(&wanted)?;
+    let (other, ready) = choice::attempt(algorithm, source, session, |algorithm| {
+        session.graph(&Wanted::of(algorithm, source, graph, &session.resources))
+    })?;
+    let algorithm = other.as_deref().unwrap_or(algorithm);
     let loaded_at = Instant::now();
     let answer = algorithm.run(&ready, session)?;
     let processing = session.ended().saturating_duration_since(loaded_at);

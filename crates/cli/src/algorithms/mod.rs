@@ -33,6 +33,7 @@ use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::table::Columns;
 
+use crate::choice::{Taken, Why};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::top::Top;
@@ -240,6 +241,16 @@ pub(crate) trait Chosen {
     /// Whether it must know which vertices edges leave and come to, as they were listed.
     fn sees_ends(&self) -> bool {
         false
+    }
+
+    /// The same in another way, if it has one and the user leaves the choice.
+    fn otherwise(&self, _why: Why) -> Option<Box<dyn Chosen>> {
+        None
+    }
+
+    /// Which way it goes, where there are two.
+    fn taken(&self) -> Option<Taken> {
+        None
     }
 
     /// Files of vertices that it reads beside the graph.

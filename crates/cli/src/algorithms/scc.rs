@@ -1,12 +1,16 @@
 //! Strongly connected components on the command line.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use welter_algorithms::Scc;
-use welter_engine::Passed;
+use welter_algorithms::{Scc, StrongLabels};
 use welter_engine::plan::Layout;
+use welter_engine::{Outcome, Passed};
+use welter_input::ReadOptions;
+use welter_model::edges::{Duplicates, Reading};
+use welter_model::table::Columns;
 
 use super::{Answer, Chosen, Entry, wcc};
+use crate::choice::{Taken, Why};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::top::Top;
@@ -15,7 +19,8 @@ pub(super) const ENTRY: Entry = Entry {
     name: "scc",
     about: "Which vertices reach each other along edges",
     formula: &["component(v) = the smallest id of all vertices that v reaches and that reach v"],
-    kind: "stream; several passes over the edges that can still tell something",
+    kind: "stream; several passes over the edges that can still tell something (by labels: fold \
+           with a frontier, in rounds)",
     weights: "not looked at",
     columns: "vertex, component (the id of its smallest vertex)",
     source: "Chaos, Table 1; Fleischer, Hendrickson and Pınar (2000); Orzan (2004); Tarjan (1972)",
@@ -23,7 +28,8 @@ pub(super) const ENTRY: Entry = Entry {
 Examples:
   welter run scc links.tsv                            the 20 largest components, and how many exist
   welter run scc links.tsv -o components.parquet      the component of every vertex
-  welter run scc web --memory 2G --report report.json",
+  welter run scc web --memory 2G --report report.json
+  welter run scc links.tsv --route spill              by labels, whose updates wait on storage",
     python: "\
 >>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3])
 >>> welter.scc(graph).top()
@@ -36,7 +42,43 @@ Examples:
 /// What can be said.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Strongly connected components")]
-pub(crate) struct Options {}
+pub(crate) struct Options {
+    /// How components are found; the result is the same
+    #[arg(long, value_name = "METHOD", default_value = "auto")]
+    method: Method,
+    /// Why it is not the first method, where the choice was ours.
+    #[arg(skip)]
+    why: Option<Why>,
+}
+
+/// How components are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// By passes where that fits in memory and no route is forced, else by labels
+    Auto,
+    /// Whom a pivot reaches and who reaches it, colours, and Tarjan's algorithm for the rest
+    Passes,
+    /// The smallest id spreads along edges, and who reaches it back is of its component
+    Labels,
+}
+
+const PASSES: &str = "passes";
+const LABELS: &str = "labels";
+
+impl Options {
+    fn by_labels(&self) -> bool {
+        self.method == Method::Labels
+    }
+
+    fn way(&self) -> Taken {
+        match (self.method, self.why) {
+            (Method::Labels, Some(why)) => Taken::instead(LABELS, "the method of passes", why),
+            (Method::Labels, None) => Taken::said(LABELS),
+            (Method::Passes, _) => Taken::said(PASSES),
+            (Method::Auto, _) => Taken::first(PASSES),
+        }
+    }
+}
 
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
@@ -44,31 +86,55 @@ impl Chosen for Options {
     }
 
     fn layout(&self) -> Layout {
-        Layout::of_stream::<Scc>()
+        if self.by_labels() { Layout::of::<StrongLabels>() } else { Layout::of_stream::<Scc>() }
+    }
+
+    fn otherwise(&self, why: Why) -> Option<Box<dyn Chosen>> {
+        let other = Self { method: Method::Labels, why: Some(why) };
+        (self.method == Method::Auto).then(|| Box::new(other) as Box<dyn Chosen>)
+    }
+
+    fn taken(&self) -> Option<Taken> {
+        Some(self.way())
+    }
+
+    /// Weights tell the ways that edges go.
+    fn weighs(&self) -> bool {
+        self.by_labels()
+    }
+
+    fn read(&self, _: &mut ReadOptions, reading: &mut Reading) {
+        if self.by_labels() {
+            reading.drop_self_loops = true;
+            reading.duplicates = Duplicates::Directions;
+        }
     }
 
     fn has_no_iterations(&self) -> Option<&'static str> {
-        Some("strongly connected components are found in a few passes, which keep no checkpoints")
+        (!self.by_labels()).then_some(
+            "strongly connected components are found in a few passes, which keep no checkpoints; \
+             --method labels has some",
+        )
     }
 
     fn parameters(&self) -> Value {
-        json!({})
+        let Taken { name, why } = self.way();
+        json!({ "method": name, "method_why": why })
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let Passed { values, passes } = session.pass(ready, &Scc::default())?;
+        let (columns, iterations, levels): (Box<dyn Columns>, _, _) = if self.by_labels() {
+            let Outcome { values, iterations, levels, .. } =
+                session.iterate(ready, &StrongLabels)?;
+            (Box::new(values), iterations, Some(levels))
+        } else {
+            let Passed { values, passes } = session.pass(ready, &Scc::default())?;
+            (Box::new(values), passes, None)
+        };
         let rows = ready.graph.vertices();
         let alone = ready.graph.all_vertices() - rows;
         let called = ("strongly connected component", "strongly connected components");
-        let note = wcc::note(&values, rows as usize, (alone, called.0, called.1))?;
-        let columns = Box::new(values);
-        Ok(Answer {
-            columns,
-            iterations: passes,
-            note,
-            found: None,
-            levels: None,
-            top: Top::Groups,
-        })
+        let note = wcc::note(&columns, rows as usize, (alone, called.0, called.1))?;
+        Ok(Answer { columns, iterations, note, found: None, levels, top: Top::Groups })
     }
 }

@@ -11,6 +11,7 @@ use welter_model::table::Columns;
 
 use super::traversal::FrontierArgs;
 use super::{Answer, Chosen, Entry};
+use crate::choice::{Taken, Why};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
@@ -20,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "wcc",
     about: "Which vertices hang together, whatever way the edges point",
     formula: &["component(v) = the smallest id that a path of edges, in any direction, joins to v"],
-    kind: "stream; reads all edges once (with --method labels: fold with a frontier)",
+    kind: "stream; reads all edges once (by labels: fold with a frontier)",
     weights: "not looked at",
     columns: "vertex, component (the id of its smallest vertex)",
     source: "Chaos, Table 1; BlitzG (CC); LDBC Graphalytics (WCC)",
@@ -28,7 +29,8 @@ pub(super) const ENTRY: Entry = Entry {
 Examples:
   welter run wcc links.tsv                            the 20 largest components, and how many exist
   welter run wcc links.tsv -o components.parquet      the component of every vertex
-  welter run wcc links.tsv --method labels --report report.json",
+  welter run wcc links.tsv --method labels --report report.json
+  welter run wcc links.tsv --route spill              by labels, whose updates wait on storage",
     python: "\
 >>> graph = welter.from_numpy([0, 2, 3], [1, 3, 4])
 >>> welter.wcc(graph).top()
@@ -43,8 +45,11 @@ Examples:
 #[command(next_help_heading = "Weakly connected components")]
 pub(crate) struct Options {
     /// How components are found; the result is the same
-    #[arg(long, value_name = "METHOD", default_value = "union-find")]
+    #[arg(long, value_name = "METHOD", default_value = "auto")]
     method: Method,
+    /// Why it is not the first method, where the choice was ours.
+    #[arg(skip)]
+    why: Option<Why>,
     #[command(flatten)]
     frontier: FrontierArgs,
 }
@@ -52,17 +57,28 @@ pub(crate) struct Options {
 /// How components are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Method {
+    /// By union-find where that fits in memory and no route is forced, else by labels
+    Auto,
     /// One pass over the edges, each of which joins two trees
     UnionFind,
     /// The smallest id spreads along both directions of edges until nothing changes
     Labels,
 }
 
-impl Method {
-    fn name(self) -> &'static str {
-        match self {
-            Self::UnionFind => "union-find",
-            Self::Labels => "labels",
+const UNION_FIND: &str = "union-find";
+const LABELS: &str = "labels";
+
+impl Options {
+    fn by_labels(&self) -> bool {
+        self.method == Method::Labels
+    }
+
+    fn way(&self) -> Taken {
+        match (self.method, self.why) {
+            (Method::Labels, Some(why)) => Taken::instead(LABELS, UNION_FIND, why),
+            (Method::Labels, None) => Taken::said(LABELS),
+            (Method::UnionFind, _) => Taken::said(UNION_FIND),
+            (Method::Auto, _) => Taken::first(UNION_FIND),
         }
     }
 }
@@ -87,22 +103,29 @@ impl Chosen for Options {
     }
 
     fn layout(&self) -> Layout {
-        match self.method {
-            Method::UnionFind => {
-                let straight = Some(Straightness::of_stream::<Wcc>());
-                Layout { straight, ..Layout::of_stream::<Wcc>() }
-            }
-            Method::Labels => Layout::of::<LabelPropagation>(),
+        if self.by_labels() {
+            return Layout::of::<LabelPropagation>();
         }
+        let straight = Some(Straightness::of_stream::<Wcc>());
+        Layout { straight, ..Layout::of_stream::<Wcc>() }
+    }
+
+    fn otherwise(&self, why: Why) -> Option<Box<dyn Chosen>> {
+        let other = Self { method: Method::Labels, why: Some(why), ..self.clone() };
+        (self.method == Method::Auto).then(|| Box::new(other) as Box<dyn Chosen>)
+    }
+
+    fn taken(&self) -> Option<Taken> {
+        Some(self.way())
     }
 
     fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
         // Union-find looks at both ends of an edge, so one arc for each will do.
-        options.undirected = Some(self.method == Method::Labels);
+        options.undirected = Some(self.by_labels());
     }
 
     fn has_no_iterations(&self) -> Option<&'static str> {
-        (self.method == Method::UnionFind).then_some(
+        (!self.by_labels()).then_some(
             "components by union-find take one pass over the edges, and no iterations to go on \
              from; --method labels has some",
         )
@@ -117,27 +140,25 @@ impl Chosen for Options {
     }
 
     fn parameters(&self) -> Value {
+        let Taken { name, why } = self.way();
         json!({
-            "method": self.method.name(),
+            "method": name,
+            "method_why": why,
             "frontier": self.frontier.name(),
             "index": self.frontier.index_name(),
         })
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let (columns, iterations, levels): (Box<dyn Columns>, _, _) = match self.method {
-            Method::UnionFind => {
-                let straight = ready.graph.plan().straight;
-                let over = if straight { session.pass_over(ready, &Wcc)? } else { None };
-                let Passed { values, passes } =
-                    over.map_or_else(|| session.pass(ready, &Wcc), Ok)?;
-                (Box::new(values), passes, None)
-            }
-            Method::Labels => {
-                let Outcome { values, iterations, levels, .. } =
-                    session.iterate(ready, &LabelPropagation)?;
-                (Box::new(values), iterations, Some(levels))
-            }
+        let (columns, iterations, levels): (Box<dyn Columns>, _, _) = if self.by_labels() {
+            let Outcome { values, iterations, levels, .. } =
+                session.iterate(ready, &LabelPropagation)?;
+            (Box::new(values), iterations, Some(levels))
+        } else {
+            let straight = ready.graph.plan().straight;
+            let over = if straight { session.pass_over(ready, &Wcc)? } else { None };
+            let Passed { values, passes } = over.map_or_else(|| session.pass(ready, &Wcc), Ok)?;
+            (Box::new(values), passes, None)
         };
         let rows = ready.graph.vertices();
         let alone = ready.graph.all_vertices() - rows;

@@ -98,6 +98,11 @@ impl ResourceArgs {
         }
     }
 
+    /// Whether a route is forced on which updates wait.
+    pub(crate) fn streams(&self) -> bool {
+        !matches!(self.route, None | Some(RouteArg::Fold))
+    }
+
     /// Directories for temporary files, at least one.
     pub(crate) fn scratch(&self) -> Vec<PathBuf> {
         if self.scratch.is_empty() { vec![std::env::temp_dir()] } else { self.scratch.clone() }

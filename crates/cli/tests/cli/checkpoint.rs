@@ -18,7 +18,7 @@ fn last(directory: &Path) -> u64 {
 }
 
 /// Starts a run that writes a checkpoint after every iteration, and waits for the third.
-fn begun(sandbox: &Sandbox, line: &str) -> Child {
+pub(crate) fn begun(sandbox: &Sandbox, line: &str) -> Child {
     let line = format!("{line} --checkpoint kept.run --every 1");
     let child = sandbox.command(&line).spawn().unwrap();
     wait_until("checkpoints", || last(&sandbox.path().join("kept.run")) >= 3);
@@ -84,6 +84,9 @@ fn results_may_go_elsewhere_and_a_run_that_ends_leaves_nothing() {
         "sssp graph.tsv --source 0",
         "spmv graph.tsv --iterations 3",
         "wcc graph.tsv --method labels",
+        "wcc graph.tsv --route ranges",
+        "scc graph.tsv --method labels",
+        "scc graph.tsv --route spill",
         "pagerank graph.tsv --route ranges",
         "bfs graph.tsv --source 0 --route spill",
     ] {

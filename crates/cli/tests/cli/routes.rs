@@ -1,5 +1,7 @@
 //! Routes that are forced: taken, or refused, and never left for another without a word.
 
+use crate::checkpoint::begun;
+use crate::interrupt::{ended, signal};
 use crate::sandbox::Sandbox;
 
 #[test]
@@ -10,8 +12,8 @@ fn a_route_that_a_program_does_not_have_is_refused() {
     let cells = "lies in memory, where all edges find it";
     let rows = "neighbours of one vertex against those of another";
     for (program, why, take) in [
-        ("wcc", cells, "fold"),
-        ("scc", cells, "fold"),
+        ("wcc --method union-find", cells, "fold"),
+        ("scc --method passes", cells, "fold"),
         ("mcst", cells, "fold"),
         ("triangles", rows, "fold"),
         ("lcc", rows, "fold"),
@@ -31,6 +33,113 @@ fn a_route_that_a_program_does_not_have_is_refused() {
             }
         }
         sandbox.must(&format!("run {program} edges.csv -q --route fold"));
+    }
+}
+
+/// What `explain` says of the method.
+fn method(sandbox: &Sandbox, line: &str) -> String {
+    let plan = sandbox.must(&format!("explain {line}"));
+    let line = plan.lines().find(|line| line.starts_with("method "));
+    line.unwrap_or_else(|| panic!("{plan}")).replace("method    ", "")
+}
+
+fn report(sandbox: &Sandbox, line: &str) -> serde_json::Value {
+    sandbox.must(&format!("run {line} -q --report report.json"));
+    serde_json::from_slice(&sandbox.read("report.json")).unwrap()
+}
+
+#[test]
+fn components_go_by_labels_where_a_route_is_forced() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 10 -q -o graph.tsv");
+    sandbox.must("ingest graph.tsv -q -o kept");
+    for (program, first) in [("wcc", "union-find"), ("scc", "passes")] {
+        let fits = "it fits in memory, and no route is forced";
+        let line = format!("{program} graph.tsv");
+        assert_eq!(method(&sandbox, &line), format!("{first}: {fits}"));
+        let expected = sandbox.must(&format!("run {line} -q -o -"));
+        let told = report(&sandbox, &line);
+        assert_eq!(told["parameters"]["method"], first);
+        assert_eq!(told["parameters"]["method_why"], fits);
+        let said = method(&sandbox, &format!("{line} --method labels"));
+        assert_eq!(said, "labels: as --method says");
+        for route in ["ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] {
+            for (input, more) in [
+                ("graph.tsv", "--threads 1"),
+                ("graph.tsv", "--memory 64M --threads 3"),
+                ("kept", ""),
+            ] {
+                let line = format!("{program} {input} --route {route} {more}");
+                let said = method(&sandbox, &line);
+                let why = said.strip_prefix("labels: ").unwrap_or_default();
+                assert!(why.ends_with("does not have the route that is forced"), "{said}");
+                assert!(sandbox.must(&format!("run {line} -q -o -")) == expected, "{line}");
+                let told = report(&sandbox, &line);
+                assert_eq!(told["parameters"]["method"], "labels", "{line}");
+                assert_eq!(told["parameters"]["method_why"], why, "{line}");
+                let taken = told["plan"]["route"].as_str().unwrap();
+                assert!(route.starts_with(taken) || taken.starts_with(route), "{line}: {taken}");
+            }
+        }
+        for more in ["--method labels", "--method labels --cache 0", "--route fold"] {
+            let line = format!("run {program} graph.tsv -q -o - {more}");
+            assert!(sandbox.must(&line) == expected, "{line}");
+        }
+    }
+}
+
+#[test]
+fn components_go_by_labels_where_cells_do_not_fit() {
+    let sandbox = Sandbox::new();
+    sandbox.write("few.csv", "1,2\n2,1\n5,6\n7,7\n");
+    let of = "few.csv --vertices 5000000 --threads 1";
+    for (program, too_little) in [("wcc", "40M"), ("scc", "45M")] {
+        let (plenty, tight) = (format!("{program} {of}"), format!("{program} {of} --memory"));
+        let tight = format!("{tight} {too_little}");
+        assert!(method(&sandbox, &plenty).ends_with("it fits in memory, and no route is forced"));
+        let said = method(&sandbox, &tight);
+        assert!(said.starts_with("labels: ") && said.ends_with("does not fit in memory"), "{said}");
+        let told = report(&sandbox, &tight);
+        assert_eq!(told["parameters"]["method"], "labels");
+        let state = &told["plan"]["route"];
+        assert!(state == "spill" || state == "ranges", "{state}");
+        let [expected, found] = [&plenty, &tight].map(|line| sandbox.run(&format!("run {line}")));
+        assert_eq!((expected.code, found.code), (Some(0), Some(0)), "{}", found.stderr);
+        assert_eq!(expected.stdout, found.stdout);
+        let note = |text: &str| text.lines().next().map(str::to_owned);
+        assert_eq!(note(&expected.stderr), note(&found.stderr));
+        // Where nothing fits, the way that needs less is told; and a pipe is not read again.
+        let refused = sandbox.run(&format!("run {plenty} --memory 20M"));
+        let labels = sandbox.run(&format!("run {plenty} --memory 20M --method labels"));
+        assert_eq!((refused.code, &refused.stderr), (Some(78), &labels.stderr));
+        let piped = tight.replace("few.csv", "-");
+        let piped = sandbox.run_with(&format!("run {piped}"), b"1,2\n2,1\n");
+        assert_eq!(piped.code, Some(78), "{}", piped.stderr);
+        let forced = sandbox.run(&format!("run {tight} --route fold"));
+        assert_eq!(forced.code, Some(78), "{}", forced.stderr);
+    }
+}
+
+#[test]
+fn a_run_by_labels_goes_on_by_labels() {
+    let sandbox = Sandbox::new();
+    let rows: Vec<String> = (0..3000).map(|at| format!("{},{at}", at + 1)).collect();
+    sandbox.write("path.csv", rows.join("\n") + "\n0,3000\n");
+    for program in ["wcc", "scc"] {
+        let line = format!("run {program} path.csv --route spill --stripe-bits 12 -o out.csv");
+        sandbox.must(&format!("{line} -q"));
+        let expected = sandbox.read("out.csv");
+        std::fs::remove_file(sandbox.path().join("out.csv")).unwrap();
+        let child = begun(&sandbox, &line);
+        signal(&child, "KILL");
+        ended(child);
+        let resumed = sandbox.run("resume kept.run");
+        assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+        assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+        assert!(sandbox.read("out.csv") == expected);
+        let refused = sandbox.run(&format!("run {program} path.csv --checkpoint kept.run"));
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.stderr.contains("--method labels has some"), "{}", refused.stderr);
     }
 }
 
