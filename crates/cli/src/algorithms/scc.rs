@@ -56,7 +56,7 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let Passed { values, passes } = session.pass(ready, &Scc::default())?;
+        let Passed { values, passes, .. } = session.pass(ready, &Scc::default())?;
         let rows = ready.graph.vertices();
         let alone = ready.graph.all_vertices() - rows;
         let called = ("strongly connected component", "strongly connected components");

@@ -129,7 +129,7 @@ impl Chosen for Options {
             Method::UnionFind => {
                 let straight = ready.graph.plan().straight;
                 let over = if straight { session.pass_over(ready, &Wcc)? } else { None };
-                let Passed { values, passes } =
+                let Passed { values, passes, .. } =
                     over.map_or_else(|| session.pass(ready, &Wcc), Ok)?;
                 (Box::new(values), passes, None)
             }
