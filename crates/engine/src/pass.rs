@@ -16,11 +16,12 @@
 //! First edges from about the diagonal instead of the same sources made 24 million edges news on
 //! R-MAT scrambled 24 instead of 10 million, of 8.9 million vertices.
 
+mod left;
 mod order;
 mod stale;
 
 use std::cell::{Cell, RefCell};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use welter_model::edges::Pair;
 use welter_model::program::{Total, Value, Vertex};
@@ -28,6 +29,7 @@ use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
 use welter_progress::{Phase, Progress, Unit};
 use welter_store::chunk::Chunk;
 
+use self::left::{Left, Writer};
 use self::order::{Order, Share};
 use self::stale::Stale;
 use crate::EngineError;
@@ -39,6 +41,8 @@ use crate::read_ahead::ReadAhead;
 use crate::results::Values;
 use crate::sift::{Sides, sift_tile};
 use crate::workers::{Workers, lock};
+
+pub(crate) use self::left::WORKER_BYTES as LEFT_BYTES;
 
 /// Cells that are made or settled in one task.
 pub(crate) const CELLS: usize = 1 << 16;
@@ -54,6 +58,8 @@ pub struct Passed<V: Value> {
     pub values: Values<V>,
     /// Passes over the edges that were made.
     pub passes: u64,
+    /// Edges of each generation that was written of those that were left.
+    pub left: Vec<u64>,
 }
 
 /// Runs a stream program.
@@ -91,17 +97,23 @@ struct Run<'a, S: Stream> {
     phase: &'a Phase,
     cells: Buffer<S::Cell>,
     notes: Buffer<S::Note>,
-    benches: Vec<Mutex<Bench<'a>>>,
-    stale: Stale<'a>,
+    hands: Mutex<Vec<Hand>>,
+    stale: Stale,
+    /// What is read instead of the graph, once few of its edges can be news.
+    newer: Option<Graph>,
+    /// Edges of all that there were.
+    left: Vec<u64>,
     /// Whether a few edges were shown, and not yet the others.
     begun: bool,
     passes: u64,
 }
 
-/// What a worker has.
-struct Bench<'a> {
-    chunks: ReadAhead<'a>,
+/// What a worker has in a pass.
+struct Bench<'p> {
+    chunks: ReadAhead<'p>,
     hand: Hand,
+    /// What takes the edges that are left, where they are written.
+    writer: Option<Writer<'p>>,
 }
 
 /// What it needs beside chunks.
@@ -111,6 +123,8 @@ struct Hand {
     seen: Seen<()>,
     /// Edges that it found for the rest.
     rest: Vec<Pair>,
+    /// Edges of a chunk that are left.
+    found: Vec<(u32, u32, f64)>,
 }
 
 impl<'a, S: Stream> Run<'a, S> {
@@ -133,9 +147,11 @@ impl<'a, S: Stream> Run<'a, S> {
         if size_of::<S::Note>() > 0 {
             fill(&mut notes, workers, progress, |place| program.cell(vertex(place)).1)?;
         }
-        let bench = || {
-            let hand = Hand { scratch: Scratch::new(), seen: Seen::default(), rest: Vec::new() };
-            Ok(Bench { chunks: ReadAhead::new(graph)?, hand })
+        let hand = || Hand {
+            scratch: Scratch::new(),
+            seen: Seen::default(),
+            rest: Vec::new(),
+            found: Vec::new(),
         };
         Ok(Self {
             graph,
@@ -145,8 +161,10 @@ impl<'a, S: Stream> Run<'a, S> {
             phase,
             cells,
             notes,
-            benches: workers.states(bench)?,
+            hands: Mutex::new((0..workers.threads()).map(|_| hand()).collect()),
             stale: Stale::new(graph),
+            newer: None,
+            left: Vec::new(),
             begun: false,
             passes: 0,
         })
@@ -166,28 +184,54 @@ impl<'a, S: Stream> Run<'a, S> {
         self.begun = few;
         self.passes += u64::from(!few);
         let (program, known) = (self.program, self.known());
-        self.each_chunk(step, share, |hand, part| {
+        let writes = self.passes > 1 && left::pays(self.edges(), share, program.again(step));
+        let newer = self.each_chunk(step, (share, writes), |hand, part| {
             let (news, changes) = (Cell::new(0), Cell::new(0));
-            part.sift(program, step, known.cells, &mut hand.scratch, |source, target, weight| {
+            let show = |source, target, weight| {
                 let edge = Edge { source, target, weight };
                 news.set(news.get() + 1);
                 if program.edge(step, known, edge) {
                     changes.set(changes.get() + 1);
                     part.stale.change(edge, part.again);
                 }
-            });
+            };
+            if part.is_written {
+                let found = RefCell::new(&mut hand.found);
+                part.sift(
+                    program,
+                    step,
+                    known.cells,
+                    &mut hand.scratch,
+                    |source, target, weight| {
+                        found.borrow_mut().push((source, target, weight));
+                        show(source, target, weight);
+                    },
+                );
+            } else {
+                part.sift(program, step, known.cells, &mut hand.scratch, show);
+            }
             hand.seen.changes += changes.get();
             news.get()
         })?;
         self.stale.end_pass();
+        if let Some(newer) = newer {
+            self.stale = Stale::new(&newer);
+            self.left.push(newer.edges());
+            self.newer = Some(newer);
+        }
         Ok(self.seen())
+    }
+
+    /// What passes read.
+    fn edges(&self) -> &Graph {
+        self.newer.as_ref().unwrap_or(self.graph)
     }
 
     /// Hands over the edges that are news.
     fn rest(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
         self.passes += 1;
         let (program, known) = (self.program, self.known());
-        self.each_chunk(step, Share::All, |hand, part| {
+        self.each_chunk(step, (Share::All, false), |hand, part| {
             let before = hand.rest.len();
             let rest = RefCell::new(&mut hand.rest);
             part.sift(program, step, known.cells, &mut hand.scratch, |source, target, _| {
@@ -197,46 +241,75 @@ impl<'a, S: Stream> Run<'a, S> {
         })?;
         self.stale.end_pass();
         let mut edges = Vec::new();
-        for bench in &self.benches {
-            edges.append(&mut std::mem::take(&mut lock(bench).hand.rest));
+        for hand in &mut *lock(&self.hands) {
+            edges.append(&mut std::mem::take(&mut hand.rest));
         }
         program.rest(self.known(), edges);
         Ok(self.seen())
     }
 
-    /// Shows the chunks in which there may be news; `show` says how much there was.
+    /// Shows the chunks in which there may be news; `show` says how much there was. What is left is
+    /// a new generation, if it was written.
     fn each_chunk(
         &self,
         step: S::Step,
-        share: Share,
+        (share, writes): (Share, bool),
         show: impl Fn(&mut Hand, &Part<'_, '_>) -> u64 + Sync,
-    ) -> Result<(), EngineError> {
-        let Self { graph, stale, .. } = self;
+    ) -> Result<Option<Graph>, EngineError> {
+        let (graph, stale) = (self.edges(), &self.stale);
         let again = self.program.again(step);
         let order = Order::new(graph, share, again, self.passes);
+        let begin = || Left::begin(graph, self.workers, self.free_bytes());
+        let left = if writes { begin()? } else { None };
+        let keep = left.as_ref().map(Left::keep);
+        let hands = std::mem::take(&mut *lock(&self.hands));
+        let benches = hands.into_iter().map(|hand| {
+            let written = left.as_ref().zip(keep.as_ref());
+            let writer = written.map(|(left, keep)| Writer::new(left, keep, S::WEIGHTED));
+            let (chunks, writer) = (ReadAhead::new(graph)?, writer.transpose()?);
+            Ok(Mutex::new(Bench { chunks, hand, writer }))
+        });
+        let benches = benches.collect::<Result<Vec<_>, EngineError>>()?;
         self.workers.tasks_ahead(
             order.stripes.len(),
             self.progress,
-            &self.benches,
-            |Bench { chunks, hand }, task, next| {
+            &benches,
+            |Bench { chunks, hand, writer }, task, next| {
                 let at = (order.stripes[task], next.map(|task| order.stripes[task]));
                 let wants = |number| {
-                    order.chunks(number).filter(move |&chunk| stale.wants((number, chunk), again))
+                    let wants = move |&chunk: &usize| stale.wants(graph, (number, chunk), again);
+                    order.chunks(number).filter(wants)
                 };
                 let mut numbers = wants(at.0);
                 chunks.stripe(at, wants, |stripe, chunk| {
                     let place = (at.0, numbers.next().unwrap_or_default());
-                    let part = Part { graph, stale, again, order: &order, place, stripe, chunk };
+                    let is_written = writer.is_some();
+                    let order = &order;
+                    let part =
+                        Part { graph, stale, again, order, place, stripe, chunk, is_written };
                     let news = show(hand, &part);
                     stale.show(place, news, again);
                     let edges = part.chunk.edges();
                     hand.seen.looked += edges;
                     hand.seen.news += news;
                     self.phase.add(edges);
+                    if let Some(writer) = writer {
+                        let first = stripe.chunks[place.1].sources.start;
+                        writer.chunk(part.chunk.label(), (first, edges), &hand.found)?;
+                        hand.found.clear();
+                    }
                     Ok(())
-                })
+                })?;
+                writer.as_mut().map_or(Ok(()), Writer::end_stripe)
             },
-        )
+        )?;
+        let mut placed = Vec::new();
+        for bench in benches {
+            let bench = bench.into_inner().unwrap_or_else(PoisonError::into_inner);
+            lock(&self.hands).push(bench.hand);
+            placed.extend(bench.writer.map_or(Ok(Vec::new()), Writer::finish)?);
+        }
+        left.map_or(Ok(None), |left| left.end(placed))
     }
 
     /// Lets all vertices be settled.
@@ -258,12 +331,9 @@ impl<'a, S: Stream> Run<'a, S> {
 
     /// What workers have seen since they were asked last.
     fn seen(&self) -> Seen<S::Total> {
-        let Graph { plan, arena, .. } = self.graph;
-        let taken = plan.memory.left_by_ingest(arena.backed_bytes());
-        let room = plan.budget_bytes.saturating_sub(taken) / REST_BYTES;
-        let mut sum = Seen { room, ..Seen::default() };
-        for bench in &self.benches {
-            let Seen { looked, news, changes, .. } = std::mem::take(&mut lock(bench).hand.seen);
+        let mut sum = Seen { room: self.free_bytes() / REST_BYTES, ..Seen::default() };
+        for hand in &mut *lock(&self.hands) {
+            let Seen { looked, news, changes, .. } = std::mem::take(&mut hand.seen);
             sum.looked += looked;
             sum.news += news;
             sum.changes += changes;
@@ -271,16 +341,24 @@ impl<'a, S: Stream> Run<'a, S> {
         sum
     }
 
+    /// Bytes of memory that nobody has asked for.
+    fn free_bytes(&self) -> u64 {
+        let Graph { plan, arena, .. } = self.graph;
+        let taken = plan.memory.left_by_ingest(arena.backed_bytes());
+        plan.budget_bytes.saturating_sub(taken)
+    }
+
     /// The values.
     fn end(self) -> Result<Passed<S::Value>, EngineError> {
         let Self { graph, program, workers, progress, passes, .. } = self;
-        let known = self.known();
+        drop(self.newer);
+        let known = Known { cells: &self.cells, notes: &self.notes };
         let mut values = Buffer::used(graph.vertices() as usize, &graph.arena)?;
         graph.arena.drop_columns();
         fill(&mut values, workers, progress, |vertex| program.value(known, vertex))?;
         let values =
             if S::Value::LISTED { Values::listed(values) } else { Values::resident(values) };
-        Ok(Passed { values, passes })
+        Ok(Passed { values, passes, left: self.left })
     }
 }
 
@@ -303,13 +381,15 @@ pub(crate) fn fill<T: Send>(
 /// A chunk of a stripe that is shown.
 struct Part<'r, 'c> {
     graph: &'r Graph,
-    stale: &'r Stale<'r>,
+    stale: &'r Stale,
     again: Again,
     order: &'r Order<'r>,
     /// Numbers of the stripe and of the chunk in it.
     place: (usize, usize),
     stripe: &'r Stripe,
     chunk: Chunk<'c>,
+    /// Whether what is left of it is written anew.
+    is_written: bool,
 }
 
 impl Part<'_, '_> {

@@ -243,7 +243,28 @@ impl<R: Record> TileWriter<R> {
             bytes: &mut self.bytes,
             shelf: &mut self.shelf,
         };
-        out.tiles(records, numbers, label, recipe, &mut lock(&group.degrees))
+        let mut degrees = lock(&group.degrees);
+        out.tiles(records, numbers, label, recipe, |source| degrees[source as usize] += 1)
+    }
+
+    /// Appends sorted records to the open chunk of their cell.
+    pub(crate) fn append(
+        &mut self,
+        records: &[R],
+        numbers: &Numbers<'_>,
+        label: &mut Label,
+        recipe: Recipe<'_, '_>,
+    ) -> Result<(), EngineError> {
+        self.buffers().tiles(records, numbers, label, recipe, |_| {})
+    }
+
+    /// Ends the open chunk, if there is one.
+    pub(crate) fn close(
+        &mut self,
+        label: &mut Label,
+        recipe: Recipe<'_, '_>,
+    ) -> Result<(), EngineError> {
+        self.buffers().close(label, recipe)
     }
 
     fn buffers(&mut self) -> TileBuffers<'_> {
@@ -283,9 +304,8 @@ impl TileBuffers<'_> {
         numbers: &Numbers<'_>,
         label: &mut Label,
         recipe: Recipe<'_, '_>,
-        degrees: &mut [u32],
+        seen: impl FnMut(u32),
     ) -> Result<(), EngineError> {
-        let seen = |source: u32| degrees[source as usize] += 1;
         let keys = std::mem::take(&mut self.keys);
         numbers.cut(records, keys, seen, |first, keys, tile| {
             if R::WEIGHTED {

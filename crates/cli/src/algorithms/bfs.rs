@@ -91,7 +91,7 @@ impl Options {
     fn over(&self, ready: &Ready, session: &Session) -> Result<Option<Answer>, Failure> {
         let sources = self.sources.slots(ready, session)?;
         let (count, program) = (sources.len(), Levels::new(sources));
-        let Some(Passed { values, passes }) = session.pass_over(ready, &program)? else {
+        let Some(Passed { values, passes, .. }) = session.pass_over(ready, &program)? else {
             return Ok(None);
         };
         let note = Some(note(&values, (values.len(), ready.graph.all_vertices()), count)?);

@@ -124,7 +124,7 @@ impl Chosen for Options {
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let program = Mcst::new(self.cost.cost());
-        let Passed { values, passes } = session.pass(ready, &program)?;
+        let Passed { values, passes, .. } = session.pass(ready, &program)?;
         let total = total(&values)?;
         let edges = values.len() as u64;
         let trees = ready.graph.all_vertices() - edges;

@@ -128,7 +128,7 @@ impl Chosen for Options {
                 session.iterate(ready, &StrongLabels)?;
             (Box::new(values), iterations, Some(levels))
         } else {
-            let Passed { values, passes } = session.pass(ready, &Scc::default())?;
+            let Passed { values, passes, .. } = session.pass(ready, &Scc::default())?;
             (Box::new(values), passes, None)
         };
         let rows = ready.graph.vertices();

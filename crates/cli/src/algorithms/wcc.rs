@@ -157,7 +157,8 @@ impl Chosen for Options {
         } else {
             let straight = ready.graph.plan().straight;
             let over = if straight { session.pass_over(ready, &Wcc)? } else { None };
-            let Passed { values, passes } = over.map_or_else(|| session.pass(ready, &Wcc), Ok)?;
+            let Passed { values, passes, .. } =
+                over.map_or_else(|| session.pass(ready, &Wcc), Ok)?;
             (Box::new(values), passes, None)
         };
         let rows = ready.graph.vertices();

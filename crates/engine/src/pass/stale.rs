@@ -26,8 +26,7 @@ const BLOCK_BITS: u32 = 10;
 const FOR_GOOD: u32 = u32::MAX;
 
 /// What earlier passes did.
-pub(super) struct Stale<'g> {
-    graph: &'g Graph,
+pub(super) struct Stale {
     /// By stripe and chunk, the pass in which it was shown last; [`FOR_GOOD`].
     shown: Vec<Vec<AtomicU32>>,
     /// By block, the pass in which a vertex changed last, but for changes of this one.
@@ -40,12 +39,11 @@ pub(super) struct Stale<'g> {
     since: u32,
 }
 
-impl<'g> Stale<'g> {
-    pub(super) fn new(graph: &'g Graph) -> Self {
+impl Stale {
+    pub(super) fn new(graph: &Graph) -> Self {
         let blocks = graph.vertices().div_ceil(1 << BLOCK_BITS) as usize;
         let never = |count| (0..count).map(|_| AtomicU32::new(0)).collect();
         Self {
-            graph,
             shown: graph.stripes.iter().map(|stripe| never(stripe.chunks.len())).collect(),
             changed: vec![0; blocks],
             changing: (0..blocks).map(|_| AtomicBool::new(false)).collect(),
@@ -54,11 +52,16 @@ impl<'g> Stale<'g> {
         }
     }
 
-    /// Whether a chunk of a stripe may have news.
-    pub(super) fn wants(&self, (stripe, chunk): (usize, usize), again: Again) -> bool {
+    /// Whether a chunk of a stripe of the graph may have news.
+    pub(super) fn wants(
+        &self,
+        graph: &Graph,
+        (stripe, chunk): (usize, usize),
+        again: Again,
+    ) -> bool {
         let shown = self.shown[stripe][chunk].load(Ordering::Relaxed);
         let is_first = shown < self.since;
-        let Stripe { vertices, chunks, .. } = &self.graph.stripes[stripe];
+        let Stripe { vertices, chunks, .. } = &graph.stripes[stripe];
         let changed = |vertices: &Range<u64>| {
             let blocks = self.blocks(vertices);
             self.changed[blocks].iter().any(|&pass| pass >= shown)

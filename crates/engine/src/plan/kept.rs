@@ -179,7 +179,10 @@ impl Plan {
         let window = plan.widen(kept);
         let spare = plan.budget_bytes - plan.memory.peak();
         let edge_states_bytes = plan.edge_states_of(spare);
-        let cache_bytes = (spare - edge_states_bytes).min(cache_most).min(all);
+        // As in a plan for storage.
+        let written = plan.threads as u64 * layout.left;
+        let cache_bytes = (spare - edge_states_bytes).saturating_sub(written);
+        let cache_bytes = cache_bytes.min(cache_most).min(all);
         (plan.memory.edges, plan.memory.chunks) = (edge_states_bytes, cache_bytes);
         let storage = StoragePlan {
             cache_bytes,

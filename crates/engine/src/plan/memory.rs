@@ -17,6 +17,7 @@ use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::index::ENTRY_BYTES;
 use crate::lookups::PUSH_BELOW;
+use crate::pass::LEFT_BYTES;
 use crate::push::WAITING as PUSH_WAITING;
 use crate::vertices::SEGMENT_BITS;
 
@@ -55,6 +56,8 @@ pub struct Layout {
     pub folds: bool,
     /// Bytes that a stream program learns beside its cell.
     pub note: u64,
+    /// Bytes that each worker takes to write edges anew, in stream programs.
+    pub left: u64,
     /// Bytes of state of an edge, in extended programs.
     pub edge: u64,
     /// Whether it can be run as a straight program, on a graph that stays in its input. It makes no
@@ -164,7 +167,8 @@ impl Layout {
     pub fn of_stream<S: Stream>() -> Self {
         let (value, cell) = (size_of::<S::Value>() as u64, size_of::<S::Cell>() as u64);
         let note = size_of::<S::Note>() as u64;
-        Self { value, signal: cell, accum: cell + note, note, ..Self::kept() }
+        let left = if S::PASSES == Some(1) { 0 } else { LEFT_BYTES };
+        Self { value, signal: cell, accum: cell + note, note, left, ..Self::kept() }
     }
 
     /// Bytes that are as many however many edges there are, beside the values: two columns of

@@ -33,6 +33,9 @@ pub struct Settings {
     pub route: Option<Route>,
     /// Bytes of groups, or of rows, that a worker has in memory.
     pub group_bytes: Option<u64>,
+    /// Whether stream programs go on reading edges from storage that can never be news again,
+    /// instead of writing the others anew. It changes no answer.
+    pub keeps_edges: bool,
 }
 
 /// Where updates wait, where not all is in memory. It changes no answer. A program that does not

@@ -146,7 +146,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     };
     let spare = budget.saturating_sub(fixed - degrees + run);
     let edge_states_bytes = plan.edge_states_of(spare);
-    let spare = spare - edge_states_bytes;
+    // What is left of the edges of a stream program is written through buffers, if there is room.
+    let spare = (spare - edge_states_bytes).saturating_sub(threads * layout.left);
     let cache_bytes = match settings.storage {
         StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),
         StorageMode::Auto | StorageMode::Never => spare,

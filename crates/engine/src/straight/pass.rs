@@ -309,7 +309,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
         let (values, ()) = results(graph, (workers, progress), value)?;
         let values =
             if S::Value::LISTED { Values::listed(values) } else { Values::resident(values) };
-        Ok(Passed { values, passes: made })
+        Ok(Passed { values, passes: made, left: Vec::new() })
     }
 }
 

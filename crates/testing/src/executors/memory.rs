@@ -388,7 +388,7 @@ fn passed<S: Stream>(
     program: &S,
     workers: &Workers,
 ) -> Result<(Vec<S::Value>, u64), EngineError> {
-    let Passed { values, passes } = pass(held, program, workers, &Progress::new())?;
+    let Passed { values, passes, .. } = pass(held, program, workers, &Progress::new())?;
     Ok((values.whole()?.into_owned(), passes))
 }
 

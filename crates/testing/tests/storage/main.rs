@@ -11,6 +11,7 @@
 //! - `expected`: what an iteration moves is what its plan says.
 //! - `sparing`: what no active source reaches is not read.
 //! - `hot`: lots of bins that are much fuller than others.
+//! - `left`: edges of stream programs that are left are written anew.
 //! - `room`: as much room on storage as a plan asks for is enough.
 //! - `rewrite`: a program whose edges have state, and what that moves.
 //! - `results`: values that are written to files from where they lie.
@@ -26,6 +27,7 @@ mod disks;
 mod expected;
 mod faults;
 mod hot;
+mod left;
 mod results;
 mod rewrite;
 mod room;
@@ -94,6 +96,7 @@ struct Way {
     encoding: Option<Encoding>,
     block_bits: Option<u32>,
     frontier: FrontierMode,
+    keeps_edges: bool,
 }
 
 impl Way {
@@ -110,6 +113,7 @@ impl Way {
             encoding: None,
             block_bits: None,
             frontier: FrontierMode::Auto,
+            keeps_edges: false,
         }
     }
 
@@ -158,6 +162,7 @@ impl Way {
             encoding: self.encoding,
             block_bits: self.block_bits,
             frontier: self.frontier,
+            keeps_edges: self.keeps_edges,
             ..Settings::default()
         };
         Plan::new(shape, layout, &settings, &MACHINE)
