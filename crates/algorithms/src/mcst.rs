@@ -25,6 +25,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::lasting::{Lasting, STEP_WORDS};
 use welter_model::program::{Total, Value, Vertex};
 use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
 use welter_model::table::ColumnData;
@@ -155,7 +156,7 @@ impl Best {
 }
 
 /// What [`Mcst`] does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Edges offer themselves to the components at their ends.
     Offer,
@@ -317,9 +318,55 @@ impl Stream for Mcst {
     }
 }
 
+impl Lasting for Mcst {
+    /// The label, and the rank of the best edge.
+    type Kept = [u64; 3];
+
+    fn kept(&self, label: &AtomicU32, best: &Best) -> [u64; 3] {
+        let (weight, ends) = best.get();
+        [label.load(Relaxed).into(), weight, ends]
+    }
+
+    fn restored(&self, [label, weight, ends]: [u64; 3]) -> (AtomicU32, Best) {
+        let best = Best { weight: AtomicU64::new(weight), ends: AtomicU64::new(ends) };
+        (AtomicU32::new(label as u32), best)
+    }
+
+    fn words(step: Step) -> [u64; STEP_WORDS] {
+        match step {
+            Step::Offer => [0; STEP_WORDS],
+            Step::Hook => [1, 0, 0, 0, 0],
+            Step::Flatten { growing } => [2, growing, 0, 0, 0],
+        }
+    }
+
+    fn step(words: [u64; STEP_WORDS]) -> Option<Step> {
+        match words {
+            [0, 0, 0, 0, 0] => Some(Step::Offer),
+            [1, 0, 0, 0, 0] => Some(Step::Hook),
+            [2, growing, 0, 0, 0] => Some(Step::Flatten { growing }),
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use welter_model::lasting::{decode, encode};
+
     use super::*;
+
+    #[test]
+    fn steps_that_were_kept_are_restored_and_others_are_none() {
+        for step in [Step::Offer, Step::Hook, Step::Flatten { growing: u64::MAX }] {
+            for next in [Next::Few(step), Next::Pass(step), Next::Settle(step), Next::Rest(step)] {
+                assert_eq!(decode::<Mcst>(encode::<Mcst>(next)), Some(next));
+            }
+        }
+        assert_eq!(decode::<Mcst>(encode::<Mcst>(Next::Stop)), Some(Next::Stop));
+        let odd = [[0, 0, 0, 0, 0, 1], [5, 0, 0, 0, 0, 0], [2, 3, 0, 0, 0, 0], [3, 1, 1, 0, 0, 0]];
+        assert!(odd.iter().all(|words| decode::<Mcst>(*words).is_none()));
+    }
 
     #[test]
     fn ranks_ascend_with_the_numbers() {

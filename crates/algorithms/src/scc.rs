@@ -33,6 +33,7 @@
 //! verification and verified distribution", 2004 (colours); R. Tarjan, "Depth-first search and
 //! linear graph algorithms", 1972.
 
+mod kept;
 mod tarjan;
 
 use std::sync::atomic::AtomicU32;
@@ -137,7 +138,7 @@ impl Cell {
 }
 
 /// What [`Scc`] is at.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     stage: Stage,
     /// The pivot of the first round; later the vertex of the first colour, if it is one.

@@ -110,7 +110,7 @@ pub(crate) fn run<P: Program>(
         Some(checkpoints) => {
             checkpoints.check_space::<P>(graph)?;
             let columns = Resident::new(graph, program, &mut state)?;
-            checkpoint::restore(checkpoints, graph, columns)?
+            checkpoint::restore::<P>(checkpoints, graph, columns)?
         }
         None => None,
     };

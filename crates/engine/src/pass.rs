@@ -18,6 +18,7 @@
 
 mod left;
 mod order;
+mod resume;
 mod stale;
 
 use std::cell::{Cell, RefCell};
@@ -41,6 +42,8 @@ use crate::read_ahead::ReadAhead;
 use crate::results::Values;
 use crate::sift::{Sides, sift_tile};
 use crate::workers::{Workers, lock};
+
+pub use self::resume::pass_resumable;
 
 pub(crate) use self::left::WORKER_BYTES as LEFT_BYTES;
 
@@ -74,18 +77,8 @@ pub fn pass<S: Stream>(
 ) -> Result<Passed<S::Value>, EngineError> {
     let edges = S::PASSES.map(|passes| passes * graph.edges());
     let phase = progress.phase("pass", Unit::Edges, edges);
-    let mut run = Run::new(graph, program, workers, (progress, &phase))?;
-    let mut next = program.first();
-    loop {
-        let (step, seen) = match next {
-            Next::Few(step) => (step, run.pass(step, true)?),
-            Next::Pass(step) => (step, run.pass(step, false)?),
-            Next::Settle(step) => (step, run.settle(step)?),
-            Next::Rest(step) => (step, run.rest(step)?),
-            Next::Stop => return run.end(),
-        };
-        next = program.next(step, &seen);
-    }
+    let run = Run::new(graph, program, workers, (progress, &phase))?;
+    run.go(program.first(), |_, _| Ok(()))
 }
 
 /// A stream program at work.
@@ -168,6 +161,29 @@ impl<'a, S: Stream> Run<'a, S> {
             begun: false,
             passes: 0,
         })
+    }
+
+    /// Does what comes next, to the end. `passed` hears of the end of each pass, and of what comes
+    /// then.
+    fn go(
+        mut self,
+        mut next: Next<S::Step>,
+        mut passed: impl FnMut(&Self, Next<S::Step>) -> Result<(), EngineError>,
+    ) -> Result<Passed<S::Value>, EngineError> {
+        loop {
+            let passes = self.passes;
+            let (step, seen) = match next {
+                Next::Few(step) => (step, self.pass(step, true)?),
+                Next::Pass(step) => (step, self.pass(step, false)?),
+                Next::Settle(step) => (step, self.settle(step)?),
+                Next::Rest(step) => (step, self.rest(step)?),
+                Next::Stop => return self.end(),
+            };
+            next = self.program.next(step, &seen);
+            if self.passes > passes {
+                passed(&self, next)?;
+            }
+        }
     }
 
     fn known(&self) -> Known<'_, S> {

@@ -7,6 +7,7 @@ pub mod extended;
 pub mod group;
 pub mod ids;
 pub mod intersect;
+pub mod lasting;
 pub mod look;
 pub mod marked;
 pub mod non_compact;

@@ -114,17 +114,13 @@ impl Chosen for Options {
         options.undirected = Some(false);
     }
 
-    fn has_no_iterations(&self) -> Option<&'static str> {
-        Some("a spanning forest is found in a few passes, which keep no checkpoints")
-    }
-
     fn parameters(&self) -> Value {
         json!({ "cost": self.cost.name() })
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let program = Mcst::new(self.cost.cost());
-        let Passed { values, passes, .. } = session.pass(ready, &program)?;
+        let Passed { values, passes, .. } = session.pass_resumable(ready, &program)?;
         let total = total(&values)?;
         let edges = values.len() as u64;
         let trees = ready.graph.all_vertices() - edges;

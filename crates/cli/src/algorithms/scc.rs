@@ -110,13 +110,6 @@ impl Chosen for Options {
         }
     }
 
-    fn has_no_iterations(&self) -> Option<&'static str> {
-        (!self.by_labels()).then_some(
-            "strongly connected components are found in a few passes, which keep no checkpoints; \
-             --method labels has some",
-        )
-    }
-
     fn parameters(&self) -> Value {
         let Taken { name, why } = self.way();
         json!({ "method": name, "method_why": why })
@@ -128,7 +121,7 @@ impl Chosen for Options {
                 session.iterate(ready, &StrongLabels)?;
             (Box::new(values), iterations, Some(levels))
         } else {
-            let Passed { values, passes, .. } = session.pass(ready, &Scc::default())?;
+            let Passed { values, passes, .. } = session.pass_resumable(ready, &Scc::default())?;
             (Box::new(values), passes, None)
         };
         let rows = ready.graph.vertices();

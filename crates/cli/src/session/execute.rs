@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use welter_engine::{
-    Outcome, Passed, Values, Workers, count, extend, intersect, pass, pass_over, peel,
-    run_resumable,
+    Outcome, Passed, Values, Workers, count, extend, intersect, pass, pass_over, pass_resumable,
+    peel, run_resumable,
 };
 use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
+use welter_model::lasting::Lasting;
 use welter_model::program::{Program, Value};
 use welter_model::straight::Straight;
 use welter_model::stream::{BySlot, Stream};
@@ -48,6 +49,20 @@ impl Session {
     ) -> Result<Passed<S::Value>, Failure> {
         let Ready { graph, workers, .. } = ready;
         self.measured(workers, || Ok(pass(graph.used(), program, workers, &self.progress)?))
+    }
+
+    /// The same, from its last checkpoint where there is one.
+    pub(crate) fn pass_resumable<S: Lasting>(
+        &self,
+        ready: &Ready,
+        program: &S,
+    ) -> Result<Passed<S::Value>, Failure> {
+        let Ready { graph, workers, .. } = ready;
+        let graph = graph.used();
+        let checkpoints = self.checkpoints.as_ref();
+        self.measured(workers, || {
+            Ok(pass_resumable(graph, program, workers, &self.progress, checkpoints)?)
+        })
     }
 
     /// Runs a stream program on a graph that stays in its input. If it gives up there, the graph is

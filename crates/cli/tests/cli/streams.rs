@@ -111,8 +111,6 @@ fn what_cannot_be_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("roads.csv", ROADS);
     for (line, code, said) in [
-        ("mcst roads.csv --checkpoint d", 2, "keep no checkpoints"),
-        ("scc roads.csv --checkpoint d", 2, "keep no checkpoints"),
         ("mcst roads.csv --cost dear", 2, "invalid value 'dear'"),
         ("mcst roads.csv --weight price", 65, "expected a weight column"),
         ("mcst roads.csv --memory 1M", 78, "this run needs"),

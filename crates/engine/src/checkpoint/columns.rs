@@ -44,13 +44,13 @@ pub(crate) struct Columns<'a, V> {
 }
 
 /// Fills what it is given with what comes next in a checkpoint.
-pub(super) type Fill<'f, V> = dyn FnMut(&mut [V]) -> Result<(), StoreError> + 'f;
+pub(crate) type Fill<'f, V> = dyn FnMut(&mut [V]) -> Result<(), StoreError> + 'f;
 
 /// Columns that are set to those of a checkpoint, stripe by stripe: first all values, then, in
 /// programs with a frontier, who is active. What was set before is set again where a checkpoint
 /// turns out to be damaged.
-pub(crate) trait Settable<P: Program> {
-    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, P::Value>) -> Result<(), EngineError>;
+pub(crate) trait Settable<V> {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, V>) -> Result<(), EngineError>;
     fn active(&mut self, stripe: usize, fill: &mut Fill<'_, u8>) -> Result<(), EngineError>;
     /// Waits until all is where it belongs.
     fn finish(&mut self) -> Result<(), EngineError>;
@@ -83,7 +83,7 @@ impl<'a, P: Program> Resident<'a, P> {
     }
 }
 
-impl<P: Program> Settable<P> for Resident<'_, P> {
+impl<P: Program> Settable<P::Value> for Resident<'_, P> {
     fn values(&mut self, stripe: usize, fill: &mut Fill<'_, P::Value>) -> Result<(), EngineError> {
         let place = self.place(stripe);
         let mut away = self.stored.as_mut().map(Desk::blank).transpose()?;
@@ -129,7 +129,7 @@ impl<'a, P: Program> Stored<'a, P> {
     }
 }
 
-impl<P: Program> Settable<P> for Stored<'_, P> {
+impl<P: Program> Settable<P::Value> for Stored<'_, P> {
     fn values(&mut self, stripe: usize, fill: &mut Fill<'_, P::Value>) -> Result<(), EngineError> {
         let mut column = self.values.blank()?;
         fill(&mut column[..self.stripes[stripe].width()])?;

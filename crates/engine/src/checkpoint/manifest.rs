@@ -30,7 +30,7 @@ pub(super) struct Manifest {
 /// The graph and the program that a checkpoint belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     pub(super) vertices: u64,
     pub(super) edges: u64,
     /// CRC-32C of the out-degrees of all vertices.

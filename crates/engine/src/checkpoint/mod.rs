@@ -34,9 +34,10 @@ use welter_store::io::Faults;
 use welter_store::sealed::{self, Identity, SealedReader};
 use welter_store::{StoreError, durable};
 
-pub(crate) use self::columns::{Column, Columns, Resident, Visit};
-pub(crate) use self::restore::{restore, restore_stored};
-pub(crate) use self::write::write;
+pub(crate) use self::columns::{Column, Columns, Fill, Resident, Settable, Visit};
+pub(crate) use self::manifest::Shape;
+pub(crate) use self::restore::{restore, restore_columns, restore_stored};
+pub(crate) use self::write::{write, write_columns};
 
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION};
 use crate::graph::Graph;
@@ -280,7 +281,11 @@ impl Checkpoints {
 
     /// Whether a checkpoint is to be written after so many iterations.
     pub(crate) fn is_due<P: Program>(&self, iterations: u64, graph: &Graph) -> bool {
-        let bytes = graph.vertices() * size_of::<P::Value>() as u64;
+        self.is_due_of(iterations, graph.vertices() * size_of::<P::Value>() as u64)
+    }
+
+    /// The same of columns of so many bytes.
+    pub(crate) fn is_due_of(&self, iterations: u64, bytes: u64) -> bool {
         let written = lock(&self.progress);
         match self.every {
             Every::Iterations(count) => iterations.is_multiple_of(count.get()),

@@ -1,11 +1,11 @@
 //! Going on from a checkpoint: the last one, or the one before where that is damaged.
 
-use bytemuck::{bytes_of_mut, cast_slice_mut};
+use bytemuck::{Pod, bytes_of_mut, cast_slice_mut};
 use welter_model::program::Program;
 use welter_store::StoreError;
 use welter_store::sealed::SealedReader;
 
-use super::columns::{Settable, Stored};
+use super::columns::{Resident, Settable, Stored};
 use super::manifest::{Entry, LEVEL_BYTES, Shape, VERSION};
 use super::{Checkpoints, Reached, STATE_KIND};
 use crate::EngineError;
@@ -23,12 +23,22 @@ const PACKED: usize = 1 << 15;
 pub(crate) fn restore<P: Program>(
     checkpoints: &Checkpoints,
     graph: &Graph,
-    mut columns: impl Settable<P>,
+    columns: Resident<'_, P>,
 ) -> Result<Option<Reached<P::Total>>, EngineError> {
+    restore_columns(checkpoints, graph, Shape::of::<P>(graph), columns)
+}
+
+/// The same of columns of this shape.
+pub(crate) fn restore_columns<V: Pod, T: Pod + Default>(
+    checkpoints: &Checkpoints,
+    graph: &Graph,
+    shape: Shape,
+    mut columns: impl Settable<V>,
+) -> Result<Option<Reached<T>>, EngineError> {
     let entries = lock(&checkpoints.progress).entries.clone();
     let mut first = None;
     for entry in entries {
-        belongs::<P>(checkpoints, &entry.shape, graph)?;
+        belongs(checkpoints, &entry.shape, &shape)?;
         let read = read_state(checkpoints, graph, &mut columns, &entry);
         // Of a damaged one too: the next one is put to the same places.
         columns.finish()?;
@@ -61,7 +71,12 @@ pub(crate) fn restore_stored<P: Program>(
 ) -> Result<Option<Reached<P::Total>>, EngineError> {
     let Some(checkpoints) = checkpoints else { return Ok(None) };
     checkpoints.check_space::<P>(graph)?;
-    let reached = restore::<P>(checkpoints, graph, Stored::<P>::new(graph, values, active)?)?;
+    let reached = restore_columns(
+        checkpoints,
+        graph,
+        Shape::of::<P>(graph),
+        Stored::<P>::new(graph, values, active)?,
+    )?;
     if reached.as_ref().is_some_and(|it| fixpoint::must::<P>(it.out_of_step())) {
         return Err(fixpoint::refusal());
     }
@@ -69,13 +84,8 @@ pub(crate) fn restore_stored<P: Program>(
 }
 
 /// Refuses a checkpoint of another graph or program.
-fn belongs<P: Program>(
-    checkpoints: &Checkpoints,
-    then: &Shape,
-    graph: &Graph,
-) -> Result<(), EngineError> {
-    let now = Shape::of::<P>(graph);
-    if now == *then {
+fn belongs(checkpoints: &Checkpoints, then: &Shape, now: &Shape) -> Result<(), EngineError> {
+    if now == then {
         return Ok(());
     }
     let directory = checkpoints.directory.display();
@@ -100,18 +110,18 @@ fn is_damage(error: &EngineError) -> bool {
     matches!(error, StoreError::Damaged { .. } | StoreError::Ended { .. })
 }
 
-fn read_state<P: Program>(
+fn read_state<V: Pod, T: Pod + Default>(
     checkpoints: &Checkpoints,
     graph: &Graph,
-    columns: &mut impl Settable<P>,
+    columns: &mut impl Settable<V>,
     entry: &Entry,
-) -> Result<Reached<P::Total>, EngineError> {
+) -> Result<Reached<T>, EngineError> {
     let mut payload = Payload::open(checkpoints, entry)?;
     for stripe in 0..graph.stripes.len() {
         columns.values(stripe, &mut |values| payload.read(cast_slice_mut(values)))?;
     }
     let mut active = graph.vertices();
-    if P::FRONTIER {
+    if entry.shape.frontier == 1 {
         let mut bits = Bits { flags: Vec::new(), next: 0, left: graph.vertices(), set: 0 };
         for stripe in 0..graph.stripes.len() {
             columns.active(stripe, &mut |flags| payload.flags(&mut bits, flags))?;
@@ -121,7 +131,7 @@ fn read_state<P: Program>(
     let levels = payload.levels(entry.levels)?;
     let mut totals = Vec::new();
     for _ in 0..=entry.iterations {
-        let mut total = P::Total::default();
+        let mut total = T::default();
         payload.read(bytes_of_mut(&mut total))?;
         totals.push(total);
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Instant;
 
-use bytemuck::{bytes_of, cast_slice};
+use bytemuck::{Pod, bytes_of, cast_slice};
 use welter_model::program::Program;
 use welter_store::sealed::SealedWriter;
 use welter_store::{StoreError, durable};
@@ -20,7 +20,12 @@ const PACKED: usize = 1 << 15;
 
 impl Shape {
     /// The graph and the program.
-    pub(super) fn of<P: Program>(graph: &Graph) -> Self {
+    pub(crate) fn of<P: Program>(graph: &Graph) -> Self {
+        Self::of_columns::<P::Value, P::Total>(graph, P::FRONTIER)
+    }
+
+    /// The graph, values and totals.
+    pub(crate) fn of_columns<V, T>(graph: &Graph, frontier: bool) -> Self {
         Self {
             vertices: graph.vertices(),
             edges: graph.edges(),
@@ -28,9 +33,9 @@ impl Shape {
                 Some(stored) => stored.checksum::<u32>(),
                 None => crc32c::crc32c(cast_slice(&graph.degrees[..graph.vertices() as usize])),
             },
-            value_bytes: size_of::<P::Value>() as u32,
-            total_bytes: size_of::<P::Total>() as u32,
-            frontier: P::FRONTIER.into(),
+            value_bytes: size_of::<V>() as u32,
+            total_bytes: size_of::<T>() as u32,
+            frontier: frontier.into(),
         }
     }
 }
@@ -39,7 +44,12 @@ impl Checkpoints {
     /// Refuses, before the first iteration, a directory that has no room for what the run keeps:
     /// the last checkpoint, the one before, and the one that is being written.
     pub(crate) fn check_space<P: Program>(&self, graph: &Graph) -> Result<(), StoreError> {
-        let bytes = Shape::of::<P>(graph).payload_bytes(0, 0).unwrap_or(u64::MAX);
+        self.check_space_of(&Shape::of::<P>(graph))
+    }
+
+    /// The same of columns of this shape.
+    pub(crate) fn check_space_of(&self, shape: &Shape) -> Result<(), StoreError> {
+        let bytes = shape.payload_bytes(0, 0).unwrap_or(u64::MAX);
         let there = lock(&self.progress).entries.len() as u64;
         let need = bytes.saturating_mul(KEPT as u64 + 1 - there);
         durable::check_space(&self.directory, need)
@@ -53,11 +63,22 @@ pub(crate) fn write<P: Program>(
     columns: Columns<'_, P::Value>,
     reached: &Reached<P::Total>,
 ) -> Result<(), EngineError> {
+    write_columns(checkpoints, graph, Shape::of::<P>(graph), columns, reached)
+}
+
+/// The same of columns of this shape.
+pub(crate) fn write_columns<V: Pod + Send, T: Pod>(
+    checkpoints: &Checkpoints,
+    graph: &Graph,
+    shape: Shape,
+    columns: Columns<'_, V>,
+    reached: &Reached<T>,
+) -> Result<(), EngineError> {
     if std::mem::replace(&mut lock(&checkpoints.progress).failed, true) {
         return Err(StoreError::Poisoned { file: checkpoints.directory.clone() }.into());
     }
     let started = Instant::now();
-    let (entry, bytes) = write_state::<P>(checkpoints, graph, columns, reached)?;
+    let (entry, bytes) = write_state(checkpoints, graph, shape, columns, reached)?;
     let mut entries = lock(&checkpoints.progress).entries.clone();
     // A run that went on from the checkpoint before the last writes that one anew.
     entries.retain(|old| old.iterations < entry.iterations);
@@ -79,13 +100,13 @@ pub(crate) fn write<P: Program>(
 }
 
 /// Writes the file of a checkpoint, durably; also says how large its payload is.
-fn write_state<P: Program>(
+fn write_state<V: Pod + Send, T: Pod>(
     checkpoints: &Checkpoints,
     graph: &Graph,
-    columns: Columns<'_, P::Value>,
-    reached: &Reached<P::Total>,
+    shape: Shape,
+    columns: Columns<'_, V>,
+    reached: &Reached<T>,
 ) -> Result<(Entry, u64), EngineError> {
-    let shape = Shape::of::<P>(graph);
     let levels = reached.levels.len() as u64;
     debug_assert_eq!(reached.totals.len() as u64, reached.iterations + 1);
     let bytes = shape.payload_bytes(reached.iterations, levels).ok_or_else(|| {
@@ -96,7 +117,7 @@ fn write_state<P: Program>(
     let writer = SealedWriter::create(&path, &identity, bytes, checkpoints.faults.as_ref())?;
     let mut payload = Payload { writer, checksum: 0 };
     columns.values.each(graph, |values| Ok(payload.append(cast_slice(values))?))?;
-    if P::FRONTIER {
+    if shape.frontier == 1 {
         let mut waiting = Vec::with_capacity(PACKED);
         columns.active.each(graph, |flags| Ok(payload.flags(&mut waiting, flags)?))?;
         payload.pack(&waiting)?;

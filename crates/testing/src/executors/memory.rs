@@ -6,12 +6,13 @@ use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::plan::{Layout, Plan, Settings, Shape, Straightness};
 use welter_engine::{
     Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend, intersect,
-    pass, pass_over, peel, run_resumable,
+    pass, pass_over, pass_resumable, peel, run_resumable,
 };
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::extended::Extended;
 use welter_model::ids::IdMap;
 use welter_model::intersect::Intersect;
+use welter_model::lasting::Lasting;
 use welter_model::program::{Program, Value};
 use welter_model::straight::Straight;
 use welter_model::stream::{BySlot, Stream};
@@ -135,6 +136,29 @@ impl Memory {
     ) -> (Vec<S::Value>, u64) {
         self.hold((graph, ids), reading, Layout::of_stream::<S>(), |held, workers| {
             passed(held, program, workers)
+        })
+    }
+
+    /// Runs a stream program on a graph, from its last checkpoint where there is one.
+    ///
+    /// # Errors
+    /// What the engine says of the run.
+    ///
+    /// # Panics
+    /// When the engine fails before.
+    pub fn pass_resumable<S: Lasting>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: &S,
+        checkpoints: Option<&Checkpoints>,
+    ) -> Result<(Vec<S::Value>, u64), EngineError> {
+        self.hold((graph, None), reading, Layout::of_stream::<S>(), |held, workers| {
+            let progress = Progress::new();
+            let done = pass_resumable(held, program, workers, &progress, checkpoints);
+            Ok(done.and_then(|Passed { values, passes, .. }| {
+                Ok((values.whole()?.into_owned(), passes))
+            }))
         })
     }
 

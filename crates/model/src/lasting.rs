@@ -1,0 +1,60 @@
+//! Stream programs of which something can be kept between passes, to go on from.
+//!
+//! Cells and notes are shared between threads, and steps are what programs like; kept are plain
+//! data. Between two passes they are all that a run is: what is news is told by cells alone.
+
+use bytemuck::Pod;
+
+use crate::stream::{Next, Stream};
+
+/// Words that a step is kept in.
+pub const STEP_WORDS: usize = 5;
+
+/// What is kept of what a program does next: which kind of step, and the step.
+pub type KeptNext = [u64; 1 + STEP_WORDS];
+
+/// A stream program that can be gone on with.
+pub trait Lasting: Stream {
+    /// What is kept of a vertex: its cell and its note.
+    type Kept: Pod + Send + Sync;
+
+    /// What is to be kept of a vertex.
+    fn kept(&self, cell: &Self::Cell, note: &Self::Note) -> Self::Kept;
+
+    /// The cell and the note of which this was kept.
+    fn restored(&self, kept: Self::Kept) -> (Self::Cell, Self::Note);
+
+    /// What is to be kept of a step. What a word means never changes.
+    fn words(step: Self::Step) -> [u64; STEP_WORDS];
+
+    /// The step of which these were kept; `None` if they are of none that is known.
+    fn step(words: [u64; STEP_WORDS]) -> Option<Self::Step>;
+}
+
+/// What is kept of what a program does next.
+pub fn encode<S: Lasting>(next: Next<S::Step>) -> KeptNext {
+    let (kind, step) = match next {
+        Next::Stop => (0, None),
+        Next::Few(step) => (1, Some(step)),
+        Next::Pass(step) => (2, Some(step)),
+        Next::Settle(step) => (3, Some(step)),
+        Next::Rest(step) => (4, Some(step)),
+    };
+    let [a, b, c, d, e] = step.map_or([0; STEP_WORDS], S::words);
+    [kind, a, b, c, d, e]
+}
+
+/// What a program does next, of which this was kept; `None` if it is nothing that is known.
+pub fn decode<S: Lasting>([kind, words @ ..]: KeptNext) -> Option<Next<S::Step>> {
+    if kind == 0 {
+        return (words == [0; STEP_WORDS]).then_some(Next::Stop);
+    }
+    let step = S::step(words)?;
+    match kind {
+        1 => Some(Next::Few(step)),
+        2 => Some(Next::Pass(step)),
+        3 => Some(Next::Settle(step)),
+        4 => Some(Next::Rest(step)),
+        _ => None,
+    }
+}
