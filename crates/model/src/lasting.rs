@@ -40,8 +40,9 @@ pub fn encode<S: Lasting>(next: Next<S::Step>) -> KeptNext {
         Next::Settle(step) => (3, Some(step)),
         Next::Rest(step) => (4, Some(step)),
     };
-    let [a, b, c, d, e] = step.map_or([0; STEP_WORDS], S::words);
-    [kind, a, b, c, d, e]
+    let mut kept = [kind; STEP_WORDS + 1];
+    kept[1..].copy_from_slice(&step.map_or([0; STEP_WORDS], S::words));
+    kept
 }
 
 /// What a program does next, of which this was kept; `None` if it is nothing that is known.

@@ -19,7 +19,8 @@ use welter_progress::{Progress, Unit};
 use super::{Passed, Run};
 use crate::EngineError;
 use crate::checkpoint::{
-    Checkpoints, Column, Columns, Fill, Reached, Settable, Shape, restore_columns, write_columns,
+    Checkpoints, Column, Columns, Fill, Reached, Settable, Shape, Visit, restore_columns,
+    write_columns,
 };
 use crate::graph::{Graph, Stripe};
 use crate::workers::Workers;
@@ -75,10 +76,7 @@ pub fn pass_resumable<S: Lasting>(
 
 impl<S: Lasting> Run<'_, S> {
     /// Shows what is to be kept of all vertices, in their order.
-    fn each_kept(
-        &self,
-        visit: &mut dyn FnMut(&[S::Kept]) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
+    fn each_kept(&self, visit: &mut Visit<'_, S::Kept>) -> Result<(), EngineError> {
         let vertices = self.graph.vertices() as usize;
         let mut piece = Vec::with_capacity(PIECE);
         for first in (0..vertices).step_by(PIECE) {
