@@ -34,7 +34,7 @@ impl Taken {
 
     /// The first way, for which nothing is in the way.
     pub(crate) fn first(name: &'static str) -> Self {
-        Self { name, why: "it fits in memory, and no route is forced".to_owned() }
+        Self { name, why: "it fits in memory, and has the route if one is forced".to_owned() }
     }
 
     /// The other one, instead of the first.

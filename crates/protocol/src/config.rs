@@ -184,3 +184,27 @@ impl Config {
         self.copies(Kind::Vertices) || self.copies(Kind::Edges)
     }
 }
+
+/// Two machines of one partition each, for tests of single engines.
+#[cfg(test)]
+pub(crate) fn of_two() -> Config {
+    Config {
+        partitions: Partitions::fitting(2, 64, 8, 1024).expect("eight bytes a vertex fit"),
+        vertex_bytes: 8,
+        chunk_vertices: 64,
+        route: Route::Spill,
+        bias: Bias::PAPER,
+        placement: Placement::Random,
+        width: Width::Forced(1),
+        handover: Handover::Memory,
+        checkpoint_interval: 1,
+        scatter_checkpoints: false,
+        edges: Edges::Fixed,
+        copies: Copies::NONE,
+        loss: Loss::Refuse,
+        timing: Timing { resend: 1, ping: 1, suspect: 1, patience: 1 },
+        seed: 1,
+        audited: true,
+        planted: None,
+    }
+}

@@ -54,7 +54,7 @@ pub(crate) struct Options {
 /// How components are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Method {
-    /// By passes where that fits in memory and no route is forced, else by labels
+    /// By passes where that fits in memory and has the route if one is forced, else by labels
     Auto,
     /// Whom a pivot reaches and who reaches it, colours, and Tarjan's algorithm for the rest
     Passes,

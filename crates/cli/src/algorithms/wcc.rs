@@ -57,7 +57,7 @@ pub(crate) struct Options {
 /// How components are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Method {
-    /// By union-find where that fits in memory and no route is forced, else by labels
+    /// By union-find where that fits in memory and has the route if one is forced, else by labels
     Auto,
     /// One pass over the edges, each of which joins two trees
     UnionFind,

@@ -54,7 +54,7 @@ fn components_go_by_labels_where_a_route_is_forced() {
     sandbox.must("generate rmat 10 -q -o graph.tsv");
     sandbox.must("ingest graph.tsv -q -o kept");
     for (program, first) in [("wcc", "union-find"), ("scc", "passes")] {
-        let fits = "it fits in memory, and no route is forced";
+        let fits = "it fits in memory, and has the route if one is forced";
         let line = format!("{program} graph.tsv");
         assert_eq!(method(&sandbox, &line), format!("{first}: {fits}"));
         let expected = sandbox.must(&format!("run {line} -q -o -"));
@@ -63,6 +63,7 @@ fn components_go_by_labels_where_a_route_is_forced() {
         assert_eq!(told["parameters"]["method_why"], fits);
         let said = method(&sandbox, &format!("{line} --method labels"));
         assert_eq!(said, "labels: as --method says");
+        assert_eq!(method(&sandbox, &format!("{line} --route fold")), format!("{first}: {fits}"));
         for route in ["ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] {
             for (input, more) in [
                 ("graph.tsv", "--threads 1"),
@@ -96,7 +97,10 @@ fn components_go_by_labels_where_cells_do_not_fit() {
     for (program, too_little) in [("wcc", "40M"), ("scc", "45M")] {
         let (plenty, tight) = (format!("{program} {of}"), format!("{program} {of} --memory"));
         let tight = format!("{tight} {too_little}");
-        assert!(method(&sandbox, &plenty).ends_with("it fits in memory, and no route is forced"));
+        assert!(
+            method(&sandbox, &plenty)
+                .ends_with("it fits in memory, and has the route if one is forced")
+        );
         let said = method(&sandbox, &tight);
         assert!(said.starts_with("labels: ") && said.ends_with("does not fit in memory"), "{said}");
         let told = report(&sandbox, &tight);

@@ -144,35 +144,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::config::{Config, Copies, Edges, Loss, Route, Timing};
+    use crate::config::{Config, Edges, Route, of_two};
     use crate::messages::{Begin, Effect, Envelope};
     use crate::names::{Epoch, Generation};
-    use crate::partitions::Partitions;
-    use crate::placement::Placement;
-    use crate::steal::Bias;
-    use crate::window::Width;
-
-    fn config() -> Config {
-        Config {
-            partitions: Partitions::fitting(2, 64, 8, 1024).unwrap(),
-            vertex_bytes: 8,
-            chunk_vertices: 64,
-            route: Route::Spill,
-            bias: Bias::PAPER,
-            placement: Placement::Random,
-            width: Width::Forced(1),
-            handover: Handover::Memory,
-            checkpoint_interval: 1,
-            scatter_checkpoints: false,
-            edges: Edges::Fixed,
-            copies: Copies::NONE,
-            loss: Loss::Refuse,
-            timing: Timing { resend: 1, ping: 1, suspect: 1, patience: 1 },
-            seed: 1,
-            audited: true,
-            planted: None,
-        }
-    }
 
     fn begin(step: Step, active: u64) -> Begin {
         Begin {
@@ -199,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_proposal_before_the_step_waits_for_it() {
-        let mut cx = Context::new(Arc::new(config()), 0, 1);
+        let mut cx = Context::new(Arc::new(of_two()), 0, 1);
         let mut engine = ComputationEngine::new(&cx);
         let scatter = Step { iteration: 0, phase: Phase::Scatter };
         let gather = Step { iteration: 0, phase: Phase::Gather };
@@ -229,11 +203,11 @@ mod tests {
     #[test]
     fn help_costs_the_accumulators_and_the_signals_of_each_active_source() {
         const SET: u64 = 32 * 8;
-        let fold = || Config { route: Route::Fold, ..config() };
-        let rewrites = || Config { edges: Edges::Rewritten, ..config() };
+        let fold = || Config { route: Route::Fold, ..of_two() };
+        let rewrites = || Config { edges: Edges::Rewritten, ..of_two() };
         let cases = [
-            (config(), Phase::Scatter, 1, 1),
-            (config(), Phase::Gather, 1, 1),
+            (of_two(), Phase::Scatter, 1, 1),
+            (of_two(), Phase::Gather, 1, 1),
             (rewrites(), Phase::Scatter, 1, 3),
             (rewrites(), Phase::Gather, 1, 1),
             (fold(), Phase::Fold, 1, 3),

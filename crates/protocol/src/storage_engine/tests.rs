@@ -3,35 +3,12 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::config::{Config, Copies, Edges, Handover, Loss, Route, Timing};
+use crate::config::of_two;
 use crate::messages::Pull;
 use crate::names::Payload;
-use crate::partitions::Partitions;
-use crate::placement::Placement;
-use crate::steal::Bias;
-use crate::window::Width;
 
 fn context() -> Context {
-    let config = Config {
-        partitions: Partitions::fitting(2, 64, 8, 1024).unwrap(),
-        vertex_bytes: 8,
-        chunk_vertices: 64,
-        route: Route::Spill,
-        bias: Bias::PAPER,
-        placement: Placement::Random,
-        width: Width::Forced(1),
-        handover: Handover::Memory,
-        checkpoint_interval: 1,
-        scatter_checkpoints: false,
-        edges: Edges::Fixed,
-        copies: Copies::NONE,
-        loss: Loss::Refuse,
-        timing: Timing { resend: 1, ping: 1, suspect: 1, patience: 1 },
-        seed: 1,
-        audited: true,
-        planted: None,
-    };
-    Context::new(Arc::new(config), 0, 1)
+    Context::new(Arc::new(of_two()), 0, 1)
 }
 
 fn edges(number: u64) -> (Block, Payload) {
