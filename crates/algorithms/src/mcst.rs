@@ -327,9 +327,16 @@ impl Lasting for Mcst {
         [label.load(Relaxed).into(), weight, ends]
     }
 
-    fn restored(&self, [label, weight, ends]: [u64; 3]) -> (AtomicU32, Best) {
-        let best = Best { weight: AtomicU64::new(weight), ends: AtomicU64::new(ends) };
-        (AtomicU32::new(label as u32), best)
+    fn restored(
+        &self,
+        [label, weight, edge]: [u64; 3],
+        vertices: u64,
+    ) -> Option<(AtomicU32, Best)> {
+        let ends = ends(edge).map(u64::from);
+        let is_there = weight == NO_EDGE || ends.iter().all(|end| *end < vertices);
+        let best = Best { weight: AtomicU64::new(weight), ends: AtomicU64::new(edge) };
+        (label < vertices && weight != BUSY && is_there)
+            .then(|| (AtomicU32::new(label as u32), best))
     }
 
     fn words(step: Step) -> [u64; STEP_WORDS] {
@@ -366,6 +373,22 @@ mod tests {
         assert_eq!(decode::<Mcst>(encode::<Mcst>(Next::Stop)), Some(Next::Stop));
         let odd = [[0, 0, 0, 0, 0, 1], [5, 0, 0, 0, 0, 0], [2, 3, 0, 0, 0, 0], [3, 1, 1, 0, 0, 0]];
         assert!(odd.iter().all(|words| decode::<Mcst>(*words).is_none()));
+    }
+
+    #[test]
+    fn what_was_kept_is_restored_and_what_is_of_another_graph_is_not() {
+        let program = Mcst::default();
+        let again =
+            |kept| program.restored(kept, 9).map(|(label, best)| program.kept(&label, &best));
+        let edge = |one: u64, other: u64| one << 32 | other;
+        for kept in [[8, 7, edge(0, 8)], [0, NO_EDGE, edge(9, 9)]] {
+            assert_eq!(again(kept), Some(kept));
+        }
+        for kept in
+            [[9, 7, 0], [1 << 32, 7, 0], [0, 7, edge(0, 9)], [0, 7, edge(9, 0)], [0, BUSY, 0]]
+        {
+            assert_eq!(again(kept), None, "{kept:?}");
+        }
     }
 
     #[test]

@@ -354,7 +354,7 @@ impl Stream for Scc {
         let cell = &known.cells[vertex as usize];
         let value = cell.colour.load(Relaxed);
         if step.stage == Stage::Name {
-            let smallest = &known.cells[value as usize].part;
+            let smallest = &named(known, vertex).part;
             if vertex < smallest.load(Relaxed) {
                 smallest.fetch_min(vertex, Relaxed);
             }
@@ -394,9 +394,15 @@ impl Stream for Scc {
     }
 
     fn value(&self, known: Known<'_, Self>, vertex: u32) -> Label {
-        let component = known.cells[vertex as usize].colour.load(Relaxed);
-        Label::of(known.cells[component as usize].part.load(Relaxed))
+        Label::of(named(known, vertex).part.load(Relaxed))
     }
+}
+
+/// The cell of the vertex that the component of another is known by.
+fn named(known: Known<'_, Scc>, vertex: u32) -> &Cell {
+    let own = &known.cells[vertex as usize];
+    // Only a checkpoint that somebody made up leads to a vertex that is not there.
+    known.cells.get(own.colour.load(Relaxed) as usize).unwrap_or(own)
 }
 
 #[cfg(test)]

@@ -21,8 +21,9 @@ pub trait Lasting: Stream {
     /// What is to be kept of a vertex.
     fn kept(&self, cell: &Self::Cell, note: &Self::Note) -> Self::Kept;
 
-    /// The cell and the note of which this was kept.
-    fn restored(&self, kept: Self::Kept) -> (Self::Cell, Self::Note);
+    /// The cell and the note of which this was kept; `None` if that is of no graph with so many
+    /// vertices.
+    fn restored(&self, kept: Self::Kept, vertices: u64) -> Option<(Self::Cell, Self::Note)>;
 
     /// What is to be kept of a step. What a word means never changes.
     fn words(step: Self::Step) -> [u64; STEP_WORDS];

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use welter_model::lasting::{Lasting, STEP_WORDS};
 
-use super::{Cell, Scc, Stage, Step};
+use super::{Cell, DECIDED, Scc, Stage, Step};
 
 /// All stages; each is kept as its place here, so new ones come last.
 const STAGES: [Stage; 13] = [
@@ -32,8 +32,10 @@ impl Lasting for Scc {
         [cell.part.load(Relaxed), cell.colour.load(Relaxed)]
     }
 
-    fn restored(&self, [part, colour]: [u32; 2]) -> (Cell, ()) {
-        (Cell { part: AtomicU32::new(part), colour: AtomicU32::new(colour) }, ())
+    /// What the others' colours say depends on the step, so they are looked at when they are used.
+    fn restored(&self, [part, colour]: [u32; 2], vertices: u64) -> Option<(Cell, ())> {
+        let is_there = part != DECIDED || u64::from(colour) < vertices;
+        is_there.then(|| (Cell { part: AtomicU32::new(part), colour: AtomicU32::new(colour) }, ()))
     }
 
     fn words(Step { stage, pivot, edges, live, looked }: Step) -> [u64; STEP_WORDS] {
@@ -55,6 +57,17 @@ mod tests {
     use welter_model::stream::Next;
 
     use super::*;
+
+    #[test]
+    fn no_vertex_is_decided_to_be_of_a_component_that_is_not_there() {
+        let again = |kept| {
+            Scc::default().restored(kept, 9).map(|(cell, ())| Scc::default().kept(&cell, &()))
+        };
+        for kept in [[DECIDED, 8], [8, 0], [3, u32::MAX]] {
+            assert_eq!(again(kept), Some(kept));
+        }
+        assert_eq!(again([DECIDED, 9]), None);
+    }
 
     #[test]
     fn steps_that_were_kept_are_restored_and_others_are_none() {

@@ -67,6 +67,35 @@ fn an_interrupted_run_goes_on_to_the_same_file() {
     }
 }
 
+/// A path whose edges weigh as much as halving goes on, so that passes halve the trees and no more,
+/// and both ways so that all reach each other.
+fn halving(sandbox: &Sandbox, vertices: u32) {
+    let edge =
+        |at: u32| format!("{at},{},{}\n{},{at},{}\n", at + 1, at.trailing_zeros(), at + 1, 40);
+    sandbox.write("path.csv", (1..vertices).map(edge).collect::<String>());
+}
+
+#[test]
+fn a_stream_program_goes_on_between_its_passes() {
+    let sandbox = Sandbox::new();
+    halving(&sandbox, 1 << 18);
+    sandbox.must("run mcst path.csv -q -o forest.csv");
+    let expected = sandbox.read("forest.csv");
+    for kind in ["INT", "KILL"] {
+        fs::remove_file(sandbox.path().join("forest.csv")).unwrap();
+        let child = begun(&sandbox, "run mcst path.csv -o forest.csv");
+        signal(&child, kind);
+        let ended = ended(child);
+        assert_eq!(ended.code, Some(75).filter(|_| kind == "INT"), "{}", ended.stderr);
+        assert!(!sandbox.path().join("forest.csv").exists());
+        let resumed = sandbox.run("resume kept.run --threads 1");
+        assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+        assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+        assert!(sandbox.read("forest.csv") == expected, "{kind}");
+        assert_eq!(sandbox.files(), ["forest.csv", "path.csv"]);
+    }
+}
+
 #[test]
 fn results_may_go_elsewhere_and_a_run_that_ends_leaves_nothing() {
     let sandbox = Sandbox::new();

@@ -11,6 +11,8 @@
 //! Invariant: nothing is written while a few edges were shown and the others are still to come,
 //! since the others are shown without those.
 
+use std::path::Path;
+
 use bytemuck::Zeroable;
 
 use welter_model::lasting::{KeptNext, Lasting, decode, encode};
@@ -48,17 +50,14 @@ pub fn pass_resumable<S: Lasting>(
     let edges = S::PASSES.map(|passes| passes * graph.edges());
     let phase = progress.phase("pass", Unit::Edges, edges);
     let mut run = Run::new(graph, program, workers, (progress, &phase))?;
+    let directory = checkpoints.directory();
     let shape = Shape::of_columns::<S::Kept, KeptNext>(graph, false);
     checkpoints.check_space_of(&shape)?;
-    let reached = restore_columns(checkpoints, graph, shape, Cells { run: &mut run })?;
+    let reached = restore_columns(checkpoints, graph, shape, Cells { run: &mut run, directory })?;
     let first = encode::<S>(program.first());
     let mut reached = reached.unwrap_or(Reached { totals: vec![first], ..Reached::default() });
     run.passes = reached.iterations;
-    let next = decode::<S>(reached.total()).ok_or_else(|| {
-        let directory = checkpoints.directory().display();
-        let what = "what comes next is no step of this version of the program";
-        EngineError::Changed(format!("{directory}: {what}"))
-    })?;
+    let next = decode::<S>(reached.total()).ok_or_else(|| odd(directory))?;
     let bytes = graph.vertices() * size_of::<S::Kept>() as u64;
     run.go(next, |run, next| {
         reached.iterations = run.passes;
@@ -93,6 +92,13 @@ impl<S: Lasting> Run<'_, S> {
 /// The cells and notes of a run, as they are restored.
 struct Cells<'r, 'a, S: Lasting> {
     run: &'r mut Run<'a, S>,
+    directory: &'r Path,
+}
+
+/// Whole files that hold what no run of this program has.
+fn odd(directory: &Path) -> EngineError {
+    let what = "what was kept is of another version of this program";
+    EngineError::Changed(format!("{}: {what}", directory.display()))
 }
 
 impl<S: Lasting> Settable<S::Kept> for Cells<'_, '_, S> {
@@ -106,8 +112,9 @@ impl<S: Lasting> Settable<S::Kept> for Cells<'_, '_, S> {
             let kept = &mut piece[..last - first];
             fill(kept)?;
             let places = run.cells[first..last].iter_mut().zip(&mut run.notes[first..last]);
-            for ((cell, note), kept) in places.zip(kept) {
-                (*cell, *note) = run.program.restored(*kept);
+            for (place, kept) in places.zip(kept) {
+                let restored = run.program.restored(*kept, run.graph.vertices());
+                (*place.0, *place.1) = restored.ok_or_else(|| odd(self.directory))?;
             }
             first = last;
         }
