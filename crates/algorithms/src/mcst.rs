@@ -59,7 +59,8 @@ pub struct Branch {
 const NOBODY: u32 = u32::MAX;
 
 impl Branch {
-    const NONE: Self = Self { weight: 0.0, ends: [NOBODY; 2] };
+    /// No edge.
+    pub(crate) const NONE: Self = Self { weight: 0.0, ends: [NOBODY; 2] };
 
     /// Its weight.
     pub fn weight(&self) -> f64 {
@@ -89,7 +90,7 @@ impl Value for Branch {
 type Rank = (u64, u64);
 
 /// The rank of no edge, above those of all.
-const NO_EDGE: u64 = u64::MAX;
+pub(crate) const NO_EDGE: u64 = u64::MAX;
 /// Instead of the rank of a weight: somebody is writing. No number has this rank.
 const BUSY: u64 = u64::MAX - 1;
 
@@ -102,6 +103,28 @@ fn rank(weight: f64) -> u64 {
 /// The number of a rank.
 fn number(rank: u64) -> f64 {
     f64::from_bits(rank ^ if rank >> 63 == 1 { 1 << 63 } else { u64::MAX })
+}
+
+impl Cost {
+    /// What weights are compared by: the smaller the better.
+    #[inline(always)]
+    pub(crate) fn rank(self, weight: f64) -> u64 {
+        self.turned(rank(weight))
+    }
+
+    /// The edge with this rank and these ends.
+    pub(crate) fn branch(self, rank: u64, edge: u64) -> Branch {
+        Branch { weight: number(self.turned(rank)), ends: ends(edge) }
+    }
+
+    /// The same rank, or the opposite one.
+    #[inline(always)]
+    fn turned(self, rank: u64) -> u64 {
+        match self {
+            Self::Minimum => rank,
+            Self::Maximum => !rank,
+        }
+    }
 }
 
 /// The best edge of a component, kept by the vertex that is its label. Shared without locks; who
@@ -191,26 +214,17 @@ impl Mcst {
     pub fn new(cost: Cost) -> Self {
         Self { cost }
     }
-
-    /// The rank of an edge.
-    #[inline(always)]
-    fn rank(self, Edge { source, target, weight }: Edge) -> Rank {
-        let ends = u64::from(source.min(target)) << 32 | u64::from(source.max(target));
-        (self.turned(rank(weight)), ends)
-    }
-
-    /// The same rank, or the opposite one.
-    #[inline(always)]
-    fn turned(self, rank: u64) -> u64 {
-        match self.cost {
-            Cost::Minimum => rank,
-            Cost::Maximum => !rank,
-        }
-    }
 }
 
-/// The ends of an edge, of its rank.
-fn ends(ends: u64) -> [u32; 2] {
+/// The ends of an edge as they are compared.
+#[inline(always)]
+pub(crate) fn joined(one: u32, other: u32) -> u64 {
+    u64::from(one.min(other)) << 32 | u64::from(one.max(other))
+}
+
+/// The same ends one by one.
+#[inline(always)]
+pub(crate) fn ends(ends: u64) -> [u32; 2] {
     [(ends >> 32) as u32, ends as u32]
 }
 
@@ -296,7 +310,7 @@ impl Stream for Mcst {
 
     #[inline(always)]
     fn edge(&self, _: Step, known: Known<'_, Self>, edge: Edge) -> bool {
-        let rank = self.rank(edge);
+        let rank = (self.cost.rank(edge.weight), joined(edge.source, edge.target));
         let offer = |end| known.notes[label(known, end) as usize].offer(rank);
         offer(edge.source) | offer(edge.target)
     }
@@ -314,7 +328,7 @@ impl Stream for Mcst {
             return Branch::NONE;
         }
         let (weight, edge) = known.notes[vertex as usize].get();
-        Branch { weight: number(self.turned(weight)), ends: ends(edge) }
+        self.cost.branch(weight, edge)
     }
 }
 

@@ -33,8 +33,8 @@ use welter_store::header::{CellId, KEY_BITS};
 use crate::EngineError;
 
 pub use self::pulled::{Pulled, states, with_states};
-pub(crate) use self::updates::met;
 pub use self::updates::{gather, gather_extended, group, open_updates, touched, write_updates};
+pub(crate) use self::updates::{met, told};
 pub use self::vertices::{apply, apply_extended, init, init_extended};
 pub use self::writer::{EdgeWriter, Form};
 pub use crate::kernel::{Scratch, Sources};

@@ -34,7 +34,7 @@ use crate::pull;
 use crate::push;
 use crate::read_ahead::ReadAhead;
 use crate::regroup::Regroup;
-use crate::renew::{apply_part, init_part};
+use crate::renew::{apply_part, begin_part, init_part};
 use crate::results::Values;
 use crate::sparse;
 use crate::state::{Parts, State};
@@ -294,9 +294,16 @@ impl<P: Program> Driver<'_, P> {
             let mut part = lock(&parts[number]);
             let width = part.stripe.width();
             let reached = !P::MONOTONE || self.wanted(masks.as_ref(), number).next().is_some();
+            let mut away = None;
             if reached {
                 desk.as_mut().map(|desk| desk.fetch(number)).transpose()?;
-                bench.accums[..width].fill(program.identity());
+                if P::KNOWS_TARGET {
+                    away = desk.as_mut().map(|desk| desk.take(number)).transpose()?;
+                    let values = away.as_deref().unwrap_or(&*part.values);
+                    begin_part(program, values, &mut bench.accums[..width]);
+                } else {
+                    bench.accums[..width].fill(program.identity());
+                }
             }
             let at = (number, next.map(|task| order[task]));
             if P::GROUPS {
@@ -310,7 +317,9 @@ impl<P: Program> Driver<'_, P> {
                 part.stay(signals);
                 return Ok(());
             }
-            let mut away = desk.as_mut().map(|desk| desk.take(number)).transpose()?;
+            if !P::KNOWS_TARGET {
+                away = desk.as_mut().map(|desk| desk.take(number)).transpose()?;
+            }
             let resident = std::mem::take(&mut part.values);
             let values = away.as_deref_mut().unwrap_or(resident);
             if P::GROUPS {

@@ -372,8 +372,7 @@ impl<'a, S: Stream> Run<'a, S> {
         let mut values = Buffer::used(graph.vertices() as usize, &graph.arena)?;
         graph.arena.drop_columns();
         fill(&mut values, workers, progress, |vertex| program.value(known, vertex))?;
-        let values =
-            if S::Value::LISTED { Values::listed(values) } else { Values::resident(values) };
+        let values = Values::resident(values).rows()?;
         Ok(Passed { values, passes, left: self.left })
     }
 }

@@ -30,7 +30,7 @@ use crate::iterate::{Level, Mode, Outcome};
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
 use crate::plan::RangesPlan;
 use crate::read_ahead::ReadAhead;
-use crate::renew::{apply_part, init_part, resume_part};
+use crate::renew::{apply_part, begin_part, init_part, resume_part};
 use crate::results::Values;
 use crate::state::{self, Part};
 use crate::values::Desk;
@@ -317,7 +317,15 @@ impl<P: Program> Driver<'_, P> {
         for stripes in mine() {
             for (place, &stripe) in stripes.iter().enumerate() {
                 let accums = &mut bench.accums[place << bits..];
-                accums[..graph.stripes[stripe].width()].fill(program.identity());
+                let accums = &mut accums[..graph.stripes[stripe].width()];
+                if P::KNOWS_TARGET {
+                    bench.desks.values.fetch(stripe)?;
+                    let values = bench.desks.values.take(stripe)?;
+                    begin_part(program, &values, accums);
+                    bench.desks.values.done(values);
+                } else {
+                    accums.fill(program.identity());
+                }
             }
             if let Some(&first) = stripes.first() {
                 bench.desks.values.fetch(first)?;

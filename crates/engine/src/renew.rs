@@ -21,6 +21,13 @@ pub(crate) fn init_part<P: Program>(
     });
 }
 
+/// Begins the accumulators of vertices of these values.
+pub(crate) fn begin_part<P: Program>(program: &P, values: &[P::Value], accums: &mut [P::Accum]) {
+    for (accum, value) in accums.iter_mut().zip(values) {
+        *accum = program.begin(value);
+    }
+}
+
 /// Sets what an iteration makes of the values and of what was gathered.
 #[inline(always)]
 pub(crate) fn apply_part<P: Program>(

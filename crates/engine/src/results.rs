@@ -41,9 +41,18 @@ struct Shelf<V: Pod + Send> {
     starts: Vec<usize>,
     /// Vertices of the widest stripe.
     width: usize,
+    /// Which values have a row, where not all have.
+    listed: Option<Listed<V>>,
     /// Stripes with their numbers; the one that was asked for last is the last.
     recent: Mutex<Vec<(usize, Arc<Buffer<V>>)>>,
     recent_most: usize,
+}
+
+/// Values of which some have a row only.
+struct Listed<V> {
+    has_row: fn(&V) -> bool,
+    /// Vertices of each stripe.
+    widths: Vec<usize>,
 }
 
 impl<V: Pod + Send> Values<V> {
@@ -51,19 +60,19 @@ impl<V: Pod + Send> Values<V> {
         Self { count: values.len(), place: Place::Memory(values) }
     }
 
-    /// The same, without the vertices that have no row.
-    pub(crate) fn listed(mut values: Buffer<V>) -> Self
+    /// The same without those that have no row, where the result is a list.
+    pub(crate) fn rows(mut self) -> Result<Self, EngineError>
     where
         V: Value,
     {
-        let mut count = 0;
-        for vertex in 0..values.len() {
-            if values[vertex].is_listed() {
-                values[count] = values[vertex];
-                count += 1;
-            }
+        if !V::LISTED {
+            return Ok(self);
         }
-        Self { count, place: Place::Memory(values) }
+        self.count = match &mut self.place {
+            Place::Memory(values) => list(values, self.count, V::is_listed),
+            Place::Storage(shelf) => shelf.list(self.count, V::is_listed)?,
+        };
+        Ok(self)
     }
 
     pub(crate) fn stored(stored: StoredValues, graph: &Graph) -> Self {
@@ -72,6 +81,7 @@ impl<V: Pod + Send> Values<V> {
             stored,
             starts: stripes.iter().map(|stripe| stripe.vertices.start as usize).collect(),
             width: stripes.iter().map(Stripe::width).max().unwrap_or(0),
+            listed: None,
             recent: Mutex::new(Vec::new()),
             recent_most: graph.plan.threads + 1,
         });
@@ -132,7 +142,41 @@ impl<V: Pod + Send> Values<V> {
     }
 }
 
+/// Moves the first `count` values that have a row to the front, and says how many they are.
+fn list<V: Copy>(values: &mut [V], count: usize, has_row: fn(&V) -> bool) -> usize {
+    let mut rows = 0;
+    for place in 0..count {
+        if has_row(&values[place]) {
+            values[rows] = values[place];
+            rows += 1;
+        }
+    }
+    rows
+}
+
 impl<V: Pod + Send> Shelf<V> {
+    /// Shows values that have a row from here on, and says how many of `count` these are. All are
+    /// read for that.
+    fn list(&mut self, count: usize, has_row: fn(&V) -> bool) -> Result<usize, EngineError> {
+        let ends = self.starts.iter().skip(1).copied().chain([count]);
+        let widths = ends.zip(&self.starts).map(|(end, start)| end - start).collect();
+        self.listed = Some(Listed { has_row, widths });
+        let (mut rows, mut column) = (0, Buffer::zeroed(self.width)?);
+        for number in 0..self.starts.len() {
+            self.starts[number] = rows;
+            column = self.stored.load(number, column)?;
+            rows += self.cut(number, &mut column);
+        }
+        Ok(rows)
+    }
+
+    /// Moves the values of a stripe that have a row to the front, where not all have, and says how
+    /// many they are.
+    fn cut(&self, number: usize, column: &mut [V]) -> usize {
+        let Some(Listed { has_row, widths }) = &self.listed else { return column.len() };
+        list(column, widths[number], *has_row)
+    }
+
     fn read(&self, vertices: Range<usize>, mut visit: impl FnMut(&[V])) -> Result<(), EngineError> {
         let mut next = vertices.start;
         while next < vertices.end {
@@ -158,7 +202,9 @@ impl<V: Pod + Send> Shelf<V> {
                 Some(column) => column,
                 None => Buffer::zeroed(self.width)?,
             };
-            Arc::new(self.stored.load(number, column)?)
+            let mut column = self.stored.load(number, column)?;
+            self.cut(number, &mut column);
+            Arc::new(column)
         };
         recent.push((number, Arc::clone(&column)));
         Ok(column)

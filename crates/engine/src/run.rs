@@ -54,5 +54,6 @@ pub fn run_resumable<P: Program>(
     };
     // So may results.
     workers.settle();
-    outcome
+    let Outcome { values, iterations, total, totals, levels } = outcome?;
+    Ok(Outcome { values: values.rows()?, iterations, total, totals, levels })
 }

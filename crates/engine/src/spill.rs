@@ -28,7 +28,7 @@ use welter_store::chunk::Chunk;
 
 use self::columns::{Columns, Window};
 use self::partitions::{cut, vertices};
-use self::records::{Records, combine, emit, gather, group};
+use self::records::{Records, combine, emit, gather, group, tell};
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::checkpoint::{self, Checkpoints, Reached};
@@ -163,7 +163,8 @@ struct Bench<'g, P: Program> {
     writer: Writer,
     reader: Reader,
     records: Records<P::Accum>,
-    /// The same, and where they meet, in programs that group them.
+    /// The same in programs whose updates are told one by one, and where they meet if these are
+    /// grouped.
     told: Records<P::Update>,
     groups: Groups<P::Update>,
     counts: Counts,
@@ -197,8 +198,8 @@ impl<'g, P: Program> Bench<'g, P> {
             active: columns.active.as_ref().map(|it| Desk::new(it, graph)).transpose()?,
             writer: Writer::new(pool, &graph.arena)?,
             reader: Reader::new(pool, &graph.arena)?,
-            records: Records::new(!P::GROUPS),
-            told: Records::new(P::GROUPS),
+            records: Records::new(P::COMBINES),
+            told: Records::new(!P::COMBINES),
             groups: Groups::new::<P>(graph)?,
             counts: Counts::default(),
         })
@@ -355,7 +356,7 @@ impl<P: Program> Driver<'_, P> {
                     let inside = ends.start >= own.start && ends.end <= own.end;
                     let flags = (!inside || !all_active).then(|| &active[sources.clone()]);
                     let sources = Sources { signals: &signals[sources], active: flags };
-                    if P::GROUPS {
+                    if !P::COMBINES {
                         emit(self.program, &tile, coding, sources, scratch, told, |update| update);
                         if told.is_full() {
                             counts.produced += told.write(writer, cell, None)?;
@@ -376,7 +377,7 @@ impl<P: Program> Driver<'_, P> {
                 }
                 Ok(())
             })?;
-            if P::GROUPS {
+            if !P::COMBINES {
                 counts.produced += told.write(writer, cell, None)?;
             } else if self.plan.combined {
                 let accums = &mut accums[..graph.stripes[task].width()];
@@ -453,6 +454,9 @@ impl<P: Program> Bench<'_, P> {
             let met = group(program, waiting, own, accums, &mut self.groups, &mut self.reader)?;
             self.degrees.done(degrees);
             met
+        } else if P::KNOWS_TARGET {
+            values = self.values.take(number)?;
+            tell(program, waiting, &values, accums, &mut self.reader)?
         } else {
             let met = gather(program, waiting, accums, &mut self.reader)?;
             values = self.values.take(number)?;

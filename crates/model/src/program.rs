@@ -138,6 +138,15 @@ pub trait Program: Sync {
     /// leave it, and no `FRONTIER`.
     const GROUPS: bool = false;
 
+    /// Whether an accumulator knows whom it is of: it begins from the value of its vertex
+    /// ([`Self::begin`]), because what an update means depends on that. Then updates are told one
+    /// by one, and never merged before they meet it. Not with `MONOTONE` or `GROUPS`.
+    const KNOWS_TARGET: bool = false;
+
+    /// Whether updates may be merged before they meet the accumulator of their destination.
+    /// Follows from the others.
+    const COMBINES: bool = !(Self::GROUPS || Self::KNOWS_TARGET);
+
     /// Whether [`Self::heeds`] says no to most of what it is asked.
     const CHOOSY: bool = false;
 
@@ -200,6 +209,12 @@ pub trait Program: Sync {
 
     /// The accumulator that has met no update.
     fn identity(&self) -> Self::Accum;
+
+    /// The accumulator of a vertex that has met no update, in a program whose accumulators [know
+    /// whom they are of](Self::KNOWS_TARGET).
+    fn begin(&self, _value: &Self::Value) -> Self::Accum {
+        self.identity()
+    }
 
     /// Folds an update into an accumulator.
     fn gather(&self, accum: Self::Accum, update: Self::Update) -> Self::Accum;

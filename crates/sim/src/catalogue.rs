@@ -8,8 +8,9 @@ use welter_algorithms::mcst::Cost;
 use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{
-    BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, HyperBall, KCore, LabelPropagation, Lcc,
-    Mcst, Mis, PageRank, Scc, Sides, Spmv, Sssp, SumProduct, Triangles, Walk, Wcc,
+    BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, ForestLabels, HyperBall, KCore,
+    LabelPropagation, Lcc, Mcst, Mis, PageRank, Scc, Sides, Spmv, Sssp, SumProduct, Triangles,
+    Walk, Wcc,
 };
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
@@ -26,7 +27,7 @@ use crate::phases::Colours;
 use crate::stream_job::StreamJob;
 
 /// The algorithms, by name.
-pub const ALGORITHMS: [&str; 21] = [
+pub const ALGORITHMS: [&str; 22] = [
     "labels",
     "pagerank",
     "bfs",
@@ -48,6 +49,7 @@ pub const ALGORITHMS: [&str; 21] = [
     "lcc",
     "sum-product",
     "walk",
+    "forest-labels",
 ];
 
 /// A graph of at most so many vertices and edges, with hubs, loops, parallel edges and vertices
@@ -140,6 +142,9 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let walk = Walk::new(vertices, 0.85, iterations, 0.0).weighted(sums).jumping(jumps);
             let Some(walk) = walk else { unreachable!("there are vertices") };
             Arc::new(FoldJob::new("walk", graph, walk))
+        }
+        "forest-labels" => {
+            Arc::new(FoldJob::new("forest-labels", &both(), ForestLabels::default()))
         }
         "wcc" | "mcst" | "scc" => stream_job(name, random, graph),
         "triangles" | "lcc" => triangles(name, graph),

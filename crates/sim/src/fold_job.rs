@@ -282,12 +282,12 @@ impl<P: Program> FoldWorker<P> {
         let Self { program, signals, active, accums, told, scratch, .. } = self;
         let sources = Sources { signals, active: P::FRONTIER.then_some(&**active) };
         let pulled = cell.open(payload)?;
-        if P::GROUPS {
+        if P::COMBINES {
+            pulled.fold(&**program, sources, accums, scratch)?;
+        } else {
             let first = cell.targets.start;
             let put = |target: u64, update| told.push((target - first) as u32, update);
             pulled.scatter(&**program, sources, scratch, put)?;
-        } else {
-            pulled.fold(&**program, sources, accums, scratch)?;
         }
         self.looked_at = pulled.edges();
         Ok(Outcome::Streamed { made: 0, gathered: 0, rewritten: None, filled: Vec::new() })
@@ -307,13 +307,13 @@ impl<P: Program> FoldWorker<P> {
             let stripe = cut.partitions.of(target);
             let at = (graph, UpdateCell { stripe, ..at });
             let target = (target - cut.partitions.range(stripe).start) as u32;
-            if P::GROUPS {
-                let bin = group_bins.entry(stripe).or_default();
-                bin.push(target, update);
-                filled.extend((bin.waiting() == most).then(|| bin.take(at)).flatten());
-            } else {
+            if P::COMBINES {
                 let bin = bins.entry(stripe).or_default();
                 bin.update(&**program, cut, (target, update));
+                filled.extend((bin.waiting() == most).then(|| bin.take(at)).flatten());
+            } else {
+                let bin = group_bins.entry(stripe).or_default();
+                bin.push(target, update);
                 filled.extend((bin.waiting() == most).then(|| bin.take(at)).flatten());
             }
         })?;
@@ -324,7 +324,7 @@ impl<P: Program> FoldWorker<P> {
     /// Meets updates for the open partition, and says how many these were and how many records.
     fn meet(&mut self, payload: &[u8]) -> Result<[u64; 2], EngineError> {
         let at = self.updates_for(self.partition);
-        if P::GROUPS {
+        if !P::COMBINES {
             let records = open_updates::<P::Update>(at, payload)?;
             for (target, update) in records.targets.iter().zip(records.accums) {
                 self.told.push(*target, *update);
@@ -352,7 +352,7 @@ impl<P: Program> FoldWorker<P> {
 
     fn hand_over(&mut self) -> Payload {
         let at = self.updates_for(self.partition);
-        if P::GROUPS {
+        if !P::COMBINES {
             return self.told.chunk(at).into();
         }
         let (targets, accums) = touched(&*self.program, &self.accums);
@@ -362,7 +362,7 @@ impl<P: Program> FoldWorker<P> {
     fn apply(&mut self) -> Result<Outcome, EngineError> {
         let (_, at) = self.updates_for(self.partition);
         let Self { program, values, signals, active, accums, told, last, .. } = self;
-        if P::GROUPS {
+        if !P::COMBINES {
             let told = (at, &told.targets[..], &told.records[..]);
             chunks::group(&**program, told, values, accums)?;
         }

@@ -345,7 +345,11 @@ impl Executor {
         program: &P,
     ) -> Answer<P::Value, P::Total> {
         match self {
-            Self::Reference => interpret(&read_as(graph, reading), program),
+            Self::Reference => {
+                let mut answer = interpret(&read_as(graph, reading), program);
+                answer.values.retain(|value| !P::Value::LISTED || value.is_listed());
+                answer
+            }
             _ => self
                 .run_resumable(graph, reading, program, None)
                 .unwrap_or_else(|error| panic!("{self:?}: {error}")),

@@ -80,7 +80,7 @@ pub fn interpret<P: Program>(graph: &Graph, program: &P) -> Answer<P::Value, P::
     let mut iterations = 0;
     while program.next(iterations, &total) == Next::Iterate && active.contains(&true) {
         let signals: Vec<P::Signal> = values.iter().map(|value| program.signal(value)).collect();
-        let mut accums = vec![program.identity(); values.len()];
+        let mut accums: Vec<P::Accum> = values.iter().map(|value| program.begin(value)).collect();
         let mut groups = vec![Vec::new(); if P::GROUPS { values.len() } else { 0 }];
         for &edge in &edges {
             let [from, to] = ends(edge);

@@ -5,7 +5,9 @@
 
 use welter_algorithms::bp::Potential;
 use welter_algorithms::pagerank::{Dangling, PageRank};
-use welter_algorithms::{Bfs, Cdlp, Mcst, Scc, StrongLabels, SumProduct, Triangles, Wcc};
+use welter_algorithms::{
+    Bfs, Cdlp, ForestLabels, Mcst, Scc, StrongLabels, SumProduct, Triangles, Wcc,
+};
 use welter_engine::plan::{Layout, Plan, Route, Settings, Shape, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers, meter};
 use welter_model::edges::{Duplicates, EdgeList, EdgeStream, Reading};
@@ -29,6 +31,7 @@ enum Task {
     Forest,
     Beliefs,
     StrongLabels,
+    ForestLabels,
 }
 
 impl Task {
@@ -37,7 +40,9 @@ impl Task {
             Self::Ranks | Self::Search | Self::Components | Self::Strong | Self::Forest => {
                 Reading::default()
             }
-            Self::Communities | Self::Beliefs => Reading { undirected: true, ..Reading::default() },
+            Self::Communities | Self::Beliefs | Self::ForestLabels => {
+                Reading { undirected: true, ..Reading::default() }
+            }
             Self::StrongLabels => Reading {
                 drop_self_loops: true,
                 duplicates: Duplicates::Directions,
@@ -55,7 +60,7 @@ impl Task {
     /// A route that it can be told to take.
     fn route(self, number: usize) -> Route {
         match self {
-            Self::Ranks | Self::Search | Self::StrongLabels => ROUTES[number],
+            Self::Ranks | Self::Search | Self::StrongLabels | Self::ForestLabels => ROUTES[number],
             Self::Communities => ROUTES[1],
             _ => Route::Fold,
         }
@@ -80,6 +85,7 @@ impl Task {
             Self::Forest => Layout::of_stream::<Mcst>(),
             Self::Beliefs => Layout::of_extended::<SumProduct<4, 3>>(),
             Self::StrongLabels => Layout::of::<StrongLabels>(),
+            Self::ForestLabels => Layout::of::<ForestLabels>(),
         };
         Plan::new(shape, layout, settings, &MACHINE)
     }
@@ -110,6 +116,9 @@ impl Task {
             }
             Self::StrongLabels => {
                 welter_engine::run(graph, &StrongLabels, workers, &progress).map(drop)
+            }
+            Self::ForestLabels => {
+                welter_engine::run(graph, &ForestLabels::default(), workers, &progress).map(drop)
             }
             Self::Beliefs => {
                 let program =
@@ -179,8 +188,8 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
             let beliefs = (case % 3 == number).then_some((3 - case % 2, Task::Beliefs));
             // Not along near ends, whose paths have some ten thousand edges.
             let labels = (case % 2 == number && pattern != Pattern::Near)
-                .then_some((2 + number, Task::StrongLabels));
-            for (threads, task) in runs.chain(beliefs).chain(labels) {
+                .then_some([(2 + number, Task::StrongLabels), (3 - number, Task::ForestLabels)]);
+            for (threads, task) in runs.chain(beliefs).chain(labels.into_iter().flatten()) {
                 let weighted = (case + number) % 3 == 2 || alone == Some(threads);
                 let list = pattern.edges(count, slots, weighted);
                 let always = threads % 2 == 0;

@@ -1,16 +1,22 @@
 //! Minimum-cost spanning forests on the command line.
 
+use std::ops::Add;
+
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use welter_algorithms::Mcst;
+use welter_algorithms::forest_labels::Member;
 use welter_algorithms::mcst::{Branch, Cost};
+use welter_algorithms::{ForestLabels, Mcst};
 use welter_engine::plan::Layout;
-use welter_engine::{Passed, Values};
+use welter_engine::{Outcome, Passed, Values};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
+use welter_model::program;
+use welter_model::table::Columns;
 
 use super::{Answer, Chosen, Entry};
 use crate::args::WeightArgs;
+use crate::choice::{Taken, Why};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
@@ -24,7 +30,8 @@ pub(super) const ENTRY: Entry = Entry {
         "forest += best(C), and what they join is one component      until there is no such edge",
         "least by weight, then by the smaller id, then by the larger one",
     ],
-    kind: "stream; each pass over the edges at least halves the components that still grow",
+    kind: "stream; each pass over the edges at least halves the components that still grow (by \
+           labels: fold with a frontier, whose accumulators know whom they are of)",
     weights: "the cost, which may be negative; 1 where edges have none",
     columns: "source, target, weight (f64): an edge a row, the smaller id first",
     source: "Chaos, Table 1; Borůvka (1926)",
@@ -32,7 +39,8 @@ pub(super) const ENTRY: Entry = Entry {
 Examples:
   welter run mcst roads.csv                           the 20 heaviest edges, and the total weight
   welter run mcst roads.csv -o forest.csv             all of them, which are a graph to read again
-  welter run mcst pairs.csv --cost maximum --weight similarity -o strongest.parquet",
+  welter run mcst pairs.csv --cost maximum --weight similarity -o strongest.parquet
+  welter run mcst roads.csv --route spill             by labels, whose updates wait on storage",
     python: r#">>> graph = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0], undirected=True)
 >>> welter.mcst(graph).to_numpy()["weight"].tolist()
 [1.0, 1.5]"#,
@@ -46,8 +54,43 @@ pub(crate) struct Options {
     /// Whether the forest weighs as little or as much as it can
     #[arg(long, value_name = "COST", default_value = "minimum")]
     cost: CostArg,
+    /// How the forest is found; the result is the same
+    #[arg(long, value_name = "METHOD", default_value = "auto")]
+    method: Method,
+    /// Why it is not the first method, where the choice was ours.
+    #[arg(skip)]
+    why: Option<Why>,
     #[command(flatten)]
     weights: WeightArgs,
+}
+
+/// How the forest is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// By passes where that fits in memory and has the route if one is forced, else by labels
+    Auto,
+    /// Edges offer themselves to the components at their ends, which are found in memory
+    Passes,
+    /// What one vertex of a component knows spreads to the others along edges
+    Labels,
+}
+
+const PASSES: &str = "passes";
+const LABELS: &str = "labels";
+
+impl Options {
+    fn by_labels(&self) -> bool {
+        self.method == Method::Labels
+    }
+
+    fn way(&self) -> Taken {
+        match (self.method, self.why) {
+            (Method::Labels, Some(why)) => Taken::instead(LABELS, "the method of passes", why),
+            (Method::Labels, None) => Taken::said(LABELS),
+            (Method::Passes, _) => Taken::said(PASSES),
+            (Method::Auto, _) => Taken::first(PASSES),
+        }
+    }
 }
 
 /// Which edges are wanted.
@@ -83,13 +126,14 @@ impl CostArg {
     }
 }
 
-/// The weight of all edges.
-fn total(values: &Values<Branch>) -> Result<f64, Failure> {
+/// How many edges there are, and the weight of all.
+fn sum<V: program::Value>(
+    values: &Values<V>,
+    weight: impl Fn(&V) -> f64,
+) -> Result<(u64, f64), Failure> {
     let mut sum = 0.0;
-    values.read(0..values.len(), |branches| {
-        sum = branches.iter().fold(sum, |sum, branch| sum + branch.weight());
-    })?;
-    Ok(sum)
+    values.read(0..values.len(), |values| sum = values.iter().map(&weight).fold(sum, f64::add))?;
+    Ok((values.len() as u64, sum))
 }
 
 impl Chosen for Options {
@@ -98,7 +142,16 @@ impl Chosen for Options {
     }
 
     fn layout(&self) -> Layout {
-        Layout::of_stream::<Mcst>()
+        if self.by_labels() { Layout::of::<ForestLabels>() } else { Layout::of_stream::<Mcst>() }
+    }
+
+    fn otherwise(&self, why: Why) -> Option<Box<dyn Chosen>> {
+        let other = Self { method: Method::Labels, why: Some(why), ..self.clone() };
+        (self.method == Method::Auto).then(|| Box::new(other) as Box<dyn Chosen>)
+    }
+
+    fn taken(&self) -> Option<Taken> {
+        Some(self.way())
     }
 
     fn weighs(&self) -> bool {
@@ -110,19 +163,28 @@ impl Chosen for Options {
     }
 
     fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
-        // An edge is looked at from both its ends, so one arc for each will do.
-        options.undirected = Some(false);
+        // Passes look at an edge from both its ends, so one arc for each will do.
+        options.undirected = Some(self.by_labels());
     }
 
     fn parameters(&self) -> Value {
-        json!({ "cost": self.cost.name() })
+        let Taken { name, why } = self.way();
+        json!({ "cost": self.cost.name(), "method": name, "method_why": why })
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let program = Mcst::new(self.cost.cost());
-        let Passed { values, passes, .. } = session.pass_resumable(ready, &program)?;
-        let total = total(&values)?;
-        let edges = values.len() as u64;
+        let cost = self.cost.cost();
+        let (columns, iterations, levels, edges, total): (Box<dyn Columns>, _, _, _, _);
+        if self.by_labels() {
+            let Outcome { values, iterations: made, levels: all, .. } =
+                session.iterate(ready, &ForestLabels::new(cost))?;
+            (edges, total) = sum(&values, |member: &Member| member.branch().weight())?;
+            (columns, iterations, levels) = (Box::new(values), made, Some(all));
+        } else {
+            let Passed { values, passes, .. } = session.pass_resumable(ready, &Mcst::new(cost))?;
+            (edges, total) = sum(&values, Branch::weight)?;
+            (columns, iterations, levels) = (Box::new(values), passes, None);
+        }
         let trees = ready.graph.all_vertices() - edges;
         let weights = if ready.graph.plan().shape.weighted {
             ""
@@ -135,11 +197,11 @@ impl Chosen for Options {
             counted(trees, "tree", "trees"),
         );
         Ok(Answer {
-            columns: Box::new(values),
-            iterations: passes,
+            columns,
+            iterations,
             note: Some(note),
             found: Some(json!({ "weight": total, "edges": edges, "trees": trees })),
-            levels: None,
+            levels,
             top: self.cost.top(),
         })
     }

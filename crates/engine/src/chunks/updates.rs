@@ -7,6 +7,7 @@ use welter_model::program::Program;
 use super::{Records, UpdateCell};
 use crate::EngineError;
 use crate::groups::Groups;
+use crate::renew::begin_part;
 use crate::update_chunk::{self, chunk_bytes};
 
 const OUTSIDE: &str = "a destination is outside the stripe";
@@ -69,6 +70,18 @@ pub(crate) fn met<P: Program>(
     })
 }
 
+/// Gathers updates into the accumulators of their destinations, and says whether all have one.
+pub(crate) fn told<P: Program>(
+    program: &P,
+    (targets, updates): (&[u32], &[P::Update]),
+    accums: &mut [P::Accum],
+) -> bool {
+    targets.iter().zip(updates).all(|(&target, &update)| {
+        let accum = accums.get_mut(target as usize);
+        accum.map(|accum| *accum = program.gather(*accum, update)).is_some()
+    })
+}
+
 /// Lets accumulators of a stripe meet what edges told, in an extended program, which does not say
 /// how accumulators are merged.
 ///
@@ -95,7 +108,7 @@ pub fn touched<P: Program>(program: &P, accums: &[P::Accum]) -> (Vec<u32>, Vec<P
 }
 
 /// Lets accumulators of a stripe meet all updates that an iteration has for it, in a program that
-/// groups them. `values`: of its vertices.
+/// groups them, or whose accumulators know whom they are of. `values`: of its vertices.
 ///
 /// # Errors
 /// When one is for a destination outside, or memory runs out.
@@ -105,6 +118,11 @@ pub fn group<P: Program>(
     values: &[P::Value],
     accums: &mut [P::Accum],
 ) -> Result<(), EngineError> {
+    if P::KNOWS_TARGET {
+        begin_part(program, values, accums);
+        let is_met = told(program, (targets, updates), accums);
+        return if is_met { Ok(()) } else { Err(failed(cell, OUTSIDE)) };
+    }
     let width = values.len().min(accums.len());
     let mut counts = vec![0; width];
     for &target in targets {

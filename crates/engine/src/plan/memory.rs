@@ -48,6 +48,8 @@ pub struct Layout {
     pub pulled: bool,
     /// Bytes of an update that waits for the others of its vertex, in group programs.
     pub group: u64,
+    /// Bytes of an update that is told as it is; 0 in programs whose updates may be merged.
+    pub told: u64,
     /// Bytes that are neither values nor signals.
     pub beside: u64,
     /// The same that each worker has of its own.
@@ -76,6 +78,7 @@ impl Layout {
             sparse: if P::MONOTONE { size_of::<P::Accum>() as u64 + 8 } else { 0 },
             pulled: P::ONE_IS_ENOUGH,
             group: if P::GROUPS { size_of::<P::Update>() as u64 } else { 0 },
+            told: if P::COMBINES { 0 } else { size_of::<P::Update>() as u64 },
             folds: true,
             ..Self::default()
         }
@@ -125,7 +128,7 @@ impl Layout {
 
     /// Bytes of an update that waits on storage.
     pub(super) fn record(&self) -> u64 {
-        4 + if self.group > 0 { self.group } else { self.accum }
+        4 + if self.told > 0 { self.told } else { self.accum }
     }
 
     /// Refuses a route that a program does not have: nobody shall believe that it was taken.

@@ -72,9 +72,11 @@ impl RangesPlan {
         windows + pieces + masks + threads * ((columns + accums) << bits)
     }
 
-    /// What signals move in an iteration in which all vertices are active.
+    /// What signals move in an iteration in which all vertices are active, and values beside what
+    /// each route reads of them: accumulators that begin from values want them once more.
     pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
         let signals = plan.vertices * (plan.layout.signal + plan.layout.active);
-        Traffic { read: self.ranges * signals, written: signals }
+        let again = if plan.layout.told > 0 { plan.vertices * plan.layout.value } else { 0 };
+        Traffic { read: self.ranges * signals + again, written: signals }
     }
 }

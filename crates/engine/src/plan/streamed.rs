@@ -23,7 +23,8 @@ impl Streamed {
         let ranges = || Self::Ranges(RangesPlan::new(plan, spare, chunk_bytes));
         let groups = plan.layout.group > 0;
         let spill = |combined: bool, fused| {
-            Self::Spill(SpillPlan::new(plan, spare, combined && !groups, fused))
+            let combined = combined && plan.layout.told == 0;
+            Self::Spill(SpillPlan::new(plan, spare, combined, fused))
         };
         let ways = match plan.settings.route {
             _ if !plan.layout.folds => vec![],

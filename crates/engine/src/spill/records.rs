@@ -5,10 +5,11 @@ use welter_model::program::Program;
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
-use crate::chunks::met;
+use crate::chunks::{met, told};
 use crate::groups::Groups;
 use crate::kernel::{Coding, Scratch, Sources, scatter_tile};
 use crate::keys::Width;
+use crate::renew::begin_part;
 use crate::tiles::TILE_EDGES_MAX;
 use crate::update_chunk::Cell;
 use crate::updates::{Reader, UpdateChunk, Writer};
@@ -30,6 +31,20 @@ pub(super) fn gather<P: Program>(
     // One worker wrote what a partition has for a stripe, in order.
     waiting.sort_by_key(|chunk| chunk.cell.window);
     reader.read(&waiting, |targets, updates| met(program, (targets, updates), accums))
+}
+
+/// The same in a program whose accumulators begin from these values.
+pub(super) fn tell<P: Program>(
+    program: &P,
+    mut waiting: Vec<UpdateChunk>,
+    values: &[P::Value],
+    accums: &mut [P::Accum],
+    reader: &mut Reader,
+) -> Result<u64, EngineError> {
+    begin_part(program, values, accums);
+    waiting.sort_by_key(|chunk| chunk.cell.window);
+    reader
+        .read(&waiting, |targets, updates: &[P::Update]| told(program, (targets, updates), accums))
 }
 
 /// The same in a program that groups updates, by the degrees and values of the stripe's vertices.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
-use welter_model::program::{Total, Value, Vertex};
+use welter_model::program::{Total, Vertex};
 use welter_model::stream::{BySlot, Edge, Known, Next, Seen, Stream};
 use welter_progress::{Phase, Progress, Unit};
 
@@ -307,8 +307,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
         let number = |slot: u32| graph.vertices.index(slot.into()) as u32;
         let value = |slot| (program.numbered(program.value(known, slot), number), ());
         let (values, ()) = results(graph, (workers, progress), value)?;
-        let values =
-            if S::Value::LISTED { Values::listed(values) } else { Values::resident(values) };
+        let values = Values::resident(values).rows()?;
         Ok(Passed { values, passes: made, left: Vec::new() })
     }
 }

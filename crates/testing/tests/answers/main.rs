@@ -8,9 +8,9 @@ mod real;
 mod suites;
 
 use welter_algorithms::mcst::Branch;
-use welter_algorithms::{Bfs, Mcst, Scc, Sssp, StrongLabels, Wcc};
+use welter_algorithms::{Bfs, ForestLabels, Mcst, Scc, Sssp, StrongLabels, Wcc};
 use welter_model::edges::{Duplicates, Reading};
-use welter_model::program::Value;
+use welter_model::program::{Program, Value};
 use welter_model::table::ColumnData;
 use welter_testing::executors::{Executor, Memory, executors};
 use welter_testing::graph::Graph;
@@ -83,19 +83,29 @@ fn strong_components(graph: &Graph, undirected: bool) -> Vec<u64> {
     })
 }
 
-/// The same by labels, with updates that wait in three places.
+/// The same by labels.
 fn strong_labels(graph: &Graph, undirected: bool) -> Vec<u64> {
     let reading = Reading { duplicates: Duplicates::Directions, ..simple(undirected) };
+    by_routes(graph, reading, &StrongLabels, |values| match columns(values) {
+        ColumnData::Vertices(components) => components,
+        _ => panic!("components are vertices"),
+    })
+}
+
+/// What comes of a program whose updates wait in three places.
+fn by_routes<P: Program, T: PartialEq>(
+    graph: &Graph,
+    reading: Reading,
+    program: &P,
+    tell: impl Fn(&[P::Value]) -> T,
+) -> T {
     let found = ["None", "Some(Ranges)", "Some(Spill"].map(|route| {
         let is_of = |executor: &Executor| match executor {
             Executor::Memory(memory) => format!("{:?}", memory.settings.route).starts_with(route),
             Executor::Reference | Executor::Kept(..) => false,
         };
         let executor = executors().into_iter().find(is_of).expect("each route has an executor");
-        match columns(&executor.run(graph, reading, &StrongLabels).values) {
-            ColumnData::Vertices(components) => components,
-            _ => panic!("components are vertices"),
-        }
+        tell(&executor.run(graph, reading, program).values)
     });
     let [fold, ranges, spill] = found;
     assert!(fold == ranges && fold == spill, "by other routes");
@@ -105,7 +115,12 @@ fn strong_labels(graph: &Graph, undirected: bool) -> Vec<u64> {
 /// The weights of the edges of a spanning forest.
 fn forest(graph: &Graph) -> Vec<f64> {
     let weights = |branches: &[Branch]| branches.iter().map(Branch::weight).collect();
-    same(graph, |memory| weights(&memory.pass(graph, simple(false), &Mcst::default())))
+    let found = same(graph, |memory| weights(&memory.pass(graph, simple(false), &Mcst::default())));
+    let by_labels = by_routes(graph, simple(true), &ForestLabels::default(), |members| {
+        members.iter().map(|member| member.branch().weight()).collect::<Vec<_>>()
+    });
+    assert!(found == by_labels, "by labels");
+    found
 }
 
 /// What all engines say of a graph.

@@ -7,7 +7,7 @@ use bytemuck::cast_slice;
 use proptest::prelude::*;
 use welter_algorithms::bp::Potential;
 use welter_algorithms::pagerank::Dangling;
-use welter_algorithms::{Bfs, Cdlp, HyperBall, PageRank, Scc, Sssp, SumProduct, Wcc};
+use welter_algorithms::{Bfs, Cdlp, ForestLabels, HyperBall, PageRank, Scc, Sssp, SumProduct, Wcc};
 use welter_engine::chunks::Scratch;
 use welter_model::edges::Reading;
 use welter_model::group::Grouped;
@@ -53,6 +53,7 @@ proptest! {
         agrees(&graph, &ranks, way, true);
         let both = read_as(&graph, Reading { undirected: true, ..Reading::default() });
         agrees(&both, &Grouped(Cdlp::new(3)), way, false);
+        agrees(&both, &ForestLabels::default(), way, false);
     }
 
     #[test]

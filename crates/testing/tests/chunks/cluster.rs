@@ -121,7 +121,7 @@ pub(crate) fn run<P: Program>(graph: &Graph, program: &P, way: Way) -> Vec<P::Va
                 };
                 for bytes in chunks {
                     let pulled = cell.open(cast_slice(bytes)).expect(WRITTEN);
-                    if P::GROUPS || way.spills {
+                    if !P::COMBINES || way.spills {
                         let put = |target: u64, update| {
                             told.0.push((target - targets.start) as u32);
                             told.1.push(update);
@@ -136,7 +136,7 @@ pub(crate) fn run<P: Program>(graph: &Graph, program: &P, way: Way) -> Vec<P::Va
                     }
                 }
             }
-            if P::GROUPS {
+            if !P::COMBINES {
                 let bytes =
                     aligned(&write_updates((7, at), (&told.0, &told.1), told.0.len() as u64));
                 let met = open_updates::<P::Update>((7, at), cast_slice(&bytes)).expect(WRITTEN);

@@ -4,19 +4,19 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use welter_algorithms::Mcst;
-use welter_algorithms::mcst::{Branch, Cost};
-use welter_model::edges::Reading;
+use welter_algorithms::mcst::Cost;
+use welter_algorithms::{ForestLabels, Mcst};
+use welter_model::edges::{Duplicates, Reading};
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
-use welter_testing::executors::executors;
+use welter_testing::executors::{self, Nearness, executors};
 use welter_testing::graph::Graph;
 use welter_testing::plain::{self, Branch as Found};
 use welter_testing::strategies::wide_graphs;
 
 /// The rows of a result.
-fn rows(branches: &[Branch]) -> Vec<Found> {
-    let mut columns = Branch::columns(branches).into_iter();
+fn rows<V: Value>(branches: &[V]) -> Vec<Found> {
+    let mut columns = V::columns(branches).into_iter();
     let mut next = || columns.next().expect("three columns").1;
     let (ColumnData::Vertices(sources), ColumnData::Vertices(targets), ColumnData::F64(weights)) =
         (next(), next(), next())
@@ -77,8 +77,32 @@ fn kruskal(graph: &Graph, cost: Cost) -> Vec<Found> {
     plain::forest(graph, cost == Cost::Maximum)
 }
 
-/// Runs it on all executors, and returns how many passes it took at most.
-fn judge(graph: &Graph, cost: Cost) -> u64 {
+const BOTH_WAYS: Reading = Reading {
+    undirected: true,
+    reversed: false,
+    drop_self_loops: false,
+    duplicates: Duplicates::Keep,
+};
+
+/// Runs it on all executors by passes, and on one of them, another for each graph, by labels that
+/// spread.
+fn judge(graph: &Graph, cost: Cost) {
+    let (found, _) = by_passes(graph, cost);
+    let all = executors();
+    let executor = &all[graph.pairs.len() % all.len()];
+    let by_labels = executor.run(graph, BOTH_WAYS, &ForestLabels::new(cost));
+    assert_eq!(rows(&by_labels.values), found, "rows by labels of {executor:?}");
+}
+
+/// What comes of labels on all executors, and in how many iterations.
+fn by_labels(graph: &Graph, cost: Cost) -> (Vec<Found>, u64) {
+    let answer = executors::judge(graph, BOTH_WAYS, &ForestLabels::new(cost), Nearness::Bits);
+    assert_eq!(answer.total.open, 0);
+    (rows(&answer.values), answer.iterations)
+}
+
+/// What comes of passes on all executors that make some, and in how many at most.
+fn by_passes(graph: &Graph, cost: Cost) -> (Vec<Found>, u64) {
     let expected = kruskal(graph, cost);
     let mut first: Option<Vec<Found>> = None;
     let mut most = 0;
@@ -91,10 +115,11 @@ fn judge(graph: &Graph, cost: Cost) -> u64 {
         assert_eq!(first.get_or_insert_with(|| found.clone()), &found, "rows of {executor:?}");
         most = most.max(passes);
     }
-    let mut found = first.expect("some executors run it");
-    found.sort_by_key(|edge| (edge.0, edge.1));
-    assert_eq!(found, expected);
-    most
+    let found = first.expect("some executors run it");
+    let mut sorted = found.clone();
+    sorted.sort_by_key(|edge| (edge.0, edge.1));
+    assert_eq!(sorted, expected);
+    (found, most)
 }
 
 proptest! {
@@ -138,6 +163,17 @@ proptest! {
     }
 }
 
+proptest! {
+    // Each takes some tens of iterations, by each executor.
+    #![proptest_config(ProptestConfig::with_cases(2))]
+
+    #[test]
+    fn by_labels_as_by_passes(graph in wide_graphs(120, 400)) {
+        let (found, _) = by_labels(&graph, Cost::Minimum);
+        prop_assert_eq!(found, by_passes(&graph, Cost::Minimum).0);
+    }
+}
+
 #[test]
 fn parallel_edges_and_loops() {
     let pairs = vec![[0, 0], [1, 0], [0, 1], [1, 0], [2, 2], [1, 2], [2, 1], [3, 3]];
@@ -153,13 +189,20 @@ fn parallel_edges_and_loops() {
 #[test]
 fn components_are_halved_by_every_pass() {
     // The hardest for Boruvka: in each pass two components become one.
-    let count = 1_u32 << 10;
-    let pairs: Vec<_> = (0..count - 1).map(|vertex| [vertex, vertex + 1]).collect();
-    let weights = (1..count).map(|number| f64::from(number.trailing_zeros())).collect();
-    let graph = Graph { weights: Some(weights), ..Graph::new(count as usize, pairs) };
-    let passes = judge(&graph, Cost::Minimum);
-    assert_eq!(passes, 10);
+    let halving = |count: u32| {
+        let pairs: Vec<_> = (0..count - 1).map(|vertex| [vertex, vertex + 1]).collect();
+        let weights = (1..count).map(|number| f64::from(number.trailing_zeros())).collect();
+        Graph { weights: Some(weights), ..Graph::new(count as usize, pairs) }
+    };
+    let graph = halving(1 << 10);
+    assert_eq!(by_passes(&graph, Cost::Minimum).1, 10);
     // All hook at once.
     let alike = Graph { weights: None, ..graph };
-    assert_eq!(judge(&alike, Cost::Minimum), 1);
+    assert_eq!(by_passes(&alike, Cost::Minimum).1, 1);
+    // What is known spreads through all of a component, and so does its name: of a path that is
+    // halved as often that takes twice its length, and some iterations a round.
+    let graph = halving(1 << 5);
+    let (rows, iterations) = by_labels(&graph, Cost::Minimum);
+    assert_eq!(rows, by_passes(&graph, Cost::Minimum).0);
+    assert!((32..2 * 32 + 8 * 6).contains(&iterations), "{iterations}");
 }

@@ -1,0 +1,323 @@
+//! Minimum-cost spanning forests by labels that spread through components.
+//!
+//! ```text
+//! best(C) = the least edge between C and another component    for each component C
+//! forest += best(C), and what they join is one component      until there is no such edge
+//! ```
+//!
+//! [`Mcst`](crate::Mcst) keeps a cell and a note of all vertices in memory, where each edge finds
+//! those of two components. This is the same as a fold program, for routes and budgets that have
+//! no place for them: vertices speak to their neighbours only, so what one vertex of a component
+//! knows is handed on from neighbour to neighbour until all of it know. A round of Borůvka's
+//! algorithm:
+//!
+//! | stage | what a vertex tells | whom it concerns | until |
+//! |---|---|---|---|
+//! | [`OFFER`] | its component | others: a vertex keeps the least edge to them | once |
+//! | [`SPREAD`] | the least edge that it knows of | its own component | nothing is news |
+//! | [`HOOK`] | the same, if it is an end of it | the other end: do both want this edge? | once |
+//! | [`JOIN`] | the name of the component to be | its own, and who hooks over an edge to it | nothing is news |
+//!
+//! Of two components whose least edge is the same one the smaller stays, and names what comes to
+//! be; the others hook. A component that hooks is known no more by the vertex it was named after,
+//! so that one keeps the edge, as in [`Mcst`](crate::Mcst): the lists are the same, row by row.
+//! Components that no edge leaves are done, and their vertices say nothing any more.
+//!
+//! What an update means depends on whom it meets, one of the component or another, so accumulators
+//! begin from values. Wants a graph that was read as undirected. Each stage that spreads takes as
+//! many iterations as the longest path that something spreads along has edges; totals say which
+//! stage it is, as those of [`StrongLabels`](crate::StrongLabels) do, and vertex 0 is always active
+//! for the same reason.
+//!
+//! Source: Chaos, Table 1 (`MCST`); O. Borůvka, 1926.
+
+use bytemuck::{Pod, Zeroable};
+use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
+use welter_model::table::ColumnData;
+
+use crate::mcst::{Branch, Cost, NO_EDGE, ends, joined};
+
+/// No vertex: more than all.
+const NONE: u32 = u32::MAX;
+
+/// No edge leaves the component.
+const DONE: u32 = 0;
+/// See the table above.
+const OFFER: u32 = 1;
+/// See the table above.
+const SPREAD: u32 = 2;
+/// See the table above.
+const HOOK: u32 = 3;
+/// See the table above.
+const JOIN: u32 = 4;
+
+/// The program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ForestLabels {
+    cost: Cost,
+}
+
+/// An edge as it is compared with others: the rank of its weight, then its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+struct Ranked {
+    weight: u64,
+    ends: u64,
+}
+
+impl Ranked {
+    const NONE: Self = Self { weight: NO_EDGE, ends: 0 };
+
+    fn is_edge(self) -> bool {
+        self.weight != NO_EDGE
+    }
+
+    fn has_end(self, vertex: u32) -> bool {
+        self.is_edge() && ends(self.ends).contains(&vertex)
+    }
+}
+
+/// What is known of a vertex.
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Member {
+    /// The least edge out of its component that it knows of.
+    best: Ranked,
+    /// Of a vertex that components were named after: the edge over which that one hooked.
+    branch: Branch,
+    vertex: u32,
+    /// The vertex that its component is named after.
+    component: u32,
+    /// The one that it will be named after, or [`NONE`].
+    joins: u32,
+    /// The stage as of which it speaks, or [`DONE`].
+    says: u32,
+}
+
+impl Member {
+    /// The edge that the forest has from here.
+    pub fn branch(&self) -> Branch {
+        self.branch
+    }
+}
+
+impl Value for Member {
+    const LISTED: bool = true;
+
+    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+        let branches: Vec<Branch> = values.iter().map(Self::branch).collect();
+        Branch::columns(&branches)
+    }
+
+    fn is_listed(&self) -> bool {
+        self.branch.is_listed()
+    }
+}
+
+/// What a vertex tells its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Told {
+    /// Of offers, the edge that it is told along; else the best one.
+    edge: Ranked,
+    /// [`NONE`] if it says nothing.
+    component: u32,
+    /// Of whom it is; of offers and hooks this is also an end of the edge.
+    vertex: u32,
+    /// The name of the component to be, or [`NONE`].
+    joins: u32,
+    /// The stage.
+    says: u32,
+}
+
+impl Told {
+    const NOTHING: Self =
+        Self { edge: Ranked::NONE, component: NONE, vertex: NONE, joins: NONE, says: DONE };
+}
+
+/// What a vertex knows with what it heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Heard {
+    best: Ranked,
+    component: u32,
+    vertex: u32,
+    joins: u32,
+    /// Unused, so that there is no padding.
+    rest: u32,
+}
+
+impl Heard {
+    /// Of nobody.
+    const NOTHING: Self =
+        Self { best: Ranked::NONE, component: NONE, vertex: NONE, joins: NONE, rest: 0 };
+}
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Round {
+    /// The stage as of which vertices speak.
+    stage: u64,
+    /// Vertices of components that may grow.
+    pub open: u64,
+    /// Vertices of which something is known that was not before.
+    changed: u64,
+}
+
+impl Total for Round {
+    #[inline(always)]
+    fn merge(self, other: Self) -> Self {
+        Self {
+            stage: self.stage.max(other.stage),
+            open: self.open + other.open,
+            changed: self.changed + other.changed,
+        }
+    }
+}
+
+impl Round {
+    /// The stage that follows.
+    #[inline(always)]
+    fn next(self) -> u32 {
+        match (self.stage as u32, self.changed) {
+            (OFFER, _) => SPREAD,
+            (SPREAD, 0) => HOOK,
+            (HOOK, _) => JOIN,
+            (JOIN, 0) => OFFER,
+            (stage, _) => stage,
+        }
+    }
+}
+
+impl ForestLabels {
+    /// A forest of least cost, or of most.
+    pub fn new(cost: Cost) -> Self {
+        Self { cost }
+    }
+}
+
+impl Member {
+    /// How it enters another stage.
+    #[inline(always)]
+    fn enter(self, stage: u32, cost: Cost) -> Self {
+        match stage {
+            HOOK if !self.best.is_edge() => Self { says: DONE, ..self },
+            // The other end wanted another edge, or is larger.
+            OFFER => {
+                let hooks = self.vertex == self.component && self.joins != self.component;
+                let branch =
+                    if hooks { cost.branch(self.best.weight, self.best.ends) } else { self.branch };
+                let (component, best) = (self.joins, Ranked::NONE);
+                Self { branch, component, best, joins: NONE, says: stage, ..self }
+            }
+            _ => Self { says: stage, ..self },
+        }
+    }
+
+    /// Whether it has something to say as of its stage.
+    #[inline(always)]
+    fn speaks(&self) -> bool {
+        match self.says {
+            OFFER => true,
+            SPREAD => self.best.is_edge(),
+            HOOK => self.best.has_end(self.vertex),
+            JOIN => self.joins != NONE,
+            _ => false,
+        }
+    }
+}
+
+impl Program for ForestLabels {
+    type Value = Member;
+    type Signal = Told;
+    type Update = Told;
+    type Accum = Heard;
+    type Total = Round;
+
+    const WEIGHTED: bool = true;
+    const FRONTIER: bool = true;
+    const KNOWS_TARGET: bool = true;
+
+    #[inline(always)]
+    fn init(&self, vertex: Vertex) -> Applied<Member, Round> {
+        let vertex = vertex.index as u32;
+        let (best, branch) = (Ranked::NONE, Branch::NONE);
+        let value = Member { best, branch, vertex, component: vertex, joins: NONE, says: OFFER };
+        Applied::active(value, Round { stage: OFFER.into(), open: 1, changed: 1 })
+    }
+
+    #[inline(always)]
+    fn signal(&self, value: &Member) -> Told {
+        let &Member { best: edge, vertex, component, joins, says, .. } = value;
+        if value.speaks() { Told { edge, component, vertex, joins, says } } else { Told::NOTHING }
+    }
+
+    /// An offer is of the edge that it is told along; its other end is known by whom it meets.
+    #[inline(always)]
+    fn scatter(&self, told: Told, weight: f64) -> Option<Told> {
+        let offer = || Ranked { weight: self.cost.rank(weight), ends: 0 };
+        let edge = if told.says == OFFER { offer() } else { told.edge };
+        (told.component != NONE).then_some(Told { edge, ..told })
+    }
+
+    #[inline(always)]
+    fn identity(&self) -> Heard {
+        Heard::NOTHING
+    }
+
+    #[inline(always)]
+    fn begin(&self, value: &Member) -> Heard {
+        let &Member { best, vertex, component, joins, .. } = value;
+        Heard { best, component, vertex, joins, rest: 0 }
+    }
+
+    #[inline(always)]
+    fn gather(&self, heard: Heard, told: Told) -> Heard {
+        let is_own = told.component == heard.component;
+        match told.says {
+            OFFER if !is_own => {
+                let edge = Ranked { ends: joined(heard.vertex, told.vertex), ..told.edge };
+                Heard { best: heard.best.min(edge), ..heard }
+            }
+            SPREAD if is_own => Heard { best: heard.best.min(told.edge), ..heard },
+            HOOK if !is_own && told.edge == heard.best && heard.component < told.component => {
+                Heard { joins: heard.component, ..heard }
+            }
+            // Who is told along the edge over which its component hooks, or by one of its own.
+            JOIN if is_own
+                || heard.best.ends == joined(heard.vertex, told.vertex) && heard.best.is_edge() =>
+            {
+                Heard { joins: heard.joins.min(told.joins), ..heard }
+            }
+            _ => heard,
+        }
+    }
+
+    #[inline(always)]
+    fn merge(&self, left: Heard, right: Heard) -> Heard {
+        let (best, joins) = (left.best.min(right.best), left.joins.min(right.joins));
+        let known = if left.component == NONE { right } else { left };
+        Heard { best, joins, ..known }
+    }
+
+    #[inline(always)]
+    fn apply(&self, value: Member, heard: Heard, last: &Round) -> Applied<Member, Round> {
+        let keeps_time = value.vertex == 0;
+        if value.says == DONE {
+            let next = if keeps_time { last.next() } else { 0 };
+            let total = Round { stage: next.into(), ..Round::default() };
+            return Applied { value, total, active: keeps_time };
+        }
+        let (stage, next) = (last.stage as u32, last.next());
+        let learnt = Member { best: heard.best, joins: heard.joins, ..value };
+        let now = if next == stage { learnt } else { learnt.enter(next, self.cost) };
+        let (is_open, changed) = (now.says != DONE, now != value);
+        let total = Round { stage: next.into(), open: is_open.into(), changed: changed.into() };
+        Applied { value: now, total, active: changed && now.speaks() || keeps_time }
+    }
+
+    fn next(&self, _: u64, total: &Round) -> Next {
+        if total.open > 0 { Next::Iterate } else { Next::Stop }
+    }
+}
