@@ -1387,6 +1387,7 @@ def mcst(
     graph: Any,
     *,
     cost: Literal["minimum", "maximum"] = "minimum",
+    method: Literal["auto", "passes", "labels"] = "auto",
     weight: int | str | None = None,
     no_weights: bool = False,
     threads: int | None = None,
@@ -1419,6 +1420,7 @@ def mcst(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     cost : Whether the forest weighs as little or as much as it can
+    method : How the forest is found; the result is the same
     weight : Column of the weights, by number (from 1) or name [default: one called weight, else
         the third if it holds numbers, else none]
     no_weights : Read no weights, also where there are some
@@ -1452,6 +1454,7 @@ def mcst(
     """
     options = {
         "cost": cost,
+        "method": method,
         "weight": weight,
         "no_weights": no_weights,
         "threads": threads,

@@ -138,21 +138,20 @@ impl Plan {
         settings.check()?;
         layout.check(settings)?;
         with_threads(settings, machine, shape.edges, |threads| {
-            Self::of_threads(threads, shape, layout, settings, machine)
+            with_stripes(settings, &shape, layout, machine, |stripe_bits| {
+                Self::of(threads, stripe_bits, shape, layout, settings, machine)
+            })
         })
     }
 
-    fn of_threads(
+    fn of(
         threads: usize,
+        stripe_bits: u32,
         shape: Shape,
         layout: Layout,
         settings: &Settings,
         machine: &Machine,
     ) -> Result<Self, EngineError> {
-        let slot_bits = u64::BITS - shape.slots.saturating_sub(1).leading_zeros();
-        let stripe_bits = settings.stripe_bits.unwrap_or_else(|| {
-            stripe_bits(&shape, layout, machine).min(slot_bits.max(SEGMENT_BITS))
-        });
         let block_bits = settings
             .block_bits
             .unwrap_or_else(|| log2(machine.l1_bytes / 2 / layout.signal.max(1)).clamp(8, 14));
@@ -375,6 +374,41 @@ fn with_threads(
         }
     }
 }
+
+/// The plan with stripes as wide as the user says; else with those whose accumulators stay in a
+/// worker's cache. Where that takes more memory than there is, others may fit: of narrow stripes
+/// workers have short columns, of wide ones keys name few sources, so that less lies behind these.
+fn with_stripes(
+    settings: &Settings,
+    shape: &Shape,
+    layout: Layout,
+    machine: &Machine,
+    plan: impl Fn(u32) -> Result<Plan, EngineError>,
+) -> Result<Plan, EngineError> {
+    if let Some(stripe_bits) = settings.stripe_bits {
+        return plan(stripe_bits);
+    }
+    let slot_bits = u64::BITS - shape.slots.saturating_sub(1).leading_zeros();
+    let wide = stripe_bits(shape, layout, machine).min(slot_bits.max(SEGMENT_BITS));
+    let need = |planned: &Result<Plan, EngineError>| match planned {
+        Err(EngineError::Budget { need, .. }) => *need,
+        _ => 0,
+    };
+    let mut best = plan(wide);
+    for stripe_bits in (SEGMENT_BITS..wide).rev().chain(wide + 1..=STRIPE_BITS_MOST) {
+        if need(&best) == 0 {
+            break;
+        }
+        let other = plan(stripe_bits);
+        if need(&other) < need(&best) {
+            best = other;
+        }
+    }
+    best
+}
+
+/// No wider, unless a cache has room for more.
+const STRIPE_BITS_MOST: u32 = 20;
 
 fn stripe_bits(shape: &Shape, layout: Layout, machine: &Machine) -> u32 {
     let group_bytes = layout.group * shape.edges / shape.slots.max(1);

@@ -81,6 +81,31 @@ fn a_small_budget_takes_fewer_threads_unless_their_number_is_said() {
 }
 
 #[test]
+fn stripes_are_as_wide_as_fits_where_nobody_says_how_wide() {
+    let wide = Layout { value: 48, signal: 32, accum: 32, active: 1, ..layout() };
+    let route = Some(Route::Ranges);
+    for slots in [1 << 11, 1 << 22] {
+        let shape = Shape { slots, edges: 16 * slots, weighted: true, ..SHAPE };
+        let plan = |memory_bytes, stripe_bits| {
+            let threads = Some(3);
+            let settings =
+                Settings { threads, memory_bytes, stripe_bits, route, ..Settings::default() };
+            Plan::new(shape, wide, &settings, &MACHINE)
+        };
+        let by_caches = plan(None, None).unwrap();
+        let need = |bits| match plan(Some(1 << 20), bits) {
+            Err(EngineError::Budget { need, .. }) => need,
+            other => panic!("must be refused: {other:?}"),
+        };
+        let least = need(None);
+        assert!(least < need(Some(by_caches.stripe_bits)), "{slots} slots");
+        let fitting = plan(Some(least), None).unwrap();
+        assert_ne!(fitting.stripe_bits, by_caches.stripe_bits);
+        assert_eq!(need(Some(fitting.stripe_bits)), least);
+    }
+}
+
+#[test]
 fn what_the_caller_holds_counts() {
     let plan = |held_bytes| {
         let settings = Settings { held_bytes, ..Settings::default() };

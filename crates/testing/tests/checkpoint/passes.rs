@@ -21,7 +21,7 @@ fn engines() -> Vec<Memory> {
     let ways = [(1, StorageMode::Never), (2, stored), (2, StorageMode::Never), (1, stored)];
     let engine = |(threads, storage)| {
         let (threads, stripe_bits) = (Some(threads), Some(12));
-        let settings = Settings { threads, stripe_bits, storage, ..memory.settings.clone() };
+        let settings = Settings { threads, stripe_bits, storage, ..memory.settings };
         Memory { settings, ..memory.clone() }
     };
     ways.into_iter().map(engine).collect()

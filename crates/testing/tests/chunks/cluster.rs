@@ -136,15 +136,15 @@ pub(crate) fn run<P: Program>(graph: &Graph, program: &P, way: Way) -> Vec<P::Va
                     }
                 }
             }
-            if !P::COMBINES {
+            if P::COMBINES {
+                let update = |update: &P::Update| program.gather(program.identity(), *update);
+                let updates: Vec<_> = told.1.iter().map(update).collect();
+                hand_over(program, at, (&told.0, &updates), accums).expect(WRITTEN);
+            } else {
                 let bytes =
                     aligned(&write_updates((7, at), (&told.0, &told.1), told.0.len() as u64));
                 let met = open_updates::<P::Update>((7, at), cast_slice(&bytes)).expect(WRITTEN);
                 group(program, (at, met.targets, met.accums), &values[own], accums).expect(WRITTEN);
-            } else {
-                let update = |update: &P::Update| program.gather(program.identity(), *update);
-                let updates: Vec<_> = told.1.iter().map(update).collect();
-                hand_over(program, at, (&told.0, &updates), accums).expect(WRITTEN);
             }
         }
         let columns = Vertices { values: &mut values, signals: &mut signals, active: &mut active };
