@@ -125,6 +125,9 @@ struct Options {
     /// too.
     #[arg(long, global = true, value_name = "PYTHON")]
     peers: Option<PathBuf>,
+    /// Runs `algorithms` under each of these budgets, MiB, instead of beside others.
+    #[arg(long, global = true, value_name = "MIB", value_delimiter = ',')]
+    budgets: Vec<u64>,
     /// Seconds after which `algorithms` ends a job.
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 600)]
     timeout: u64,
@@ -144,6 +147,7 @@ struct Settings {
     gap: Option<Gap>,
     only: Vec<String>,
     peers: Option<PathBuf>,
+    budgets: Vec<u64>,
     timeout: u64,
     inputs: Inputs,
 }
@@ -178,6 +182,7 @@ impl Settings {
             gap: options.gap.as_deref().map(Gap::at),
             only: options.only.clone(),
             peers: options.peers.clone(),
+            budgets: options.budgets.clone(),
             timeout: options.timeout.max(1),
             inputs: Inputs::open(options.data.as_deref())?,
         })

@@ -120,7 +120,7 @@ def test_wrong_options_are_told_as_on_the_command_line(graph):
         welter.pagerank(graph, dampening=0.5)
     with pytest.raises(welter.UsageError, match="unrecognized subcommand"):
         graph.run("pagerang")
-    for forced in (welter.mcst, welter.bp, welter.triangles):
+    for forced in (welter.lcc, welter.bp, welter.triangles):
         with pytest.raises(welter.UsageError, match="no (place|updates)") as caught:
             forced(graph, route="spill")
         assert caught.value.hint == "take fold, or leave --route out"

@@ -111,7 +111,7 @@ impl Job {
 const XSTREAM_SCALE: u32 = 22;
 
 /// All of them. LCC is that of the graph without directions, which is the one that others have.
-pub(super) const JOBS: [Job; 14] = [
+pub(super) const JOBS: [Job; 15] = [
     Job::new(&["wcc"], Answer::Groups("component")).xstream(14.8),
     Job::new(&["scc"], Answer::Groups("component")).xstream(8.1),
     Job::new(&["mcst"], Answer::Forest).weighs(),
@@ -126,6 +126,7 @@ pub(super) const JOBS: [Job; 14] = [
     Job::new(&["conductance"], Answer::Cut).xstream(2.9),
     Job::new(&["spmv"], Answer::Numbers("value")).weighs().xstream(5.8),
     Job::new(&["bp", "--iterations", "5"], Answer::Nothing).xstream(51.9),
+    Job::new(&["hyperball", "--iterations", "5"], Answer::Nothing),
 ];
 
 /// Those with these names, in their order; all where there are no names.

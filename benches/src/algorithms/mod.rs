@@ -5,6 +5,7 @@
 //! is not timed. Then the same jobs of welter with less memory than the graph wants, in control
 //! groups.
 
+mod budgets;
 mod jobs;
 pub(crate) mod npy;
 pub(crate) mod outcome;
@@ -42,6 +43,10 @@ pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
     let mut tables = Vec::new();
     for shape in settings.shapes() {
         let bench = Bench::new(shape, settings, &peers)?;
+        if !settings.budgets.is_empty() {
+            tables.push(budgets::table(&bench, &jobs));
+            continue;
+        }
         tables.push(bench.beside_others(&jobs)?);
         tables.push(outofcore::table(&bench, &jobs));
     }

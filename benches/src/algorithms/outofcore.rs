@@ -8,7 +8,7 @@ use super::summary::Summary;
 use crate::outofcore::job::{BEYOND_BYTES, Ended, Taken};
 use crate::report::{Table, digits, ratio};
 
-const MIB: u64 = 1 << 20;
+pub(super) const MIB: u64 = 1 << 20;
 
 /// Budgets that are tried, MiB, the least first.
 const BUDGETS: [u64; 6] = [32, 64, 128, 256, 512, 1024];
@@ -55,7 +55,7 @@ pub(super) fn table(bench: &Bench<'_>, jobs: &[Job]) -> Table {
 }
 
 /// Sums of floats in another order.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
 /// A run with the least budget, whose answer is that of a run with all the memory there is.
 fn checked(bench: &Bench<'_>, job: &Job) -> Result<Vec<String>> {

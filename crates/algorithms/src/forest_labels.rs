@@ -35,10 +35,13 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 
-use crate::mcst::{Branch, Cost, NO_EDGE, ends, joined};
+use crate::mcst::{BUSY, Branch, Cost, NO_EDGE, ends, joined};
 
 /// No vertex: more than all.
 const NONE: u32 = u32::MAX;
+
+/// The weight of an edge that is offered, before it is known which one. No number has this rank.
+const OFFERED: u64 = BUSY;
 
 /// No edge leaves the component.
 const DONE: u32 = 0;
@@ -114,25 +117,33 @@ impl Value for Member {
     }
 }
 
-/// What a vertex tells its neighbours.
+/// What a vertex tells its neighbours. As of which stage is known to whom it meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Told {
-    /// Of offers, the edge that it is told along; else the best one.
+    /// Of offers, the edge that it is told along, which has [`OFFERED`] for a weight until then and
+    /// no ends; where names spread, [`Self::named`]; else the best edge.
     edge: Ranked,
     /// [`NONE`] if it says nothing.
     component: u32,
-    /// Of whom it is; of offers and hooks this is also an end of the edge.
+    /// Of whom it is.
     vertex: u32,
-    /// The name of the component to be, or [`NONE`].
-    joins: u32,
-    /// The stage.
-    says: u32,
 }
 
 impl Told {
-    const NOTHING: Self =
-        Self { edge: Ranked::NONE, component: NONE, vertex: NONE, joins: NONE, says: DONE };
+    const NOTHING: Self = Self { edge: Ranked::NONE, component: NONE, vertex: NONE };
+
+    /// What says how a component will be named.
+    #[inline(always)]
+    fn named(joins: u32) -> Ranked {
+        Ranked { weight: NO_EDGE, ends: joins.into() }
+    }
+
+    /// How it will be.
+    #[inline(always)]
+    fn name(self) -> u32 {
+        self.edge.ends as u32
+    }
 }
 
 /// What a vertex knows with what it heard.
@@ -143,14 +154,14 @@ pub struct Heard {
     component: u32,
     vertex: u32,
     joins: u32,
-    /// Unused, so that there is no padding.
-    rest: u32,
+    /// The stage as of which all speak.
+    says: u32,
 }
 
 impl Heard {
     /// Of nobody.
     const NOTHING: Self =
-        Self { best: Ranked::NONE, component: NONE, vertex: NONE, joins: NONE, rest: 0 };
+        Self { best: Ranked::NONE, component: NONE, vertex: NONE, joins: NONE, says: DONE };
 }
 
 /// Where a run is.
@@ -249,16 +260,21 @@ impl Program for ForestLabels {
 
     #[inline(always)]
     fn signal(&self, value: &Member) -> Told {
-        let &Member { best: edge, vertex, component, joins, says, .. } = value;
-        if value.speaks() { Told { edge, component, vertex, joins, says } } else { Told::NOTHING }
+        let &Member { best, vertex, component, joins, says, .. } = value;
+        let edge = match says {
+            OFFER => Ranked { weight: OFFERED, ends: 0 },
+            JOIN => Told::named(joins),
+            _ => best,
+        };
+        if value.speaks() { Told { edge, component, vertex } } else { Told::NOTHING }
     }
 
     /// An offer is of the edge that it is told along; its other end is known by whom it meets.
     #[inline(always)]
     fn scatter(&self, told: Told, weight: f64) -> Option<Told> {
-        let offer = || Ranked { weight: self.cost.rank(weight), ends: 0 };
-        let edge = if told.says == OFFER { offer() } else { told.edge };
-        (told.component != NONE).then_some(Told { edge, ..told })
+        let is_offer = told.edge.weight == OFFERED;
+        let weight = if is_offer { self.cost.rank(weight) } else { told.edge.weight };
+        (told.component != NONE).then_some(Told { edge: Ranked { weight, ..told.edge }, ..told })
     }
 
     #[inline(always)]
@@ -268,14 +284,14 @@ impl Program for ForestLabels {
 
     #[inline(always)]
     fn begin(&self, value: &Member) -> Heard {
-        let &Member { best, vertex, component, joins, .. } = value;
-        Heard { best, component, vertex, joins, rest: 0 }
+        let &Member { best, vertex, component, joins, says, .. } = value;
+        Heard { best, component, vertex, joins, says }
     }
 
     #[inline(always)]
     fn gather(&self, heard: Heard, told: Told) -> Heard {
         let is_own = told.component == heard.component;
-        match told.says {
+        match heard.says {
             OFFER if !is_own => {
                 let edge = Ranked { ends: joined(heard.vertex, told.vertex), ..told.edge };
                 Heard { best: heard.best.min(edge), ..heard }
@@ -288,7 +304,7 @@ impl Program for ForestLabels {
             JOIN if is_own
                 || heard.best.ends == joined(heard.vertex, told.vertex) && heard.best.is_edge() =>
             {
-                Heard { joins: heard.joins.min(told.joins), ..heard }
+                Heard { joins: heard.joins.min(told.name()), ..heard }
             }
             _ => heard,
         }
@@ -319,5 +335,93 @@ impl Program for ForestLabels {
 
     fn next(&self, _: u64, total: &Round) -> Next {
         if total.open > 0 { Next::Iterate } else { Next::Stop }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROGRAM: ForestLabels = ForestLabels { cost: Cost::Minimum };
+
+    fn last(stage: u32, changed: u64) -> Round {
+        Round { stage: stage.into(), open: 9, changed }
+    }
+
+    fn member(vertex: u32, component: u32, says: u32) -> Member {
+        let (best, branch) = (Ranked::NONE, Branch::NONE);
+        Member { best, branch, vertex, component, joins: NONE, says }
+    }
+
+    fn edge(weight: f64, one: u32, other: u32) -> Ranked {
+        Ranked { weight: Cost::Minimum.rank(weight), ends: joined(one, other) }
+    }
+
+    /// What a vertex knows when others have told it something along edges of these weights.
+    fn hears(member: Member, told: &[(Member, f64)]) -> Heard {
+        let updates = told
+            .iter()
+            .filter_map(|(teller, weight)| PROGRAM.scatter(PROGRAM.signal(teller), *weight));
+        updates.fold(PROGRAM.begin(&member), |heard, told| PROGRAM.gather(heard, told))
+    }
+
+    #[test]
+    fn stages_follow_each_other() {
+        let next = |stage, changed| last(stage, changed).next();
+        assert_eq!([next(OFFER, 1), next(HOOK, 1)], [SPREAD, JOIN]);
+        assert_eq!([next(SPREAD, 1), next(SPREAD, 0)], [SPREAD, HOOK]);
+        assert_eq!([next(JOIN, 1), next(JOIN, 0)], [JOIN, OFFER]);
+    }
+
+    #[test]
+    fn the_least_edge_to_another_component_is_kept() {
+        let at = member(5, 2, OFFER);
+        let tellers = [(member(6, 2, OFFER), 0.5), (member(7, 3, OFFER), 2.0)];
+        let more = [(member(1, 1, OFFER), 1.5), (member(0, 1, OFFER), 1.5)];
+        let heard = hears(at, &[tellers, more].concat());
+        assert_eq!(heard.best, edge(1.5, 0, 5));
+        // Edges that others know of count if they are of the same component.
+        let at = Member { best: heard.best, ..member(5, 2, SPREAD) };
+        let knows = |component, best| Member { best, ..member(9, component, SPREAD) };
+        let told = [(knows(3, edge(0.1, 3, 4)), 1.0), (knows(2, edge(1.0, 8, 9)), 1.0)];
+        assert_eq!(hears(at, &told).best, edge(1.0, 8, 9));
+        assert!(hears(at, &[(knows(2, Ranked::NONE), 1.0)]) == PROGRAM.begin(&at));
+    }
+
+    #[test]
+    fn the_smaller_of_two_that_share_an_edge_names_both() {
+        let shared = edge(1.0, 5, 7);
+        let one = Member { best: shared, ..member(5, 2, HOOK) };
+        let other = Member { best: shared, ..member(7, 3, HOOK) };
+        assert_eq!(hears(one, &[(other, 1.0)]).joins, 2);
+        assert_eq!(hears(other, &[(one, 1.0)]).joins, NONE);
+        // Who is no end of the edge does not speak of it.
+        assert_eq!(hears(one, &[(Member { vertex: 8, ..other }, 1.0)]).joins, NONE);
+
+        let named = Member { joins: 2, says: JOIN, ..one };
+        let hooks = Member { says: JOIN, ..other };
+        assert_eq!(hears(hooks, &[(named, 1.0)]).joins, 2, "along the edge");
+        let elsewhere = Member { vertex: 8, ..hooks };
+        assert_eq!(hears(elsewhere, &[(named, 1.0)]).joins, NONE, "along another one");
+        assert_eq!(hears(elsewhere, &[(Member { joins: 2, ..hooks }, 1.0)]).joins, 2, "its own");
+    }
+
+    #[test]
+    fn who_names_a_component_that_hooks_keeps_the_edge() {
+        let ended = last(JOIN, 0);
+        let becomes = |member: Member| PROGRAM.apply(member, PROGRAM.begin(&member), &ended).value;
+        let at = Member { best: edge(1.5, 3, 7), joins: 2, ..member(3, 3, JOIN) };
+        let found = becomes(at);
+        assert_eq!(
+            (found.branch, found.component, found.says),
+            (Cost::Minimum.branch(at.best.weight, at.best.ends), 2, OFFER)
+        );
+        assert!(found.is_listed() && !found.best.is_edge() && found.joins == NONE);
+        for stays in [Member { vertex: 4, ..at }, Member { component: 2, vertex: 2, ..at }] {
+            assert!(!becomes(stays).is_listed());
+        }
+        let alone = member(3, 3, SPREAD);
+        let done = PROGRAM.apply(alone, PROGRAM.begin(&alone), &last(SPREAD, 0));
+        assert_eq!((done.value.says, done.total.open, done.active), (DONE, 0, false));
     }
 }

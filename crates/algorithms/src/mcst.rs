@@ -92,7 +92,7 @@ type Rank = (u64, u64);
 /// The rank of no edge, above those of all.
 pub(crate) const NO_EDGE: u64 = u64::MAX;
 /// Instead of the rank of a weight: somebody is writing. No number has this rank.
-const BUSY: u64 = u64::MAX - 1;
+pub(crate) const BUSY: u64 = u64::MAX - 1;
 
 /// The bits of a number, in the order of [`f64::total_cmp`].
 fn rank(weight: f64) -> u64 {

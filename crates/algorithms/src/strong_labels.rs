@@ -20,7 +20,7 @@
 //!
 //! Every second round goes against the edges, so that chains of components are decided at once
 //! whether their numbers rise or fall along it. The open vertex with the smallest number is decided
-//! in each round; an accumulator does not know whom it is of, so labels cannot be kept within parts
+//! in each round; its accumulators do not know whom they are of, so labels cannot be kept within parts
 //! as the stream program does, and a chain in no order takes more rounds here.
 //!
 //! Wants a graph that was read with [`Directions`](welter_model::edges::Duplicates::Directions):

@@ -119,6 +119,10 @@ struct StorageFigures {
     /// Seconds that each thread waited for it, on average.
     seconds_waited: f64,
     limit: &'static str,
+    /// Edges of each newer generation that passes wrote of those that were left, and read from then
+    /// on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    edges_left: Vec<u64>,
 }
 
 impl StorageFigures {
@@ -136,6 +140,7 @@ impl StorageFigures {
             reads: stats.reads,
             seconds_waited: waited,
             limit: if waited > seconds * WAITING { "storage" } else { "processor" },
+            edges_left: session.left(),
         })
     }
 }
@@ -239,8 +244,12 @@ impl Report {
     /// A line on what was read from storage, if anything was.
     pub(crate) fn storage_line(&self) -> Option<String> {
         let storage = self.storage.as_ref().filter(|storage| storage.bytes_on_storage > 0)?;
+        let left = storage.edges_left.last().map_or(String::new(), |last| {
+            let times = counted(storage.edges_left.len() as u64, "time", "times");
+            format!("those that were left written anew {times}, {last} at last, ")
+        });
         Some(format!(
-            "{} of edges on storage, {} read; the limit was the {}{}",
+            "{} of edges on storage, {left}{} read; the limit was the {}{}",
             human_bytes(storage.bytes_on_storage),
             human_bytes(storage.bytes_read),
             storage.limit,

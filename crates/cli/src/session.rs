@@ -2,7 +2,7 @@
 
 mod execute;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -45,6 +45,8 @@ pub(crate) struct Session {
     pub(crate) checkpoints: Option<Checkpoints>,
     /// What iterations moved to and from storage.
     moved: Cell<Option<VolumeStats>>,
+    /// Edges of each newer generation that passes wrote of those that were left.
+    left: RefCell<Vec<u64>>,
     /// When the last run of a program ended.
     ended: Cell<Instant>,
     machine: Machine,
@@ -185,6 +187,7 @@ impl Session {
             started: Instant::now(),
             checkpoints: None,
             moved: Cell::new(None),
+            left: RefCell::default(),
             ended: Cell::new(Instant::now()),
             machine: Machine::detect(),
             bars: None,
@@ -204,6 +207,7 @@ impl Session {
         self.progress.forget();
         self.started = Instant::now();
         self.moved.set(None);
+        self.left.take();
         self.bars = Some(Bars::start(&self.progress, self.resources.quiet));
     }
 
@@ -371,6 +375,11 @@ impl Session {
     /// What iterations moved to and from storage.
     pub(crate) fn moved(&self) -> VolumeStats {
         self.moved.get().unwrap_or_default()
+    }
+
+    /// Edges of each newer generation that passes wrote of those that were left.
+    pub(crate) fn left(&self) -> Vec<u64> {
+        self.left.borrow().clone()
     }
 
     /// When the last run of a program ended: what follows looks through its results.

@@ -16,6 +16,7 @@
 //! First edges from about the diagonal instead of the same sources made 24 million edges news on
 //! R-MAT scrambled 24 instead of 10 million, of 8.9 million vertices.
 
+mod learnt;
 mod left;
 mod order;
 mod resume;
@@ -25,7 +26,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
 
 use welter_model::edges::Pair;
-use welter_model::program::{Total, Value, Vertex};
+use welter_model::program::Value;
 use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
 use welter_progress::{Phase, Progress, Unit};
 use welter_store::chunk::Chunk;
@@ -45,6 +46,7 @@ use crate::workers::{Workers, lock};
 
 pub use self::resume::pass_resumable;
 
+pub(crate) use self::learnt::{Learnt, add_up};
 pub(crate) use self::left::WORKER_BYTES as LEFT_BYTES;
 
 /// Cells that are made or settled in one task.
@@ -88,8 +90,7 @@ struct Run<'a, S: Stream> {
     workers: &'a Workers,
     progress: &'a Progress,
     phase: &'a Phase,
-    cells: Buffer<S::Cell>,
-    notes: Buffer<S::Note>,
+    learnt: Learnt<S>,
     hands: Mutex<Vec<Hand>>,
     stale: Stale,
     /// What is read instead of the graph, once few of its edges can be news.
@@ -130,16 +131,8 @@ impl<'a, S: Stream> Run<'a, S> {
         // A damaged key names some place of the state and none outside it.
         let places =
             graph.vertices() + (graph.signal_padding() as u64).max(1 << graph.plan.stripe_bits);
-        let mut cells = Buffer::<S::Cell>::zeroed(places as usize)?;
-        let mut notes = Buffer::<S::Note>::zeroed(places as usize)?;
-        let vertex = |place: u32| Vertex {
-            index: place.into(),
-            out_degree: graph.degrees.get(place as usize).copied().unwrap_or(0).into(),
-        };
-        fill(&mut cells, workers, progress, |place| program.cell(vertex(place)).0)?;
-        if size_of::<S::Note>() > 0 {
-            fill(&mut notes, workers, progress, |place| program.cell(vertex(place)).1)?;
-        }
+        let degree = |place: u32| graph.degrees.get(place as usize).copied().unwrap_or(0);
+        let learnt = Learnt::new(program, places as usize, degree, (workers, progress))?;
         let hand = || Hand {
             scratch: Scratch::new(),
             seen: Seen::default(),
@@ -152,8 +145,7 @@ impl<'a, S: Stream> Run<'a, S> {
             workers,
             progress,
             phase,
-            cells,
-            notes,
+            learnt,
             hands: Mutex::new((0..workers.threads()).map(|_| hand()).collect()),
             stale: Stale::new(graph),
             newer: None,
@@ -187,7 +179,7 @@ impl<'a, S: Stream> Run<'a, S> {
     }
 
     fn known(&self) -> Known<'_, S> {
-        Known { cells: &self.cells, notes: &self.notes }
+        self.learnt.known()
     }
 
     /// Shows edges that may be news.
@@ -330,31 +322,17 @@ impl<'a, S: Stream> Run<'a, S> {
 
     /// Lets all vertices be settled.
     fn settle(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
-        let (program, known) = (self.program, self.known());
         let vertices = self.graph.vertices() as usize;
-        let totals = self.workers.states(|| Ok(S::Total::default()))?;
-        let tasks = vertices.div_ceil(CELLS);
-        self.workers.tasks(tasks, self.progress, &totals, |total, task| {
-            let part = task * CELLS..vertices.min((task + 1) * CELLS);
-            let settled = part.map(|vertex| program.settle(step, known, vertex as u32));
-            *total = settled.fold(*total, S::Total::merge);
-            Ok(())
-        })?;
+        let tools = (self.workers, self.progress);
+        let total = self.learnt.settle(self.program, step, vertices, tools)?;
         self.stale.begin_anew();
-        let total = totals.iter().fold(S::Total::default(), |sum, total| sum.merge(*lock(total)));
         Ok(Seen { total, ..self.seen() })
     }
 
     /// What workers have seen since they were asked last.
     fn seen(&self) -> Seen<S::Total> {
-        let mut sum = Seen { room: self.free_bytes() / REST_BYTES, ..Seen::default() };
-        for hand in &mut *lock(&self.hands) {
-            let Seen { looked, news, changes, .. } = std::mem::take(&mut hand.seen);
-            sum.looked += looked;
-            sum.news += news;
-            sum.changes += changes;
-        }
-        sum
+        let room = self.free_bytes() / REST_BYTES;
+        add_up(lock(&self.hands).iter_mut().map(|hand| &mut hand.seen), room)
     }
 
     /// Bytes of memory that nobody has asked for.
@@ -368,7 +346,7 @@ impl<'a, S: Stream> Run<'a, S> {
     fn end(self) -> Result<Passed<S::Value>, EngineError> {
         let Self { graph, program, workers, progress, passes, .. } = self;
         drop(self.newer);
-        let known = Known { cells: &self.cells, notes: &self.notes };
+        let known = self.learnt.known();
         let mut values = Buffer::used(graph.vertices() as usize, &graph.arena)?;
         graph.arena.drop_columns();
         fill(&mut values, workers, progress, |vertex| program.value(known, vertex))?;

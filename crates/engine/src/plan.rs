@@ -376,8 +376,9 @@ fn with_threads(
 }
 
 /// The plan with stripes as wide as the user says; else with those whose accumulators stay in a
-/// worker's cache. Where that takes more memory than there is, others may fit: of narrow stripes
-/// workers have short columns, of wide ones keys name few sources, so that less lies behind these.
+/// worker's cache. Where that takes more memory than there is, others may take much less: of narrow
+/// stripes workers have short columns, of wide ones keys name few sources, so that less lies behind
+/// these.
 fn with_stripes(
     settings: &Settings,
     shape: &Shape,
@@ -391,16 +392,18 @@ fn with_stripes(
     let slot_bits = u64::BITS - shape.slots.saturating_sub(1).leading_zeros();
     let wide = stripe_bits(shape, layout, machine).min(slot_bits.max(SEGMENT_BITS));
     let need = |planned: &Result<Plan, EngineError>| match planned {
+        Ok(plan) => plan.memory.peak(),
         Err(EngineError::Budget { need, .. }) => *need,
-        _ => 0,
+        Err(_) => u64::MAX,
     };
     let mut best = plan(wide);
+    let much_less = need(&best) / 4 * 3;
     for stripe_bits in (SEGMENT_BITS..wide).rev().chain(wide + 1..=STRIPE_BITS_MOST) {
-        if need(&best) == 0 {
+        if !matches!(best, Err(EngineError::Budget { .. })) {
             break;
         }
         let other = plan(stripe_bits);
-        if need(&other) < need(&best) {
+        if need(&other) < need(&best).min(much_less) {
             best = other;
         }
     }

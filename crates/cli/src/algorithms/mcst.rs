@@ -31,7 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
         "least by weight, then by the smaller id, then by the larger one",
     ],
     kind: "stream; each pass over the edges at least halves the components that still grow (by \
-           labels: fold with a frontier, whose accumulators know whom they are of)",
+           labels: fold with a frontier, in rounds)",
     weights: "the cost, which may be negative; 1 where edges have none",
     columns: "source, target, weight (f64): an edge a row, the smaller id first",
     source: "Chaos, Table 1; Borůvka (1926)",

@@ -60,9 +60,11 @@ impl Session {
         let Ready { graph, workers, .. } = ready;
         let graph = graph.used();
         let checkpoints = self.checkpoints.as_ref();
-        self.measured(workers, || {
-            Ok(pass_resumable(graph, program, workers, &self.progress, checkpoints)?)
-        })
+        let passed = self.measured(workers, || {
+            pass_resumable(graph, program, workers, &self.progress, checkpoints)
+        })?;
+        self.left.replace(passed.left.clone());
+        Ok(passed)
     }
 
     /// Runs a stream program on a graph that stays in its input. If it gives up there, the graph is

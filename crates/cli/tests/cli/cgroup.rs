@@ -103,3 +103,9 @@ fn searches_keep_their_least_budget() {
 fn components_keep_their_least_budget() {
     least_budget_is_kept(&["wcc", "wcc --method labels"]);
 }
+
+#[test]
+fn forests_keep_their_least_budget() {
+    let labels = "mcst --method labels --route";
+    least_budget_is_kept(&["mcst", &format!("{labels} ranges"), &format!("{labels} spill")]);
+}

@@ -123,3 +123,27 @@ fn what_cannot_be_is_refused() {
     sandbox.write("odd.csv", "a,b,1\nb,c,nan\n");
     assert_eq!(sandbox.run("run mcst odd.csv").code, Some(65));
 }
+
+#[test]
+fn edges_that_are_left_are_told() {
+    let sandbox = Sandbox::new();
+    // Each pass leaves a quarter of the edges between components.
+    let weight = |at: u32| at.trailing_zeros() / 2;
+    let rows: Vec<String> =
+        (1..1 << 16).map(|at: u32| format!("{at},{},{}\n", at + 1, weight(at))).collect();
+    sandbox.write("path.csv", rows.concat());
+    let run = |more: &str| {
+        let line = format!("run mcst path.csv -o forest.csv --report report.json {more}");
+        let ended = sandbox.run(&line);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let report: serde_json::Value =
+            serde_json::from_slice(&sandbox.read("report.json")).unwrap();
+        (ended.stderr, report["storage"]["edges_left"].clone())
+    };
+    let (said, left) = run("--cache 0");
+    // They stay in memory then, and are not written again.
+    assert_eq!(left, json!([(1 << 14) - 1]));
+    assert!(said.contains("those that were left written anew 1 time, 16383 at last"), "{said}");
+    let (said, left) = run("");
+    assert!(left.is_null() && !said.contains("written anew"), "{said}");
+}

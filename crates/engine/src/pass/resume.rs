@@ -18,6 +18,7 @@ use bytemuck::Zeroable;
 use welter_model::lasting::{KeptNext, Lasting, decode, encode};
 use welter_progress::{Progress, Unit};
 
+use super::learnt::Learnt;
 use super::{Passed, Run};
 use crate::EngineError;
 use crate::checkpoint::{
@@ -80,7 +81,8 @@ impl<S: Lasting> Run<'_, S> {
         let mut piece = Vec::with_capacity(PIECE);
         for first in (0..vertices).step_by(PIECE) {
             let part = first..vertices.min(first + PIECE);
-            let known = self.cells[part.clone()].iter().zip(&self.notes[part]);
+            let Learnt { cells, notes } = &self.learnt;
+            let known = cells[part.clone()].iter().zip(&notes[part]);
             piece.clear();
             piece.extend(known.map(|(cell, note)| self.program.kept(cell, note)));
             visit(&piece)?;
@@ -111,7 +113,8 @@ impl<S: Lasting> Settable<S::Kept> for Cells<'_, '_, S> {
             let last = (vertices.end as usize).min(first + PIECE);
             let kept = &mut piece[..last - first];
             fill(kept)?;
-            let places = run.cells[first..last].iter_mut().zip(&mut run.notes[first..last]);
+            let Learnt { cells, notes } = &mut run.learnt;
+            let places = cells[first..last].iter_mut().zip(&mut notes[first..last]);
             for (place, kept) in places.zip(kept) {
                 let restored = run.program.restored(*kept, run.graph.vertices());
                 (*place.0, *place.1) = restored.ok_or_else(|| odd(self.directory))?;

@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
-use welter_model::program::{Total, Vertex};
 use welter_model::stream::{BySlot, Edge, Known, Next, Seen, Stream};
 use welter_progress::{Phase, Progress, Unit};
 
@@ -17,11 +16,10 @@ use super::bits::{Bits, End, Looks};
 use super::kept::Keeper;
 use super::{read, results};
 use crate::EngineError;
-use crate::arena::Buffer;
 use crate::dispatch::dispatched;
 use crate::graph::Graph;
 use crate::kernel::BUFFER;
-use crate::pass::{CELLS, Passed, REST_BYTES, fill};
+use crate::pass::{Learnt, Passed, REST_BYTES, add_up};
 use crate::results::Values;
 use crate::workers::{Workers, lock};
 
@@ -69,8 +67,7 @@ struct Passes<'a, S: Stream> {
     workers: &'a Workers,
     progress: &'a Progress,
     phase: &'a Phase,
-    cells: Buffer<S::Cell>,
-    notes: Buffer<S::Note>,
+    learnt: Learnt<S>,
     /// What cells say of a step, where the program has that.
     bits: Option<Bits>,
     benches: Vec<Mutex<Bench>>,
@@ -101,13 +98,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
         (progress, phase): (&'a Progress, &'a Phase),
     ) -> Result<Self, EngineError> {
         let slots = graph.slots() as usize;
-        let mut cells = Buffer::<S::Cell>::zeroed(slots)?;
-        let mut notes = Buffer::<S::Note>::zeroed(slots)?;
-        let vertex = |slot: u32| Vertex { index: slot.into(), out_degree: 0 };
-        fill(&mut cells, workers, progress, |slot| program.cell(vertex(slot)).0)?;
-        if size_of::<S::Note>() > 0 {
-            fill(&mut notes, workers, progress, |slot| program.cell(vertex(slot)).1)?;
-        }
+        let learnt = Learnt::new(program, slots, |_| 0, (workers, progress))?;
         let benches = workers.states(|| {
             Ok(Bench {
                 seen: Seen::default(),
@@ -124,8 +115,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
             workers,
             progress,
             phase,
-            cells,
-            notes,
+            learnt,
             bits: S::BITS.then(|| Bits::new(slots)).transpose()?,
             benches,
             shown: 0,
@@ -153,7 +143,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
     }
 
     fn known(&self) -> Known<'_, S> {
-        Known { cells: &self.cells, notes: &self.notes }
+        self.learnt.known()
     }
 
     /// Shows edges that may be news, and keeps those that may be later.
@@ -198,7 +188,9 @@ impl<'a, S: BySlot> Passes<'a, S> {
     /// Makes the bits of a step.
     fn ask(&mut self, step: S::Step) -> Result<(), EngineError> {
         let tools = (self.workers, self.progress);
-        self.bits.iter_mut().try_for_each(|bits| bits.ask(self.program, step, &self.cells, tools))
+        self.bits
+            .iter_mut()
+            .try_for_each(|bits| bits.ask(self.program, step, &self.learnt.cells, tools))
     }
 
     /// Hands over the edges that are news.
@@ -268,16 +260,8 @@ impl<'a, S: BySlot> Passes<'a, S> {
 
     /// Lets all slots be settled.
     fn settle(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
-        let (program, known) = (self.program, self.known());
-        let slots = self.cells.len();
-        let totals = self.workers.states(|| Ok(S::Total::default()))?;
-        self.workers.tasks(slots.div_ceil(CELLS), self.progress, &totals, |total, task| {
-            let part = task * CELLS..slots.min((task + 1) * CELLS);
-            let settled = part.map(|slot| program.settle(step, known, slot as u32));
-            *total = settled.fold(*total, S::Total::merge);
-            Ok(())
-        })?;
-        let total = totals.iter().fold(S::Total::default(), |sum, total| sum.merge(*lock(total)));
+        let tools = (self.workers, self.progress);
+        let total = self.learnt.settle(self.program, step, self.learnt.cells.len(), tools)?;
         Ok(Seen { total, ..self.seen() })
     }
 
@@ -290,14 +274,9 @@ impl<'a, S: BySlot> Passes<'a, S> {
     /// What workers have seen since they were asked last.
     fn seen(&self) -> Seen<S::Total> {
         let kept = self.kept.as_ref().map(|lists| lists.iter().map(|list| list.len() as u64).sum());
-        let mut sum = Seen { room: self.room(), kept, ..Seen::default() };
-        for bench in &self.benches {
-            let Seen { looked, news, changes, .. } = std::mem::take(&mut lock(bench).seen);
-            sum.looked += looked;
-            sum.news += news;
-            sum.changes += changes;
-        }
-        sum
+        let mut benches: Vec<_> = self.benches.iter().map(lock).collect();
+        let seen = benches.iter_mut().map(|bench| &mut bench.seen);
+        Seen { kept, ..add_up(seen, self.room()) }
     }
 
     /// The values.
