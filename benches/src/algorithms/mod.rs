@@ -83,13 +83,17 @@ impl<'a> Bench<'a> {
     /// Runs welter's command and sums its answer up.
     fn welter(&self, job: &Job, budget_bytes: Option<u64>) -> Result<(Taken, Summary)> {
         let input = self.input(job).display().to_string();
+        let threads = self.threads.to_string();
+        // Under budgets that are said there are as many as fit.
+        let extra: &[&str] =
+            if self.settings.budgets.is_empty() { &["--threads", &threads] } else { &[] };
         let way = Way {
             input: &input,
             source: self.source,
             folder: &self.folder,
             budget_bytes,
             rate: None,
-            extra: &["--threads", &self.threads.to_string()],
+            extra,
             seconds_most: Some(self.settings.timeout),
         };
         let output = self.folder.join("answer.npy");

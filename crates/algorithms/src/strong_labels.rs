@@ -20,8 +20,8 @@
 //!
 //! Every second round goes against the edges, so that chains of components are decided at once
 //! whether their numbers rise or fall along it. The open vertex with the smallest number is decided
-//! in each round; its accumulators do not know whom they are of, so labels cannot be kept within parts
-//! as the stream program does, and a chain in no order takes more rounds here.
+//! in each round; its accumulators do not know whom they are of, so labels cannot be kept within
+//! parts as the stream program does, and a chain in no order takes more rounds here.
 //!
 //! Wants a graph that was read with [`Directions`](welter_model::edges::Duplicates::Directions):
 //! each edge both ways, once, with a weight that says which ways it leads; and without self-loops,

@@ -372,21 +372,6 @@ impl Session {
         Ok(Ready { graph, loaded, workers, ends: None })
     }
 
-    /// What iterations moved to and from storage.
-    pub(crate) fn moved(&self) -> VolumeStats {
-        self.moved.get().unwrap_or_default()
-    }
-
-    /// Edges of each newer generation that passes wrote of those that were left.
-    pub(crate) fn left(&self) -> Vec<u64> {
-        self.left.borrow().clone()
-    }
-
-    /// When the last run of a program ended: what follows looks through its results.
-    pub(crate) fn ended(&self) -> Instant {
-        self.ended.get()
-    }
-
     /// Reads the edges, in the memory that the user grants.
     pub(crate) fn load(
         &self,

@@ -12,6 +12,7 @@ use welter_model::lasting::Lasting;
 use welter_model::program::{Program, Value};
 use welter_model::straight::Straight;
 use welter_model::stream::{BySlot, Stream};
+use welter_store::io::VolumeStats;
 
 use super::{Ready, Session};
 use crate::failure::Failure;
@@ -114,6 +115,21 @@ impl Session {
     ) -> Result<Values<I::Value>, Failure> {
         let Ready { graph, workers, .. } = ready;
         self.measured(workers, || Ok(intersect(graph, program, workers, &self.progress)?))
+    }
+
+    /// What iterations moved to and from storage.
+    pub(crate) fn moved(&self) -> VolumeStats {
+        self.moved.get().unwrap_or_default()
+    }
+
+    /// Edges of each newer generation that passes wrote of those that were left.
+    pub(crate) fn left(&self) -> Vec<u64> {
+        self.left.borrow().clone()
+    }
+
+    /// When the last run of a program ended: what follows looks through its results.
+    pub(crate) fn ended(&self) -> Instant {
+        self.ended.get()
     }
 
     /// Notes what goes to and from storage meanwhile, and when it has ended.
