@@ -16,7 +16,7 @@
 //! | [`OFFER`] | its component | others: a vertex keeps the least edge to them | once |
 //! | [`SPREAD`] | the least edge that it knows of | its own component | no more news |
 //! | [`HOOK`] | the same, if it is an end of it | the other end: do both want this edge? | once |
-//! | [`JOIN`] | the new name of its component | its own, and those that hook over it | no more news |
+//! | [`JOIN`] | the new name of its component | its own, and who hooks over it | no more news |
 //!
 //! Of two components whose least edge is the same one the smaller stays, and names what comes to
 //! be; the others hook. A component that hooks is known no more by the vertex it was named after,
