@@ -97,7 +97,7 @@ def test_routes_threads_and_budgets_give_the_same(graph):
 
 
 def test_components_go_by_labels_on_other_routes(graph):
-    for components in (welter.wcc, welter.scc):
+    for components in (welter.wcc, welter.scc, welter.mcst):
         expected = components(graph).to_dict()
         for route in ("ranges", "spill"):
             found = components(graph, route=route)

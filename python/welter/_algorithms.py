@@ -394,7 +394,7 @@ def wcc(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
-    method : How components are found; the result is the same
+    method : How the result is found; it is the same either way
     frontier : How the edges of active vertices are found; the result is the same
     index : What they are looked up by; the result is the same
     threads : Threads [default: one a core, fewer for small graphs]
@@ -1338,7 +1338,7 @@ def scc(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
-    method : How components are found; the result is the same
+    method : How the result is found; it is the same either way
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
@@ -1420,7 +1420,7 @@ def mcst(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     cost : Whether the forest weighs as little or as much as it can
-    method : How the forest is found; the result is the same
+    method : How the result is found; it is the same either way
     weight : Column of the weights, by number (from 1) or name [default: one called weight, else
         the third if it holds numbers, else none]
     no_weights : Read no weights, also where there are some

@@ -26,16 +26,17 @@
 //! What an update means depends on whom it meets, one of the component or another, so accumulators
 //! begin from values. Wants a graph that was read as undirected. Each stage that spreads takes as
 //! many iterations as the longest path that something spreads along has edges; totals say which
-//! stage it is, as those of [`StrongLabels`](crate::StrongLabels) do, and vertex 0 is always active
-//! for the same reason.
+//! stage it is ([`stages`](crate::stages)), and vertex 0 is always active, as in
+//! [`StrongLabels`](crate::StrongLabels).
 //!
 //! Source: Chaos, Table 1 (`MCST`); O. Borůvka, 1926.
 
 use bytemuck::{Pod, Zeroable};
-use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
+use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::ColumnData;
 
 use crate::mcst::{BUSY, Branch, Cost, NO_EDGE, ends, joined};
+use crate::stages::Round;
 
 /// No vertex: more than all.
 const NONE: u32 = u32::MAX;
@@ -164,40 +165,15 @@ impl Heard {
         Self { best: Ranked::NONE, component: NONE, vertex: NONE, joins: NONE, says: DONE };
 }
 
-/// Where a run is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub struct Round {
-    /// The stage as of which vertices speak.
-    stage: u64,
-    /// Vertices of components that may grow.
-    pub open: u64,
-    /// Vertices of which something is known that was not before.
-    changed: u64,
-}
-
-impl Total for Round {
-    #[inline(always)]
-    fn merge(self, other: Self) -> Self {
-        Self {
-            stage: self.stage.max(other.stage),
-            open: self.open + other.open,
-            changed: self.changed + other.changed,
-        }
-    }
-}
-
-impl Round {
-    /// The stage that follows.
-    #[inline(always)]
-    fn next(self) -> u32 {
-        match (self.stage as u32, self.changed) {
-            (OFFER, _) => SPREAD,
-            (SPREAD, 0) => HOOK,
-            (HOOK, _) => JOIN,
-            (JOIN, 0) => OFFER,
-            (stage, _) => stage,
-        }
+/// The stage that follows.
+#[inline(always)]
+fn after(round: &Round) -> u32 {
+    match (round.stage as u32, round.changed) {
+        (OFFER, _) => SPREAD,
+        (SPREAD, 0) => HOOK,
+        (HOOK, _) => JOIN,
+        (JOIN, 0) => OFFER,
+        (stage, _) => stage,
     }
 }
 
@@ -255,7 +231,7 @@ impl Program for ForestLabels {
         let vertex = vertex.index as u32;
         let (best, branch) = (Ranked::NONE, Branch::NONE);
         let value = Member { best, branch, vertex, component: vertex, joins: NONE, says: OFFER };
-        Applied::active(value, Round { stage: OFFER.into(), open: 1, changed: 1 })
+        Applied::active(value, Round::of(OFFER, true, true))
     }
 
     #[inline(always)]
@@ -321,20 +297,18 @@ impl Program for ForestLabels {
     fn apply(&self, value: Member, heard: Heard, last: &Round) -> Applied<Member, Round> {
         let keeps_time = value.vertex == 0;
         if value.says == DONE {
-            let next = if keeps_time { last.next() } else { 0 };
-            let total = Round { stage: next.into(), ..Round::default() };
-            return Applied { value, total, active: keeps_time };
+            return Applied { value, total: Round::default(), active: keeps_time };
         }
-        let (stage, next) = (last.stage as u32, last.next());
+        let (stage, next) = (last.stage as u32, after(last));
         let learnt = Member { best: heard.best, joins: heard.joins, ..value };
         let now = if next == stage { learnt } else { learnt.enter(next, self.cost) };
         let (is_open, changed) = (now.says != DONE, now != value);
-        let total = Round { stage: next.into(), open: is_open.into(), changed: changed.into() };
+        let total = Round::of(next, is_open, changed);
         Applied { value: now, total, active: changed && now.speaks() || keeps_time }
     }
 
     fn next(&self, _: u64, total: &Round) -> Next {
-        if total.open > 0 { Next::Iterate } else { Next::Stop }
+        total.follows()
     }
 }
 
@@ -367,7 +341,7 @@ mod tests {
 
     #[test]
     fn stages_follow_each_other() {
-        let next = |stage, changed| last(stage, changed).next();
+        let next = |stage, changed| after(&last(stage, changed));
         assert_eq!([next(OFFER, 1), next(HOOK, 1)], [SPREAD, JOIN]);
         assert_eq!([next(SPREAD, 1), next(SPREAD, 0)], [SPREAD, HOOK]);
         assert_eq!([next(JOIN, 1), next(JOIN, 0)], [JOIN, OFFER]);

@@ -22,6 +22,7 @@ pub mod scc;
 mod sides;
 pub mod spmv;
 pub mod sssp;
+pub mod stages;
 pub mod strong_labels;
 pub mod sum_product;
 pub mod triangles;

@@ -33,16 +33,17 @@
 //! | [`SPREAD`] | its label | | no label changes |
 //! | [`REACH`] | | its label, if it reaches that | nobody new reaches |
 //!
-//! Totals say which stage it is, and are handed back an iteration later, so a stage ends with an
-//! iteration in which nothing happens. A run without active vertices would end there: vertex 0 is
-//! always active, and has nothing to say once it is decided.
+//! Totals say which stage it is ([`stages`](crate::stages)). A run without active vertices would end
+//! where a stage does: vertex 0 is always active, and has nothing to say once it is decided.
 //!
 //! Source: Chaos, Table 1 (`SCC`); S. Orzan, "On distributed verification and verified
 //! distribution", 2004 (colours).
 
 use bytemuck::{Pod, Zeroable};
-use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
+use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::ColumnData;
+
+use crate::stages::Round;
 
 /// Trimming goes on while it decides at least one vertex for so many that are open.
 const TRIM_PAYS: u64 = 4;
@@ -90,40 +91,15 @@ impl Value for Strong {
     }
 }
 
-/// Where a run is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub struct Round {
-    /// The stage as of which open vertices speak.
-    stage: u64,
-    /// Vertices whose component is not known.
-    pub open: u64,
-    /// Vertices of which something is known that was not before.
-    changed: u64,
-}
-
-impl Total for Round {
-    #[inline(always)]
-    fn merge(self, other: Self) -> Self {
-        Self {
-            stage: self.stage.max(other.stage),
-            open: self.open + other.open,
-            changed: self.changed + other.changed,
-        }
-    }
-}
-
-impl Round {
-    /// The stage that follows.
-    #[inline(always)]
-    fn next(self) -> u32 {
-        let stage = self.stage as u32;
-        match stage & !AGAINST {
-            TRIM if self.changed * TRIM_PAYS < self.open => SPREAD | (stage & AGAINST),
-            SPREAD if self.changed == 0 => REACH | (stage & AGAINST),
-            REACH if self.changed == 0 => TRIM | (!stage & AGAINST),
-            _ => stage,
-        }
+/// The stage that follows.
+#[inline(always)]
+fn after(round: &Round) -> u32 {
+    let stage = round.stage as u32;
+    match stage & !AGAINST {
+        TRIM if round.changed * TRIM_PAYS < round.open => SPREAD | (stage & AGAINST),
+        SPREAD if round.changed == 0 => REACH | (stage & AGAINST),
+        REACH if round.changed == 0 => TRIM | (!stage & AGAINST),
+        _ => stage,
     }
 }
 
@@ -187,7 +163,7 @@ impl Program for StrongLabels {
     fn init(&self, vertex: Vertex) -> Applied<Strong, Round> {
         let vertex = vertex.index as u32;
         let value = Strong { vertex, label: vertex, says: TRIM };
-        Applied::active(value, Round { stage: TRIM.into(), open: 1, changed: 1 })
+        Applied::active(value, Round::of(TRIM, true, true))
     }
 
     #[inline(always)]
@@ -229,18 +205,18 @@ impl Program for StrongLabels {
         if value.says == DECIDED {
             return Applied { value, total: Round::default(), active: keeps_time };
         }
-        let (stage, next) = (last.stage as u32, last.next());
+        let (stage, next) = (last.stage as u32, after(last));
         let learnt = value.learn(stage, heard);
         let is_open = learnt.says != DECIDED;
         let now = if is_open && next != stage { learnt.enter(next) } else { learnt };
         let (is_open, changed) = (now.says != DECIDED, now != value);
         let speaks = now.says > SILENT && (changed || now.says & !AGAINST == TRIM);
-        let total = Round { stage: next.into(), open: is_open.into(), changed: changed.into() };
+        let total = Round::of(next, is_open, changed);
         Applied { value: now, total, active: speaks || keeps_time }
     }
 
     fn next(&self, _: u64, total: &Round) -> Next {
-        if total.open > 0 { Next::Iterate } else { Next::Stop }
+        total.follows()
     }
 }
 
@@ -256,7 +232,7 @@ mod tests {
 
     #[test]
     fn stages_end_when_nothing_happens() {
-        let next = |stage, changed| last(stage, 8, changed).next();
+        let next = |stage, changed| after(&last(stage, 8, changed));
         assert_eq!([next(TRIM, 2), next(TRIM, 1)], [TRIM, SPREAD]);
         assert_eq!([next(SPREAD, 1), next(SPREAD, 0)], [SPREAD, REACH]);
         assert_eq!([next(REACH, 1), next(REACH, 0)], [REACH, TRIM | AGAINST]);

@@ -3,6 +3,8 @@
 //!
 //! Invariant: what was taken is told, with the reason: by `explain`, and by the report.
 
+use clap::{Args, ValueEnum};
+
 use crate::algorithms::Chosen;
 use crate::failure::Failure;
 use crate::load::Source;
@@ -26,24 +28,54 @@ pub(crate) struct Taken {
     pub(crate) why: String,
 }
 
-impl Taken {
-    /// That a user asked for.
-    pub(crate) fn said(name: &'static str) -> Self {
-        Self { name, why: "as --method says".to_owned() }
+/// The methods of an algorithm that has two, as its help tells them.
+pub(crate) trait Methods: ValueEnum + PartialEq + Clone + Send + Sync + 'static {
+    /// The first one where it can be, else the other.
+    const AUTO: Self;
+    /// The other one, a fold program.
+    const LABELS: Self;
+    /// What `--method` calls the first one, and what a sentence does.
+    const FIRST: [&'static str; 2];
+}
+
+/// What `--method` calls the other one.
+const LABELS: &str = "labels";
+
+/// The method of an algorithm that has two.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct MethodArgs<M: Methods> {
+    /// How the result is found; it is the same either way
+    #[arg(long, value_name = "METHOD", default_value = "auto")]
+    method: M,
+    /// Why it is not the first method, where the choice was ours.
+    #[arg(skip)]
+    why: Option<Why>,
+}
+
+impl<M: Methods> MethodArgs<M> {
+    /// Whether it is the other one.
+    pub(crate) fn by_labels(&self) -> bool {
+        self.method == M::LABELS
     }
 
-    /// The first way, for which nothing is in the way.
-    pub(crate) fn first(name: &'static str) -> Self {
-        Self { name, why: "it fits in memory, and has the route if one is forced".to_owned() }
+    /// The other one, where nobody said which.
+    pub(crate) fn otherwise(&self, why: Why) -> Option<Self> {
+        (self.method == M::AUTO).then_some(Self { method: M::LABELS, why: Some(why) })
     }
 
-    /// The other one, instead of the first.
-    pub(crate) fn instead(name: &'static str, first: &'static str, why: Why) -> Self {
-        let why = match why {
-            Why::Route => format!("{first} does not have the route that is forced"),
-            Why::Memory => format!("{first} does not fit in memory"),
+    /// The way that is taken.
+    pub(crate) fn taken(&self) -> Taken {
+        let [name, called] = M::FIRST;
+        let name = if self.by_labels() { LABELS } else { name };
+        let why = match self.why {
+            Some(Why::Route) => format!("{called} does not have the route that is forced"),
+            Some(Why::Memory) => format!("{called} does not fit in memory"),
+            None if self.method == M::AUTO => {
+                "it fits in memory, and has the route if one is forced".to_owned()
+            }
+            None => "as --method says".to_owned(),
         };
-        Self { name, why }
+        Taken { name, why }
     }
 }
 

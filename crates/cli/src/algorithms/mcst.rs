@@ -16,7 +16,7 @@ use welter_model::table::Columns;
 
 use super::{Answer, Chosen, Entry};
 use crate::args::WeightArgs;
-use crate::choice::{Taken, Why};
+use crate::choice::{MethodArgs, Methods, Taken, Why};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
@@ -54,12 +54,8 @@ pub(crate) struct Options {
     /// Whether the forest weighs as little or as much as it can
     #[arg(long, value_name = "COST", default_value = "minimum")]
     cost: CostArg,
-    /// How the forest is found; the result is the same
-    #[arg(long, value_name = "METHOD", default_value = "auto")]
-    method: Method,
-    /// Why it is not the first method, where the choice was ours.
-    #[arg(skip)]
-    why: Option<Why>,
+    #[command(flatten)]
+    method: MethodArgs<Method>,
     #[command(flatten)]
     weights: WeightArgs,
 }
@@ -75,22 +71,10 @@ enum Method {
     Labels,
 }
 
-const PASSES: &str = "passes";
-const LABELS: &str = "labels";
-
-impl Options {
-    fn by_labels(&self) -> bool {
-        self.method == Method::Labels
-    }
-
-    fn way(&self) -> Taken {
-        match (self.method, self.why) {
-            (Method::Labels, Some(why)) => Taken::instead(LABELS, "the method of passes", why),
-            (Method::Labels, None) => Taken::said(LABELS),
-            (Method::Passes, _) => Taken::said(PASSES),
-            (Method::Auto, _) => Taken::first(PASSES),
-        }
-    }
+impl Methods for Method {
+    const AUTO: Self = Self::Auto;
+    const LABELS: Self = Self::Labels;
+    const FIRST: [&'static str; 2] = ["passes", "the method of passes"];
 }
 
 /// Which edges are wanted.
@@ -142,16 +126,20 @@ impl Chosen for Options {
     }
 
     fn layout(&self) -> Layout {
-        if self.by_labels() { Layout::of::<ForestLabels>() } else { Layout::of_stream::<Mcst>() }
+        if self.method.by_labels() {
+            Layout::of::<ForestLabels>()
+        } else {
+            Layout::of_stream::<Mcst>()
+        }
     }
 
     fn otherwise(&self, why: Why) -> Option<Box<dyn Chosen>> {
-        let other = Self { method: Method::Labels, why: Some(why), ..self.clone() };
-        (self.method == Method::Auto).then(|| Box::new(other) as Box<dyn Chosen>)
+        let method = self.method.otherwise(why)?;
+        Some(Box::new(Self { method, ..self.clone() }))
     }
 
     fn taken(&self) -> Option<Taken> {
-        Some(self.way())
+        Some(self.method.taken())
     }
 
     fn weighs(&self) -> bool {
@@ -164,18 +152,18 @@ impl Chosen for Options {
 
     fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
         // Passes look at an edge from both its ends, so one arc for each will do.
-        options.undirected = Some(self.by_labels());
+        options.undirected = Some(self.method.by_labels());
     }
 
     fn parameters(&self) -> Value {
-        let Taken { name, why } = self.way();
+        let Taken { name, why } = self.method.taken();
         json!({ "cost": self.cost.name(), "method": name, "method_why": why })
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let cost = self.cost.cost();
         let (columns, iterations, levels, edges, total): (Box<dyn Columns>, _, _, _, _);
-        if self.by_labels() {
+        if self.method.by_labels() {
             let Outcome { values, iterations: made, levels: all, .. } =
                 session.iterate(ready, &ForestLabels::new(cost))?;
             (edges, total) = sum(&values, |member: &Member| member.branch().weight())?;

@@ -10,7 +10,7 @@ use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::Columns;
 
 use super::{Answer, Chosen, Entry, wcc};
-use crate::choice::{Taken, Why};
+use crate::choice::{MethodArgs, Methods, Taken, Why};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::top::Top;
@@ -43,12 +43,8 @@ Examples:
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Strongly connected components")]
 pub(crate) struct Options {
-    /// How components are found; the result is the same
-    #[arg(long, value_name = "METHOD", default_value = "auto")]
-    method: Method,
-    /// Why it is not the first method, where the choice was ours.
-    #[arg(skip)]
-    why: Option<Why>,
+    #[command(flatten)]
+    method: MethodArgs<Method>,
 }
 
 /// How components are found.
@@ -62,22 +58,10 @@ enum Method {
     Labels,
 }
 
-const PASSES: &str = "passes";
-const LABELS: &str = "labels";
-
-impl Options {
-    fn by_labels(&self) -> bool {
-        self.method == Method::Labels
-    }
-
-    fn way(&self) -> Taken {
-        match (self.method, self.why) {
-            (Method::Labels, Some(why)) => Taken::instead(LABELS, "the method of passes", why),
-            (Method::Labels, None) => Taken::said(LABELS),
-            (Method::Passes, _) => Taken::said(PASSES),
-            (Method::Auto, _) => Taken::first(PASSES),
-        }
-    }
+impl Methods for Method {
+    const AUTO: Self = Self::Auto;
+    const LABELS: Self = Self::Labels;
+    const FIRST: [&'static str; 2] = ["passes", "the method of passes"];
 }
 
 impl Chosen for Options {
@@ -86,37 +70,41 @@ impl Chosen for Options {
     }
 
     fn layout(&self) -> Layout {
-        if self.by_labels() { Layout::of::<StrongLabels>() } else { Layout::of_stream::<Scc>() }
+        if self.method.by_labels() {
+            Layout::of::<StrongLabels>()
+        } else {
+            Layout::of_stream::<Scc>()
+        }
     }
 
     fn otherwise(&self, why: Why) -> Option<Box<dyn Chosen>> {
-        let other = Self { method: Method::Labels, why: Some(why) };
-        (self.method == Method::Auto).then(|| Box::new(other) as Box<dyn Chosen>)
+        let method = self.method.otherwise(why)?;
+        Some(Box::new(Self { method }))
     }
 
     fn taken(&self) -> Option<Taken> {
-        Some(self.way())
+        Some(self.method.taken())
     }
 
     /// Weights tell the ways that edges go.
     fn weighs(&self) -> bool {
-        self.by_labels()
+        self.method.by_labels()
     }
 
     fn read(&self, _: &mut ReadOptions, reading: &mut Reading) {
-        if self.by_labels() {
+        if self.method.by_labels() {
             reading.drop_self_loops = true;
             reading.duplicates = Duplicates::Directions;
         }
     }
 
     fn parameters(&self) -> Value {
-        let Taken { name, why } = self.way();
+        let Taken { name, why } = self.method.taken();
         json!({ "method": name, "method_why": why })
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let (columns, iterations, levels): (Box<dyn Columns>, _, _) = if self.by_labels() {
+        let (columns, iterations, levels): (Box<dyn Columns>, _, _) = if self.method.by_labels() {
             let Outcome { values, iterations, levels, .. } =
                 session.iterate(ready, &StrongLabels)?;
             (Box::new(values), iterations, Some(levels))

@@ -11,7 +11,7 @@ use welter_model::table::Columns;
 
 use super::traversal::FrontierArgs;
 use super::{Answer, Chosen, Entry};
-use crate::choice::{Taken, Why};
+use crate::choice::{MethodArgs, Methods, Taken, Why};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
@@ -44,12 +44,8 @@ Examples:
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Weakly connected components")]
 pub(crate) struct Options {
-    /// How components are found; the result is the same
-    #[arg(long, value_name = "METHOD", default_value = "auto")]
-    method: Method,
-    /// Why it is not the first method, where the choice was ours.
-    #[arg(skip)]
-    why: Option<Why>,
+    #[command(flatten)]
+    method: MethodArgs<Method>,
     #[command(flatten)]
     frontier: FrontierArgs,
 }
@@ -65,22 +61,10 @@ enum Method {
     Labels,
 }
 
-const UNION_FIND: &str = "union-find";
-const LABELS: &str = "labels";
-
-impl Options {
-    fn by_labels(&self) -> bool {
-        self.method == Method::Labels
-    }
-
-    fn way(&self) -> Taken {
-        match (self.method, self.why) {
-            (Method::Labels, Some(why)) => Taken::instead(LABELS, UNION_FIND, why),
-            (Method::Labels, None) => Taken::said(LABELS),
-            (Method::UnionFind, _) => Taken::said(UNION_FIND),
-            (Method::Auto, _) => Taken::first(UNION_FIND),
-        }
-    }
+impl Methods for Method {
+    const AUTO: Self = Self::Auto;
+    const LABELS: Self = Self::Labels;
+    const FIRST: [&'static str; 2] = ["union-find", "union-find"];
 }
 
 /// How many components there are, and how large the largest is. `alone`: vertices that are
@@ -103,7 +87,7 @@ impl Chosen for Options {
     }
 
     fn layout(&self) -> Layout {
-        if self.by_labels() {
+        if self.method.by_labels() {
             return Layout::of::<LabelPropagation>();
         }
         let straight = Some(Straightness::of_stream::<Wcc>());
@@ -111,21 +95,21 @@ impl Chosen for Options {
     }
 
     fn otherwise(&self, why: Why) -> Option<Box<dyn Chosen>> {
-        let other = Self { method: Method::Labels, why: Some(why), ..self.clone() };
-        (self.method == Method::Auto).then(|| Box::new(other) as Box<dyn Chosen>)
+        let method = self.method.otherwise(why)?;
+        Some(Box::new(Self { method, ..self.clone() }))
     }
 
     fn taken(&self) -> Option<Taken> {
-        Some(self.way())
+        Some(self.method.taken())
     }
 
     fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
         // Union-find looks at both ends of an edge, so one arc for each will do.
-        options.undirected = Some(self.by_labels());
+        options.undirected = Some(self.method.by_labels());
     }
 
     fn has_no_iterations(&self) -> Option<&'static str> {
-        (!self.by_labels()).then_some(
+        (!self.method.by_labels()).then_some(
             "components by union-find take one pass over the edges, and no iterations to go on \
              from; --method labels has some",
         )
@@ -140,7 +124,7 @@ impl Chosen for Options {
     }
 
     fn parameters(&self) -> Value {
-        let Taken { name, why } = self.way();
+        let Taken { name, why } = self.method.taken();
         json!({
             "method": name,
             "method_why": why,
@@ -150,7 +134,7 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let (columns, iterations, levels): (Box<dyn Columns>, _, _) = if self.by_labels() {
+        let (columns, iterations, levels): (Box<dyn Columns>, _, _) = if self.method.by_labels() {
             let Outcome { values, iterations, levels, .. } =
                 session.iterate(ready, &LabelPropagation)?;
             (Box::new(values), iterations, Some(levels))

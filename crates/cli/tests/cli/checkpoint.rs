@@ -75,24 +75,36 @@ fn halving(sandbox: &Sandbox, vertices: u32) {
     sandbox.write("path.csv", (1..vertices).map(edge).collect::<String>());
 }
 
+/// A path both ways whose vertices have no order, so that what spreads takes many passes.
+fn far(sandbox: &Sandbox, bits: u32) {
+    let name = |at: u32| at.wrapping_mul(0x9e37_79b1) >> (32 - bits);
+    let edge = |at: u32| format!("{},{}\n{},{}\n", name(at), name(at + 1), name(at + 1), name(at));
+    let pairs: String = (0..(1 << bits) - 1).map(edge).collect();
+    sandbox.write("far.csv", pairs);
+}
+
 #[test]
 fn a_stream_program_goes_on_between_its_passes() {
     let sandbox = Sandbox::new();
     halving(&sandbox, 1 << 18);
-    sandbox.must("run mcst path.csv -q -o forest.csv");
-    let expected = sandbox.read("forest.csv");
-    for kind in ["INT", "KILL"] {
-        fs::remove_file(sandbox.path().join("forest.csv")).unwrap();
-        let child = begun(&sandbox, "run mcst path.csv -o forest.csv");
-        signal(&child, kind);
-        let ended = ended(child);
-        assert_eq!(ended.code, Some(75).filter(|_| kind == "INT"), "{}", ended.stderr);
-        assert!(!sandbox.path().join("forest.csv").exists());
-        let resumed = sandbox.run("resume kept.run --threads 1");
-        assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-        assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
-        assert!(sandbox.read("forest.csv") == expected, "{kind}");
-        assert_eq!(sandbox.files(), ["forest.csv", "path.csv"]);
+    far(&sandbox, 18);
+    for (algorithm, input) in [("mcst", "path.csv"), ("scc", "far.csv")] {
+        let line = format!("run {algorithm} {input} -o found.csv");
+        sandbox.must(&format!("{line} -q"));
+        let expected = sandbox.read("found.csv");
+        for kind in ["INT", "KILL"] {
+            fs::remove_file(sandbox.path().join("found.csv")).unwrap();
+            let child = begun(&sandbox, &line);
+            signal(&child, kind);
+            let ended = ended(child);
+            assert_eq!(ended.code, Some(75).filter(|_| kind == "INT"), "{}", ended.stderr);
+            assert!(!sandbox.path().join("found.csv").exists());
+            let resumed = sandbox.run("resume kept.run --threads 1");
+            assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+            assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+            assert!(sandbox.read("found.csv") == expected, "{algorithm} {kind}");
+            assert_eq!(sandbox.files(), ["far.csv", "found.csv", "path.csv"]);
+        }
     }
 }
 

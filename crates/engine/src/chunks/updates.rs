@@ -58,28 +58,34 @@ pub fn gather<P: Program>(
     Err(failed(records.cell, OUTSIDE))
 }
 
-/// Merges records into the accumulators of their destinations, and says whether all have one.
-pub(crate) fn met<P: Program>(
-    program: &P,
-    (targets, updates): (&[u32], &[P::Accum]),
-    accums: &mut [P::Accum],
+/// Folds records into the accumulators of their destinations, and says whether all have one.
+fn fold<A: Copy, R: Copy>(
+    (targets, records): (&[u32], &[R]),
+    accums: &mut [A],
+    fold: impl Fn(A, R) -> A,
 ) -> bool {
-    targets.iter().zip(updates).all(|(&target, &update)| {
+    targets.iter().zip(records).all(|(&target, &record)| {
         let accum = accums.get_mut(target as usize);
-        accum.map(|accum| *accum = program.merge(*accum, update)).is_some()
+        accum.map(|accum| *accum = fold(*accum, record)).is_some()
     })
 }
 
-/// Gathers updates into the accumulators of their destinations, and says whether all have one.
-pub(crate) fn told<P: Program>(
+/// Merges accumulators, and says whether all have a destination.
+pub(crate) fn met<P: Program>(
     program: &P,
-    (targets, updates): (&[u32], &[P::Update]),
+    records: (&[u32], &[P::Accum]),
     accums: &mut [P::Accum],
 ) -> bool {
-    targets.iter().zip(updates).all(|(&target, &update)| {
-        let accum = accums.get_mut(target as usize);
-        accum.map(|accum| *accum = program.gather(*accum, update)).is_some()
-    })
+    fold(records, accums, |accum, other| program.merge(accum, other))
+}
+
+/// Gathers updates, and says whether all have a destination.
+pub(crate) fn told<P: Program>(
+    program: &P,
+    records: (&[u32], &[P::Update]),
+    accums: &mut [P::Accum],
+) -> bool {
+    fold(records, accums, |accum, update| program.gather(accum, update))
 }
 
 /// Lets accumulators of a stripe meet what edges told, in an extended program, which does not say
@@ -92,12 +98,8 @@ pub fn gather_extended<E: Extended>(
     (cell, targets, updates): (UpdateCell, &[u32], &[E::Update]),
     accums: &mut [E::Accum],
 ) -> Result<(), EngineError> {
-    for (&target, &update) in targets.iter().zip(updates) {
-        let accum = accums.get_mut(target as usize);
-        let accum = accum.ok_or_else(|| failed(cell, OUTSIDE))?;
-        *accum = program.gather(*accum, update);
-    }
-    Ok(())
+    let is_met = fold((targets, updates), accums, |accum, update| program.gather(accum, update));
+    if is_met { Ok(()) } else { Err(failed(cell, OUTSIDE)) }
 }
 
 /// What was touched of accumulators: destinations and what they met. A stealer hands that over.

@@ -1,0 +1,43 @@
+//! Stages that all vertices of a fold program enter together.
+//!
+//! Totals say as of which stage vertices speak, and are handed back an iteration later: a stage
+//! that lasts until nothing happens ends with an iteration in which nothing does.
+
+use bytemuck::{Pod, Zeroable};
+use welter_model::program::{Next, Total};
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Round {
+    /// The stage as of which vertices speak that are not done.
+    pub(crate) stage: u64,
+    /// Vertices that are not done.
+    pub open: u64,
+    /// Vertices of which something is known that was not before.
+    pub(crate) changed: u64,
+}
+
+impl Round {
+    /// What a vertex says that is not done, or has just come to be.
+    #[inline(always)]
+    pub(crate) fn of(stage: u32, is_open: bool, is_changed: bool) -> Self {
+        Self { stage: stage.into(), open: is_open.into(), changed: is_changed.into() }
+    }
+
+    /// Whether the run goes on.
+    pub(crate) fn follows(&self) -> Next {
+        if self.open > 0 { Next::Iterate } else { Next::Stop }
+    }
+}
+
+impl Total for Round {
+    #[inline(always)]
+    fn merge(self, other: Self) -> Self {
+        Self {
+            stage: self.stage.max(other.stage),
+            open: self.open + other.open,
+            changed: self.changed + other.changed,
+        }
+    }
+}
