@@ -165,8 +165,15 @@ impl<'a, S: BySlot> Passes<'a, S> {
                     let weights = weights.filter(|_| S::WEIGHTED);
                     let weight = weights.map_or(1.0, |weights| weights[place as usize]);
                     let edge = Edge { source, target, weight };
-                    seen.changes += u64::from(program.edge(step, known, edge));
+                    let changes = program.edge(step, known, edge);
+                    seen.changes += u64::from(changes);
                     seen.news += 1;
+                    // What follows need not look at the cells of this target again.
+                    if let Some((bits, _)) = bits.filter(|_| changes)
+                        && let [_, false] = program.bits(step, &known.cells[target as usize])
+                    {
+                        bits.done(target);
+                    }
                 }
                 if S::KEEPS && keeper.has_all() {
                     let later = sift(known.cells, (bits, false), pairs, found, later);
@@ -351,7 +358,13 @@ fn sift<'f, C>(
     } else {
         (End::Target, End::Source)
     };
-    let count = note(pairs, found, |pair| has(first, pair)).len();
+    let count = match bits.few().filter(|_| from) {
+        Some(few) => {
+            let count = note(pairs, found, |[source, _]| few.may_have(source)).len();
+            keep(pairs, &mut found[..count], |pair| has(first, pair))
+        }
+        None => note(pairs, found, |pair| has(first, pair)).len(),
+    };
     let count = keep(pairs, &mut found[..count], |pair| has(second, pair));
     let count = keep(pairs, &mut found[..count], rule);
     &found[..count]
