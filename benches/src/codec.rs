@@ -8,7 +8,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use welter_store::codec::{Decoder, Level, OVERREAD, encode};
+use welter_store::codec::{Decoder, Level, OVERREAD, short, vbyte};
+use welter_store::header::Encoding;
 
 use crate::Settings;
 use crate::bytes;
@@ -20,19 +21,24 @@ use crate::report::{Table, digits, ratio};
 const STRIPE_BITS: u32 = 18;
 /// Log2 of the sources of a block.
 const BLOCK_BITS: u32 = 12;
-/// Keys that are decoded at a time, as in the engine: 4 KiB of them.
-const BUFFER: usize = 1024;
+/// Keys that are decoded at a time, as in the engine: 1 KiB of them.
+const BUFFER: usize = 256;
 
 /// Measures the codec, then the bytes of all graphs of the settings.
 pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
     let scale = settings.scales.first().copied().unwrap_or(22).max(STRIPE_BITS);
-    let mut tables = vec![speed(Shape { kind: Kind::RmatScrambled, scale }, settings)?];
+    let shape = Shape { kind: Kind::RmatScrambled, scale };
+    let mut tables = Vec::new();
+    for (encoding, name) in [(Encoding::Compressed, "Stream-vbyte"), (Encoding::Short, "Short")] {
+        tables.push(speed((encoding, name), shape, settings)?);
+    }
     tables.push(bytes::table(settings)?);
     Ok(tables)
 }
 
 /// Keys of tiles, one tile after the other, and the same encoded.
 struct Tiles {
+    encoding: Encoding,
     keys: Vec<u32>,
     /// Where the keys of each tile end.
     ends: Vec<usize>,
@@ -43,7 +49,7 @@ struct Tiles {
 
 impl Tiles {
     /// The tiles of the first stripe of a graph.
-    fn of(shape: Shape) -> Result<Self> {
+    fn of(encoding: Encoding, shape: Shape) -> Result<Self> {
         let stream = shape.stream()?;
         let mut pairs: Vec<u64> = Vec::new();
         for part in 0..stream.parts() {
@@ -56,8 +62,13 @@ impl Tiles {
         }
         pairs.sort_unstable();
         let block = |pair: u64| pair >> (32 + BLOCK_BITS);
-        let mut tiles =
-            Self { keys: Vec::new(), ends: Vec::new(), encoded: Vec::new(), starts: Vec::new() };
+        let mut tiles = Self {
+            encoding,
+            keys: Vec::new(),
+            ends: Vec::new(),
+            encoded: Vec::new(),
+            starts: Vec::new(),
+        };
         for tile in pairs.chunk_by(|&a, &b| block(a) == block(b)) {
             let source = |pair: u64| (pair >> 32) as u32 & ((1 << BLOCK_BITS) - 1);
             let key = |&pair: &u64| source(pair) << STRIPE_BITS | pair as u32;
@@ -65,7 +76,7 @@ impl Tiles {
             tiles.keys.extend(tile.iter().map(key));
             tiles.ends.push(tiles.keys.len());
             tiles.starts.push(tiles.encoded.len());
-            encode(&tiles.keys[start..], &mut tiles.encoded);
+            encode(encoding, &tiles.keys[start..], &mut tiles.encoded);
         }
         tiles.encoded.resize(tiles.encoded.len() + OVERREAD, 0);
         Ok(tiles)
@@ -81,8 +92,9 @@ impl Tiles {
     fn decode(&self, level: Level, mut visit: impl FnMut(&[u32])) {
         let mut buffer = [0; BUFFER];
         for (tile, &start) in self.each().zip(&self.starts) {
-            let mut decoder = Decoder::new(&self.encoded[start..], tile.len(), level);
-            loop {
+            let bytes = &self.encoded[start..];
+            let mut decoder = Decoder::new(self.encoding, bytes, tile.len(), level);
+            while let Some(decoder) = &mut decoder {
                 let count = decoder.fill(&mut buffer);
                 if count == 0 {
                     break;
@@ -102,8 +114,16 @@ impl Tiles {
     }
 }
 
-fn speed(shape: Shape, settings: &Settings) -> Result<Table> {
-    let tiles = Tiles::of(shape)?;
+fn encode(encoding: Encoding, keys: &[u32], bytes: &mut Vec<u8>) {
+    match encoding {
+        Encoding::Packed => bytes.extend_from_slice(bytemuck::cast_slice(keys)),
+        Encoding::Compressed => vbyte::encode(keys, bytes),
+        Encoding::Short => short::encode(keys, bytes),
+    }
+}
+
+fn speed((encoding, name): (Encoding, &str), shape: Shape, settings: &Settings) -> Result<Table> {
+    let tiles = Tiles::of(encoding, shape)?;
     let mut contenders = vec![Contender::new(COPY, 1, || Ok(vec![timed(|| tiles.copy())]))];
     for level in Level::available() {
         check(&tiles, level)?;
@@ -116,12 +136,12 @@ fn speed(shape: Shape, settings: &Settings) -> Result<Table> {
     let tiles = &tiles;
     contenders.push(Contender::new("encode", 1, move || {
         bytes.clear();
-        Ok(vec![timed(|| tiles.each().for_each(|tile| encode(tile, &mut bytes)))])
+        Ok(vec![timed(|| tiles.each().for_each(|tile| encode(encoding, tile, &mut bytes)))])
     }));
     let samples = interleave("codec", contenders, 3 * settings.rounds)?;
     let keys = tiles.keys.len();
     let title = format!(
-        "Stream-vbyte, one stripe of {shape}: {keys} keys, {} tiles, {:.2} bytes a key",
+        "{name}, one stripe of {shape}: {keys} keys, {} tiles, {:.2} bytes a key",
         tiles.ends.len(),
         tiles.encoded.len() as f64 / keys as f64
     );
@@ -171,11 +191,14 @@ mod tests {
 
     #[test]
     fn every_level_decodes_the_tiles() {
-        let tiles = Tiles::of(Shape { kind: Kind::RmatScrambled, scale: 12 }).unwrap();
-        assert_eq!(tiles.keys.len(), 16 << 12);
-        assert!(tiles.each().all(<[u32]>::is_sorted));
-        for level in Level::available() {
-            check(&tiles, level).unwrap();
+        for encoding in [Encoding::Compressed, Encoding::Short] {
+            let shape = Shape { kind: Kind::RmatScrambled, scale: 12 };
+            let tiles = Tiles::of(encoding, shape).unwrap();
+            assert_eq!(tiles.keys.len(), 16 << 12);
+            assert!(tiles.each().all(<[u32]>::is_sorted));
+            for level in Level::available() {
+                check(&tiles, level).unwrap();
+            }
         }
     }
 }

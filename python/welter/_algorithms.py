@@ -57,7 +57,7 @@ def pagerank(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -113,7 +113,8 @@ def pagerank(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -178,7 +179,7 @@ def bfs(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -217,7 +218,8 @@ def bfs(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -275,7 +277,7 @@ def sssp(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -318,7 +320,8 @@ def sssp(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -371,7 +374,7 @@ def wcc(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -404,7 +407,8 @@ def wcc(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -459,7 +463,7 @@ def spmv(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -501,7 +505,8 @@ def spmv(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -555,7 +560,7 @@ def hyperball(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -593,7 +598,8 @@ def hyperball(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -638,7 +644,7 @@ def cdlp(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -671,7 +677,8 @@ def cdlp(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -715,7 +722,7 @@ def kcore(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -747,7 +754,8 @@ def kcore(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -788,7 +796,7 @@ def triangles(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -820,7 +828,8 @@ def triangles(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -861,7 +870,7 @@ def lcc(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -893,7 +902,8 @@ def lcc(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -937,7 +947,7 @@ def mis(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -969,7 +979,8 @@ def mis(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1018,7 +1029,7 @@ def conductance(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1062,7 +1073,8 @@ def conductance(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1120,7 +1132,7 @@ def bp(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1170,7 +1182,8 @@ def bp(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1227,7 +1240,7 @@ def als(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1267,7 +1280,8 @@ def als(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1315,7 +1329,7 @@ def scc(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1346,7 +1360,8 @@ def scc(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1394,7 +1409,7 @@ def mcst(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
-    encoding: Literal["packed", "compressed"] | None = None,
+    encoding: Literal["packed", "short", "compressed"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1431,7 +1446,8 @@ def mcst(
         once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    encoding : How edges are held in memory [default: packed where it fits]
+    encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
+        to be fastest]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the

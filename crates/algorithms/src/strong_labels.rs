@@ -33,8 +33,8 @@
 //! | [`SPREAD`] | its label | | no label changes |
 //! | [`REACH`] | | its label, if it reaches that | nobody new reaches |
 //!
-//! Totals say which stage it is ([`stages`](crate::stages)). A run without active vertices would end
-//! where a stage does: vertex 0 is always active, and has nothing to say once it is decided.
+//! Totals say which stage it is ([`stages`](crate::stages)). A run without active vertices would
+//! end where a stage does: vertex 0 is always active, and has nothing to say once it is decided.
 //!
 //! Source: Chaos, Table 1 (`SCC`); S. Orzan, "On distributed verification and verified
 //! distribution", 2004 (colours).

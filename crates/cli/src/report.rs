@@ -223,6 +223,7 @@ impl Report {
                 threads: plan.threads,
                 encoding: match plan.encoding {
                     Encoding::Packed => "packed",
+                    Encoding::Short => "short",
                     Encoding::Compressed => "compressed",
                 },
                 stripe_bits: plan.stripe_bits,

@@ -13,9 +13,10 @@ use welter_store::io::{ALIGN, Place};
 
 use crate::EngineError;
 use crate::arena::Slab;
-use crate::bins::{Segment, StripeBins};
+use crate::bins::StripeBins;
 use crate::cuts::Lots;
 use crate::extent::{Kept, Shelved, Source};
+use crate::segments::Segment;
 
 /// Bytes between two segments that are rather read than left out.
 const GAP_BYTES: u32 = 64 << 10;

@@ -20,6 +20,7 @@ use crate::extent::{Shelved, Source};
 use crate::nontemporal::LINE_BYTES;
 use crate::plan::Plan;
 use crate::record::{Line, Record, Waiting};
+use crate::segments::{Segment, Segments};
 use crate::survey::Survey;
 use crate::vertices::Vertices;
 
@@ -101,18 +102,7 @@ pub(crate) struct Bin {
 pub(crate) struct Part {
     /// The slabs of the worker's lot.
     pub(crate) slabs: Arc<Shelved>,
-    pub(crate) segments: Vec<Segment>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
-    pub(crate) slab: u32,
-    /// First byte in the slab.
-    pub(crate) offset: u32,
-    /// Number of edges.
-    pub(crate) edges: u32,
-    /// Of its bytes, where slabs may be written; else 0.
-    pub(crate) checksum: u32,
+    pub(crate) segments: Segments,
 }
 
 impl Bin {
@@ -123,7 +113,7 @@ impl Bin {
 
     /// Number of edges.
     pub(crate) fn edges(&self) -> usize {
-        let segments = self.parts.iter().flat_map(|part| &part.segments);
+        let segments = self.parts.iter().flat_map(|part| &*part.segments);
         segments.map(|segment| segment.edges as usize).sum()
     }
 

@@ -133,10 +133,11 @@ impl Indexed<'_> {
         usize::from(self.places[bands.start])..usize::from(self.places[bands.end])
     }
 
-    /// The edges of one source, by its place in the block; of a compressed tile all of its band.
+    /// The edges of one source, by its place in the block; of a tile that is not packed all of its
+    /// band.
     pub(crate) fn edges_of(&self, band: usize, place: u32, coding: Coding) -> Range<usize> {
         let range = self.edges(band..band + 1);
-        if coding.encoding == Encoding::Compressed {
+        if coding.encoding != Encoding::Packed {
             return range;
         }
         let keys = &self.tile.packed()[range.clone()];

@@ -62,6 +62,7 @@ mod resident;
 mod results;
 mod rows;
 mod run;
+mod segments;
 mod shelf;
 mod sift;
 mod sparse;

@@ -12,9 +12,10 @@
 use bytemuck::cast_slice;
 
 use crate::EngineError;
-use crate::bins::{Grid, Segment};
+use crate::bins::Grid;
 use crate::nontemporal::LINE_BYTES;
 use crate::record::{Line, Waiting};
+use crate::segments::Segment;
 use crate::vertices::SEGMENT_BITS;
 
 /// A bit a slot, in whole segments.

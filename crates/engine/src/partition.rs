@@ -15,11 +15,12 @@ use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
 use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
-use crate::bins::{Bin, Grid, Part, SEGMENT_BYTES, SEGMENT_LINES, Segment, StripeBins};
+use crate::bins::{Bin, Grid, Part, SEGMENT_BYTES, SEGMENT_LINES, StripeBins};
 use crate::extent::{Kept, Shelved, SlabWriter};
 use crate::marks::{Marker, Marks};
 use crate::nontemporal::{LINE_BYTES, copy_line, fence};
 use crate::record::{Line, Record, Waiting};
+use crate::segments::{List, Segment, Segments};
 use crate::survey::first_beyond;
 use crate::workers::Workers;
 
@@ -96,8 +97,8 @@ struct Writer<'a, W> {
     /// Edges in the open line of each bin.
     waiting: Vec<u8>,
     open: Vec<Open>,
-    /// The full segments of each bin.
-    closed: Vec<Vec<Segment>>,
+    /// The full segments of all bins.
+    closed: List,
     lots: Vec<Lot>,
     spill: Option<Spill<'a>>,
     kind: std::marker::PhantomData<W>,
@@ -223,7 +224,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
             open: (0..bins)
                 .map(|bin| Open { lot: grid.lots.of(bin) as u32, ..Open::default() })
                 .collect(),
-            closed: vec![Vec::new(); bins],
+            closed: List::default(),
             lots,
             spill: overflow.map(spill).transpose()?,
             kind: std::marker::PhantomData,
@@ -305,25 +306,23 @@ impl<'a, W: Waiting> Writer<'a, W> {
         let bin = &mut self.open[index];
         let lines = std::mem::take(&mut bin.lines) as usize;
         let edges = ((lines - 1) * W::PER_LINE + open) as u32;
-        self.closed[index].push(match &mut self.spill {
+        let segment = match &mut self.spill {
             Some(spill) => {
                 let lot = &mut self.lots[bin.lot as usize];
                 spill.close::<W>((index, lines, edges), lot, self.arena, self.marker.as_mut())?
             }
             None => Segment { slab: bin.slab, offset: bin.offset, edges, checksum: 0 },
-        });
-        Ok(())
+        };
+        self.closed.push(index, segment)
     }
 
     /// Marks the edges of all bins, where none of them was written.
     fn mark_all(&mut self) {
         let Some(marker) = self.marker.as_mut().filter(|_| self.spill.is_none()) else { return };
-        for (index, segments) in self.closed.iter().enumerate() {
+        for (index, segment) in self.closed.iter() {
             let slabs = &self.lots[self.open[index].lot as usize].slabs;
-            for segment in segments {
-                if let Kept::Memory(slab) = &slabs[segment.slab as usize] {
-                    marker.mark::<W>(index, segment, slab.bytes());
-                }
+            if let Kept::Memory(slab) = &slabs[segment.slab as usize] {
+                marker.mark::<W>(index, segment, slab.bytes());
             }
         }
     }
@@ -348,13 +347,17 @@ impl<'a, W: Waiting> Writer<'a, W> {
             spill.writer.finish()?;
         }
         fence();
+        let Self { grid, marker, closed, lots, lines, waiting, .. } = self;
+        // What is open no more goes before segments are sorted.
+        drop((lines, waiting));
         let shelve = |lot: Lot| Arc::new(Shelved::new(lot.slabs));
-        let lots: Vec<_> = self.lots.into_iter().map(shelve).collect();
-        let part = |(index, segments): (usize, Vec<Segment>)| {
-            let slabs = Arc::clone(&lots[self.grid.lots.of(index)]);
+        let lots: Vec<_> = lots.into_iter().map(shelve).collect();
+        let part = |(index, segments): (usize, Segments)| {
+            let slabs = Arc::clone(&lots[grid.lots.of(index)]);
             (!segments.is_empty()).then_some(Part { slabs, segments })
         };
-        let marks = self.marker.map(|marker| marker.marks);
-        Ok((self.closed.into_iter().enumerate().map(part).collect(), marks))
+        let sorted = closed.sorted(grid.bins())?;
+        let marks = marker.map(|marker| marker.marks);
+        Ok((sorted.into_iter().enumerate().map(part).collect(), marks))
     }
 }

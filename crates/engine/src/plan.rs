@@ -208,7 +208,7 @@ impl Plan {
         }
         let candidates = match settings.encoding {
             Some(encoding) => vec![encoding],
-            None => vec![Encoding::Packed, Encoding::Compressed],
+            None => vec![Encoding::Packed, Encoding::Short, Encoding::Compressed],
         };
         let best = candidates[0];
         let candidates = candidates.into_iter().map(|encoding| (encoding, false));

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use welter_model::edges::Duplicates;
 use welter_store::ChunkBuilder;
-use welter_store::header::{CellId, Encoding, KEY_BITS, Label};
+use welter_store::header::{CellId, KEY_BITS, Label};
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
@@ -227,8 +227,8 @@ impl<R: Record> TileWriter<R> {
         group: &Group<'_>,
     ) -> Result<(), EngineError> {
         let (records, scratch) = (&mut self.records[..edges], &mut self.scratch[..edges]);
-        let by_target =
-            recipe.plan.encoding == Encoding::Compressed || recipe.duplicates != Duplicates::Keep;
+        let by_target = label.encoding.needs_targets_sorted(label.target_bits)
+            || recipe.duplicates != Duplicates::Keep;
         let low = if by_target { 0 } else { numbers.target_bits };
         let high = numbers.record_bits;
         let mut records = radix::sort(records, scratch, &mut self.counts, low, high);
@@ -312,7 +312,9 @@ impl TileBuffers<'_> {
                 self.weights.clear();
                 self.weights.extend(tile.iter().map(Record::weight));
             }
-            let tile_bytes = keys.len() * (4 + size_of::<f64>() * usize::from(R::WEIGHTED)) + 64;
+            let tile_bytes = label.encoding.bytes_most(keys.len())
+                + keys.len() * size_of::<f64>() * usize::from(R::WEIGHTED)
+                + 64;
             if !self.builder.is_empty() {
                 // Chunks fill their slab: a cell ends where the slab does and goes on in the next.
                 let room = recipe.plan.chunk_bytes.min(self.shelf.room());

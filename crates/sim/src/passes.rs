@@ -296,7 +296,8 @@ mod tests {
                 };
                 let edges: Vec<Edge> = places.iter().map(edge).collect();
                 let own = &own[random.below(who) as usize];
-                let encoding = *random.pick(&[Encoding::Packed, Encoding::Compressed]);
+                let encoding =
+                    *random.pick(&[Encoding::Packed, Encoding::Compressed, Encoding::Short]);
                 show(program, own, encoding, &edges, &mut learnt);
             }
             log.passes.push(Learnt::decode(&learnt.encode()));

@@ -2,7 +2,7 @@
 
 use bytemuck::{Zeroable, bytes_of, cast_slice};
 
-use crate::codec;
+use crate::codec::{short, vbyte};
 use crate::header::{ALIGN, Encoding, GroupEntry, HEADER_BYTES, Header, Label, PADDING, TileEntry};
 use crate::weights::WeightKind;
 
@@ -49,11 +49,12 @@ impl ChunkBuilder {
     /// When the number of weights does not fit, which is a bug of the caller.
     pub fn push(&mut self, source: u32, keys: &[u32], weights: &[f64], encoding: Encoding) {
         assert_eq!(weights.len(), if self.weighted { keys.len() } else { 0 });
-        debug_assert!(encoding == Encoding::Packed || keys.is_sorted());
+        debug_assert!(encoding != Encoding::Compressed || keys.is_sorted());
         let offset = self.keys.len() as u32;
         match encoding {
             Encoding::Packed => self.keys.extend_from_slice(cast_slice(keys)),
-            Encoding::Compressed => codec::encode(keys, &mut self.keys),
+            Encoding::Compressed => vbyte::encode(keys, &mut self.keys),
+            Encoding::Short => short::encode(keys, &mut self.keys),
         }
         self.weights.extend_from_slice(weights);
         self.edges += keys.len() as u64;

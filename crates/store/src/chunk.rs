@@ -98,11 +98,7 @@ impl<'a> Chunk<'a> {
                 value: value.into(),
             };
             let next = self.directory.get(index + 1).map_or(self.keys_bytes, |t| t.offset as usize);
-            let count = tile.edges as usize;
-            let least = match self.label.encoding {
-                Encoding::Packed => count * size_of::<u32>(),
-                Encoding::Compressed => count + count.div_ceil(4),
-            };
+            let least = self.label.encoding.bytes_least(tile.edges as usize);
             let room = next.checked_sub(tile.offset as usize).filter(|_| next <= self.keys_bytes);
             if room.is_none_or(|room| room < least) {
                 return Err(place(tile.offset));

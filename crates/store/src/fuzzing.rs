@@ -65,8 +65,8 @@ fn keys(encoding: Encoding, tile: &crate::chunk::Tile<'_>) -> Vec<u32> {
     if encoding == Encoding::Packed {
         return tile.packed().to_vec();
     }
-    let mut decoded = Level::available().into_iter().map(|level| {
-        let mut decoder = Decoder::new(tile.keys, tile.edges, level);
+    let decoder = |level| Decoder::new(encoding, tile.keys, tile.edges, level);
+    let mut decoded = Level::available().into_iter().filter_map(decoder).map(|mut decoder| {
         let (mut keys, mut buffer) = (Vec::new(), [0; BUFFER]);
         loop {
             let count = decoder.fill(&mut buffer);

@@ -62,7 +62,7 @@ pub const MACHINE: Machine = Machine {
 
 /// All executors, the reference first.
 pub fn executors() -> Vec<Executor> {
-    use Encoding::{Compressed, Packed};
+    use Encoding::{Compressed, Packed, Short};
     use FrontierMode::{Alone, Auto, Dense, Local, Pull, Together};
     use IndexMode::{Bands, Rows};
     let mut modes = [Alone, Pull, Together, Auto, Together, Pull, Dense].into_iter().cycle();
@@ -104,6 +104,9 @@ pub fn executors() -> Vec<Executor> {
         memory(2, Compressed, [14, 6], 1 << 12, 90),
         memory(1, Packed, [12, 6], 1 << 12, 64),
         memory(3, Packed, [13, 6], 1 << 12, 2),
+        memory(2, Short, [12, 6], 1 << 12, 31),
+        memory(3, Short, [18, 12], 1 << 18, 400),
+        memory(1, Short, [24, 6], 1 << 12, 60),
         blind(memory(2, Compressed, [12, 6], 1 << 10, 30)),
         blind(memory(3, Packed, [13, 8], 1 << 12, 50)),
     ];
@@ -112,6 +115,8 @@ pub fn executors() -> Vec<Executor> {
         stored(1, Compressed, [13, 8], 1 << 16, (1 << 20, true), Dense),
         stored(3, Packed, [12, 7], 1 << 12, (0, true), Auto),
         stored(2, Packed, [12, 6], 1 << 12, (0, false), Local),
+        stored(2, Short, [12, 6], 1 << 10, (0, true), Auto),
+        stored(3, Short, [13, 7], 1 << 16, (1 << 14, false), Local),
         stored(3, Compressed, [12, 7], 1 << 10, (0, true), Local),
         blind(stored(2, Compressed, [12, 7], 1 << 10, (0, false), Auto)),
         reopened([1, 3], Compressed, [12, 6], 1 << 10, StorageMode::Auto, Local),
@@ -121,6 +126,8 @@ pub fn executors() -> Vec<Executor> {
     ]);
     all.extend([
         by(Route::Ranges, stored(2, Compressed, [12, 6], 1 << 10, (0, true), Auto)),
+        by(Route::Ranges, stored(1, Short, [12, 7], 1 << 12, (0, true), Auto)),
+        by(spill(true, true), stored(2, Short, [13, 6], 1 << 12, (0, true), Auto)),
         by(Route::Ranges, stored(3, Packed, [20, 12], 1 << 16, (0, true), Dense)),
         by(Route::Ranges, reopened([3, 2], Packed, [13, 8], 1 << 12, StorageMode::Auto, Auto)),
         by(spill(true, true), stored(2, Compressed, [12, 6], 1 << 10, (0, true), Auto)),

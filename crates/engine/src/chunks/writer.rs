@@ -133,8 +133,9 @@ impl<R: Record> Cutter<R> {
         }
         scratch.resize(records.len(), R::zeroed());
         keys.resize(records.len().clamp(1, TILE_EDGES_MAX), 0);
-        // As in the ingest: differences of compressed keys need the destinations in order too.
-        let low = if form.encoding == Encoding::Compressed { 0 } else { target_bits };
+        // As in the ingest.
+        let sorts_targets = form.encoding.needs_targets_sorted(target_bits);
+        let low = if sorts_targets { 0 } else { target_bits };
         let high = target_bits + bits(&cell.sources);
         let records = radix::sort(records, scratch, counts, low, high);
         let block_bits = form.block_bits.min(KEY_BITS - target_bits);

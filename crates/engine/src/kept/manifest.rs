@@ -280,6 +280,7 @@ impl Manifest {
         let encoding = match head.encoding {
             0 => Encoding::Packed,
             1 => Encoding::Compressed,
+            2 => Encoding::Short,
             other => return Err(odd(74, other.into())),
         };
         let flag = |bit| head.flags & bit != 0;

@@ -15,8 +15,10 @@ const REFERENCE_PICOS: f64 = 1450.0;
 /// Nanoseconds of a core there, an edge: to bin it, to sort it and write it, to fold it.
 const PARTITION: f64 = 12.5;
 const SORT_PACKED: f64 = 16.0;
+const SORT_SHORT: f64 = 16.5;
 const SORT_COMPRESSED: f64 = 24.0;
 const FOLD_PACKED: f64 = 1.9;
+const FOLD_SHORT: f64 = 2.25;
 const FOLD_COMPRESSED: f64 = 2.4;
 /// More, for edges with weights.
 const PARTITION_WEIGHT: f64 = 24.0;
@@ -82,6 +84,7 @@ impl Plan {
     fn ingest_stage(&self, pace: &Pace) -> Stage {
         let sort = match self.encoding {
             Encoding::Packed => SORT_PACKED,
+            Encoding::Short => SORT_SHORT,
             Encoding::Compressed => SORT_COMPRESSED,
         };
         let weight = if self.shape.weighted { PARTITION_WEIGHT + SORT_WEIGHT } else { 0.0 };
@@ -96,6 +99,7 @@ impl Plan {
     fn iteration_stage(&self, pace: &Pace) -> Stage {
         let fold = match self.encoding {
             Encoding::Packed => FOLD_PACKED,
+            Encoding::Short => FOLD_SHORT,
             Encoding::Compressed => FOLD_COMPRESSED,
         };
         let wide = (self.layout.accum.max(4) - 4) as f64 * FOLD_BYTE;
@@ -131,6 +135,7 @@ impl Plan {
     fn chunk_bytes_expected(&self) -> u64 {
         let an_edge = match self.encoding {
             Encoding::Packed => 4.05,
+            Encoding::Short => 3.15,
             Encoding::Compressed => 2.5,
         };
         let weight = if self.shape.weighted { 4.0 } else { 0.0 };

@@ -9,6 +9,7 @@ use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
 use welter_model::program::Program;
 use welter_model::stream::Stream;
+use welter_store::codec::short;
 use welter_store::header::{Encoding, KEY_BITS};
 
 use super::{CELL_EDGES, Plan, Route, Settings, Shape, Straightness};
@@ -347,6 +348,15 @@ pub(super) fn chunk_bytes(plan: &Plan, stripes: u64) -> u64 {
     let tiles = tiles_most(plan, stripes);
     let key = match plan.encoding {
         Encoding::Packed => 4.0,
+        Encoding::Short => {
+            // A run for each of so many sources in a stripe, and for each tile.
+            let shift = short::LOW_BITS.saturating_sub(plan.stripe_bits);
+            let runs = ((slots >> shift) + 1) * stripes + tiles;
+            let runs = if shift == 0 { edges } else { runs.min(edges) };
+            let heads = tiles * short::HEAD_BYTES as u64;
+            let bytes = (edges + runs) * short::BYTES as u64 + heads;
+            bytes as f64 / edges.max(1) as f64
+        }
         Encoding::Compressed => {
             // Keys of a tile ascend, so their distances add up to its width: the average distance
             // is at most the number of places in the matrix by edge, and a distance of b bits takes

@@ -6,9 +6,11 @@ use crate::EngineError;
 /// The error of plans none of which fits.
 pub(super) fn refusal(plans: &[Plan], budget: u64) -> EngineError {
     let need = plans.iter().map(least_budget).min().unwrap_or(0);
+    // With a larger budget more of the input is looked at: 20 KiB of 41 MiB were missing for that.
+    let enough = need + need / 256;
     let advice = format!(
         "give it --memory {} or more on a machine that has it, or a smaller graph",
-        human_bytes(need).replace(' ', "")
+        human_bytes(enough).replace(' ', "")
     );
     EngineError::Budget { need, budget, advice }
 }

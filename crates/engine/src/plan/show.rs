@@ -108,6 +108,7 @@ impl fmt::Display for Plan {
         let weighted = if self.shape.weighted { ", weighted" } else { "" };
         let encoding = match self.encoding {
             Encoding::Packed => "packed, 4 bytes an edge",
+            Encoding::Short => "short, 3 bytes an edge",
             Encoding::Compressed => "compressed (stream-vbyte)",
         };
         let mut lines = String::new();

@@ -11,6 +11,7 @@ use crate::extent::DEPTH;
 use crate::nontemporal::LINE_BYTES;
 use crate::pace::Pace;
 use crate::read_ahead;
+use crate::segments::{LISTED_BYTES, PAGE_BYTES, SORTED_BYTES};
 use crate::values;
 use crate::vertices::SEGMENT_BITS;
 
@@ -22,8 +23,9 @@ const SLAB: u64 = SLAB_BYTES as u64;
 /// Bytes of a bin of one worker: its line, its segment, and what tells where they lie.
 const OPEN_BIN_BYTES: u64 = memory::BIN_BYTES + SEGMENT_BYTES as u64;
 
-/// Bytes that tell where a segment lies.
-const SEGMENT_ENTRY_BYTES: u64 = 16;
+/// Memory that is in use while bins are sorted and that nothing here counts: strong components of
+/// R-MAT 24 had 34 MiB more than 256 then, where all that was open before was taken to be free.
+const UNCOUNTED_BYTES: u64 = 40 << 20;
 
 /// Iterations that are assumed where a choice depends on their number.
 const ITERATIONS: f64 = 10.0;
@@ -54,26 +56,58 @@ pub struct StoragePlan {
     pub room: Room,
 }
 
-/// Edges of four bytes are only taken where they are foreseen to save a tenth. They ask more of
-/// storage, which was slower beside busy cores than foreseen in all runs of R-MAT scrambled 24 with
+/// Wider edges are only taken where they are foreseen to save a tenth. They ask more of storage,
+/// which was slower beside busy cores than foreseen in all runs of R-MAT scrambled 24 with
 /// 256 MiB (1.06 and 1.39 s an iteration for 1.12 and 1.78; compressed 0.92 and 1.28 for 0.98 and
 /// 1.06).
 const MARGIN: f64 = 0.9;
 
-/// The encoding that lets a run end first at some pace, with so many bytes free: tiles of four
-/// bytes an edge are made and folded faster, compressed ones are read faster and more of them stay
-/// in memory.
+/// The encoding that lets a run end first at some pace, with so many bytes free: tiles of four or
+/// three bytes an edge are made and folded faster, compressed ones are read faster and more of them
+/// stay in memory.
 pub(super) fn faster(plan: &Plan, pace: &Pace, free_bytes: u64) -> Plan {
-    let candidates = [Encoding::Compressed, Encoding::Packed];
-    let plans = candidates.map(|encoding| self::plan(Plan { encoding, ..plan.clone() }));
+    let with = |encoding| self::plan(Plan { encoding, ..plan.clone() });
     let seconds = |plan: &Plan| {
         let Forecast { ingest, iteration } = plan.forecast(pace);
         ingest.seconds() + ITERATIONS * iteration.seconds()
     };
-    let [compressed, packed] = plans;
-    let room = packed.storage.map_or(0, |storage| storage.room.peak());
-    let fits = packed.memory.peak() <= packed.budget_bytes && room <= free_bytes;
-    if fits && seconds(&packed) < MARGIN * seconds(&compressed) { packed } else { compressed }
+    let fits = |plan: &Plan| {
+        let room = plan.storage.map_or(0, |storage| storage.room.peak());
+        plan.memory.peak() <= plan.budget_bytes && room <= free_bytes
+    };
+    let wider = [Encoding::Short, Encoding::Packed].map(with).into_iter().filter(fits);
+    wider.fold(with(Encoding::Compressed), |narrower, wider| {
+        if seconds(&wider) < MARGIN * seconds(&narrower) { wider } else { narrower }
+    })
+}
+
+/// What is there of bins while edges are put into them.
+struct Open {
+    bins: u64,
+    /// Bins that are wanted at most.
+    bins_most: u64,
+    /// Bytes of lines and segments that are filled, and of what is on the list beside segments.
+    bytes: u64,
+    /// Bytes of what tells where segments lie, until they are sorted.
+    listed: u64,
+}
+
+impl Open {
+    /// Each bin of each worker has a segment in memory, so there are fewer bins in a small budget.
+    /// Their bytes follow the budget without steps, or less of one could do where more does not.
+    fn new(plan: &Plan, waiting: u64, stripes: u64, cells: u64) -> Self {
+        let threads = plan.threads as u64;
+        let wanted = (2 * (plan.shape.edges / CELL_EDGES) + 3 * stripes).min(cells);
+        let of_bins = |bins: u64| threads * bins * OPEN_BIN_BYTES;
+        let most = of_bins(MOST_BINS.max(stripes));
+        let affordable = (plan.budget_bytes / 16).clamp(of_bins(stripes), most);
+        let bins_most = affordable / of_bins(1);
+        let bins = wanted.min(2 * bins_most + stripes);
+        let filled = of_bins(wanted).min(2 * affordable + of_bins(stripes));
+        let segments = waiting / SEGMENT_BYTES as u64 + filled / OPEN_BIN_BYTES;
+        let pages = segments * (LISTED_BYTES - SORTED_BYTES) + threads * PAGE_BYTES;
+        Self { bins, bins_most, bytes: filled + pages, listed: segments * SORTED_BYTES }
+    }
 }
 
 /// Makes a plan of one for memory, or of an older one for storage.
@@ -97,30 +131,32 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let workers = threads * (memory::WORKER_BYTES + ingest.max(iterate));
     let fixed = settings.held_bytes + all.vertices + workers;
 
-    // Each bin of each worker has a segment in memory, so there are fewer bins in a small budget.
-    let wanted = 2 * (plan.shape.edges / CELL_EDGES) + 3 * stripes;
-    let affordable = budget / 16 / (threads * OPEN_BIN_BYTES);
-    let bins_most = affordable.clamp(stripes, MOST_BINS.max(stripes));
-    let bins = wanted.min(2 * bins_most + stripes).min(segments * stripes);
-    let lines = threads * bins * OPEN_BIN_BYTES
-        + waiting / SEGMENT_BYTES as u64 * SEGMENT_ENTRY_BYTES
-        + all.marks
-        + all.input;
+    let Open { bins, bins_most, bytes: open, listed } =
+        Open::new(&plan, waiting, stripes, segments * stripes);
+    let listed = listed + all.marks + all.input;
 
     // A worker has an open slab for each lot. While bins are sorted each worker is at one lot or
     // two, each a part of every worker's, and as many are read ahead. Many lots take little then,
     // but much in the partition: beyond the number at which both take the same nothing is gained.
-    let slabs = budget.saturating_sub(fixed + lines);
+    // Only the partition has open bins too. What is sorted shall be an eighth of what there is: it
+    // keeps chunks from memory, which are read in each iteration, and bins but once.
+    let slabs = budget.saturating_sub(fixed + open + listed);
     let requests = threads * (DEPTH as u64 + 2) * SLAB;
     let ends = 3 * threads * threads * SLAB;
     let room = slabs.saturating_sub(ends + requests).max(SLAB);
-    let balanced = (3 * waiting / SLAB).isqrt();
-    let lots = (6 * threads * waiting / room).min(balanced).clamp(4, 1 << 12).min(bins.max(1));
+    let gone = open.saturating_sub(UNCOUNTED_BYTES);
+    let opened = gone / threads / SLAB;
+    let balanced = ((opened * opened + 12 * waiting / SLAB).isqrt() - opened) / 2;
+    let lots = (24 * threads * waiting / room).min(balanced).clamp(4, 1 << 12).min(bins.max(1));
     let partition = threads * lots * SLAB + requests;
-    let sorting = 3 * threads * (waiting / lots) + ends + requests;
-    let need = partition.max(sorting);
+    let lot = waiting / lots;
+    let sorting = 3 * threads * lot + ends + requests;
+    let need = partition.max(sorting.saturating_sub(gone));
     let always = matches!(settings.storage, StorageMode::Always { .. });
     let kept = if always { 0 } else { slabs.saturating_sub(need).min(waiting) };
+    // When a chunk is kept, each worker may still be about to have a lot read.
+    let sort_slabs = if always { need } else { slabs.max(need) } + gone;
+    let sort_bytes = sort_slabs.saturating_sub(requests + threads * lot);
 
     let padding = 1 << (KEY_BITS - plan.stripe_bits);
     let flags = (plan.vertices + padding) * 2 * layout.active;
@@ -165,7 +201,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         cache_bytes,
         edge_states_bytes,
         bins_bytes: if kept > 0 { partition - requests + kept } else { 0 },
-        sort_bytes: kept + need - requests,
+        sort_bytes,
         bins_most,
         lots,
         values_stored: values_stored || streamed.is_some(),
@@ -173,8 +209,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         ..StoragePlan::default()
     });
     plan.memory = Memory {
-        bins: lines - all.input + partition + kept,
-        overlap: lines - all.input + sorting + kept,
+        bins: open + listed - all.input + partition + kept,
+        overlap: open - gone + listed - all.input + sorting + kept,
         chunks: cache_bytes.min(chunks),
         vertices: all.vertices - degrees,
         degrees,

@@ -4,8 +4,27 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn decode(bytes: &[u8], count: usize, level: Level, buffer: usize) -> Vec<u32> {
-    let mut decoder = Decoder::new(bytes, count, level);
+/// Both encodings that have a decoder.
+const CODED: [Encoding; 2] = [Encoding::Compressed, Encoding::Short];
+
+fn encode(encoding: Encoding, keys: &[u32]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    match encoding {
+        Encoding::Short => short::encode(keys, &mut bytes),
+        _ => vbyte::encode(keys, &mut bytes),
+    }
+    assert!(bytes.len() <= encoding.bytes_most(keys.len()), "{encoding:?}");
+    assert!(bytes.len() >= encoding.bytes_least(keys.len()), "{encoding:?}");
+    bytes
+}
+
+fn decode(
+    (encoding, bytes): (Encoding, &[u8]),
+    count: usize,
+    level: Level,
+    buffer: usize,
+) -> Vec<u32> {
+    let mut decoder = Decoder::new(encoding, bytes, count, level).unwrap();
     let mut out = Vec::new();
     let mut part = vec![0; buffer];
     while out.len() < count {
@@ -25,16 +44,29 @@ fn boundaries_of_the_byte_lengths_survive() {
         key = key.saturating_add(delta);
         keys.push(key);
     }
-    let mut bytes = Vec::new();
-    encode(&keys, &mut bytes);
-    for level in Level::available() {
-        assert_eq!(decode(&bytes, keys.len(), level, 16), keys, "{level:?}");
+    for encoding in CODED {
+        let bytes = encode(encoding, &keys);
+        for level in Level::available() {
+            let found = decode((encoding, &bytes), keys.len(), level, 16);
+            assert_eq!(found, keys, "{encoding:?} {level:?}");
+        }
     }
 }
 
 /// A number of about so many bits.
 fn wide(bits: u32) -> u32 {
     (1_u64 << bits) as u32 / 3
+}
+
+#[test]
+fn runs_of_any_length_survive() {
+    let keys: Vec<u32> = (0..200_000).map(|key| (key / 131_073) << 24 | key).collect();
+    let bytes = encode(Encoding::Short, &keys);
+    // Two runs, one of which is cut in three and the other in two.
+    assert_eq!(bytes.len(), 4 + 3 * (5 + keys.len()));
+    for level in Level::available() {
+        assert_eq!(decode((Encoding::Short, &bytes), keys.len(), level, 1024), keys);
+    }
 }
 
 proptest! {
@@ -48,13 +80,42 @@ proptest! {
             .iter()
             .scan(0_u32, |key, &delta| { *key = key.saturating_add(delta); Some(*key) })
             .collect();
-        let mut bytes = Vec::new();
-        encode(&keys, &mut bytes);
-        if pad {
-            bytes.resize(bytes.len() + OVERREAD, 0xee);
+        for encoding in CODED {
+            let mut bytes = encode(encoding, &keys);
+            if pad {
+                bytes.resize(bytes.len() + OVERREAD, 0xee);
+            }
+            for level in Level::available() {
+                let found = decode((encoding, &bytes), keys.len(), level, buffer);
+                prop_assert_eq!(&found, &keys);
+            }
         }
+    }
+
+    /// Of sources in order, and destinations in none.
+    #[test]
+    fn short_keys_are_found_without_those_before_them(
+        sources in prop::collection::vec((any::<u8>(), 0_usize..60), 0..12),
+        seed: u32,
+        first in 0_usize..700,
+        pad in prop::bool::ANY,
+    ) {
+        let mut sources = sources;
+        sources.sort_unstable();
+        let all = sources.iter().flat_map(|&(source, count)| std::iter::repeat_n(source, count));
+        let low = |place: usize| seed.wrapping_mul(2 * place as u32 + 1) >> 8;
+        let keys: Vec<u32> =
+            all.enumerate().map(|(place, source)| u32::from(source) << 24 | low(place)).collect();
+        let mut bytes = encode(Encoding::Short, &keys);
+        bytes.resize(bytes.len() + if pad { OVERREAD } else { 0 }, 0xee);
+        let first = first.min(keys.len());
         for level in Level::available() {
-            prop_assert_eq!(&decode(&bytes, keys.len(), level, buffer), &keys);
+            let mut decoder =
+                Decoder::new(Encoding::Short, &bytes, keys.len(), level).unwrap();
+            prop_assert_eq!(decoder.skip(first), first);
+            let mut out = vec![0; keys.len().next_multiple_of(16)];
+            let count = decoder.fill(&mut out);
+            prop_assert_eq!(&out[..count], &keys[first..]);
         }
     }
 
@@ -63,9 +124,11 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..300),
         count in 1_usize..500,
     ) {
-        let expected = decode(&bytes, count, Level::Scalar, 64);
-        for level in Level::available() {
-            prop_assert_eq!(&decode(&bytes, count, level, 64), &expected);
+        for encoding in CODED {
+            let expected = decode((encoding, &bytes), count, Level::Scalar, 64);
+            for level in Level::available() {
+                prop_assert_eq!(&decode((encoding, &bytes), count, level, 64), &expected);
+            }
         }
     }
 }

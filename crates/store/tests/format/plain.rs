@@ -66,7 +66,7 @@ pub(crate) fn read(chunk: &[u8]) -> Plain {
         for tile in (first..end).map(directory) {
             let count = at(tile + 4..tile + 8) as usize;
             let keys = &chunk[keys_at + at_offset(chunk, tile)..];
-            let keys = if plain.encoding == 0 { packed(keys, count) } else { vbyte(keys, count) };
+            let keys = [packed, vbyte, short][plain.encoding as usize](keys, count);
             let weights = (edges..edges + count).filter(|_| width > 0).map(|edge| {
                 let start = weights_at + edge * width;
                 weight(plain.weight_type, &chunk[start..start + width]).to_bits()
@@ -101,6 +101,19 @@ fn vbyte(bytes: &[u8], count: usize) -> Vec<u32> {
         last
     };
     (0..count).map(key).collect()
+}
+
+/// Three bytes a key, behind runs of keys that share the byte above.
+fn short(bytes: &[u8], count: usize) -> Vec<u32> {
+    let runs = number(&bytes[..4]) as usize;
+    let mut highs = Vec::new();
+    for run in 0..runs {
+        let run = &bytes[4 + 3 * run..][..3];
+        highs.extend(vec![number(&run[..1]); number(&run[1..]) as usize + 1]);
+    }
+    assert_eq!(highs.len(), count);
+    let key = |key: usize| number(&bytes[4 + 3 * (runs + key)..][..3]) | highs[key] << 24;
+    (0..count).map(|place| key(place) as u32).collect()
 }
 
 fn weight(kind: u64, bytes: &[u8]) -> f64 {

@@ -13,10 +13,9 @@ use crate::plain;
 use crate::samples::{Aligned, KINDS, Sample, groups, small};
 
 fn keys(tile: &Tile<'_>, encoding: Encoding, level: Level) -> Vec<u32> {
-    if encoding == Encoding::Packed {
+    let Some(mut decoder) = Decoder::new(encoding, tile.keys, tile.edges, level) else {
         return tile.packed().to_vec();
-    }
-    let mut decoder = Decoder::new(tile.keys, tile.edges, level);
+    };
     let (mut keys, mut buffer) = (Vec::new(), [0; 256]);
     while keys.len() < tile.edges {
         let count = decoder.fill(&mut buffer);
@@ -79,7 +78,7 @@ pub(crate) fn check(sample: &Sample, bytes: &[u8]) {
 }
 
 fn labels() -> impl Strategy<Value = Label> {
-    let encodings = select(vec![Encoding::Packed, Encoding::Compressed]);
+    let encodings = select(vec![Encoding::Packed, Encoding::Compressed, Encoding::Short]);
     let kinds = select(KINDS.map(|(_, kind, _)| kind).to_vec());
     let names = (any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
     let bases = (0..u64::MAX / 2, any::<u64>(), 0_u32..32);

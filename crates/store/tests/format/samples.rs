@@ -80,7 +80,11 @@ pub(crate) fn label(encoding: Encoding, weights: WeightKind) -> Label {
 /// A small chunk of each encoding and type of weights, by name: four tiles, one of them empty, with
 /// keys whose differences take one to four bytes.
 pub(crate) fn small() -> Vec<(String, Sample)> {
-    let encodings = [("packed", Encoding::Packed), ("compressed", Encoding::Compressed)];
+    let encodings = [
+        ("packed", Encoding::Packed),
+        ("compressed", Encoding::Compressed),
+        ("short", Encoding::Short),
+    ];
     let mut all = Vec::new();
     for (encoding_name, encoding) in encodings {
         for (kind_name, kind, weights) in KINDS {

@@ -2,6 +2,7 @@
 
 use bytemuck::{Zeroable, cast_slice};
 use proptest::prelude::*;
+use proptest::sample::select;
 use welter_engine::EngineError;
 use welter_engine::chunks::{
     Cell, EdgeWriter, Form, Scratch, Sources, UpdateCell, Vertices, apply, apply_extended, gather,
@@ -30,7 +31,7 @@ pub(crate) struct Way {
 }
 
 pub(crate) fn ways() -> impl Strategy<Value = Way> {
-    let encoding = prop_oneof![Just(Encoding::Packed), Just(Encoding::Compressed)];
+    let encoding = select(vec![Encoding::Packed, Encoding::Compressed, Encoding::Short]);
     let form =
         (encoding, 0_u32..8, 0_usize..9).prop_map(|(encoding, block_bits, tile_edges_least)| {
             Form { encoding, block_bits, tile_edges_least }

@@ -42,14 +42,14 @@ proptest! {
     #[test]
     fn keys_that_lead_outside_are_errors(
         mut keys in prop::collection::vec(prop_oneof![0_u32..700, any::<u32>()], 1..60),
-        tile_source in 0_u32..50, bounds in [1_u64..50, 1_u64..50], compressed: bool,
+        tile_source in 0_u32..50, bounds in [1_u64..50, 1_u64..50], coded in 0..3_usize,
     ) {
         keys.sort_unstable();
         let id = CellId { source_partition: 1, stripe: 2 };
         let [sources, targets] = bounds;
         let cell = Cell { graph: 7, id, sources: 100..100 + sources, targets: 300..300 + targets };
         let target_bits = (u64::BITS - (targets - 1).leading_zeros()).max(1);
-        let encoding = if compressed { Encoding::Compressed } else { Encoding::Packed };
+        let encoding = [Encoding::Packed, Encoding::Compressed, Encoding::Short][coded];
         let label = Label {
             graph: 7, generation: 0, cell: id, number: 0, source_base: 100, target_base: 300,
             target_bits, encoding, weights: WeightKind::None,
@@ -114,7 +114,7 @@ proptest! {
 #[test]
 fn columns_that_are_too_short_are_errors() {
     let graph = Graph::new(40, (0..40).map(|vertex| [vertex, 39 - vertex]).collect());
-    for encoding in [Encoding::Packed, Encoding::Compressed] {
+    for encoding in [Encoding::Packed, Encoding::Compressed, Encoding::Short] {
         let form = Form { encoding, block_bits: 3, tile_edges_least: 4 };
         let way = Way { form, parts: [1, 1], chunk_edges: 100, spills: false };
         let (cell, chunks) = &chunks(&graph, way, false)[0];
