@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use welter_store::codec::{Decoder, Level, OVERREAD, short, vbyte};
+use welter_store::codec::{Decoder, Level, OVERREAD, encode};
 use welter_store::header::Encoding;
 
 use crate::Settings;
@@ -111,14 +111,6 @@ impl Tiles {
             buffer[..keys.len()].copy_from_slice(keys);
             black_box(&buffer);
         }
-    }
-}
-
-fn encode(encoding: Encoding, keys: &[u32], bytes: &mut Vec<u8>) {
-    match encoding {
-        Encoding::Packed => bytes.extend_from_slice(bytemuck::cast_slice(keys)),
-        Encoding::Compressed => vbyte::encode(keys, bytes),
-        Encoding::Short => short::encode(keys, bytes),
     }
 }
 

@@ -112,21 +112,10 @@ impl Coding {
         self.runs(tile, edges, DECODED, scratch, visit);
     }
 
-    /// The same, in runs that are as long as they can be: of up to [`BUFFER`] edges only one,
-    /// where those before them need not be decoded.
+    /// The same, in runs of at most [`BUFFER`] edges, and of so many at most where keys are decoded
+    /// (a multiple of 16).
     #[inline(always)]
-    pub(crate) fn long_runs(
-        self,
-        tile: &Tile<'_>,
-        edges: Range<usize>,
-        scratch: &mut Scratch,
-        visit: impl FnMut(&[u32], Option<&[f64]>),
-    ) {
-        self.runs(tile, edges, BUFFER, scratch, visit);
-    }
-
-    #[inline(always)]
-    fn runs(
+    pub(crate) fn runs(
         self,
         tile: &Tile<'_>,
         edges: Range<usize>,

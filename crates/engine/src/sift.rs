@@ -61,7 +61,7 @@ pub(crate) fn sift_tile<C>(
         Look::Down if !is_long => {
             for first in (0..tile.edges).step_by(BUFFER).rev() {
                 let edges = first..tile.edges.min(first + BUFFER);
-                coding.long_runs(tile, edges, scratch, |keys, weights| {
+                coding.runs(tile, edges, BUFFER, scratch, |keys, weights| {
                     let keys = reach.hold(keys, target_bits);
                     let places = (0..keys.keys().len()).rev();
                     sweep(keys, weights, places, sides, news, edge);

@@ -2,7 +2,7 @@
 
 use bytemuck::{Zeroable, bytes_of, cast_slice};
 
-use crate::codec::{short, vbyte};
+use crate::codec;
 use crate::header::{ALIGN, Encoding, GroupEntry, HEADER_BYTES, Header, Label, PADDING, TileEntry};
 use crate::weights::WeightKind;
 
@@ -51,11 +51,7 @@ impl ChunkBuilder {
         assert_eq!(weights.len(), if self.weighted { keys.len() } else { 0 });
         debug_assert!(encoding != Encoding::Compressed || keys.is_sorted());
         let offset = self.keys.len() as u32;
-        match encoding {
-            Encoding::Packed => self.keys.extend_from_slice(cast_slice(keys)),
-            Encoding::Compressed => vbyte::encode(keys, &mut self.keys),
-            Encoding::Short => short::encode(keys, &mut self.keys),
-        }
+        codec::encode(encoding, keys, &mut self.keys);
         self.weights.extend_from_slice(weights);
         self.edges += keys.len() as u64;
         self.directory.push(TileEntry { source, edges: keys.len() as u32, offset, reserved: 0 });

@@ -30,7 +30,8 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    fn from_byte(byte: u8) -> Option<Self> {
+    /// The encoding that is written as this number.
+    pub fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             0 => Some(Self::Packed),
             1 => Some(Self::Compressed),

@@ -277,12 +277,8 @@ impl Manifest {
             4 => Duplicates::Directions,
             other => return Err(odd(76, other.into())),
         };
-        let encoding = match head.encoding {
-            0 => Encoding::Packed,
-            1 => Encoding::Compressed,
-            2 => Encoding::Short,
-            other => return Err(odd(74, other.into())),
-        };
+        let encoding =
+            Encoding::from_byte(head.encoding).ok_or_else(|| odd(74, head.encoding.into()))?;
         let flag = |bit| head.flags & bit != 0;
         let stripe_bits = u32::from(head.stripe_bits);
         let block_bits = u32::from(head.block_bits);

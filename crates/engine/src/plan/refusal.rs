@@ -1,16 +1,16 @@
 //! What is told when a plan does not fit: the smallest budget that would do.
 
-use super::{Plan, human_bytes, storage};
+use super::memory::Memory;
+use super::{Plan, Shape, human_bytes, storage};
 use crate::EngineError;
+use crate::vertices::SEGMENT_BITS;
 
 /// The error of plans none of which fits.
 pub(super) fn refusal(plans: &[Plan], budget: u64) -> EngineError {
     let need = plans.iter().map(least_budget).min().unwrap_or(0);
-    // With a larger budget more of the input is looked at: 20 KiB of 41 MiB were missing for that.
-    let enough = need + need / 256;
     let advice = format!(
         "give it --memory {} or more on a machine that has it, or a smaller graph",
-        human_bytes(enough).replace(' ', "")
+        human_bytes(need).replace(' ', "")
     );
     EngineError::Budget { need, budget, advice }
 }
@@ -18,6 +18,7 @@ pub(super) fn refusal(plans: &[Plan], budget: u64) -> EngineError {
 /// The smallest budget that a refused plan fits. With edges on storage, more memory is used for
 /// more bins, so what a plan takes that is too large says little of what a larger budget takes.
 fn least_budget(plan: &Plan) -> u64 {
+    let plan = &looked_at(plan);
     let peak = plan.memory.peak();
     if plan.storage.is_none() {
         return peak;
@@ -35,4 +36,20 @@ fn least_budget(plan: &Plan) -> u64 {
         if fits(middle) { accepted = middle } else { refused = middle }
     }
     accepted
+}
+
+/// The plan once more of the input was looked at. Until then a few ids tell how many slots there
+/// are at least, and whoever would run with the budget that is told meets more: as many as may lie
+/// beyond the largest of a sample, in whole segments.
+fn looked_at(plan: &Plan) -> Plan {
+    let Shape { slots, edges, estimated, .. } = plan.shape;
+    if !estimated || plan.straight {
+        return plan.clone();
+    }
+    let beyond = (16 * slots / edges.isqrt().max(1)).min(slots);
+    let slots = (slots + beyond).next_multiple_of(1 << SEGMENT_BITS) + (1 << SEGMENT_BITS);
+    let shape = Shape { slots, ..plan.shape };
+    let mut plan = Plan { shape, vertices: slots, ..plan.clone() };
+    plan.memory = Memory::of(&plan);
+    plan
 }

@@ -11,6 +11,8 @@ pub mod short;
 mod simd;
 pub mod vbyte;
 
+use bytemuck::cast_slice;
+
 use crate::header::Encoding;
 
 /// Bytes that a decoder may read past the last data byte.
@@ -49,6 +51,16 @@ impl Level {
             .into_iter()
             .filter(|level| *level as u8 <= best as u8)
             .collect()
+    }
+}
+
+/// Appends the keys of a tile to `bytes`. They ascend, those of one source in any order where
+/// [`Encoding::needs_targets_sorted`] allows that.
+pub fn encode(encoding: Encoding, keys: &[u32], bytes: &mut Vec<u8>) {
+    match encoding {
+        Encoding::Packed => bytes.extend_from_slice(cast_slice(keys)),
+        Encoding::Compressed => vbyte::encode(keys, bytes),
+        Encoding::Short => short::encode(keys, bytes),
     }
 }
 

@@ -20,7 +20,7 @@ pub const HEAD_BYTES: usize = 4;
 const RUN_MOST: usize = 1 << 16;
 
 /// Appends `keys` to `bytes`.
-pub fn encode(keys: &[u32], bytes: &mut Vec<u8>) {
+pub(super) fn encode(keys: &[u32], bytes: &mut Vec<u8>) {
     let same = |one: &u32, next: &u32| one >> LOW_BITS == next >> LOW_BITS;
     let runs = || keys.chunk_by(same).flat_map(|run| run.chunks(RUN_MOST));
     bytes.extend((runs().count() as u32).to_le_bytes());

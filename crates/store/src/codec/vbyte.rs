@@ -11,7 +11,7 @@ use super::Level;
 use super::simd;
 
 /// Appends ascending `keys` to `bytes`.
-pub fn encode(keys: &[u32], bytes: &mut Vec<u8>) {
+pub(super) fn encode(keys: &[u32], bytes: &mut Vec<u8>) {
     let controls = keys.len().div_ceil(4);
     let start = bytes.len();
     // At most 4 data bytes a key; cut back to what was used.
