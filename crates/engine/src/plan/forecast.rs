@@ -12,8 +12,8 @@ use crate::pace::Pace;
 /// 1 MiB of second-level cache a core.
 const REFERENCE_PICOS: f64 = 1450.0;
 
-/// Nanoseconds of a core there, an edge: to bin it, to sort it and write it, to fold it. Short
-/// edges were timed on another machine (R-MAT 24 in memory), and stand in proportion to packed ones.
+/// Nanoseconds of a core there, an edge: to bin it, to sort it and write it, to fold it. Short ones
+/// were timed on another machine (R-MAT 24 in memory), and stand in proportion to packed ones.
 const PARTITION: f64 = 12.5;
 const SORT_PACKED: f64 = 16.0;
 const SORT_SHORT: f64 = 16.5;
