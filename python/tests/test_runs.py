@@ -124,11 +124,14 @@ def test_wrong_options_are_told_as_on_the_command_line(graph):
     with pytest.raises(welter.UsageError, match="unrecognized subcommand"):
         graph.run("pagerang")
     for forced in (welter.lcc, welter.bp, welter.triangles):
-        with pytest.raises(welter.UsageError, match="no (place|updates)") as caught:
+        with pytest.raises(welter.UsageError, match="state|no updates") as caught:
             forced(graph, route="spill")
-        assert caught.value.hint == "take fold, or leave --route out"
+        take = "fold or ranges" if forced is welter.bp else "fold"
+        assert caught.value.hint == f"take {take}, or leave --route out"
     with pytest.raises(welter.UsageError, match="state"):
-        graph.explain("bp", route="ranges")
+        graph.explain("bp", route="spill")
+    found, expected = welter.bp(graph, route="ranges"), welter.bp(graph)
+    assert found.to_arrow().equals(expected.to_arrow())
     with pytest.raises(welter.BudgetError) as caught:
         welter.pagerank(graph, memory="1MiB")
     assert caught.value.code == 78 and isinstance(caught.value, MemoryError)

@@ -1,10 +1,12 @@
 //! State of edges, beside the chunks that they lie in.
 //!
-//! The states of a stripe lie one after the other, in the order in which its edges are shown. The
-//! first ones of each stripe are in memory, as many as the plan has room for, and the others on
-//! storage, in pieces of a slab: a worker reads them ahead of the edges, changes them in place and
-//! writes them back (Chaos, footnote 2). So storage is busy along each stripe, and whatever is read
-//! or written is read or written in order.
+//! They lie in *lanes*: the edges of a stripe, or where signals are on storage those of all stripes
+//! that a worker has in a range. The states of a lane lie one after the other, in the order in
+//! which its edges are shown, the same in each iteration. The first ones of each lane are in
+//! memory, as many as the plan has room for, and the others on storage, in pieces of a slab: a
+//! worker reads them ahead of the edges, changes them in place and writes them back (Chaos,
+//! footnote 2). So storage is busy along each lane, and whatever is read or written is read or
+//! written in order.
 //!
 //! Invariants: what is read is what was written last: the checksums of all pieces are in memory ·
 //! all states are zeros before they were written · a worker has at most [`SLABS`] slabs.
@@ -32,7 +34,7 @@ pub(crate) const SLABS: usize = 2 * IN_FLIGHT + 1;
 /// The states of all edges.
 pub(crate) struct EdgeStates<S> {
     resident: Buffer<S>,
-    /// Of each stripe, how many of its states are in memory.
+    /// Of each lane, how many of its states are in memory.
     counts: Vec<usize>,
     stored: Stored,
 }
@@ -41,7 +43,7 @@ pub(crate) struct EdgeStates<S> {
 pub(crate) struct Stored {
     /// Where they are, if there are any.
     volume: Option<(Arc<Volume>, IoOptions)>,
-    /// Of each stripe, in order.
+    /// Of each lane, in order.
     pieces: Vec<Vec<Piece>>,
     arena: Arena,
 }
@@ -53,18 +55,22 @@ struct Piece {
 }
 
 impl<S: Pod + Send> EdgeStates<S> {
-    /// All zeros. As many as the plan says are in memory, the same share of each stripe.
-    pub(crate) fn new(graph: &Graph, workers: &Workers) -> Result<Self, EngineError> {
+    /// All zeros, of lanes of so many edges. As many as the plan says are in memory, the same share
+    /// of each lane.
+    pub(crate) fn new(
+        graph: &Graph,
+        lanes: &[u64],
+        workers: &Workers,
+    ) -> Result<Self, EngineError> {
         let size = size_of::<S>();
         let edges = graph.edges();
         let room = (graph.plan.edge_states_resident() / size.max(1) as u64).min(edges);
         let share =
             |all: u64| (u128::from(all) * u128::from(room) / u128::from(edges.max(1))) as u64;
-        let counts: Vec<usize> =
-            graph.stripes.iter().map(|stripe| share(stripe.edges) as usize).collect();
+        let counts: Vec<usize> = lanes.iter().map(|edges| share(*edges) as usize).collect();
         let resident = Buffer::zeroed(counts.iter().sum())?;
-        let left = graph.stripes.iter().zip(&counts);
-        let left: Vec<u64> = left.map(|(stripe, count)| stripe.edges - *count as u64).collect();
+        let left = lanes.iter().zip(&counts);
+        let left: Vec<u64> = left.map(|(edges, count)| edges - *count as u64).collect();
         let bytes = left.iter().sum::<u64>() * size as u64;
         let volume = match workers.storage().filter(|_| bytes > 0) {
             Some(storage) => Some((storage.scratch(bytes)?, storage.io.clone())),
@@ -89,7 +95,7 @@ impl<S: Pod + Send> EdgeStates<S> {
         Ok(Self { resident, counts, stored })
     }
 
-    /// The states of each stripe that are in memory, and where the others are.
+    /// The states of each lane that are in memory, and where the others are.
     pub(crate) fn parts(&mut self) -> (Vec<&mut [S]>, &Stored) {
         let mut column = Column(&mut self.resident[..]);
         let parts = self.counts.iter().map(|count| column.take(*count)).collect();
@@ -97,7 +103,7 @@ impl<S: Pod + Send> EdgeStates<S> {
     }
 }
 
-/// One worker's way along the states of stripes in an iteration.
+/// One worker's way along the states of lanes in an iteration.
 pub(crate) struct Rewriter<'s, S> {
     stored: &'s Stored,
     queue: Option<(&'s Arc<Volume>, Queue<Slab>)>,
@@ -110,9 +116,9 @@ pub(crate) struct Rewriter<'s, S> {
     /// How many of these are being read or have been.
     issued: usize,
     writing: usize,
-    /// The stripe that was announced last.
+    /// The lane that was announced last.
     announced: Option<usize>,
-    /// States of the stripe that are in memory and have been shown.
+    /// States of the lane that are in memory and have been shown.
     shown: usize,
     /// Pieces of the stripe that have not.
     left: usize,
@@ -158,25 +164,25 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         })
     }
 
-    /// Begins a stripe. `next`: the one that the worker will begin then.
-    pub(crate) fn begin(&mut self, stripe: usize, next: Option<usize>) -> Result<(), EngineError> {
-        if self.announced != Some(stripe) {
-            self.announce(stripe);
+    /// Begins a lane. `next`: the one that the worker will begin then.
+    pub(crate) fn begin(&mut self, lane: usize, next: Option<usize>) -> Result<(), EngineError> {
+        if self.announced != Some(lane) {
+            self.announce(lane);
         }
         if let Some(next) = next {
             self.announce(next);
         }
         (self.announced, self.shown) = (next, 0);
-        self.left = self.stored.pieces[stripe].len();
+        self.left = self.stored.pieces[lane].len();
         self.issue()
     }
 
-    fn announce(&mut self, stripe: usize) {
-        let pieces = self.stored.pieces[stripe].iter();
+    fn announce(&mut self, lane: usize) {
+        let pieces = self.stored.pieces[lane].iter();
         self.wanted.extend(pieces.map(|piece| Wanted { piece, slab: None }));
     }
 
-    /// The next states of the stripe: at least one, and no more than `most`. `resident`: those of
+    /// The next states of the lane: at least one, and no more than `most`. `resident`: those of
     /// it that are in memory.
     pub(crate) fn next<'r>(
         &'r mut self,
@@ -202,7 +208,7 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         Ok(&mut states[from..*shown])
     }
 
-    /// Ends a stripe, all of whose states were shown.
+    /// Ends a lane, all of whose states were shown.
     pub(crate) fn end(&mut self) -> Result<(), EngineError> {
         if self.left > 0 {
             return Err(other_edges());
@@ -289,7 +295,7 @@ fn length<S>(piece: &Piece) -> usize {
     piece.place.bytes as usize / size_of::<S>()
 }
 
-/// More or fewer states were asked for than a stripe has edges.
+/// More or fewer states were asked for than a lane has edges.
 fn other_edges() -> EngineError {
     EngineError::Configuration("a stripe has more or fewer edges than were counted".to_owned())
 }

@@ -4,17 +4,19 @@
 //! and applies them while they are in the cache; beside the edges their states come by
 //! ([`crate::edge_states`]). Signals have two columns that swap roles, so all edges see what was
 //! said in the iteration before, and the order of stripes makes no difference. Values and signals
-//! are in memory.
+//! are in memory; where they do not fit, [`ranges`] has them on storage.
 //!
 //! A destination meets updates in the order of their sources and totals are merged by segments, as
 //! in route `fold`: results are the same bits for any threads, widths and encodings.
+
+mod ranges;
 
 use std::sync::Mutex;
 
 use welter_model::extended::Extended;
 use welter_model::program::{Next, Total, Vertex};
 use welter_model::stream::Edge;
-use welter_progress::{Progress, Unit};
+use welter_progress::{Phase, Progress, Unit};
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
@@ -25,6 +27,7 @@ use crate::graph::{Graph, Stripe};
 use crate::iterate::Outcome;
 use crate::kernel::{Coding, Scratch, fetch};
 use crate::keys::{Keys, Reach, Width};
+use crate::plan::Streamed;
 use crate::read_ahead::ReadAhead;
 use crate::renew::repeated;
 use crate::results::Values;
@@ -51,7 +54,26 @@ pub fn extend<E: Extended>(
         return Err(EngineError::Configuration(what.to_owned()));
     }
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
-    let mut states = EdgeStates::new(graph, workers)?;
+    let tools = (workers, progress, &phase);
+    match graph.plan.storage.and_then(|storage| storage.streamed) {
+        None => fold(graph, program, tools),
+        Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools),
+        Some(Streamed::Spill(_)) => {
+            let what = "edges of extended programs are rewritten in place, and route spill leaves \
+                        them";
+            Err(EngineError::Configuration(what.to_owned()))
+        }
+    }
+}
+
+/// The same with values and signals in memory.
+fn fold<E: Extended>(
+    graph: &Graph,
+    program: &E,
+    (workers, progress, phase): (&Workers, &Progress, &Phase),
+) -> Result<Outcome<E::Value, E::Total>, EngineError> {
+    let lanes: Vec<u64> = graph.stripes.iter().map(|stripe| stripe.edges).collect();
+    let mut states = EdgeStates::new(graph, &lanes, workers)?;
     let mut state = State::new(graph)?;
     let driver = Driver { graph, program, workers, progress };
     let mut totals = vec![driver.init(&mut state)?];

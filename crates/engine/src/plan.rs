@@ -197,7 +197,7 @@ impl Plan {
         let forced = match settings.storage {
             StorageMode::Always { .. } | StorageMode::Kept => true,
             StorageMode::Auto => {
-                layout.folds && !matches!(settings.route, None | Some(Route::Fold))
+                layout.streams() && !matches!(settings.route, None | Some(Route::Fold))
             }
             StorageMode::Never => false,
         };

@@ -11,8 +11,9 @@
 //! meets its updates in the order of their sources, as in memory.
 
 mod columns;
+mod deal;
 
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
 use welter_model::program::{Next, Program, Total};
@@ -20,6 +21,7 @@ use welter_progress::{Phase, Progress};
 use welter_store::chunk::Chunk;
 
 use self::columns::{Columns, Desks};
+pub(crate) use self::deal::{Ranges, deal};
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::checkpoint::{self, Checkpoints, Reached};
@@ -36,9 +38,6 @@ use crate::state::{self, Part};
 use crate::values::Desk;
 use crate::windows::{Cuts, Reader, Side, Window};
 use crate::workers::{Workers, lock};
-
-/// The stripes of each worker in each range.
-type Ranges = Vec<Vec<Vec<usize>>>;
 
 /// Runs a program on a graph.
 ///
@@ -257,23 +256,10 @@ impl<P: Program> Driver<'_, P> {
         let windows: Vec<usize> = (0..cuts.len()).filter(is_wanted).collect();
         let pass = Pass { cuts, windows: &windows, masks, last, turn: state.turn + 1 };
         let left = Left::new(graph, &mut state.totals);
-        let (senders, receivers): (Vec<_>, Vec<_>) =
-            (0..self.workers.threads()).map(|_| channel()).unzip();
-        let receivers: Vec<_> = receivers.into_iter().map(|end| Mutex::new(Some(end))).collect();
         let order = self.ranges.iter().flat_map(|_| windows.iter().copied());
-        let (read, folded) = std::thread::scope(|scope| {
-            let read = scope.spawn(move || reader.run(now, order, &senders));
-            let folded = self.workers.each(|worker| {
-                // Taken here, so that it is dropped when the worker ends, whatever ends it.
-                let receiver = lock(&receivers[worker]).take();
-                receiver.map_or(Ok(false), |windows| self.work(worker, &pass, &windows, &left))
-            });
-            (read.join(), folded)
-        });
-        read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        if !folded?.into_iter().all(|whole| whole) {
-            return Err(EngineError::Configuration("signals of sources are missing".to_owned()));
-        }
+        reader.pass(now, order, self.workers, |worker, windows| {
+            self.work(worker, &pass, windows, &left)
+        })?;
         state.masks = left.into_masks();
         state.turn += 1;
         let (total, edges) = self.close(state);
@@ -434,25 +420,4 @@ fn renew<P: Program>(
     }
     desks.signals.put(number, signals)?;
     desks.values.put(number, values)
-}
-
-/// Deals stripes to ranges, and those of a range to workers, up to `most` to each: those with the
-/// most edges first, to whoever has the fewest.
-fn deal(graph: &Graph, threads: usize, most: usize) -> Ranges {
-    let stripes: Vec<usize> = (0..graph.stripes.len()).collect();
-    let edges = |stripe: usize| graph.stripes[stripe].edges;
-    let range = |stripes: &[usize]| {
-        let mut stripes = stripes.to_vec();
-        stripes.sort_by_key(|&stripe| std::cmp::Reverse(edges(stripe)));
-        let mut hands = vec![(0, Vec::new()); threads];
-        for stripe in stripes {
-            let free = hands.iter_mut().filter(|(_, hand)| hand.len() < most);
-            if let Some((sum, hand)) = free.min_by_key(|(sum, _)| *sum) {
-                *sum += edges(stripe);
-                hand.push(stripe);
-            }
-        }
-        hands.into_iter().map(|(_, hand)| hand).collect()
-    };
-    stripes.chunks(threads * most.max(1)).map(range).collect()
 }

@@ -300,16 +300,18 @@ impl Part<'_> {
             let coding = Coding::all(chunk.label());
             let mask = (1_u32 << coding.target_bits) - 1;
             for tile in chunk.tiles() {
-                let sources =
-                    (tile.source - if self.by_source { self.owned.start } else { 0 }) as u32;
+                // The block of a tile may begin before the vertices, whose keys do not: what wraps
+                // here wraps back below.
+                let before = if self.by_source { self.owned.start } else { 0 };
+                let sources = tile.source.wrapping_sub(before) as u32;
                 let targets = stripe.vertices.start as u32;
                 coding.keys(&tile, 0..tile.edges, scratch, |keys, wide| {
                     for (edge, &key) in keys.iter().enumerate() {
                         let (source, target) = (key >> coding.target_bits, key & mask);
                         let (own, other) = if self.by_source {
-                            (sources + source, targets + target)
+                            (sources.wrapping_add(source), targets + target)
                         } else {
-                            (target, sources + source)
+                            (target, sources.wrapping_add(source))
                         };
                         // A damaged key writes nothing, and is found below.
                         let Some(next) = next.get_mut(own as usize) else { continue };

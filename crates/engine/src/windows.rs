@@ -11,8 +11,8 @@
 //! Invariant: no more than [`WINDOWS`] windows are in memory.
 
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 use welter_store::io::Queue;
@@ -23,6 +23,7 @@ use crate::extent::DEPTH;
 use crate::graph::{Graph, Stripe};
 use crate::tiles::ChunkPlace;
 use crate::values::{PIECE, StoredValues};
+use crate::workers::{Workers, lock};
 
 /// Windows that are in memory at a time: one is looked at, one is being read.
 pub(crate) const WINDOWS: usize = 2;
@@ -92,13 +93,13 @@ impl Cuts {
         graph.blocks(self.sources(graph, window))
     }
 
-    /// Numbers of the chunks of a stripe that have tiles in a window.
+    /// Numbers of the chunks of a stripe that may have tiles in a window.
     pub(crate) fn chunks(&self, stripe: &Stripe, window: usize) -> Range<usize> {
         let begins = self.begins(window);
         let chunks = &stripe.chunks;
-        // Where its last tile begins.
-        let last = |place: &ChunkPlace| place.sources.end.saturating_sub(self.reach);
-        let first = chunks.partition_point(|place| last(place) < begins.start);
+        // Its last tile begins somewhere before the end: tiles may be of one block or of many.
+        let is_before = |place: &ChunkPlace| place.sources.end <= begins.start;
+        let first = chunks.partition_point(is_before);
         let end = chunks.partition_point(|place| place.sources.start < begins.end);
         first..end.max(first)
     }
@@ -174,9 +175,37 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
         Ok(Self { graph, cuts, signals: PieceReader::new(side.signals)?, active, back, free })
     }
 
+    /// Reads windows of a side in this order while workers meet them. `work`: a worker's part, and
+    /// whether it met all windows; where it did not, somebody else knows why.
+    pub(crate) fn pass(
+        &mut self,
+        side: Side<'_>,
+        order: impl Iterator<Item = usize> + Send,
+        workers: &Workers,
+        work: impl Fn(usize, &Receiver<Arc<Window<S>>>) -> Result<bool, EngineError> + Sync,
+    ) -> Result<(), EngineError> {
+        let (senders, receivers): (Vec<_>, Vec<_>) =
+            (0..workers.threads()).map(|_| channel()).unzip();
+        let receivers: Vec<_> = receivers.into_iter().map(|end| Mutex::new(Some(end))).collect();
+        let (read, met) = std::thread::scope(|scope| {
+            let read = scope.spawn(move || self.run(side, order, &senders));
+            let met = workers.each(|worker| {
+                // Taken here, so that it is dropped when the worker ends, whatever ends it.
+                let receiver = lock(&receivers[worker]).take();
+                receiver.map_or(Ok(false), |windows| work(worker, &windows))
+            });
+            (read.join(), met)
+        });
+        read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        if !met?.into_iter().all(|whole| whole) {
+            return Err(EngineError::Configuration("signals of sources are missing".to_owned()));
+        }
+        Ok(())
+    }
+
     /// Reads windows of a side one after the other, and gives each to all workers. Ends early when
     /// one of them needs no more.
-    pub(crate) fn run(
+    fn run(
         &mut self,
         side: Side<'_>,
         windows: impl Iterator<Item = usize>,

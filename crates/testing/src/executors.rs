@@ -394,7 +394,7 @@ impl Executor {
         reading: Reading,
         program: &E,
     ) -> Option<Answer<E::Value, E::Total>> {
-        if !matches!(self.route(), None | Some(Route::Fold)) {
+        if matches!(self.route(), Some(Route::Spill { .. })) {
             return None;
         }
         match self {

@@ -62,6 +62,7 @@ impl Task {
         match self {
             Self::Ranks | Self::Search | Self::StrongLabels | Self::ForestLabels => ROUTES[number],
             Self::Communities => ROUTES[1],
+            Self::Beliefs => Route::Ranges,
             _ => Route::Fold,
         }
     }

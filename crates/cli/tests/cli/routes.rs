@@ -17,9 +17,11 @@ fn a_route_that_a_program_does_not_have_is_refused() {
         ("mcst --method passes", cells, "fold"),
         ("triangles", rows, "fold"),
         ("lcc", rows, "fold"),
-        ("bp", "edges of this program have state", "fold"),
+        ("bp", "edges of this program have state", "fold or ranges"),
     ] {
-        for route in ["ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] {
+        let has_ranges = program == "bp";
+        let routes = ["ranges", "spill", "spill-combined", "spill-fused", "spill-plain"];
+        for route in &routes[usize::from(has_ranges)..] {
             for (command, input) in
                 [("run", "edges.csv"), ("explain", "edges.csv"), ("run", "kept"), ("run", "rmat:8")]
             {
@@ -34,6 +36,25 @@ fn a_route_that_a_program_does_not_have_is_refused() {
         }
         sandbox.must(&format!("run {program} edges.csv -q --route fold"));
     }
+}
+
+#[test]
+fn messages_of_edges_go_by_ranges_too() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 10 -q -o graph.tsv");
+    sandbox.must("ingest graph.tsv -q --undirected -o kept");
+    let priors: Vec<String> = (0..1024).map(|id| format!("{id},{},3", 1 + id % 7)).collect();
+    sandbox.write("priors.csv", format!("vertex,one,other\n{}\n", priors.join("\n")));
+    let run = |input: &str, more: &str| {
+        sandbox.must(&format!("run bp {input} --priors-from priors.csv -q -o - {more}"))
+    };
+    let expected = run("graph.tsv", "");
+    for more in ["--threads 1", "--threads 3", "--memory 64M", "--memory 64M --cache 0"] {
+        assert!(run("graph.tsv", &format!("--route ranges {more}")) == expected, "{more}");
+    }
+    assert!(run("kept", "--route ranges") == run("kept", ""), "a kept graph");
+    let told = report(&sandbox, "bp graph.tsv --route ranges");
+    assert_eq!(told["plan"]["route"], "ranges");
 }
 
 /// What `explain` says of the method.

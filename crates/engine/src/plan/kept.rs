@@ -160,7 +160,7 @@ impl Plan {
             }
         }
         let mut streamed = None;
-        if must || layout.folds && !fits(&plan) {
+        if must || layout.streams() && !fits(&plan) {
             let away = memory_of(&plan, kept, 0, true);
             let vertices = away.vertices - kept.vertices * 4;
             let fixed = Memory { vertices, state: 0, frontier: 0, ..away };

@@ -112,6 +112,11 @@ impl Layout {
         columns * self.signal + self.note
     }
 
+    /// Whether values and signals need not be in memory all at once.
+    pub(super) fn streams(&self) -> bool {
+        self.folds || self.edge > 0
+    }
+
     /// Whether rows serve the program.
     pub(super) fn looks_up(&self) -> bool {
         self.sparse > 0 || self.groups()
@@ -134,7 +139,11 @@ impl Layout {
 
     /// Refuses a route that a program does not have: nobody shall believe that it was taken.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), EngineError> {
-        let take = if self.groups() { "fold or spill" } else { "fold" };
+        let take = match self {
+            _ if self.groups() => "fold or spill",
+            _ if self.edge > 0 => "fold or ranges",
+            _ => "fold",
+        };
         let refused = |why| Err(EngineError::Route { why, take });
         match settings.route {
             None | Some(Route::Fold) => Ok(()),
@@ -146,9 +155,10 @@ impl Layout {
                  ranges has no place",
             ),
             _ if self.folds => Ok(()),
+            Some(Route::Ranges) if self.edge > 0 => Ok(()),
             _ if self.edge > 0 => refused(
-                "the edges of this program have state, which is rewritten by whoever folds them; \
-                 routes ranges and spill have no place for it",
+                "the edges of this program have state, which is rewritten by whoever folds them, \
+                 by what both ends say; on route spill edges meet their sources only",
             ),
             _ if self.group > 0 => refused(
                 "this program holds neighbours of one vertex against those of another, and has no \

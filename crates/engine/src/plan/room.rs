@@ -38,14 +38,14 @@ impl Room {
     /// What the state of a run takes, by a plan that says where it is.
     pub(super) fn of_state(plan: &Plan) -> Self {
         let edges = plan.edge_states_room(stripes(plan));
-        let Some(storage) = plan.storage.filter(|_| plan.layout.folds) else {
-            return Self { edges, ..Self::default() };
-        };
+        let Some(storage) = plan.storage else { return Self { edges, ..Self::default() } };
         let layout = plan.layout;
         let pages = stripes(plan) * ALIGN as u64;
         let column = |bytes: u64| if bytes > 0 { plan.vertices * bytes + pages } else { 0 };
         let values = if storage.values_stored { column(layout.value) } else { 0 };
-        let Some(way) = storage.streamed else { return Self { values, ..Self::default() } };
+        let Some(way) = storage.streamed else {
+            return Self { values, edges, ..Self::default() };
+        };
         let (signals, updates) = match way {
             Streamed::Ranges(_) => (2 * (column(layout.signal) + column(layout.active)), 0),
             Streamed::Spill(spill) => {
@@ -53,7 +53,7 @@ impl Room {
                 (signals + column(layout.active), spill.room(plan))
             }
         };
-        Self { degrees: column(4), values, signals, updates, ..Self::default() }
+        Self { degrees: column(4), values, signals, updates, edges, ..Self::default() }
     }
 
     /// The same, and what ingest takes: so many bytes of bins and chunks.

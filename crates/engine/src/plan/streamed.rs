@@ -14,7 +14,7 @@ pub enum Streamed {
 impl Streamed {
     /// Whether the state must be streamed.
     pub(super) fn is_forced(plan: &Plan) -> bool {
-        plan.layout.folds && !matches!(plan.settings.route, None | Some(Route::Fold))
+        plan.layout.streams() && !matches!(plan.settings.route, None | Some(Route::Fold))
     }
 
     /// The way that moves least with `spare` bytes, some of which may hold chunks; where none fits,
@@ -27,10 +27,11 @@ impl Streamed {
             Self::Spill(SpillPlan::new(plan, spare, combined, fused))
         };
         let ways = match plan.settings.route {
-            _ if !plan.layout.folds => vec![],
+            _ if !plan.layout.streams() => vec![],
             Some(Route::Fold) => vec![],
             Some(Route::Ranges) => vec![ranges()],
             Some(Route::Spill { combined, fused }) => vec![spill(combined, fused)],
+            None if plan.layout.edge > 0 => vec![ranges()],
             None if groups => vec![spill(false, true)],
             None => vec![ranges(), spill(true, true)],
         };

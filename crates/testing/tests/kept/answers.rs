@@ -7,8 +7,8 @@ use bytemuck::bytes_of;
 use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{Bfs, LabelPropagation, PageRank, Spmv, Sssp, Wcc};
-use welter_engine::plan::{IndexMode, Layout, Settings, StorageMode};
-use welter_engine::{Graph, Storage, Workers, pass, run};
+use welter_engine::plan::{IndexMode, Layout, Route, Settings, StorageMode, Streamed};
+use welter_engine::{EngineError, Graph, Storage, Workers, pass, run};
 use welter_model::edges::Reading;
 use welter_model::program::Program;
 use welter_progress::Progress;
@@ -80,6 +80,32 @@ fn searches_and_components() {
     let reading = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
     same(&Input { reading, ..input(false) }, |_| LabelPropagation);
     same(&Input { reading, ..input(false) }, |_| Bfs::new(vec![9]));
+}
+
+/// Tiles of a kept graph may be of many blocks, in programs with a frontier too.
+#[test]
+fn many_windows_of_signals() {
+    const SLOTS: u32 = 600_000;
+    let input = Input::random(SLOTS, 800_000, false, 7);
+    let held = input.held::<Bfs>();
+    let program = Bfs::new(vec![5]);
+    let expected = bits(&held, &program, 2);
+    let folder = Folder::new();
+    let kept = input.kept(&folder);
+    for threads in [1, 2] {
+        let storage = StorageMode::Always { cache_bytes: 0, values: true };
+        let route = Some(Route::Ranges);
+        let way = Settings { threads: Some(threads), storage, route, ..Settings::default() };
+        let with = |bytes| Settings { memory_bytes: Some(bytes), ..way };
+        let refused = kept.plan(Layout::of::<Bfs>(), &with(1), &MACHINE).unwrap_err();
+        let EngineError::Budget { need, .. } = refused else { panic!("{refused}") };
+        let graph = loaded::<Bfs>(&kept, &with(need)).unwrap();
+        let Some(Streamed::Ranges(ranges)) = graph.plan().storage.unwrap().streamed else {
+            panic!("{}", graph.plan())
+        };
+        assert!(ranges.window_sources < u64::from(SLOTS) / 2, "{ranges:?}");
+        assert!(bits(&graph, &program, threads) == expected, "other bits by {ranges:?}");
+    }
 }
 
 #[test]

@@ -317,10 +317,9 @@ fn columns_are_named_and_routes_refused() {
     assert_eq!(names, ["belief_1", "belief_2", "belief_3"]);
     assert!(answer.numbers().iter().all(|belief| (belief - 1.0 / 3.0).abs() < 1e-15));
     assert!(Executor::Reference.extend(&graph, UNDIRECTED, &program).is_none());
-    for route in [Route::Ranges, Route::Spill { combined: true, fused: true }] {
-        let settings = Settings { route: Some(route), ..Settings::default() };
-        let layout = Layout::of_extended::<SumProduct<3, 2>>();
-        let refused = memory(settings).plan(&graph, UNDIRECTED, layout).unwrap_err();
-        assert!(refused.to_string().contains("edges of this program have state"), "{refused}");
-    }
+    let route = Route::Spill { combined: true, fused: true };
+    let settings = Settings { route: Some(route), ..Settings::default() };
+    let layout = Layout::of_extended::<SumProduct<3, 2>>();
+    let refused = memory(settings).plan(&graph, UNDIRECTED, layout).unwrap_err();
+    assert!(refused.to_string().contains("edges of this program have state"), "{refused}");
 }

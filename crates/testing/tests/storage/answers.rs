@@ -1,6 +1,7 @@
 //! The same bits as in memory, wherever edges wait and however they are read.
 
-use welter_engine::plan::{Plan, Route, StorageMode};
+use welter_engine::EngineError;
+use welter_engine::plan::{Plan, Route, StorageMode, Streamed};
 use welter_model::edges::EdgeStream;
 
 use crate::{IoMode, IoOptions, TASKS, Task, Way, edges, folder, is_empty, modes};
@@ -34,6 +35,34 @@ fn every_task_gives_the_same_bits_as_in_memory() {
             }
         }
     }
+}
+
+/// Windows of signals end anywhere in chunks, and tiles of one block or of many begin on both
+/// sides.
+#[test]
+fn many_windows_give_the_same_bits() {
+    const SLOTS: u32 = 600_000;
+    let mut many = 0;
+    for task in [Task::Ranks32, Task::Search, Task::Rewritten] {
+        let input = || Box::new(edges(800_000, SLOTS, false));
+        let expected = Way::memory().run(task, input()).unwrap();
+        for (threads, stripe_bits) in [(1, 13), (2, 15), (2, 17)] {
+            let directory = folder();
+            let way = Way { threads, stripe_bits, ..Way::stored(0, &directory).by_ranges() };
+            let with = |bytes| Way { memory_bytes: Some(bytes), ..way.clone() };
+            let Err(EngineError::Budget { need, .. }) = with(1).plan(task, &*input()) else {
+                panic!("a byte is enough")
+            };
+            let plan = with(need).plan(task, &*input()).unwrap();
+            let Some(Streamed::Ranges(ranges)) = plan.storage.unwrap().streamed else {
+                panic!("{plan}")
+            };
+            many += u32::from(ranges.window_sources < u64::from(SLOTS) / 2);
+            let found = with(need).run(task, input()).unwrap();
+            assert!(found == expected, "other bits of {task:?}, {threads} threads, {ranges:?}");
+        }
+    }
+    assert!(many > 3, "only {many} runs had more than two windows");
 }
 
 #[test]

@@ -157,8 +157,10 @@ impl Way {
             memory_bytes: self.memory_bytes,
             stripe_bits: Some(self.stripe_bits),
             storage: self.storage,
-            // Only fold programs have other routes.
-            route: self.route.filter(|_| layout.folds),
+            // Programs that have no such route are run without.
+            route: self
+                .route
+                .filter(|route| layout.folds || layout.edge > 0 && *route == Route::Ranges),
             encoding: self.encoding,
             block_bits: self.block_bits,
             frontier: self.frontier,
