@@ -63,7 +63,7 @@ fn algorithms() -> String {
         "# The algorithms\n\n\
          Made by `cargo run -- markdown algorithms > docs/algorithms.md`; a test holds it \
          against the code. Bytes are those of values, signals and what else a program has \
-         for a vertex, with two threads and the default options; edges, degrees and ids are not \
+         for a vertex, with the default options; edges, degrees and ids are not \
          among them, but what a program has for each edge and direction is said. \
          `welter run NAME --help` says more of each.\n\n\
          | algorithm | what it finds | kind | passes | bytes a vertex | options | source |\n\
@@ -73,7 +73,7 @@ fn algorithms() -> String {
         let (kind, passes) = entry.kind.split_once("; ").unwrap_or((entry.kind, ""));
         let formula: Vec<String> = entry.formula.iter().map(|line| code(line)).collect();
         let options: Vec<String> = entry.options().iter().map(|name| code(name)).collect();
-        let bytes = entry.layout().map(|layout| match (layout.bytes_a_vertex(2), layout.edge) {
+        let bytes = entry.layout().map(|layout| match (layout.bytes_a_vertex(), layout.edge) {
             (vertex, 0) => vertex.to_string(),
             (vertex, edge) => format!("{vertex}, and {edge} an edge"),
         });

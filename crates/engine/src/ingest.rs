@@ -149,7 +149,7 @@ pub(crate) fn ingest(
     if plan.storage.is_some() {
         trim();
     }
-    if plan.storage.is_some_and(|storage| storage.streamed.is_some()) {
+    if plan.degrees_stored() {
         graph.move_degrees(workers.storage())?;
     }
     match plan.index {

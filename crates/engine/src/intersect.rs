@@ -11,19 +11,21 @@
 //!
 //! Invariant: ranks are a permutation, and a row has as many entries as were counted.
 
+mod counts;
 mod marks;
 mod rows;
 
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use welter_model::intersect::Intersect;
+use welter_model::program::Value;
 use welter_progress::{Phase, Progress, Unit};
 use welter_store::chunk::Chunk;
 
+use self::counts::Counts;
 use self::marks::Marks;
-use self::rows::{Rows, Span, pack};
+use self::rows::{Rows, Span};
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::graph::Graph;
@@ -32,6 +34,7 @@ use crate::kernel::{Coding, Scratch, fetch};
 use crate::plan::Plan;
 use crate::read_ahead::ReadAhead;
 use crate::results::Values;
+use crate::values::{Desk, StoredValues};
 use crate::workers::{Workers, lock};
 
 /// Vertices that can be ranked: an entry has a bit beside.
@@ -60,35 +63,90 @@ pub fn intersect<I: Intersect>(
     let benches = workers.states(|| Bench::new(graph, room))?;
     let mut rows = Rows::new(ranks.len(), room * workers.threads())?;
     driver.count(&rows.spans, &benches)?;
-    let closed = Buffer::<AtomicU64>::zeroed(ranks.len())?;
+    let closed = Counts::new(ranks.len())?;
     while rows.vertices.end < ranks.len() {
         driver.fill::<I>(&mut rows, &benches)?;
         driver.close::<I>(&rows, &closed, &benches)?;
     }
-    let mut values = Buffer::zeroed(ranks.len())?;
-    for ((value, rank), degree) in values.iter_mut().zip(&*ranks).zip(&*graph.degrees) {
-        *value = program.value((*degree).into(), closed[*rank as usize].load(Relaxed));
+    drop((rows, benches));
+    let value = |vertex: usize, degree: u32| {
+        program.value(degree.into(), closed.of(ranks[vertex] as usize))
+    };
+    match &graph.degrees_stored {
+        None => {
+            let mut values = Buffer::zeroed(ranks.len())?;
+            for (vertex, (made, degree)) in values.iter_mut().zip(&*graph.degrees).enumerate() {
+                *made = value(vertex, *degree);
+            }
+            Ok(Values::resident(values))
+        }
+        Some(degrees) => store(graph, workers, degrees, value),
     }
-    Ok(Values::resident(values))
+}
+
+/// Writes values, made of the numbers of vertices and their degrees, stripe by stripe.
+fn store<V: Value>(
+    graph: &Graph,
+    workers: &Workers,
+    degrees: &StoredValues,
+    value: impl Fn(usize, u32) -> V,
+) -> Result<Values<V>, EngineError> {
+    let Some(storage) = workers.storage() else {
+        let what = "the plan keeps values on storage, and the workers were given none";
+        return Err(EngineError::Configuration(what.to_owned()));
+    };
+    let stored = StoredValues::new::<V>(graph, storage)?;
+    let (mut degrees, mut desk) = (Desk::<u32>::new(degrees, graph)?, Desk::new(&stored, graph)?);
+    for (number, stripe) in graph.stripes.iter().enumerate() {
+        degrees.fetch(number)?;
+        let (column, mut values) = (degrees.take(number)?, desk.blank()?);
+        let vertices = stripe.vertices.start as usize..stripe.vertices.end as usize;
+        for ((made, degree), vertex) in values.iter_mut().zip(&*column).zip(vertices) {
+            *made = value(vertex, *degree);
+        }
+        degrees.done(column);
+        desk.put(number, values)?;
+    }
+    desk.finish()?;
+    drop(desk);
+    Ok(Values::stored(stored, graph))
+}
+
+/// Shows the degrees of all vertices, some at a time.
+fn each_degree(
+    graph: &Graph,
+    mut visit: impl FnMut(&[u32]) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    match &graph.degrees_stored {
+        None => visit(&graph.degrees),
+        Some(stored) => stored.each::<u32>(graph, visit),
+    }
 }
 
 /// The rank of each vertex: by degree, then by number.
 fn rank(graph: &Graph) -> Result<Buffer<u32>, EngineError> {
     let mut next = Buffer::<u32>::zeroed(graph.degree_max as usize + 2)?;
-    for degree in &*graph.degrees {
-        next[*degree as usize + 1] += 1;
-    }
+    each_degree(graph, |degrees| {
+        degrees.iter().for_each(|degree| next[*degree as usize + 1] += 1);
+        Ok(())
+    })?;
     let mut before = 0;
     for count in &mut *next {
         before += *count;
         *count = before;
     }
-    let mut ranks = Buffer::zeroed(graph.degrees.len())?;
-    for (rank, degree) in ranks.iter_mut().zip(&*graph.degrees) {
-        let place = &mut next[*degree as usize];
-        *rank = *place;
-        *place += 1;
-    }
+    let mut ranks = Buffer::zeroed(graph.vertices() as usize)?;
+    let mut rest = &mut ranks[..];
+    each_degree(graph, |degrees| {
+        let some;
+        (some, rest) = std::mem::take(&mut rest).split_at_mut(degrees.len());
+        for (rank, degree) in some.iter_mut().zip(degrees) {
+            let place = &mut next[*degree as usize];
+            *rank = *place;
+            *place += 1;
+        }
+        Ok(())
+    })?;
     Ok(ranks)
 }
 
@@ -153,34 +211,38 @@ impl Driver<'_> {
     ) -> Result<(), EngineError> {
         rows.open(self.ranks, &self.graph.plan)?;
         let block = rows.vertices.clone();
-        let Rows { spans, entries, .. } = rows;
-        let span = |vertex: usize| &spans[self.ranks[vertex] as usize];
+        let Rows { spans, entries, filled, .. } = rows;
+        let start = |vertex: usize| spans[self.ranks[vertex] as usize].start();
         let stripes: Vec<usize> = (0..self.graph.stripes.len())
             .filter(|&stripe| !common(&self.own(stripe), &block).is_empty())
             .collect();
-        let mut rest = &mut entries[..];
-        let parts: Vec<_> = stripes
-            .iter()
-            .map(|&stripe| {
-                let own = common(&self.own(stripe), &block);
-                let entries = own.clone().map(|vertex| span(vertex).length()).sum();
-                let part;
-                (part, rest) = std::mem::take(&mut rest).split_at_mut(entries);
-                Mutex::new((own, part))
-            })
-            .collect();
+        // From the last one on: a part ends where the next one begins.
+        let mut rest = &mut entries[..*filled];
+        let mut parts = Vec::with_capacity(stripes.len());
+        for &stripe in stripes.iter().rev() {
+            let own = common(&self.own(stripe), &block);
+            let first = own.clone().find_map(start).unwrap_or(rest.len());
+            let part;
+            (rest, part) = std::mem::take(&mut rest).split_at_mut(first);
+            parts.push(Mutex::new((own, first, part)));
+        }
+        parts.reverse();
         self.workers.tasks_ahead(parts.len(), self.progress, benches, |bench, task, next| {
-            let (own, part) = &mut *lock(&parts[task]);
+            let (own, first, part) = &mut *lock(&parts[task]);
             let at = (stripes[task], next.map(|task| stripes[task]));
             let Bench { scratch, chunks, cursors, packing, .. } = bench;
-            self.rows::<I>(at, own, spans, (part, cursors), (scratch, chunks))?;
+            let starts = || own.clone().map(|vertex| start(vertex).map(|start| start - *first));
+            for (cursor, start) in cursors.iter_mut().zip(starts()) {
+                // Of one without entries nothing is shown.
+                *cursor = start.map_or(0, |start| start as u32 + 1);
+            }
+            self.rows::<I>(at, own, (part, cursors), (scratch, chunks))?;
             let mut rest = &mut **part;
-            for vertex in own.clone() {
+            let starts: Vec<usize> = starts().flatten().collect();
+            for start in starts.into_iter().rev() {
                 let row;
-                (row, rest) = std::mem::take(&mut rest).split_at_mut(span(vertex).length());
-                if pack::<I>(row, packing) {
-                    span(vertex).note_packed();
-                }
+                (rest, row) = std::mem::take(&mut rest).split_at_mut(start);
+                rows::close::<I>(row, packing);
             }
             Ok(())
         })
@@ -190,7 +252,7 @@ impl Driver<'_> {
     fn close<I: Intersect>(
         &self,
         rows: &Rows,
-        closed: &[AtomicU64],
+        closed: &Counts,
         benches: &[Mutex<Bench<'_>>],
     ) -> Result<(), EngineError> {
         let stripes = self.graph.stripes.len();
@@ -210,12 +272,17 @@ impl Driver<'_> {
                 return Ok(());
             }
             let next = next.map(|task| order[task]).filter(|&stripe| !whole(stripe));
-            let pieces = self.pieces(stripe, &rows.spans)?;
+            let pieces = self.pieces(stripe, rows)?;
             for (count, piece) in pieces.iter().enumerate() {
                 let next = if count + 1 < pieces.len() { Some(stripe) } else { next };
                 let (part, chunks) =
                     ((&mut **passing, &mut **cursors), (&mut *scratch, &mut *chunks));
-                self.rows::<I>((stripe, next), piece, &rows.spans, part, chunks)?;
+                let mut start = 0;
+                for (cursor, &rank) in part.1.iter_mut().zip(&self.ranks[piece.clone()]) {
+                    *cursor = start;
+                    start += rows.length(rank as usize) as u32;
+                }
+                self.rows::<I>((stripe, next), piece, part, chunks)?;
                 let mut start = 0;
                 for &rank in &self.ranks[piece.clone()] {
                     let end = start + rows.length(rank as usize);
@@ -234,11 +301,11 @@ impl Driver<'_> {
     }
 
     /// Cuts a stripe into pieces whose rows fit beside the block.
-    fn pieces(&self, stripe: usize, spans: &[Span]) -> Result<Vec<Range<usize>>, EngineError> {
+    fn pieces(&self, stripe: usize, rows: &Rows) -> Result<Vec<Range<usize>>, EngineError> {
         let own = self.own(stripe);
         let (mut pieces, mut start, mut held) = (Vec::new(), own.start, 0);
         for vertex in own.clone() {
-            let length = spans[self.ranks[vertex] as usize].length();
+            let length = rows.length(self.ranks[vertex] as usize);
             if length > self.room {
                 return Err(too_long(&self.graph.plan, length));
             }
@@ -252,21 +319,15 @@ impl Driver<'_> {
         Ok(pieces)
     }
 
-    /// Makes the rows of some vertices of a stripe, one after the other. `at`: the stripe, and the
-    /// one that the worker asks for then.
+    /// Makes the rows of some vertices of a stripe, each from where its cursor is. `at`: the stripe,
+    /// and the one that the worker asks for then.
     fn rows<I: Intersect>(
         &self,
         at: (usize, Option<usize>),
         own: &Range<usize>,
-        spans: &[Span],
         (rows, cursors): (&mut [u32], &mut [u32]),
         chunks: (&mut Scratch, &mut ReadAhead<'_>),
     ) -> Result<(), EngineError> {
-        let mut next = 0;
-        for (cursor, &rank) in cursors.iter_mut().zip(&self.ranks[own.clone()]) {
-            *cursor = next;
-            next += spans[rank as usize].length() as u32;
-        }
         let shift = own.start - self.own(at.0).start;
         self.higher(at, chunks, |target, rank, weight| {
             let place = target.wrapping_sub(shift);
@@ -325,7 +386,8 @@ fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
 
 /// A row that does not fit.
 fn too_long(plan: &Plan, entries: usize) -> EngineError {
-    let need = plan.group_budget(2 * entries as u64);
+    // A row of a block has its length beside.
+    let need = plan.group_budget(2 * (entries as u64 + 1));
     let advice = format!("{entries} neighbours of one vertex must be in memory at the same time");
     EngineError::Budget { need, budget: plan.budget_bytes, advice }
 }

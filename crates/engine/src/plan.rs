@@ -262,10 +262,21 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Whether out-degrees are in memory only while edges are ingested.
+    pub(crate) fn degrees_stored(&self) -> bool {
+        self.storage.is_some_and(|storage| {
+            storage.streamed.is_some() || storage.values_stored && self.layout.intersects()
+        })
+    }
+
     /// What an iteration in which all vertices are active moves from and to storage.
     pub fn traffic(&self) -> Traffic {
         let Some(storage) = self.storage else { return Traffic::default() };
-        let values = if storage.values_stored { self.vertices * self.layout.value } else { 0 };
+        let values = if storage.values_stored && !self.layout.intersects() {
+            self.vertices * self.layout.value
+        } else {
+            0
+        };
         let state = storage.streamed.map_or(Traffic::default(), |way| way.traffic(self));
         let chunks = self.memory.chunks_stored.saturating_sub(storage.cache_bytes);
         let both = values + self.edge_states_stored();

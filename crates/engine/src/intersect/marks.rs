@@ -1,9 +1,8 @@
 //! The row that is closed, as marks on ranks.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use welter_model::intersect::Intersect;
 
+use super::counts::Counts;
 use super::rows::{Row, Rows, Word};
 use crate::EngineError;
 use crate::arena::Buffer;
@@ -24,8 +23,10 @@ pub(super) struct Marks {
     set: Buffer<u64>,
     /// Which of them are joined both ways.
     both: Buffer<u64>,
-    /// How often each of them closed a triangle.
-    hits: Buffer<u32>,
+    /// Of each 64 ranks of which the row has some, which of these it is.
+    places: Buffer<u32>,
+    /// How often each of the ranks closed a triangle, 64 for each place.
+    hits: Vec<u32>,
     /// The row itself where it was packed.
     unpacked: Vec<u32>,
 }
@@ -35,16 +36,12 @@ impl Marks {
         let words = ranks.div_ceil(64);
         let (set, both) = (Buffer::zeroed(words)?, Buffer::zeroed(words)?);
         let low = Box::new([0; 1 << (LOW_BITS - 6)]);
-        Ok(Self { low, set, both, hits: Buffer::zeroed(ranks)?, unpacked: Vec::new() })
+        let places = Buffer::zeroed(words)?;
+        Ok(Self { low, set, both, places, hits: Vec::new(), unpacked: Vec::new() })
     }
 
     /// The same as [`close`](Self::close) for a row of the block itself.
-    pub(super) fn close_own<I: Intersect>(
-        &mut self,
-        rank: usize,
-        rows: &Rows,
-        closed: &[AtomicU64],
-    ) {
+    pub(super) fn close_own<I: Intersect>(&mut self, rank: usize, rows: &Rows, closed: &Counts) {
         let mut row = std::mem::take(&mut self.unpacked);
         row.clear();
         rows.get(rank).unwrap_or_default().unpack::<I>(&mut row);
@@ -59,18 +56,27 @@ impl Marks {
         rank: usize,
         row: &[u32],
         rows: &Rows,
-        closed: &[AtomicU64],
+        closed: &Counts,
     ) {
         if row.len() < 2 {
             return;
         }
+        let mut places = 0;
         for &entry in row {
             let bit = 1 << (entry >> 1 & 63);
-            self.set[(entry >> 7) as usize] |= bit;
+            let word = (entry >> 7) as usize;
+            if self.set[word] == 0 {
+                self.places[word] = places;
+                places += 1;
+            }
+            self.set[word] |= bit;
             self.low[low(entry)] |= bit;
             if I::DIRECTED && entry & 1 == 1 {
-                self.both[(entry >> 7) as usize] |= bit;
+                self.both[word] |= bit;
             }
+        }
+        if self.hits.len() < 64 * places as usize {
+            self.hits.resize(64 * places as usize, 0);
         }
         dispatched(
             #[inline(always)]
@@ -81,22 +87,17 @@ impl Marks {
             self.set[top / 64] = 0;
             self.low[low(entry)] = 0;
             self.both[top / 64] = 0;
-            let hits = std::mem::take(&mut self.hits[top]);
+            let hits = &mut self.hits[64 * self.places[top / 64] as usize + top % 64];
+            let hits = std::mem::take(hits);
             if hits > 0 {
-                closed[top].fetch_add(hits.into(), Relaxed);
+                closed.add(top, hits.into());
             }
         }
     }
 
     /// Lets the row that is marked meet the rows of its entries.
     #[inline(always)]
-    fn meet_all<I: Intersect>(
-        &mut self,
-        rank: usize,
-        row: &[u32],
-        rows: &Rows,
-        closed: &[AtomicU64],
-    ) {
+    fn meet_all<I: Intersect>(&mut self, rank: usize, row: &[u32], rows: &Rows, closed: &Counts) {
         let mut own = 0;
         for (place, &entry) in row.iter().enumerate() {
             let [span, first] = AHEAD.map(|ahead| row.get(place + ahead));
@@ -111,11 +112,11 @@ impl Marks {
             let (told, far) = self.meet::<I>(others, 1 + (entry & 1));
             own += far;
             if told > 0 {
-                closed[middle].fetch_add(told, Relaxed);
+                closed.add(middle, told);
             }
         }
         if own > 0 {
-            closed[rank].fetch_add(own, Relaxed);
+            closed.add(rank, own);
         }
     }
 
@@ -127,7 +128,7 @@ impl Marks {
         for &other in others.entries {
             let (word, bit) = ((other >> 7) as usize, other >> 1 & 63);
             if self.low[low(other)] >> bit & 1 == 1 && self.set[word] >> bit & 1 == 1 {
-                self.hits[(other >> 1) as usize] += near;
+                self.hits[64 * self.places[word] as usize + bit as usize] += near;
                 far += 1 + u64::from(other & 1);
                 told += 1;
                 if I::DIRECTED {
@@ -147,7 +148,7 @@ impl Marks {
                 told += u64::from((met & self.both[word]).count_ones());
                 far += u64::from((met & both).count_ones());
             }
-            let hits = &mut self.hits[word * 64..];
+            let hits = &mut self.hits[64 * self.places[word] as usize..][..64];
             while met != 0 {
                 hits[met.trailing_zeros() as usize] += near;
                 met &= met - 1;

@@ -25,34 +25,30 @@ use crate::arena::Buffer;
 use crate::kernel::fetch;
 use crate::plan::Plan;
 
-/// In place of where a row begins: it is not in the block.
-const AWAY: u32 = u32::MAX;
-/// Beside where a row begins: it is packed.
+/// Beside a row's length, in place of where it begins: it is not in the block.
+const AWAY: u32 = 1 << 31;
+/// Beside a row's length, where it begins: it is packed.
 const PACKED: u32 = 1 << 31;
 /// Numbers before the entries of a packed row.
 const HEAD: usize = 2;
 
-/// Where a row lies.
+/// Where a row lies: the place of its length in the block, which its entries follow, or how long it
+/// is, and [`AWAY`]. One without entries is always away.
 #[derive(Default, Zeroable)]
-#[repr(C)]
-pub(super) struct Span {
-    /// Where it begins in the block, [`PACKED`]; [`AWAY`].
-    start: AtomicU32,
-    /// Its entries.
-    length: AtomicU32,
-}
+#[repr(transparent)]
+pub(super) struct Span(AtomicU32);
 
 impl Span {
-    pub(super) fn length(&self) -> usize {
-        self.length.load(Relaxed) as usize
-    }
-
+    /// Notes the length of a row that is in no block yet.
     pub(super) fn set_length(&self, length: u32) {
-        self.length.store(length, Relaxed);
+        self.0.store(AWAY | length, Relaxed);
     }
 
-    pub(super) fn note_packed(&self) {
-        self.start.fetch_or(PACKED, Relaxed);
+    /// Where its length lies, if it is in the block.
+    #[inline(always)]
+    pub(super) fn start(&self) -> Option<usize> {
+        let place = self.0.load(Relaxed);
+        (place & AWAY == 0).then_some(place as usize)
     }
 }
 
@@ -60,23 +56,31 @@ impl Span {
 pub(super) struct Rows {
     pub(super) spans: Buffer<Span>,
     pub(super) entries: Buffer<u32>,
+    /// Numbers of these that are taken by the block.
+    pub(super) filled: usize,
     /// The vertices whose rows are in the block.
     pub(super) vertices: Range<usize>,
 }
 
 impl Rows {
-    /// No rows yet, and room for so many entries.
+    /// No rows yet, and room for so many numbers.
     pub(super) fn new(ranks: usize, room: usize) -> Result<Self, EngineError> {
         let spans = Buffer::<Span>::zeroed(ranks)?;
         for span in &*spans {
-            span.start.store(AWAY, Relaxed);
+            span.set_length(0);
         }
-        let entries = Buffer::zeroed(room.min(PACKED as usize - 1))?;
-        Ok(Self { spans, entries, vertices: 0..0 })
+        let entries = Buffer::zeroed(room.min(AWAY as usize))?;
+        Ok(Self { spans, entries, filled: 0, vertices: 0..0 })
     }
 
+    /// Entries of a row.
     pub(super) fn length(&self, rank: usize) -> usize {
-        self.spans[rank].length()
+        let span = &self.spans[rank];
+        let length = match span.start() {
+            Some(start) => self.entries.get(start).map_or(0, |length| length & !PACKED),
+            None => span.0.load(Relaxed) & !AWAY,
+        };
+        length as usize
     }
 
     /// Asks memory for where a row lies.
@@ -88,42 +92,43 @@ impl Rows {
     /// Asks memory for a row.
     #[inline(always)]
     pub(super) fn fetch(&self, rank: usize) {
-        let start = self.spans[rank].start.load(Relaxed) & !PACKED;
-        fetch(&self.entries, (start as usize).min(self.entries.len()));
+        fetch(&self.entries, self.spans[rank].start().unwrap_or(0));
     }
 
     /// The row of a rank, if it is in the block.
     #[inline(always)]
     pub(super) fn get(&self, rank: usize) -> Option<Row<'_>> {
-        let span = &self.spans[rank];
-        let start = span.start.load(Relaxed);
-        if start == AWAY {
-            return None;
-        }
-        let first = (start & !PACKED) as usize;
-        let row = self.entries.get(first..first + span.length())?;
-        Some(if start & PACKED == 0 { Row { entries: row, words: &[] } } else { Row::packed(row) })
+        let first = self.spans[rank].start()?;
+        let length = *self.entries.get(first)?;
+        let row = self.entries.get(first + 1..first + 1 + (length & !PACKED) as usize)?;
+        let is_packed = length & PACKED != 0;
+        Some(if is_packed { Row::packed(row) } else { Row { entries: row, words: &[] } })
     }
 
     /// Opens the next block: as many vertices as have room for their rows, from one on.
     pub(super) fn open(&mut self, ranks: &[u32], plan: &Plan) -> Result<(), EngineError> {
         for vertex in self.vertices.clone() {
-            self.spans[ranks[vertex] as usize].start.store(AWAY, Relaxed);
+            let rank = ranks[vertex] as usize;
+            self.spans[rank].set_length(self.length(rank) as u32);
         }
         let (first, mut start) = (self.vertices.end, 0);
         self.vertices.start = first;
         for &rank in &ranks[first..] {
             let length = self.length(rank as usize);
-            if start + length > self.entries.len() {
-                break;
+            if length > 0 {
+                let end = start + 1 + length;
+                if end > self.entries.len() {
+                    break;
+                }
+                self.spans[rank as usize].0.store(start as u32, Relaxed);
+                start = end;
             }
-            self.spans[rank as usize].start.store(start as u32, Relaxed);
-            start += length;
             self.vertices.end += 1;
         }
         if self.vertices.is_empty() && first < ranks.len() {
             return Err(too_long(plan, self.length(ranks[first] as usize)));
         }
+        self.filled = start;
         Ok(())
     }
 }
@@ -178,6 +183,13 @@ pub(super) struct Word {
 /// Numbers that a word takes.
 const fn width<I: Intersect>() -> usize {
     if I::DIRECTED { 5 } else { 3 }
+}
+
+/// Packs a row behind the place of its length, which it notes. `words`: any.
+pub(super) fn close<I: Intersect>(row: &mut [u32], words: &mut Vec<u32>) {
+    let [length, entries @ ..] = row else { return };
+    let packed = if pack::<I>(entries, words) { PACKED } else { 0 };
+    *length = entries.len() as u32 | packed;
 }
 
 /// Sorts a plain row, and packs its upper end if that is worth it, in its place. `words`: any.

@@ -48,7 +48,7 @@ impl Kept {
         let (segments, bounds) = self.cuts(&vertices)?;
         let (volume, lengths) = self.volume()?;
         let directory = self.directory(&lengths)?;
-        let away = plan.storage.is_some_and(|storage| storage.streamed.is_some());
+        let away = plan.degrees_stored();
         let degrees = if away { Buffer::zeroed(0)? } else { self.degrees(&vertices)? };
         let starts: Vec<u64> =
             segments.iter().map(|segment| vertices.segment_start(*segment)).collect();

@@ -7,6 +7,9 @@ use super::Plan;
 /// The share of the budget that groups may take.
 const SHARE: u64 = 8;
 
+/// Bytes of a worker's marks that are as many for any graph, and of a row of its own.
+const MARKS_BYTES: u64 = 1 << 20;
+
 impl Plan {
     /// Updates that a worker of a group program has in memory at a time, at most.
     pub(crate) fn group_room(&self) -> u64 {
@@ -20,12 +23,30 @@ impl Plan {
         SHARE * self.threads as u64 * self.layout.group * updates
     }
 
+    /// Bytes of a worker's marks of a row, in a program over triangles: two bits for each vertex
+    /// and a number for 64 of them, and what is counted of those near which the row has entries. It
+    /// has no more than the square root of the arcs.
+    fn marks_bytes(&self) -> u64 {
+        let words = self.vertices.div_ceil(64);
+        let places = words.min(self.shape.edges.isqrt() + 1);
+        words * 20 + places.next_power_of_two() * 256 + MARKS_BYTES
+    }
+
     /// Bytes of the groups of a worker.
     pub(super) fn group_bytes(&self) -> u64 {
-        if self.layout.group == 0 {
+        if !self.layout.groups() {
             return 0;
         }
-        let tally = if self.layout.folds { Tally::BYTES as u64 } else { 0 };
-        self.group_room() * self.layout.group + (4 << self.stripe_bits) + tally
+        self.group_room() * self.layout.group + (4 << self.stripe_bits) + Tally::BYTES as u64
+    }
+
+    /// Bytes of the rows that are met in a program over triangles, of what they are made with, and
+    /// of each worker's marks. None of it is there while edges are ingested.
+    pub(super) fn met_bytes(&self) -> u64 {
+        if !self.layout.intersects() {
+            return 0;
+        }
+        let rows = self.group_room() * self.layout.group + (4 << self.stripe_bits);
+        self.threads as u64 * (rows + self.marks_bytes())
     }
 }

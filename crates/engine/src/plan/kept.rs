@@ -149,8 +149,7 @@ impl Plan {
         }
         let mut plan = plan;
         let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
-        // A stream program's are made when all else is done, and stay in memory.
-        let may_be_stored = layout.folds && layout.value > 0;
+        let may_be_stored = layout.may_store_values();
         let mut values_stored = forced && may_be_stored;
         plan.memory = memory_of(&plan, kept, 0, values_stored);
         if !fits(&plan) && may_be_stored && !values_stored {
@@ -233,11 +232,11 @@ fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) ->
     let signals = layout.columns(count, stripe_bits);
     let flags = (count + padding) * 2 * layout.active;
     let values = count * layout.value;
-    let beside = count * layout.beside(threads);
+    let beside = count * layout.beside;
     let state = if values_stored {
         // Values are read whole when all else is done.
         let columns = threads * values::COLUMNS as u64 * (layout.value << stripe_bits);
-        values.max(signals + columns)
+        values.max(signals + columns + beside)
     } else {
         values + signals + beside
     };
@@ -246,7 +245,7 @@ fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) ->
     Memory {
         held: settings.held_bytes,
         chunks,
-        vertices: count * 4
+        vertices: if values_stored && layout.intersects() { 0 } else { count * 4 }
             + has_holes * marks
             + kept.chunks * PLACE_BYTES
             + kept.extents * EXTENT_BYTES,

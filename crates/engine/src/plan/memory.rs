@@ -53,8 +53,6 @@ pub struct Layout {
     pub told: u64,
     /// Bytes that are neither values nor signals.
     pub beside: u64,
-    /// The same that each worker has of its own.
-    pub each: u64,
     /// Whether it is a fold program, whose signals need not be in memory all at once.
     pub folds: bool,
     /// Bytes that a stream program learns beside its cell.
@@ -85,11 +83,10 @@ impl Layout {
         }
     }
 
-    /// The layout of a program over triangles: ranks, rows and what is counted, and each worker's
-    /// marks.
+    /// The layout of a program over triangles: ranks, where rows lie, and what is counted.
     pub fn of_intersect<I: Intersect>() -> Self {
-        let beside = 20 + size_of::<I::Value>() as u64;
-        Self { accum: 4, group: 4, beside, each: 5, ..Self::default() }
+        let value = size_of::<I::Value>() as u64;
+        Self { value, accum: 4, group: 4, beside: 12, ..Self::default() }
     }
 
     /// The layout of an extended program. Edges look up what their targets say too, so a stripe has
@@ -100,9 +97,9 @@ impl Layout {
         Self { value, signal, accum: accum + signal, edge, ..Self::default() }
     }
 
-    /// Bytes that a program takes for a vertex in memory, beside degrees, with so many workers.
-    pub fn bytes_a_vertex(&self, threads: u64) -> u64 {
-        self.value + self.column() + 2 * self.active + self.sparse + self.beside(threads)
+    /// Bytes that a program takes for a vertex in memory, beside degrees.
+    pub fn bytes_a_vertex(&self) -> u64 {
+        self.value + self.column() + 2 * self.active + self.sparse + self.beside
     }
 
     /// Bytes of what edges look up of a vertex: signals in two columns, where iterations follow
@@ -127,9 +124,15 @@ impl Layout {
         self.folds && self.group > 0
     }
 
-    /// Bytes that are neither values nor signals, with so many workers.
-    pub(super) fn beside(&self, threads: u64) -> u64 {
-        self.beside + threads * self.each
+    /// Whether it is a program over triangles.
+    pub(super) fn intersects(&self) -> bool {
+        !self.folds && self.group > 0
+    }
+
+    /// Whether values may be on storage: those of stream programs are made when all else is done,
+    /// and stay in memory.
+    pub(super) fn may_store_values(&self) -> bool {
+        (self.folds || self.intersects()) && self.value > 0
     }
 
     /// Bytes of an update that waits on storage.
@@ -160,7 +163,7 @@ impl Layout {
                 "the edges of this program have state, which is rewritten by whoever folds them, \
                  by what both ends say; on route spill edges meet their sources only",
             ),
-            _ if self.group > 0 => refused(
+            _ if self.intersects() => refused(
                 "this program holds neighbours of one vertex against those of another, and has no \
                  updates that could wait on routes ranges and spill",
             ),
@@ -220,7 +223,8 @@ pub struct Memory {
     pub edges: u64,
     /// Who is active, the accumulators of sparse iterations, and the index of sources.
     pub frontier: u64,
-    /// Every edge once or twice more, in rows, where there is room for them.
+    /// Every edge once or twice more, in rows, where there is room for them; of programs over
+    /// triangles the rows that meet, and marks.
     pub rows: u64,
     /// Accumulators and buffers of the workers.
     pub workers: u64,
@@ -290,7 +294,7 @@ impl Memory {
             chunks,
             vertices: vertices * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12,
             degrees: 0,
-            state: vertices * (layout.value + layout.beside(threads))
+            state: vertices * (layout.value + layout.beside)
                 + layout.columns(vertices, plan.stripe_bits),
             edges: plan.edge_states(),
             frontier: vertices * layout.sparse
@@ -314,7 +318,7 @@ impl Memory {
 /// they are pushed.
 pub(super) fn rows_bytes(plan: &Plan) -> u64 {
     if !plan.rows {
-        return 0;
+        return plan.met_bytes();
     }
     let Shape { slots, edges, weighted, .. } = plan.shape;
     let one = edges * if weighted { 12 } else { 4 } + (slots + 1) * 4;

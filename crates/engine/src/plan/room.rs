@@ -15,7 +15,7 @@ pub struct Room {
     pub bins: u64,
     /// Chunks.
     pub chunks: u64,
-    /// Out-degrees, where the state is streamed.
+    /// Out-degrees, where they are in memory only while edges are ingested.
     pub degrees: u64,
     /// Values, from when the run begins until its results are written.
     pub values: u64,
@@ -44,7 +44,8 @@ impl Room {
         let column = |bytes: u64| if bytes > 0 { plan.vertices * bytes + pages } else { 0 };
         let values = if storage.values_stored { column(layout.value) } else { 0 };
         let Some(way) = storage.streamed else {
-            return Self { values, edges, ..Self::default() };
+            let degrees = if plan.degrees_stored() { column(4) } else { 0 };
+            return Self { degrees, values, edges, ..Self::default() };
         };
         let (signals, updates) = match way {
             Streamed::Ranges(_) => (2 * (column(layout.signal) + column(layout.active)), 0),

@@ -170,6 +170,7 @@ impl fmt::Display for Plan {
         }
         if rows > 0 {
             let what = match self.index {
+                _ if self.layout.intersects() => "rows that meet, and marks",
                 _ if self.layout.groups() => "rows of each vertex, its neighbours side by side",
                 IndexMode::Rows => "rows of each vertex, to look it up again and again",
                 IndexMode::Auto | IndexMode::Bands => "rows of each vertex, once looking up pays",

@@ -164,11 +164,12 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let chunks = memory::chunk_bytes(&plan, stripes);
     let values = plan.vertices * layout.value;
     let columns = threads * values::COLUMNS as u64 * (layout.value << plan.stripe_bits);
-    let away = signals + flags + columns;
-    let resident = values + signals + flags + plan.vertices * layout.beside(threads);
+    let away = signals + flags + columns + plan.vertices * layout.beside;
+    let resident = values + signals + flags + plan.vertices * layout.beside;
     let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
-    let too_large = fixed + resident > budget && away < resident;
-    let values_stored = layout.folds && layout.value > 0 && (forced || too_large);
+    let rows = memory::rows_bytes(&plan);
+    let too_large = fixed + resident + rows > budget && away < resident;
+    let values_stored = layout.may_store_values() && (forced || too_large);
     let run = if values_stored { away } else { resident };
     let degrees = plan.vertices * 4;
     let streamed = Streamed::new(&plan, budget.saturating_sub(fixed - degrees), chunks);
@@ -178,9 +179,10 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     });
     let (run, flags, degrees) = match streamed {
         Some(way) => (way.bytes(&plan), 0, degrees),
+        None if values_stored && layout.intersects() => (run, flags, degrees),
         None => (run, flags, 0),
     };
-    let spare = budget.saturating_sub(fixed - degrees + run);
+    let spare = budget.saturating_sub(fixed - degrees + run + rows);
     let edge_states_bytes = plan.edge_states_of(spare);
     // What is left of the edges of a stream program is written through buffers, if there is room.
     let spare = (spare - edge_states_bytes).saturating_sub(threads * layout.left);
@@ -217,7 +219,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         state: run - flags,
         edges: edge_states_bytes,
         frontier: flags,
-        rows: 0,
+        rows,
         workers,
         chunks_stored: chunks,
         ..all
