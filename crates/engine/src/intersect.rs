@@ -127,7 +127,9 @@ fn each_degree(
 fn rank(graph: &Graph) -> Result<Buffer<u32>, EngineError> {
     let mut next = Buffer::<u32>::zeroed(graph.degree_max as usize + 2)?;
     each_degree(graph, |degrees| {
-        degrees.iter().for_each(|degree| next[*degree as usize + 1] += 1);
+        for degree in degrees {
+            next[*degree as usize + 1] += 1;
+        }
         Ok(())
     })?;
     let mut before = 0;
@@ -319,7 +321,7 @@ impl Driver<'_> {
         Ok(pieces)
     }
 
-    /// Makes the rows of some vertices of a stripe, each from where its cursor is. `at`: the stripe,
+    /// Makes the rows of some vertices of a stripe, each from where its cursor is. `at`: the stripe
     /// and the one that the worker asks for then.
     fn rows<I: Intersect>(
         &self,

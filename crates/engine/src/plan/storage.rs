@@ -164,14 +164,13 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let chunks = memory::chunk_bytes(&plan, stripes);
     let values = plan.vertices * layout.value;
     let columns = threads * values::COLUMNS as u64 * (layout.value << plan.stripe_bits);
-    let away = signals + flags + columns + plan.vertices * layout.beside;
-    let resident = values + signals + flags + plan.vertices * layout.beside;
+    let state = signals + flags + plan.vertices * layout.beside;
+    let (away, resident) = (state + columns, state + values);
     let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
     let rows = memory::rows_bytes(&plan);
     let too_large = fixed + resident + rows > budget && away < resident;
     let values_stored = layout.may_store_values() && (forced || too_large);
-    let run = if values_stored { away } else { resident };
-    let degrees = plan.vertices * 4;
+    let (run, degrees) = (if values_stored { away } else { resident }, plan.vertices * 4);
     let streamed = Streamed::new(&plan, budget.saturating_sub(fixed - degrees), chunks);
     let streamed = streamed.filter(|way| {
         let smaller = way.bytes(&plan) < run + degrees;
@@ -179,8 +178,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     });
     let (run, flags, degrees) = match streamed {
         Some(way) => (way.bytes(&plan), 0, degrees),
-        None if values_stored && layout.intersects() => (run, flags, degrees),
-        None => (run, flags, 0),
+        None => (run, flags, degrees * u64::from(values_stored && layout.intersects())),
     };
     let spare = budget.saturating_sub(fixed - degrees + run + rows);
     let edge_states_bytes = plan.edge_states_of(spare);
