@@ -86,8 +86,10 @@ impl Compared {
         })
     }
 
-    /// How many times as long iterations took as was expected.
-    pub(crate) fn ratio(&self) -> f64 {
-        self.took.iteration_seconds / self.expected.iteration_seconds
+    /// How many times as long iterations took as was expected. None of programs over triangles,
+    /// which have none: how often these read the edges was not foreseen.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        let Figures { iteration_seconds: took, .. } = self.took;
+        (took > 0.0).then(|| took / self.expected.iteration_seconds)
     }
 }

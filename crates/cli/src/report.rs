@@ -254,9 +254,8 @@ impl Report {
             human_bytes(storage.bytes_on_storage),
             human_bytes(storage.bytes_read),
             storage.limit,
-            self.times.map_or(String::new(), |times| format!(
-                "; iterations took {:.2} times as long as expected",
-                times.ratio()
+            self.times.and_then(|times| times.ratio()).map_or(String::new(), |ratio| format!(
+                "; iterations took {ratio:.2} times as long as expected"
             )),
         ))
     }
