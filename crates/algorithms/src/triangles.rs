@@ -13,7 +13,8 @@
 //!
 //! Both want a graph that was read as undirected without self-loops, each pair of neighbours joined
 //! by one edge; for the coefficient its weight must say which ways there are edges. The engine
-//! reads the edges three times, and more often where the rows of the graph do not fit in memory.
+//! reads the edges three times, and more often where the rows of the graph do not fit in memory; by
+//! route `spill` it reads them about once, and rows travel over storage.
 //!
 //! Source: LDBC Graphalytics (`LCC`); Watts and Strogatz, Collective dynamics of small-world
 //! networks (1998).

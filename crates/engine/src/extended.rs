@@ -58,7 +58,7 @@ pub fn extend<E: Extended>(
     match graph.plan.storage.and_then(|storage| storage.streamed) {
         None => fold(graph, program, tools),
         Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools),
-        Some(Streamed::Spill(_)) => {
+        Some(Streamed::Spill(_) | Streamed::Rows(_)) => {
             let what = "edges of extended programs are rewritten in place, and route spill leaves \
                         them";
             Err(EngineError::Configuration(what.to_owned()))

@@ -14,6 +14,7 @@
 mod counts;
 mod marks;
 mod rows;
+pub(crate) mod spill;
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -31,7 +32,7 @@ use crate::arena::Buffer;
 use crate::graph::Graph;
 use crate::groups::AHEAD;
 use crate::kernel::{Coding, Scratch, fetch};
-use crate::plan::Plan;
+use crate::plan::{Plan, Streamed};
 use crate::read_ahead::ReadAhead;
 use crate::results::Values;
 use crate::values::{Desk, StoredValues};
@@ -56,8 +57,11 @@ pub fn intersect<I: Intersect>(
         return Err(EngineError::Configuration(what.to_owned()));
     }
     graph.arena.drop_columns();
-    let room = graph.plan.group_room() as usize / 2;
     let phase = progress.phase("intersect", Unit::Edges, None);
+    if let Some(Streamed::Rows(plan)) = graph.plan.storage.and_then(|storage| storage.streamed) {
+        return spill::run(graph, program, plan, (workers, progress, &phase));
+    }
+    let room = graph.plan.group_room() as usize / 2;
     let ranks = rank(graph)?;
     let driver = Driver { graph, workers, progress, phase: &phase, ranks: &ranks, room };
     let benches = workers.states(|| Bench::new(graph, room))?;
@@ -288,7 +292,8 @@ impl Driver<'_> {
                 let mut start = 0;
                 for &rank in &self.ranks[piece.clone()] {
                     let end = start + rows.length(rank as usize);
-                    marks.close::<I>(rank as usize, &passing[start..end], rows, closed);
+                    let row = &passing[start..end];
+                    marks.close::<I>(rank as usize, (row, row.len()), rows, &mut &*closed);
                     start = end;
                 }
             }

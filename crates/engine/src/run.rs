@@ -51,6 +51,10 @@ pub fn run_resumable<P: Program>(
         None => iterate::run(graph, program, workers, progress, &phase, checkpoints),
         Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools, checkpoints),
         Some(Streamed::Spill(plan)) => spill::run(graph, program, plan, tools, checkpoints),
+        Some(Streamed::Rows(_)) => {
+            let what = "the graph was planned for a program over triangles";
+            return Err(EngineError::Configuration(what.to_owned()));
+        }
     };
     // So may results.
     workers.settle();

@@ -16,7 +16,7 @@
 //! differ from those of `fold` in their rounding.
 
 mod columns;
-mod partitions;
+pub(crate) mod partitions;
 mod records;
 
 use std::ops::Range;

@@ -29,24 +29,37 @@ pub(crate) const SLAB_REST: u64 = 32;
 /// What tells where a chunk lies.
 pub(crate) const CHUNK_ENTRY_BYTES: u64 = size_of::<UpdateChunk>() as u64;
 
-/// Places for slabs of updates, used again and again.
+/// Places for slabs of updates, or for shorter pieces, used again and again.
 pub(crate) struct Pool {
     volume: Arc<Volume>,
     io: IoOptions,
     graph: u64,
+    piece_bytes: usize,
     free: Mutex<Vec<Place>>,
 }
 
 impl Pool {
     pub(crate) fn new(storage: &Storage, graph: &Graph) -> Result<Arc<Self>, EngineError> {
+        Self::in_pieces(storage, graph, SLAB_BYTES)
+    }
+
+    /// The same with places of so many bytes, a slab's at most, none of which a chunk may exceed.
+    /// Where chunks are gathered in another order than they were written in, whole slabs would wait
+    /// for the last of theirs.
+    pub(crate) fn in_pieces(
+        storage: &Storage,
+        graph: &Graph,
+        piece_bytes: usize,
+    ) -> Result<Arc<Self>, EngineError> {
         let need = graph.plan.storage.map_or(0, |storage| storage.room.updates);
         let (volume, graph) = (storage.scratch(need)?, graph.id.0);
-        Ok(Arc::new(Self { volume, io: storage.io.clone(), graph, free: Mutex::default() }))
+        let (io, free) = (storage.io.clone(), Mutex::default());
+        Ok(Arc::new(Self { volume, io, graph, piece_bytes, free }))
     }
 
     fn take(self: &Arc<Self>) -> Spot {
         let free = lock(&self.free).pop();
-        let place = free.unwrap_or_else(|| self.volume.reserve(SLAB_BYTES as u32));
+        let place = free.unwrap_or_else(|| self.volume.reserve(self.piece_bytes as u32));
         Spot { place, pool: Arc::clone(self) }
     }
 }
@@ -68,6 +81,8 @@ pub(crate) struct UpdateChunk {
     spot: Arc<Spot>,
     range: Range<usize>,
     pub(crate) cell: Cell,
+    /// How many updates its records stand for.
+    pub(crate) updates: u64,
 }
 
 /// One worker's open slab of updates.
@@ -111,7 +126,7 @@ impl Writer {
         updates: u64,
     ) -> Result<(), EngineError> {
         let end = chunk_bytes::<A>(targets.len());
-        if self.filled + end > SLAB_BYTES {
+        if self.filled + end > self.pool.piece_bytes {
             self.close()?;
         }
         let mut open = match self.open.take() {
@@ -121,7 +136,8 @@ impl Writer {
         let range = self.filled..self.filled + end;
         let bytes = &mut open.0.bytes_mut()[range.clone()];
         update_chunk::write(bytes, (self.pool.graph, cell), (targets, accums), updates);
-        self.chunks.push(UpdateChunk { spot: Arc::clone(&open.1), range: range.clone(), cell });
+        let spot = Arc::clone(&open.1);
+        self.chunks.push(UpdateChunk { spot, range: range.clone(), cell, updates });
         (self.open, self.filled) = (Some(open), range.end);
         Ok(())
     }

@@ -16,6 +16,7 @@ use welter_engine::{Checkpoints, EngineError};
 use welter_model::edges::Reading;
 use welter_model::extended::Extended;
 use welter_model::ids::IdMap;
+use welter_model::intersect::Intersect;
 use welter_model::program::{Program, Value};
 use welter_model::stream::Stream;
 use welter_model::table::ColumnData;
@@ -321,7 +322,7 @@ impl Executor {
     }
 
     /// The route that was told to the engine.
-    fn route(&self) -> Option<Route> {
+    pub fn route(&self) -> Option<Route> {
         match self {
             Self::Reference => None,
             Self::Memory(Memory { settings, .. }) | Self::Kept(_, settings) => settings.route,
@@ -378,6 +379,26 @@ impl Executor {
             Self::Memory(memory) => Some(memory.pass_as(graph, None, reading, program)),
             Self::Kept(memory, settings) => {
                 let done = memory.keep_and_pass(graph, reading, settings, program);
+                Some(done.unwrap_or_else(|error| panic!("{self:?}: {error}")))
+            }
+        }
+    }
+
+    /// Walks over a graph's triangles. The reference is [`closed`](crate::plain::closed).
+    ///
+    /// # Panics
+    /// When the executor fails.
+    pub fn intersect<I: Intersect>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: &I,
+    ) -> Option<Vec<I::Value>> {
+        match self {
+            Self::Reference => None,
+            Self::Memory(memory) => Some(memory.intersect(graph, reading, program)),
+            Self::Kept(memory, settings) => {
+                let done = memory.keep_and_intersect(graph, reading, settings, program);
                 Some(done.unwrap_or_else(|error| panic!("{self:?}: {error}")))
             }
         }

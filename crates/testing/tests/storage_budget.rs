@@ -61,7 +61,7 @@ impl Task {
     fn route(self, number: usize) -> Route {
         match self {
             Self::Ranks | Self::Search | Self::StrongLabels | Self::ForestLabels => ROUTES[number],
-            Self::Communities => ROUTES[1],
+            Self::Communities | Self::Triangles => ROUTES[1],
             Self::Beliefs => Route::Ranges,
             _ => Route::Fold,
         }

@@ -38,8 +38,8 @@ Examples:
 };
 
 /// What kind of program programs over triangles are.
-pub(super) const KIND: &str =
-    "intersection; reads all edges three times, more often where rows do not fit in memory";
+pub(super) const KIND: &str = "intersection; reads all edges three times, more often where rows do \
+                               not fit in memory, about once by spill";
 
 /// Why there is nothing to keep between iterations.
 pub(super) const NO_ITERATIONS: &str =

@@ -10,18 +10,22 @@ fn a_route_that_a_program_does_not_have_is_refused() {
     sandbox.write("edges.csv", "source,target,weight\n1,2,3\n2,3,1\n3,1,2\n");
     sandbox.must("ingest edges.csv -q -o kept");
     let cells = "lies in memory, where all edges find it";
-    let rows = "neighbours of one vertex against those of another";
+    let rows = "on route ranges there is no place where both could meet";
     for (program, why, take) in [
         ("wcc --method union-find", cells, "fold"),
         ("scc --method passes", cells, "fold"),
         ("mcst --method passes", cells, "fold"),
-        ("triangles", rows, "fold"),
-        ("lcc", rows, "fold"),
+        ("triangles", rows, "fold or spill"),
+        ("lcc", rows, "fold or spill"),
         ("bp", "edges of this program have state", "fold or ranges"),
     ] {
-        let has_ranges = program == "bp";
         let routes = ["ranges", "spill", "spill-combined", "spill-fused", "spill-plain"];
-        for route in &routes[usize::from(has_ranges)..] {
+        let routes = match take {
+            "fold or ranges" => &routes[1..],
+            "fold or spill" => &routes[..1],
+            _ => &routes[..],
+        };
+        for route in routes {
             for (command, input) in
                 [("run", "edges.csv"), ("explain", "edges.csv"), ("run", "kept"), ("run", "rmat:8")]
             {
@@ -55,6 +59,52 @@ fn messages_of_edges_go_by_ranges_too() {
     assert!(run("kept", "--route ranges") == run("kept", ""), "a kept graph");
     let told = report(&sandbox, "bp graph.tsv --route ranges");
     assert_eq!(told["plan"]["route"], "ranges");
+}
+
+#[test]
+fn rows_of_triangles_go_by_spill_too() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 12 -q -o graph.tsv");
+    sandbox.must("ingest graph.tsv -q -o kept");
+    for program in ["triangles", "lcc", "lcc --undirected"] {
+        let run = |input: &str, more: &str| {
+            sandbox.must(&format!("run {program} {input} -q -o - {more}"))
+        };
+        let expected = run("graph.tsv", "");
+        for route in ["spill", "spill-combined", "spill-fused", "spill-plain"] {
+            for (input, more) in [
+                ("graph.tsv", "--threads 1"),
+                ("graph.tsv", "--threads 3 --memory 64M --stripe-bits 12"),
+                ("kept", "--memory 64M"),
+            ] {
+                let found = run(input, &format!("--route {route} {more}"));
+                assert!(found == expected, "{program} {input} {route} {more}");
+            }
+        }
+        let told = report(&sandbox, &format!("{program} graph.tsv --route spill"));
+        assert_eq!(told["plan"]["route"], "spill");
+        let plan = sandbox.must(&format!("explain {program} graph.tsv --route spill"));
+        for said in ["route     spill; edges, rows", "moved ", "ranges of rows at most"] {
+            assert!(plan.contains(said), "{plan}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_triangles_travel_where_vertices_do_not_fit() {
+    let sandbox = Sandbox::new();
+    sandbox.write("few.csv", "1,2\n2,1\n1,3\n2,3\n5,6\n7,7\n");
+    for program in ["triangles", "lcc"] {
+        let line = format!("{program} few.csv --vertices 6000000 --threads 1");
+        let refused = sandbox.run(&format!("run {line} --memory 64M --route fold"));
+        assert_eq!(refused.code, Some(78), "{}", refused.stderr);
+        let told = report(&sandbox, &format!("{line} --memory 64M"));
+        assert_eq!(told["plan"]["route"], "spill");
+        let [expected, found] =
+            ["", "--memory 64M"].map(|more| sandbox.run(&format!("run {line} {more}")));
+        assert_eq!((expected.code, found.code), (Some(0), Some(0)), "{}", found.stderr);
+        assert_eq!(expected.stdout, found.stdout);
+    }
 }
 
 /// What `explain` says of the method.

@@ -1,12 +1,25 @@
 //! What is counted of each rank: 4 bytes, and a place of its own for what few have beyond.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::workers::lock;
+
+/// What the corners of triangles are told.
+pub(super) trait Tell {
+    /// Tells a rank of so many edges on its far side.
+    fn tell(&mut self, rank: usize, more: u64);
+}
+
+impl Tell for &Counts {
+    #[inline(always)]
+    fn tell(&mut self, rank: usize, more: u64) {
+        self.add(rank, more);
+    }
+}
 
 /// Counts of 64 bits.
 pub(super) struct Counts {
@@ -34,6 +47,12 @@ impl Counts {
     #[cold]
     fn add_high(&self, rank: usize, high: u64) {
         *lock(&self.high).entry(rank).or_default() += high;
+    }
+
+    /// Nothing again.
+    pub(super) fn clear(&mut self) {
+        self.low.iter_mut().for_each(|low| *low.get_mut() = 0);
+        self.high.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// All that was added.

@@ -2,7 +2,7 @@
 
 use welter_model::intersect::Intersect;
 
-use super::counts::Counts;
+use super::counts::{Counts, Tell};
 use super::rows::{Row, Rows, Word};
 use crate::EngineError;
 use crate::arena::Buffer;
@@ -45,18 +45,18 @@ impl Marks {
         let mut row = std::mem::take(&mut self.unpacked);
         row.clear();
         rows.get(rank).unwrap_or_default().unpack::<I>(&mut row);
-        self.close::<I>(rank, &row, rows, closed);
+        self.close::<I>(rank, (&row, row.len()), rows, &mut &*closed);
         self.unpacked = row;
     }
 
     /// Tells the corners of all triangles whose lowest is the vertex of `rank`, with this row, and
-    /// whose middle has its row in the block.
+    /// whose middle has its row in the block. No other than its first `middles` entries have.
     pub(super) fn close<I: Intersect>(
         &mut self,
         rank: usize,
-        row: &[u32],
+        (row, middles): (&[u32], usize),
         rows: &Rows,
-        closed: &Counts,
+        closed: &mut impl Tell,
     ) {
         if row.len() < 2 {
             return;
@@ -80,7 +80,7 @@ impl Marks {
         }
         dispatched(
             #[inline(always)]
-            || self.meet_all::<I>(rank, row, rows, closed),
+            || self.meet_all::<I>(rank, &row[..middles], rows, closed),
         );
         for &entry in row {
             let top = (entry >> 1) as usize;
@@ -90,14 +90,20 @@ impl Marks {
             let hits = &mut self.hits[64 * self.places[top / 64] as usize + top % 64];
             let hits = std::mem::take(hits);
             if hits > 0 {
-                closed.add(top, hits.into());
+                closed.tell(top, hits.into());
             }
         }
     }
 
-    /// Lets the row that is marked meet the rows of its entries.
+    /// Lets the row that is marked meet the rows of these of its entries.
     #[inline(always)]
-    fn meet_all<I: Intersect>(&mut self, rank: usize, row: &[u32], rows: &Rows, closed: &Counts) {
+    fn meet_all<I: Intersect>(
+        &mut self,
+        rank: usize,
+        row: &[u32],
+        rows: &Rows,
+        closed: &mut impl Tell,
+    ) {
         let mut own = 0;
         for (place, &entry) in row.iter().enumerate() {
             let [span, first] = AHEAD.map(|ahead| row.get(place + ahead));
@@ -112,11 +118,11 @@ impl Marks {
             let (told, far) = self.meet::<I>(others, 1 + (entry & 1));
             own += far;
             if told > 0 {
-                closed.add(middle, told);
+                closed.tell(middle, told);
             }
         }
         if own > 0 {
-            closed.add(rank, own);
+            closed.tell(rank, own);
         }
     }
 

@@ -44,6 +44,11 @@ impl Span {
         self.0.store(AWAY | length, Relaxed);
     }
 
+    /// Notes where the length of one lies that is in the block.
+    pub(super) fn set_start(&self, place: usize) {
+        self.0.store(place as u32, Relaxed);
+    }
+
     /// Where its length lies, if it is in the block.
     #[inline(always)]
     pub(super) fn start(&self) -> Option<usize> {
@@ -54,6 +59,8 @@ impl Span {
 
 /// Rows by the rank of their vertex.
 pub(super) struct Rows {
+    /// The rank of the first span.
+    pub(super) first: usize,
     pub(super) spans: Buffer<Span>,
     pub(super) entries: Buffer<u32>,
     /// Numbers of these that are taken by the block.
@@ -70,7 +77,7 @@ impl Rows {
             span.set_length(0);
         }
         let entries = Buffer::zeroed(room.min(AWAY as usize))?;
-        Ok(Self { spans, entries, filled: 0, vertices: 0..0 })
+        Ok(Self { first: 0, spans, entries, filled: 0, vertices: 0..0 })
     }
 
     /// Entries of a row.
@@ -86,19 +93,20 @@ impl Rows {
     /// Asks memory for where a row lies.
     #[inline(always)]
     pub(super) fn fetch_span(&self, rank: usize) {
-        fetch(&self.spans, rank);
+        fetch(&self.spans, rank.wrapping_sub(self.first));
     }
 
     /// Asks memory for a row.
     #[inline(always)]
     pub(super) fn fetch(&self, rank: usize) {
-        fetch(&self.entries, self.spans[rank].start().unwrap_or(0));
+        let span = self.spans.get(rank.wrapping_sub(self.first));
+        fetch(&self.entries, span.and_then(Span::start).unwrap_or(0));
     }
 
     /// The row of a rank, if it is in the block.
     #[inline(always)]
     pub(super) fn get(&self, rank: usize) -> Option<Row<'_>> {
-        let first = self.spans[rank].start()?;
+        let first = self.spans.get(rank.wrapping_sub(self.first))?.start()?;
         let length = *self.entries.get(first)?;
         let row = self.entries.get(first + 1..first + 1 + (length & !PACKED) as usize)?;
         let is_packed = length & PACKED != 0;
@@ -120,7 +128,7 @@ impl Rows {
                 if end > self.entries.len() {
                     break;
                 }
-                self.spans[rank as usize].0.store(start as u32, Relaxed);
+                self.spans[rank as usize].set_start(start);
                 start = end;
             }
             self.vertices.end += 1;

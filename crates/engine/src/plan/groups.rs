@@ -15,7 +15,9 @@ impl Plan {
     pub(crate) fn group_room(&self) -> u64 {
         let share = self.budget_bytes / (SHARE * self.threads as u64);
         let bytes = self.settings.group_bytes.unwrap_or(share);
-        self.shape.edges.min(bytes / self.layout.group.max(1))
+        // Of a single pair of neighbours there is a row, and its length.
+        let least = if self.layout.intersects() { 2 } else { 0 };
+        (self.shape.edges + least).min(bytes / self.layout.group.max(1))
     }
 
     /// The budget with which so many fit.
@@ -26,7 +28,7 @@ impl Plan {
     /// Bytes of a worker's marks of a row, in a program over triangles: two bits for each vertex
     /// and a number for 64 of them, and what is counted of those near which the row has entries. It
     /// has no more than the square root of the arcs.
-    fn marks_bytes(&self) -> u64 {
+    pub(super) fn marks_bytes(&self) -> u64 {
         let words = self.vertices.div_ceil(64);
         let places = words.min(self.shape.edges.isqrt() + 1);
         words * 20 + places.next_power_of_two() * 256 + MARKS_BYTES

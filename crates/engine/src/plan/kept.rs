@@ -158,18 +158,17 @@ impl Plan {
                 (plan.memory, values_stored) = (away, true);
             }
         }
-        let mut streamed = None;
-        if must || layout.streams() && !fits(&plan) {
-            let away = memory_of(&plan, kept, 0, true);
-            let vertices = away.vertices - kept.vertices * 4;
-            let fixed = Memory { vertices, state: 0, frontier: 0, ..away };
-            let spare = plan.budget_bytes.saturating_sub(fixed.peak());
-            let way = Streamed::new(&plan, spare, kept.chunk_bytes);
-            let state = way.map_or(u64::MAX / 2, |way| way.bytes(&plan));
-            let memory = Memory { state, ..fixed };
-            if must || memory.peak() < plan.memory.peak() {
-                (plan.memory, values_stored, streamed) = (memory, true, way);
-            }
+        let away = memory_of(&plan, kept, 0, true);
+        // Of programs over triangles neither degrees nor rows are among what is away then.
+        let (degrees, rows) =
+            if layout.intersects() { (0, 0) } else { (kept.vertices * 4, away.rows) };
+        let vertices = away.vertices - degrees;
+        let fixed = Memory { vertices, state: 0, frontier: 0, rows, ..away };
+        let spare = plan.budget_bytes.saturating_sub(fixed.peak());
+        let fold = plan.memory.peak().saturating_sub(fixed.peak());
+        let streamed = Streamed::taken(&plan, spare, kept.chunk_bytes, fold);
+        if let Some(way) = streamed {
+            (plan.memory, values_stored) = (Memory { state: way.bytes(&plan), ..fixed }, true);
         }
         if !fits(&plan) {
             let budget = plan.budget_bytes;

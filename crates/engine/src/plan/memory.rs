@@ -111,7 +111,7 @@ impl Layout {
 
     /// Whether values and signals need not be in memory all at once.
     pub(super) fn streams(&self) -> bool {
-        self.folds || self.edge > 0
+        self.folds || self.edge > 0 || self.intersects()
     }
 
     /// Whether rows serve the program.
@@ -145,6 +145,7 @@ impl Layout {
         let take = match self {
             _ if self.groups() => "fold or spill",
             _ if self.edge > 0 => "fold or ranges",
+            _ if self.intersects() => "fold or spill",
             _ => "fold",
         };
         let refused = |why| Err(EngineError::Route { why, take });
@@ -163,9 +164,10 @@ impl Layout {
                 "the edges of this program have state, which is rewritten by whoever folds them, \
                  by what both ends say; on route spill edges meet their sources only",
             ),
+            Some(Route::Spill { .. }) if self.intersects() => Ok(()),
             _ if self.intersects() => refused(
-                "this program holds neighbours of one vertex against those of another, and has no \
-                 updates that could wait on routes ranges and spill",
+                "this program holds neighbours of one vertex against those of another; on route \
+                 ranges there is no place where both could meet",
             ),
             _ => refused(
                 "what this program learns of vertices lies in memory, where all edges find it; it \

@@ -53,6 +53,8 @@ impl Room {
                 let signals = if spill.fused { 0 } else { column(layout.signal) };
                 (signals + column(layout.active), spill.room(plan))
             }
+            // What lies beside are ranks.
+            Streamed::Rows(rows) => (column(4), rows.room(plan)),
         };
         Self { degrees: column(4), values, signals, updates, edges, ..Self::default() }
     }

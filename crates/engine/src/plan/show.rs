@@ -8,8 +8,8 @@ use welter_store::header::Encoding;
 use crate::arena::SLAB_BYTES;
 
 use super::{
-    FrontierMode, IndexMode, Memory, Plan, RangesPlan, Room, SpillPlan, StoragePlan, Streamed,
-    Traffic, log2,
+    FrontierMode, IndexMode, Memory, Plan, RangesPlan, Room, RowsPlan, SpillPlan, StoragePlan,
+    Streamed, Traffic, log2,
 };
 
 /// `1.5 GiB`, for people. Rounded up in the third digit, so that a budget can be read off it.
@@ -45,7 +45,7 @@ impl Plan {
             None if self.straight => "straight",
             None => "fold",
             Some(Streamed::Ranges(_)) => "ranges",
-            Some(Streamed::Spill(_)) => "spill",
+            Some(Streamed::Spill(_) | Streamed::Rows(_)) => "spill",
         }
     }
 }
@@ -78,6 +78,39 @@ impl Plan {
         }
         Ok(())
     }
+
+    /// What is taken of storage, and what goes there and comes back.
+    fn show_storage(&self, lines: &mut String) -> fmt::Result {
+        let Some(StoragePlan { room, streamed, .. }) = self.storage else { return Ok(()) };
+        show_room(lines, &room)?;
+        let Traffic { read, written } = self.traffic();
+        let read = human_bytes(read);
+        if let Some(Streamed::Rows(_)) = streamed {
+            writeln!(lines, "moved     {read:>10}  read at most, in all")?;
+        } else {
+            writeln!(lines, "iteration {read:>10}  read at most, each time")?;
+        }
+        if written > 0 {
+            writeln!(lines, "          {:>10}  written", human_bytes(written))?;
+        }
+        if self.in_flight().is_some() {
+            let (window, slab) = (self.window(), human_bytes(SLAB_BYTES as u64));
+            writeln!(lines, "requests  {window} x {slab} a thread, after what the probe found")?;
+        }
+        match streamed {
+            Some(Streamed::Ranges(RangesPlan { ranges, .. })) => {
+                writeln!(lines, "          {ranges:>10}  ranges of destinations at most")
+            }
+            Some(Streamed::Spill(SpillPlan { sources, .. })) => {
+                let partitions = self.vertices.div_ceil(sources);
+                writeln!(lines, "          {partitions:>10}  partitions, about")
+            }
+            Some(Streamed::Rows(RowsPlan { ranges, .. })) => {
+                writeln!(lines, "          {ranges:>10}  ranges of rows at most")
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// The route, and what is on storage.
@@ -96,6 +129,9 @@ fn route(plan: &Plan) -> &'static str {
                 (false, true) => "spill, not combined; edges, state and updates on storage",
                 (false, false) => "spill, plain; edges, state and updates on storage",
             }
+        }
+        Some(StoragePlan { streamed: Some(Streamed::Rows(_)), .. }) => {
+            "spill; edges, rows, state and what vertices are told on storage"
         }
         Some(StoragePlan { values_stored: true, .. }) => "fold, edges and values on storage",
         Some(_) => "fold, edges on storage",
@@ -142,6 +178,9 @@ impl fmt::Display for Plan {
             writeln!(lines, "          {:>10}  ids", human_bytes(held))?;
         }
         let state_is = match self.storage {
+            Some(StoragePlan { streamed: Some(Streamed::Rows(_)), .. }) => {
+                "rows of some, marks, and what goes by"
+            }
             Some(StoragePlan { streamed: Some(_), .. }) => "signals of some, and what goes by",
             Some(StoragePlan { values_stored: true, .. }) => "signals, and some values",
             _ => "values and signals",
@@ -177,32 +216,7 @@ impl fmt::Display for Plan {
             };
             writeln!(lines, "          {:>10}  {what}", human_bytes(rows))?;
         }
-        if let Some(StoragePlan { room, .. }) = self.storage {
-            show_room(&mut lines, &room)?;
-            let Traffic { read, written } = self.traffic();
-            let read = human_bytes(read);
-            writeln!(lines, "iteration {read:>10}  read at most, each time")?;
-            if written > 0 {
-                writeln!(lines, "          {:>10}  written", human_bytes(written))?;
-            }
-            if self.in_flight().is_some() {
-                let (window, slab) = (self.window(), human_bytes(SLAB_BYTES as u64));
-                writeln!(
-                    lines,
-                    "requests  {window} x {slab} a thread, after what the probe found"
-                )?;
-            }
-            match self.storage.and_then(|plan| plan.streamed) {
-                Some(Streamed::Ranges(RangesPlan { ranges, .. })) => {
-                    writeln!(lines, "          {ranges:>10}  ranges of destinations at most")?;
-                }
-                Some(Streamed::Spill(SpillPlan { sources, .. })) => {
-                    let partitions = self.vertices.div_ceil(sources);
-                    writeln!(lines, "          {partitions:>10}  partitions, about")?;
-                }
-                None => {}
-            }
-        }
+        self.show_storage(&mut lines)?;
         f.write_str(lines.trim_end())
     }
 }

@@ -171,14 +171,11 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let too_large = fixed + resident + rows > budget && away < resident;
     let values_stored = layout.may_store_values() && (forced || too_large);
     let (run, degrees) = (if values_stored { away } else { resident }, plan.vertices * 4);
-    let streamed = Streamed::new(&plan, budget.saturating_sub(fixed - degrees), chunks);
-    let streamed = streamed.filter(|way| {
-        let smaller = way.bytes(&plan) < run + degrees;
-        Streamed::is_forced(&plan) || fixed + run > budget && smaller
-    });
-    let (run, flags, degrees) = match streamed {
-        Some(way) => (way.bytes(&plan), 0, degrees),
-        None => (run, flags, degrees * u64::from(values_stored && layout.intersects())),
+    let room = budget.saturating_sub(fixed - degrees);
+    let streamed = Streamed::taken(&plan, room, chunks, run + rows + degrees);
+    let (run, flags, degrees, rows) = match streamed {
+        Some(way) => (way.bytes(&plan), 0, degrees, 0),
+        None => (run, flags, degrees * u64::from(values_stored && layout.intersects()), rows),
     };
     let spare = budget.saturating_sub(fixed - degrees + run + rows);
     let edge_states_bytes = plan.edge_states_of(spare);

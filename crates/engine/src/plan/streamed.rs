@@ -1,6 +1,6 @@
 //! Which way a state goes that does not fit in memory: the one that moves least.
 
-use super::{Plan, RangesPlan, Route, SpillPlan, Traffic};
+use super::{Plan, RangesPlan, Route, RowsPlan, SpillPlan, Traffic};
 
 /// How a state is streamed that does not fit in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub enum Streamed {
     Ranges(RangesPlan),
     /// Updates are written and read.
     Spill(SpillPlan),
+    /// The same of rows and counts, in programs over triangles.
+    Rows(RowsPlan),
 }
 
 impl Streamed {
@@ -17,18 +19,34 @@ impl Streamed {
         plan.layout.streams() && !matches!(plan.settings.route, None | Some(Route::Fold))
     }
 
+    /// The way that is taken with `spare` bytes, of which route `fold` would take so many: one that
+    /// is forced, or takes less where that has no place, or moves much less.
+    pub(super) fn taken(plan: &Plan, spare: u64, chunk_bytes: u64, fold: u64) -> Option<Self> {
+        let left = spare.checked_sub(fold);
+        let read = chunk_bytes.saturating_sub(left.unwrap_or(0));
+        Self::new(plan, spare, chunk_bytes).filter(|way| {
+            let bytes = way.bytes(plan);
+            let has_no_place = left.is_none() && bytes < fold;
+            let travels = bytes <= spare && plan.travels(way, read);
+            Self::is_forced(plan) || has_no_place || travels
+        })
+    }
+
     /// The way that moves least with `spare` bytes, some of which may hold chunks; where none fits,
     /// the one that takes least. None where nothing may be streamed.
-    pub(super) fn new(plan: &Plan, spare: u64, chunk_bytes: u64) -> Option<Self> {
+    fn new(plan: &Plan, spare: u64, chunk_bytes: u64) -> Option<Self> {
         let ranges = || Self::Ranges(RangesPlan::new(plan, spare, chunk_bytes));
         let groups = plan.layout.group > 0;
         let spill = |combined: bool, fused| {
             let combined = combined && plan.layout.told == 0;
             Self::Spill(SpillPlan::new(plan, spare, combined, fused))
         };
+        let rows = |combined: bool| Self::Rows(RowsPlan::new(plan, spare, combined));
         let ways = match plan.settings.route {
             _ if !plan.layout.streams() => vec![],
             Some(Route::Fold) => vec![],
+            Some(Route::Spill { combined, .. }) if plan.layout.intersects() => vec![rows(combined)],
+            None if plan.layout.intersects() => vec![rows(true)],
             Some(Route::Ranges) => vec![ranges()],
             Some(Route::Spill { combined, fused }) => vec![spill(combined, fused)],
             None if plan.layout.edge > 0 => vec![ranges()],
@@ -49,6 +67,7 @@ impl Streamed {
         match self {
             Self::Ranges(ranges) => ranges.bytes(plan),
             Self::Spill(spill) => spill.bytes(plan),
+            Self::Rows(rows) => rows.bytes(plan),
         }
     }
 
@@ -57,6 +76,7 @@ impl Streamed {
         match self {
             Self::Ranges(ranges) => ranges.traffic(plan),
             Self::Spill(spill) => spill.traffic(plan),
+            Self::Rows(rows) => rows.traffic(plan),
         }
     }
 }

@@ -64,6 +64,52 @@ fn with_storage_more_memory_is_never_worse() {
 }
 
 #[test]
+fn rows_of_triangles_travel_where_vertices_have_no_place() {
+    let layout = Layout { value: 8, accum: 4, group: 4, beside: 12, ..Layout::default() };
+    let spill = Route::Spill { combined: true, fused: true };
+    let plan = |weighted, route, threads, bytes| {
+        let (memory_bytes, storage) = (Some(bytes), StorageMode::Auto);
+        let settings = Settings { threads, memory_bytes, storage, route, ..Settings::default() };
+        let shape = Shape { edges: 1 << 29, weighted, ..SHAPE };
+        Plan::new(shape, layout, &settings, &MACHINE)
+    };
+    // Edges with weights take more to be sorted, whatever is done with them then.
+    for (weighted, budget) in [(false, 256 << 20), (true, 288 << 20)] {
+        let small = |route| plan(weighted, route, None, budget);
+        assert!(matches!(small(Some(Route::Ranges)), Err(EngineError::Route { .. })));
+        for route in [None, Some(spill)] {
+            let made = small(route).unwrap();
+            assert_eq!((made.route(), made.degrees_stored()), ("spill", true));
+            assert!(made.memory.peak() <= budget);
+            let known = made.counted(8_870_942, |_| Ok((Pace::of_core(), u64::MAX))).unwrap();
+            let (before, after) = (rows_of(&made), rows_of(&known));
+            assert!(after.ranges <= before.ranges, "{after:?} after {before:?}");
+            assert!(after.ranges < 40, "{after:?}");
+        }
+        // In large ones nothing travels, and in between nothing is refused.
+        assert_eq!(plan(weighted, None, None, 14 << 30).unwrap().route(), "fold");
+        for threads in [1, 2] {
+            let plan = |bytes| plan(weighted, None, Some(threads), bytes);
+            let Err(EngineError::Budget { need, .. }) = plan(1 << 20) else {
+                panic!("must be refused")
+            };
+            for step in 0..1000 {
+                let bytes = need + step * need / 100;
+                assert!(plan(bytes).is_ok(), "{threads} threads, {bytes} bytes");
+            }
+        }
+    }
+}
+
+/// How rows travel.
+fn rows_of(plan: &Plan) -> RowsPlan {
+    match plan.storage.unwrap().streamed {
+        Some(Streamed::Rows(rows)) => rows,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn a_small_budget_takes_fewer_threads_unless_their_number_is_said() {
     let machine = Machine { cores: 64, ..MACHINE };
     let plan = |bytes, threads| {

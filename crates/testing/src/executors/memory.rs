@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use welter_engine::kept::{self, KeepOptions, Kept};
-use welter_engine::plan::{Layout, Plan, Settings, Shape, Straightness};
+use welter_engine::plan::{Layout, Plan, Route, Settings, Shape, Straightness};
 use welter_engine::{
     Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend, intersect,
     pass, pass_over, pass_resumable, peel, run_resumable,
@@ -39,8 +39,12 @@ pub enum Room {
 
 /// The same without a route for programs that have one only, which are refused otherwise.
 fn with_its_routes(settings: &Settings, layout: Layout) -> Settings {
-    let has_others = layout.folds || layout.edge > 0 || layout == Layout::kept();
-    Settings { route: settings.route.filter(|_| has_others), ..*settings }
+    let intersects = layout.group > 0 && !layout.folds;
+    let has = |route: &Route| match route {
+        Route::Spill { .. } if intersects => true,
+        _ => layout.folds || layout.edge > 0 || layout == Layout::kept(),
+    };
+    Settings { route: settings.route.filter(has), ..*settings }
 }
 
 /// Bytes that the engine grants an edge that it keeps.
@@ -160,6 +164,23 @@ impl Memory {
                 Ok((values.whole()?.into_owned(), passes))
             }))
         })
+    }
+
+    /// Keeps a graph, and walks over the triangles of what was kept.
+    pub(super) fn keep_and_intersect<I: Intersect>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        settings: &Settings,
+        program: &I,
+    ) -> Result<Vec<I::Value>, EngineError> {
+        let folder = Folder::new();
+        let kept = self.keep_as((graph, None), reading, &folder)?;
+        let layout = Layout::of_intersect::<I>();
+        let plan = kept.plan(layout, &with_its_routes(settings, layout), &MACHINE)?;
+        let workers = workers(plan.threads);
+        let held = kept.load(&plan, workers, &Progress::new())?;
+        Ok(intersect(&held, program, workers, &Progress::new())?.whole()?.into_owned())
     }
 
     /// Walks over a graph's triangles.

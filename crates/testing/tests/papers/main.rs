@@ -9,7 +9,6 @@
 //! - `conductance`: cuts and volumes against a loop over the edges.
 //! - `hyperball`: estimates against searches from every vertex, within their standard error, and
 //!   against mathematics where they are exact.
-//! - `triangles`: triangles and clustering coefficients likewise.
 //! - `mis`: sets against a loop over the vertices, and against what such a set is.
 //! - `mcst`: forests against Kruskal's algorithm, and a verifier.
 //! - `straight`: products, components and searches on graphs that stay in their input.
@@ -27,4 +26,3 @@ mod scc;
 mod straight;
 mod strong_labels;
 mod sum_product;
-mod triangles;

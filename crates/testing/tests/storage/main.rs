@@ -39,10 +39,10 @@ use std::sync::{Arc, Once};
 
 use tempfile::TempDir;
 use welter_algorithms::pagerank::{Dangling, PageRank};
-use welter_algorithms::{Bfs, Mcst, Scc, Sssp, Wcc};
+use welter_algorithms::{Bfs, Mcst, Scc, Sssp, Triangles, Wcc};
 use welter_engine::plan::{FrontierMode, Layout, Plan, Route, Settings, Shape, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers};
-use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
+use welter_model::edges::{Batch, Duplicates, EdgeList, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::program::Program;
 use welter_model::stream::Stream;
@@ -55,6 +55,9 @@ use crate::rewrite::Rewrite;
 
 /// Edges in a part of an input.
 const PART_EDGES: u32 = 10_000;
+
+/// Bytes of rows that programs over triangles have in memory.
+const CORNER_BYTES: u64 = 192 << 10;
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +72,11 @@ enum Task {
     Forest,
     /// The only one whose edges have state.
     Rewritten,
+    /// Triangles, the only one that takes edges both ways; of few rows at a time.
+    Corners,
 }
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 9] = [
     Task::Ranks32,
     Task::Ranks64,
     Task::Search,
@@ -80,6 +85,7 @@ const TASKS: [Task; 8] = [
     Task::Strong,
     Task::Forest,
     Task::Rewritten,
+    Task::Corners,
 ];
 
 /// How it is computed.
@@ -147,7 +153,7 @@ impl Way {
     fn plan_for(&self, layout: Layout, input: &dyn EdgeStream) -> Result<Plan, EngineError> {
         let shape = Shape {
             slots: input.slots().unwrap(),
-            edges: input.edges(),
+            edges: input.edges() * if reading(layout).undirected { 2 } else { 1 },
             weighted: input.weighted(),
             estimated: false,
             input_bytes: 0,
@@ -158,9 +164,11 @@ impl Way {
             stripe_bits: Some(self.stripe_bits),
             storage: self.storage,
             // Programs that have no such route are run without.
-            route: self
-                .route
-                .filter(|route| layout.folds || layout.edge > 0 && *route == Route::Ranges),
+            route: self.route.filter(|route| match route {
+                Route::Ranges => layout.folds || layout.edge > 0,
+                _ => layout.folds || intersects(layout),
+            }),
+            group_bytes: intersects(layout).then_some(CORNER_BYTES),
             encoding: self.encoding,
             block_bits: self.block_bits,
             frontier: self.frontier,
@@ -188,7 +196,7 @@ impl Way {
         let plan = self.plan_for(layout, &*input)?;
         let storage = Storage { directories: self.directories.clone(), io: self.io.clone() };
         let workers = Workers::new(plan.threads)?.with_storage(storage);
-        let (ids, reading) = (IdMap::Declared, Reading::default());
+        let (ids, reading) = (IdMap::Declared, reading(layout));
         let graph = Graph::ingest(input, &ids, reading, &plan, &workers, progress)?;
         Ok((graph, workers))
     }
@@ -198,6 +206,24 @@ impl Way {
         let progress = Progress::new();
         let (graph, workers) = self.ingest(task, input, &progress)?;
         task.run(&graph, &workers, &progress)
+    }
+}
+
+/// Whether a program walks over triangles.
+fn intersects(layout: Layout) -> bool {
+    layout.group > 0 && !layout.folds
+}
+
+/// How a program wants its edges.
+fn reading(layout: Layout) -> Reading {
+    if !intersects(layout) {
+        return Reading::default();
+    }
+    Reading {
+        undirected: true,
+        drop_self_loops: true,
+        duplicates: Duplicates::First,
+        ..Reading::default()
     }
 }
 
@@ -212,6 +238,7 @@ impl Task {
             Self::Strong => Layout::of_stream::<Scc>(),
             Self::Forest => Layout::of_stream::<Mcst>(),
             Self::Rewritten => Layout::of_extended::<Rewrite>(),
+            Self::Corners => Layout::of_intersect::<Triangles>(),
         }
     }
 
@@ -261,6 +288,10 @@ impl Task {
             Self::Rewritten => {
                 let outcome = welter_engine::extend(graph, &Rewrite, workers, progress)?;
                 Ok(bytemuck::cast_slice(&outcome.values.whole()?).to_vec())
+            }
+            Self::Corners => {
+                let values = welter_engine::intersect(graph, &Triangles, workers, progress)?;
+                Ok(bytemuck::cast_slice(&values.whole()?).to_vec())
             }
         }
     }

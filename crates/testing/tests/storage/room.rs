@@ -182,3 +182,19 @@ fn ingest_takes_what_its_plan_says() {
         }
     }
 }
+
+#[test]
+fn rows_that_travel_take_what_their_plan_says() {
+    for (threads, combined, count) in [(1, true, 200_000), (3, false, 200_000), (2, true, 40_000)] {
+        let none = folder();
+        let route = Some(Route::Spill { combined, fused: true });
+        let way = Way { threads, route, ..Way::stored(0, &none) };
+        let input = || Box::new(edges(count, 60_000, false));
+        let plan = way.plan(Task::Corners, &*input()).unwrap();
+        assert!(plan.storage.unwrap().room.updates > 8 * u64::from(count), "{plan}");
+        judge(&plan, &format!("triangles by {way:?}"), |_, directory| {
+            let directories = vec![directory.to_owned()];
+            Way { directories, ..way.clone() }.run(Task::Corners, input())
+        });
+    }
+}

@@ -1,0 +1,226 @@
+//! What programs over triangles take and move on route `spill`.
+//!
+//! Rows of a range and what is read and written beside share what is left of the budget: the wider
+//! ranges are, the fewer there are, and the less often a row travels on.
+
+use welter_store::io::ALIGN;
+
+use super::{Plan, StorageMode, Streamed, Traffic, memory};
+use crate::arena::SLAB_BYTES;
+use crate::extent::DEPTH;
+use crate::intersect::spill::boxes::HEAD;
+use crate::intersect::spill::order::{ENTRY_BYTES, RANK_BYTES};
+use crate::intersect::spill::sweep::SLACK;
+use crate::intersect::spill::tell::TOLD_BYTES;
+use crate::updates::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES};
+use crate::values::{COLUMNS, PIECE};
+use crate::vertices::SEGMENT_BITS;
+
+/// Bytes of the rows of a range, at least, unless a user says so.
+const ROWS_LEAST: u64 = 1 << 20;
+/// The most bins: each has a box of each worker.
+const BINS_MOST: u64 = 1 << 10;
+/// Bins that a range has, about, if rows were as long as they may be: workers take one each.
+const BINS_A_RANGE: u64 = 4;
+/// Bytes of a box, unless a user says how many rows are to be in memory. Many small requests are
+/// slow, and many large boxes have no place.
+const BOX_LEAST: u64 = 4 << 10;
+const BOX_MOST: u64 = 64 << 10;
+/// Bytes of the smallest box.
+const BOX_TINY: u64 = 128;
+/// Bytes of a record: an entry of a row, or what a rank is told.
+const RECORD_BYTES: u64 = 8;
+
+/// How ranks are cut into ranges, and sources into partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowsPlan {
+    /// Vertices of a partition of sources, at most, or those of a stripe.
+    pub sources: u64,
+    /// Bytes of the rows of a range, with what its ranks take beside.
+    pub rows_bytes: u64,
+    /// Bytes that rows of a bin may take, unless one row takes more.
+    pub bin_bytes: u64,
+    /// Bins of ranks, at most.
+    pub bins: u64,
+    /// Ranges of bins, at most: so often may a row travel on.
+    pub ranges: u64,
+    /// The highest ranks, whose counts are in memory all along.
+    pub top: u64,
+    /// Bytes that wait for each place before they are written.
+    pub box_bytes: usize,
+}
+
+impl RowsPlan {
+    /// Ranges as wide as `spare` bytes allow. `combined`: whether what ranks are told meets in
+    /// memory where it can.
+    pub(super) fn new(plan: &Plan, spare: u64, combined: bool) -> Self {
+        let of = |rows_bytes| Self::of(plan, rows_bytes, combined);
+        let least = row_bytes(plan).max((2 * bound(plan)).div_ceil(BINS_MOST));
+        if let Some(bytes) = plan.settings.group_bytes {
+            return of(least.max(bytes));
+        }
+        let least = least.max(ROWS_LEAST);
+        let most = bound(plan).max(least);
+        let wider = (0..).scan(least, |bytes, _| {
+            *bytes += *bytes / 4;
+            Some(*bytes)
+        });
+        let widths = std::iter::once(least).chain(wider.take_while(|bytes| bytes / 5 * 4 < most));
+        let all: Vec<Self> = widths.map(of).collect();
+        // Narrow ranges have small boxes, and of what waits in these there are long lists.
+        let widest = all.iter().rev().find(|rows| rows.bytes(plan) <= spare);
+        let least = || all.iter().min_by_key(|rows| rows.bytes(plan));
+        widest.or_else(least).copied().unwrap_or_else(|| of(most))
+    }
+
+    fn of(plan: &Plan, rows_bytes: u64, combined: bool) -> Self {
+        let (vertices, threads) = (plan.vertices, plan.threads as u64);
+        let bound = bound(plan);
+        let bins = (2 * BINS_A_RANGE * bound / rows_bytes + 1).min(BINS_MOST);
+        let bin_bytes = (rows_bytes / BINS_A_RANGE).max(2 * bound / bins);
+        let ranges = 2 * all_rows(plan) / rows_bytes + 1;
+        let share = rows_bytes / (4 * threads * (bins + ranges));
+        let box_bytes = match plan.settings.group_bytes {
+            Some(bytes) => (bytes / 64).clamp(BOX_TINY, BOX_MOST),
+            None => share.clamp(BOX_LEAST, BOX_MOST.max(row_bytes(plan)).min(1 << 17)),
+        };
+        Self {
+            sources: rows_bytes / 4,
+            rows_bytes,
+            bin_bytes,
+            bins: bins + 1,
+            ranges,
+            top: if combined { vertices.min(rows_bytes / 16) } else { 0 },
+            box_bytes: box_bytes as usize,
+        }
+    }
+
+    /// Bytes that the rows of a bin may take where one row may take so many.
+    pub(crate) fn bin_bytes(&self, row_bytes: u64) -> u64 {
+        self.bin_bytes.max(row_bytes)
+    }
+
+    /// Bytes of state in memory, but for what is read ahead.
+    pub(super) fn bytes(&self, plan: &Plan) -> u64 {
+        let (bits, threads, vertices) = (plan.stripe_bits, plan.threads as u64, plan.vertices);
+        let slab = SLAB_BYTES as u64;
+        let written = (DEPTH as u64 + 1) * slab;
+        let boxes = |places: u64| places * self.box_bytes as u64;
+        let columns = |bytes: u64| (COLUMNS as u64 * bytes) << bits;
+        let window = self.sources.min(vertices).max(1 << bits) * 4 + (DEPTH * PIECE) as u64 * 4;
+        let order = columns(8) + PIECE as u64 * 4;
+        let orient = window + threads * (columns(4) + boxes(self.bins) + written);
+        let row = 4 * row_bytes(plan);
+        let swept = plan.marks_bytes() + boxes(self.bins + self.ranges + 2) + written + row;
+        let sweep = self.rows_bytes + threads * swept;
+        let tell = self.rows_bytes + threads * (columns(4) + boxes(1) + written);
+        let values = threads * (columns(4 + plan.layout.value) + (TOLD_BYTES << bits));
+        let listed = 2 * self.chunks(plan) * CHUNK_ENTRY_BYTES;
+        listed + 4 * self.top + order.max(orient).max(sweep).max(tell).max(values)
+    }
+
+    /// Chunks that may wait at a time, by what is in them: entries, rows, counts, and what vertices
+    /// are told.
+    fn waiting(&self, plan: &Plan) -> [u64; 4] {
+        let threads = plan.threads as u64;
+        // Heads and what little a box lacks.
+        let full = |bytes: u64| bytes.div_ceil(self.box_bytes as u64 * 15 / 16);
+        let ends = threads * self.bins;
+        let entries = full(pairs(plan) * RECORD_BYTES) + ends;
+        // Of two boxes of rows one may be nearly empty; of counts half of each is.
+        let rows = 2 * full(travelling(plan)) + threads;
+        let counts = if self.top >= plan.vertices {
+            0
+        } else {
+            let settled =
+                2 * plan.vertices * RECORD_BYTES + self.bins * SLACK * self.box_bytes as u64;
+            2 * full(settled + pairs(plan) * RECORD_BYTES) + 3 * ends
+        };
+        let segments = plan.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
+        let windows = 2 * TOLD_BYTES * plan.vertices / self.rows_bytes + 1;
+        let ends = memory::stripes_most(plan, segments) * windows;
+        let values = full(plan.vertices * (4 + TOLD_BYTES)) + ends;
+        [entries, rows, counts, values]
+    }
+
+    /// Chunks that may wait at a time.
+    fn chunks(&self, plan: &Plan) -> u64 {
+        let [entries, rows, counts, values] = self.waiting(plan);
+        (entries + rows + counts).max(counts + values)
+    }
+
+    /// Bytes of storage that is taken at a time by what waits, at most.
+    pub(super) fn room(&self, plan: &Plan) -> u64 {
+        let chunk = self.box_bytes as u64 + CHUNK_FRAME_BYTES;
+        let row = row_bytes(plan) + 4 * HEAD as u64 + CHUNK_FRAME_BYTES;
+        let piece = chunk.max(row).next_multiple_of(ALIGN as u64);
+        // Entries and values are put into pieces one after the other, and two pieces have more than
+        // fits one. Of the others a piece may wait for one chunk only.
+        let [entries, rows, counts, values] = self.waiting(plan);
+        let packed = |chunks: u64| chunks.min(2 * chunks * chunk / piece + plan.threads as u64);
+        let most = (packed(entries) + rows + counts).max(counts + packed(values));
+        most * piece
+    }
+
+    /// What is moved beside edges, in all: at most where there are as many ranges as rows fill.
+    pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
+        let vertices = plan.vertices;
+        let ranges = all_rows(plan).div_ceil(self.rows_bytes - self.bin_bytes / 2).max(1);
+        let rows = (ranges - 1) * travelling(plan);
+        let entries = pairs(plan) * RECORD_BYTES;
+        let told = if self.top < vertices { 2 * vertices * RECORD_BYTES + entries } else { 0 };
+        let values = vertices * (4 + TOLD_BYTES);
+        let partitions = vertices.div_ceil(self.sources).max(1);
+        let windows = (TOLD_BYTES * vertices).div_ceil(self.rows_bytes).max(1);
+        let columns = vertices * 4 * (1 + 3 + partitions + windows);
+        Traffic {
+            read: columns + 2 * entries + rows + told + values,
+            written: vertices * (4 + plan.layout.value) + entries + rows + told + values,
+        }
+    }
+}
+
+impl Plan {
+    /// Whether rows had better travel, though a program over triangles has a place on route `fold`
+    /// too, which would read `chunks` bytes again for each block of rows. Both are bounds, so half
+    /// is asked for.
+    pub(super) fn travels(&self, way: &Streamed, chunks: u64) -> bool {
+        let may = self.settings.route.is_none()
+            && self.settings.group_bytes.is_none()
+            && self.settings.storage == StorageMode::Auto;
+        if !may || !self.layout.intersects() {
+            return false;
+        }
+        let block = (self.group_room() / 2 * self.threads as u64).max(1);
+        let blocks = (pairs(self) + self.vertices.min(pairs(self))).div_ceil(block);
+        // Once to count, once or more to fill, and once for each block that is not all.
+        let passes = if blocks > 1 { 2 + blocks } else { 2 };
+        let Traffic { read, written } = way.traffic(self);
+        2 * (chunks + read + written) < passes * chunks
+    }
+}
+
+/// Pairs of neighbours.
+fn pairs(plan: &Plan) -> u64 {
+    plan.shape.edges.div_ceil(2)
+}
+
+/// Bytes of all rows, with what ranks take beside.
+fn all_rows(plan: &Plan) -> u64 {
+    RANK_BYTES * plan.vertices + ENTRY_BYTES * pairs(plan)
+}
+
+/// The same as far as is known before they are made: a row may have an entry for each neighbour.
+fn bound(plan: &Plan) -> u64 {
+    RANK_BYTES * plan.vertices + ENTRY_BYTES * plan.shape.edges
+}
+
+/// The same of the longest row.
+fn row_bytes(plan: &Plan) -> u64 {
+    RANK_BYTES + ENTRY_BYTES * (plan.shape.edges.isqrt() + 1).min(plan.vertices)
+}
+
+/// Bytes of all rows that travel at a time: those have two entries at least.
+fn travelling(plan: &Plan) -> u64 {
+    ENTRY_BYTES * (pairs(plan) + HEAD as u64 * plan.vertices.min(pairs(plan) / 2))
+}
