@@ -25,12 +25,12 @@ pub(crate) fn lines(plan: &Plan, pace: &Pace) -> String {
         Round::Iteration => vec![format!("about {took} an iteration at most")],
         Round::OnePass => vec![format!("about {took} for the pass over them")],
         Round::Pass => vec![
-            format!("about {took} a pass over all of them"),
-            "not known how many passes there will be, and how few edges later ones read".to_owned(),
+            format!("about {took} a pass over all edges, more where many of them are news"),
+            "how many passes there will be, and what later ones read, is not known".to_owned(),
         ],
         Round::Rows => vec![
-            format!("about {took} each time that they are read"),
-            "not known how often they are, and how long rows take to meet, which is most of it"
+            format!("about {took} or more each time that edges are read"),
+            "how often that is, and how long rows take to meet, is not known; it is most of the run"
                 .to_owned(),
         ],
     });
