@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytemuck::{Pod, cast_slice_mut};
+use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
@@ -236,7 +237,7 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         self.first += 1;
         self.issued -= 1;
         let bytes = &slab.bytes()[..piece.place.bytes as usize];
-        if !self.fresh && crc32c::crc32c(bytes) != piece.checksum.load(Ordering::Relaxed) {
+        if !self.fresh && checksum::of(bytes) != piece.checksum.load(Ordering::Relaxed) {
             let Some((volume, _)) = &self.queue else { return Err(other_edges()) };
             let what = "states of edges are not what was written";
             return Err(volume.damaged(piece.place, what).into());
@@ -272,7 +273,7 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         let Some((volume, queue)) = &mut self.queue else { return Err(other_edges()) };
         let bytes = piece.place.bytes as usize;
         slab.bytes_mut()[bytes..piece.place.rounded_bytes()].fill(0);
-        piece.checksum.store(crc32c::crc32c(&slab.bytes()[..bytes]), Ordering::Relaxed);
+        piece.checksum.store(checksum::of(&slab.bytes()[..bytes]), Ordering::Relaxed);
         queue.write(volume, piece.place, slab, 0)?;
         self.writing += 1;
         Ok(())

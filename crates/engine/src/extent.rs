@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
@@ -121,7 +122,7 @@ pub(crate) fn read_rate(
     places: &[Place],
     arena: &Arena,
 ) -> Result<u64, EngineError> {
-    let mut queue = Queue::new(io, depth)?;
+    let mut queue = Queue::reading(io, depth)?;
     // The first ones wait for the device to wake up.
     let (warm, timed) = places.split_at(depth.min(places.len()));
     let mut started = Instant::now();
@@ -330,7 +331,7 @@ fn load(kept: &mut Vec<Kept>, source: Option<Source<'_>>) -> Result<Vec<Slab>, E
         }
     }
     if let (Some(source), false) = (source, stored.is_empty()) {
-        let mut queue = Queue::new(source.io, DEPTH)?;
+        let mut queue = Queue::reading(source.io, DEPTH)?;
         let mut next = stored.iter().enumerate();
         loop {
             if queue.in_flight() < DEPTH
@@ -341,7 +342,7 @@ fn load(kept: &mut Vec<Kept>, source: Option<Source<'_>>) -> Result<Vec<Slab>, E
             }
             let Some(done) = queue.wait()? else { break };
             let (number, place, checksum) = stored[done.tag as usize];
-            if crc32c::crc32c(&done.memory.bytes()[..place.bytes as usize]) != checksum {
+            if checksum::of(&done.memory.bytes()[..place.bytes as usize]) != checksum {
                 let error = source.volume.damaged(place, "binned edges are not what was written");
                 return Err(error.into());
             }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytemuck::cast_slice;
 use welter_model::edges::{Batch, EdgeStream, Reading};
 use welter_progress::{Progress, Unit};
+use welter_store::checksum;
 use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
@@ -169,7 +170,7 @@ impl Spill<'_> {
             slab.bytes_mut()[offset..offset + bytes].copy_from_slice(from);
         }
         lot.offset += bytes;
-        let (slab, checksum) = (lot.slabs.len() as u32, crc32c::crc32c(from));
+        let (slab, checksum) = (lot.slabs.len() as u32, checksum::of(from));
         let segment = Segment { slab, offset: offset as u32, edges, checksum };
         lot.unmarked.push((index as u32, segment));
         Ok(segment)
@@ -191,7 +192,7 @@ impl Spill<'_> {
         let kept = if arena.used_bytes() <= self.overflow.used_most {
             Kept::Memory(slab)
         } else {
-            let checksum = crc32c::crc32c(&slab.bytes()[..lot.offset]);
+            let checksum = checksum::of(&slab.bytes()[..lot.offset]);
             Kept::Stored(self.writer.write(slab, lot.offset)?, checksum)
         };
         lot.slabs.push(kept);

@@ -155,7 +155,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
-        let queue = Queue::new(&pool.io, DEPTH)?;
+        let queue = Queue::reading(&pool.io, DEPTH)?;
         Ok(Self { pool: Arc::clone(pool), arena: arena.clone(), queue })
     }
 
