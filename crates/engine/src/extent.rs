@@ -16,7 +16,7 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
-use crate::arena::{Arena, SLAB_BYTES, Slab};
+use crate::arena::{Arena, ReadBack, SLAB_BYTES, Slab};
 use crate::pace::Pace;
 use crate::plan::{Plan, StoragePlan};
 use crate::workers::lock;
@@ -196,6 +196,8 @@ impl SlabWriter {
 pub(crate) struct Shelved {
     kept: Mutex<Vec<Kept>>,
     slabs: OnceLock<Vec<Slab>>,
+    /// Counts those that were read.
+    read: OnceLock<ReadBack>,
     /// What is left where it is, because it is too much to be read at once.
     apart: OnceLock<Vec<Kept>>,
     /// Told when these slabs were read ahead and are free again.
@@ -283,7 +285,8 @@ impl Shelved {
     /// Slabs, wherever they are.
     pub(crate) fn new(slabs: Vec<Kept>) -> Self {
         let (slabs, kept) = (OnceLock::new(), Mutex::new(slabs));
-        Self { kept, slabs, apart: OnceLock::new(), window: OnceLock::new() }
+        let (read, apart, window) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { kept, slabs, read, apart, window }
     }
 
     /// Whether there is something to be read.
@@ -315,13 +318,17 @@ impl Shelved {
         if let Some(slabs) = self.slabs.get() {
             return Ok(slabs);
         }
-        let slabs = load(&mut kept, source)?;
+        let (slabs, read) = load(&mut kept, source)?;
+        read.map(|read| self.read.set(read));
         Ok(self.slabs.get_or_init(|| slabs))
     }
 }
 
 /// Reads what is stored; takes what is in memory once nothing can fail any more.
-fn load(kept: &mut Vec<Kept>, source: Option<Source<'_>>) -> Result<Vec<Slab>, EngineError> {
+fn load(
+    kept: &mut Vec<Kept>,
+    source: Option<Source<'_>>,
+) -> Result<(Vec<Slab>, Option<ReadBack>), EngineError> {
     let mut read: Vec<Option<Slab>> = Vec::new();
     read.resize_with(kept.len(), || None);
     let mut stored = Vec::new();
@@ -330,14 +337,15 @@ fn load(kept: &mut Vec<Kept>, source: Option<Source<'_>>) -> Result<Vec<Slab>, E
             stored.push((number, *place, *checksum));
         }
     }
-    if let (Some(source), false) = (source, stored.is_empty()) {
+    let mut back = source.map(|source| source.arena.read_back());
+    if let (Some(source), Some(back), false) = (source, &mut back, stored.is_empty()) {
         let mut queue = Queue::reading(source.io, DEPTH)?;
         let mut next = stored.iter().enumerate();
         loop {
             if queue.in_flight() < DEPTH
                 && let Some((tag, &(_, place, _))) = next.next()
             {
-                queue.read(source.volume, place, source.arena.take()?, tag as u64)?;
+                queue.read(source.volume, place, back.take()?, tag as u64)?;
                 continue;
             }
             let Some(done) = queue.wait()? else { break };
@@ -353,7 +361,7 @@ fn load(kept: &mut Vec<Kept>, source: Option<Source<'_>>) -> Result<Vec<Slab>, E
         Kept::Memory(slab) => Some(slab),
         Kept::Stored(..) => read,
     });
-    Ok(slabs.collect())
+    Ok((slabs.collect(), back))
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub(crate) struct Overflow<'a> {
     pub(crate) io: &'a IoOptions,
     /// Bytes of slabs in use from which on full ones are written.
     pub(crate) used_most: u64,
+    /// The same at the end, when slabs that are not full are closed.
+    pub(crate) used_at_end: u64,
 }
 
 /// Edges that are to be put into bins.
@@ -340,7 +342,9 @@ impl<'a, W: Waiting> Writer<'a, W> {
         }
         self.mark_all();
         if let Some(mut spill) = self.spill {
-            for lot in &mut self.lots {
+            // What stays is of the lots that are sorted first, and so is free again first.
+            spill.overflow.used_most = spill.overflow.used_at_end;
+            for lot in self.lots.iter_mut().rev() {
                 if let Some(slab) = lot.open.take() {
                     spill.put_away::<W>(slab, lot, self.arena, self.marker.as_mut())?;
                 }

@@ -319,12 +319,12 @@ impl Plan {
         lots.clamp(1, LOTS_MAX) as usize
     }
 
-    /// Bytes of a lot that is read back whole: what is left of bins that are spread evenly, and
-    /// half as much again.
+    /// Bytes of a lot that is read back whole: what is left of bins that are spread evenly, and a
+    /// quarter more.
     pub(crate) fn lot_bytes_most(&self) -> u64 {
         let waiting = self.shape.edges * memory::waiting_bytes(self.shape) / 3;
         let ends = (self.threads * SLAB_BYTES) as u64;
-        waiting / self.lots().max(1) as u64 * 3 / 2 + ends
+        waiting / self.lots().max(1) as u64 * 5 / 4 + ends
     }
 
     /// Edges that a worker sorts at once, at most: bigger cells are cut into pieces.
