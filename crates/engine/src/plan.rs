@@ -30,7 +30,7 @@ mod streamed;
 
 use welter_store::header::{Encoding, KEY_BITS};
 
-pub use self::forecast::{Forecast, Stage};
+pub use self::forecast::{Forecast, Round, Stage};
 pub use self::kept::KeptShape;
 pub use self::memory::{Layout, Memory};
 pub use self::ranges::RangesPlan;

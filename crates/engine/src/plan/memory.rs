@@ -18,7 +18,7 @@ use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::index::ENTRY_BYTES;
 use crate::lookups::PUSH_BELOW;
-use crate::pass::LEFT_BYTES;
+use crate::pass::{CONTRACT_BYTES, LEFT_BYTES};
 use crate::push::WAITING as PUSH_WAITING;
 use crate::vertices::SEGMENT_BITS;
 
@@ -59,6 +59,8 @@ pub struct Layout {
     pub note: u64,
     /// Bytes that each worker takes to write edges anew, in stream programs.
     pub left: u64,
+    /// Whether a stream program's edges may be contracted.
+    pub contracts: bool,
     /// Bytes of state of an edge, in extended programs.
     pub edge: u64,
     /// Whether it can be run as a straight program, on a graph that stays in its input. It makes no
@@ -184,8 +186,18 @@ impl Layout {
     pub fn of_stream<S: Stream>() -> Self {
         let (value, cell) = (size_of::<S::Value>() as u64, size_of::<S::Cell>() as u64);
         let note = size_of::<S::Note>() as u64;
+        let contracts = S::CONTRACTS;
         let left = if S::PASSES == Some(1) { 0 } else { LEFT_BYTES };
-        Self { value, signal: cell, accum: cell + note, note, left, ..Self::kept() }
+        let left = left + if contracts { CONTRACT_BYTES } else { 0 };
+        Self { value, signal: cell, accum: cell + note, note, left, contracts, ..Self::kept() }
+    }
+
+    /// Of so many bytes that could hold chunks, those that shall rather be free to write edges anew
+    /// that are left: buffers of the workers, and an eighth of the rest for edges that are
+    /// contracted.
+    pub(super) fn rewriting(&self, threads: u64, spare: u64) -> u64 {
+        let buffers = spare.min(threads * self.left);
+        buffers + if self.contracts { (spare - buffers) / 8 } else { 0 }
     }
 
     /// Bytes that are as many however many edges there are, beside the values: two columns of

@@ -188,8 +188,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     };
     let spare = budget.saturating_sub(fixed - degrees + run + rows);
     let edge_states_bytes = plan.edge_states_of(spare);
-    // What is left of the edges of a stream program is written through buffers, if there is room.
-    let spare = (spare - edge_states_bytes).saturating_sub(threads * layout.left);
+    let spare = spare - edge_states_bytes;
+    let spare = spare - layout.rewriting(threads, spare);
     let cache_bytes = match settings.storage {
         StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),
         StorageMode::Auto | StorageMode::Never => spare,
