@@ -17,6 +17,7 @@ mod edges;
 mod forecast;
 mod groups;
 mod kept;
+mod lots;
 mod memory;
 mod ranges;
 mod refusal;

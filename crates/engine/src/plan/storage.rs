@@ -3,11 +3,11 @@
 //! First what ingest and iterations need whatever stays in memory; then what is left of the budget
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
+use super::lots::Lots;
 use super::memory::{self, Memory};
 use super::{CELL_EDGES, Forecast, MOST_BINS, Plan, Room, StorageMode, Streamed};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
-use crate::extent::DEPTH;
 use crate::nontemporal::LINE_BYTES;
 use crate::pace::Pace;
 use crate::read_ahead;
@@ -18,7 +18,7 @@ use crate::vertices::SEGMENT_BITS;
 use welter_store::header::{Encoding, KEY_BITS};
 use welter_store::io::ALIGN;
 
-const SLAB: u64 = SLAB_BYTES as u64;
+pub(super) const SLAB: u64 = SLAB_BYTES as u64;
 
 /// Bytes of a bin of one worker: its line, its segment, and what tells where they lie.
 const OPEN_BIN_BYTES: u64 = memory::BIN_BYTES + SEGMENT_BYTES as u64;
@@ -134,29 +134,10 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         Open::new(&plan, waiting, stripes, segments * stripes);
     let listed = listed + all.marks + all.input;
 
-    // A worker has an open slab for each lot. While bins are sorted each worker is at a lot, a part
-    // of every worker's, and one is read ahead; where there are several workers, lots that two of
-    // them share wait for the later one. Many lots take little then, but much in the partition:
-    // beyond the number at which both take the same nothing is gained. Only the partition has open
-    // bins too. What is sorted shall be an eighth of what there is: it keeps chunks from memory,
-    // which are read in each iteration, and bins but once.
     let slabs = budget.saturating_sub(fixed + open + listed);
-    let requests = threads * (DEPTH as u64 + 2) * SLAB;
-    let ends = 3 * threads * threads * SLAB;
-    let room = slabs.saturating_sub(ends + requests).max(SLAB);
-    let at_a_time = if threads == 1 { 2 } else { 2 * threads + 1 };
-    // A lot may be a quarter fuller than others, else it is read in pieces.
-    let fullest = waiting / 4 * 5;
-    let partition = |lots: u64| threads * lots * SLAB + requests;
-    let sorting = |lots: u64| at_a_time * (fullest / lots) + ends + requests;
-    let need = |lots: u64| partition(lots).max(sorting(lots).saturating_sub(open));
-    let opened = open / threads / SLAB;
-    let places = 4 * at_a_time * fullest / threads / SLAB;
-    let balanced = (((opened * opened + places).isqrt() - opened) / 2).max(1);
-    // The better one of two, or less memory could do where more does not.
-    let balanced = if need(balanced + 1) < need(balanced) { balanced + 1 } else { balanced };
-    let lots = (8 * at_a_time * fullest / room).min(balanced).clamp(4, 1 << 12).min(bins.max(1));
-    let (partition, sorting, need) = (partition(lots), sorting(lots), need(lots));
+    let lots = Lots::new(threads, bins, waiting, slabs, open);
+    let (need, requests) = (lots.need(open), lots.requests);
+    let Lots { count: lots, partition, sorting, .. } = lots;
     let always = matches!(settings.storage, StorageMode::Always { .. });
     let kept = if always { 0 } else { slabs.saturating_sub(need).min(waiting) };
     // Of bins that all stay nothing is read back.
