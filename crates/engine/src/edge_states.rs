@@ -209,9 +209,11 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         Ok(&mut states[from..*shown])
     }
 
-    /// Ends a lane, all of whose states were shown.
-    pub(crate) fn end(&mut self) -> Result<(), EngineError> {
-        if self.left > 0 {
+    /// Ends a lane. All of its states must have been shown, `resident` of which are in memory: an
+    /// edge that was left out, or met twice, has another one's state.
+    pub(crate) fn end(&mut self, resident: usize) -> Result<(), EngineError> {
+        let is_open = |open: &Open<'_>| open.shown < length::<S>(open.piece);
+        if self.left > 0 || self.shown < resident || self.open.as_ref().is_some_and(is_open) {
             return Err(other_edges());
         }
         self.close()

@@ -281,7 +281,13 @@ impl Plan {
         let state = storage.streamed.map_or(Traffic::default(), |way| way.traffic(self));
         let chunks = self.memory.chunks_stored.saturating_sub(storage.cache_bytes);
         let both = values + self.edge_states_stored();
-        Traffic { read: chunks + both + state.read, written: both + state.written }
+        Traffic { read: self.looks() * chunks + both + state.read, written: both + state.written }
+    }
+
+    /// How often an iteration in which all vertices are active reads the edges.
+    fn looks(&self) -> u64 {
+        let way = self.storage.and_then(|storage| storage.streamed);
+        way.map_or(1, |way| way.looks(self))
     }
 
     /// Groups of sources, so that the edges from a group to a stripe fill a quarter of a megabyte

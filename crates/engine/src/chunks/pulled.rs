@@ -9,7 +9,7 @@ use welter_store::{ChunkError, checksum};
 
 use super::Cell;
 use crate::EngineError;
-use crate::extended::Ends;
+use crate::extended::{Ends, Said};
 use crate::kernel::{Coding, Scratch, Sources, fold_within, scatter_tile};
 use crate::keys::{Columns, Reach};
 use crate::sift::{Look, Sides, sift_tile};
@@ -134,7 +134,8 @@ impl<'b> Pulled<'_, 'b> {
         let mut rest = states;
         self.tiles([sources.len(), targets.len()], |tile, place, columns| {
             let base = [tile.source, self.cell.targets.start].map(|first| first as usize);
-            let ends = Ends { program, base, sources: &sources[place..], targets };
+            let said = Said::Sources(&sources[place..]);
+            let ends = Ends { program, base, said, targets };
             coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
                 let (states, left) = std::mem::take(&mut rest).split_at_mut(keys.len());
                 rest = left;
