@@ -70,10 +70,11 @@ impl Bench<'_> {
         fs::remove_dir_all(&kept).with_context(|| kept.display().to_string())?;
         shares.sort_by(f64::total_cmp);
         table.note(format!(
-            "Each turn reads the device alone (requests of {} KiB past the page cache, {DEPTH} at a \
-             time from each of as many threads as there are cores), then iterates with all edges in \
-             memory, compressed, and then with {} MiB and none of them in memory. Of the lesser: \
-             what that reaches of what the slower of device and cores can do; the median is {}.",
+            "Each turn reads the device alone (requests of {} KiB past the page cache, {DEPTH} at \
+             a time from each of as many threads as there are cores), then iterates with all edges \
+             in memory, compressed, and then with {} MiB and none of them in memory. Of the \
+             lesser: what that reaches of what the slower of device and cores can do; the median \
+             is {}.",
             REQUEST_BYTES >> 10,
             least.unwrap_or(0) / MIB,
             digits(median(&shares)),

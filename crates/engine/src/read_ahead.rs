@@ -138,8 +138,8 @@ impl<'g> ReadAhead<'g> {
     /// The same for tasks of any kind, of which `wants` also gives the stripe, and a part of a
     /// chunk at a time. A part is shown right after its checksum was looked at, while it is in the
     /// first-level cache, and not twice through the second-level one, past the accumulators. With
-    /// faster checksums that took ten iterations of R-MAT 24, with all edges on storage, from 3.7 to
-    /// 3.5 s by a ring and from 4.4 to 3.9 by threads (medians of six runs, 2 threads).
+    /// faster checksums that took ten iterations of R-MAT 24, with all edges on storage, from 3.7
+    /// to 3.5 s by a ring and from 4.4 to 3.9 by threads (medians of six runs, 2 threads).
     pub(crate) fn parts<W: Iterator<Item = usize>>(
         &mut self,
         at: (usize, Option<usize>),
