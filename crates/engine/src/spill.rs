@@ -16,8 +16,8 @@
 //! differ from those of `fold` in their rounding.
 
 mod columns;
-mod partitions;
-mod records;
+pub(crate) mod partitions;
+pub(crate) mod records;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};

@@ -40,6 +40,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytemuck::bytes_of;
 use welter_model::stream::{Again, Link};
+use welter_store::checksum;
 use welter_store::io::Volume;
 
 use self::table::Table;
@@ -299,7 +300,7 @@ impl Outlet<'_, '_> {
         let kept = match &mut self.writer {
             _ if stays => Kept::Memory(slab),
             Some(writer) => {
-                let checksum = crc32c::crc32c(&slab.bytes()[..filled]);
+                let checksum = checksum::of(&slab.bytes()[..filled]);
                 Kept::Stored(writer.write(slab, filled)?, checksum)
             }
             None => {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::cast_slice;
 use welter_model::stream::{Link, Stream};
+use welter_store::checksum;
 use welter_store::io::{IoOptions, Queue, Volume};
 
 use super::Run;
@@ -60,7 +61,7 @@ impl Contracted {
         let Some((volume, io)) = self.stored.as_ref().filter(|_| !stored.is_empty()) else {
             return Ok(());
         };
-        let mut queue: Queue<Slab> = Queue::new(io, DEPTH)?;
+        let mut queue: Queue<Slab> = Queue::reading(io, DEPTH)?;
         let mut next = stored.iter().enumerate();
         loop {
             if queue.in_flight() < DEPTH
@@ -72,7 +73,7 @@ impl Contracted {
             let Some(done) = queue.wait()? else { return Ok(()) };
             let (place, checksum, bytes) = stored[done.tag as usize];
             let bytes = &done.memory.bytes()[..bytes];
-            if crc32c::crc32c(bytes) != checksum {
+            if checksum::of(bytes) != checksum {
                 let what = "contracted edges are not what was written";
                 return Err(volume.damaged(place, what).into());
             }

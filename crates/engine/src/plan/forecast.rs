@@ -135,8 +135,9 @@ impl Plan {
         let weight = if self.shape.weighted { FOLD_WEIGHT } else { 0.0 };
         let state = self.layout.edge as f64 * FOLD_STATE_BYTE;
         let group = if self.layout.groups() { GROUP } else { 0.0 };
-        let cores = self.of_cores(self.shape.edges, fold + wide + weight + state + group, pace)
-            + self.of_cores(self.vertices, APPLY, pace);
+        let fold = self.looks() as f64 * fold + wide + weight + state + group;
+        let cores =
+            self.of_cores(self.shape.edges, fold, pace) + self.of_cores(self.vertices, APPLY, pace);
         let Some(storage) = self.storage else { return Stage::new(cores, 0.0, pace) };
         let streamed = storage.streamed.map_or(Traffic::default(), |way| way.traffic(self));
         let copied = self.of_cores(streamed.read + streamed.written, COPY, pace);
@@ -152,7 +153,8 @@ impl Plan {
         let cache = self.storage.map_or(0, |storage| storage.cache_bytes);
         let bound = self.memory.chunks_stored.saturating_sub(cache);
         let chunks = self.chunk_bytes_expected().saturating_sub(cache);
-        Traffic { read: read.saturating_sub(bound) + chunks, written }
+        let looks = self.looks();
+        Traffic { read: read.saturating_sub(looks * bound) + looks * chunks, written }
     }
 
     /// Seconds of all cores for so many items of so many nanoseconds each.

@@ -137,16 +137,19 @@ impl Layout {
         (self.folds || self.intersects()) && self.value > 0
     }
 
-    /// Bytes of an update that waits on storage.
+    /// Bytes of an update that waits on storage; in extended programs that is what a source says.
     pub(super) fn record(&self) -> u64 {
-        4 + if self.told > 0 { self.told } else { self.accum }
+        4 + match self {
+            _ if self.edge > 0 => self.signal,
+            _ if self.told > 0 => self.told,
+            _ => self.accum,
+        }
     }
 
     /// Refuses a route that a program does not have: nobody shall believe that it was taken.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), EngineError> {
         let take = match self {
             _ if self.groups() => "fold or spill",
-            _ if self.edge > 0 => "fold or ranges",
             _ => "fold",
         };
         let refused = |why| Err(EngineError::Route { why, take });
@@ -159,12 +162,7 @@ impl Layout {
                 "the updates of a vertex must wait for each other in this program, for which route \
                  ranges has no place",
             ),
-            _ if self.folds => Ok(()),
-            Some(Route::Ranges) if self.edge > 0 => Ok(()),
-            _ if self.edge > 0 => refused(
-                "the edges of this program have state, which is rewritten by whoever folds them, \
-                 by what both ends say; on route spill edges meet their sources only",
-            ),
+            _ if self.streams() => Ok(()),
             _ if self.intersects() => refused(
                 "this program holds neighbours of one vertex against those of another, and has no \
                  updates that could wait on routes ranges and spill",

@@ -5,14 +5,14 @@ use std::ops::Range;
 use crate::graph::Graph;
 
 /// The vertices of some stripes.
-pub(super) fn vertices(graph: &Graph, stripes: &Range<usize>) -> Range<u64> {
+pub(crate) fn vertices(graph: &Graph, stripes: &Range<usize>) -> Range<u64> {
     let own = &graph.stripes[stripes.clone()];
     own.first().map_or(0, |stripe| stripe.vertices.start)
         ..own.last().map_or(0, |stripe| stripe.vertices.end)
 }
 
 /// Cuts stripes into partitions with up to `sources` vertices, or of one stripe.
-pub(super) fn cut(graph: &Graph, sources: u64) -> Vec<Range<usize>> {
+pub(crate) fn cut(graph: &Graph, sources: u64) -> Vec<Range<usize>> {
     let mut partitions: Vec<Range<usize>> = Vec::new();
     for stripe in 0..graph.stripes.len() {
         match partitions.last_mut() {

@@ -160,9 +160,7 @@ impl Way {
             stripe_bits: Some(self.stripe_bits),
             storage: self.storage,
             // Programs that have no such route are run without.
-            route: self
-                .route
-                .filter(|route| layout.folds || layout.edge > 0 && *route == Route::Ranges),
+            route: self.route.filter(|_| layout.folds || layout.edge > 0),
             encoding: self.encoding,
             block_bits: self.block_bits,
             frontier: self.frontier,

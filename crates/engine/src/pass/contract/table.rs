@@ -90,7 +90,7 @@ impl Table {
         let slots = &self.slots[..];
         let pair = pair(link);
         let hash = (pair ^ pair >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut place = (u128::from(hash) * slots.len() as u128 >> 64) as usize;
+        let mut place = ((u128::from(hash) * slots.len() as u128) >> 64) as usize;
         while slots[place].between != link.between && !is_free(&slots[place]) {
             place = if place + 1 == slots.len() { 0 } else { place + 1 };
         }
