@@ -248,7 +248,7 @@ impl<'a, S: Stream> Run<'a, S> {
             Some(Newer::Edges(graph)) => {
                 self.left.push(Generation { edges: graph.edges(), parallel: None });
                 self.stale = Stale::new(&graph);
-                self.newer = Some(graph);
+                self.newer = Some(*graph);
             }
             Some(Newer::Links(links)) => {
                 let parallel = Some(links.parallel);

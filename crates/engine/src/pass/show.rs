@@ -31,7 +31,7 @@ struct Bench<'p> {
 
 /// What later passes read.
 pub(super) enum Newer {
-    Edges(Graph),
+    Edges(Box<Graph>),
     Links(Contracted),
 }
 
@@ -122,7 +122,9 @@ impl<S: Stream> Run<'_, S> {
         if let Some(links) = links {
             return Ok(Some(Newer::Links(links)));
         }
-        Ok(left.map_or(Ok(None), |left| left.end(placed))?.map(Newer::Edges))
+        Ok(left
+            .map_or(Ok(None), |left| left.end(placed))?
+            .map(|graph| Newer::Edges(Box::new(graph))))
     }
 
     /// Begins to write what is left, in the ways for which there is room.

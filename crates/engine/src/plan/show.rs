@@ -72,6 +72,33 @@ impl Plan {
         writeln!(lines, "          and later passes read these; how many is not known before")
     }
 
+    /// What is moved to and from storage.
+    fn show_storage(&self, lines: &mut String, room: &Room) -> fmt::Result {
+        show_room(lines, room)?;
+        let Traffic { read, written } = self.traffic();
+        let read = human_bytes(read);
+        writeln!(lines, "iteration {read:>10}  read at most, each time")?;
+        if written > 0 {
+            writeln!(lines, "          {:>10}  written", human_bytes(written))?;
+        }
+        if self.in_flight().is_some() {
+            let (window, slab) = (self.window(), human_bytes(SLAB_BYTES as u64));
+            writeln!(lines, "requests  {window} x {slab} a thread, after what the probe found")?;
+        }
+        self.show_rewriting(lines)?;
+        match self.storage.and_then(|plan| plan.streamed) {
+            Some(Streamed::Ranges(RangesPlan { ranges, .. })) => {
+                writeln!(lines, "          {ranges:>10}  ranges of destinations at most")?;
+            }
+            Some(Streamed::Spill(SpillPlan { sources, .. })) => {
+                let partitions = self.vertices.div_ceil(sources);
+                writeln!(lines, "          {partitions:>10}  partitions, about")?;
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
     /// The memory of a run on a graph that stays in its input.
     fn show_straight(&self, lines: &mut String) -> fmt::Result {
         let Memory { held, input, marks, vertices, counts, workers, .. } = self.memory;
@@ -194,31 +221,7 @@ impl fmt::Display for Plan {
             writeln!(lines, "          {:>10}  {what}", human_bytes(rows))?;
         }
         if let Some(StoragePlan { room, .. }) = self.storage {
-            show_room(&mut lines, &room)?;
-            let Traffic { read, written } = self.traffic();
-            let read = human_bytes(read);
-            writeln!(lines, "iteration {read:>10}  read at most, each time")?;
-            if written > 0 {
-                writeln!(lines, "          {:>10}  written", human_bytes(written))?;
-            }
-            if self.in_flight().is_some() {
-                let (window, slab) = (self.window(), human_bytes(SLAB_BYTES as u64));
-                writeln!(
-                    lines,
-                    "requests  {window} x {slab} a thread, after what the probe found"
-                )?;
-            }
-            self.show_rewriting(&mut lines)?;
-            match self.storage.and_then(|plan| plan.streamed) {
-                Some(Streamed::Ranges(RangesPlan { ranges, .. })) => {
-                    writeln!(lines, "          {ranges:>10}  ranges of destinations at most")?;
-                }
-                Some(Streamed::Spill(SpillPlan { sources, .. })) => {
-                    let partitions = self.vertices.div_ceil(sources);
-                    writeln!(lines, "          {partitions:>10}  partitions, about")?;
-                }
-                None => {}
-            }
+            self.show_storage(&mut lines, &room)?;
         }
         f.write_str(lines.trim_end())
     }
