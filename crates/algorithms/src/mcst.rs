@@ -24,7 +24,8 @@
 //! - A component that hooks is the label of none afterwards, and the edge that it hooked over stays
 //!   with the vertex that was its label: every vertex but one of each tree has an edge of its own.
 //!
-//! Source: Chaos, Table 1 (`MCST`, of the extended model: edges are rewritten); O. Borůvka, "O jistém problému minimálním", 1926.
+//! Source: Chaos, Table 1 (`MCST`, of the extended model: edges are rewritten); O. Borůvka,
+//! "O jistém problému minimálním", 1926.
 
 use std::hint::spin_loop;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

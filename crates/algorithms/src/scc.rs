@@ -29,12 +29,12 @@
 //! once, and Tarjan's algorithm ends the run.
 //!
 //! In the words of Chaos, whose `SCC` is of the extended model (edges are rewritten): *forward
-//! labels* are colours, or who the pivot reaches; *backward labels* say who reaches back; *trimming*
-//! is trimming, and drops edges. An edge between two parts, or with an end that is decided, is news
-//! never again, in no step that trims ([`Again::Never`]) and so in none after it: when a pass leaves
-//! few others, those are written anew, and it is gone. Where edges are in memory, chunks without
-//! any others are not read again. Nothing but that is written of an edge: what it would be rewritten
-//! to, the labels of its ends, is in their cells, where all edges look them up.
+//! labels* are colours, or who the pivot reaches; *backward labels* say who reaches back. Trimming
+//! drops edges: one between two parts, or with an end that is decided, is news never again
+//! ([`Again::Never`]). When a pass that trims leaves few others, those are written anew, and it is
+//! gone; until then, and where edges are in memory, chunks without any others are not read again.
+//! No edge is rewritten to anything else: what it would be, between the labels of its ends, stands
+//! in their cells, where all edges look it up.
 //!
 //! Source: Chaos, Table 1 (`SCC`); L. K. Fleischer, B. Hendrickson, A. Pınar, "On identifying
 //! strongly connected components in parallel", 2000 (parts by a pivot); S. Orzan, "On distributed

@@ -39,8 +39,8 @@ pub trait Stream: Sync {
     const UNEQUAL: bool = false;
 
     /// Whether edges may be contracted ([`Link`]): vertices are in components, and of all edges
-    /// between the same two only the best one matters, from any pass on. In passes of such a program
-    /// edges are news that lie between two components, and none ever is that does not
+    /// between the same two only the best one matters, from any pass on. In passes of such a
+    /// program edges are news that lie between two components, and none ever is that does not
     /// ([`Again::Never`]).
     const CONTRACTS: bool = false;
 

@@ -28,8 +28,8 @@
 //! memory and room on storage are asked for before.
 //!
 //! Edges in memory are not contracted: passes over them take as long as contracting them does.
-//! R-MAT 22, 2 threads of a busy machine, three turns each: 9.9 to 11.8 s without, 10.4 to 12.5 with
-//! contraction in the fourth of six passes, which left 6,655 of 62 million edges.
+//! R-MAT 22, 2 threads of a busy machine, three turns each: 9.9 to 11.8 s without, 10.4 to 12.5
+//! with contraction in the fourth of six passes, which left 6,655 of 62 million edges.
 //!
 //! [`left`]: super::left
 

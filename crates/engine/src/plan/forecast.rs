@@ -29,9 +29,9 @@ const FOLD_WEIGHT: f64 = 2.2;
 const FOLD_BYTE: f64 = 0.15;
 /// More, for each byte of state of an edge: messages of two states took 21 of a busy core.
 const FOLD_STATE_BYTE: f64 = 2.0;
-/// More, in group programs: an update is put beside the others of its vertex, and they are met side
-/// by side. While all that neighbours say is new; later iterations by rows take less. The first four
-/// of communities of R-MAT scrambled 22 took 1.0 to 1.3 s by rows.
+/// More, in group programs: an update is put beside the others of its vertex, and they are met
+/// there. That is while all that neighbours say is new; later iterations by rows take less. The
+/// first four of communities of R-MAT scrambled 22 took 1.0 to 1.3 s by rows.
 const GROUP: f64 = 17.0;
 /// To apply what came to a vertex.
 const APPLY: f64 = 3.0;
@@ -71,7 +71,7 @@ impl Stage {
     }
 }
 
-/// What a forecast is of, beside ingest: what is done again and again, as far as it can be foreseen.
+/// What a forecast is of, beside ingest: what is done again and again, as far as that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
     /// An iteration of so many that nobody knows before, or as many as were asked for.
