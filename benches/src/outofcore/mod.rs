@@ -8,6 +8,7 @@
 mod cost;
 mod group;
 pub(crate) mod job;
+mod turns;
 
 use std::fs::File;
 use std::io::Read;
@@ -60,6 +61,9 @@ pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
         tables.push(bench.budgets()?);
         if shape.scale < LARGE {
             tables.push(bench.rates()?);
+        }
+        if let Some(raw) = &bench.raw {
+            tables.push(bench.turns(raw)?);
         }
     }
     Ok(tables)

@@ -11,6 +11,12 @@
 //! they are in now. Each pass at least halves the components that still grow, and an edge inside a
 //! component is never looked at as news again. Edges have no direction here: each is read once.
 //!
+//! Edges may be contracted between passes ([`Stream::CONTRACTS`]): ends become components, an edge
+//! inside one is dropped, and of those between the same two only the least is left, since another
+//! one can be the best edge of neither, now or when they have grown. The components of a [`Link`]
+//! say where it leads; its rank is the weight and the ends of the edge that it was, by which links
+//! are compared as edges are, and which the forest names.
+//!
 //! Invariants:
 //! - The order of edges is total up to parallel ones of the same weight, which are as good as each
 //!   other. So the only cycle among best edges is one that two components share, the forest does
@@ -18,7 +24,8 @@
 //! - A component that hooks is the label of none afterwards, and the edge that it hooked over stays
 //!   with the vertex that was its label: every vertex but one of each tree has an edge of its own.
 //!
-//! Source: Chaos, Table 1 (`MCST`); O. Borůvka, "O jistém problému minimálním", 1926.
+//! Source: Chaos, Table 1 (`MCST`, of the extended model: edges are rewritten); O. Borůvka,
+//! "O jistém problému minimálním", 1926.
 
 use std::hint::spin_loop;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -27,7 +34,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use bytemuck::{Pod, Zeroable};
 use welter_model::lasting::{Lasting, STEP_WORDS};
 use welter_model::program::{Total, Value, Vertex};
-use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
+use welter_model::stream::{Again, Edge, Known, Link, Next, Rank as Ranked, Seen, Stream};
 use welter_model::table::ColumnData;
 
 /// Which edges a forest is made of.
@@ -277,6 +284,7 @@ impl Stream for Mcst {
 
     const WEIGHTED: bool = true;
     const UNEQUAL: bool = true;
+    const CONTRACTS: bool = true;
 
     fn cell(&self, vertex: Vertex) -> (AtomicU32, Best) {
         (AtomicU32::new(vertex.index as u32), Best::none())
@@ -313,6 +321,27 @@ impl Stream for Mcst {
         let rank = (self.cost.rank(edge.weight), joined(edge.source, edge.target));
         let offer = |end| known.notes[label(known, end) as usize].offer(rank);
         offer(edge.source) | offer(edge.target)
+    }
+
+    #[inline(always)]
+    fn component(&self, label: &AtomicU32) -> u32 {
+        label.load(Relaxed)
+    }
+
+    #[inline(always)]
+    fn rank(&self, edge: Edge) -> Ranked {
+        [self.cost.rank(edge.weight), joined(edge.source, edge.target)]
+    }
+
+    #[inline(always)]
+    fn link(
+        &self,
+        _: Step,
+        known: Known<'_, Self>,
+        Link { between, rank: [weight, ends] }: Link,
+    ) -> bool {
+        let offer = |end| known.notes[label(known, end) as usize].offer((weight, ends));
+        offer(between[0]) | offer(between[1])
     }
 
     fn settle(&self, step: Step, known: Known<'_, Self>, vertex: u32) -> Counts {

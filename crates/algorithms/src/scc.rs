@@ -28,6 +28,14 @@
 //! not decided, or a round takes long, and there is room for these edges, they are handed over at
 //! once, and Tarjan's algorithm ends the run.
 //!
+//! In the words of Chaos, whose `SCC` is of the extended model (edges are rewritten): *forward
+//! labels* are colours, or who the pivot reaches; *backward labels* say who reaches back. Trimming
+//! drops edges: one between two parts, or with an end that is decided, is news never again
+//! ([`Again::Never`]). When a pass that trims leaves few others, those are written anew, and it is
+//! gone; until then, and where edges are in memory, chunks without any others are not read again.
+//! No edge is rewritten to anything else: what it would be, between the labels of its ends, stands
+//! in their cells, where all edges look it up.
+//!
 //! Source: Chaos, Table 1 (`SCC`); L. K. Fleischer, B. Hendrickson, A. Pınar, "On identifying
 //! strongly connected components in parallel", 2000 (parts by a pivot); S. Orzan, "On distributed
 //! verification and verified distribution", 2004 (colours); R. Tarjan, "Depth-first search and

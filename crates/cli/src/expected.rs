@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use welter_engine::plan::{Forecast, Plan, Traffic};
+use welter_engine::plan::{Forecast, Plan, Round, Traffic};
 use welter_engine::{Graph, Pace};
 use welter_store::io::VolumeStats;
 
@@ -20,7 +20,20 @@ pub(crate) fn lines(plan: &Plan, pace: &Pace) -> String {
         let took = about(ingest.seconds());
         lines.push(format!("about {took} to bin and sort the edges, once they are read"));
     }
-    lines.push(format!("about {} an iteration at most", about(iteration.seconds())));
+    let took = about(iteration.seconds());
+    lines.extend(match plan.round() {
+        Round::Iteration => vec![format!("about {took} an iteration at most")],
+        Round::OnePass => vec![format!("about {took} for the pass over them")],
+        Round::Pass => vec![
+            format!("about {took} a pass over all edges, more where many of them are news"),
+            "how many passes there will be, and what later ones read, is not known".to_owned(),
+        ],
+        Round::Rows => vec![
+            format!("about {took} or more each time that edges are read"),
+            "how often that is, and how long rows take to meet, is not known; it is most of the run"
+                .to_owned(),
+        ],
+    });
     // Where little is stored nobody has looked.
     if plan.storage.is_some() && pace.read < u64::MAX {
         let [read, write] = [pace.read, pace.write].map(|rate| rate as f64 / 1e9);

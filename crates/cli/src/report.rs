@@ -123,6 +123,15 @@ struct StorageFigures {
     /// on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     edges_left: Vec<u64>,
+    /// Of each that was contracted, edges that were left out because better ones lie between the
+    /// same two components.
+    #[serde(skip_serializing_if = "is_plain")]
+    edges_parallel: Vec<Option<u64>>,
+}
+
+/// Whether no generation was contracted.
+fn is_plain(parallel: &[Option<u64>]) -> bool {
+    parallel.iter().all(Option::is_none)
 }
 
 impl StorageFigures {
@@ -140,7 +149,8 @@ impl StorageFigures {
             reads: stats.reads,
             seconds_waited: waited,
             limit: if waited > seconds * WAITING { "storage" } else { "processor" },
-            edges_left: session.left(),
+            edges_left: session.left().iter().map(|left| left.edges).collect(),
+            edges_parallel: session.left().iter().map(|left| left.parallel).collect(),
         })
     }
 }
@@ -247,7 +257,12 @@ impl Report {
         let storage = self.storage.as_ref().filter(|storage| storage.bytes_on_storage > 0)?;
         let left = storage.edges_left.last().map_or(String::new(), |last| {
             let times = counted(storage.edges_left.len() as u64, "time", "times");
-            format!("those that were left written anew {times}, {last} at last, ")
+            let parallel: u64 = storage.edges_parallel.iter().flatten().sum();
+            let contracted = match parallel {
+                _ if is_plain(&storage.edges_parallel) => String::new(),
+                _ => format!("contracted without {parallel} parallel ones, "),
+            };
+            format!("those that were left written anew {times}, {contracted}{last} at last, ")
         });
         Some(format!(
             "{} of edges on storage, {left}{} read; the limit was the {}{}",

@@ -12,7 +12,7 @@ use welter_engine::machine::Machine;
 use welter_engine::plan::{
     FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode, human_bytes,
 };
-use welter_engine::{Checkpoints, Graph, Pace, Storage, Workers};
+use welter_engine::{Checkpoints, Generation, Graph, Pace, Storage, Workers};
 use welter_input::{Estimate, ReadOptions, WeightChoice};
 use welter_model::edges::{Duplicates, EdgeStream, Reading};
 use welter_output::probe;
@@ -46,7 +46,7 @@ pub(crate) struct Session {
     /// What iterations moved to and from storage.
     moved: Cell<Option<VolumeStats>>,
     /// Edges of each newer generation that passes wrote of those that were left.
-    left: RefCell<Vec<u64>>,
+    left: RefCell<Vec<Generation>>,
     /// When the last run of a program ended.
     ended: Cell<Instant>,
     machine: Machine,

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use welter_store::checksum;
 use welter_store::io::{ALIGN, Place};
 
 use crate::EngineError;
@@ -77,7 +78,7 @@ impl Apart<'_> {
                 let begin = segment.offset as usize - start;
                 let found = &slab.bytes()[begin..begin + bytes(segment)];
                 if let (Some(place), Some(source)) = (place, self.source)
-                    && crc32c::crc32c(found) != segment.checksum
+                    && checksum::of(found) != segment.checksum
                 {
                     let what = "binned edges are not what was written";
                     return Err(source.volume.damaged(place, what).into());

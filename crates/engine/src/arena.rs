@@ -12,6 +12,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytemuck::{Pod, Zeroable};
@@ -173,6 +174,29 @@ impl<T> fmt::Debug for Buffer<T> {
     }
 }
 
+/// Slabs that hold bins which were read back count as such for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct ReadBack {
+    pool: Arc<Pool>,
+    bytes: u64,
+}
+
+impl ReadBack {
+    /// A slab for bins.
+    pub(crate) fn take(&mut self) -> Result<Slab, EngineError> {
+        let slab = Arena { shared: Arc::clone(&self.pool) }.take()?;
+        self.bytes += SLAB_BYTES as u64;
+        self.pool.read_back.fetch_add(SLAB_BYTES as u64, Ordering::Relaxed);
+        Ok(slab)
+    }
+}
+
+impl Drop for ReadBack {
+    fn drop(&mut self) {
+        self.pool.read_back.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
 /// A pool of slabs. Cloning shares.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arena {
@@ -184,6 +208,8 @@ struct Pool {
     free: Mutex<Free>,
     /// What columns left.
     columns: Mutex<Vec<Mapping>>,
+    /// Bytes of slabs that hold bins which were read back.
+    read_back: AtomicU64,
 }
 
 /// Slabs that nobody uses.
@@ -261,6 +287,17 @@ impl Arena {
     pub(crate) fn used_bytes(&self) -> u64 {
         let free = lock(&self.shared.free);
         ((free.backed - free.warm.len()) * SLAB_BYTES) as u64
+    }
+
+    /// Bytes of slabs in use, but for bins that were read back.
+    pub(crate) fn used_otherwise(&self) -> u64 {
+        let read_back = self.shared.read_back.load(Ordering::Relaxed);
+        self.used_bytes().saturating_sub(read_back)
+    }
+
+    /// Counts slabs for bins that are read back.
+    pub(crate) fn read_back(&self) -> ReadBack {
+        ReadBack { pool: Arc::clone(&self.shared), bytes: 0 }
     }
 
     /// Gives free slabs and columns back to the system.

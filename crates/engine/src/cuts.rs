@@ -39,10 +39,17 @@ impl Cuts {
         if all_narrow { Ok(cuts) } else { Err(too_many(starts[edges.len()], width_bits)) }
     }
 
-    /// Cuts about `pieces` groups with equally many edges each.
+    /// Cuts at most `pieces` groups with about equally many edges each.
     pub(crate) fn groups(edges: &[u64], pieces: usize) -> Self {
-        let most = edges.iter().sum::<u64>().div_ceil(pieces as u64).max(1);
-        Self::greedy(|_, _, held| held <= most, edges)
+        let mut most = edges.iter().sum::<u64>().div_ceil(pieces as u64).max(1);
+        loop {
+            let cuts = Self::greedy(|_, _, held| held <= most, edges);
+            if cuts.len() <= pieces.max(1) {
+                return cuts;
+            }
+            // Where segments are uneven runs end early, and there are up to twice as many.
+            most += most / 16 + 1;
+        }
     }
 
     /// Makes runs as long as `fits(start, end, edges)` allows; a single segment always fits.

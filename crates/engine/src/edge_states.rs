@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytemuck::{Pod, cast_slice_mut};
+use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
@@ -208,9 +209,11 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         Ok(&mut states[from..*shown])
     }
 
-    /// Ends a lane, all of whose states were shown.
-    pub(crate) fn end(&mut self) -> Result<(), EngineError> {
-        if self.left > 0 {
+    /// Ends a lane. All of its states must have been shown, `resident` of which are in memory: an
+    /// edge that was left out, or met twice, has another one's state.
+    pub(crate) fn end(&mut self, resident: usize) -> Result<(), EngineError> {
+        let is_open = |open: &Open<'_>| open.shown < length::<S>(open.piece);
+        if self.left > 0 || self.shown < resident || self.open.as_ref().is_some_and(is_open) {
             return Err(other_edges());
         }
         self.close()
@@ -236,7 +239,7 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         self.first += 1;
         self.issued -= 1;
         let bytes = &slab.bytes()[..piece.place.bytes as usize];
-        if !self.fresh && crc32c::crc32c(bytes) != piece.checksum.load(Ordering::Relaxed) {
+        if !self.fresh && checksum::of(bytes) != piece.checksum.load(Ordering::Relaxed) {
             let Some((volume, _)) = &self.queue else { return Err(other_edges()) };
             let what = "states of edges are not what was written";
             return Err(volume.damaged(piece.place, what).into());
@@ -272,7 +275,7 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         let Some((volume, queue)) = &mut self.queue else { return Err(other_edges()) };
         let bytes = piece.place.bytes as usize;
         slab.bytes_mut()[bytes..piece.place.rounded_bytes()].fill(0);
-        piece.checksum.store(crc32c::crc32c(&slab.bytes()[..bytes]), Ordering::Relaxed);
+        piece.checksum.store(checksum::of(&slab.bytes()[..bytes]), Ordering::Relaxed);
         queue.write(volume, piece.place, slab, 0)?;
         self.writing += 1;
         Ok(())

@@ -4,13 +4,16 @@
 //! and applies them while they are in the cache; beside the edges their states come by
 //! ([`crate::edge_states`]). Signals have two columns that swap roles, so all edges see what was
 //! said in the iteration before, and the order of stripes makes no difference. Values and signals
-//! are in memory; where they do not fit, [`ranges`] has them on storage.
+//! are in memory; where they do not fit, [`ranges`] and [`spill`] have them on storage.
 //!
 //! A destination meets updates in the order of their sources and totals are merged by segments, as
-//! in route `fold`: results are the same bits for any threads, widths and encodings.
+//! in route `fold`: results are the same bits for any threads, widths, encodings and routes.
 
 mod ranges;
+mod spill;
+mod told;
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::extended::Extended;
@@ -58,9 +61,9 @@ pub fn extend<E: Extended>(
     match graph.plan.storage.and_then(|storage| storage.streamed) {
         None => fold(graph, program, tools),
         Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools),
-        Some(Streamed::Spill(_) | Streamed::Rows(_)) => {
-            let what = "edges of extended programs are rewritten in place, and route spill leaves \
-                        them";
+        Some(Streamed::Spill(plan)) => spill::run(graph, program, plan, tools),
+        Some(Streamed::Rows(_)) => {
+            let what = "rows of triangles were planned for, and the program has none";
             Err(EngineError::Configuration(what.to_owned()))
         }
     }
@@ -282,13 +285,13 @@ impl<E: Extended> Driver<'_, E> {
             let coding = Coding::weighted(chunk.label(), E::WEIGHTED);
             for tile in chunk.tiles() {
                 let source = tile.source as usize;
-                let sources = &signals[source..source + chunk.block_width() as usize];
-                let ends = Ends { program, base: [source, target], sources, targets };
+                let said = Said::Sources(&signals[source..source + chunk.block_width() as usize]);
+                let ends = Ends { program, base: [source, target], said, targets };
                 ends.tile(&tile, coding, (resident, rewriter), accums, scratch)?;
             }
             Ok(())
         })?;
-        rewriter.end()
+        rewriter.end(resident.len())
     }
 }
 
@@ -301,12 +304,31 @@ fn rewriters<'s, S: bytemuck::Pod>(
     workers.states(|| Rewriter::new(stored, fresh))
 }
 
+/// What the sources of edges say.
+#[derive(Clone, Copy)]
+pub(crate) enum Said<'a, S> {
+    /// What each source says, from the first one of a tile on.
+    Sources(&'a [S]),
+    /// What the source of each edge says, of some edges of a tile.
+    Edges(&'a [S]),
+}
+
+impl<S> Said<'_, S> {
+    /// That of some of the edges.
+    fn part(self, edges: Range<usize>) -> Self {
+        match self {
+            Self::Sources(_) => self,
+            Self::Edges(said) => Self::Edges(&said[edges]),
+        }
+    }
+}
+
 /// What the ends of a tile's edges say.
 pub(crate) struct Ends<'a, E: Extended> {
     pub(crate) program: &'a E,
     /// The numbers of the first source and of the first target.
     pub(crate) base: [usize; 2],
-    pub(crate) sources: &'a [E::Signal],
+    pub(crate) said: Said<'a, E::Signal>,
     pub(crate) targets: &'a [E::Signal],
 }
 
@@ -320,33 +342,41 @@ impl<E: Extended> Ends<'_, E> {
         accums: &mut [E::Accum],
         scratch: &mut Scratch,
     ) -> Result<(), EngineError> {
-        let program = self.program;
-        let accums = &mut accums[..1 << coding.target_bits];
         let mut done = Ok(());
         coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
-            let mut shown = 0;
-            while shown < keys.len() && done.is_ok() {
-                match rewriter.next(resident, keys.len() - shown) {
-                    Ok(states) => {
-                        let run = shown..shown + states.len();
-                        shown = run.end;
-                        let weights = weights.map(|weights| &weights[run.clone()]);
-                        let keys = Width.hold(&keys[run], coding.target_bits);
-                        self.run(
-                            keys,
-                            weights,
-                            states,
-                            #[inline(always)]
-                            |target, update| {
-                                accums[target] = program.gather(accums[target], update);
-                            },
-                        );
-                    }
-                    Err(error) => done = Err(error),
-                }
+            if done.is_ok() {
+                let keys = Width.hold(keys, coding.target_bits);
+                done = self.fold((keys, weights), (&mut *resident, &mut *rewriter), accums);
             }
         });
         done
+    }
+
+    /// Shows some edges of a tile, with the states that come next.
+    fn fold(
+        &self,
+        (keys, weights): (Keys<'_>, Option<&[f64]>),
+        (resident, rewriter): (&mut [E::State], &mut Rewriter<'_, E::State>),
+        accums: &mut [E::Accum],
+    ) -> Result<(), EngineError> {
+        let program = self.program;
+        let (accums, count) = (&mut accums[..keys.targets()], keys.keys().len());
+        let mut shown = 0;
+        while shown < count {
+            let states = rewriter.next(resident, count - shown)?;
+            let run = shown..shown + states.len();
+            shown = run.end;
+            let weights = weights.map(|weights| &weights[run.clone()]);
+            let ends = Self { said: self.said.part(run.clone()), ..*self };
+            ends.run(
+                keys.part(run),
+                weights,
+                states,
+                #[inline(always)]
+                |target, update| accums[target] = program.gather(accums[target], update),
+            );
+        }
+        Ok(())
     }
 
     /// Shows edges with as many states, and hands what they tell their targets to `tell`.
@@ -360,34 +390,55 @@ impl<E: Extended> Ends<'_, E> {
         dispatched(
             #[inline(always)]
             || match weights {
-                None => self.show(keys, |_| 1.0, states, tell),
-                Some(weights) => self.show(keys, |edge| weights[edge], states, tell),
+                None => self.said_by(keys, |_| 1.0, states, tell),
+                Some(weights) => self.said_by(keys, |edge| weights[edge], states, tell),
             },
         );
     }
 
     #[inline(always)]
-    fn show(
+    fn said_by(
         &self,
         keys: Keys<'_>,
         weight: impl Fn(usize) -> f64,
         states: &mut [E::State],
+        tell: impl FnMut(usize, E::Update),
+    ) {
+        let (all, target_bits) = (keys.keys(), keys.target_bits());
+        match self.said {
+            Said::Sources(sources) => {
+                let said = |place: usize, source: usize| {
+                    let later = all.get(place + AHEAD).map_or(0, |key| key >> target_bits);
+                    fetch(sources, later as usize);
+                    &sources[source]
+                };
+                self.show(keys, weight, said, states, tell);
+            }
+            Said::Edges(said) => self.show(keys, weight, |place, _| &said[place], states, tell),
+        }
+    }
+
+    #[inline(always)]
+    fn show<'s>(
+        &'s self,
+        keys: Keys<'_>,
+        weight: impl Fn(usize) -> f64,
+        said: impl Fn(usize, usize) -> &'s E::Signal,
+        states: &mut [E::State],
         mut tell: impl FnMut(usize, E::Update),
     ) {
-        let (program, sources) = (self.program, self.sources);
+        let program = self.program;
         let [first_source, first_target] = self.base;
         let (target_bits, mask) = (keys.target_bits(), keys.mask() as usize);
         let (keys, targets) = (keys.keys(), &self.targets[..keys.targets()]);
         for (place, (&key, state)) in keys.iter().zip(states).enumerate() {
-            let later = keys.get(place + AHEAD).map_or(0, |key| key >> target_bits);
-            fetch(sources, later as usize);
             let (source, target) = (key as usize >> target_bits, key as usize & mask);
             let edge = Edge {
                 source: (first_source + source) as u32,
                 target: (first_target + target) as u32,
                 weight: weight(place),
             };
-            tell(target, program.edge(edge, &sources[source], &targets[target], state));
+            tell(target, program.edge(edge, said(place, source), &targets[target], state));
         }
     }
 }

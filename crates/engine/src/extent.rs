@@ -12,10 +12,11 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
-use crate::arena::{Arena, SLAB_BYTES, Slab};
+use crate::arena::{Arena, ReadBack, SLAB_BYTES, Slab};
 use crate::pace::Pace;
 use crate::plan::{Plan, StoragePlan};
 use crate::workers::lock;
@@ -121,7 +122,7 @@ pub(crate) fn read_rate(
     places: &[Place],
     arena: &Arena,
 ) -> Result<u64, EngineError> {
-    let mut queue = Queue::new(io, depth)?;
+    let mut queue = Queue::reading(io, depth)?;
     // The first ones wait for the device to wake up.
     let (warm, timed) = places.split_at(depth.min(places.len()));
     let mut started = Instant::now();
@@ -195,6 +196,8 @@ impl SlabWriter {
 pub(crate) struct Shelved {
     kept: Mutex<Vec<Kept>>,
     slabs: OnceLock<Vec<Slab>>,
+    /// Counts those that were read.
+    read: OnceLock<ReadBack>,
     /// What is left where it is, because it is too much to be read at once.
     apart: OnceLock<Vec<Kept>>,
     /// Told when these slabs were read ahead and are free again.
@@ -282,7 +285,8 @@ impl Shelved {
     /// Slabs, wherever they are.
     pub(crate) fn new(slabs: Vec<Kept>) -> Self {
         let (slabs, kept) = (OnceLock::new(), Mutex::new(slabs));
-        Self { kept, slabs, apart: OnceLock::new(), window: OnceLock::new() }
+        let (read, apart, window) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { kept, slabs, read, apart, window }
     }
 
     /// Whether there is something to be read.
@@ -314,13 +318,17 @@ impl Shelved {
         if let Some(slabs) = self.slabs.get() {
             return Ok(slabs);
         }
-        let slabs = load(&mut kept, source)?;
+        let (slabs, read) = load(&mut kept, source)?;
+        read.map(|read| self.read.set(read));
         Ok(self.slabs.get_or_init(|| slabs))
     }
 }
 
 /// Reads what is stored; takes what is in memory once nothing can fail any more.
-fn load(kept: &mut Vec<Kept>, source: Option<Source<'_>>) -> Result<Vec<Slab>, EngineError> {
+fn load(
+    kept: &mut Vec<Kept>,
+    source: Option<Source<'_>>,
+) -> Result<(Vec<Slab>, Option<ReadBack>), EngineError> {
     let mut read: Vec<Option<Slab>> = Vec::new();
     read.resize_with(kept.len(), || None);
     let mut stored = Vec::new();
@@ -329,19 +337,20 @@ fn load(kept: &mut Vec<Kept>, source: Option<Source<'_>>) -> Result<Vec<Slab>, E
             stored.push((number, *place, *checksum));
         }
     }
-    if let (Some(source), false) = (source, stored.is_empty()) {
-        let mut queue = Queue::new(source.io, DEPTH)?;
+    let mut back = source.map(|source| source.arena.read_back());
+    if let (Some(source), Some(back), false) = (source, &mut back, stored.is_empty()) {
+        let mut queue = Queue::reading(source.io, DEPTH)?;
         let mut next = stored.iter().enumerate();
         loop {
             if queue.in_flight() < DEPTH
                 && let Some((tag, &(_, place, _))) = next.next()
             {
-                queue.read(source.volume, place, source.arena.take()?, tag as u64)?;
+                queue.read(source.volume, place, back.take()?, tag as u64)?;
                 continue;
             }
             let Some(done) = queue.wait()? else { break };
             let (number, place, checksum) = stored[done.tag as usize];
-            if crc32c::crc32c(&done.memory.bytes()[..place.bytes as usize]) != checksum {
+            if checksum::of(&done.memory.bytes()[..place.bytes as usize]) != checksum {
                 let error = source.volume.damaged(place, "binned edges are not what was written");
                 return Err(error.into());
             }
@@ -352,7 +361,7 @@ fn load(kept: &mut Vec<Kept>, source: Option<Source<'_>>) -> Result<Vec<Slab>, E
         Kept::Memory(slab) => Some(slab),
         Kept::Stored(..) => read,
     });
-    Ok(slabs.collect())
+    Ok((slabs.collect(), back))
 }
 
 #[cfg(test)]

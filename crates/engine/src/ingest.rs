@@ -205,8 +205,8 @@ impl Volumes {
     }
 
     fn overflow<'a>(&'a self, plan: &Plan) -> Overflow<'a> {
-        let used_most = plan.storage.map_or(0, |storage| storage.bins_bytes);
-        Overflow { volume: &self.bins, io: &self.io, used_most }
+        let (used_most, used_at_end) = plan.storage.map_or((0, 0), |s| (s.bins_bytes, s.bins_kept));
+        Overflow { volume: &self.bins, io: &self.io, used_most, used_at_end }
     }
 
     /// The chunks, without the bins.

@@ -366,9 +366,9 @@ impl<P: Program> Driver<'_, P> {
     ) -> Result<(), EngineError> {
         let Plan { block_bits, .. } = self.graph.plan;
         let Bench { accums, scratch, chunks, edges, .. } = bench;
-        chunks.stripe(
+        chunks.parts(
             at,
-            |stripe| self.wanted(masks, stripe),
+            |stripe| (stripe, self.wanted(masks, stripe)),
             |_, chunk| {
                 let reach = chunk.block_width() as usize;
                 let coding = Coding::of::<P>(chunk.label());
@@ -407,9 +407,9 @@ impl<P: Program> Driver<'_, P> {
         for (count, piece) in pieces.iter().enumerate() {
             groups.open(degrees, piece);
             let next = if count + 1 < pieces.len() { Some(number) } else { next };
-            chunks.stripe(
+            chunks.parts(
                 (number, next),
-                |stripe| 0..graph.stripes[stripe].chunks.len(),
+                |stripe| (stripe, 0..graph.stripes[stripe].chunks.len()),
                 |_, chunk| {
                     let reach = chunk.block_width() as usize;
                     let coding = Coding::of::<P>(chunk.label());

@@ -89,7 +89,7 @@ pub use graph::Graph;
 pub use intersect::intersect;
 pub use iterate::{Level, Mode, Outcome};
 pub use pace::Pace;
-pub use pass::{Passed, pass, pass_resumable};
+pub use pass::{Generation, Passed, pass, pass_resumable};
 pub use peel::peel;
 pub use results::Values;
 pub use run::{run, run_resumable};

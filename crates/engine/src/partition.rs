@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytemuck::cast_slice;
 use welter_model::edges::{Batch, EdgeStream, Reading};
 use welter_progress::{Progress, Unit};
+use welter_store::checksum;
 use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
@@ -31,6 +32,8 @@ pub(crate) struct Overflow<'a> {
     pub(crate) io: &'a IoOptions,
     /// Bytes of slabs in use from which on full ones are written.
     pub(crate) used_most: u64,
+    /// The same at the end, when slabs that are not full are closed.
+    pub(crate) used_at_end: u64,
 }
 
 /// Edges that are to be put into bins.
@@ -169,7 +172,7 @@ impl Spill<'_> {
             slab.bytes_mut()[offset..offset + bytes].copy_from_slice(from);
         }
         lot.offset += bytes;
-        let (slab, checksum) = (lot.slabs.len() as u32, crc32c::crc32c(from));
+        let (slab, checksum) = (lot.slabs.len() as u32, checksum::of(from));
         let segment = Segment { slab, offset: offset as u32, edges, checksum };
         lot.unmarked.push((index as u32, segment));
         Ok(segment)
@@ -191,7 +194,7 @@ impl Spill<'_> {
         let kept = if arena.used_bytes() <= self.overflow.used_most {
             Kept::Memory(slab)
         } else {
-            let checksum = crc32c::crc32c(&slab.bytes()[..lot.offset]);
+            let checksum = checksum::of(&slab.bytes()[..lot.offset]);
             Kept::Stored(self.writer.write(slab, lot.offset)?, checksum)
         };
         lot.slabs.push(kept);
@@ -339,7 +342,9 @@ impl<'a, W: Waiting> Writer<'a, W> {
         }
         self.mark_all();
         if let Some(mut spill) = self.spill {
-            for lot in &mut self.lots {
+            // What stays is of the lots that are sorted first, and so is free again first.
+            spill.overflow.used_most = spill.overflow.used_at_end;
+            for lot in self.lots.iter_mut().rev() {
                 if let Some(slab) = lot.open.take() {
                     spill.put_away::<W>(slab, lot, self.arena, self.marker.as_mut())?;
                 }

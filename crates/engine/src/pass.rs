@@ -16,36 +16,37 @@
 //! First edges from about the diagonal instead of the same sources made 24 million edges news on
 //! R-MAT scrambled 24 instead of 10 million, of 8.9 million vertices.
 
+mod contract;
+mod contracted;
 mod learnt;
 mod left;
 mod order;
 mod resume;
+mod show;
 mod stale;
 
 use std::cell::{Cell, RefCell};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use welter_model::edges::Pair;
 use welter_model::program::Value;
 use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
 use welter_progress::{Phase, Progress, Unit};
-use welter_store::chunk::Chunk;
 
-use self::left::{Left, Writer};
-use self::order::{Order, Share};
+use self::contracted::Contracted;
+use self::order::Share;
+use self::show::{Newer, Writes};
 use self::stale::Stale;
 use crate::EngineError;
 use crate::arena::Buffer;
-use crate::graph::{Graph, Stripe};
-use crate::kernel::{Coding, Scratch};
-use crate::keys::Width;
-use crate::read_ahead::ReadAhead;
+use crate::graph::Graph;
+use crate::kernel::Scratch;
 use crate::results::Values;
-use crate::sift::{Sides, sift_tile};
 use crate::workers::{Workers, lock};
 
 pub use self::resume::pass_resumable;
 
+pub(crate) use self::contract::WORKER_BYTES as CONTRACT_BYTES;
 pub(crate) use self::learnt::{Learnt, add_up};
 pub(crate) use self::left::WORKER_BYTES as LEFT_BYTES;
 
@@ -63,8 +64,18 @@ pub struct Passed<V: Value> {
     pub values: Values<V>,
     /// Passes over the edges that were made.
     pub passes: u64,
-    /// Edges of each generation that was written of those that were left.
-    pub left: Vec<u64>,
+    /// Each generation that was made of the edges that were left.
+    pub left: Vec<Generation>,
+}
+
+/// Edges that are read instead of the graph, or of an older generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generation {
+    /// How many.
+    pub edges: u64,
+    /// Of contracted ones, edges that were still news and are not among these, because better ones
+    /// lie between the same two components; `None` where edges are as they were.
+    pub parallel: Option<u64>,
 }
 
 /// Runs a stream program.
@@ -95,19 +106,13 @@ struct Run<'a, S: Stream> {
     stale: Stale,
     /// What is read instead of the graph, once few of its edges can be news.
     newer: Option<Graph>,
-    /// Edges of all that there were.
-    left: Vec<u64>,
+    /// What is read instead of both, once few of them are not parallel.
+    contracted: Option<Contracted>,
+    /// All of these that there were.
+    left: Vec<Generation>,
     /// Whether a few edges were shown, and not yet the others.
     begun: bool,
     passes: u64,
-}
-
-/// What a worker has in a pass.
-struct Bench<'p> {
-    chunks: ReadAhead<'p>,
-    hand: Hand,
-    /// What takes the edges that are left, where they are written.
-    writer: Option<Writer<'p>>,
 }
 
 /// What it needs beside chunks.
@@ -149,6 +154,7 @@ impl<'a, S: Stream> Run<'a, S> {
             hands: Mutex::new((0..workers.threads()).map(|_| hand()).collect()),
             stale: Stale::new(graph),
             newer: None,
+            contracted: None,
             left: Vec::new(),
             begun: false,
             passes: 0,
@@ -192,7 +198,18 @@ impl<'a, S: Stream> Run<'a, S> {
         self.begun = few;
         self.passes += u64::from(!few);
         let (program, known) = (self.program, self.known());
-        let writes = self.passes > 1 && left::pays(self.edges(), share, program.again(step));
+        let again = program.again(step);
+        if let Some(contracted) = &self.contracted
+            && again == Again::Never
+        {
+            let newer = self.pass_contracted(step, contracted)?.map(Newer::Links);
+            return Ok(self.end_pass(newer));
+        }
+        let is_first = self.passes == 1;
+        let writes = Writes {
+            edges: !is_first && left::pays(self.edges(), share, again),
+            links: !is_first && S::CONTRACTS && contract::pays(self.edges(), share, again),
+        };
         let newer = self.each_chunk(step, (share, writes), |hand, part| {
             let (news, changes) = (Cell::new(0), Cell::new(0));
             let show = |source, target, weight| {
@@ -221,13 +238,26 @@ impl<'a, S: Stream> Run<'a, S> {
             hand.seen.changes += changes.get();
             news.get()
         })?;
+        Ok(self.end_pass(newer))
+    }
+
+    /// Goes over to what is newer.
+    fn end_pass(&mut self, newer: Option<Newer>) -> Seen<S::Total> {
         self.stale.end_pass();
-        if let Some(newer) = newer {
-            self.stale = Stale::new(&newer);
-            self.left.push(newer.edges());
-            self.newer = Some(newer);
+        match newer {
+            Some(Newer::Edges(graph)) => {
+                self.left.push(Generation { edges: graph.edges(), parallel: None });
+                self.stale = Stale::new(&graph);
+                self.newer = Some(*graph);
+            }
+            Some(Newer::Links(links)) => {
+                let parallel = Some(links.parallel);
+                self.left.push(Generation { edges: links.links, parallel });
+                self.contracted = Some(links);
+            }
+            None => {}
         }
-        Ok(self.seen())
+        self.seen()
     }
 
     /// What passes read.
@@ -239,7 +269,7 @@ impl<'a, S: Stream> Run<'a, S> {
     fn rest(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
         self.passes += 1;
         let (program, known) = (self.program, self.known());
-        self.each_chunk(step, (Share::All, false), |hand, part| {
+        self.each_chunk(step, (Share::All, Writes::NOTHING), |hand, part| {
             let before = hand.rest.len();
             let rest = RefCell::new(&mut hand.rest);
             part.sift(program, step, known.cells, &mut hand.scratch, |source, target, _| {
@@ -254,70 +284,6 @@ impl<'a, S: Stream> Run<'a, S> {
         }
         program.rest(self.known(), edges);
         Ok(self.seen())
-    }
-
-    /// Shows the chunks in which there may be news; `show` says how much there was. What is left is
-    /// a new generation, if it was written.
-    fn each_chunk(
-        &self,
-        step: S::Step,
-        (share, writes): (Share, bool),
-        show: impl Fn(&mut Hand, &Part<'_, '_>) -> u64 + Sync,
-    ) -> Result<Option<Graph>, EngineError> {
-        let (graph, stale) = (self.edges(), &self.stale);
-        let again = self.program.again(step);
-        let order = Order::new(graph, share, again, self.passes);
-        let begin = || Left::begin(graph, self.workers, self.free_bytes());
-        let left = if writes { begin()? } else { None };
-        let keep = left.as_ref().map(Left::keep);
-        let hands = std::mem::take(&mut *lock(&self.hands));
-        let benches = hands.into_iter().map(|hand| {
-            let written = left.as_ref().zip(keep.as_ref());
-            let writer = written.map(|(left, keep)| Writer::new(left, keep, S::WEIGHTED));
-            let (chunks, writer) = (ReadAhead::new(graph)?, writer.transpose()?);
-            Ok(Mutex::new(Bench { chunks, hand, writer }))
-        });
-        let benches = benches.collect::<Result<Vec<_>, EngineError>>()?;
-        self.workers.tasks_ahead(
-            order.stripes.len(),
-            self.progress,
-            &benches,
-            |Bench { chunks, hand, writer }, task, next| {
-                let at = (order.stripes[task], next.map(|task| order.stripes[task]));
-                let wants = |number| {
-                    let wants = move |&chunk: &usize| stale.wants(graph, (number, chunk), again);
-                    order.chunks(number).filter(wants)
-                };
-                let mut numbers = wants(at.0);
-                chunks.stripe(at, wants, |stripe, chunk| {
-                    let place = (at.0, numbers.next().unwrap_or_default());
-                    let is_written = writer.is_some();
-                    let order = &order;
-                    let part =
-                        Part { graph, stale, again, order, place, stripe, chunk, is_written };
-                    let news = show(hand, &part);
-                    stale.show(place, news, again);
-                    let edges = part.chunk.edges();
-                    hand.seen.looked += edges;
-                    hand.seen.news += news;
-                    self.phase.add(edges);
-                    if let Some(writer) = writer {
-                        let first = stripe.chunks[place.1].sources.start;
-                        writer.chunk(part.chunk.label(), (first, edges), &hand.found)?;
-                        hand.found.clear();
-                    }
-                    Ok(())
-                })?;
-                writer.as_mut().map_or(Ok(()), Writer::end_stripe)
-            },
-        )?;
-        let mut placed = Vec::new();
-        for bench in benches {
-            let bench = bench.into_inner().unwrap_or_else(PoisonError::into_inner);
-            lock(&self.hands).push(bench.hand);
-            placed.extend(bench.writer.map_or(Ok(Vec::new()), Writer::finish)?);
-        }
-        left.map_or(Ok(None), |left| left.end(placed))
     }
 
     /// Lets all vertices be settled.
@@ -345,7 +311,7 @@ impl<'a, S: Stream> Run<'a, S> {
     /// The values.
     fn end(self) -> Result<Passed<S::Value>, EngineError> {
         let Self { graph, program, workers, progress, passes, .. } = self;
-        drop(self.newer);
+        drop((self.newer, self.contracted));
         let known = self.learnt.known();
         let mut values = Buffer::used(graph.vertices() as usize, &graph.arena)?;
         graph.arena.drop_columns();
@@ -369,60 +335,4 @@ pub(crate) fn fill<T: Send>(
         }
         Ok(())
     })
-}
-
-/// A chunk of a stripe that is shown.
-struct Part<'r, 'c> {
-    graph: &'r Graph,
-    stale: &'r Stale,
-    again: Again,
-    order: &'r Order<'r>,
-    /// Numbers of the stripe and of the chunk in it.
-    place: (usize, usize),
-    stripe: &'r Stripe,
-    chunk: Chunk<'c>,
-    /// Whether what is left of it is written anew.
-    is_written: bool,
-}
-
-impl Part<'_, '_> {
-    /// Finds the edges that are news, tile by tile: source, target and weight.
-    ///
-    /// These are handed on one by one. As an [`Edge`], whose words are stored apart and were then
-    /// loaded as one, each waited for both stores: strong components of R-MAT 22 took 0.87 s
-    /// instead of 0.70.
-    fn sift<S: Stream>(
-        &self,
-        program: &S,
-        step: S::Step,
-        cells: &[S::Cell],
-        scratch: &mut Scratch,
-        show: impl Fn(u32, u32, f64) + Copy,
-    ) {
-        let coding = Coding::weighted(self.chunk.label(), S::WEIGHTED);
-        let target_base = self.stripe.vertices.start as u32;
-        let targets = &cells[target_base as usize..];
-        let mut tiles: Vec<_> = self.graph.tiles_of(&self.chunk).collect();
-        self.order.turn(&mut tiles);
-        for (tile, sources) in tiles {
-            if !self.stale.wants_tile(self.place, &sources, self.again) {
-                continue;
-            }
-            let source_base = tile.source as u32;
-            let sources = &cells[source_base as usize..];
-            let sides = Sides { sources, targets, look: self.order.look::<S>() };
-            sift_tile(
-                &tile,
-                (coding, &Width),
-                &sides,
-                scratch,
-                #[inline(always)]
-                |source, target| program.news(step, source, target),
-                #[inline(always)]
-                |source, target, weight| {
-                    show(source_base + source, target_base + target, weight);
-                },
-            );
-        }
-    }
 }

@@ -17,6 +17,7 @@ mod edges;
 mod forecast;
 mod groups;
 mod kept;
+mod lots;
 mod memory;
 mod ranges;
 mod refusal;
@@ -31,7 +32,7 @@ mod streamed;
 
 use welter_store::header::{Encoding, KEY_BITS};
 
-pub use self::forecast::{Forecast, Stage};
+pub use self::forecast::{Forecast, Round, Stage};
 pub use self::kept::KeptShape;
 pub use self::memory::{Layout, Memory};
 pub use self::ranges::RangesPlan;
@@ -282,7 +283,13 @@ impl Plan {
         let state = storage.streamed.map_or(Traffic::default(), |way| way.traffic(self));
         let chunks = self.memory.chunks_stored.saturating_sub(storage.cache_bytes);
         let both = values + self.edge_states_stored();
-        Traffic { read: chunks + both + state.read, written: both + state.written }
+        Traffic { read: self.looks() * chunks + both + state.read, written: both + state.written }
+    }
+
+    /// How often an iteration in which all vertices are active reads the edges.
+    fn looks(&self) -> u64 {
+        let way = self.storage.and_then(|storage| storage.streamed);
+        way.map_or(1, |way| way.looks(self))
     }
 
     /// Groups of sources, so that the edges from a group to a stripe fill a quarter of a megabyte
@@ -321,12 +328,12 @@ impl Plan {
         lots.clamp(1, LOTS_MAX) as usize
     }
 
-    /// Bytes of a lot that is read back whole: what is left of bins that are spread evenly, and
-    /// half as much again.
+    /// Bytes of a lot that is read back whole: what is left of bins that are spread evenly, and a
+    /// quarter more.
     pub(crate) fn lot_bytes_most(&self) -> u64 {
         let waiting = self.shape.edges * memory::waiting_bytes(self.shape) / 3;
         let ends = (self.threads * SLAB_BYTES) as u64;
-        waiting / self.lots().max(1) as u64 * 3 / 2 + ends
+        waiting / self.lots().max(1) as u64 * 5 / 4 + ends
     }
 
     /// Edges that a worker sorts at once, at most: bigger cells are cut into pieces.

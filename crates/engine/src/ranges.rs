@@ -366,7 +366,7 @@ impl<P: Program> Driver<'_, P> {
         let begins = cuts.begins(at.0 / count);
         let Bench { accums, scratch, chunks, edges, .. } = bench;
         let accums = &mut accums[place..];
-        chunks.task(at, wants, |_, chunk: Chunk<'_>| {
+        chunks.parts(at, wants, |_, chunk: Chunk<'_>| {
             let reach = chunk.block_width() as usize;
             let coding = Coding::of::<P>(chunk.label());
             for (tile, named) in graph.tiles_of(&chunk) {

@@ -25,7 +25,7 @@ pub(crate) struct Keep<'a> {
     pub(crate) io: &'a IoOptions,
     /// Bytes that may stay.
     cache_bytes: u64,
-    /// Bytes of slabs in use, of bins too, from which on nothing stays.
+    /// Bytes of slabs in use, but for bins that were read back, from which on nothing stays.
     used_most: u64,
     /// Edges of the graph.
     edges: u64,
@@ -35,7 +35,8 @@ pub(crate) struct Keep<'a> {
 
 impl<'a> Keep<'a> {
     /// Keeps `cache_bytes` of the chunks of `edges` edges, as long as no more than `used_most`
-    /// bytes of slabs are in use.
+    /// bytes of slabs are in use. Bins that were read back do not count: there is none of a lot
+    /// that was sorted just now, and soon there is the next one.
     pub(crate) fn new(
         (volume, io): (&'a Arc<Volume>, &'a IoOptions),
         cache_bytes: u64,
@@ -51,8 +52,8 @@ impl<'a> Keep<'a> {
         let seen = self.seen_edges.fetch_add(edges, Ordering::Relaxed) + edges;
         let share = seen as f64 / self.edges.max(1) as f64;
         let kept = self.kept_bytes.load(Ordering::Relaxed) + SLAB_BYTES as u64;
-        let stays =
-            kept as f64 <= self.cache_bytes as f64 * share && arena.used_bytes() <= self.used_most;
+        let stays = kept as f64 <= self.cache_bytes as f64 * share
+            && arena.used_otherwise() <= self.used_most;
         if stays {
             self.kept_bytes.fetch_add(SLAB_BYTES as u64, Ordering::Relaxed);
         }

@@ -17,7 +17,7 @@
 
 mod columns;
 pub(crate) mod partitions;
-mod records;
+pub(crate) mod records;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};

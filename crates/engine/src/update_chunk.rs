@@ -11,6 +11,7 @@
 //! Invariant: what is opened is what was written, by its checksum.
 
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned, try_cast_slice};
+use welter_store::checksum;
 
 /// First bytes of every update chunk.
 const MAGIC: [u8; 8] = *b"WELTERUP";
@@ -94,7 +95,7 @@ pub(crate) fn write<A: Pod>(
         zero: [0; 3],
         checksum: 0,
     };
-    header.checksum = checksum(&header, &bytes[HEADER_BYTES..]);
+    header.checksum = sum(&header, &bytes[HEADER_BYTES..]);
     bytes[..HEADER_BYTES].copy_from_slice(bytes_of(&header));
 }
 
@@ -107,7 +108,7 @@ pub(crate) fn open<A: Pod>(bytes: &[u8]) -> Option<Records<'_, A>> {
     let is_whole = header.magic == MAGIC
         && header.record_bytes as usize == 4 + size_of::<A>()
         && end == bytes.len()
-        && header.checksum == checksum(&header, &bytes[HEADER_BYTES..]);
+        && header.checksum == sum(&header, &bytes[HEADER_BYTES..]);
     if !is_whole {
         return None;
     }
@@ -120,7 +121,7 @@ pub(crate) fn open<A: Pod>(bytes: &[u8]) -> Option<Records<'_, A>> {
     })
 }
 
-fn checksum(header: &Header, records: &[u8]) -> u32 {
+fn sum(header: &Header, records: &[u8]) -> u32 {
     let header = Header { checksum: 0, ..*header };
-    crc32c::crc32c_append(crc32c::crc32c(bytes_of(&header)), records)
+    checksum::append(checksum::of(bytes_of(&header)), records)
 }

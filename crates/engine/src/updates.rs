@@ -17,7 +17,7 @@ use crate::EngineError;
 use crate::arena::{Arena, SLAB_BYTES, Slab};
 use crate::extent::{DEPTH, Storage};
 use crate::graph::Graph;
-use crate::update_chunk::{self, Cell, HEADER_BYTES, SECTION, chunk_bytes};
+use crate::update_chunk::{self, Cell, HEADER_BYTES, Records, SECTION, chunk_bytes};
 use crate::workers::lock;
 
 /// Bytes of a chunk beside its records, at most.
@@ -171,51 +171,105 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
-        let queue = Queue::new(&pool.io, DEPTH)?;
+        let queue = Queue::reading(&pool.io, DEPTH)?;
         Ok(Self { pool: Arc::clone(pool), arena: arena.clone(), queue })
     }
 
     /// Shows the records of chunks to `visit`, in their order, and says how many updates they stand
-    /// for. Neighbours in a slab are read at once.
+    /// for.
     pub(crate) fn read<A: Pod>(
         &mut self,
         chunks: &[UpdateChunk],
         mut visit: impl FnMut(&[u32], &[A]) -> bool,
     ) -> Result<u64, EngineError> {
-        let runs: Vec<&[UpdateChunk]> =
-            chunks.chunk_by(|one, next| Arc::ptr_eq(&one.spot, &next.spot)).collect();
-        let mut arrived: VecDeque<Option<Slab>> = VecDeque::new();
-        let (mut issued, mut updates) = (0, 0);
-        for (number, run) in runs.iter().enumerate() {
-            while issued < runs.len().min(number + DEPTH) {
-                let place = pages(runs[issued]).1;
-                self.queue.read(&self.pool.volume, place, self.arena.take()?, issued as u64)?;
-                arrived.push_back(None);
-                issued += 1;
+        let mut incoming = self.follow(chunks);
+        let mut updates = 0;
+        while let Some(records) = incoming.next::<A>()? {
+            if !visit(records.targets, records.accums) {
+                return Err(incoming.damaged());
             }
-            while arrived.front().is_some_and(Option::is_none) {
-                let Some(done) = self.queue.wait()? else { break };
-                arrived[done.tag as usize - number] = Some(done.memory);
-            }
-            let Some(slab) = arrived.pop_front().flatten() else {
-                let what = "updates were asked for and never fetched";
-                return Err(EngineError::Configuration(what.to_owned()));
-            };
-            let (start, place) = pages(run);
-            for chunk in *run {
-                let bytes = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
-                let at = (self.pool.graph, chunk.cell);
-                let opened = update_chunk::open::<A>(bytes);
-                let records = opened.filter(|records| (records.graph, records.cell) == at);
-                let met = records.filter(|records| visit(records.targets, records.accums));
-                let Some(records) = met else {
-                    let what = "updates are not what was written";
-                    return Err(self.pool.volume.damaged(place, what).into());
-                };
-                updates += records.updates;
-            }
+            updates += records.updates;
         }
         Ok(updates)
+    }
+
+    /// The same for somebody who asks for one chunk after the other.
+    pub(crate) fn follow<'r>(&'r mut self, chunks: &'r [UpdateChunk]) -> Incoming<'r> {
+        let runs = chunks.chunk_by(|one, next| Arc::ptr_eq(&one.spot, &next.spot)).collect();
+        let arrived = VecDeque::new();
+        Incoming { reader: self, runs, arrived, issued: 0, number: 0, held: None, shown: 0 }
+    }
+}
+
+/// Chunks that are read ahead, in their order. Neighbours in a slab are read at once, in a run.
+pub(crate) struct Incoming<'r> {
+    reader: &'r mut Reader,
+    runs: Vec<&'r [UpdateChunk]>,
+    /// Slabs of the runs that are being read or have been, but for the one that is looked at.
+    arrived: VecDeque<Option<Slab>>,
+    /// How many were asked for.
+    issued: usize,
+    /// The run that is looked at.
+    number: usize,
+    /// Its slab, and where that begins.
+    held: Option<(Slab, usize)>,
+    /// Chunks of it that were shown.
+    shown: usize,
+}
+
+impl Incoming<'_> {
+    /// The records of the next chunk.
+    pub(crate) fn next<A: Pod>(&mut self) -> Result<Option<Records<'_, A>>, EngineError> {
+        if self.held.is_some() && self.shown == self.runs[self.number].len() {
+            // Its memory is free before more is asked for.
+            self.held = None;
+            self.number += 1;
+            self.shown = 0;
+        }
+        if self.number == self.runs.len() {
+            return Ok(None);
+        }
+        if self.held.is_none() {
+            self.take()?;
+        }
+        let chunk = &self.runs[self.number][self.shown];
+        self.shown += 1;
+        let at = (self.reader.pool.graph, chunk.cell);
+        let records = self.held.as_ref().and_then(|(slab, start)| {
+            let bytes = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
+            update_chunk::open::<A>(bytes)
+        });
+        match records.filter(|records| (records.graph, records.cell) == at) {
+            Some(records) => Ok(Some(records)),
+            None => Err(self.damaged()),
+        }
+    }
+
+    /// Waits for the slab of the run that comes next, and begins to read others.
+    fn take(&mut self) -> Result<(), EngineError> {
+        let Reader { pool, arena, queue } = &mut *self.reader;
+        while self.issued < self.runs.len().min(self.number + DEPTH) {
+            let place = pages(self.runs[self.issued]).1;
+            queue.read(&pool.volume, place, arena.take()?, self.issued as u64)?;
+            self.arrived.push_back(None);
+            self.issued += 1;
+        }
+        while self.arrived.front().is_some_and(Option::is_none) {
+            let Some(done) = queue.wait()? else { break };
+            self.arrived[done.tag as usize - self.number] = Some(done.memory);
+        }
+        let Some(slab) = self.arrived.pop_front().flatten() else {
+            let what = "updates were asked for and never fetched";
+            return Err(EngineError::Configuration(what.to_owned()));
+        };
+        self.held = Some((slab, pages(self.runs[self.number]).0));
+        Ok(())
+    }
+
+    /// The error of a run that is not what was written.
+    pub(crate) fn damaged(&self) -> EngineError {
+        let place = pages(self.runs[self.number]).1;
+        self.reader.pool.volume.damaged(place, "updates are not what was written").into()
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytemuck::{Pod, cast_slice};
+use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume, VolumeStats};
 
 use crate::EngineError;
@@ -113,7 +114,7 @@ impl StoredValues {
             let mut left = place.bytes as usize;
             for sum in sums {
                 let bytes = left.min(whole);
-                all = crc32c::crc32c_combine(all, sum.load(Ordering::Relaxed), bytes);
+                all = checksum::combine(all, sum.load(Ordering::Relaxed), bytes);
                 left -= bytes;
             }
         }
@@ -149,7 +150,7 @@ impl StoredValues {
         &self,
         depth: usize,
     ) -> Result<Queue<Buffer<V>>, EngineError> {
-        Ok(Queue::new(&self.io, depth)?)
+        Ok(Queue::reading(&self.io, depth)?)
     }
 
     /// Begins to read a piece.
@@ -169,7 +170,7 @@ impl StoredValues {
         piece: &Piece,
         values: &[V],
     ) -> Result<(), EngineError> {
-        let found = crc32c::crc32c(&cast_slice(values)[..piece.place.bytes as usize]);
+        let found = checksum::of(&cast_slice(values)[..piece.place.bytes as usize]);
         if found == self.checksums[piece.stripe][piece.number].load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -288,5 +289,5 @@ impl<'a, V: Pod + Send> Desk<'a, V> {
 /// The checksums of the pieces of a stripe's values.
 fn checksums<V: Pod>(column: &[V], place: Place) -> impl Iterator<Item = u32> {
     let bytes = &cast_slice(column)[..place.bytes as usize];
-    bytes.chunks((PIECE * size_of::<V>()).max(1)).map(crc32c::crc32c)
+    bytes.chunks((PIECE * size_of::<V>()).max(1)).map(checksum::of)
 }

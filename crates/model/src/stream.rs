@@ -13,7 +13,7 @@
 //! Invariant: the answer does not depend on the order of the edges, on who saw which when, or on
 //! how many passes there were.
 
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
 
 use crate::edges::Pair;
 use crate::program::{Total, Value, Vertex};
@@ -37,6 +37,12 @@ pub trait Stream: Sync {
     /// Whether cells are 32 bits, and edges news where those of their ends are unequal. Many edges
     /// are looked at with one instruction then.
     const UNEQUAL: bool = false;
+
+    /// Whether edges may be contracted ([`Link`]): vertices are in components, and of all edges
+    /// between the same two only the best one matters, from any pass on. In passes of such a
+    /// program edges are news that lie between two components, and none ever is that does not
+    /// ([`Again::Never`]).
+    const CONTRACTS: bool = false;
 
     /// Number of passes, where that is known beforehand.
     const PASSES: Option<u64> = None;
@@ -66,6 +72,23 @@ pub trait Stream: Sync {
     /// said of edges that taught nothing. The edge was news a moment ago; edges that were shown
     /// since may have made it none.
     fn edge(&self, step: Self::Step, known: Known<'_, Self>, edge: Edge) -> bool;
+
+    /// The component that a vertex with this cell is in, known by the number of a vertex. Where
+    /// components become one, the cell of that vertex tells which. Asked where edges are contracted
+    /// only, like the next two.
+    fn component(&self, _cell: &Self::Cell) -> u32 {
+        0
+    }
+
+    /// What an edge is compared by, and all that must be known of it later.
+    fn rank(&self, _edge: Edge) -> Rank {
+        [0; 2]
+    }
+
+    /// As [`Self::edge`], of an edge that was contracted.
+    fn link(&self, _step: Self::Step, _known: Known<'_, Self>, _link: Link) -> bool {
+        false
+    }
 
     /// Settles a vertex, in a step of its own. Others are settled meanwhile, in about the order of
     /// their numbers.
@@ -172,6 +195,29 @@ pub struct Edge {
     pub target: u32,
     /// 1 where edges have none, or the program does not look at them.
     pub weight: f64,
+}
+
+/// What edges between the same two components are compared by: the least is the best. It also tells
+/// which edge it is of.
+pub type Rank = [u64; 2];
+
+/// An edge as it is rewritten when components have taken the place of its ends (Chaos, section 3,
+/// footnote 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Link {
+    /// The components, the smaller number first. They differ, so this is never zero.
+    pub between: [u32; 2],
+    /// The edge.
+    pub rank: Rank,
+}
+
+impl Link {
+    /// An edge between two components, in any order.
+    #[inline(always)]
+    pub fn new(one: u32, other: u32, rank: Rank) -> Self {
+        Self { between: [one.min(other), one.max(other)], rank }
+    }
 }
 
 /// What is known of all vertices, by their numbers.

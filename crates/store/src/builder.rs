@@ -2,6 +2,7 @@
 
 use bytemuck::{Zeroable, bytes_of, cast_slice};
 
+use crate::checksum;
 use crate::codec;
 use crate::header::{ALIGN, Encoding, GroupEntry, HEADER_BYTES, Header, Label, PADDING, TileEntry};
 use crate::weights::WeightKind;
@@ -63,7 +64,7 @@ impl ChunkBuilder {
     fn close_group(&mut self) {
         let end = self.directory.len() as u32;
         if self.groups.last().map_or(0, |group| group.end) < end {
-            let keys = crc32c::crc32c(&self.keys[self.group_start..]);
+            let keys = checksum::of(&self.keys[self.group_start..]);
             self.groups.push(GroupEntry { end, keys, weights: 0 });
             self.group_start = self.keys.len();
         }
@@ -118,7 +119,7 @@ impl ChunkBuilder {
             let tiles = &self.directory[tile..group.end as usize];
             let edges: usize = tiles.iter().map(|tile| tile.edges as usize).sum();
             let end = start + edges * kind.bytes();
-            group.weights = crc32c::crc32c(&self.encoded_weights[start..end]);
+            group.weights = checksum::of(&self.encoded_weights[start..end]);
             (tile, start) = (group.end as usize, end);
         }
     }
@@ -140,7 +141,7 @@ pub(crate) fn table_checksum(
     groups: &[GroupEntry],
 ) -> u32 {
     let head = Header { checksum: u32::zeroed(), ..*header };
-    let sum = crc32c::crc32c(bytes_of(&head));
-    let sum = crc32c::crc32c_append(sum, cast_slice(directory));
-    crc32c::crc32c_append(sum, cast_slice(groups))
+    let sum = checksum::of(bytes_of(&head));
+    let sum = checksum::append(sum, cast_slice(directory));
+    checksum::append(sum, cast_slice(groups))
 }

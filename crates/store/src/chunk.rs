@@ -10,6 +10,7 @@ use bytemuck::{cast_slice, try_cast_slice, try_from_bytes};
 
 use crate::ChunkError;
 use crate::builder::table_checksum;
+use crate::checksum;
 use crate::header::{
     ALIGN, Encoding, GroupEntry, HEADER_BYTES, Header, KEY_BITS, Label, PADDING, TileEntry,
 };
@@ -139,26 +140,40 @@ impl<'a> Chunk<'a> {
     /// # Errors
     /// Names the first group that does not fit.
     pub fn verify(&self) -> Result<(), ChunkError> {
-        let mut first = 0;
-        let mut weights_start = 0;
-        for group in self.groups {
+        self.verified().try_for_each(|part| part.map(drop))
+    }
+
+    /// The chunk a part at a time, each checked against its checksums only when it is asked for:
+    /// whoever looks at it then finds it in the cache. Every tile is in one part.
+    ///
+    /// A part is a chunk like the whole, but for [`Self::bytes`], which stay those of the whole.
+    pub fn verified(&self) -> impl Iterator<Item = Result<Self, ChunkError>> + use<'a> {
+        let whole = *self;
+        let (mut first, mut weights_start) = (0, 0);
+        (0..whole.groups.len()).map(move |number| {
+            let group = whole.groups[number];
             let end = group.end as usize;
-            let tiles = &self.directory[first..end];
-            let start = tiles.first().map_or(self.keys_bytes, |tile| tile.offset as usize);
-            let stop = self.directory.get(end).map_or(self.keys_bytes, |tile| tile.offset as usize);
-            if crc32c::crc32c(&self.keys[start..stop]) != group.keys {
-                let offset = (self.keys_offset + start) as u64;
+            let directory = &whole.directory[first..end];
+            let keys_at =
+                |tile: Option<&TileEntry>| tile.map_or(whole.keys_bytes, |t| t.offset as usize);
+            let start = keys_at(directory.first());
+            let stop = keys_at(whole.directory.get(end));
+            if checksum::of(&whole.keys[start..stop]) != group.keys {
+                let offset = (whole.keys_offset + start) as u64;
                 return Err(ChunkError::Checksum { what: "keys", offset });
             }
-            let edges: usize = tiles.iter().map(|tile| tile.edges as usize).sum();
-            let weights_end = weights_start + edges * self.label.weights.bytes();
-            if crc32c::crc32c(&self.weights[weights_start..weights_end]) != group.weights {
-                let offset = (self.weights_offset + weights_start) as u64;
+            let edges: u64 = directory.iter().map(|tile| u64::from(tile.edges)).sum();
+            let weights_end = weights_start + edges as usize * whole.label.weights.bytes();
+            let weights = &whole.weights[weights_start..weights_end];
+            let weights_offset = whole.weights_offset + weights_start;
+            if checksum::of(weights) != group.weights {
+                let offset = weights_offset as u64;
                 return Err(ChunkError::Checksum { what: "weights", offset });
             }
             (first, weights_start) = (end, weights_end);
-        }
-        Ok(())
+            // There is nothing left to check.
+            Ok(Self { edges, directory, groups: &[], weights, weights_offset, ..whole })
+        })
     }
 
     /// What the chunk is.

@@ -7,6 +7,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("the chunk format is little-endian and is read in place");
 
+pub mod checksum;
 pub mod chunk;
 pub mod codec;
 pub mod durable;

@@ -262,9 +262,9 @@ pub fn judge<P: Program<Total: PartialEq + Debug>>(
     expected
 }
 
-/// Runs an extended program on all executors that have a place for the state of edges, holds their
-/// answers against the reference's to the bit, and returns that. Totals that are floats are held
-/// against each other only: the reference adds vertices up one by one.
+/// Runs an extended program on all executors, holds their answers against the reference's to the
+/// bit, and returns that. Totals that are floats are held against each other only: the reference
+/// adds vertices up one by one.
 ///
 /// # Panics
 /// When an executor fails, or disagrees in values, iterations or totals.
@@ -404,8 +404,7 @@ impl Executor {
         }
     }
 
-    /// Runs an extended program, where there is a place for the state of edges. The reference is
-    /// [`interpret_extended`].
+    /// Runs an extended program. The reference is [`interpret_extended`].
     ///
     /// # Panics
     /// When the executor fails.
@@ -415,9 +414,6 @@ impl Executor {
         reading: Reading,
         program: &E,
     ) -> Option<Answer<E::Value, E::Total>> {
-        if matches!(self.route(), Some(Route::Spill { .. })) {
-            return None;
-        }
         match self {
             Self::Reference => None,
             Self::Memory(memory) => Some(memory.extend(graph, reading, program)),

@@ -60,9 +60,12 @@ impl Task {
     /// A route that it can be told to take.
     fn route(self, number: usize) -> Route {
         match self {
-            Self::Ranks | Self::Search | Self::StrongLabels | Self::ForestLabels => ROUTES[number],
+            Self::Ranks
+            | Self::Search
+            | Self::Beliefs
+            | Self::StrongLabels
+            | Self::ForestLabels => ROUTES[number],
             Self::Communities | Self::Triangles => ROUTES[1],
-            Self::Beliefs => Route::Ranges,
             _ => Route::Fold,
         }
     }

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use welter_engine::{
-    Outcome, Passed, Values, Workers, count, extend, intersect, pass, pass_over, pass_resumable,
-    peel, run_resumable,
+    Generation, Outcome, Passed, Values, Workers, count, extend, intersect, pass, pass_over,
+    pass_resumable, peel, run_resumable,
 };
 use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Edges of each newer generation that passes wrote of those that were left.
-    pub(crate) fn left(&self) -> Vec<u64> {
+    pub(crate) fn left(&self) -> Vec<Generation> {
         self.left.borrow().clone()
     }
 

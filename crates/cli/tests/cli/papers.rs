@@ -400,7 +400,7 @@ fn bp_refuses_what_is_no_probability() {
         ("edge.csv --damping=-0.5", 2, "from 0 to 1"),
         ("edge.csv --damping 0.5 --messages vertex", 2, "which --messages vertex does without"),
         ("edge.csv --checkpoint kept", 2, "--messages vertex has none"),
-        ("edge.csv --route spill", 2, "edges of this program have state"),
+        ("edge.csv --route spill", 0, "expected vertices"),
         ("edge.csv --memory 1M", 78, "give it --memory"),
         ("edge.csv --priors-from -", 2, "standard input"),
         ("edge.csv --priors-from gone.csv", 66, "gone.csv"),

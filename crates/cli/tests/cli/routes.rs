@@ -17,14 +17,9 @@ fn a_route_that_a_program_does_not_have_is_refused() {
         ("mcst --method passes", cells, "fold"),
         ("triangles", rows, "fold or spill"),
         ("lcc", rows, "fold or spill"),
-        ("bp", "edges of this program have state", "fold or ranges"),
     ] {
         let routes = ["ranges", "spill", "spill-combined", "spill-fused", "spill-plain"];
-        let routes = match take {
-            "fold or ranges" => &routes[1..],
-            "fold or spill" => &routes[..1],
-            _ => &routes[..],
-        };
+        let routes = if take == "fold" { &routes[..] } else { &routes[..1] };
         for route in routes {
             for (command, input) in
                 [("run", "edges.csv"), ("explain", "edges.csv"), ("run", "kept"), ("run", "rmat:8")]
@@ -33,8 +28,8 @@ fn a_route_that_a_program_does_not_have_is_refused() {
                 let ended = sandbox.run(&line);
                 assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);
                 assert!(ended.stderr.contains(why), "{line}: {}", ended.stderr);
-                let hint = format!("hint: take {take}, or leave --route out");
-                assert!(ended.stderr.contains(&hint), "{line}: {}", ended.stderr);
+                let hint = "hint: take fold, or leave --route out";
+                assert!(ended.stderr.contains(hint), "{line}: {}", ended.stderr);
                 assert_eq!(ended.stdout, "", "{line}");
             }
         }
@@ -43,7 +38,7 @@ fn a_route_that_a_program_does_not_have_is_refused() {
 }
 
 #[test]
-fn messages_of_edges_go_by_ranges_too() {
+fn messages_of_edges_go_by_all_routes() {
     let sandbox = Sandbox::new();
     sandbox.must("generate rmat 10 -q -o graph.tsv");
     sandbox.must("ingest graph.tsv -q --undirected -o kept");
@@ -52,13 +47,29 @@ fn messages_of_edges_go_by_ranges_too() {
     let run = |input: &str, more: &str| {
         sandbox.must(&format!("run bp {input} --priors-from priors.csv -q -o - {more}"))
     };
-    let expected = run("graph.tsv", "");
-    for more in ["--threads 1", "--threads 3", "--memory 64M", "--memory 64M --cache 0"] {
-        assert!(run("graph.tsv", &format!("--route ranges {more}")) == expected, "{more}");
+    let (expected, kept) = (run("graph.tsv", ""), run("kept", ""));
+    let scratch = sandbox.path().join("scratch");
+    std::fs::create_dir(&scratch).unwrap();
+    for (route, taken) in [
+        ("ranges", "ranges"),
+        ("spill", "spill"),
+        ("spill-combined", "spill"),
+        ("spill-fused", "spill"),
+        ("spill-plain", "spill"),
+    ] {
+        for more in ["--threads 1", "--threads 3", "--memory 64M", "--memory 64M --cache 0"] {
+            let more = format!("--route {route} --scratch scratch {more}");
+            assert!(run("graph.tsv", &more) == expected, "{more}");
+            assert!(scratch.read_dir().unwrap().next().is_none(), "{more}");
+        }
+        assert!(run("kept", &format!("--route {route}")) == kept, "a kept graph by {route}");
+        let told = report(&sandbox, &format!("bp graph.tsv --route {route}"));
+        assert_eq!(told["plan"]["route"], taken);
+        let plan = sandbox.must(&format!("explain bp graph.tsv --route {route}"));
+        assert!(plan.contains(&format!("route     {taken}, ")), "{plan}");
     }
-    assert!(run("kept", "--route ranges") == run("kept", ""), "a kept graph");
-    let told = report(&sandbox, "bp graph.tsv --route ranges");
-    assert_eq!(told["plan"]["route"], "ranges");
+    let plan = sandbox.must("explain bp graph.tsv --route spill");
+    assert!(plan.contains("updates that wait") && plan.contains("partitions, about"), "{plan}");
 }
 
 #[test]

@@ -147,3 +147,33 @@ fn edges_that_are_left_are_told() {
     let (said, left) = run("");
     assert!(left.is_null() && !said.contains("written anew"), "{said}");
 }
+
+#[test]
+fn edges_that_are_contracted_are_told() {
+    let sandbox = Sandbox::new();
+    // Next to none of the edges between components is the best one there.
+    let mut state = 3_u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let mut row = |_| format!("{},{},{}\n", random(1000), random(1000), random(1 << 30));
+    let rows: Vec<String> = (0..100_000).map(&mut row).collect();
+    sandbox.write("many.csv", rows.concat());
+    let run = |more: &str| {
+        let line = format!("run mcst many.csv -q -o - --report report.json {more}");
+        let answer = sandbox.must(&line);
+        let report: serde_json::Value =
+            serde_json::from_slice(&sandbox.read("report.json")).unwrap();
+        (answer, report["storage"].clone())
+    };
+    let (answer, figures) = run("--cache 0");
+    let parallel = figures["edges_parallel"].as_array().unwrap();
+    assert_eq!(parallel.len(), figures["edges_left"].as_array().unwrap().len());
+    let left_out: u64 = parallel.iter().filter_map(serde_json::Value::as_u64).sum();
+    assert!(left_out > 50_000, "{figures}");
+    let (other, figures) = run("");
+    assert!(answer == other && figures["edges_parallel"].is_null());
+    let said = sandbox.run("run mcst many.csv -o forest.csv --cache 0").stderr;
+    assert!(said.contains("contracted without "), "{said}");
+}

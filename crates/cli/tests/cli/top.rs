@@ -67,6 +67,13 @@ fn explain_says_what_will_be_done() {
     sandbox.write("links.csv", "from,to,weight\na,b,1.5\nb,c,2\n");
     let text = sandbox.must(&format!("explain spmv links.csv {fixed}"));
     insta::assert_snapshot!("explain_csv", untimed(&text));
+    // What cannot be foreseen is said not to be known.
+    for algorithm in ["mcst", "triangles", "cdlp"] {
+        let text = sandbox.must(&format!("explain {algorithm} rmat:20,weights=9 {fixed}"));
+        insta::assert_snapshot!(format!("explain_{algorithm}"), untimed(&text));
+    }
+    let text = sandbox.must("explain mcst rmat:20,weights=9 --threads 2 --memory 128MiB");
+    assert!(text.contains("rewritten edges that are left"), "{text}");
     // On storage the device is looked at, too.
     let text = sandbox.must("explain pagerank rmat:20 --threads 2 --memory 64MiB");
     assert!(text.contains("the limit is the "), "{text}");
@@ -76,7 +83,13 @@ fn explain_says_what_will_be_done() {
 fn untimed(text: &str) -> String {
     let mut lines = String::new();
     for line in text.lines() {
-        let ends = [" to bin and sort", " an iteration at most"];
+        let ends = [
+            " to bin and sort",
+            " an iteration at most",
+            " for the pass over them",
+            " a pass over all edges",
+            " or more each time",
+        ];
         let time = line.split_once("about ").and_then(|(front, rest)| {
             let at = ends.iter().find_map(|end| rest.find(end))?;
             Some(format!("{front}about TIME{}", &rest[at..]))

@@ -2,8 +2,8 @@
 
 use bytemuck::{Pod, bytes_of_mut, cast_slice_mut};
 use welter_model::program::Program;
-use welter_store::StoreError;
 use welter_store::sealed::SealedReader;
+use welter_store::{StoreError, checksum};
 
 use super::columns::{Resident, Settable, Stored};
 use super::manifest::{Entry, LEVEL_BYTES, Shape, VERSION};
@@ -174,7 +174,7 @@ impl Payload {
 
     fn read(&mut self, bytes: &mut [u8]) -> Result<(), StoreError> {
         self.reader.read(bytes)?;
-        self.checksum = crc32c::crc32c_append(self.checksum, bytes);
+        self.checksum = checksum::append(self.checksum, bytes);
         Ok(())
     }
 

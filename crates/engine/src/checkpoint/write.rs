@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytemuck::{Pod, bytes_of, cast_slice};
 use welter_model::program::Program;
 use welter_store::sealed::SealedWriter;
-use welter_store::{StoreError, durable};
+use welter_store::{StoreError, checksum, durable};
 
 use super::manifest::{Entry, KEPT, LEVEL_BYTES, Shape};
 use super::{Checkpoints, Columns, Reached};
@@ -31,7 +31,7 @@ impl Shape {
             edges: graph.edges(),
             degrees: match &graph.degrees_stored {
                 Some(stored) => stored.checksum::<u32>(),
-                None => crc32c::crc32c(cast_slice(&graph.degrees[..graph.vertices() as usize])),
+                None => checksum::of(cast_slice(&graph.degrees[..graph.vertices() as usize])),
             },
             value_bytes: size_of::<V>() as u32,
             total_bytes: size_of::<T>() as u32,
@@ -138,7 +138,7 @@ struct Payload {
 
 impl Payload {
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.checksum = crc32c::crc32c_append(self.checksum, bytes);
+        self.checksum = checksum::append(self.checksum, bytes);
         self.writer.append(bytes)
     }
 

@@ -4,12 +4,12 @@ use bytemuck::{Pod, cast_slice, try_cast_slice};
 use welter_model::extended::Extended;
 use welter_model::program::Program;
 use welter_model::stream::{Again, Edge, Stream};
-use welter_store::ChunkError;
 use welter_store::chunk::{Chunk, Tile};
+use welter_store::{ChunkError, checksum};
 
 use super::Cell;
 use crate::EngineError;
-use crate::extended::Ends;
+use crate::extended::{Ends, Said};
 use crate::kernel::{Coding, Scratch, Sources, fold_within, scatter_tile};
 use crate::keys::{Columns, Reach};
 use crate::sift::{Look, Sides, sift_tile};
@@ -134,7 +134,8 @@ impl<'b> Pulled<'_, 'b> {
         let mut rest = states;
         self.tiles([sources.len(), targets.len()], |tile, place, columns| {
             let base = [tile.source, self.cell.targets.start].map(|first| first as usize);
-            let ends = Ends { program, base, sources: &sources[place..], targets };
+            let said = Said::Sources(&sources[place..]);
+            let ends = Ends { program, base, said, targets };
             coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
                 let (states, left) = std::mem::take(&mut rest).split_at_mut(keys.len());
                 rest = left;
@@ -192,7 +193,7 @@ const STATES_HEAD_BYTES: usize = 8;
 /// A chunk with the states of its edges behind it, in the order in which they are shown.
 pub fn with_states<S: Pod>(chunk: &[u8], states: &[S]) -> Vec<u8> {
     let states: &[u8] = cast_slice(states);
-    let checksum = u64::from(crc32c::crc32c(states)).to_le_bytes();
+    let checksum = u64::from(checksum::of(states)).to_le_bytes();
     [chunk, &checksum, states].concat()
 }
 
@@ -208,7 +209,7 @@ pub fn states<'c, 'b, S: Pod>(
     let offset = pulled.bytes();
     let behind = bytes[offset..].split_at_checked(STATES_HEAD_BYTES);
     let states = behind
-        .filter(|(checksum, states)| *checksum == u64::from(crc32c::crc32c(states)).to_le_bytes());
+        .filter(|(checksum, states)| *checksum == u64::from(checksum::of(states)).to_le_bytes());
     let states = states.and_then(|(_, states)| try_cast_slice::<u8, S>(states).ok());
     match states {
         Some(states) if states.len() as u64 == pulled.edges() => Ok((pulled, states)),

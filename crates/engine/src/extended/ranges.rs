@@ -15,7 +15,7 @@ use welter_model::program::{Next, Total, Vertex};
 use welter_progress::{Phase, Progress};
 use welter_store::chunk::Chunk;
 
-use super::{Ends, Part};
+use super::{Ends, Part, Said};
 use crate::EngineError;
 use crate::arena::Buffer;
 use crate::edge_states::{EdgeStates, Rewriter, Stored};
@@ -286,7 +286,7 @@ impl<E: Extended> Driver<'_, E> {
                     }
                 }
             }
-            rewriter.end()?;
+            rewriter.end(resident.len())?;
             bench.signals.turn(columns.side(pass.turn + 1).signals)?;
             for (place, &stripe) in stripes.iter().enumerate() {
                 bench.values.fetch(stripe)?;
@@ -320,14 +320,14 @@ impl<E: Extended> Driver<'_, E> {
         let begins = cuts.begins(at.0 / count);
         let Bench { accums, targets, scratch, chunks, .. } = bench;
         let (accums, targets) = (&mut accums[place..], &targets[place..]);
-        chunks.task(at, wants, |stripe, chunk: Chunk<'_>| {
+        chunks.parts(at, wants, |stripe, chunk: Chunk<'_>| {
             let reach = chunk.block_width() as usize;
             let coding = Coding::weighted(chunk.label(), E::WEIGHTED);
             for tile in chunk.tiles().filter(|tile| begins.contains(&tile.source)) {
                 let first = (tile.source - window.first) as usize;
-                let sources = &window.signals()[first..first + reach];
+                let said = Said::Sources(&window.signals()[first..first + reach]);
                 let base = [tile.source as usize, stripe.vertices.start as usize];
-                let ends = Ends { program, base, sources, targets };
+                let ends = Ends { program, base, said, targets };
                 ends.tile(&tile, coding, (&mut *resident, &mut *rewriter), accums, scratch)?;
             }
             Ok(())

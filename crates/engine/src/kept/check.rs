@@ -74,7 +74,7 @@ impl Kept {
         let phase = progress.phase("check", Unit::Bytes, Some(lengths.iter().sum()));
         let threads = workers.threads();
         workers.each(|worker| {
-            let mut queue = Queue::new(&self.io, DEPTH)?;
+            let mut queue = Queue::reading(&self.io, DEPTH)?;
             let mut scratch = Scratch::new();
             let mut next = (worker..directory.runs.len()).step_by(threads);
             loop {

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::{Pod, cast_slice};
-use welter_store::StoreError;
 use welter_store::io::Faults;
 use welter_store::sealed::{BLOCK_BYTES, Identity, SealedReader, SealedWriter};
+use welter_store::{StoreError, checksum};
 
 use super::manifest::{KeptFile, Manifest, VERSION};
 
@@ -40,7 +40,7 @@ impl ColumnWriter {
     /// Adds numbers.
     pub(super) fn append<T: Pod>(&mut self, items: &[T]) -> Result<(), StoreError> {
         let bytes = cast_slice(items);
-        self.checksum = crc32c::crc32c_append(self.checksum, bytes);
+        self.checksum = checksum::append(self.checksum, bytes);
         self.writer.append(bytes)
     }
 
@@ -103,7 +103,7 @@ impl ColumnReader {
     /// Reads the next numbers.
     pub(super) fn read<T: Pod>(&mut self, items: &mut [T]) -> Result<(), StoreError> {
         self.reader.read_items(items)?;
-        self.checksum = crc32c::crc32c_append(self.checksum, cast_slice(items));
+        self.checksum = checksum::append(self.checksum, cast_slice(items));
         Ok(())
     }
 

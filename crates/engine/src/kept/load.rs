@@ -166,7 +166,7 @@ impl Kept {
         let slabs: Vec<OnceLock<Slab>> = directory.runs.iter().map(|_| OnceLock::new()).collect();
         let threads = workers.threads();
         workers.each(|worker| {
-            let mut queue = Queue::new(&self.io, DEPTH)?;
+            let mut queue = Queue::reading(&self.io, DEPTH)?;
             // Neighbours are read by one worker after the other, so that the file is read in order.
             let mut next = stay.iter().skip(worker).step_by(threads);
             loop {

@@ -108,9 +108,24 @@ impl<'g> Left<'g> {
         let all = self.graph.edges / SHARE;
         let many = left > looked / SHARE && left > all / 4;
         if many || left > all {
-            self.is_over.store(true, Ordering::Relaxed);
+            self.give_up();
         }
-        !self.is_over.load(Ordering::Relaxed)
+        !self.is_over()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn give_up(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// Bytes of what was found, about.
+    pub(super) fn bytes(&self) -> u64 {
+        let found = u128::from(self.found.load(Ordering::Relaxed));
+        let bytes = found * u128::from(self.graph.chunk_bytes);
+        (bytes / u128::from(self.graph.edges.max(1))) as u64
     }
 
     /// The new generation, if it is worth it, of what workers have written.

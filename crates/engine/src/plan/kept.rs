@@ -178,8 +178,8 @@ impl Plan {
         let spare = plan.budget_bytes - plan.memory.peak();
         let edge_states_bytes = plan.edge_states_of(spare);
         // As in a plan for storage.
-        let written = plan.threads as u64 * layout.left;
-        let cache_bytes = (spare - edge_states_bytes).saturating_sub(written);
+        let cache_bytes = spare - edge_states_bytes;
+        let cache_bytes = cache_bytes - layout.rewriting(plan.threads as u64, cache_bytes);
         let cache_bytes = cache_bytes.min(cache_most).min(all);
         (plan.memory.edges, plan.memory.chunks) = (edge_states_bytes, cache_bytes);
         let storage = StoragePlan {

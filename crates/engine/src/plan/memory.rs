@@ -18,7 +18,7 @@ use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::index::ENTRY_BYTES;
 use crate::lookups::PUSH_BELOW;
-use crate::pass::LEFT_BYTES;
+use crate::pass::{CONTRACT_BYTES, LEFT_BYTES};
 use crate::push::WAITING as PUSH_WAITING;
 use crate::vertices::SEGMENT_BITS;
 
@@ -59,6 +59,8 @@ pub struct Layout {
     pub note: u64,
     /// Bytes that each worker takes to write edges anew, in stream programs.
     pub left: u64,
+    /// Whether a stream program's edges may be contracted.
+    pub contracts: bool,
     /// Bytes of state of an edge, in extended programs.
     pub edge: u64,
     /// Whether it can be run as a straight program, on a graph that stays in its input. It makes no
@@ -135,16 +137,19 @@ impl Layout {
         (self.folds || self.intersects()) && self.value > 0
     }
 
-    /// Bytes of an update that waits on storage.
+    /// Bytes of an update that waits on storage; in extended programs that is what a source says.
     pub(super) fn record(&self) -> u64 {
-        4 + if self.told > 0 { self.told } else { self.accum }
+        4 + match self {
+            _ if self.edge > 0 => self.signal,
+            _ if self.told > 0 => self.told,
+            _ => self.accum,
+        }
     }
 
     /// Refuses a route that a program does not have: nobody shall believe that it was taken.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), EngineError> {
         let take = match self {
             _ if self.groups() => "fold or spill",
-            _ if self.edge > 0 => "fold or ranges",
             _ if self.intersects() => "fold or spill",
             _ => "fold",
         };
@@ -158,17 +163,11 @@ impl Layout {
                 "the updates of a vertex must wait for each other in this program, for which route \
                  ranges has no place",
             ),
-            _ if self.folds => Ok(()),
-            Some(Route::Ranges) if self.edge > 0 => Ok(()),
-            _ if self.edge > 0 => refused(
-                "the edges of this program have state, which is rewritten by whoever folds them, \
-                 by what both ends say; on route spill edges meet their sources only",
-            ),
-            Some(Route::Spill { .. }) if self.intersects() => Ok(()),
-            _ if self.intersects() => refused(
+            Some(Route::Ranges) if self.intersects() => refused(
                 "this program holds neighbours of one vertex against those of another; on route \
                  ranges there is no place where both could meet",
             ),
+            _ if self.streams() => Ok(()),
             _ => refused(
                 "what this program learns of vertices lies in memory, where all edges find it; it \
                  has no updates that could wait on routes ranges and spill",
@@ -186,8 +185,18 @@ impl Layout {
     pub fn of_stream<S: Stream>() -> Self {
         let (value, cell) = (size_of::<S::Value>() as u64, size_of::<S::Cell>() as u64);
         let note = size_of::<S::Note>() as u64;
+        let contracts = S::CONTRACTS;
         let left = if S::PASSES == Some(1) { 0 } else { LEFT_BYTES };
-        Self { value, signal: cell, accum: cell + note, note, left, ..Self::kept() }
+        let left = left + if contracts { CONTRACT_BYTES } else { 0 };
+        Self { value, signal: cell, accum: cell + note, note, left, contracts, ..Self::kept() }
+    }
+
+    /// Of so many bytes that could hold chunks, those that shall rather be free to write edges anew
+    /// that are left: buffers of the workers, and an eighth of the rest for edges that are
+    /// contracted.
+    pub(super) fn rewriting(&self, threads: u64, spare: u64) -> u64 {
+        let buffers = spare.min(threads * self.left);
+        buffers + if self.contracts { (spare - buffers) / 8 } else { 0 }
     }
 
     /// Bytes that are as many however many edges there are, beside the values: two columns of

@@ -56,6 +56,22 @@ impl Plan {
         self.layout.straight.is_some_and(|takes| !takes.always)
     }
 
+    /// What passes write of the edges that are left. How many these will be is not known before.
+    fn show_rewriting(&self, lines: &mut String) -> fmt::Result {
+        if self.layout.left == 0 || self.settings.keeps_edges {
+            return Ok(());
+        }
+        writeln!(
+            lines,
+            "rewritten edges that are left, once they take a quarter of what was read,"
+        )?;
+        if self.layout.contracts {
+            let what = "or of each two components that they lie between the best one, likewise,";
+            writeln!(lines, "          {what}")?;
+        }
+        writeln!(lines, "          and later passes read these; how many is not known before")
+    }
+
     /// The memory of a run on a graph that stays in its input.
     fn show_straight(&self, lines: &mut String) -> fmt::Result {
         let Memory { held, input, marks, vertices, counts, workers, .. } = self.memory;
@@ -97,6 +113,7 @@ impl Plan {
             let (window, slab) = (self.window(), human_bytes(SLAB_BYTES as u64));
             writeln!(lines, "requests  {window} x {slab} a thread, after what the probe found")?;
         }
+        self.show_rewriting(lines)?;
         match streamed {
             Some(Streamed::Ranges(RangesPlan { ranges, .. })) => {
                 writeln!(lines, "          {ranges:>10}  ranges of destinations at most")

@@ -1,10 +1,14 @@
 //! What route `spill` takes and moves.
+//!
+//! In extended programs records are what sources say, one for each stripe that a source has edges
+//! to, or for each edge.
 
 use welter_store::header::KEY_BITS;
 
 use super::{Plan, Traffic, memory};
 use crate::arena::SLAB_BYTES;
 use crate::extent::DEPTH;
+use crate::kernel::BUFFER;
 use crate::tiles::TILE_EDGES_MAX;
 use crate::updates::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::values::{COLUMNS, PIECE};
@@ -19,7 +23,8 @@ pub struct SpillPlan {
     /// Vertices of a partition, at most, or those of a stripe.
     pub sources: u64,
     /// Whether a cell is folded into accumulators, of which those that were touched are written;
-    /// never where updates must wait for each other.
+    /// never where updates must wait for each other. In extended programs, whether a source tells a
+    /// stripe once what it says.
     pub combined: bool,
     /// Whether a partition is scattered as soon as it was gathered.
     pub fused: bool,
@@ -43,38 +48,51 @@ impl SpillPlan {
     /// Bytes of state in memory, but for the accumulators of a stripe and what is read ahead.
     pub(super) fn bytes(&self, plan: &Plan) -> u64 {
         let (layout, bits, threads) = (plan.layout, plan.stripe_bits, plan.threads as u64);
-        let room = self.sources.min(plan.vertices).max(1 << bits) + 2 * (1 << (KEY_BITS - bits));
-        let window = room * (layout.signal + 1);
+        let extended = layout.edge > 0;
+        // Who is active, and room for the sources that tiles have beside the partition.
+        let (flag, margin) = if extended { (0, 0) } else { (1, 2 << (KEY_BITS - bits)) };
+        let room = self.sources.min(plan.vertices).max(1 << bits) + margin;
+        let window = room * (layout.signal + flag);
         let stored = if self.fused { 0 } else { layout.signal + layout.active };
         let pieces = (DEPTH * PIECE) as u64 * stored;
         // Checkpoints say who is active, so that is stored where they are written.
         let stored = stored.max(layout.active);
         let columns = COLUMNS as u64 * (layout.value + 4 + stored);
         let record = layout.record();
-        let waiting = SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * record;
+        let said = if extended { BUFFER as u64 * layout.signal } else { 0 };
+        let waiting = SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * record + said;
         let written = (DEPTH as u64 + 1) * SLAB_BYTES as u64;
-        let masks = (plan.vertices >> plan.block_bits) * 8;
+        let masks = if extended { 0 } else { (plan.vertices >> plan.block_bits) * 8 };
         let entries = 2 * self.chunks(plan) * CHUNK_ENTRY_BYTES;
         window + pieces + masks + entries + threads * ((columns << bits) + waiting + written)
     }
 
     /// Records of an iteration: of each cell as many as it has edges, or destinations that these
-    /// touch, if they end anywhere.
+    /// touch, if they end anywhere; in extended programs, of each stripe the sources of its edges.
     fn records(&self, plan: &Plan) -> u64 {
         let edges = plan.shape.edges;
         if !self.combined {
             return edges;
         }
-        let partitions = plan.vertices.div_ceil(self.sources).max(1);
-        let places = (plan.vertices * partitions) as f64;
+        let cells = if plan.layout.edge > 0 {
+            plan.vertices.div_ceil(1 << plan.stripe_bits).max(1)
+        } else {
+            plan.vertices.div_ceil(self.sources).max(1)
+        };
+        let places = (plan.vertices * cells) as f64;
         let touched = places * (1.0 - (-(edges as f64) / places.max(1.0)).exp());
         edges.min(touched.ceil() as u64)
     }
 
-    /// The same at most, wherever edges end.
+    /// The same at most, wherever edges end. A graph that is kept may have more stripes than are
+    /// known of here.
     fn records_most(&self, plan: &Plan) -> u64 {
         let edges = plan.shape.edges;
-        if self.combined { edges.min(plan.vertices * self.partitions(plan)) } else { edges }
+        if self.combined && plan.layout.edge == 0 {
+            edges.min(plan.vertices * self.partitions(plan))
+        } else {
+            edges
+        }
     }
 
     /// Partitions, at most: one is full when the next stripe does not fit.
@@ -106,6 +124,12 @@ impl SpillPlan {
         let slabs = full + self.partitions(plan) * plan.threads as u64;
         let turns = if self.fused && self.partitions(plan) > 1 { 2 } else { 1 };
         turns * slabs * slab
+    }
+
+    /// How often an iteration reads the edges: where these are shown what both of their ends say,
+    /// scatter looks through them, and gather meets them.
+    pub(super) fn looks(plan: &Plan) -> u64 {
+        if plan.layout.edge > 0 { 2 } else { 1 }
     }
 
     /// What updates and signals move in an iteration in which all vertices are active.

@@ -3,11 +3,11 @@
 //! First what ingest and iterations need whatever stays in memory; then what is left of the budget
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
+use super::lots::Lots;
 use super::memory::{self, Memory};
 use super::{CELL_EDGES, Forecast, MOST_BINS, Plan, Room, StorageMode, Streamed};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
-use crate::extent::DEPTH;
 use crate::nontemporal::LINE_BYTES;
 use crate::pace::Pace;
 use crate::read_ahead;
@@ -18,14 +18,10 @@ use crate::vertices::SEGMENT_BITS;
 use welter_store::header::{Encoding, KEY_BITS};
 use welter_store::io::ALIGN;
 
-const SLAB: u64 = SLAB_BYTES as u64;
+pub(super) const SLAB: u64 = SLAB_BYTES as u64;
 
 /// Bytes of a bin of one worker: its line, its segment, and what tells where they lie.
 const OPEN_BIN_BYTES: u64 = memory::BIN_BYTES + SEGMENT_BYTES as u64;
-
-/// Memory that is in use while bins are sorted and that nothing here counts: strong components of
-/// R-MAT 24 had 34 MiB more than 256 then, where all that was open before was taken to be free.
-const UNCOUNTED_BYTES: u64 = 40 << 20;
 
 /// Iterations that are assumed where a choice depends on their number.
 const ITERATIONS: f64 = 10.0;
@@ -40,7 +36,10 @@ pub struct StoragePlan {
     pub edge_states_bytes: u64,
     /// Slabs that may be in use while edges are put into bins; full ones beyond are written.
     pub bins_bytes: u64,
-    /// Slabs that may be in use while bins are sorted; chunks beyond are written.
+    /// Slabs of these that may be in use at the end, when all bins are closed.
+    pub bins_kept: u64,
+    /// Slabs that may be in use while bins are sorted, but for bins that were read back; chunks
+    /// beyond are written.
     pub sort_bytes: u64,
     /// The most bins, because each has a segment in memory.
     pub bins_most: u64,
@@ -102,8 +101,8 @@ impl Open {
         let most = of_bins(MOST_BINS.max(stripes));
         let affordable = (plan.budget_bytes / 16).clamp(of_bins(stripes), most);
         let bins_most = affordable / of_bins(1);
-        let bins = wanted.min(2 * bins_most + stripes);
-        let filled = of_bins(wanted).min(2 * affordable + of_bins(stripes));
+        let bins = wanted.min(bins_most);
+        let filled = of_bins(wanted).min(affordable);
         let segments = waiting / SEGMENT_BYTES as u64 + filled / OPEN_BIN_BYTES;
         let pages = segments * (LISTED_BYTES - SORTED_BYTES) + threads * PAGE_BYTES;
         Self { bins, bins_most, bytes: filled + pages, listed: segments * SORTED_BYTES }
@@ -135,28 +134,16 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         Open::new(&plan, waiting, stripes, segments * stripes);
     let listed = listed + all.marks + all.input;
 
-    // A worker has an open slab for each lot. While bins are sorted each worker is at one lot or
-    // two, each a part of every worker's, and as many are read ahead. Many lots take little then,
-    // but much in the partition: beyond the number at which both take the same nothing is gained.
-    // Only the partition has open bins too. What is sorted shall be an eighth of what there is: it
-    // keeps chunks from memory, which are read in each iteration, and bins but once.
     let slabs = budget.saturating_sub(fixed + open + listed);
-    let requests = threads * (DEPTH as u64 + 2) * SLAB;
-    let ends = 3 * threads * threads * SLAB;
-    let room = slabs.saturating_sub(ends + requests).max(SLAB);
-    let gone = open.saturating_sub(UNCOUNTED_BYTES);
-    let opened = gone / threads / SLAB;
-    let balanced = ((opened * opened + 12 * waiting / SLAB).isqrt() - opened) / 2;
-    let lots = (24 * threads * waiting / room).min(balanced).clamp(4, 1 << 12).min(bins.max(1));
-    let partition = threads * lots * SLAB + requests;
-    let lot = waiting / lots;
-    let sorting = 3 * threads * lot + ends + requests;
-    let need = partition.max(sorting.saturating_sub(gone));
+    let lots = Lots::new(threads, bins, waiting, slabs, open);
+    let (need, requests) = (lots.need(open), lots.requests);
+    let Lots { count: lots, partition, sorting, .. } = lots;
     let always = matches!(settings.storage, StorageMode::Always { .. });
     let kept = if always { 0 } else { slabs.saturating_sub(need).min(waiting) };
-    // When a chunk is kept, each worker may still be about to have a lot read.
-    let sort_slabs = if always { need } else { slabs.max(need) } + gone;
-    let sort_bytes = sort_slabs.saturating_sub(requests + threads * lot);
+    // Of bins that all stay nothing is read back.
+    let read_back = if kept < waiting { sorting } else { requests };
+    let sort_slabs = if always { need } else { slabs.max(need) } + open;
+    let sort_bytes = sort_slabs.saturating_sub(read_back);
 
     let padding = 1 << (KEY_BITS - plan.stripe_bits);
     let flags = (plan.vertices + padding) * 2 * layout.active;
@@ -179,8 +166,8 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     };
     let spare = budget.saturating_sub(fixed - degrees + run + rows);
     let edge_states_bytes = plan.edge_states_of(spare);
-    // What is left of the edges of a stream program is written through buffers, if there is room.
-    let spare = (spare - edge_states_bytes).saturating_sub(threads * layout.left);
+    let spare = spare - edge_states_bytes;
+    let spare = spare - layout.rewriting(threads, spare);
     let cache_bytes = match settings.storage {
         StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),
         StorageMode::Auto | StorageMode::Never => spare,
@@ -198,6 +185,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         cache_bytes,
         edge_states_bytes,
         bins_bytes: if kept > 0 { partition - requests + kept } else { 0 },
+        bins_kept: if kept < waiting { kept } else { u64::MAX },
         sort_bytes,
         bins_most,
         lots,
@@ -207,7 +195,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     });
     plan.memory = Memory {
         bins: open + listed - all.input + partition + kept,
-        overlap: open - gone + listed - all.input + sorting + kept,
+        overlap: listed - all.input + sorting + kept,
         chunks: cache_bytes.min(chunks),
         vertices: all.vertices - degrees,
         degrees,

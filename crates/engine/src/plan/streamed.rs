@@ -49,17 +49,27 @@ impl Streamed {
             None if plan.layout.intersects() => vec![rows(true)],
             Some(Route::Ranges) => vec![ranges()],
             Some(Route::Spill { combined, fused }) => vec![spill(combined, fused)],
-            None if plan.layout.edge > 0 => vec![ranges()],
             None if groups => vec![spill(false, true)],
             None => vec![ranges(), spill(true, true)],
         };
         let moved = |way: &&Self| {
             let cache = spare.saturating_sub(way.bytes(plan));
+            let stay = plan.edge_states_of(cache);
+            let states = 2 * (plan.edge_states() - stay);
+            let chunks = chunk_bytes.saturating_sub(cache - stay);
             let Traffic { read, written } = way.traffic(plan);
-            chunk_bytes.saturating_sub(cache) + read + written
+            way.looks(plan) * chunks + states + read + written
         };
         let fitting = ways.iter().filter(|way| way.bytes(plan) <= spare).min_by_key(moved);
         fitting.or_else(|| ways.iter().min_by_key(|way| way.bytes(plan))).copied()
+    }
+
+    /// How often an iteration reads the edges.
+    pub(super) fn looks(&self, plan: &Plan) -> u64 {
+        match self {
+            Self::Ranges(_) | Self::Rows(_) => 1,
+            Self::Spill(_) => SpillPlan::looks(plan),
+        }
     }
 
     /// Bytes of state in memory, but for the accumulators of one stripe a worker.

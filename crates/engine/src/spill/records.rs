@@ -15,7 +15,7 @@ use crate::update_chunk::Cell;
 use crate::updates::{Reader, UpdateChunk, Writer};
 
 /// Updates that are about to be written.
-pub(super) struct Records<A> {
+pub(crate) struct Records<A> {
     targets: Vec<u32>,
     accums: Vec<A>,
 }
@@ -83,8 +83,7 @@ pub(super) fn emit<P: Program, R: Pod>(
     record: impl Fn(P::Update) -> R,
 ) {
     scatter_tile(program, tile, (coding, &Width), sources, scratch, |target, update| {
-        records.targets.push(target);
-        records.accums.push(record(update));
+        records.push(target, record(update));
     });
 }
 
@@ -106,8 +105,7 @@ pub(super) fn combine<P: Program>(
     let (mut left, mut written) = (edges, 0);
     for (target, accum) in accums.iter_mut().enumerate() {
         if *accum != identity {
-            records.targets.push(target as u32);
-            records.accums.push(std::mem::replace(accum, identity));
+            records.push(target as u32, std::mem::replace(accum, identity));
             if records.is_full() {
                 written += records.write(writer, cell, Some(left))?;
                 left = 0;
@@ -119,19 +117,45 @@ pub(super) fn combine<P: Program>(
 
 impl<A: Pod> Records<A> {
     /// Room for those of a chunk, if there will be any.
-    pub(super) fn new(any: bool) -> Self {
+    pub(crate) fn new(any: bool) -> Self {
         let room = if any { Writer::records_max::<A>() + TILE_EDGES_MAX } else { 0 };
         Self { targets: Vec::with_capacity(room), accums: Vec::with_capacity(room) }
     }
 
+    /// One more.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, target: u32, accum: A) {
+        self.targets.push(target);
+        self.accums.push(accum);
+    }
+
+    /// The one at a place.
+    #[inline(always)]
+    pub(crate) fn get(&self, place: usize) -> Option<(u32, A)> {
+        Some((*self.targets.get(place)?, *self.accums.get(place)?))
+    }
+
+    /// Holds those of a chunk instead.
+    pub(crate) fn hold(&mut self, targets: &[u32], accums: &[A]) {
+        self.clear();
+        self.targets.extend_from_slice(targets);
+        self.accums.extend_from_slice(accums);
+    }
+
+    /// Holds none any more.
+    pub(crate) fn clear(&mut self) {
+        self.targets.clear();
+        self.accums.clear();
+    }
+
     /// Whether they fill a chunk.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.targets.len() >= Writer::records_max::<A>()
     }
 
     /// Writes all records, and says how many updates they stand for: for `updates` together, or for
     /// one each.
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         writer: &mut Writer,
         cell: Cell,
@@ -149,8 +173,7 @@ impl<A: Pod> Records<A> {
             writer.put(cell, (&self.targets[chunk.clone()], &self.accums[chunk]), here)?;
             written += here;
         }
-        self.targets.clear();
-        self.accums.clear();
+        self.clear();
         Ok(written)
     }
 }

@@ -47,7 +47,7 @@ struct Direct {
 
 impl Direct {
     fn new() -> Result<Self, StoreError> {
-        let queue = Queue::new(&IoOptions::default(), DEPTH)?;
+        let queue = Queue::reading(&IoOptions::default(), DEPTH)?;
         Ok(Self { queue, free: Pages::several(DEPTH + 1, REQUEST_BYTES)? })
     }
 }

@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use welter_store::checksum;
+
 use crate::error::InputError;
 
 /// Files of one kind, one in each directory. Gone when the last clone is dropped.
@@ -104,7 +106,7 @@ impl Scratch {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => self.full(bytes.len() as u64),
             _ => file.error(format!("write at byte {}", place.offset), source),
         })?;
-        Ok(crc32c::crc32c(bytes))
+        Ok(checksum::of(bytes))
     }
 
     /// Reads bytes that have this checksum.
@@ -121,7 +123,7 @@ impl Scratch {
             }
             _ => file.error(format!("read at byte {}", place.offset), source),
         })?;
-        let found = crc32c::crc32c(bytes);
+        let found = checksum::of(bytes);
         if found == sum {
             return Ok(());
         }

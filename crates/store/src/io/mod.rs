@@ -68,7 +68,8 @@ impl Place {
 /// How requests are done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoMode {
-    /// Threads, which depend on less of the kernel than a ring.
+    /// `io_uring` for [reads](Queue::reading), where the system allows it, and else threads, which
+    /// depend on less of the kernel.
     #[default]
     Auto,
     /// `io_uring`, or an error.

@@ -51,7 +51,8 @@ impl Bench<'_> {
     /// Writes to a fresh volume, which is gone afterwards.
     fn write(&self, bytes: u32, depth: u32) -> Result<Rate, StoreError> {
         let volume = self.volume()?;
-        self.timed(bytes, depth, |queue, memory| {
+        let queue = Queue::new(&self.options.io, depth as usize)?;
+        timed(bytes, depth, queue, |queue, memory| {
             let places = self.append(&volume, queue, memory, bytes, self.options.patience)?;
             // Past the page cache all is done by now; into it, nothing is.
             if !volume.is_direct() {
@@ -91,7 +92,8 @@ impl Bench<'_> {
                 ..*place
             })
         });
-        self.timed(bytes, depth, |queue, memory| {
+        let queue = Queue::reading(&self.options.io, depth as usize)?;
+        timed(bytes, depth, queue, |queue, memory| {
             self.move_all(queue, memory, self.options.patience, parts, |queue, place, memory| {
                 queue.read(volume, place, memory, 0)
             })
@@ -151,28 +153,27 @@ impl Bench<'_> {
             memory.push(done.memory);
         }
     }
+}
 
-    /// Runs `work` on a queue of this depth and with memory for it, and sees how fast it is. It
-    /// says how many bytes it moved.
-    fn timed(
-        &self,
-        bytes: u32,
-        depth: u32,
-        work: impl FnOnce(&mut Queue<Pages>, Vec<Pages>) -> Result<u64, StoreError>,
-    ) -> Result<Rate, StoreError> {
-        let mut queue = Queue::new(&self.options.io, depth as usize)?;
-        let memory = random(depth, bytes as usize)?;
-        let (began, busy) = (Instant::now(), processor_time());
-        let moved = work(&mut queue, memory)?;
-        let seconds = began.elapsed().as_secs_f64().max(1e-9);
-        let busy = processor_time().saturating_sub(busy).as_secs_f64();
-        Ok(Rate {
-            request_bytes: bytes,
-            depth,
-            bytes_per_second: moved as f64 / seconds,
-            processor_share: busy / seconds,
-        })
-    }
+/// Runs `work` on a queue of this depth, with memory for it, and sees how fast it is. It says
+/// how many bytes it moved.
+fn timed(
+    bytes: u32,
+    depth: u32,
+    mut queue: Queue<Pages>,
+    work: impl FnOnce(&mut Queue<Pages>, Vec<Pages>) -> Result<u64, StoreError>,
+) -> Result<Rate, StoreError> {
+    let memory = random(depth, bytes as usize)?;
+    let (began, busy) = (Instant::now(), processor_time());
+    let moved = work(&mut queue, memory)?;
+    let seconds = began.elapsed().as_secs_f64().max(1e-9);
+    let busy = processor_time().saturating_sub(busy).as_secs_f64();
+    Ok(Rate {
+        request_bytes: bytes,
+        depth,
+        bytes_per_second: moved as f64 / seconds,
+        processor_share: busy / seconds,
+    })
 }
 
 /// Processor time of all threads of this process, also of those that the kernel runs for it.

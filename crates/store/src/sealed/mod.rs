@@ -26,6 +26,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::StoreError;
+use crate::checksum;
 use crate::io::Faults;
 
 /// First bytes of every such file.
@@ -80,7 +81,7 @@ impl Header {
     }
 
     fn sum(&self) -> u32 {
-        crc32c::crc32c(&bytemuck::bytes_of(self)[..HEADER_BYTES - CHECKSUM_BYTES])
+        checksum::of(&bytemuck::bytes_of(self)[..HEADER_BYTES - CHECKSUM_BYTES])
     }
 
     fn identity(&self) -> Identity {
@@ -91,8 +92,8 @@ impl Header {
     /// Checksum of a block of the file that begins so.
     fn sum_of_block(&self, number: u64, block: &[u8]) -> u32 {
         // Not of the header with its checksum: that is the same number for every header.
-        let sum = crc32c::crc32c_append(self.checksum, &number.to_le_bytes());
-        crc32c::crc32c_append(sum, block)
+        let sum = checksum::append(self.checksum, &number.to_le_bytes());
+        checksum::append(sum, block)
     }
 
     fn blocks(&self) -> u64 {

@@ -78,6 +78,23 @@ fn requests_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn a_queue_that_was_made_to_read_does_not_write() {
+    let folder = tempfile::tempdir().unwrap();
+    for options in all_options() {
+        let volume = scratch_in(folder.path(), &options);
+        let mut queue = Queue::reading(&options, 2).unwrap();
+        let place = volume.reserve(5000);
+        let error = queue.write(&volume, place, filled(place, 1), 0).unwrap_err();
+        assert!(matches!(error, StoreError::Request(_)), "{error}");
+        volume.write_at_once(place, &mut filled(place, 1)).unwrap();
+        queue.read(&volume, place, dirty(place), 7).unwrap();
+        let done = queue.wait().unwrap().unwrap();
+        assert_eq!((done.tag, done.wrote), (7, false));
+        assert!(done.memory.bytes()[..5000] == content(1, 5000));
+    }
+}
+
+#[test]
 fn files_are_not_overwritten_and_not_made_up() {
     let folder = tempfile::tempdir().unwrap();
     let [a, b] = ["a", "b"].map(|name| folder.path().join(name));

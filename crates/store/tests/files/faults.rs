@@ -25,6 +25,7 @@ fn work(folder: &Path, options: &IoOptions) -> Result<u32, StoreError> {
     while queue.wait()?.is_some() {}
     volume.sync()?;
     let volume = Arc::new(Volume::open(&paths, options)?);
+    let mut queue: Queue<Pages> = Queue::reading(options, 3)?;
     for (number, place) in places.iter().enumerate() {
         queue.read(&volume, *place, dirty(*place), number as u64)?;
     }

@@ -156,7 +156,7 @@ fn a_queue_that_is_dropped_has_written_what_it_began() {
             while queue.wait().unwrap().is_some() {}
         }
         drop(queue);
-        let mut queue = Queue::new(&options, 3).unwrap();
+        let mut queue = Queue::reading(&options, 3).unwrap();
         for (number, place) in places.iter().enumerate() {
             let mut memory = dirty(*place);
             volume.read_at_once(*place, &mut memory).unwrap();

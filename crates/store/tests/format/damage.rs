@@ -70,6 +70,21 @@ fn the_error_says_what_is_damaged_and_where() {
 }
 
 #[test]
+fn parts_before_the_one_that_is_damaged_are_whole() {
+    let mut chunk = groups().build();
+    let parts = |bytes: &[u8]| -> Vec<bool> {
+        Chunk::open(bytes).unwrap().verified().map(|part| part.is_ok()).collect()
+    };
+    assert_eq!(parts(chunk.bytes()), [true, true]);
+    // The last key, before the padding: that of the second group.
+    let number =
+        |at: usize, bytes: &[u8]| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let end = (number(80, chunk.bytes()) + number(84, chunk.bytes())) as usize;
+    chunk.bytes_mut()[end - 1] ^= 1;
+    assert_eq!(parts(chunk.bytes()), [true, false]);
+}
+
+#[test]
 fn a_chunk_at_an_odd_address_is_an_error() {
     let chunk = small()[0].1.build();
     let shifted = Aligned::new(&[&[0], chunk.bytes()].concat());

@@ -55,6 +55,8 @@ pub(crate) fn check(sample: &Sample, bytes: &[u8]) {
         assert_eq!(bits(&decoded), bits(weights));
     }
 
+    check_parts(&chunk);
+
     let plain = plain::read(&bytes[..chunk.bytes()]);
     let expected = plain::Plain {
         version: 1,
@@ -75,6 +77,25 @@ pub(crate) fn check(sample: &Sample, bytes: &[u8]) {
             .collect(),
     };
     assert_eq!(plain, expected);
+}
+
+/// Holds the parts of a chunk against the whole.
+fn check_parts(chunk: &Chunk<'_>) {
+    let parts: Vec<Chunk<'_>> = chunk.verified().collect::<Result<_, _>>().unwrap();
+    let mut tiles = chunk.tiles();
+    for part in &parts {
+        part.verify().unwrap();
+        assert_eq!((part.label(), part.bytes()), (chunk.label(), chunk.bytes()));
+        assert!(part.sources_end() <= chunk.sources_end());
+        assert_eq!(part.edges(), part.tiles().map(|tile| tile.edges as u64).sum::<u64>());
+        for (found, expected) in part.tiles().zip(tiles.by_ref().take(part.tile_count())) {
+            assert_eq!((found.source, found.edges), (expected.source, expected.edges));
+            assert!(std::ptr::eq(found.keys, expected.keys));
+            assert!(std::ptr::eq(found.weights, expected.weights));
+        }
+    }
+    assert!(tiles.next().is_none());
+    assert_eq!(parts.iter().map(Chunk::edges).sum::<u64>(), chunk.edges());
 }
 
 fn labels() -> impl Strategy<Value = Label> {

@@ -153,6 +153,42 @@ proptest! {
         judge(&graph, Cost::Maximum);
     }
 
+    // What contraction makes parallel: of a grid the sides of components, of a path nothing.
+    #[test]
+    fn grids_and_paths_in_no_order(
+        (names, weights, is_grid) in (
+            Just((0_u32..30 * 30).collect::<Vec<_>>()).prop_shuffle(),
+            prop::collection::vec(-4_i16..400, 2 * 30 * 30),
+            any::<bool>(),
+        )
+    ) {
+        let pairs: Vec<[u32; 2]> = if is_grid {
+            let right = (0..900).filter(|at| at % 30 < 29).map(|at| [at, at + 1]);
+            right.chain((0..870).map(|at| [at + 30, at])).collect()
+        } else {
+            (0..899).map(|at| [at, at + 1]).collect()
+        };
+        let pairs = pairs.into_iter().map(|pair| pair.map(|at| names[at as usize])).collect();
+        let graph = Graph::new(900, pairs);
+        let weights = weights[..graph.pairs.len()].iter().map(|weight| f64::from(*weight));
+        let graph = Graph { weights: Some(weights.collect()), ..graph };
+        by_passes(&graph, Cost::Minimum);
+        by_passes(&graph, Cost::Maximum);
+    }
+
+    // A few vertices and thousands of edges between them, loops among them.
+    #[test]
+    fn edges_of_which_most_are_parallel(
+        (pairs, weights, stride) in prop::collection::vec([0_u32..40, 0..40], 3000..6000)
+            .prop_flat_map(|pairs| {
+                let weights = prop::collection::vec(-1e3..1e3, pairs.len());
+                (Just(pairs), weights, prop::sample::select(vec![1, 997]))
+            })
+    ) {
+        let graph = Graph { weights: Some(weights), ..Graph::new(40, pairs) };
+        by_passes(&graph.spread(stride, false), Cost::Minimum);
+    }
+
     #[test]
     fn numbers_of_any_size((graph, weights) in wide_graphs(60, 400).prop_flat_map(|graph| {
         let count = graph.pairs.len();

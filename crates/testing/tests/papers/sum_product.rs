@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use welter_algorithms::SumProduct;
 use welter_algorithms::bp::{Beliefs, Potential};
 use welter_algorithms::sum_product::Known;
-use welter_engine::plan::{Layout, Plan, Route, Settings, StorageMode};
+use welter_engine::plan::{Layout, Plan, Settings, StorageMode};
 use welter_model::program::Value;
 use welter_testing::executors::{Executor, Memory, judge_extended};
 use welter_testing::graph::Graph;
@@ -308,7 +308,7 @@ fn states_of_edges_go_to_storage_piece_by_piece() {
 }
 
 #[test]
-fn columns_are_named_and_routes_refused() {
+fn columns_are_named() {
     let program = SumProduct::<3, 2>::new(Potential::coupled(0.5).expect("a potential"), 1, 0.0);
     let program = program.expect("a potential");
     let graph = Graph::new(3, vec![[0, 1]]);
@@ -317,9 +317,4 @@ fn columns_are_named_and_routes_refused() {
     assert_eq!(names, ["belief_1", "belief_2", "belief_3"]);
     assert!(answer.numbers().iter().all(|belief| (belief - 1.0 / 3.0).abs() < 1e-15));
     assert!(Executor::Reference.extend(&graph, UNDIRECTED, &program).is_none());
-    let route = Route::Spill { combined: true, fused: true };
-    let settings = Settings { route: Some(route), ..Settings::default() };
-    let layout = Layout::of_extended::<SumProduct<3, 2>>();
-    let refused = memory(settings).plan(&graph, UNDIRECTED, layout).unwrap_err();
-    assert!(refused.to_string().contains("edges of this program have state"), "{refused}");
 }

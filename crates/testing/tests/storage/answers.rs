@@ -30,9 +30,13 @@ fn every_task_gives_the_same_bits_as_in_memory() {
             let half = chunk_bytes(&none.plan(task, &*input(task)).unwrap()) / 2;
             let storage = StorageMode::Always { cache_bytes: half, values: false };
             let half = Way { threads, storage, ..Way::stored(0, &directory) };
-            let spilled = (task == Task::Corners).then(|| none.clone().by_spill());
-            let ways = [none.clone().by_ranges(), half.clone().by_ranges(), none, half];
-            for way in ways.into_iter().chain(spilled) {
+            let mut ways = vec![none.clone().by_ranges(), half.clone().by_ranges()];
+            // Other programs add floats in another order there.
+            if matches!(task, Task::Rewritten | Task::Corners) {
+                ways.extend([none.clone().by_spill(), half.clone().by_spill()]);
+            }
+            ways.extend([none, half]);
+            for way in ways {
                 let found = way.run(task, input(task)).unwrap();
                 assert!(found == expected, "other bits of {task:?} by {way:?}");
                 assert!(is_empty(directory.path()));

@@ -12,6 +12,7 @@
 //! - `sparing`: what no active source reaches is not read.
 //! - `hot`: lots of bins that are much fuller than others.
 //! - `left`: edges of stream programs that are left are written anew.
+//! - `contract`: edges between components are contracted.
 //! - `room`: as much room on storage as a plan asks for is enough.
 //! - `rewrite`: a program whose edges have state, and what that moves.
 //! - `results`: values that are written to files from where they lie.
@@ -23,6 +24,7 @@
 
 mod answers;
 mod cancel;
+mod contract;
 mod disks;
 mod expected;
 mod faults;
@@ -166,7 +168,7 @@ impl Way {
             // Programs that have no such route are run without.
             route: self.route.filter(|route| match route {
                 Route::Ranges => layout.folds || layout.edge > 0,
-                _ => layout.folds || intersects(layout),
+                _ => layout.folds || layout.edge > 0 || intersects(layout),
             }),
             group_bytes: intersects(layout).then_some(CORNER_BYTES),
             encoding: self.encoding,

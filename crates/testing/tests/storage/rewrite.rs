@@ -1,11 +1,12 @@
 //! A program whose edges have state: any change of it, or of its place, changes all that follows.
 
 use welter_engine::EngineError;
-use welter_engine::plan::StorageMode;
+use welter_engine::plan::{Route, StorageMode};
 use welter_model::extended::Extended;
 use welter_model::program::{Next, Value, Vertex};
 use welter_model::stream::Edge;
 use welter_model::table::ColumnData;
+use welter_store::header::Encoding;
 
 use crate::{Progress, Task, Way, edges, folder, is_empty};
 
@@ -87,6 +88,38 @@ fn states_move_once_there_and_once_back() {
     assert!((read..read + states).contains(&moved.bytes_read), "{moved:?}");
     let planned = graph.plan().traffic();
     assert!(planned.read >= states + graph.chunk_bytes() && planned.written == states);
+}
+
+/// What an iteration moves on route `spill`: edges twice, states there and back, values, and what
+/// sources say.
+#[test]
+fn signals_move_once_to_each_stripe() {
+    const EDGES: u32 = 1_500_000;
+    let directory = folder();
+    for (combined, fused) in [(true, true), (true, false), (false, true)] {
+        let route = Some(Route::Spill { combined, fused });
+        let encoding = Some(Encoding::Compressed);
+        let way = Way { route, encoding, ..Way::stored(0, &directory) };
+        let input = Box::new(edges(EDGES, 100_000, false));
+        let progress = Progress::new();
+        let (graph, workers) = way.ingest(Task::Rewritten, input, &progress).unwrap();
+        let tally = &workers.storage().unwrap().io.tally;
+        let before = tally.stats();
+        Task::Rewritten.run(&graph, &workers, &progress).unwrap();
+        let moved = tally.stats().since(before);
+        let told = if combined { 0 } else { 12 * u64::from(EDGES) };
+        let states = 8 * u64::from(EDGES);
+        let expected = graph.plan().traffic_expected();
+        assert!(expected.written > states + told, "{expected:?}");
+        // States are not read in the first iteration, and what was told last is not heard.
+        for (expected, moved, less) in [
+            (4 * expected.read, moved.bytes_read, expected.read),
+            (4 * expected.written, moved.bytes_written, expected.written),
+        ] {
+            let range = (expected - less) * 2 / 3..expected * 3 / 2;
+            assert!(range.contains(&moved), "{route:?}: {moved} of {expected}");
+        }
+    }
 }
 
 #[test]

@@ -135,10 +135,19 @@ fn the_state_of_a_run_takes_what_its_plan_says() {
 
 #[test]
 fn states_of_edges_take_what_their_plan_says() {
-    for (threads, some) in [(1, false), (3, false), (2, true)] {
+    let spill = |combined, fused| Some(Route::Spill { combined, fused });
+    for (threads, some, route) in [
+        (1, false, None),
+        (3, false, None),
+        (2, true, None),
+        (2, false, Some(Route::Ranges)),
+        (2, false, spill(true, true)),
+        (3, false, spill(false, true)),
+        (1, true, spill(true, false)),
+    ] {
         let none = folder();
         let input = || Box::new(edges(5_000_000, 100_000, false));
-        let mut way = Way { threads, ..Way::stored(0, &none) };
+        let mut way = Way { threads, route, ..Way::stored(0, &none) };
         if some {
             way = Way { storage: StorageMode::Auto, memory_bytes: Some(1), ..way };
             let refused = way.plan(Task::Rewritten, &*input());

@@ -1,0 +1,53 @@
+//! How many lots bins are dealt to, where not all of them stay in memory.
+//!
+//! A worker has an open slab for each lot. While bins are sorted each worker is at a lot, a part of
+//! every worker's, and one is read ahead; where there are several workers, lots that two of them
+//! share wait for the later one. Many lots take little then, but much in the partition: beyond the
+//! number at which both take the same nothing is gained. Only the partition has open bins too. What
+//! is sorted shall be an eighth of what there is: it keeps chunks from memory, which are read in
+//! each iteration, and bins but once.
+
+use super::storage::SLAB;
+use crate::extent::DEPTH;
+
+/// A number of lots, and the slabs that it takes. In bytes, but for the number.
+pub(super) struct Lots {
+    pub(super) count: u64,
+    /// In the partition.
+    pub(super) partition: u64,
+    /// While bins are sorted.
+    pub(super) sorting: u64,
+    /// What is on its way to storage.
+    pub(super) requests: u64,
+}
+
+impl Lots {
+    /// Lots for bins of so many `waiting` bytes, where there are `slabs` bytes of slabs, and `open`
+    /// bytes more once bins are closed.
+    pub(super) fn new(threads: u64, bins: u64, waiting: u64, slabs: u64, open: u64) -> Self {
+        let requests = threads * (DEPTH as u64 + 2) * SLAB;
+        let ends = 3 * threads * threads * SLAB;
+        let at_a_time = if threads == 1 { 2 } else { 2 * threads + 1 };
+        // A lot may be a quarter fuller than others, else it is read in pieces.
+        let read_back = at_a_time * (waiting / 4 * 5);
+        let of = |count: u64| Self {
+            count,
+            partition: threads * count * SLAB + requests,
+            sorting: read_back / count + ends + requests,
+            requests,
+        };
+        let opened = open / threads / SLAB;
+        let places = 4 * read_back / threads / SLAB;
+        let balanced = (((opened * opened + places).isqrt() - opened) / 2).max(1);
+        // The better one of two, or less memory could do where more does not.
+        let [fewer, more] = [balanced, balanced + 1].map(|count| of(count).need(open));
+        let balanced = if more < fewer { balanced + 1 } else { balanced };
+        let room = slabs.saturating_sub(ends + requests).max(SLAB);
+        of((8 * read_back / room).min(balanced).clamp(4, 1 << 12).min(bins.max(1)))
+    }
+
+    /// Slabs that there must be.
+    pub(super) fn need(&self, open: u64) -> u64 {
+        self.partition.max(self.sorting.saturating_sub(open))
+    }
+}
