@@ -200,9 +200,9 @@ fn what_is_said_of_rows_of_text_is_refused_where_there_are_none() {
 #[test]
 fn what_cannot_fit_is_refused_before_it_is_read() {
     let sandbox = Sandbox::new();
-    let said = ["the budget is 64.0 MiB", "give it --memory "];
-    fails(&sandbox, "run pagerank rmat:22 --memory 64MiB", 78, &said[..1]);
-    let ended = sandbox.run("explain pagerank rmat:22 --memory 64MiB");
+    let said = ["the budget is 40.0 MiB", "give it --memory "];
+    fails(&sandbox, "run pagerank rmat:22 --memory 40MiB", 78, &said[..1]);
+    let ended = sandbox.run("explain pagerank rmat:22 --memory 40MiB");
     failed(&sandbox, "explain", &ended, 78, &said);
     // Numbers that somebody merely states take no memory.
     sandbox.write("edges.txt", "0 1\n");
