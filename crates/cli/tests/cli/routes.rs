@@ -28,8 +28,8 @@ fn a_route_that_a_program_does_not_have_is_refused() {
                 let ended = sandbox.run(&line);
                 assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);
                 assert!(ended.stderr.contains(why), "{line}: {}", ended.stderr);
-                let hint = "hint: take fold, or leave --route out";
-                assert!(ended.stderr.contains(hint), "{line}: {}", ended.stderr);
+                let hint = format!("hint: take {take}, or leave --route out");
+                assert!(ended.stderr.contains(&hint), "{line}: {}", ended.stderr);
                 assert_eq!(ended.stdout, "", "{line}");
             }
         }
