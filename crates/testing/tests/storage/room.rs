@@ -167,24 +167,34 @@ fn states_of_edges_take_what_their_plan_says() {
 #[test]
 fn ingest_takes_what_its_plan_says() {
     for task in [Task::Ranks32, Task::Paths] {
-        for (threads, route, memory_bytes) in [
-            (1, None, None),
-            (3, Some(Route::Ranges), None),
-            (2, Some(Route::Spill { combined: false, fused: true }), None),
-            // Some bins stay in memory.
-            (2, Some(Route::Ranges), Some(if task == Task::Paths { 64 << 20 } else { 42 << 20 })),
+        for (threads, route, some_stay) in [
+            (1, None, false),
+            (3, Some(Route::Ranges), false),
+            (2, Some(Route::Spill { combined: false, fused: true }), false),
+            (2, Some(Route::Ranges), true),
         ] {
-            let storage = match memory_bytes {
-                Some(_) => StorageMode::Auto,
-                None => StorageMode::Always { cache_bytes: 0, values: true },
-            };
             let none = folder();
-            let way = Way { threads, storage, route, memory_bytes, ..Way::stored(0, &none) };
             let input = || Box::new(edges(1_500_000, 100_000, task == Task::Paths));
+            let way = |memory_bytes| {
+                let storage = match memory_bytes {
+                    Some(_) => StorageMode::Auto,
+                    None => StorageMode::Always { cache_bytes: 0, values: true },
+                };
+                Way { threads, storage, route, memory_bytes, ..Way::stored(0, &none) }
+            };
+            let bins = |plan: &Plan| plan.storage.unwrap().room.bins;
+            let all =
+                |plan: &Plan| plan.shape.edges * if task == Task::Paths { 48 } else { 16 } / 3;
+            let stays = |memory_bytes: &u64| {
+                let plan = way(Some(*memory_bytes)).plan(task, &*input());
+                plan.is_ok_and(|plan| bins(&plan) > 0 && bins(&plan) < all(&plan))
+            };
+            // The least budget, of some MiB, with which some bins stay in memory, and not all.
+            let memory_bytes =
+                some_stay.then(|| (8..128).map(|mib| mib << 20).find(stays).unwrap());
+            let way = way(memory_bytes);
             let plan = way.plan(task, &*input()).unwrap();
-            let bins = plan.storage.unwrap().room.bins;
-            let all = plan.shape.edges * if task == Task::Paths { 48 } else { 16 } / 3;
-            assert_eq!((bins > 0, bins > all), (true, memory_bytes.is_none()), "{bins} {way:?}");
+            assert_eq!(bins(&plan) > all(&plan), !some_stay, "{} {way:?}", bins(&plan));
             judge(&plan, &format!("{task:?} by {way:?}"), |_, directory| {
                 Way { directories: vec![directory.to_owned()], ..way.clone() }.run(task, input())
             });
