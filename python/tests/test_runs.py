@@ -124,11 +124,13 @@ def test_wrong_options_are_told_as_on_the_command_line(graph):
     with pytest.raises(welter.UsageError, match="unrecognized subcommand"):
         graph.run("pagerang")
     for forced in (welter.lcc, welter.triangles):
-        with pytest.raises(welter.UsageError, match="no updates") as caught:
-            forced(graph, route="spill")
-        assert caught.value.hint == "take fold, or leave --route out"
-    with pytest.raises(welter.UsageError, match="no updates"):
-        graph.explain("triangles", route="spill")
+        with pytest.raises(welter.UsageError, match="no place where both could meet") as caught:
+            forced(graph, route="ranges")
+        assert caught.value.hint == "take fold or spill, or leave --route out"
+        expected, found = (forced(graph, route=way).to_numpy() for way in (None, "spill"))
+        assert all((found[name] == expected[name]).all() for name in expected)
+    with pytest.raises(welter.UsageError, match="no place where both could meet"):
+        graph.explain("triangles", route="ranges")
     expected = welter.bp(graph).to_numpy()
     for route in ("ranges", "spill"):
         found = welter.bp(graph, route=route).to_numpy()
