@@ -19,7 +19,7 @@
 //! bytes of links <= bytes that were read / SHARE, else the pass gives up
 //! ```
 //!
-//! It gives up sooner where most links are new ones. A link takes more bytes than an edge in a
+//! It gives up sooner where full tables leave too many. A link takes more bytes than an edge in a
 //! chunk, so where next to nothing is parallel (a path) edges are written as they are ([`left`]);
 //! both ways are tried until a quarter was looked at, and then the smaller one goes on.
 //!
@@ -103,6 +103,7 @@ pub(super) struct Contraction<'g> {
     looked: AtomicU64,
     news: AtomicU64,
     kept: AtomicU64,
+    emptied: AtomicU64,
     is_over: AtomicBool,
     is_chosen: AtomicBool,
 }
@@ -134,6 +135,7 @@ impl<'g> Contraction<'g> {
             looked: AtomicU64::new(0),
             news: AtomicU64::new(0),
             kept: AtomicU64::new(0),
+            emptied: AtomicU64::new(0),
             is_over: false.into(),
             is_chosen: false.into(),
         }))
@@ -147,16 +149,17 @@ impl<'g> Contraction<'g> {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
-    /// Notes how many links there are more.
-    fn count(&self, looked: u64, news: u64, kept: u64) {
+    /// Notes how many links there are more, and how many of all were in tables that were full. As
+    /// many of these come with every edge that is looked at, so it is soon known whether they pay.
+    fn count(&self, [looked, news, kept, emptied]: [u64; 4]) {
         let add = |sum: &AtomicU64, more| sum.fetch_add(more, Ordering::Relaxed) + more;
         let looked = add(&self.looked, looked);
-        let news = add(&self.news, news);
         let kept = add(&self.kept, kept);
-        let most = self.most;
-        let so_far = u128::from(kept) * u128::from(self.reads.edges);
-        let many = so_far > u128::from(most) * u128::from(looked);
-        if kept > most || kept > most / 16 && many && kept > news / 2 {
+        let emptied = add(&self.emptied, emptied);
+        self.news.fetch_add(news, Ordering::Relaxed);
+        let foreseen = u128::from(emptied) * u128::from(self.reads.edges);
+        let many = foreseen > u128::from(self.most) * u128::from(looked);
+        if kept > self.most || emptied > self.most / 32 && many {
             self.give_up();
         }
     }
@@ -233,11 +236,12 @@ impl<'c, 'g> Contractor<'c, 'g> {
             return Ok(());
         }
         let news = links.len() as u64;
-        let before = self.held();
+        let (held, emptied) = (self.held(), self.outlet.links());
         for link in links {
             self.keep(link)?;
         }
-        self.contraction.count(looked, news, self.held() - before);
+        let more = [looked, news, self.held() - held, self.outlet.links() - emptied];
+        self.contraction.count(more);
         Ok(())
     }
 

@@ -62,17 +62,21 @@ pub(super) struct Left<'g> {
     volume: Arc<Volume>,
     storage: &'g Storage,
     cache_bytes: u64,
+    /// One of so many edges that would pay must be left before too many of them are a reason to
+    /// give up.
+    patience: u64,
     looked: AtomicU64,
     found: AtomicU64,
     is_over: AtomicBool,
 }
 
 impl<'g> Left<'g> {
-    /// Begins one, if there is room: `free` bytes of memory, and on storage.
+    /// Begins one, if there is room: `free` bytes of memory, and on storage. Where it is not the
+    /// only way that is tried it is less patient.
     pub(super) fn begin(
         graph: &'g Graph,
         workers: &'g Workers,
-        free: u64,
+        (free, is_alone): (u64, bool),
     ) -> Result<Option<Self>, EngineError> {
         let buffers = workers.threads() as u64 * WORKER_BYTES;
         let Some(storage) = workers.storage().filter(|_| free >= buffers) else { return Ok(None) };
@@ -88,6 +92,7 @@ impl<'g> Left<'g> {
             volume,
             storage,
             cache_bytes: (free - buffers) / 2,
+            patience: if is_alone { 4 } else { 32 },
             looked: AtomicU64::new(0),
             found: AtomicU64::new(0),
             is_over: false.into(),
@@ -106,7 +111,7 @@ impl<'g> Left<'g> {
         let looked = self.looked.fetch_add(looked, Ordering::Relaxed) + looked;
         let left = self.found.fetch_add(left, Ordering::Relaxed) + left;
         let all = self.graph.edges / SHARE;
-        let many = left > looked / SHARE && left > all / 4;
+        let many = left > looked / SHARE && left > all / self.patience;
         if many || left > all {
             self.give_up();
         }

@@ -152,7 +152,11 @@ impl<S: Stream> Run<'_, S> {
                 Contraction::begin(workers, Reads { edges, bytes, storage, arena, free })?;
             taken = if contraction.is_some() { free } else { 0 };
         }
-        let left = if writes.edges { Left::begin(graph, workers, free - taken)? } else { None };
+        let left = if writes.edges {
+            Left::begin(graph, workers, (free - taken, contraction.is_none()))?
+        } else {
+            None
+        };
         Ok((left, contraction))
     }
 

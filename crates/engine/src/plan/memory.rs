@@ -192,11 +192,11 @@ impl Layout {
     }
 
     /// Of so many bytes that could hold chunks, those that shall rather be free to write edges anew
-    /// that are left: buffers of the workers, and an eighth of the rest for edges that are
+    /// that are left: buffers of the workers, and a 32nd of the rest for edges that are
     /// contracted.
     pub(super) fn rewriting(&self, threads: u64, spare: u64) -> u64 {
         let buffers = spare.min(threads * self.left);
-        buffers + if self.contracts { (spare - buffers) / 8 } else { 0 }
+        buffers + if self.contracts { (spare - buffers) / 32 } else { 0 }
     }
 
     /// Bytes that are as many however many edges there are, beside the values: two columns of
