@@ -99,7 +99,8 @@ impl<M: Memory> Queue<M> {
     /// The same, for reads alone: by `io_uring` where the system allows that. What has arrived is
     /// seen without a switch to another thread, which counts where all cores are busy with what
     /// came before: ten iterations of R-MAT 24 with all edges on storage, 2 threads on 2 cores,
-    /// took 3.1 to 3.7 s, by threads 3.5 to 5.2 (five turns; 2.8 to 3.4 in memory).
+    /// took a median of 3.3 s (3.1 to 4.5), by threads 4.3 (3.5 to 5.2; nine and twelve runs in
+    /// turns, 2.8 to 3.4 in memory).
     ///
     /// # Errors
     /// As [`Self::new`].
