@@ -5,8 +5,8 @@
 //! ([`closed_form`]), and plain sequential programs of a different shape
 //! ([`reference`](mod@reference), [`plain`], and [`interpreter`] for any program, on what
 //! [`reading`] makes of the edges). [`strategies`] makes the random graphs that they are compared
-//! on, [`patterns`] the lopsided ones that budgets are held against, and [`executors`] lists all
-//! that must agree.
+//! on, [`patterns`] the lopsided ones that budgets are held against; [`hashed`] notices what
+//! happens to edges that have state, and [`executors`] lists all that must agree.
 //!
 //! Invariant: only a dev-dependency, or a dependency of the benchmarks. This crate may panic: a
 //! test that cannot read its answers has failed.
@@ -17,6 +17,7 @@ pub mod closed_form;
 pub mod executors;
 mod folder;
 pub mod graph;
+pub mod hashed;
 pub mod interpreter;
 pub mod npy;
 pub mod patterns;

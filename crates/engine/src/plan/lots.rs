@@ -11,7 +11,7 @@ use super::storage::SLAB;
 use crate::extent::DEPTH;
 
 /// A number of lots, and the slabs that it takes. In bytes, but for the number.
-pub(super) struct Lots {
+pub(super) struct LotsPlan {
     pub(super) count: u64,
     /// In the partition.
     pub(super) partition: u64,
@@ -21,7 +21,7 @@ pub(super) struct Lots {
     pub(super) requests: u64,
 }
 
-impl Lots {
+impl LotsPlan {
     /// Lots for bins of so many `waiting` bytes, where there are `slabs` bytes of slabs, and `open`
     /// bytes more once bins are closed.
     pub(super) fn new(threads: u64, bins: u64, waiting: u64, slabs: u64, open: u64) -> Self {

@@ -3,7 +3,7 @@
 //! First what ingest and iterations need whatever stays in memory; then what is left of the budget
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
-use super::lots::Lots;
+use super::lots::LotsPlan;
 use super::memory::{self, Memory};
 use super::{CELL_EDGES, Forecast, MOST_BINS, Plan, Room, StorageMode, Streamed};
 use crate::arena::SLAB_BYTES;
@@ -135,9 +135,9 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let listed = listed + all.marks + all.input;
 
     let slabs = budget.saturating_sub(fixed + open + listed);
-    let lots = Lots::new(threads, bins, waiting, slabs, open);
+    let lots = LotsPlan::new(threads, bins, waiting, slabs, open);
     let (need, requests) = (lots.need(open), lots.requests);
-    let Lots { count: lots, partition, sorting, .. } = lots;
+    let LotsPlan { count: lots, partition, sorting, .. } = lots;
     let always = matches!(settings.storage, StorageMode::Always { .. });
     let kept = if always { 0 } else { slabs.saturating_sub(need).min(waiting) };
     // Of bins that all stay nothing is read back.

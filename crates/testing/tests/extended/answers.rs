@@ -9,10 +9,9 @@ use welter_progress::Progress;
 use welter_store::header::Encoding;
 use welter_testing::executors::{Folder, MACHINE, Memory, judge_extended, workers};
 use welter_testing::graph::Graph;
+use welter_testing::hashed::Hashed;
 use welter_testing::interpreter::interpret_extended;
 use welter_testing::strategies::wide_graphs;
-
-use crate::Hashed;
 
 fn directed() -> Reading {
     Reading::default()

@@ -1,7 +1,6 @@
 //! Programs whose edges have state, on every route: against the interpreter, to the bit.
 //!
-//! Edges hash what they see, so any edge that is shown twice, to another state, in another order or
-//! with what another vertex said changes all that follows.
+//! The program is [`welter_testing::hashed`], which notices any edge that is shown otherwise.
 //!
 //! - `answers`: random graphs on all executors, and graphs with more than one of everything that a
 //!   route goes by.
@@ -12,74 +11,3 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers;
-
-use welter_model::extended::Extended;
-use welter_model::program::{Next, Value, Vertex};
-use welter_model::stream::Edge;
-use welter_model::table::ColumnData;
-
-/// So many iterations of hashing.
-struct Hashed(u64);
-
-#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(transparent)]
-struct Hash(u64);
-
-impl Value for Hash {
-    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
-        vec![("hash", ColumnData::U64(values.iter().map(|value| value.0).collect()))]
-    }
-}
-
-fn mixed(number: u64) -> u64 {
-    (number ^ number >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
-}
-
-impl Extended for Hashed {
-    type Value = Hash;
-    type Signal = u64;
-    type State = u64;
-    type Update = u64;
-    type Accum = u64;
-    type Total = ();
-
-    const WEIGHTED: bool = true;
-    const SYMMETRIC: bool = false;
-
-    fn init(&self, vertex: Vertex) -> (Hash, ()) {
-        (Hash(mixed(vertex.index + (vertex.out_degree << 32))), ())
-    }
-
-    /// Not the value: on some routes it is made of that once more.
-    fn signal(&self, value: &Hash) -> u64 {
-        mixed(value.0 + 1)
-    }
-
-    fn edge(&self, edge: Edge, source: &u64, target: &u64, state: &mut u64) -> u64 {
-        let ends = u64::from(edge.source) << 32 | u64::from(edge.target);
-        let said = source.rotate_left(7) ^ target.rotate_left(31);
-        *state = mixed(*state ^ said ^ ends ^ edge.weight.to_bits());
-        *state
-    }
-
-    fn identity(&self) -> u64 {
-        0
-    }
-
-    /// The order of updates makes a difference.
-    fn gather(&self, accum: u64, update: u64) -> u64 {
-        mixed(accum ^ update)
-    }
-
-    fn apply(&self, value: Hash, accum: u64, (): &()) -> (Hash, ()) {
-        (Hash(mixed(value.0 ^ accum)), ())
-    }
-
-    fn next(&self, iterations: u64, (): &()) -> Next {
-        if iterations < self.0 { Next::Iterate } else { Next::Stop }
-    }
-
-    fn iterations_max(&self) -> Option<u64> {
-        Some(self.0)
-    }
-}

@@ -52,8 +52,7 @@ use welter_progress::Progress;
 use welter_store::header::Encoding;
 use welter_store::io::{self, Faults, IoMode, IoOptions};
 use welter_testing::executors::MACHINE;
-
-use crate::rewrite::Rewrite;
+use welter_testing::hashed::Hashed;
 
 /// Edges in a part of an input.
 const PART_EDGES: u32 = 10_000;
@@ -239,7 +238,7 @@ impl Task {
             Self::Components => Layout::of_stream::<Wcc>(),
             Self::Strong => Layout::of_stream::<Scc>(),
             Self::Forest => Layout::of_stream::<Mcst>(),
-            Self::Rewritten => Layout::of_extended::<Rewrite>(),
+            Self::Rewritten => Layout::of_extended::<Hashed>(),
             Self::Corners => Layout::of_intersect::<Triangles>(),
         }
     }
@@ -288,7 +287,7 @@ impl Task {
             Self::Strong => passed(graph, &Scc::with_rest(0), workers, progress),
             Self::Forest => passed(graph, &Mcst::default(), workers, progress),
             Self::Rewritten => {
-                let outcome = welter_engine::extend(graph, &Rewrite, workers, progress)?;
+                let outcome = welter_engine::extend(graph, &Hashed(3), workers, progress)?;
                 Ok(bytemuck::cast_slice(&outcome.values.whole()?).to_vec())
             }
             Self::Corners => {

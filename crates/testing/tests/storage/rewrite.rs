@@ -1,73 +1,10 @@
-//! A program whose edges have state: any change of it, or of its place, changes all that follows.
+//! States of edges: what is moved of them, and that they are what was written.
 
 use welter_engine::EngineError;
 use welter_engine::plan::{Route, StorageMode};
-use welter_model::extended::Extended;
-use welter_model::program::{Next, Value, Vertex};
-use welter_model::stream::Edge;
-use welter_model::table::ColumnData;
 use welter_store::header::Encoding;
 
 use crate::{Progress, Task, Way, edges, folder, is_empty};
-
-/// Three iterations of hashing.
-pub(crate) struct Rewrite;
-
-#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(transparent)]
-pub(crate) struct Hash(u64);
-
-impl Value for Hash {
-    fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
-        vec![("hash", ColumnData::U64(values.iter().map(|value| value.0).collect()))]
-    }
-}
-
-fn mixed(number: u64) -> u64 {
-    (number ^ number >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
-}
-
-impl Extended for Rewrite {
-    type Value = Hash;
-    type Signal = u64;
-    type State = u64;
-    type Update = u64;
-    type Accum = u64;
-    type Total = ();
-
-    const WEIGHTED: bool = false;
-    const SYMMETRIC: bool = false;
-
-    fn init(&self, vertex: Vertex) -> (Hash, ()) {
-        (Hash(mixed(vertex.index + (vertex.out_degree << 32))), ())
-    }
-
-    fn signal(&self, value: &Hash) -> u64 {
-        value.0
-    }
-
-    fn edge(&self, edge: Edge, source: &u64, target: &u64, state: &mut u64) -> u64 {
-        let ends = u64::from(edge.source) << 32 | u64::from(edge.target);
-        *state = mixed(*state ^ source.rotate_left(7) ^ target.rotate_left(31) ^ ends);
-        *state
-    }
-
-    fn identity(&self) -> u64 {
-        0
-    }
-
-    fn gather(&self, accum: u64, update: u64) -> u64 {
-        accum.wrapping_add(update)
-    }
-
-    fn apply(&self, value: Hash, accum: u64, (): &()) -> (Hash, ()) {
-        (Hash(mixed(value.0 ^ accum)), ())
-    }
-
-    fn next(&self, iterations: u64, (): &()) -> Next {
-        if iterations < 3 { Next::Iterate } else { Next::Stop }
-    }
-}
 
 #[test]
 fn states_move_once_there_and_once_back() {
@@ -111,7 +48,7 @@ fn signals_move_once_to_each_stripe() {
         let states = 8 * u64::from(EDGES);
         let expected = graph.plan().traffic_expected();
         assert!(expected.written > states + told, "{expected:?}");
-        // States are not read in the first iteration, and what was told last is not heard.
+        // Of four turns the first one meets no edges, and the last one tells nobody.
         for (expected, moved, less) in [
             (4 * expected.read, moved.bytes_read, expected.read),
             (4 * expected.written, moved.bytes_written, expected.written),
