@@ -9,7 +9,7 @@ use welter_model::stream::Edge;
 use welter_model::table::ColumnData;
 
 /// So many iterations of hashing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Hashed(pub u64);
 
 /// What a vertex has come to.
