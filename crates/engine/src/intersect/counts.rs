@@ -1,8 +1,8 @@
 //! What is counted of each rank: 4 bytes, and a place of its own for what few have beyond.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 use crate::EngineError;
 use crate::arena::Buffer;
@@ -47,12 +47,6 @@ impl Counts {
     #[cold]
     fn add_high(&self, rank: usize, high: u64) {
         *lock(&self.high).entry(rank).or_default() += high;
-    }
-
-    /// Nothing again.
-    pub(super) fn clear(&mut self) {
-        self.low.iter_mut().for_each(|low| *low.get_mut() = 0);
-        self.high.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// All that was added.

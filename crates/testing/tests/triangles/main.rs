@@ -174,6 +174,30 @@ fn rows_travel_where_there_is_more_than_one_of_everything() {
     assert!(seen > 2);
 }
 
+/// Where a vertex belongs to many triangles, far more waits for a bin than it has ranks, and is added
+/// up between ranges, that of several bins one after the other.
+#[test]
+fn what_many_triangles_tell_is_added_up_in_between() {
+    let mut state = 1_u64;
+    let mut draw = || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (state >> 33) as u32 % 1500
+    };
+    let graph = Graph::new(1500, (0..120_000).map(|_| [draw(), draw()]).collect());
+    let expected = closed(&graph);
+    let pairs: Vec<u64> = expected.iter().map(|(.., pairs)| *pairs as u64).collect();
+    let directed: Vec<f64> = expected.iter().map(|&(near, edges, _)| share(near, edges)).collect();
+    for executor in executors().into_iter().filter(spills) {
+        for rows in [16 << 10, 64 << 10] {
+            let executor = executor.clone().with_groups(rows);
+            let values = executor.intersect(&graph, PAIRS, &Triangles).unwrap();
+            assert!(counts(&values) == pairs, "{executor:?}");
+            let values = executor.intersect(&graph, ways(false), &Lcc).unwrap();
+            assert!(shares(&values) == directed, "{executor:?}");
+        }
+    }
+}
+
 #[test]
 fn hubs_have_the_longest_rows() {
     // A clique, each of whose vertices has leaves: all rows of the clique are as long as can be.

@@ -28,26 +28,43 @@ pub(super) struct Here {
 }
 
 impl Here {
-    pub(super) fn new(
-        driver: &Driver<'_>,
-        ranges: &[Range<usize>],
-        waiting: &Waiting,
-    ) -> Result<Self, EngineError> {
-        let ranks = |range: &Range<usize>| driver.bins.ranks_of(range).len();
-        let widest = ranges.iter().map(ranks).max().unwrap_or(0);
-        let bins = |range: &Range<usize>| range.clone().map(|bin| waiting.updates(ENTRIES, bin));
-        // Each has its length beside.
-        let words = |range| ranks(range) as u64 + bins(range).sum::<u64>();
-        let words = ranges.iter().map(words).max().unwrap_or(0);
+    /// No range.
+    pub(super) fn new(ranges: &[Range<usize>]) -> Result<Self, EngineError> {
         let range_of =
             ranges.iter().enumerate().flat_map(|(at, bins)| bins.clone().map(move |_| at));
         Ok(Self {
             range_of: range_of.collect(),
-            rows: Rows::new(widest, words as usize)?,
-            cursors: Buffer::zeroed(widest)?,
-            own: Counts::new(widest)?,
+            rows: Rows::new(0, 0)?,
+            cursors: Buffer::zeroed(0)?,
+            own: Counts::new(0)?,
             ranks: 0..0,
         })
+    }
+
+    /// Gives back the memory of the range: low ranks are many and have short rows, high ones are
+    /// few with long ones, so there is no place for the most ranks beside the most entries of all
+    /// ranges (R-MAT 24 with 256 MiB took 278 so).
+    pub(super) fn shut(&mut self) -> Result<(), EngineError> {
+        let range_of = std::mem::take(&mut self.range_of);
+        *self = Self { range_of, ..Self::new(&[])? };
+        Ok(())
+    }
+
+    /// Begins a range, of these bins. None is in memory.
+    pub(super) fn open(
+        &mut self,
+        driver: &Driver<'_>,
+        bins: &Range<usize>,
+        waiting: &Waiting,
+    ) -> Result<(), EngineError> {
+        let ranks = driver.bins.ranks_of(bins);
+        let entries: u64 = bins.clone().map(|bin| waiting.updates(ENTRIES, bin)).sum();
+        // Each row has its length beside.
+        self.rows = Rows::new(ranks.len(), ranks.len() + entries as usize)?;
+        self.cursors = Buffer::zeroed(ranks.len())?;
+        self.own = Counts::new(ranks.len())?;
+        self.ranks = ranks;
+        Ok(())
     }
 }
 

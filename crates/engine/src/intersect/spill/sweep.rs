@@ -89,7 +89,7 @@ impl Driver<'_> {
                 gathered: Ledger::default(),
             })
         })?;
-        let mut here = Here::new(self, ranges, waiting)?;
+        let mut here = Here::new(ranges)?;
         for (number, bins) in ranges.iter().enumerate() {
             for bench in &benches {
                 let Road { writer, rows, counts } = &mut lock(bench).road;
@@ -98,15 +98,15 @@ impl Driver<'_> {
                 waiting.put(writer.finish()?);
                 counts.window = 2 * number as u32;
             }
-            here.ranks = self.bins.ranks_of(bins);
+            here.open(self, bins, waiting)?;
             self.measure(bins, &mut here, waiting, &benches)?;
             self.build::<I>(bins, &mut here, waiting, &benches)?;
             self.meet(bins, &here, waiting, &benches)?;
             self.close::<I>(&here, &benches)?;
             self.close_arrivals::<I>(waiting.take(ROWS, number), &here, &benches)?;
             self.tell_own(bins, &here, &benches)?;
-            here.own.clear();
-            self.settle(2 * number as u32 + 1, &mut here, waiting, &benches)?;
+            here.shut()?;
+            self.settle(2 * number as u32 + 1, waiting, &benches)?;
         }
         for bench in &benches {
             let Road { writer, counts, .. } = &mut lock(bench).road;
@@ -251,11 +251,10 @@ impl Driver<'_> {
     }
 
     /// Adds up what ranks were told where twice as much waits as there are ranks. `window`: one in
-    /// which nothing else is written.
+    /// which nothing else is written. No range is in memory.
     fn settle(
         &self,
         window: u32,
-        here: &mut Here,
         waiting: &mut Waiting,
         benches: &[Mutex<Bench>],
     ) -> Result<(), EngineError> {
@@ -265,13 +264,13 @@ impl Driver<'_> {
             if waiting.updates(COUNTS, bin) <= 2 * ranks.len() as u64 + slack {
                 continue;
             }
+            let told = Counts::new(ranks.len())?;
             let bench = &mut *lock(&benches[0]);
             bench.road.counts.window = window;
-            bench.meet(&waiting.take(COUNTS, bin), 0..ranks.len(), &here.own)?;
+            bench.meet(&waiting.take(COUNTS, bin), 0..ranks.len(), &told)?;
             for rank in ranks.clone() {
-                self.told(rank, here.own.of(rank - ranks.start), &mut bench.road)?;
+                self.told(rank, told.of(rank - ranks.start), &mut bench.road)?;
             }
-            here.own.clear();
             let Road { writer, counts, .. } = &mut bench.road;
             counts.write(bin, writer)?;
             waiting.put(writer.finish()?);
