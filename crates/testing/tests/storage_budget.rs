@@ -20,7 +20,7 @@ use welter_testing::patterns::Pattern;
 
 const ROUTES: [Route; 2] = [Route::Ranges, Route::Spill { combined: true, fused: true }];
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
     Ranks,
     Search,
@@ -193,7 +193,10 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
             // Not along near ends, whose paths have some ten thousand edges.
             let labels = (case % 2 == number && pattern != Pattern::Near)
                 .then_some([(2 + number, Task::StrongLabels), (3 - number, Task::ForestLabels)]);
-            for (threads, task) in runs.chain(beliefs).chain(labels.into_iter().flatten()) {
+            // Rows that travel: of the many that are short, and of the few that are long.
+            let rows = matches!(pattern, Pattern::Dense(_)).then_some((1, Task::Triangles));
+            let more = beliefs.into_iter().chain(labels.into_iter().flatten()).chain(rows);
+            for (threads, task) in runs.chain(more) {
                 let weighted = (case + number) % 3 == 2 || alone == Some(threads);
                 let list = pattern.edges(count, slots, weighted);
                 let always = threads % 2 == 0;
@@ -206,7 +209,8 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     threads: Some(threads),
                     stripe_bits: (case != 3).then_some(14),
                     storage,
-                    route: (always && case > 2).then(|| task.route(case % 2)),
+                    route: (always && case > 2 || rows == Some((threads, task)))
+                        .then(|| task.route(case % 2)),
                     ..Settings::default()
                 };
                 let least = least_budget(task, &list, &settings);
