@@ -174,8 +174,8 @@ fn rows_travel_where_there_is_more_than_one_of_everything() {
     assert!(seen > 2);
 }
 
-/// Where a vertex belongs to many triangles, far more waits for a bin than it has ranks, and is added
-/// up between ranges, that of several bins one after the other.
+/// Where a vertex belongs to many triangles, far more waits for a bin than it has ranks, and is
+/// added up between ranges, that of several bins one after the other.
 #[test]
 fn what_many_triangles_tell_is_added_up_in_between() {
     let mut state = 1_u64;
