@@ -71,6 +71,11 @@ impl Sources {
         Self(sources)
     }
 
+    /// All of them, ascending.
+    pub(crate) fn slots(&self) -> &[u64] {
+        &self.0
+    }
+
     #[inline]
     pub(crate) fn has(&self, vertex: u64) -> bool {
         match *self.0 {

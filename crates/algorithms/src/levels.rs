@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! pass d     an edge from a vertex of depth d to one that was not reached yet reaches it
+//! begun      edges of the sources, if noted when vertices were, are the first pass
 //! kept       edges to vertices that were not reached yet, as soon as there is room for all of them
 //! rest       what few edges are left is searched by itself
 //! ```
@@ -158,6 +159,10 @@ fn reach(known: Known<'_, Levels>, slot: u32, depth: u32) -> bool {
 impl BySlot for Levels {
     const KEEPS: bool = true;
     const BITS: bool = true;
+
+    fn begins(&self) -> Option<&[u64]> {
+        Some(self.sources.slots())
+    }
 
     fn numbered(&self, depth: Depth, _: impl Fn(u32) -> u32) -> Depth {
         depth

@@ -103,6 +103,10 @@ impl EdgeStream for WithEnds {
         self.edges.resident_bytes()
     }
 
+    fn spare_memory(&self, bytes: u64) {
+        self.edges.spare_memory(bytes);
+    }
+
     fn sample(
         &self,
         part: usize,

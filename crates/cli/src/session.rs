@@ -19,7 +19,7 @@ use welter_output::probe;
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
 
-use crate::algorithms::Chosen;
+use crate::algorithms::{Chosen, begins};
 use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::bars::Bars;
 use crate::ends::{Ends, WithEnds};
@@ -366,7 +366,10 @@ impl Session {
         let shape = wanted.shape(&*edges, undirected);
         let plan = self.plan(shape, wanted, ids.bytes())?;
         let workers = self.workers(plan.threads, &IoOptions::default())?;
-        let graph = Graph::ingest(edges, &ids, reading, &plan, &workers, &self.progress)?;
+        let begins = begins(&wanted.options.named, &ids, edges.slots());
+        let edges = (edges, &begins[..]);
+        let progress = &self.progress;
+        let graph = Graph::ingest_for_search(edges, &ids, reading, &plan, &workers, progress)?;
         let reversed = reading.reversed && !undirected;
         let loaded = Origin { ids, files, bytes, edges: count, undirected, reversed, notes };
         Ok(Ready { graph, loaded, workers, ends: None })

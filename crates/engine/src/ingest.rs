@@ -52,8 +52,24 @@ impl Graph {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self, EngineError> {
+        Self::ingest_for_search((stream, &[]), ids, reading, plan, workers, progress)
+    }
+
+    /// The same for a search that will begin at these slots. Where the stream is left where it is,
+    /// their edges are noted on the way, so that it is read once less.
+    ///
+    /// # Errors
+    /// As [`Self::ingest`].
+    pub fn ingest_for_search(
+        (stream, begins): (Box<dyn EdgeStream>, &[u64]),
+        ids: &IdMap,
+        reading: Reading,
+        plan: &Plan,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Self, EngineError> {
         if plan.straight {
-            return straight::leave(stream, ids, reading, plan, (workers, progress));
+            return straight::leave((stream, begins), ids, reading, plan, (workers, progress));
         }
         ingest(stream, ids, reading, plan, None, workers, progress)
     }

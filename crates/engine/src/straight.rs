@@ -4,6 +4,7 @@
 //! come from. Programs read them once more: [straight ones](mod@count), to which each edge tells
 //! all at once, and [stream programs](mod@pass) that need few passes.
 
+mod begun;
 mod bits;
 mod boxes;
 mod count;
@@ -14,7 +15,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use bytemuck::Pod;
-use welter_model::edges::{Batch, EdgeStream, Reading};
+use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
 use welter_model::ids::IdMap;
 use welter_model::program::Total;
 use welter_progress::{Phase, Progress, Unit};
@@ -23,6 +24,7 @@ use crate::EngineError;
 use crate::arena::Buffer;
 use crate::graph::Graph;
 use crate::marks::Marks;
+use crate::pass::REST_BYTES;
 use crate::plan::Plan;
 use crate::renew::repeated;
 use crate::state::Column;
@@ -30,6 +32,7 @@ use crate::survey::{self, first_beyond};
 use crate::vertices::{SEGMENT_BITS, Vertices};
 use crate::workers::{Workers, lock};
 
+use self::begun::{Begun, Noting};
 pub use self::count::count;
 pub use self::pass::pass_over;
 
@@ -44,6 +47,8 @@ pub(crate) struct Input {
     reading: Reading,
     /// Edges of each part.
     edges: Vec<u64>,
+    /// Those that a search begins with, where it was known.
+    begun: Option<Begun>,
 }
 
 /// Hands the edges of some parts to `visit`, a batch at a time, with what belongs to the worker and
@@ -77,16 +82,22 @@ struct Seen {
     loops: u64,
     /// Edges of parts.
     parts: Vec<(usize, u64)>,
+    /// Edges that a search begins with.
+    begun: Vec<Pair>,
 }
 
-/// The graph of a stream that the plan wants to be left where it is.
+/// The graph of a stream that the plan wants to be left where it is. `begins`: slots that a search
+/// will begin at.
 pub(crate) fn leave(
-    stream: Box<dyn EdgeStream>,
+    (stream, begins): (Box<dyn EdgeStream>, &[u64]),
     ids: &IdMap,
     reading: Reading,
     plan: &Plan,
     (workers, progress): (&Workers, &Progress),
 ) -> Result<Graph, EngineError> {
+    // What the plan does not need keeps the beginning of the input for the passes that follow.
+    stream.spare_memory(plan.free_bytes());
+    let noting = Noting::new(begins, reading, plan.free_bytes() / REST_BYTES);
     let slots = survey::slots(&*stream, workers, progress)?;
     let marked = if ids.all_present() { 0 } else { slots };
     let states = workers.states(|| Ok(Seen { marks: Marks::new(marked)?, ..Seen::default() }))?;
@@ -100,13 +111,16 @@ pub(crate) fn leave(
         }
         seen.loops += batch.pairs.iter().filter(|[source, target]| source == target).count() as u64;
         seen.parts.push((part, batch.pairs.len() as u64));
+        noting.note(&mut seen.begun, batch.pairs);
     })?;
     drop(phase);
     let (mut marks, mut loops, mut edges) = (Marks::default(), 0, vec![0; stream.parts()]);
+    let mut begun = Vec::new();
     for worker in states {
         let seen = worker.into_inner().unwrap_or_else(PoisonError::into_inner);
         loops += seen.loops;
         seen.parts.iter().for_each(|(part, more)| edges[*part] += more);
+        begun.push(seen.begun);
         if marks.is_empty() {
             marks = seen.marks;
         } else {
@@ -141,6 +155,7 @@ pub(crate) fn leave(
             made: OnceLock::new(),
             reading,
             edges,
+            begun: noting.into_begun(begun.into_iter()),
         }),
     })
 }

@@ -68,6 +68,10 @@ pub trait EdgeStream: Send + Sync {
         0
     }
 
+    /// Told that all edges will be read several times, and that there is memory to spare for so
+    /// many bytes of what they are read from, which the system may keep. A hint.
+    fn spare_memory(&self, _bytes: u64) {}
+
     /// Hands all edges of a part to `visit`, in order, in batches of any size (64 Ki edges are a
     /// good one). `visit` returns `false` to end early, which is not an error.
     ///
@@ -113,6 +117,10 @@ impl<S: EdgeStream + ?Sized> EdgeStream for Arc<S> {
 
     fn resident_bytes(&self) -> u64 {
         0
+    }
+
+    fn spare_memory(&self, bytes: u64) {
+        (**self).spare_memory(bytes);
     }
 
     fn read(

@@ -114,6 +114,12 @@ pub trait BySlot: Stream<Value: bytemuck::Pod> {
     /// Whether [`Self::bits`] are looked at before cells are: they stay in the cache.
     const BITS: bool = false;
 
+    /// The slots that the edges begin at which can be news in the first pass, ascending, where they
+    /// are known: what was seen of these edges before is shown, and not the input.
+    fn begins(&self) -> Option<&[u64]> {
+        None
+    }
+
     /// A value with the numbers of vertices in the place of their slots.
     fn numbered(&self, value: Self::Value, number: impl Fn(u32) -> u32) -> Self::Value;
 

@@ -23,6 +23,8 @@ mod traversal;
 mod triangles;
 mod wcc;
 
+pub(crate) use self::sources::begins;
+
 use std::fmt::Write;
 
 use clap::{Args, FromArgMatches, Subcommand, ValueEnum};

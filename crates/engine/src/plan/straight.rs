@@ -49,6 +49,11 @@ impl Plan {
         (takes.always || is_stored) && self.memory.peak() <= self.budget_bytes
     }
 
+    /// Bytes of the budget that nothing is planned for.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        self.budget_bytes.saturating_sub(self.memory.peak())
+    }
+
     /// The plan of a graph that is made after all, beside what is known of its vertices by then; if
     /// that fits.
     pub(super) fn after(mut self, straight: &Self) -> Option<Self> {

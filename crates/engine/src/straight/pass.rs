@@ -48,7 +48,10 @@ pub fn pass_over<S: BySlot>(
         let edges = S::PASSES.map(|passes| passes * stream.edges());
         let phase = progress.phase("pass", Unit::Edges, edges);
         let of = (graph, stream, input.reading);
-        Passes::new(of, program, workers, (progress, &phase))?.all()
+        let begun = program.begins().zip(input.begun.as_ref());
+        let begun = begun.and_then(|(slots, begun)| begun.edges_of(slots));
+        let passes = Passes::new(of, program, workers, (progress, &phase))?;
+        Passes { begun, ..passes }.all()
     })
 }
 
@@ -73,6 +76,8 @@ struct Passes<'a, S: Stream> {
     benches: Vec<Mutex<Bench>>,
     /// Parts that were shown already in this pass.
     shown: usize,
+    /// All that can be news in the first pass, where that was noted before.
+    begun: Option<&'a [Vec<Pair>]>,
     /// The edges that may still be news, if there is room for them.
     kept: Option<Vec<Vec<Pair>>>,
     /// How many passes over the edges there were.
@@ -119,6 +124,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
             bits: S::BITS.then(|| Bits::new(slots)).transpose()?,
             benches,
             shown: 0,
+            begun: None,
             kept: None,
             made: 0,
         })
@@ -152,7 +158,9 @@ impl<'a, S: BySlot> Passes<'a, S> {
         let end = if few { parts.div_ceil(FEW) } else { parts };
         self.ask(step)?;
         let (program, known, bits) = (self.program, self.known(), self.bits.as_ref());
-        let keeper = Keeper::new(if S::KEEPS && !few { self.room() } else { 0 });
+        // Nothing can be kept of edges that are not all of them.
+        let keeps = S::KEEPS && !few && self.begun.is_none();
+        let keeper = Keeper::new(if keeps { self.room() } else { 0 });
         let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
         let later = |source: &S::Cell, target: &S::Cell| program.later(step, source, target);
         self.each_run(
@@ -175,18 +183,19 @@ impl<'a, S: BySlot> Passes<'a, S> {
                         bits.done(target);
                     }
                 }
-                if S::KEEPS && keeper.has_all() {
+                if S::KEEPS && keeps && keeper.has_all() {
                     let later = sift(known.cells, (bits, false), pairs, found, later);
                     keeper.keep(edges, later.iter().map(|&place| pairs[place as usize]));
                 }
             },
         )?;
-        if S::KEEPS && !few {
+        if keeps {
             let lists = self.benches.iter().map(|bench| std::mem::take(&mut lock(bench).edges));
             let kept = keeper.into_kept(lists);
             // What was kept before is more, but it is all.
             self.kept = kept.or(self.kept.take());
         }
+        self.begun = None;
         self.shown = if few { end } else { 0 };
         self.made += u64::from(!few);
         Ok(self.seen())
@@ -228,7 +237,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
         parts: Range<usize>,
         show: impl Fn(&mut Bench, Run<'_>) + Sync,
     ) -> Result<(), EngineError> {
-        if let Some(kept) = &self.kept {
+        if let Some(kept) = self.begun.or(self.kept.as_deref()) {
             let tasks: Vec<&[Pair]> = kept.iter().flat_map(|list| list.chunks(KEPT)).collect();
             return self.workers.tasks(tasks.len(), self.progress, &self.benches, |bench, task| {
                 bench.seen.looked += tasks[task].len() as u64;
@@ -274,8 +283,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
 
     /// Edges that there is room for.
     fn room(&self) -> u64 {
-        let plan = &self.graph.plan;
-        plan.budget_bytes.saturating_sub(plan.memory.peak()) / REST_BYTES
+        self.graph.plan.free_bytes() / REST_BYTES
     }
 
     /// What workers have seen since they were asked last.

@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
 use welter_model::look::{Look, PIECE_EDGES, Sample};
@@ -31,8 +32,9 @@ pub(super) struct RawStream {
     parts: usize,
     ends: Ends,
     look: Option<Look>,
-    /// Whether the system's cache is of no use.
-    direct: bool,
+    /// Parts that are read through the system's cache: the first ones. For the others it is of no
+    /// use.
+    cached: AtomicUsize,
 }
 
 /// A file, opened when one of its parts is read: there may be more files than a process may open.
@@ -86,7 +88,7 @@ impl RawStream {
             parts: 0,
             ends: Ends::Unknown,
             look: None,
-            direct: false,
+            cached: AtomicUsize::new(usize::MAX),
         };
         for source in sources {
             let bytes = source.bytes().unwrap_or(0);
@@ -105,7 +107,9 @@ impl RawStream {
     /// Reads files of more than `most` bytes in all past the system's cache.
     pub(super) fn set_cache(&mut self, most: Option<u64>) {
         let bytes = self.edges * self.shape.record_bytes() as u64;
-        self.direct = most.is_some_and(|most| bytes > most);
+        if most.is_some_and(|most| bytes > most) {
+            self.cached = AtomicUsize::new(0);
+        }
     }
 
     /// Takes what was seen of a sample of the records.
@@ -140,7 +144,7 @@ impl RawStream {
         visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
         let (file, records) = self.part(part);
-        self.batches(file, records, visit)
+        self.batches(file, (part, records), visit)
     }
 
     /// The same of what of a part belongs to a round of a sample.
@@ -155,7 +159,7 @@ impl RawStream {
         let pieces = (records.end - records.start).div_ceil(piece) as usize;
         for number in sample.pieces(part, pieces, round) {
             let start = records.start + number as u64 * piece;
-            self.batches(file, start..records.end.min(start + piece), visit)?;
+            self.batches(file, (part, start..records.end.min(start + piece)), visit)?;
         }
         Ok(())
     }
@@ -168,15 +172,16 @@ impl RawStream {
         (file, start..file.records.min(start + self.part_records()))
     }
 
+    /// Visits records of a part.
     fn batches(
         &self,
         file: &RawFile,
-        records: Range<u64>,
+        of: (usize, Range<u64>),
         visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
         // Taken, not borrowed: `visit` may read another part in this thread.
         let mut reused = REUSED.take();
-        let result = self.batches_with(&mut reused, &file.name, records, visit);
+        let result = self.batches_with(&mut reused, &file.name, of, visit);
         REUSED.set(reused);
         result
     }
@@ -185,7 +190,7 @@ impl RawStream {
         &self,
         Reused { window, buffers }: &mut Reused,
         name: &str,
-        records: Range<u64>,
+        (part, records): (usize, Range<u64>),
         visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
         let record = self.shape.record_bytes() as u64;
@@ -196,7 +201,8 @@ impl RawStream {
             visit(batch, Place { file: name, offset, bytes: bytes.len() as u64 })
         };
         let bytes = records.start * record..records.end * record;
-        window::batches(name, bytes, record as usize, self.direct, window, &mut show)
+        let past_cache = part >= self.cached.load(Ordering::Relaxed);
+        window::batches(name, bytes, record as usize, past_cache, window, &mut show)
     }
 
     /// Refuses ids at or above the number of slots.
@@ -252,6 +258,10 @@ impl EdgeStream for RawStream {
 
     fn resident_bytes(&self) -> u64 {
         self.look.as_ref().map_or(0, Look::bytes)
+    }
+
+    fn spare_memory(&self, bytes: u64) {
+        self.cached.fetch_max((bytes / PART_BYTES) as usize, Ordering::Relaxed);
     }
 
     fn read(

@@ -256,7 +256,7 @@ impl Memory {
 
     /// Runs a stream program on a graph that stays in its input; none if the program gave up.
     /// `program` is told the ids of slots, `made` the graph that is made then, which has this
-    /// layout.
+    /// layout. `begun`: whether the edges that it begins with are noted before.
     ///
     /// # Panics
     /// When the engine fails, or plans to make a graph.
@@ -264,7 +264,7 @@ impl Memory {
         &self,
         graph: &Graph,
         reading: Reading,
-        (program, layout, room): (impl FnOnce(&IdMap) -> S, Layout, Room),
+        (program, layout, room, begun): (impl FnOnce(&IdMap) -> S, Layout, Room, bool),
         made: impl FnOnce(&welter_engine::Graph, &Workers),
     ) -> Option<Vec<S::Value>> {
         let straight = Some(Straightness { always: true, ..Straightness::of_stream::<S>() });
@@ -278,7 +278,8 @@ impl Memory {
             Room::Edges(edges) => Some(plan.memory.peak() + edges * EDGE_BYTES),
             Room::ToBeMade => plan.instead.map(|made| made.memory.peak()),
         };
-        executor.hold((graph, None), reading, layout, |held, workers| {
+        let begins = program.begins().filter(|_| begun).unwrap_or_default();
+        executor.hold_for_search((graph, None, begins), reading, layout, |held, workers| {
             assert!(held.plan().straight);
             let progress = Progress::new();
             if let Some(passed) = pass_over(held, &program, workers, &progress)? {
@@ -314,14 +315,31 @@ impl Memory {
         layout: Layout,
         run: impl FnOnce(&welter_engine::Graph, &Workers) -> Result<R, EngineError>,
     ) -> R {
+        self.hold_for_search((graph, ids, &[]), reading, layout, run)
+    }
+
+    /// The same for a search from these slots.
+    fn hold_for_search<R>(
+        &self,
+        (graph, ids, begins): (&Graph, Option<&IdMap>, &[u64]),
+        reading: Reading,
+        layout: Layout,
+        run: impl FnOnce(&welter_engine::Graph, &Workers) -> Result<R, EngineError>,
+    ) -> R {
         let (list, ids) = self.input_as(graph, ids);
         let done = || {
             let plan = self.plan(graph, reading, layout)?;
             let workers = workers(plan.threads);
             let list = self.stream(list);
             let progress = Progress::new();
-            let held =
-                welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
+            let held = welter_engine::Graph::ingest_for_search(
+                (list, begins),
+                &ids,
+                reading,
+                &plan,
+                workers,
+                &progress,
+            )?;
             run(&held, workers)
         };
         done().unwrap_or_else(|error: EngineError| panic!("{self:?}: {error}"))

@@ -84,7 +84,7 @@ fn products<F: Float + PartialEq + std::fmt::Debug>(
 fn components(graph: &Graph, reading: Reading) {
     let expected = ColumnData::Vertices(plain::components(graph));
     for executor in executors() {
-        let program = (|_: &IdMap| Wcc, Layout::of_stream::<Wcc>(), Room::All);
+        let program = (|_: &IdMap| Wcc, Layout::of_stream::<Wcc>(), Room::All, false);
         let labels = executor.pass_over(graph, reading, program, |_, _| panic!("gave up"));
         let columns = Value::columns(&labels.expect("components need one pass"));
         assert_eq!(columns, [("component", expected.clone())], "{executor:?}");
@@ -123,7 +123,7 @@ fn searches(graph: &Graph, reading: Reading, sources: &[usize], rooms: &[Room]) 
     let expected = ColumnData::I64(depths(graph, reading, sources));
     let (mut gave_up, layout) = (0, Layout::of::<Bfs>());
     for executor in executors() {
-        for &room in rooms {
+        for (&room, begun) in rooms.iter().flat_map(|room| [(room, false), (room, true)]) {
             let program = |ids: &IdMap| {
                 let is_source: Vec<bool> =
                     (0..graph.vertices()).map(|vertex| sources.contains(&vertex)).collect();
@@ -131,8 +131,11 @@ fn searches(graph: &Graph, reading: Reading, sources: &[usize], rooms: &[Room]) 
                 let slots = is_source.iter().enumerate().filter(|(_, is_source)| **is_source);
                 Levels::new(slots.map(|(slot, _)| slot as u64).collect())
             };
-            let found =
-                executor.pass_over(graph, reading, (program, layout, room), |made, workers| {
+            let found = executor.pass_over(
+                graph,
+                reading,
+                (program, layout, room, begun),
+                |made, workers| {
                     gave_up += 1;
                     let sources = sources.iter().map(|&source| source as u64).collect();
                     let outcome = run(made, &Bfs::new(sources), workers, &Progress::new());
@@ -140,7 +143,8 @@ fn searches(graph: &Graph, reading: Reading, sources: &[usize], rooms: &[Room]) 
                         outcome.and_then(|outcome| Ok(outcome.values.whole()?.into_owned()));
                     let columns = Value::columns(&values.expect("the graph was made"));
                     assert_eq!(columns, [("depth", expected.clone())], "{executor:?}, {room:?}");
-                });
+                },
+            );
             if let Some(values) = found {
                 let columns = Value::columns(&values);
                 assert_eq!(columns, [("depth", expected.clone())], "{executor:?}, {room:?}");
@@ -205,7 +209,7 @@ fn a_search_that_does_not_spread_gives_up() {
     let along = (1..path).rev().map(|vertex| [vertex - 1, vertex]);
     let beside = (0..others).map(|edge| [path + edge % 5000, path + 5000 + edge % 7001]);
     let graph = Graph::new((path + 12_001) as usize, along.chain(beside).collect());
-    assert_eq!(searches(&graph, Reading::default(), &[0], &[Room::ToBeMade]), 3);
+    assert_eq!(searches(&graph, Reading::default(), &[0], &[Room::ToBeMade]), 6);
 }
 
 #[test]
