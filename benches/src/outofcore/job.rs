@@ -88,7 +88,8 @@ impl Taken {
             .into_iter()
             .flatten()
             .filter(|phase| phase["name"].as_str().is_some_and(|name| names.contains(&name)));
-        named.filter_map(|phase| phase["seconds"].as_f64()).sum()
+        // Not `sum`, which is -0 of nothing.
+        named.filter_map(|phase| phase["seconds"].as_f64()).fold(0.0, |sum, seconds| sum + seconds)
     }
 
     /// Seconds of iterations, or of passes over the edges, making rows included.

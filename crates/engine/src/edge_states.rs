@@ -16,12 +16,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bytemuck::{Pod, cast_slice_mut};
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
 use crate::arena::{Arena, Buffer, SLAB_BYTES, Slab};
+use crate::checkpoint::{Fill, Visit};
 use crate::graph::Graph;
 use crate::state::Column;
 use crate::workers::Workers;
@@ -101,6 +102,62 @@ impl<S: Pod + Send> EdgeStates<S> {
         let mut column = Column(&mut self.resident[..]);
         let parts = self.counts.iter().map(|count| column.take(*count)).collect();
         (parts, &self.stored)
+    }
+
+    /// Shows the bytes of all states, lane by lane in the order of the edges.
+    pub(crate) fn each(&self, visit: &mut Visit<'_, u8>) -> Result<(), EngineError> {
+        let mut first = 0;
+        for (count, pieces) in self.counts.iter().zip(&self.stored.pieces) {
+            visit(cast_slice(&self.resident[first..first + count]))?;
+            first += count;
+            for piece in pieces {
+                let mut slab = self.stored.arena.take()?;
+                self.stored.volume()?.read_at_once(piece.place, &mut slab)?;
+                visit(self.stored.verified(piece, &slab)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets all states, in the same order.
+    pub(crate) fn fill(&mut self, fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+        let mut resident = Column(&mut self.resident[..]);
+        for (count, pieces) in self.counts.iter().zip(&self.stored.pieces) {
+            fill(cast_slice_mut(resident.take(*count)))?;
+            for piece in pieces {
+                let mut slab = self.stored.arena.take()?;
+                fill(&mut slab.bytes_mut()[..piece.place.bytes as usize])?;
+                piece.seal(&mut slab);
+                self.stored.volume()?.write_at_once(piece.place, &mut slab)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Stored {
+    /// Where the states are, of which there are some.
+    fn volume(&self) -> Result<&Volume, EngineError> {
+        Ok(&self.volume.as_ref().ok_or_else(other_edges)?.0)
+    }
+
+    /// The states of a piece that was read.
+    fn verified<'s>(&self, piece: &Piece, slab: &'s Slab) -> Result<&'s [u8], EngineError> {
+        let bytes = &slab.bytes()[..piece.place.bytes as usize];
+        if checksum::of(bytes) != piece.checksum.load(Ordering::Relaxed) {
+            let what = "states of edges are not what was written";
+            return Err(self.volume()?.damaged(piece.place, what).into());
+        }
+        Ok(bytes)
+    }
+}
+
+impl Piece {
+    /// Notes what the states are that are about to be written.
+    fn seal(&self, slab: &mut Slab) {
+        let bytes = self.place.bytes as usize;
+        slab.bytes_mut()[bytes..self.place.rounded_bytes()].fill(0);
+        self.checksum.store(checksum::of(&slab.bytes()[..bytes]), Ordering::Relaxed);
     }
 }
 
@@ -238,11 +295,8 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         let Wanted { piece, slab: Some(slab) } = front else { return Err(other_edges()) };
         self.first += 1;
         self.issued -= 1;
-        let bytes = &slab.bytes()[..piece.place.bytes as usize];
-        if !self.fresh && checksum::of(bytes) != piece.checksum.load(Ordering::Relaxed) {
-            let Some((volume, _)) = &self.queue else { return Err(other_edges()) };
-            let what = "states of edges are not what was written";
-            return Err(volume.damaged(piece.place, what).into());
+        if !self.fresh {
+            self.stored.verified(piece, &slab)?;
         }
         self.issue()?;
         Ok(Open { piece, slab, shown: 0 })
@@ -273,9 +327,7 @@ impl<'s, S: Pod> Rewriter<'s, S> {
             self.wait()?;
         }
         let Some((volume, queue)) = &mut self.queue else { return Err(other_edges()) };
-        let bytes = piece.place.bytes as usize;
-        slab.bytes_mut()[bytes..piece.place.rounded_bytes()].fill(0);
-        piece.checksum.store(checksum::of(&slab.bytes()[..bytes]), Ordering::Relaxed);
+        piece.seal(&mut slab);
         queue.write(volume, piece.place, slab, 0)?;
         self.writing += 1;
         Ok(())

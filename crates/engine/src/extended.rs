@@ -10,6 +10,7 @@
 //! in route `fold`: results are the same bits for any threads, widths, encodings and routes.
 
 mod ranges;
+mod resume;
 mod spill;
 mod told;
 
@@ -24,6 +25,7 @@ use welter_store::chunk::Tile;
 
 use crate::EngineError;
 use crate::arena::Buffer;
+use crate::checkpoint::{Checkpoints, Column as Kept, Reached};
 use crate::dispatch::dispatched;
 use crate::edge_states::{EdgeStates, Rewriter, Stored};
 use crate::graph::{Graph, Stripe};
@@ -36,6 +38,7 @@ use crate::renew::repeated;
 use crate::results::Values;
 use crate::state::{Column, segments};
 use crate::workers::{Workers, lock};
+use resume::{BY_STRIPE, InMemory, Resume};
 
 /// Edges between one whose source is asked of memory and the one that is shown.
 const AHEAD: usize = 16;
@@ -51,17 +54,36 @@ pub fn extend<E: Extended>(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Outcome<E::Value, E::Total>, EngineError> {
+    extend_resumable(graph, program, workers, progress, None)
+}
+
+/// The same. Where there are checkpoints, the run goes on from the last one, and writes more.
+///
+/// # Errors
+/// As [`extend`]; also when a checkpoint cannot be written or read, or belongs to another graph,
+/// program or plan.
+pub fn extend_resumable<E: Extended>(
+    graph: &Graph,
+    program: &E,
+    workers: &Workers,
+    progress: &Progress,
+    checkpoints: Option<&Checkpoints>,
+) -> Result<Outcome<E::Value, E::Total>, EngineError> {
     if E::SYMMETRIC && !graph.symmetric {
         let what = "the program needs the reverse of each edge, and the graph was not read as \
                     undirected";
         return Err(EngineError::Configuration(what.to_owned()));
     }
+    if checkpoints.is_some() {
+        // They may be where bins were.
+        workers.settle();
+    }
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
     let tools = (workers, progress, &phase);
     match graph.plan.storage.and_then(|storage| storage.streamed) {
-        None => fold(graph, program, tools),
-        Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools),
-        Some(Streamed::Spill(plan)) => spill::run(graph, program, plan, tools),
+        None => fold(graph, program, tools, checkpoints),
+        Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools, checkpoints),
+        Some(Streamed::Spill(plan)) => spill::run(graph, program, plan, tools, checkpoints),
         Some(Streamed::Rows(_)) => {
             let what = "rows of triangles were planned for, and the program has none";
             Err(EngineError::Configuration(what.to_owned()))
@@ -74,27 +96,33 @@ fn fold<E: Extended>(
     graph: &Graph,
     program: &E,
     (workers, progress, phase): (&Workers, &Progress, &Phase),
+    checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<E::Value, E::Total>, EngineError> {
     let lanes: Vec<u64> = graph.stripes.iter().map(|stripe| stripe.edges).collect();
     let mut states = EdgeStates::new(graph, &lanes, workers)?;
     let mut state = State::new(graph)?;
     let driver = Driver { graph, program, workers, progress };
-    let mut totals = vec![driver.init(&mut state)?];
+    let resume = Resume::new::<E>(checkpoints, graph, &lanes, BY_STRIPE)?;
+    let mut reached = match resume.restore(graph, state.settable(&driver, &mut states))? {
+        Some(reached) => reached,
+        None => Reached { totals: vec![driver.init(&mut state)?], ..Reached::default() },
+    };
     let benches = workers.states(|| Bench::<E>::new(graph))?;
-    let (mut total, mut iterations) = (totals[0], 0);
-    while program.next(iterations, &total) == Next::Iterate {
-        let fresh = iterations == 0;
-        total = driver.iterate((&mut state, &mut states, fresh), &total, &benches)?;
-        totals.push(total);
-        iterations += 1;
+    phase.add(reached.iterations);
+    while program.next(reached.iterations, &reached.total()) == Next::Iterate {
+        let fresh = reached.iterations == 0;
+        let last = reached.total();
+        let total = driver.iterate((&mut state, &mut states, fresh), &last, &benches)?;
+        reached.totals.push(total);
+        reached.iterations += 1;
         phase.add(1);
         phase.add_bytes(graph.chunk_bytes());
+        resume.write(graph, Kept::Memory(&state.values), &states, &reached)?;
     }
     drop((benches, states));
     // Results may be written where the states of edges were.
     workers.settle();
-    let values = Values::resident(state.values);
-    Ok(Outcome { values, iterations, total, totals, levels: Vec::new() })
+    Ok(reached.outcome(Values::resident(state.values)))
 }
 
 /// The columns of a run.
@@ -139,6 +167,17 @@ impl<E: Extended> State<E> {
             totals: totals.take(stripe.segments.len()),
         };
         (graph.stripes.iter().map(part).map(Mutex::new).collect(), now)
+    }
+
+    /// What a checkpoint is read into.
+    fn settable<'a>(
+        &'a mut self,
+        driver: &Driver<'a, E>,
+        states: &'a mut EdgeStates<E::State>,
+    ) -> InMemory<'a, E> {
+        let (values, [signals, _]) = (&mut self.values[..], &mut self.signals);
+        let Driver { graph, program, .. } = *driver;
+        InMemory { program, stripes: &graph.stripes, values, signals, states }
     }
 
     /// Ends an iteration: what was written is what is read next.

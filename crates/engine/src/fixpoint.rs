@@ -146,7 +146,8 @@ pub(crate) fn finish<P: Program>(
         let Some(checkpoints) = checkpoints.filter(due) else { return Ok(()) };
         let active = |visit: &mut Visit<'_, u8>| standing.active(visit);
         let values = checkpoint::Column::Memory(standing.values);
-        let columns = Columns { values, active: checkpoint::Column::Made(&active) };
+        let (active, states) = (checkpoint::Column::Made(&active), checkpoint::Column::Memory(&[]));
+        let columns = Columns { values, active, states };
         checkpoint::write::<P>(checkpoints, graph, columns, &reached)
     })?;
     Ok(reached.outcome(Values::resident(values)))

@@ -83,7 +83,7 @@ mod workers;
 pub use arena::Buffer;
 pub use checkpoint::{CheckpointOptions, CheckpointStats, Checkpoints, Every};
 pub use error::EngineError;
-pub use extended::extend;
+pub use extended::{extend, extend_resumable};
 pub use extent::Storage;
 pub use graph::Graph;
 pub use intersect::intersect;

@@ -115,7 +115,7 @@ pub(crate) fn run<P: Program>(
 
 /// What values are made of.
 #[derive(Clone, Copy)]
-enum Basis<'t, T> {
+pub(crate) enum Basis<'t, T> {
     Nothing,
     /// They are there, from a checkpoint; what follows from them is not.
     Values,

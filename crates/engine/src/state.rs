@@ -107,7 +107,8 @@ impl<P: Program> State<P> {
             None => checkpoint::Column::Memory(&self.values[..]),
         };
         let flags = if P::FRONTIER { graph.vertices() as usize } else { 0 };
-        Columns { values, active: checkpoint::Column::Memory(&self.active[0][..flags]) }
+        let active = checkpoint::Column::Memory(&self.active[0][..flags]);
+        Columns { values, active, states: checkpoint::Column::Memory(&[]) }
     }
 
     /// Cuts the columns by stripe.

@@ -342,11 +342,6 @@ impl Chosen for Options {
         self.priors_from.clone()
     }
 
-    fn has_no_iterations(&self) -> Option<&'static str> {
-        let what = "messages of edges are not kept in checkpoints; --messages vertex has none";
-        (self.messages == MessagesOf::Edge).then_some(what)
-    }
-
     fn parameters(&self) -> Value {
         let potential = self.potential.as_ref().map(|Numbers(psi)| psi);
         let coupling = potential.is_none().then_some(self.coupling);

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use welter_engine::{
-    Generation, Outcome, Passed, Values, Workers, count, extend, intersect, pass, pass_over,
-    pass_resumable, peel, run_resumable,
+    Generation, Outcome, Passed, Values, Workers, count, extend_resumable, intersect, pass,
+    pass_over, pass_resumable, peel, run_resumable,
 };
 use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
@@ -97,14 +97,17 @@ impl Session {
         self.measured(workers, || Ok(peel(graph, workers, &self.progress, value)?))
     }
 
-    /// Runs an extended program.
+    /// Runs an extended program, from its last checkpoint where there is one.
     pub(crate) fn extend<E: Extended>(
         &self,
         ready: &Ready,
         program: &E,
     ) -> Result<Outcome<E::Value, E::Total>, Failure> {
         let Ready { graph, workers, .. } = ready;
-        self.measured(workers, || Ok(extend(graph, program, workers, &self.progress)?))
+        let checkpoints = self.checkpoints.as_ref();
+        self.measured(workers, || {
+            Ok(extend_resumable(graph, program, workers, &self.progress, checkpoints)?)
+        })
     }
 
     /// Walks over all triangles.

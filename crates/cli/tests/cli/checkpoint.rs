@@ -109,6 +109,26 @@ fn a_stream_program_goes_on_between_its_passes() {
 }
 
 #[test]
+fn messages_of_edges_are_gone_on_with_where_edges_lie_alike() {
+    let sandbox = Sandbox::new();
+    graph(&sandbox);
+    let line = "run bp graph.tsv --iterations 200 --tolerance 0 -o beliefs.csv";
+    sandbox.must(&format!("{line} -q"));
+    let expected = sandbox.read("beliefs.csv");
+    fs::remove_file(sandbox.path().join("beliefs.csv")).unwrap();
+    let child = begun(&sandbox, line);
+    signal(&child, "INT");
+    assert_eq!(ended(child).code, Some(75));
+    let refused = sandbox.run("resume kept.run --route ranges");
+    assert_eq!(refused.code, Some(65), "{}", refused.stderr);
+    assert!(refused.stderr.contains("in another order"), "{}", refused.stderr);
+    let resumed = sandbox.run("resume kept.run --threads 1");
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+    assert!(sandbox.read("beliefs.csv") == expected);
+}
+
+#[test]
 fn results_may_go_elsewhere_and_a_run_that_ends_leaves_nothing() {
     let sandbox = Sandbox::new();
     graph(&sandbox);
@@ -133,6 +153,9 @@ fn results_may_go_elsewhere_and_a_run_that_ends_leaves_nothing() {
         "scc graph.tsv --route spill",
         "pagerank graph.tsv --route ranges",
         "bfs graph.tsv --source 0 --route spill",
+        "bp graph.tsv --iterations 4",
+        "bp graph.tsv --iterations 4 --route ranges",
+        "bp graph.tsv --iterations 4 --route spill",
     ] {
         let [plain, kept] = ["", "--checkpoint kept.run --every 1"].map(|checkpoint| {
             sandbox.must(&format!("run {run} {checkpoint} -q -o out.csv"));

@@ -41,6 +41,8 @@ impl<V: Pod + Send> Column<'_, V> {
 pub(crate) struct Columns<'a, V> {
     pub(crate) values: Column<'a, V>,
     pub(crate) active: Column<'a, u8>,
+    /// The bytes of what edges have, in the order in which they are shown.
+    pub(crate) states: Column<'a, u8>,
 }
 
 /// Fills what it is given with what comes next in a checkpoint.
@@ -52,6 +54,10 @@ pub(crate) type Fill<'f, V> = dyn FnMut(&mut [V]) -> Result<(), StoreError> + 'f
 pub(crate) trait Settable<V> {
     fn values(&mut self, stripe: usize, fill: &mut Fill<'_, V>) -> Result<(), EngineError>;
     fn active(&mut self, stripe: usize, fill: &mut Fill<'_, u8>) -> Result<(), EngineError>;
+    /// Sets the states of all edges, where these have some.
+    fn states(&mut self, _fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+        Ok(())
+    }
     /// Waits until all is where it belongs.
     fn finish(&mut self) -> Result<(), EngineError>;
 }
@@ -112,14 +118,14 @@ impl<P: Program> Settable<P::Value> for Resident<'_, P> {
 }
 
 /// The columns of a run whose signals are not. What follows from them the run makes itself.
-pub(super) struct Stored<'a, P: Program> {
+pub(crate) struct Stored<'a, V: Pod + Send> {
     stripes: &'a [Stripe],
-    values: Desk<'a, P::Value>,
+    values: Desk<'a, V>,
     active: Option<Desk<'a, u8>>,
 }
 
-impl<'a, P: Program> Stored<'a, P> {
-    pub(super) fn new(
+impl<'a, V: Pod + Send> Stored<'a, V> {
+    pub(crate) fn new(
         graph: &'a Graph,
         values: &'a StoredValues,
         active: Option<&'a StoredValues>,
@@ -129,8 +135,8 @@ impl<'a, P: Program> Stored<'a, P> {
     }
 }
 
-impl<P: Program> Settable<P::Value> for Stored<'_, P> {
-    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, P::Value>) -> Result<(), EngineError> {
+impl<V: Pod + Send> Settable<V> for Stored<'_, V> {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, V>) -> Result<(), EngineError> {
         let mut column = self.values.blank()?;
         fill(&mut column[..self.stripes[stripe].width()])?;
         self.values.put(stripe, column)

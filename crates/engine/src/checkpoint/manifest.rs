@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
 use super::Every;
 
 /// Version of the manifest, and of the files that it lists.
-pub(super) const VERSION: u16 = 2;
+pub(super) const VERSION: u16 = 3;
 /// What the manifest is.
 pub(super) const KIND: [u8; 8] = *b"CHECKPNT";
 /// Bytes of a manifest at most: most of them name the inputs.
@@ -41,9 +41,13 @@ pub(crate) struct Shape {
     pub(super) total_bytes: u32,
     /// 1 where vertices may fall inactive, else 0.
     pub(super) frontier: u32,
+    /// Bytes of the state of an edge; 0 where edges have none.
+    pub(super) state_bytes: u32,
+    /// What the order of these states follows from, as a CRC-32C.
+    pub(super) order: u32,
 }
 
-/// A checkpoint, 72 bytes.
+/// A checkpoint, 80 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Entry {
@@ -72,7 +76,7 @@ struct Head {
 
 const HEAD_BYTES: usize = size_of::<Head>();
 const ENTRY_BYTES: usize = size_of::<Entry>();
-const _: () = assert!(HEAD_BYTES == 32 && ENTRY_BYTES == 72);
+const _: () = assert!(HEAD_BYTES == 32 && ENTRY_BYTES == 80);
 
 /// Bytes of what is known of an iteration.
 pub(super) const LEVEL_BYTES: u64 = 24;
@@ -91,7 +95,9 @@ impl Shape {
         let totals = iterations.checked_add(1)?.checked_mul(self.total_bytes.into())?;
         let values = self.vertices.checked_mul(self.value_bytes.into())?;
         let levels = levels.checked_mul(LEVEL_BYTES)?;
-        let all = values.checked_add(self.flag_bytes())?.checked_add(levels)?;
+        let states = self.edges.checked_mul(self.state_bytes.into())?;
+        let all =
+            values.checked_add(self.flag_bytes())?.checked_add(levels)?.checked_add(states)?;
         all.checked_add(totals).filter(|bytes| *bytes <= FILE_BYTES_MAX)
     }
 }
@@ -162,6 +168,8 @@ mod tests {
             value_bytes: 8,
             total_bytes: 16,
             frontier: 1,
+            state_bytes: 2,
+            order: 6,
         };
         let entry = |iterations| Entry {
             iterations,
@@ -179,7 +187,7 @@ mod tests {
     fn what_was_encoded_is_decoded() {
         let manifest = manifest();
         assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest.clone()));
-        assert_eq!(manifest.entries[0].shape.payload_bytes(7, 2), Some(72 + 2 + 48 + 8 * 16));
+        assert_eq!(manifest.entries[0].shape.payload_bytes(7, 2), Some(72 + 2 + 48 + 40 + 8 * 16));
         let none = Manifest { entries: Vec::new(), job: Vec::new(), ..manifest };
         assert_eq!(Manifest::decode(&none.encode()), Ok(none));
     }
@@ -191,7 +199,7 @@ mod tests {
             assert!(Manifest::decode(&bytes[..cut]).is_err(), "cut to {cut} bytes");
         }
         // Too many checkpoints, zeros that are none, not the last first, none, too large.
-        for (place, value) in [(16, 3), (20, 1), (32, 6), (33 + 72, 1), (39, 255), (47, 255)] {
+        for (place, value) in [(16, 3), (20, 1), (32, 6), (33 + 80, 1), (39, 255), (47, 255)] {
             let mut odd = bytes.clone();
             odd[place] = value;
             if place == 39 {

@@ -34,7 +34,7 @@ use welter_store::io::Faults;
 use welter_store::sealed::{self, Identity, SealedReader};
 use welter_store::{StoreError, durable};
 
-pub(crate) use self::columns::{Column, Columns, Fill, Resident, Settable, Visit};
+pub(crate) use self::columns::{Column, Columns, Fill, Resident, Settable, Stored, Visit};
 pub(crate) use self::manifest::Shape;
 pub(crate) use self::restore::{restore, restore_columns, restore_stored};
 pub(crate) use self::write::{write, write_columns};

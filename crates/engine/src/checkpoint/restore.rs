@@ -75,7 +75,7 @@ pub(crate) fn restore_stored<P: Program>(
         checkpoints,
         graph,
         Shape::of::<P>(graph),
-        Stored::<P>::new(graph, values, active)?,
+        Stored::<P::Value>::new(graph, values, active)?,
     )?;
     if reached.as_ref().is_some_and(|it| fixpoint::must::<P>(it.out_of_step())) {
         return Err(fixpoint::refusal());
@@ -89,6 +89,11 @@ fn belongs(checkpoints: &Checkpoints, then: &Shape, now: &Shape) -> Result<(), E
         return Ok(());
     }
     let directory = checkpoints.directory.display();
+    if *now == (Shape { order: now.order, ..*then }) {
+        let what = "edges lay in another order when the run began, and so do their states: go on \
+                    with the threads, the memory and the route of then";
+        return Err(EngineError::Changed(format!("{directory}: {what}")));
+    }
     if (now.vertices, now.edges, now.degrees) == (then.vertices, then.edges, then.degrees) {
         let what = format!("{directory}: the run was begun by another version of this program");
         return Err(EngineError::Changed(what));
@@ -134,6 +139,9 @@ fn read_state<V: Pod, T: Pod + Default>(
         let mut total = T::default();
         payload.read(bytes_of_mut(&mut total))?;
         totals.push(total);
+    }
+    if entry.shape.state_bytes > 0 {
+        columns.states(&mut |states| payload.read(states))?;
     }
     payload.end(entry)?;
     let Entry { iterations, lookups, .. } = *entry;

@@ -36,7 +36,14 @@ impl Shape {
             value_bytes: size_of::<V>() as u32,
             total_bytes: size_of::<T>() as u32,
             frontier: frontier.into(),
+            state_bytes: 0,
+            order: 0,
         }
+    }
+
+    /// The same, and edges that have states of so many bytes, whose order follows from these words.
+    pub(crate) fn with_states(self, bytes: usize, order: &[u64]) -> Self {
+        Self { state_bytes: bytes as u32, order: checksum::of(cast_slice(order)), ..self }
     }
 }
 
@@ -124,6 +131,7 @@ fn write_state<V: Pod + Send, T: Pod>(
     }
     payload.levels(&reached.levels)?;
     payload.append(cast_slice(&reached.totals))?;
+    columns.states.each(graph, |states| Ok(payload.append(states)?))?;
     let Payload { writer, checksum } = payload;
     writer.commit()?;
     let Reached { iterations, lookups, .. } = *reached;

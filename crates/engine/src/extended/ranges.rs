@@ -15,9 +15,11 @@ use welter_model::program::{Next, Total, Vertex};
 use welter_progress::{Phase, Progress};
 use welter_store::chunk::Chunk;
 
+use super::resume::{OnStorage, Resume, by_range};
 use super::{Ends, Part, Said};
 use crate::EngineError;
 use crate::arena::Buffer;
+use crate::checkpoint::{Checkpoints, Column, Reached};
 use crate::edge_states::{EdgeStates, Rewriter, Stored};
 use crate::extent::Storage;
 use crate::graph::Graph;
@@ -41,6 +43,7 @@ pub(super) fn run<E: Extended>(
     program: &E,
     plan: RangesPlan,
     (workers, progress, phase): (&Workers, &Progress, &Phase),
+    checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<E::Value, E::Total>, EngineError> {
     let Some(storage) = workers.storage() else {
         let what = "the plan keeps signals on storage, and the workers were given none";
@@ -52,7 +55,12 @@ pub(super) fn run<E: Extended>(
     let ranges = deal(graph, workers.threads(), plan.stripes);
     let edges = |stripe: &usize| graph.stripes[*stripe].edges;
     let lanes = ranges.iter().flatten().map(|stripes| stripes.iter().map(edges).sum());
-    let mut states = EdgeStates::new(graph, &lanes.collect::<Vec<u64>>(), workers)?;
+    let lanes: Vec<u64> = lanes.collect();
+    let mut states = EdgeStates::new(graph, &lanes, workers)?;
+    let way = by_range(workers.threads(), plan.window_sources);
+    let resume = Resume::new::<E>(checkpoints, graph, &lanes, way)?;
+    let settable = OnStorage::<E::Value, _>::new(graph, &columns.values, &mut states)?;
+    let reached: Option<Reached<E::Total>> = resume.restore(graph, settable)?;
     let benches = workers.states(|| Bench::<E>::new(graph, &columns, plan.stripes))?;
     let mut reader = Reader::new(graph, &cuts, columns.side(0))?;
     let driver = Driver {
@@ -66,21 +74,23 @@ pub(super) fn run<E: Extended>(
         benches,
     };
     let mut by_segment = vec![E::Total::default(); graph.vertices.segments()];
-    let mut totals = vec![driver.init(&mut by_segment)?];
-    let (mut total, mut iterations) = (totals[0], 0);
-    while program.next(iterations, &total) == Next::Iterate {
-        let turn = iterations as usize;
-        total = driver.iterate(&mut reader, (&mut states, &mut by_segment), turn, &total)?;
-        totals.push(total);
-        iterations += 1;
+    let begun = reached.as_ref().map(|reached| reached.iterations as usize);
+    let first = driver.init(&mut by_segment, begun)?;
+    let mut reached = reached.unwrap_or(Reached { totals: vec![first], ..Reached::default() });
+    phase.add(reached.iterations);
+    while program.next(reached.iterations, &reached.total()) == Next::Iterate {
+        let (turn, last) = (reached.iterations as usize, reached.total());
+        let total = driver.iterate(&mut reader, (&mut states, &mut by_segment), turn, &last)?;
+        reached.totals.push(total);
+        reached.iterations += 1;
         phase.add(1);
         phase.add_bytes(graph.chunk_bytes());
+        resume.write(graph, Column::<E::Value>::Storage(&columns.values), &states, &reached)?;
     }
     drop((reader, driver, states));
     // Results may be written where the states of edges were.
     workers.settle();
-    let values = Values::stored(columns.values, graph).rows()?;
-    Ok(Outcome { values, iterations, total, totals, levels: Vec::new() })
+    Ok(reached.outcome(Values::stored(columns.values, graph).rows()?))
 }
 
 /// The columns of a run, all of them on storage.
@@ -198,9 +208,10 @@ struct Pass<'a, E: Extended> {
 }
 
 impl<E: Extended> Driver<'_, E> {
-    /// Sets values, signals and totals of all vertices.
-    fn init(&self, totals: &mut [E::Total]) -> Result<E::Total, EngineError> {
-        let Self { graph, program, .. } = *self;
+    /// Sets values, signals and totals of all vertices. `begun`: values are there after so many
+    /// iterations, and what follows from them is not.
+    fn init(&self, totals: &mut [E::Total], begun: Option<usize>) -> Result<E::Total, EngineError> {
+        let Self { graph, program, columns, .. } = *self;
         let Some(degrees) = &graph.degrees_stored else {
             let what = "the graph was ingested for a state that fits in memory";
             return Err(EngineError::Configuration(what.to_owned()));
@@ -209,16 +220,24 @@ impl<E: Extended> Driver<'_, E> {
         let threads = self.workers.threads();
         self.workers.each(|worker| {
             let bench = &mut *lock(&self.benches[worker]);
+            bench.signals.turn(columns.side(begun.unwrap_or(0)).signals)?;
             let mut degrees = Desk::new(degrees, graph)?;
             for stripe in (worker..graph.stripes.len()).step_by(threads) {
                 if self.progress.cancelled() {
                     return Err(EngineError::Cancelled);
                 }
+                let own = (stripe, &mut **lock(&by_stripe[stripe]));
+                if begun.is_some() {
+                    bench.values.fetch(stripe)?;
+                    let values = bench.values.take(stripe)?;
+                    let same = |_: &[_], _, value| (value, E::Total::default());
+                    bench.renew((graph, program), own, values, same)?;
+                    continue;
+                }
                 degrees.fetch(stripe)?;
                 let column: Buffer<u32> = degrees.take(stripe)?;
                 let first = graph.stripes[stripe].vertices.start;
                 let values = bench.values.blank()?;
-                let own = (stripe, &mut **lock(&by_stripe[stripe]));
                 bench.renew((graph, program), own, values, |_, place, _| {
                     let out_degree = column[place].into();
                     program.init(Vertex { index: first + place as u64, out_degree })

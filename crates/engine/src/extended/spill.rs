@@ -24,10 +24,12 @@ use welter_model::program::{Next, Total, Vertex};
 use welter_progress::{Phase, Progress};
 use welter_store::chunk::Chunk;
 
+use super::resume::{BY_STRIPE, OnStorage, Resume};
 use super::told::{Listener, Teller};
 use super::{Ends, Part, Said, rewriters};
 use crate::EngineError;
 use crate::arena::Buffer;
+use crate::checkpoint::{self, Checkpoints, Reached};
 use crate::edge_states::{EdgeStates, Rewriter};
 use crate::extent::Storage;
 use crate::graph::Graph;
@@ -37,6 +39,7 @@ use crate::keys::{Reach, Width};
 use crate::plan::SpillPlan;
 use crate::read_ahead::ReadAhead;
 use crate::results::Values;
+use crate::spill::Basis;
 use crate::spill::partitions::{cut, vertices};
 use crate::spill::records::Records;
 use crate::state::Column;
@@ -55,6 +58,7 @@ pub(super) fn run<E: Extended>(
     program: &E,
     plan: SpillPlan,
     (workers, progress, phase): (&Workers, &Progress, &Phase),
+    checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<E::Value, E::Total>, EngineError> {
     let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
         let what = "the plan keeps state on storage, and graph or workers do not";
@@ -63,7 +67,10 @@ pub(super) fn run<E: Extended>(
     graph.arena.drop_columns();
     let columns = Columns::new::<E>(graph, storage, plan)?;
     let lanes: Vec<u64> = graph.stripes.iter().map(|stripe| stripe.edges).collect();
-    let states = EdgeStates::new(graph, &lanes, workers)?;
+    let mut states = EdgeStates::new(graph, &lanes, workers)?;
+    let resume = Resume::new::<E>(checkpoints, graph, &lanes, BY_STRIPE)?;
+    let settable = OnStorage::<E::Value, _>::new(graph, &columns.values, &mut states)?;
+    let reached: Option<Reached<E::Total>> = resume.restore(graph, settable)?;
     let pool = Pool::new(storage, graph)?;
     let partitions = cut(graph, plan.sources);
     let benches = workers.states(|| Bench::<E>::new((graph, degrees), &columns, &pool))?;
@@ -71,25 +78,35 @@ pub(super) fn run<E: Extended>(
     let driver = Driver { graph, program, plan, workers, progress, partitions, benches };
     let mut state = State::<E>::new(graph, states);
     let may_go_on = |iterations| program.iterations_max().is_none_or(|most| iterations < most);
-    let mut totals = vec![driver.turn(&mut state, &mut window, None, may_go_on(0))?];
-    let (mut total, mut iterations) = (totals[0], 0);
-    while program.next(iterations, &total) == Next::Iterate {
-        if !may_go_on(iterations) {
+    let goes_on =
+        |reached: &Reached<_>| program.next(reached.iterations, &reached.total()) == Next::Iterate;
+    let mut reached = if let Some(reached) = reached {
+        let go_on = may_go_on(reached.iterations) && goes_on(&reached);
+        driver.turn(&mut state, &mut window, Basis::Values, go_on)?;
+        reached
+    } else {
+        let total = driver.turn(&mut state, &mut window, Basis::Nothing, may_go_on(0))?;
+        Reached { totals: vec![total], ..Reached::default() }
+    };
+    phase.add(reached.iterations);
+    while goes_on(&reached) {
+        if !may_go_on(reached.iterations) {
             let what = "a program goes on after the last of its iterations";
             return Err(EngineError::Configuration(what.to_owned()));
         }
-        let go_on = may_go_on(iterations + 1);
-        total = driver.turn(&mut state, &mut window, Some(&total), go_on)?;
-        totals.push(total);
-        iterations += 1;
+        let (go_on, last) = (may_go_on(reached.iterations + 1), reached.total());
+        let total = driver.turn(&mut state, &mut window, Basis::Updates(&last), go_on)?;
+        reached.totals.push(total);
+        reached.iterations += 1;
         phase.add(1);
         phase.add_bytes(2 * graph.chunk_bytes());
+        let values = checkpoint::Column::<E::Value>::Storage(&columns.values);
+        resume.write(graph, values, &state.states, &reached)?;
     }
     drop((driver, window, state, pool));
     // Results may be written where the states of edges were.
     workers.settle();
-    let values = Values::stored(columns.values, graph).rows()?;
-    Ok(Outcome { values, iterations, total, totals, levels: Vec::new() })
+    Ok(reached.outcome(Values::stored(columns.values, graph).rows()?))
 }
 
 /// The columns of a run, all of them on storage.
@@ -242,8 +259,8 @@ struct Driver<'a, E: Extended> {
 
 /// What the stripes of an iteration are gathered by.
 struct Pass<'p, E: Extended> {
-    /// The totals of the iteration before; none where there was none.
-    last: Option<&'p E::Total>,
+    /// What values are made of.
+    basis: Basis<'p, E::Total>,
     waiting: Vec<Mutex<Vec<UpdateChunk>>>,
     /// By stripe.
     resident: Vec<Mutex<&'p mut [E::State]>>,
@@ -252,12 +269,12 @@ struct Pass<'p, E: Extended> {
 
 impl<E: Extended> Driver<'_, E> {
     /// Sets the values of all vertices, and tells stripes what follows from them if there may be
-    /// another iteration. `last`: the totals of the iteration before; none where there was none.
+    /// another iteration.
     fn turn(
         &self,
         state: &mut State<E>,
         window: &mut Window<'_, E::Signal>,
-        last: Option<&E::Total>,
+        basis: Basis<'_, E::Total>,
         go_on: bool,
     ) -> Result<E::Total, EngineError> {
         let graph = self.graph;
@@ -267,7 +284,7 @@ impl<E: Extended> Driver<'_, E> {
         let waiting = std::mem::replace(&mut state.waiting, nothing(graph));
         let (resident, stored) = state.states.parts();
         let pass = Pass::<E> {
-            last,
+            basis,
             waiting: waiting.into_iter().map(Mutex::new).collect(),
             resident: resident.into_iter().map(Mutex::new).collect(),
             rewriters: rewriters(self.workers, stored, state.fresh)?,
@@ -291,7 +308,7 @@ impl<E: Extended> Driver<'_, E> {
                 tell(partition, window, &mut state.waiting)?;
             }
         }
-        (state.fresh, state.told) = (last.is_none(), 0);
+        (state.fresh, state.told) = (matches!(basis, Basis::Nothing), 0);
         let mut heard = 0;
         for bench in &self.benches {
             let bench = &mut *lock(bench);
@@ -328,18 +345,26 @@ impl<E: Extended> Driver<'_, E> {
             let (bench, rewriter) = (&mut *lock(tools.0), &mut *lock(tools.1));
             let at = (stripes.start + task, next.map(|task| stripes.start + task));
             let (signals, totals) = &mut *lock(&parts[task]);
-            let mut values = match pass.last {
-                Some(_) => self.meet(at, pass, rewriter, bench)?,
-                None => bench.values.blank()?,
+            let mut values = match pass.basis {
+                Basis::Updates(_) => self.meet(at, pass, rewriter, bench)?,
+                Basis::Values => {
+                    bench.values.fetch(at.0)?;
+                    bench.values.take(at.0)?
+                }
+                Basis::Nothing => bench.values.blank()?,
             };
             let stripe = &graph.stripes[at.0];
             let own = &mut values[..stripe.width()];
             let mut part = Part::<E> { stripe, values: own, signals, totals };
-            match pass.last {
-                Some(last) => part.renew(graph, self.program, |place, value| {
+            match pass.basis {
+                Basis::Updates(last) => part.renew(graph, self.program, |place, value| {
                     self.program.apply(value, bench.accums[place], last)
                 }),
-                None => self.begin(at.0, &mut part, bench)?,
+                // What these add to the totals is known.
+                Basis::Values => {
+                    part.renew(graph, self.program, |_, value| (value, E::Total::default()));
+                }
+                Basis::Nothing => self.begin(at.0, &mut part, bench)?,
             }
             bench.store(at.0, signals)?;
             bench.values.put(at.0, values)

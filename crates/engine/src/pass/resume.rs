@@ -69,6 +69,7 @@ pub fn pass_resumable<S: Lasting>(
         let columns = Columns {
             values: Column::Made(&|visit| run.each_kept(visit)),
             active: Column::Memory(&[]),
+            states: Column::Memory(&[]),
         };
         write_columns(checkpoints, graph, shape, columns, &reached)
     })

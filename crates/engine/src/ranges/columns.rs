@@ -48,7 +48,8 @@ impl Columns {
     /// What a checkpoint is made of.
     pub(super) fn kept<V>(&self, turn: usize) -> checkpoint::Columns<'_, V> {
         let active = self.side(turn).active.map_or(Column::Memory(&[]), Column::Storage);
-        checkpoint::Columns { values: Column::Storage(&self.values), active }
+        let states = Column::Memory(&[]);
+        checkpoint::Columns { values: Column::Storage(&self.values), active, states }
     }
 }
 

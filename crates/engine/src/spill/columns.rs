@@ -49,7 +49,8 @@ impl Columns {
     /// What a checkpoint is made of.
     pub(super) fn kept<V>(&self) -> checkpoint::Columns<'_, V> {
         let active = self.active.as_ref().map_or(Column::Memory(&[]), Column::Storage);
-        checkpoint::Columns { values: Column::Storage(&self.values), active }
+        let states = Column::Memory(&[]);
+        checkpoint::Columns { values: Column::Storage(&self.values), active, states }
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use welter_engine::kept::{self, KeepOptions, Kept};
 use welter_engine::plan::{Layout, Plan, Route, Settings, Shape, Straightness};
 use welter_engine::{
-    Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend, intersect,
-    pass, pass_over, pass_resumable, peel, run_resumable,
+    Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend,
+    extend_resumable, intersect, pass, pass_over, pass_resumable, peel, run_resumable,
 };
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::extended::Extended;
@@ -227,6 +227,27 @@ impl Memory {
     ) -> Answer<E::Value, E::Total> {
         self.hold((graph, None), reading, Layout::of_extended::<E>(), |held, workers| {
             ended(extend(held, program, workers, &Progress::new())?)
+        })
+    }
+
+    /// The same. Where there are checkpoints, the run goes on from the last one, and writes more.
+    ///
+    /// # Errors
+    /// When the run fails.
+    ///
+    /// # Panics
+    /// When the graph cannot be made.
+    pub fn extend_resumable<E: Extended>(
+        &self,
+        graph: &Graph,
+        reading: Reading,
+        program: &E,
+        checkpoints: Option<&Checkpoints>,
+    ) -> Result<Answer<E::Value, E::Total>, EngineError> {
+        self.hold((graph, None), reading, Layout::of_extended::<E>(), |held, workers| {
+            let progress = Progress::new();
+            let done = extend_resumable(held, program, workers, &progress, checkpoints);
+            Ok(done.and_then(ended))
         })
     }
 
