@@ -78,6 +78,13 @@ fn layouts() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Takes a file out of the system's cache, where the file system has one beside itself.
+fn evict(path: &Path) {
+    let file = std::fs::File::open(path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+}
+
 #[test]
 fn files_read_past_the_cache_hold_the_same_edges() {
     let directory = tempfile::tempdir().unwrap();
@@ -89,8 +96,17 @@ fn files_read_past_the_cache_hold_the_same_edges() {
         let record = bytes.len() / 100_000;
         let long = bytes.repeat(12)[..1_150_007 * record].to_vec();
         let path = file(directory.path(), name, &long);
+        // What was just written is in the cache, and taken from there; then it is not.
+        let mut expected = None;
+        for evicted in [false, true] {
+            if evicted {
+                evict(&path);
+            }
+            let found = edges(&read_all(&[&path], &past).unwrap());
+            assert!(*expected.get_or_insert_with(|| found.clone()) == found, "{name}");
+        }
         let [through, past] = [&through, &past].map(|options| read_all(&[&path], options).unwrap());
-        assert!(edges(&through) == edges(&past), "{name}");
+        assert!(edges(&through) == edges(&past) && expected == Some(edges(&past)), "{name}");
         // The first part through it, and the others past it.
         past.edges.spare_memory(17 << 20);
         assert!(edges(&through) == edges(&past), "{name}");

@@ -3,7 +3,8 @@
 //! A file that is larger than what the system can cache is read from the device each time it is
 //! read. Then the cache only costs: a control group at its limit looks for pages to drop at every
 //! page that it reads (R-MAT 24 as 2 GiB of raw pairs in a group of 1 GiB). Past it, a few requests
-//! are in flight while what has arrived is looked at.
+//! are in flight while what has arrived is looked at. What the cache has all the same, because
+//! somebody else wrote or read it, is taken from there.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -95,6 +96,38 @@ pub(super) fn batches(
     Ok(())
 }
 
+/// A file, as far as the system's cache has it.
+struct Cached(Option<File>);
+
+impl Cached {
+    /// Reads bytes from an offset on, if the cache has all of them. The device is not asked.
+    fn read(&mut self, offset: u64, bytes: &mut [u8]) -> bool {
+        let found = self.0.as_ref().map(|file| read_cached(file, offset, bytes));
+        if found.as_ref().is_some_and(Result::is_err) {
+            // No such call here: the device has all of it.
+            self.0 = None;
+        }
+        found.is_some_and(|found| found.unwrap_or(false))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn read_cached(file: &File, offset: u64, bytes: &mut [u8]) -> io::Result<bool> {
+    use rustix::io::{Errno, ReadWriteFlags, preadv2};
+    let length = bytes.len();
+    let mut bytes = [io::IoSliceMut::new(bytes)];
+    match preadv2(file, &mut bytes, offset, ReadWriteFlags::NOWAIT) {
+        Ok(read) => Ok(read == length),
+        Err(Errno::AGAIN) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_cached(_: &File, _: u64, _: &mut [u8]) -> io::Result<bool> {
+    Err(ErrorKind::Unsupported.into())
+}
+
 /// The largest number of bytes up to `most` that holds whole records.
 fn whole(most: usize, record: usize) -> usize {
     most / record * record
@@ -112,6 +145,7 @@ fn past(
     let volume = opened.map_err(|error| InputError::io(name, "open", plain(error)))?;
     let volume = Arc::new(volume);
     let Direct { queue, free } = direct;
+    let mut cached = Cached(File::open(name).ok());
     // Requests begin at multiples of a page, so that one that need not begin there is shorter.
     let aligned = REQUEST_BYTES.is_multiple_of(record);
     let stride = if aligned { REQUEST_BYTES } else { whole(REQUEST_BYTES - ALIGN, record) } as u64;
@@ -120,10 +154,19 @@ fn past(
     let mut arrived: VecDeque<(u64, Option<Pages>)> = VecDeque::new();
     while next < range.end {
         while asked < range.end && !free.is_empty() {
-            let Some(pages) = free.pop() else { break };
+            let Some(mut pages) = free.pop() else { break };
             let end = (asked + stride).min(range.end);
             let offset = asked / ALIGN as u64 * ALIGN as u64;
             let place = Place { file: 0, offset, bytes: (end - offset) as u32 };
+            if cached.read(offset, &mut pages.bytes_mut()[..place.bytes as usize]) {
+                arrived.push_back((asked, Some(pages)));
+                asked = end;
+                if arrived.len() == 1 {
+                    // Looked at while it is in the second-level cache.
+                    break;
+                }
+                continue;
+            }
             let begun = queue.read(&volume, place, pages, asked);
             begun.map_err(|error| unread(name, asked, plain(error)))?;
             arrived.push_back((asked, None));
