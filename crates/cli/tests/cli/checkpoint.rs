@@ -119,7 +119,7 @@ fn messages_of_edges_are_gone_on_with_where_edges_lie_alike() {
     let child = begun(&sandbox, line);
     signal(&child, "INT");
     assert_eq!(ended(child).code, Some(75));
-    let refused = sandbox.run("resume kept.run --route ranges");
+    let refused = sandbox.run("resume kept.run --encoding compressed");
     assert_eq!(refused.code, Some(65), "{}", refused.stderr);
     assert!(refused.stderr.contains("in another order"), "{}", refused.stderr);
     let resumed = sandbox.run("resume kept.run --threads 1");

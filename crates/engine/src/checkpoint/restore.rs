@@ -91,7 +91,7 @@ fn belongs(checkpoints: &Checkpoints, then: &Shape, now: &Shape) -> Result<(), E
     let directory = checkpoints.directory.display();
     if *now == (Shape { order: now.order, ..*then }) {
         let what = "edges lay in another order when the run began, and so do their states: go on \
-                    with the threads, the memory and the route of then";
+                    with the threads, the memory, the encoding and the route of then";
         return Err(EngineError::Changed(format!("{directory}: {what}")));
     }
     if (now.vertices, now.edges, now.degrees) == (then.vertices, then.edges, then.degrees) {
