@@ -1,17 +1,20 @@
 //! Programs on graphs that stay in their input, against plain loops over the edges that were
 //! listed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use proptest::prelude::*;
 use welter_algorithms::spmv::{Product, Vector};
 use welter_algorithms::{Bfs, Float, Levels, Wcc};
-use welter_engine::plan::{Layout, Settings};
-use welter_engine::run;
-use welter_model::edges::{Duplicates, Reading};
+use welter_engine::plan::{Layout, Plan, Settings, Shape, Straightness};
+use welter_engine::{pass_over, run};
+use welter_model::edges::{Batch, Duplicates, EdgeList, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
 use welter_progress::Progress;
-use welter_testing::executors::{Memory, Room};
+use welter_testing::executors::{MACHINE, Memory, Room, workers};
 use welter_testing::graph::Graph;
 use welter_testing::plain;
 use welter_testing::strategies::wide_graphs;
@@ -221,4 +224,86 @@ fn a_search_that_spreads_ends_over_the_input() {
     let graph = Graph::new(vertices as usize, tree.chain(back).collect());
     let rooms = [Room::Edges(0), Room::Edges(30_000), Room::All];
     assert_eq!(searches(&graph, Reading::default(), &[0], &rooms), 0);
+}
+
+/// Edges that count how often all of them are read, and note what may be kept of them.
+struct Counted {
+    edges: EdgeList,
+    read: Arc<AtomicU64>,
+    spared: Arc<AtomicU64>,
+}
+
+impl EdgeStream for Counted {
+    fn parts(&self) -> usize {
+        self.edges.parts()
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges.edges()
+    }
+
+    fn weighted(&self) -> bool {
+        false
+    }
+
+    fn slots(&self) -> Option<u64> {
+        self.edges.slots()
+    }
+
+    fn spare_memory(&self, bytes: u64) {
+        self.spared.store(bytes, Ordering::Relaxed);
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.edges.read(part, &mut |batch| {
+            self.read.fetch_add(batch.pairs.len() as u64, Ordering::Relaxed);
+            visit(batch)
+        })
+    }
+}
+
+#[test]
+fn an_input_is_read_once_less_where_the_first_edges_were_noted() {
+    let slots = 1 << 16;
+    // Each vertex leads to the sixteen below it: four levels.
+    let tree = (1..slots).map(|vertex| [(vertex - 1) / 16, vertex]);
+    let pairs: Vec<[u32; 2]> = tree.collect();
+    let edges = pairs.len() as u64;
+    let straight = Straightness { always: true, ..Straightness::of_stream::<Levels>() };
+    let layout = Layout { straight: Some(straight), ..Layout::of::<Bfs>() };
+    let shape =
+        Shape { slots: u64::from(slots), edges, weighted: false, estimated: false, input_bytes: 0 };
+    let plan = |memory_bytes| {
+        let settings = Settings { threads: Some(2), memory_bytes, ..Settings::default() };
+        Plan::new(shape, layout, &settings, &MACHINE).unwrap()
+    };
+    // Too little to keep edges before the last level.
+    let spare_bytes = 1 << 20;
+    let plan = plan(Some(plan(None).memory.peak() + spare_bytes));
+    assert!(plan.straight);
+    let (workers, progress) = (workers(2), Progress::new());
+    let read = |begins: &[u64]| {
+        let (read, spared) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
+        let mut list = EdgeList::from_pairs(pairs.clone());
+        list.set_slots(u64::from(slots));
+        let stream = Counted { edges: list, read: read.clone(), spared: spared.clone() };
+        let held = welter_engine::Graph::ingest_for_search(
+            (Box::new(stream), begins),
+            &IdMap::Declared,
+            Reading::default(),
+            &plan,
+            workers,
+            &progress,
+        );
+        let found = pass_over(&held.unwrap(), &Levels::new(vec![0]), workers, &progress).unwrap();
+        assert!(found.is_some());
+        assert_eq!(spared.load(Ordering::Relaxed), spare_bytes);
+        read.load(Ordering::Relaxed) / edges
+    };
+    let [unknown, other, noted] = [&[][..], &[1], &[0]].map(read);
+    assert_eq!((other, noted), (unknown, unknown - 1));
 }
