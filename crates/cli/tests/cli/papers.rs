@@ -399,7 +399,6 @@ fn bp_refuses_what_is_no_probability() {
         ("edge.csv --damping 1", 2, "below 1"),
         ("edge.csv --damping=-0.5", 2, "from 0 to 1"),
         ("edge.csv --damping 0.5 --messages vertex", 2, "which --messages vertex does without"),
-        ("edge.csv --checkpoint kept", 2, "--messages vertex has none"),
         ("edge.csv --route spill", 0, "expected vertices"),
         ("edge.csv --memory 1M", 78, "give it --memory"),
         ("edge.csv --priors-from -", 2, "standard input"),
