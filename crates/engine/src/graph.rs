@@ -41,8 +41,6 @@ pub struct Graph {
     pub(crate) chunk_bytes: u64,
     /// The number that all its chunks bear, and their generation.
     pub(crate) id: (u64, u32),
-    /// Whether tiles with few edges go on into the next blocks of sources.
-    pub(crate) wide_tiles: bool,
     /// Whether the reverse of each edge is an edge too.
     pub(crate) symmetric: bool,
     /// Where the edges of each band of sources lie, when the plan's program has a frontier.
@@ -285,7 +283,7 @@ impl Graph {
         chunk: &Chunk<'c>,
     ) -> impl Iterator<Item = (Tile<'c>, Range<u64>)> + use<'c> {
         let block = 1 << self.plan.block_bits;
-        let width = if self.wide_tiles { chunk.block_width() } else { block };
+        let width = if self.plan.wide_tiles { chunk.block_width() } else { block };
         let mut tiles = chunk.tiles().peekable();
         std::iter::from_fn(move || {
             let tile = tiles.next()?;

@@ -153,7 +153,6 @@ pub(crate) fn ingest(
         plan: plan.clone(),
         arena: arena.clone(),
         id: (number, 0),
-        wide_tiles: !plan.frontier,
         symmetric: reading.both_ways(),
         index: None,
         partitions: bounds,

@@ -369,7 +369,7 @@ impl<P: Program> Driver<'_, P> {
         chunks.parts(
             at,
             |stripe| (stripe, self.wanted(masks, stripe)),
-            |_, chunk| {
+            |_, _, chunk| {
                 let reach = chunk.block_width() as usize;
                 let coding = Coding::of::<P>(chunk.label());
                 for (tile, sources) in self.graph.tiles_of(&chunk) {
@@ -410,7 +410,7 @@ impl<P: Program> Driver<'_, P> {
             chunks.parts(
                 (number, next),
                 |stripe| (stripe, 0..graph.stripes[stripe].chunks.len()),
-                |_, chunk| {
+                |_, _, chunk| {
                     let reach = chunk.block_width() as usize;
                     let coding = Coding::of::<P>(chunk.label());
                     for tile in chunk.tiles() {

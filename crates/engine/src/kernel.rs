@@ -38,7 +38,7 @@ use welter_store::header::{Encoding, Label};
 use welter_store::weights::WeightKind;
 
 use crate::dispatch::dispatched;
-use crate::keys::{Keys, Reach, Width};
+use crate::keys::{Columns, Keys, Reach, Width};
 
 /// Keys that are handed on at a time, at most: 4 KiB of them.
 pub(crate) const BUFFER: usize = 1024;
@@ -179,6 +179,21 @@ pub(crate) fn fold_tile<P: Program>(
     scratch: &mut Scratch,
 ) {
     fold_within(program, tile, edges, (coding, &Width), sources, accums, scratch);
+}
+
+/// The same, where columns may end before what a key can name: such a key, which is none of the
+/// graph's. The keys beside it are left out too.
+pub(crate) fn fold_short<P: Program>(
+    program: &P,
+    tile: &Tile<'_>,
+    coding: Coding,
+    sources: Sources<'_, P::Signal>,
+    accums: &mut [P::Accum],
+    scratch: &mut Scratch,
+) -> Option<u32> {
+    let columns = Columns::new([sources.signals.len(), accums.len()]);
+    fold_within(program, tile, 0..tile.edges, (coding, &columns), sources, accums, scratch);
+    columns.outside()
 }
 
 /// The same, where columns are as long as keys reach.

@@ -98,6 +98,9 @@ pub struct Plan {
     pub frontier: bool,
     /// How its iterations find their edges.
     pub frontier_mode: FrontierMode,
+    /// Whether tiles with few edges go on into the next blocks of sources, as they do where nobody
+    /// looks for those of few sources, and in kept graphs.
+    pub wide_tiles: bool,
     /// What they find them by.
     pub index: IndexMode,
     /// Whether there is room for rows.
@@ -176,6 +179,7 @@ impl Plan {
                 chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
                 frontier: layout.active > 0,
                 frontier_mode: settings.frontier.resident(),
+                wide_tiles: layout.active == 0,
                 index: settings.index,
                 rows,
                 pulls: rows && layout.pulled && settings.index == IndexMode::Rows,

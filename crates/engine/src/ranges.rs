@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 
 use welter_model::program::{Next, Program, Total};
 use welter_progress::{Phase, Progress};
+use welter_store::ChunkError;
 use welter_store::chunk::Chunk;
 
 use self::columns::{Columns, Desks};
@@ -29,7 +30,7 @@ use crate::dispatch::dispatched;
 use crate::frontier::Masks;
 use crate::graph::{Graph, Stripe};
 use crate::iterate::{Level, Mode, Outcome};
-use crate::kernel::{Coding, Scratch, Sources, fold_tile};
+use crate::kernel::{Coding, Scratch, Sources, fold_short, fold_tile};
 use crate::plan::RangesPlan;
 use crate::read_ahead::ReadAhead;
 use crate::renew::{apply_part, begin_part, init_part, resume_part};
@@ -131,7 +132,7 @@ impl<'g, P: Program> Bench<'g, P> {
         let widest = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
         Ok(Self {
             accums: Buffer::zeroed(stripes << graph.plan.stripe_bits)?,
-            flags: Buffer::zeroed(if P::FRONTIER { widest } else { 0 })?,
+            flags: Buffer::in_order(if P::FRONTIER { widest } else { 0 })?,
             scratch: Scratch::new(),
             chunks: ReadAhead::new(graph)?,
             edges: 0,
@@ -366,7 +367,8 @@ impl<P: Program> Driver<'_, P> {
         let begins = cuts.begins(at.0 / count);
         let Bench { accums, scratch, chunks, edges, .. } = bench;
         let accums = &mut accums[place..];
-        chunks.parts(at, wants, |_, chunk: Chunk<'_>| {
+        let short = graph.plan.window_margin() < graph.signal_padding() as u64;
+        chunks.parts(at, wants, |_, place, chunk: Chunk<'_>| {
             let reach = chunk.block_width() as usize;
             let coding = Coding::of::<P>(chunk.label());
             for (tile, named) in graph.tiles_of(&chunk) {
@@ -374,10 +376,19 @@ impl<P: Program> Driver<'_, P> {
                     continue;
                 }
                 let first = (tile.source - window.first) as usize;
-                let sources = first..first + reach;
+                let signals = window.signals();
+                let sources = first..(first + reach).min(signals.len());
                 let active = window.active().map(|active| &active[sources.clone()]);
-                let sources = Sources { signals: &window.signals()[sources], active };
-                fold_tile(program, &tile, 0..tile.edges, coding, sources, accums, scratch);
+                let sources = Sources { signals: &signals[sources], active };
+                if !short {
+                    fold_tile(program, &tile, 0..tile.edges, coding, sources, accums, scratch);
+                } else if let Some(key) =
+                    fold_short(program, &tile, coding, sources, accums, scratch)
+                {
+                    let (what, value) = ("key of an edge", key.into());
+                    let error = ChunkError::Field { what, offset: 0, value };
+                    return Err(Graph::damaged(place, error));
+                }
                 *edges += tile.edges as u64;
             }
             Ok(())

@@ -144,15 +144,15 @@ impl<'g> ReadAhead<'g> {
         &mut self,
         at: (usize, Option<usize>),
         wants: impl Fn(usize) -> (usize, W),
-        mut visit: impl FnMut(&Stripe, Chunk<'_>) -> Result<(), EngineError>,
+        mut visit: impl FnMut(&Stripe, &ChunkPlace, Chunk<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         self.each(at, wants, |stripe, place, chunk, is_read| {
             if !is_read {
-                return visit(stripe, chunk).map_err(Shown::Failed);
+                return visit(stripe, place, chunk).map_err(Shown::Failed);
             }
             for part in chunk.verified() {
                 let part = part.map_err(|error| Shown::Damaged(Graph::damaged(place, error)))?;
-                visit(stripe, part).map_err(Shown::Failed)?;
+                visit(stripe, place, part).map_err(Shown::Failed)?;
             }
             Ok(())
         })

@@ -161,7 +161,7 @@ impl<V: Pod + Send> Shelf<V> {
         let ends = self.starts.iter().skip(1).copied().chain([count]);
         let widths = ends.zip(&self.starts).map(|(end, start)| end - start).collect();
         self.listed = Some(Listed { has_row, widths });
-        let (mut rows, mut column) = (0, Buffer::zeroed(self.width)?);
+        let (mut rows, mut column) = (0, Buffer::in_order(self.width)?);
         for number in 0..self.starts.len() {
             self.starts[number] = rows;
             column = self.stored.load(number, column)?;
@@ -200,7 +200,7 @@ impl<V: Pod + Send> Shelf<V> {
             let oldest = (recent.len() >= self.recent_most).then(|| recent.remove(0).1);
             let column = match oldest.and_then(Arc::into_inner) {
                 Some(column) => column,
-                None => Buffer::zeroed(self.width)?,
+                None => Buffer::in_order(self.width)?,
             };
             let mut column = self.stored.load(number, column)?;
             self.cut(number, &mut column);

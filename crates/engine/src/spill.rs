@@ -328,7 +328,7 @@ impl<P: Program> Driver<'_, P> {
         masks.add(graph, own.start, flags);
         let masks = &*masks;
         let reach =
-            if graph.wide_tiles { graph.signal_padding() } else { 1 << graph.plan.block_bits };
+            if graph.plan.wide_tiles { graph.signal_padding() } else { 1 << graph.plan.block_bits };
         let wants = |stripe: usize| {
             let chunks = &graph.stripes[stripe].chunks;
             let first = chunks.partition_point(|place| place.sources.end <= own.start);

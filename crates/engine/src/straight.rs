@@ -143,7 +143,6 @@ pub(crate) fn leave(
         plan: plan.clone(),
         arena: workers.arena().clone(),
         id: (0, 0),
-        wide_tiles: false,
         symmetric: reading.both_ways(),
         index: None,
         partitions: Vec::new(),

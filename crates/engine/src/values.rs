@@ -81,7 +81,7 @@ impl StoredValues {
     pub(crate) fn whole<V: Pod + Send>(&self, graph: &Graph) -> Result<Buffer<V>, EngineError> {
         let mut values = Buffer::zeroed(graph.vertices() as usize)?;
         let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
-        let mut column = Buffer::zeroed(width)?;
+        let mut column = Buffer::in_order(width)?;
         for (number, stripe) in graph.stripes.iter().enumerate() {
             column = self.load(number, column)?;
             let Range { start, end } = stripe.vertices;
@@ -97,7 +97,7 @@ impl StoredValues {
         graph: &Graph,
         mut visit: impl FnMut(&[V]) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let mut memory = Buffer::zeroed(PIECE)?;
+        let mut memory = Buffer::in_order(PIECE)?;
         for piece in self.pieces::<V>(graph, 0..graph.vertices()) {
             self.volume.read_at_once(piece.place, &mut memory)?;
             self.verify_piece(&piece, &memory)?;
@@ -204,7 +204,7 @@ pub(crate) struct Desk<'a, V: Pod + Send> {
 impl<'a, V: Pod + Send> Desk<'a, V> {
     pub(crate) fn new(stored: &'a StoredValues, graph: &Graph) -> Result<Self, EngineError> {
         let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
-        let column = |_| Buffer::zeroed(width);
+        let column = |_| Buffer::in_order(width);
         let free = (0..COLUMNS).map(column).collect::<Result<_, _>>()?;
         let queue = Queue::new(&stored.io, COLUMNS)?;
         Ok(Self { stored, queue, free, fetched: None })

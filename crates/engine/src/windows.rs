@@ -50,7 +50,7 @@ impl Cuts {
     pub(crate) fn new(graph: &Graph, sources: u64) -> Self {
         let bits = graph.plan.block_bits;
         let most = (sources >> bits << bits).max(1 << bits);
-        let reach = if graph.wide_tiles { graph.signal_padding() as u64 } else { 1 << bits };
+        let reach = if graph.plan.wide_tiles { graph.signal_padding() as u64 } else { 1 << bits };
         let mut bounds = vec![0];
         let mut open = 0;
         for partition in &graph.partitions {
@@ -104,10 +104,10 @@ impl Cuts {
         first..end.max(first)
     }
 
-    /// Elements of a column of a window: no key, right or wrong, leads outside it.
+    /// Elements of a column of a window: no right key leads outside it.
     fn column(&self, graph: &Graph) -> usize {
         let widest = self.bounds.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
-        widest as usize + graph.signal_padding()
+        (widest + graph.plan.window_margin()) as usize
     }
 }
 
@@ -237,7 +237,7 @@ pub(crate) struct PieceReader<V: Pod + Send> {
 
 impl<V: Pod + Send> PieceReader<V> {
     pub(crate) fn new(stored: &StoredValues) -> Result<Self, EngineError> {
-        let free = (0..DEPTH).map(|_| Buffer::zeroed(PIECE)).collect::<Result<_, _>>()?;
+        let free = (0..DEPTH).map(|_| Buffer::in_order(PIECE)).collect::<Result<_, _>>()?;
         Ok(Self { queue: stored.queue(DEPTH)?, free })
     }
 

@@ -339,7 +339,7 @@ impl<E: Extended> Driver<'_, E> {
         let begins = cuts.begins(at.0 / count);
         let Bench { accums, targets, scratch, chunks, .. } = bench;
         let (accums, targets) = (&mut accums[place..], &targets[place..]);
-        chunks.parts(at, wants, |stripe, chunk: Chunk<'_>| {
+        chunks.parts(at, wants, |stripe, _, chunk: Chunk<'_>| {
             let reach = chunk.block_width() as usize;
             let coding = Coding::weighted(chunk.label(), E::WEIGHTED);
             for tile in chunk.tiles().filter(|tile| begins.contains(&tile.source)) {

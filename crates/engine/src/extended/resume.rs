@@ -40,7 +40,8 @@ impl<'c> Resume<'c> {
         let Some(checkpoints) = checkpoints else { return Ok(Self { kept: None }) };
         let plan = &graph.plan;
         let [stripe_bits, block_bits] = [plan.stripe_bits, plan.block_bits].map(u64::from);
-        let encoding = [plan.encoding as u64, stripe_bits, block_bits, graph.wide_tiles.into()];
+        let encoding =
+            [plan.encoding as u64, stripe_bits, block_bits, graph.plan.wide_tiles.into()];
         let order = [&encoding[..], &way, lanes].concat();
         let shape = Shape::of_columns::<E::Value, E::Total>(graph, false);
         let shape = shape.with_states(size_of::<E::State>(), &order);

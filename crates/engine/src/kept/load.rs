@@ -66,7 +66,6 @@ impl Kept {
             plan: self.paced(plan, &directory, &volume, workers)?,
             arena: workers.arena().clone(),
             id: (self.manifest.graph, self.manifest.generation),
-            wide_tiles: true,
             symmetric: self.manifest.reading.both_ways(),
             index: None,
             partitions: bounds.windows(2).map(|ends| ends[0]..ends[1]).collect(),

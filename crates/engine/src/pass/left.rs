@@ -35,6 +35,7 @@ use crate::EngineError;
 use crate::arena::{Buffer, SLAB_BYTES};
 use crate::extent::{DEPTH, Storage};
 use crate::graph::{Graph, Stored, Stripe};
+use crate::plan::Plan;
 use crate::record::{Record, Weighted};
 use crate::shelf::Keep;
 use crate::tiles::{ChunkPlace, Numbers, Recipe, TILE_EDGES_LEAST, TileWriter};
@@ -166,13 +167,12 @@ impl<'g> Left<'g> {
             degrees: Buffer::zeroed(0)?,
             degrees_stored: None,
             degree_max: graph.degree_max,
-            plan: graph.plan.clone(),
+            plan: Plan { wide_tiles: true, ..graph.plan.clone() },
             arena: graph.arena.clone(),
             edges: chunks().map(|place| place.edges).sum(),
             others: graph.others,
             chunk_bytes: chunks().map(|place| place.range.len() as u64).sum(),
             id: (graph.id.0, graph.id.1 + 1),
-            wide_tiles: true,
             symmetric: false,
             index: None,
             partitions: Vec::new(),

@@ -111,6 +111,7 @@ impl Plan {
             chunk_bytes: super::CHUNK_BYTES_MAX,
             frontier: layout.active > 0,
             frontier_mode: settings.frontier.stored(),
+            wide_tiles: true,
             index: settings.index,
             rows: false,
             pulls: false,

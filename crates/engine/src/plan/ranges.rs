@@ -15,6 +15,9 @@ use crate::windows::WINDOWS;
 /// Sources of the narrowest window.
 const WINDOW_LEAST: u64 = 1 << 16;
 
+/// Bytes of the largest signal of which a window has as many as a key can name.
+const SIGNAL_PADDED: u64 = 8;
+
 /// How destinations are cut into ranges, and sources into windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangesPlan {
@@ -62,7 +65,7 @@ impl RangesPlan {
     pub(super) fn bytes(&self, plan: &Plan) -> u64 {
         let (layout, bits, threads) = (plan.layout, plan.stripe_bits, plan.threads as u64);
         let scattered = layout.signal + layout.active;
-        let padding = (1_u64 << (KEY_BITS - bits)) + (1 << plan.block_bits);
+        let padding = plan.window_margin() + (1 << plan.block_bits);
         let windows = WINDOWS as u64 * (self.window_sources + padding) * scattered;
         let pieces = (DEPTH * PIECE) as u64 * scattered;
         // And the degrees, at first.
@@ -78,5 +81,15 @@ impl RangesPlan {
         let signals = plan.vertices * (plan.layout.signal + plan.layout.active);
         let again = if plan.layout.told > 0 { plan.vertices * plan.layout.value } else { 0 };
         Traffic { read: self.ranges * signals + again, written: signals }
+    }
+}
+
+impl Plan {
+    /// Signals that a window has beyond the sources whose tiles begin in it: as many as a key can
+    /// name, so that no key leads outside. Where that would take much, because stripes are narrow
+    /// and signals large, and tiles are of one block, those of a block do, and keys are looked at.
+    pub(crate) fn window_margin(&self) -> u64 {
+        let few = !self.wide_tiles && self.layout.signal > SIGNAL_PADDED;
+        1 << if few { self.block_bits } else { KEY_BITS - self.stripe_bits }
     }
 }

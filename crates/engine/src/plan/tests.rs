@@ -152,6 +152,19 @@ fn stripes_are_as_wide_as_fits_where_nobody_says_how_wide() {
 }
 
 #[test]
+fn windows_of_large_signals_have_room_for_a_tile_and_not_for_all_that_keys_name() {
+    // Factors of ratings, of which a stripe holds 2^12: keys name 2^20 sources, 64 MiB of signals.
+    let factors = Layout { value: 72, signal: 64, accum: 360, active: 1, folds: true, ..layout() };
+    let shape = Shape { slots: 1 << 22, edges: 1 << 27, weighted: true, ..SHAPE };
+    let storage = StorageMode::Auto;
+    let settings = Settings { memory_bytes: Some(128 << 20), storage, ..Settings::default() };
+    let plan = Plan::new(shape, factors, &settings, &MACHINE).unwrap();
+    assert_eq!((plan.stripe_bits, plan.window_margin()), (12, 1 << plan.block_bits));
+    let kept = Plan { wide_tiles: true, ..plan };
+    assert_eq!(kept.window_margin(), 1 << 20, "tiles of kept graphs are of several blocks");
+}
+
+#[test]
 fn what_the_caller_holds_counts() {
     let plan = |held_bytes| {
         let settings = Settings { held_bytes, ..Settings::default() };
