@@ -118,7 +118,7 @@ struct Options {
     /// Folder of a build of the GAP benchmark suite, which `traverse` then measures too.
     #[arg(long, global = true, value_name = "FOLDER")]
     gap: Option<PathBuf>,
-    /// What `algorithms` measures, by name [default: all].
+    /// What `algorithms` measures, by name, or `outofcore`: budgets, rates, turns [default: all].
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
     /// Python with the packages of benches/peers/requirements.txt, which `algorithms` then measures

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::Settings;
@@ -26,6 +26,9 @@ const MIB: u64 = 1 << 20;
 
 /// Bytes a second to which the device is slowed down.
 const RATES: [u64; 2] = [500_000_000, 200_000_000];
+
+/// What may be left out.
+const TABLES: [&str; 3] = ["budgets", "rates", "turns"];
 
 /// Scales from which edges are generated as they are read, and few jobs are run.
 const LARGE: u32 = 26;
@@ -55,14 +58,21 @@ const JOBS: [Job; 6] = [
 /// Measures all graphs of the settings.
 pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
     let device = Device::probe(&settings.inputs.subfolder("outofcore")?)?;
+    if let Some(name) = settings.only.iter().find(|name| !TABLES.contains(&name.as_str())) {
+        bail!("--only {name}: expected some of {}", TABLES.join(", "));
+    }
+    let named = |name: &str| settings.only.iter().any(|only| only == name);
+    let wanted = |name| settings.only.is_empty() || named(name);
     let mut tables = Vec::new();
     for shape in settings.shapes() {
         let bench = Bench::new(shape, settings, &device)?;
-        tables.push(bench.budgets()?);
-        if shape.scale < LARGE {
+        if wanted("budgets") {
+            tables.push(bench.budgets()?);
+        }
+        if shape.scale < LARGE && wanted("rates") {
             tables.push(bench.rates()?);
         }
-        if let Some(raw) = &bench.raw {
+        if let Some(raw) = bench.raw.as_ref().filter(|_| wanted("turns")) {
             tables.push(bench.turns(raw)?);
         }
     }
