@@ -2,14 +2,16 @@
 #![expect(unsafe_code, reason = "vector intrinsics and vector loads")]
 #![expect(clippy::cast_ptr_alignment, reason = "all vector loads and stores are unaligned ones")]
 
+use std::arch::asm;
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _MM_HINT_T0, _mm_add_epi32, _mm_alignr_epi8, _mm_loadu_si128,
     _mm_prefetch, _mm_set1_epi32, _mm_setr_epi8, _mm_setzero_si128, _mm_shuffle_epi8,
     _mm_shuffle_epi32, _mm_slli_si128, _mm_storeu_si128, _mm256_broadcastsi128_si256,
     _mm256_or_si256, _mm256_set_m128i, _mm256_set1_epi32, _mm256_shuffle_epi8, _mm256_storeu_si256,
-    _mm512_add_epi32, _mm512_alignr_epi32, _mm512_broadcast_i32x4, _mm512_loadu_si512,
-    _mm512_maskz_expand_epi8, _mm512_or_si512, _mm512_permutexvar_epi32, _mm512_set1_epi32,
-    _mm512_setr_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_storeu_si512,
+    _mm512_add_epi32, _mm512_alignr_epi32, _mm512_broadcast_i32x4, _mm512_cvtsi512_si32,
+    _mm512_loadu_si512, _mm512_maskz_expand_epi8, _mm512_or_si512, _mm512_permutexvar_epi32,
+    _mm512_set1_epi32, _mm512_setr_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8,
+    _mm512_storeu_si512,
 };
 
 use super::short;
@@ -143,10 +145,11 @@ fn avx512(control: &[u8], data: &[u8], last: &mut u32, out: &mut [u32]) -> (usiz
     let mut carry = _mm512_set1_epi32(*last as i32);
     for (out, control) in out.iter_mut().zip(control) {
         let Some(bytes) = data.get(used..used + 64) else { break };
+        _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(AHEAD).cast());
         let mask = byte_mask(u32::from_le_bytes(*control));
         // SAFETY: `bytes` is 64 bytes long; the load needs no alignment.
         let bytes = unsafe { _mm512_loadu_si512(bytes.as_ptr().cast::<__m512i>()) };
-        let delta = _mm512_maskz_expand_epi8(mask, bytes);
+        let delta = _mm512_maskz_expand_epi8(mask, in_register(bytes));
         // Prefix sum: each step adds the lanes 1, 2, 4 and 8 places below.
         let sum = _mm512_add_epi32(delta, _mm512_alignr_epi32::<15>(delta, zero));
         let sum = _mm512_add_epi32(sum, _mm512_alignr_epi32::<14>(sum, zero));
@@ -156,11 +159,24 @@ fn avx512(control: &[u8], data: &[u8], last: &mut u32, out: &mut [u32]) -> (usiz
         carry = _mm512_add_epi32(carry, _mm512_permutexvar_epi32(top, sum));
         // SAFETY: `out` is sixteen `u32`, 64 bytes; the store needs no alignment.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast::<__m512i>(), keys) };
-        *last = out[15];
         used += mask.count_ones() as usize;
         values += 16;
     }
+    *last = _mm512_cvtsi512_si32(carry) as u32;
     (values, used)
+}
+
+/// The same bytes, in a register. Compilers make one instruction of a load and an expansion. With
+/// that a processor of the Zen 5 kind decodes in 0.44 ns a key, and in 0.19 where they are two (a
+/// bare loop over 16,384 keys). Ten iterations of R-MAT 24 in memory, `f32`, 2 threads, took 2.4 to 2.7 s with
+/// one and 2.1 to 2.4 with two, and 2.0 to 2.4 with what comes fetched ahead.
+#[target_feature(enable = "avx512f")]
+fn in_register(mut bytes: __m512i) -> __m512i {
+    // SAFETY: no instruction at all.
+    unsafe {
+        asm!("/* {0} */", inout(zmm_reg) bytes, options(pure, nomem, nostack, preserves_flags));
+    };
+    bytes
 }
 
 /// Bytes between those that are decoded and those that memory is asked for: more than a buffer of
