@@ -14,8 +14,8 @@ const REFERENCE_PICOS: f64 = 1450.0;
 
 /// Nanoseconds of a core there, an edge: to bin it, to sort it and write it, to fold it. Short
 /// ones, and the sort of compressed ones, were timed on another machine and stand in proportion to
-/// packed ones (R-MAT 24 in memory, an AMD EPYC of the Zen 5 kind: to sort 1.57, 1.71 and 2.05 s, ten
-/// iterations 1.7, 2.05 and 2.1, packed, short and compressed).
+/// packed ones (R-MAT 24 in memory, an AMD EPYC of the Zen 5 kind, packed, short and compressed: to
+/// sort 1.57, 1.71 and 2.05 s, ten iterations 1.7, 2.05 and 2.1).
 const PARTITION: f64 = 12.5;
 const SORT_PACKED: f64 = 16.0;
 const SORT_SHORT: f64 = 17.5;
