@@ -8,6 +8,7 @@
 //! pages), so plain data can be read from it at any time.
 #![expect(unsafe_code, reason = "maps and unmaps anonymous memory and views it as plain data")]
 
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -266,6 +267,28 @@ unsafe impl Send for Place {}
 // SAFETY: shared access to a place only reads plain memory.
 unsafe impl Sync for Place {}
 
+impl Place {
+    /// Number of its huge page.
+    fn page(&self) -> usize {
+        self.0.as_ptr().addr() / HUGE_PAGE_BYTES
+    }
+}
+
+/// Slabs of a huge page.
+#[derive(Default)]
+struct Page {
+    free: Vec<Place>,
+    /// Addresses of those that may be moved.
+    movable: Vec<usize>,
+}
+
+impl Page {
+    /// Whether there are no others.
+    fn is_known(&self) -> bool {
+        self.free.len() + self.movable.len() == HUGE_PAGE_BYTES / SLAB_BYTES
+    }
+}
+
 /// [`SLAB_BYTES`] of memory, given back to its arena on drop. What an earlier user wrote may still
 /// be in it.
 pub(crate) struct Slab {
@@ -332,6 +355,43 @@ impl Arena {
         ReadBack { pool: Arc::clone(&self.shared), bytes: 0 }
     }
 
+    /// Free slabs for some of those at these addresses, which may be moved: once they are, as many
+    /// huge pages as can be are free as a whole.
+    pub(crate) fn together(&self, movable: &[usize]) -> Vec<(usize, Slab)> {
+        let mut free = lock(&self.shared.free);
+        let mut pages = BTreeMap::<usize, Page>::new();
+        for place in std::mem::take(&mut free.warm) {
+            pages.entry(place.page()).or_default().free.push(place);
+        }
+        for &address in movable {
+            pages.entry(address / HUGE_PAGE_BYTES).or_default().movable.push(address);
+        }
+        // Those that must stay, or of which most is in use, are filled from those at the end.
+        let mut pages: VecDeque<Page> = pages.into_values().collect();
+        pages.make_contiguous().sort_by_key(|page| (page.is_known(), page.free.len()));
+        let mut room: usize = pages.iter().map(|page| page.free.len()).sum();
+        let mut moves = Vec::new();
+        while let Some(mut last) = pages.pop_back() {
+            room -= last.free.len();
+            if last.movable.len() <= room && last.is_known() {
+                for from in last.movable.drain(..) {
+                    let place = loop {
+                        let Some(first) = pages.front_mut() else { break None };
+                        let Some(place) = first.free.pop() else {
+                            pages.pop_front();
+                            continue;
+                        };
+                        break Some(place);
+                    };
+                    room -= 1;
+                    moves.push((from, Slab { place, pool: Arc::clone(&self.shared) }));
+                }
+            }
+            free.warm.append(&mut last.free);
+        }
+        moves
+    }
+
     /// Gives free slabs and columns back to the system.
     pub(crate) fn trim(&self) {
         self.drop_columns();
@@ -366,9 +426,8 @@ impl Free {
     /// where they have 267 now. So slabs beside some that are in use get small pages, and the
     /// others are taken again page by page.
     fn tidy(&mut self) {
-        let page = |place: &Place| place.0.as_ptr() as usize / HUGE_PAGE_BYTES;
         self.cold.sort_unstable_by_key(|place| std::cmp::Reverse(place.0));
-        let pages = self.cold.chunk_by(|one, other| page(one) == page(other));
+        let pages = self.cold.chunk_by(|one, other| one.page() == other.page());
         let is_free: Vec<bool> = pages
             .flat_map(|slabs| {
                 let is_free = slabs.len() == HUGE_PAGE_BYTES / SLAB_BYTES;

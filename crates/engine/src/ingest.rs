@@ -19,6 +19,7 @@ use crate::EngineError;
 use crate::apart;
 use crate::arena::{Arena, Buffer};
 use crate::bins::{Bin, Grid, StripeBins};
+use crate::compact::compact;
 use crate::cuts::Cuts;
 use crate::extent::{self, Shelved, Source, Storage, Window};
 use crate::graph::{Graph, Stored, Stripe};
@@ -137,8 +138,9 @@ pub(crate) fn ingest(
         }
     }
     drop((spans, keep));
-    let stripes = shelve(placed, &grid.stripes, &vertices);
+    let mut stripes = shelve(placed, &grid.stripes, &vertices);
     if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
+        compact(&mut stripes, arena, workers, progress)?;
         arena.trim();
     }
     let mut graph = Graph {

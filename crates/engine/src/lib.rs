@@ -23,6 +23,7 @@ mod apart;
 mod arena;
 mod bins;
 mod checkpoint;
+mod compact;
 mod cuts;
 mod dispatch;
 mod edge_states;

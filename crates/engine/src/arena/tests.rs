@@ -100,3 +100,28 @@ fn slabs_of_free_huge_pages_are_taken_page_by_page_and_before_others() {
     assert_eq!(pages[3 * a_page..], vec![beside; a_page - 1]);
     assert_eq!(arena.backed_bytes(), 4 * HUGE_PAGE_BYTES as u64);
 }
+
+#[test]
+fn slabs_that_moved_leave_whole_pages() {
+    let arena = Arena::default();
+    let a_page = HUGE_PAGE_BYTES / SLAB_BYTES;
+    let mut slabs: Vec<Option<Slab>> =
+        (0..4 * a_page).map(|_| Some(arena.take().unwrap())).collect();
+    let address = |slab: &Slab| slab.bytes().as_ptr().addr();
+    // Of four pages: one slab, three, two, and two of which one must stay.
+    for free in [1, 2, 3, 7, 10, 11, 14, 15] {
+        slabs[free] = None;
+    }
+    let movable: Vec<usize> = slabs[..13].iter().flatten().map(address).collect();
+    let moves = arena.together(&movable);
+    let expected = [slabs[0].as_ref(), slabs[8].as_ref(), slabs[9].as_ref()];
+    let mut from: Vec<usize> = moves.iter().map(|(from, _)| *from).collect();
+    from.sort_unstable();
+    assert_eq!(from, expected.map(|slab| address(slab.unwrap())));
+    let taken: Vec<usize> = moves.iter().map(|(_, to)| address(to) / HUGE_PAGE_BYTES).collect();
+    let page = |slab: usize| address(slabs[slab].as_ref().unwrap()) / HUGE_PAGE_BYTES;
+    assert!(taken.iter().all(|to| [page(4), page(12)].contains(to)));
+    assert_eq!(arena.used_bytes(), (8 + moves.len() as u64) * SLAB_BYTES as u64);
+    drop(moves);
+    assert_eq!(arena.used_bytes(), 8 * SLAB_BYTES as u64);
+}
