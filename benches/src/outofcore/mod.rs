@@ -27,7 +27,7 @@ const MIB: u64 = 1 << 20;
 /// Bytes a second to which the device is slowed down.
 const RATES: [u64; 2] = [500_000_000, 200_000_000];
 
-/// What may be left out.
+/// The tables, by the names that `--only` knows.
 const TABLES: [&str; 3] = ["budgets", "rates", "turns"];
 
 /// Scales from which edges are generated as they are read, and few jobs are run.
@@ -57,10 +57,10 @@ const JOBS: [Job; 6] = [
 
 /// Measures all graphs of the settings.
 pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
-    let device = Device::probe(&settings.inputs.subfolder("outofcore")?)?;
     if let Some(name) = settings.only.iter().find(|name| !TABLES.contains(&name.as_str())) {
         bail!("--only {name}: expected some of {}", TABLES.join(", "));
     }
+    let device = Device::probe(&settings.inputs.subfolder("outofcore")?)?;
     let named = |name: &str| settings.only.iter().any(|only| only == name);
     let wanted = |name| settings.only.is_empty() || named(name);
     let mut tables = Vec::new();

@@ -1,7 +1,7 @@
 //! Iterations that read all edges from storage, beside the same with all of them in memory, and
 //! beside the device alone: in turns, since what a device gives differs from minute to minute.
 //!
-//! The device alone reads the same file as often as the iterations do: after a rest devices of
+//! The device alone reads the same files as often as the iterations do: after a rest devices of
 //! virtual machines give more for a few seconds than they can keep up. Every other turn goes
 //! backwards, so that nobody always comes after the rest.
 

@@ -8,7 +8,7 @@
 //! pages), so plain data can be read from it at any time.
 #![expect(unsafe_code, reason = "maps and unmaps anonymous memory and views it as plain data")]
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -366,29 +366,22 @@ impl Arena {
         for &address in movable {
             pages.entry(address / HUGE_PAGE_BYTES).or_default().movable.push(address);
         }
-        // Those that must stay, or of which most is in use, are filled from those at the end.
-        let mut pages: VecDeque<Page> = pages.into_values().collect();
-        pages.make_contiguous().sort_by_key(|page| (page.is_known(), page.free.len()));
+        // The first are filled: those with slabs that must stay, then those that are fullest.
+        let mut pages: Vec<Page> = pages.into_values().collect();
+        pages.sort_by_key(|page| (page.is_known(), page.free.len()));
         let mut room: usize = pages.iter().map(|page| page.free.len()).sum();
-        let mut moves = Vec::new();
-        while let Some(mut last) = pages.pop_back() {
+        let mut emptied = Vec::new();
+        while let Some(last) = pages.pop_if(|last| {
+            last.is_known() && emptied.len() + last.movable.len() + last.free.len() <= room
+        }) {
             room -= last.free.len();
-            if last.movable.len() <= room && last.is_known() {
-                for from in last.movable.drain(..) {
-                    let place = loop {
-                        let Some(first) = pages.front_mut() else { break None };
-                        let Some(place) = first.free.pop() else {
-                            pages.pop_front();
-                            continue;
-                        };
-                        break Some(place);
-                    };
-                    room -= 1;
-                    moves.push((from, Slab { place, pool: Arc::clone(&self.shared) }));
-                }
-            }
-            free.warm.append(&mut last.free);
+            emptied.extend(last.movable);
+            free.warm.extend(last.free);
         }
+        let mut places = pages.into_iter().flat_map(|page| page.free);
+        let slab = |place| Slab { place: Some(place), pool: Arc::clone(&self.shared) };
+        let moves = emptied.into_iter().zip(places.by_ref().map(slab)).collect();
+        free.warm.extend(places);
         moves
     }
 

@@ -56,3 +56,58 @@ pub(crate) fn compact(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use welter_store::header::CellId;
+
+    use super::*;
+    use crate::arena::{SLAB_BYTES, Slab};
+
+    #[test]
+    fn chunks_hold_what_they_held_after_they_moved() {
+        let workers = Workers::new(2).unwrap();
+        let arena = workers.arena();
+        let mut slabs: Vec<Option<Slab>> = (0..16).map(|_| arena.take().ok()).collect();
+        let mut stripes = Vec::new();
+        // Of four huge pages a slab each, with two chunks, one in each of two stripes.
+        let extents: Vec<_> = (0_u8..4)
+            .map(|page| {
+                let mut slab = slabs[4 * usize::from(page) + 1].take().unwrap();
+                slab.bytes_mut().fill(page + 1);
+                Arc::new(Extent::Memory(slab))
+            })
+            .collect();
+        drop(slabs);
+        for half in 0..2 {
+            let range = half * SLAB_BYTES / 2..(half + 1) * SLAB_BYTES / 2;
+            let chunk = |(number, extent): (usize, &Arc<Extent>)| ChunkPlace {
+                cell: CellId { stripe: half as u32, source_partition: 0 },
+                number: number as u32,
+                edges: 1,
+                tiles: 1,
+                sources: 0..1,
+                extent: Arc::clone(extent),
+                range: range.clone(),
+            };
+            let chunks = extents.iter().enumerate().map(chunk).collect();
+            stripes.push(Stripe { vertices: 0..1, segments: 0..1, edges: 4, chunks });
+        }
+        drop(extents);
+        let before: Vec<_> = stripes[0].chunks.iter().map(address).collect();
+        compact(&mut stripes, arena, &workers, &Progress::new()).unwrap();
+        for stripe in &stripes {
+            for (number, place) in stripe.chunks.iter().enumerate() {
+                let bytes = &place.extent.bytes().unwrap()[place.range.clone()];
+                assert!(bytes.iter().all(|&byte| usize::from(byte) == number + 1));
+            }
+        }
+        let places = |stripe: &Stripe| stripe.chunks.iter().map(address).collect::<Vec<_>>();
+        let after = places(&stripes[0]);
+        assert_eq!(after, places(&stripes[1]), "both chunks of a slab moved with it");
+        assert_eq!(after.iter().zip(&before).filter(|(after, before)| after == before).count(), 1);
+        assert_eq!(arena.used_bytes(), 4 * SLAB_BYTES as u64);
+        let pages = after.iter().flatten().map(|address| address / (2 << 20));
+        assert_eq!(pages.collect::<std::collections::BTreeSet<_>>().len(), 1);
+    }
+}

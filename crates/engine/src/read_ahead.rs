@@ -79,8 +79,8 @@ const GAP: usize = 64 << 10;
 /// that waits has the time to take them out of its own. R-MAT 24 with all edges on storage,
 /// compressed, 2 threads, ten iterations, 25 runs in turns: 2.6 to 4.4 s without (mean 3.4), 2.8 to
 /// 3.4 so (3.1), 2.8 to 4.1 if all slabs are put back (3.1). Requests alone, with as much work
-/// between them as a fold, got 1.4 to 2.5 GB/s where that read what had come, and 2.2 to 2.4 where
-/// it also put it back.
+/// between them as a fold, got 1.4 to 2.5 GB/s where that read what had come, and 2.2 to 2.4 (once
+/// 1.8) where it also put it back.
 const BEHIND: u32 = 16;
 
 /// Why a chunk was not shown to its end.

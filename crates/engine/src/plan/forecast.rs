@@ -41,7 +41,7 @@ const APPLY: f64 = 3.0;
 const COPY: f64 = 0.5;
 /// What storage gives to cores that look at what has come, of what it gives beside cores that are
 /// as busy with something else, which is what [`Pace`] measures: where a program is the device 1.4
-/// to 2.5 GB/s instead of 2.2 to 2.5.
+/// to 2.5 GB/s instead of 2.2 to 2.5. Elsewhere it was not measured.
 const LOOKED_AT: f64 = 0.7;
 
 /// Seconds of a stage of a run.

@@ -186,3 +186,22 @@ fn settings_out_of_range_are_refused() {
         assert!(matches!(error, EngineError::Configuration(_)), "{settings:?}");
     }
 }
+
+#[test]
+fn edges_that_are_read_in_each_iteration_are_compressed_unless_storage_is_fast() {
+    let encoding = |mib: u64, read| {
+        let settings = Settings {
+            memory_bytes: Some(mib << 20),
+            storage: StorageMode::Auto,
+            ..Settings::default()
+        };
+        let plan = Plan::new(SHAPE, layout(), &settings, &MACHINE).unwrap();
+        // The virtual machine whose figures `forecast` has; its cores beside storage as alone.
+        let (cores_beside, read_beside) = (1000, 1000);
+        let pace = Pace { core_picos: 1150, read, write: 3_800_000_000, cores_beside, read_beside };
+        storage::faster(&Plan { vertices: 8_870_942, ..plan }, &pace, u64::MAX).encoding
+    };
+    assert_eq!(encoding(256, 3_200_000_000), Encoding::Compressed);
+    assert_eq!(encoding(512, 3_200_000_000), Encoding::Compressed);
+    assert_ne!(encoding(256, 20_000_000_000), Encoding::Compressed);
+}
