@@ -227,7 +227,9 @@ fn hint(error: &InputError) -> Option<&'static str> {
         InputError::Budget { .. } | InputError::Ids { .. } => {
             Some("give it more with --memory, where the machine has it")
         }
-        InputError::ScratchMade { .. } | InputError::ScratchFull { .. } => {
+        InputError::ScratchMade { .. }
+        | InputError::ScratchFull { .. }
+        | InputError::ScratchShort { .. } => {
             Some("name another directory for temporary files with --scratch, on a disk with space")
         }
         _ => None,

@@ -9,11 +9,15 @@
 //! at most: what would be more is written to files, all of it, and every part from then on; one
 //! write of each edge, by the thread that parsed it.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use welter_model::edges::Pair;
 use welter_model::ids::Names;
+use welter_progress::{PhaseReport, Progress};
 
 use crate::error::InputError;
 use crate::scratch::Scratch;
@@ -168,6 +172,8 @@ pub struct Collector {
     memory_bytes_max: Option<u64>,
     /// Where parts go that do not fit; no directory: nowhere.
     directories: Vec<PathBuf>,
+    /// How much of the input was read, by which room on files is foreseen.
+    progress: Progress,
 }
 
 #[derive(Debug, Default)]
@@ -205,13 +211,19 @@ pub(crate) struct Gathered {
 impl Collector {
     /// Nothing yet; refuses to hold more than `memory_bytes_max`.
     pub fn new(memory_bytes_max: Option<u64>) -> Self {
-        Self::with_scratch(memory_bytes_max, &[])
+        Self { memory_bytes_max, ..Self::default() }
     }
 
     /// The same, but parts go to files in these directories when all of them would take more than
-    /// half of `memory_bytes_max`.
-    pub fn with_scratch(memory_bytes_max: Option<u64>, directories: &[PathBuf]) -> Self {
-        Self { memory_bytes_max, directories: directories.to_vec(), ..Self::default() }
+    /// half of `memory_bytes_max`. The phase of `progress` that is running says how much there is
+    /// to come, where it knows.
+    pub fn with_scratch(
+        memory_bytes_max: Option<u64>,
+        directories: &[PathBuf],
+        progress: &Progress,
+    ) -> Self {
+        let (directories, progress) = (directories.to_vec(), progress.clone());
+        Self { memory_bytes_max, directories, progress, ..Self::default() }
     }
 
     /// Begins the next source, in the order of the inputs. Part numbers begin anew.
@@ -242,7 +254,7 @@ impl Collector {
         drop(state);
         let spilled = Spilled::write(&scratch, Placed { source, number, part })?;
         self.lock().spilled.push(spilled);
-        Ok(())
+        self.foresee(&scratch)
     }
 
     /// States vertices of the present source. May be called more than once: all of them exist.
@@ -327,6 +339,7 @@ impl Collector {
         if let Some(scratch) = state.scratch.clone() {
             drop(state);
             let blob = Blob::write(&scratch, part)?;
+            self.foresee(&scratch)?;
             return Ok(Aside::File(scratch, blob));
         }
         state.other_bytes += bytes;
@@ -386,7 +399,16 @@ impl Collector {
             let spilled = Spilled::write(&scratch, placed)?;
             self.lock().spilled.push(spilled);
         }
+        self.foresee(&scratch)?;
         Ok(self.lock())
+    }
+
+    /// Ends the run as soon as parts will not fit on files, by what those that were read take.
+    fn foresee(&self, scratch: &Scratch) -> Result<(), InputError> {
+        match self.progress.current() {
+            Some(PhaseReport { done, total: Some(total), .. }) => scratch.foresee(done, total),
+            _ => Ok(()),
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -421,69 +443,4 @@ pub(crate) fn agreed<'a>(
         }
     }
     Ok(first.map(|(_, undirected)| undirected))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn part(id: u32) -> Part {
-        Part { ids: Ids::narrow(vec![[id, id]]), weights: None }
-    }
-
-    #[test]
-    fn parts_come_out_in_input_order() {
-        let collector = Collector::new(None);
-        collector.begin("a");
-        collector.push(2, part(1)).unwrap();
-        collector.push(0, part(0)).unwrap();
-        collector.push(1, Part { ids: Ids::narrow(vec![]), weights: None }).unwrap();
-        collector.begin("b");
-        collector.push(0, part(2)).unwrap();
-        let Gathered { parts, files, .. } = collector.gathered();
-        let ids: Vec<_> = parts.into_iter().map(|placed| placed.part.ids).collect();
-        assert_eq!(ids, [0, 1, 2].map(|id| Ids::narrow(vec![[id, id]])));
-        assert_eq!(files, ["a", "b"]);
-    }
-
-    #[test]
-    fn sources_that_disagree_about_direction_are_named() {
-        let collector = Collector::new(None);
-        collector.begin("a.txt");
-        assert_eq!(collector.undirected().unwrap(), None);
-        collector.begin("b.gr");
-        collector.state_undirected(false);
-        assert_eq!(collector.undirected().unwrap(), Some(false));
-        collector.begin("c.col");
-        collector.state_undirected(true);
-        let error = collector.undirected().unwrap_err();
-        assert!(error.to_string().starts_with("c.col has undirected edges and b.gr directed"));
-        assert_eq!(error.exit_code(), 65);
-    }
-
-    #[test]
-    fn counts_that_no_graph_can_have_are_refused_at_once() {
-        let collector = Collector::new(None);
-        collector.begin("a");
-        let error = collector.state(Stated::Range { first: u64::MAX, count: 1 }).unwrap_err();
-        assert_eq!(error.exit_code(), 65, "{error}");
-        assert!(error.to_string().starts_with("a: expected"), "{error}");
-        collector.state(Stated::Range { first: 1, count: u64::MAX - 1 }).unwrap();
-    }
-
-    #[test]
-    fn more_than_the_budget_is_refused() {
-        let collector = Collector::new(Some(8));
-        collector.begin("a");
-        collector.push(0, part(0)).unwrap();
-        assert_eq!(collector.push(1, part(0)).unwrap_err().exit_code(), 78);
-        assert_eq!(collector.state(Stated::Integers(vec![1])).unwrap_err().exit_code(), 78);
-    }
-
-    #[test]
-    fn integers_take_the_narrowest_form() {
-        assert_eq!(Ids::integers(vec![[1, 2]]), Ids::Narrow { pairs: vec![[1, 2]], max: 2 });
-        let wide = 1 << 32;
-        assert_eq!(Ids::integers(vec![[1, wide]]), Ids::Wide { pairs: vec![[1, wide]], max: wide });
-    }
 }

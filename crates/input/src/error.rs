@@ -121,6 +121,19 @@ pub enum InputError {
         /// Bytes that were to be written next.
         bytes: u64,
     },
+    /// The temporary files that will be needed do not fit, as far as can be foreseen.
+    #[error(
+        "{directory}: this run may need {need} bytes more for temporary files there; {free} are \
+         free"
+    )]
+    ScratchShort {
+        /// The directories, all of them.
+        directory: String,
+        /// Bytes that are still to be written, by those that were.
+        need: u64,
+        /// Bytes that can be.
+        free: u64,
+    },
     /// The system refused to read or write a temporary file.
     #[error("a temporary file in {directory}: cannot {action}: {source}")]
     Scratch {
@@ -165,7 +178,10 @@ impl InputError {
             Self::Missing { .. } => 66,
             Self::ScratchDamaged { .. } => 70,
             Self::ScratchMade { .. } => 73,
-            Self::Io { .. } | Self::ScratchFull { .. } | Self::Scratch { .. } => 74,
+            Self::Io { .. }
+            | Self::ScratchFull { .. }
+            | Self::ScratchShort { .. }
+            | Self::Scratch { .. } => 74,
             Self::Budget { .. } | Self::Ids { .. } => 78,
             Self::Options { .. } => 2,
             Self::Cancelled => 130,

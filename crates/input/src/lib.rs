@@ -262,7 +262,7 @@ fn collected(
     read: impl FnOnce(&Collector) -> Result<(), InputError>,
 ) -> Result<Ready, InputError> {
     let ReadOptions { limits, scratch, named, .. } = context.options;
-    let collector = Collector::with_scratch(limits.memory_bytes_max, scratch);
+    let collector = Collector::with_scratch(limits.memory_bytes_max, scratch, context.progress);
     collector.name(named);
     read(&collector)?;
     let undirected = match context.options.undirected {

@@ -1,8 +1,9 @@
 //! Graphs that do not fit in memory while they are read.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 
+use crate::kept::Small;
 use crate::sandbox::Sandbox;
 
 /// What the run may use.
@@ -52,4 +53,49 @@ fn a_directory_that_is_none_is_refused_at_once() {
     // What is not needed need not be there.
     let ended = command.env("TMPDIR", sandbox.path().join("missing")).output().unwrap();
     assert_eq!(ended.status.code(), Some(0));
+}
+
+#[test]
+fn a_disk_that_will_be_full_is_told_before_it_is() {
+    let sandbox = Sandbox::new();
+    let at = sandbox.path().join("small");
+    fs::create_dir(&at).unwrap();
+    // 16 MiB of edges, and 20 of edges with as many ids as can be, which are no line of text each.
+    sandbox.must("generate rmat 17 -q -o graph.tsv");
+    let mut text = sandbox.read("graph.tsv");
+    text.extend(b"no edge\n");
+    sandbox.write("odd.tsv", text);
+    let id = |place: u64| place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let edge = |edge: u64| format!("{}\t{}\n", id(2 * edge), id(2 * edge + 1));
+    sandbox.write("sparse.tsv", (0..1_310_720).map(edge).collect::<String>());
+    let convert = |input: &str, memory: &str, kilobytes: u32| {
+        let mounted = Small::mount(&at, kilobytes)?;
+        let line =
+            format!("convert {input} -o all.u64 --memory {memory} --threads 1 --scratch small -q");
+        let ended = sandbox.run(&line);
+        assert!(fs::read_dir(&at).unwrap().next().is_none());
+        drop(mounted);
+        Some((ended.code, ended.stderr))
+    };
+    let Some(right) = convert("graph.tsv", "8MiB", 18 << 10) else {
+        let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
+        assert!(required.split(',').all(|it| it != "mount"), "WELTER_REQUIRE asks for mounts");
+        eprintln!("SKIPPED: nobody lets this test mount a small file system");
+        return;
+    };
+    assert_eq!(right, (Some(0), String::new()));
+    // The last line is read where there is room for all, and where there is not it never is.
+    assert_eq!(convert("odd.tsv", "8MiB", 18 << 10).unwrap().0, Some(65));
+    let (code, said) = convert("odd.tsv", "8MiB", 12 << 10).unwrap();
+    assert_eq!(code, Some(74), "{said}");
+    assert!(said.starts_with("error: small: this run may need "), "{said}");
+    assert!(said.contains("\nhint: name another directory "), "{said}");
+
+    // Ids in order take about as much as edges did, and once more when they are put together.
+    assert_eq!(convert("sparse.tsv", "36MiB", 80 << 10), Some((Some(0), String::new())));
+    for kilobytes in [34 << 10, 48 << 10] {
+        let (code, said) = convert("sparse.tsv", "36MiB", kilobytes).unwrap();
+        assert_eq!(code, Some(74), "{said}");
+        assert!(said.starts_with("error: small: this run may need "), "{said}");
+    }
 }

@@ -14,6 +14,7 @@ mod stated;
 mod way;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -84,12 +85,17 @@ impl Collector {
         if !directories.is_empty()
             && let Some(allowed) = memory_bytes_max
         {
-            let held = parts.iter().map(|placed| placed.part.bytes()).sum();
+            let held = parts.iter().map(|placed| placed.part.bytes()).sum::<u64>();
             let room = allowed.saturating_sub(held);
             if !pool.install(|| need::fits(&parts, &way, room)) {
                 let scratch = Scratch::make(&directories)?;
+                let begun = AtomicU64::new(0);
                 let spill = |placed: Placed| {
-                    go_on(progress).and_then(|()| Spilled::write(&scratch, placed))
+                    go_on(progress)?;
+                    let bytes = placed.part.bytes();
+                    let done = begun.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                    let spilled = Spilled::write(&scratch, placed)?;
+                    scratch.foresee(done, held).map(|()| spilled)
                 };
                 let spilled =
                     pool.install(|| parts.into_par_iter().map(spill).collect::<Result<_, _>>())?;

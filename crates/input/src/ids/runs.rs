@@ -15,7 +15,7 @@
 //! keys of all blocks.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::ThreadPool;
@@ -32,6 +32,9 @@ pub(super) struct Distinct<K> {
     scratch: Scratch,
     /// Bytes that a sorter may hold.
     room: u64,
+    /// Keys that there will be, those that come again included, and those of the runs so far.
+    total: u64,
+    seen: AtomicU64,
     runs: Mutex<Vec<Run<K>>>,
 }
 
@@ -63,22 +66,27 @@ pub(super) struct Sorted<K> {
 pub(super) struct Sorter<'a, K> {
     distinct: &'a Distinct<K>,
     keys: K,
+    /// Keys since the last run was written.
+    seen: u64,
 }
 
 impl<K: Keys> Distinct<K> {
-    /// No keys yet; each sorter may hold `room` bytes.
-    pub(super) fn new(scratch: Scratch, room: u64) -> Self {
-        Self { scratch, room, runs: Mutex::default() }
+    /// No keys yet, of `total` that will come; each sorter may hold `room` bytes.
+    pub(super) fn new(scratch: Scratch, room: u64, total: u64) -> Self {
+        Self { scratch, room, total, seen: AtomicU64::new(0), runs: Mutex::default() }
     }
 
     /// A sorter, to be finished.
     pub(super) fn sorter(&self) -> Sorter<'_, K> {
-        Sorter { distinct: self, keys: K::default() }
+        Sorter { distinct: self, keys: K::default(), seen: 0 }
     }
 
-    /// Puts all that sorters wrote in order.
-    pub(super) fn merge(self, pool: &ThreadPool) -> Result<Sorted<K>, InputError> {
-        let Self { scratch, room, runs } = self;
+    /// Puts all that sorters wrote in order. More than `most_bytes` are of no use.
+    pub(super) fn merge(self, pool: &ThreadPool, most_bytes: u64) -> Result<Sorted<K>, InputError> {
+        let Self { scratch, room, runs, .. } = self;
+        // Ends of blocks do not fill what the system gives.
+        let bytes = scratch.bytes().min(most_bytes);
+        scratch.ask(bytes + bytes / 64)?;
         let runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
         let starts = starts(&runs, room);
         let next = AtomicUsize::new(0);
@@ -109,8 +117,15 @@ impl<K: Keys> Sorter<'_, K> {
     /// Adds a key.
     #[inline]
     pub(super) fn add(&mut self, key: &K::Key) -> Result<(), InputError> {
+        self.seen += 1;
         self.keys.add(key);
         if self.keys.sort_bytes() >= self.distinct.room { self.make_room() } else { Ok(()) }
+    }
+
+    /// Notes a key that was added a moment ago.
+    #[inline]
+    pub(super) fn skip(&mut self) {
+        self.seen += 1;
     }
 
     /// Sorts what is held, and writes it unless that left half of the room free.
@@ -127,10 +142,13 @@ impl<K: Keys> Sorter<'_, K> {
     }
 
     fn write(&mut self) -> Result<(), InputError> {
-        let run = write(&self.distinct.scratch, &self.keys)?;
+        let Distinct { scratch, total, seen, runs, .. } = self.distinct;
+        // Before they are: of what others are writing meanwhile a part is written too.
+        seen.fetch_add(std::mem::take(&mut self.seen), Ordering::Relaxed);
+        let run = write(scratch, &self.keys)?;
         self.keys.clear();
-        self.distinct.runs.lock().unwrap_or_else(PoisonError::into_inner).push(run);
-        Ok(())
+        runs.lock().unwrap_or_else(PoisonError::into_inner).push(run);
+        scratch.foresee(seen.load(Ordering::Relaxed), *total)
     }
 }
 
@@ -265,7 +283,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let scratch = Scratch::make(&[folder.path().to_owned()]).unwrap();
-        let distinct = Distinct::<K>::new(scratch, room);
+        let distinct = Distinct::<K>::new(scratch, room, keys.len() as u64);
         for some in keys.chunks(keys.len().div_ceil(3).max(1)) {
             let mut sorter = distinct.sorter();
             for key in some {
@@ -273,7 +291,7 @@ mod tests {
             }
             sorter.finish().unwrap();
         }
-        let sorted = distinct.merge(&pool).unwrap();
+        let sorted = distinct.merge(&pool, u64::MAX >> 1).unwrap();
         let (count, text_bytes) = (sorted.count, sorted.text_bytes);
         let loaded = sorted.load().unwrap();
         assert_eq!((loaded.count(), loaded.text_bytes()), (count, text_bytes));

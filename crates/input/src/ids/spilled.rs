@@ -4,7 +4,7 @@
 //! written. Other edges are read once to find the distinct ids (a bitmap where that is small, else
 //! [`runs`](super::runs), which write each distinct id of a thread's share twice), and once more to
 //! be written over, in place, as slots. The ids in order must fit in memory: they are held until
-//! results are written.
+//! results are written. So room on files for them in order is never more than that.
 
 #[cfg(test)]
 mod tests;
@@ -134,13 +134,19 @@ impl Mapping<'_> {
     }
 
     fn by_runs(&mut self, stated: &[u64]) -> Result<Vec<u64>, InputError> {
-        let sorted: Sorted<Vec<u64>> = self.distinct(|part, sorter, buffer| {
+        let edges = self.parts.iter().map(Described::edges).sum::<u64>();
+        let total = 2 * edges + stated.len() as u64;
+        let sorted: Sorted<Vec<u64>> = self.distinct(total, |part, sorter, buffer| {
             let Some(part) = part else {
                 return stated.iter().try_for_each(|id| sorter.add(id));
             };
             let mut recent = Recent::new();
             each_id(&self.scratch, &part.blob, buffer, &mut |id| {
-                if recent.is_new(id) { sorter.add(&id) } else { Ok(()) }
+                if recent.is_new(id) {
+                    return sorter.add(&id);
+                }
+                sorter.skip();
+                Ok(())
             })
         })?;
         self.check_ids(sorted.count, sorted.count as u64 * INTEGER_BYTES)?;
@@ -152,7 +158,9 @@ impl Mapping<'_> {
 
     /// Numbers the names of all edges and of stated vertices.
     fn names(&mut self, stated: &[Names]) -> Result<(IdMap, u64, u64), InputError> {
-        let sorted: Sorted<Names> = self.distinct(|part, sorter, _| match part {
+        let here = self.parts.iter().map(|part| part.blob.names_len()).sum::<usize>();
+        let total = here + stated.iter().map(Names::len).sum::<usize>();
+        let sorted: Sorted<Names> = self.distinct(total as u64, |part, sorter, _| match part {
             Some(part) => {
                 let names = part.blob.names(&self.scratch)?;
                 names.iter().try_for_each(|name| sorter.add(name))
@@ -173,15 +181,16 @@ impl Mapping<'_> {
         Ok((IdMap::Names(names), 0, slots))
     }
 
-    /// The distinct keys that `add` finds in all parts, and in what is no part.
-    fn distinct<K, A>(&self, add: A) -> Result<Sorted<K>, InputError>
+    /// The distinct keys that `add` finds in all parts, and in what is no part, which are `total`
+    /// if each counts as often as it comes.
+    fn distinct<K, A>(&self, total: u64, add: A) -> Result<Sorted<K>, InputError>
     where
         K: Keys,
         A: Fn(Option<&Spilled>, &mut Sorter<'_, K>, &mut Buffer) -> Result<(), InputError> + Sync,
     {
         let threads = self.pool.current_num_threads() as u64;
         let room = (self.allowed_bytes / 4 / threads).max(ROOM_BYTES_MIN);
-        let distinct = Distinct::new(self.scratch.beside()?, room);
+        let distinct = Distinct::new(self.scratch.beside()?, room, total);
         let next = AtomicUsize::new(0);
         let work = |_: rayon::BroadcastContext<'_>| {
             let (mut sorter, mut buffer) = (distinct.sorter(), Buffer::default());
@@ -196,7 +205,7 @@ impl Mapping<'_> {
             }
         };
         self.pool.broadcast(work).into_iter().collect::<Result<(), InputError>>()?;
-        distinct.merge(self.pool)
+        distinct.merge(self.pool, self.allowed_bytes)
     }
 
     /// Puts slots in the place of integers.

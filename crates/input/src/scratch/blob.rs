@@ -346,6 +346,11 @@ impl Blob {
         Ok(())
     }
 
+    /// Number of names of the part; 0 of other parts.
+    pub(crate) fn names_len(&self) -> usize {
+        self.names.map_or(0, |stored| stored.count)
+    }
+
     /// Reads the names of a part; none, of other parts.
     pub(crate) fn names(&self, scratch: &Scratch) -> Result<Names, InputError> {
         let Some(stored) = self.names else { return Ok(Names::new()) };

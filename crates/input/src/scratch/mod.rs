@@ -7,12 +7,14 @@
 //!
 //! Invariants: what is written is read back as it was, or an error says that it has changed: the
 //! CRC-32C of each block is kept in memory, so a block that was damaged, torn, never written or
-//! read from the wrong place does not fit it · free space is looked at before a part is written.
+//! read from the wrong place does not fit it · free space is looked at before a part is written, and
+//! as soon as it can be foreseen that what comes will not fit, the run ends ([`Scratch::foresee`]).
 
 pub(crate) mod blob;
 pub(crate) mod parts;
 pub(crate) mod stream;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::FileExt;
@@ -30,9 +32,11 @@ pub(crate) struct Scratch(Arc<Files>);
 
 #[derive(Debug)]
 struct Files {
-    files: Vec<Opened>,
+    opened: Vec<Opened>,
     /// The file that is tried first.
     next: AtomicUsize,
+    /// Bytes given away, from which on it is looked again at what is to come.
+    looked: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -69,24 +73,63 @@ impl Scratch {
             })?;
             Ok(Opened { directory: directory.clone(), file, end: AtomicU64::new(0) })
         };
-        let files = directories.iter().map(make).collect::<Result<_, InputError>>()?;
-        Ok(Self(Arc::new(Files { files, next: AtomicUsize::new(0) })))
+        let opened = directories.iter().map(make).collect::<Result<_, InputError>>()?;
+        let (next, looked) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Ok(Self(Arc::new(Files { opened, next, looked })))
     }
 
     /// Other files in the same directories, which can be dropped on their own.
     pub(crate) fn beside(&self) -> Result<Self, InputError> {
-        let directories: Vec<_> = self.0.files.iter().map(|file| file.directory.clone()).collect();
+        let directories: Vec<_> = self.0.opened.iter().map(|file| file.directory.clone()).collect();
         Self::make(&directories)
     }
 
     /// Bytes that were given away so far.
     pub(crate) fn bytes(&self) -> u64 {
-        self.0.files.iter().map(|file| file.end.load(Ordering::Relaxed)).sum()
+        self.0.opened.iter().map(|file| file.end.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Looks ahead each time that a quarter more was written: where `done` of `total` have taken what
+    /// was given away so far, all the rest will take as much each. What is being worked on is to be
+    /// counted as done, so that too little is foreseen rather than too much.
+    ///
+    /// # Errors
+    /// [`InputError::ScratchShort`] when there will not be room for that.
+    pub(crate) fn foresee(&self, done: u64, total: u64) -> Result<(), InputError> {
+        let written = self.bytes();
+        let looked = self.0.looked.load(Ordering::Relaxed);
+        if written == 0 || written < looked {
+            return Ok(());
+        }
+        self.0.looked.store(written + written / 4, Ordering::Relaxed);
+        let left = u128::from(total.saturating_sub(done));
+        let need = u128::from(written) * left / u128::from(done.max(1));
+        self.ask(u64::try_from(need).unwrap_or(u64::MAX))
+    }
+
+    /// Makes sure that there is room for so many more bytes.
+    ///
+    /// # Errors
+    /// [`InputError::ScratchShort`] when there is not, as far as the system says.
+    pub(crate) fn ask(&self, need: u64) -> Result<(), InputError> {
+        let mut systems = BTreeMap::new();
+        for file in &self.0.opened {
+            let Some((stat, free)) = rustix::fs::fstat(&file.file).ok().zip(file.free_bytes())
+            else {
+                return Ok(());
+            };
+            systems.insert(stat.st_dev, free);
+        }
+        let free = systems.values().fold(0_u64, |all, free| all.saturating_add(*free));
+        if need <= free {
+            return Ok(());
+        }
+        Err(InputError::ScratchShort { directory: self.names(), need, free })
     }
 
     /// Finds a place for `bytes` bytes, in a directory with so much space.
     pub(crate) fn place(&self, bytes: u64) -> Result<Place, InputError> {
-        let files = &self.0.files;
+        let files = &self.0.opened;
         let first = self.0.next.fetch_add(1, Ordering::Relaxed);
         for turn in 0..files.len() {
             let file = (first + turn) % files.len();
@@ -101,7 +144,7 @@ impl Scratch {
 
     /// Writes bytes, and returns their checksum.
     pub(crate) fn write(&self, place: Place, bytes: &[u8]) -> Result<u32, InputError> {
-        let file = &self.0.files[place.file as usize];
+        let file = &self.0.opened[place.file as usize];
         file.file.write_all_at(bytes, place.offset).map_err(|source| match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => self.full(bytes.len() as u64),
             _ => file.error(format!("write at byte {}", place.offset), source),
@@ -111,7 +154,7 @@ impl Scratch {
 
     /// Reads bytes that have this checksum.
     pub(crate) fn read(&self, place: Place, bytes: &mut [u8], sum: u32) -> Result<(), InputError> {
-        let file = &self.0.files[place.file as usize];
+        let file = &self.0.opened[place.file as usize];
         let damaged = |what: String| InputError::ScratchDamaged {
             directory: file.directory.display().to_string(),
             offset: place.offset,
@@ -135,8 +178,13 @@ impl Scratch {
     }
 
     fn full(&self, bytes: u64) -> InputError {
-        let names = self.0.files.iter().map(|file| file.directory.display().to_string());
-        InputError::ScratchFull { directory: names.collect::<Vec<_>>().join(", "), bytes }
+        InputError::ScratchFull { directory: self.names(), bytes }
+    }
+
+    /// The directories, for people.
+    fn names(&self) -> String {
+        let names = self.0.opened.iter().map(|file| file.directory.display().to_string());
+        names.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -144,7 +192,7 @@ impl Scratch {
 impl Scratch {
     /// The files themselves, to be damaged.
     pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
-        self.0.files.iter().map(|file| &file.file)
+        self.0.opened.iter().map(|file| &file.file)
     }
 }
 
@@ -168,4 +216,50 @@ pub(crate) fn in_memory(directories: &[PathBuf]) -> Option<&Path> {
         rustix::fs::statfs(directory.as_path()).is_ok_and(|stat| stat.f_type as u64 == TMPFS)
     };
     directories.iter().find(is).map(PathBuf::as_path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch() -> (tempfile::TempDir, Scratch) {
+        let folder = tempfile::tempdir().unwrap();
+        let twice = [folder.path().to_owned(), folder.path().to_owned()];
+        let scratch = Scratch::make(&twice).unwrap();
+        (folder, scratch)
+    }
+
+    #[test]
+    fn room_of_a_file_system_counts_once() {
+        let (folder, scratch) = scratch();
+        let stat = rustix::fs::statvfs(folder.path()).unwrap();
+        let all = stat.f_blocks * stat.f_frsize;
+        scratch.ask(0).unwrap();
+        let error = scratch.ask(2 * all).unwrap_err();
+        let InputError::ScratchShort { directory, need, free } = &error else { panic!("{error}") };
+        assert!(*need == 2 * all && *free <= all, "{error}");
+        let name = folder.path().display().to_string();
+        assert_eq!(*directory, format!("{name}, {name}"));
+        assert_eq!(error.exit_code(), 74);
+    }
+
+    #[test]
+    fn what_is_left_will_take_as_much_as_what_was_done() {
+        let (_folder, scratch) = scratch();
+        // Nothing is known yet.
+        scratch.foresee(1, u64::MAX).unwrap();
+        scratch.place(64).unwrap();
+        scratch.foresee(1, 100).unwrap();
+        // Looked at again once a quarter more was written.
+        scratch.place(15).unwrap();
+        scratch.foresee(1, u64::MAX).unwrap();
+        scratch.place(1).unwrap();
+        let error = scratch.foresee(3, 3 + (3 << 48)).unwrap_err();
+        let expected = 80 << 48;
+        assert!(matches!(error, InputError::ScratchShort { need, .. } if need == expected));
+        scratch.place(128).unwrap();
+        scratch.foresee(7, 7).unwrap();
+        scratch.place(256).unwrap();
+        assert!(scratch.foresee(0, u64::MAX).is_err());
+    }
 }

@@ -23,7 +23,8 @@ fn outcome<I>(
 ) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    let collector = Collector::with_scratch(memory_bytes_max, &[folder.path().to_owned()]);
+    let collector =
+        Collector::with_scratch(memory_bytes_max, &[folder.path().to_owned()], &Progress::new());
     let finished = sources.iter().enumerate().try_for_each(|(number, (stated, pairs))| {
         collector.begin(&format!("f{number}"));
         stated.iter().try_for_each(|stated| collector.state(stated.clone()))?;
