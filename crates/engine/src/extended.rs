@@ -32,6 +32,7 @@ use crate::graph::{Graph, Stripe};
 use crate::iterate::Outcome;
 use crate::kernel::{Coding, Scratch, fetch};
 use crate::keys::{Keys, Reach, Width};
+use crate::own_cores::OwnCores;
 use crate::plan::Streamed;
 use crate::read_ahead::ReadAhead;
 use crate::renew::repeated;
@@ -80,6 +81,7 @@ pub fn extend_resumable<E: Extended>(
     }
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
     let tools = (workers, progress, &phase);
+    let _own_cores = OwnCores::of(workers, graph);
     match graph.plan.storage.and_then(|storage| storage.streamed) {
         None => fold(graph, program, tools, checkpoints),
         Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools, checkpoints),

@@ -44,6 +44,7 @@ mod keys;
 mod lookups;
 mod marks;
 mod nontemporal;
+mod own_cores;
 mod pace;
 mod partition;
 mod parts;

@@ -41,6 +41,7 @@ use crate::EngineError;
 use crate::arena::Buffer;
 use crate::graph::Graph;
 use crate::kernel::Scratch;
+use crate::own_cores::OwnCores;
 use crate::results::Values;
 use crate::workers::{Workers, lock};
 
@@ -168,6 +169,7 @@ impl<'a, S: Stream> Run<'a, S> {
         mut next: Next<S::Step>,
         mut passed: impl FnMut(&Self, Next<S::Step>) -> Result<(), EngineError>,
     ) -> Result<Passed<S::Value>, EngineError> {
+        let _own_cores = OwnCores::of(self.workers, self.graph);
         loop {
             let passes = self.passes;
             let (step, seen) = match next {

@@ -6,6 +6,7 @@ use welter_progress::{Progress, Unit};
 use crate::checkpoint::Checkpoints;
 use crate::graph::Graph;
 use crate::iterate::Outcome;
+use crate::own_cores::OwnCores;
 use crate::plan::Streamed;
 use crate::workers::Workers;
 use crate::{EngineError, iterate, ranges, spill};
@@ -47,6 +48,7 @@ pub fn run_resumable<P: Program>(
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
     let way = graph.plan.storage.and_then(|storage| storage.streamed);
     let tools = (workers, progress, &phase);
+    let own_cores = OwnCores::of(workers, graph);
     let outcome = match way {
         None => iterate::run(graph, program, workers, progress, &phase, checkpoints),
         Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools, checkpoints),
@@ -56,6 +58,7 @@ pub fn run_resumable<P: Program>(
             return Err(EngineError::Configuration(what.to_owned()));
         }
     };
+    drop(own_cores);
     // So may results.
     workers.settle();
     let Outcome { values, iterations, total, totals, levels } = outcome?;

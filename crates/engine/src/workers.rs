@@ -83,7 +83,12 @@ impl Workers {
         &self,
         work: impl Fn(usize) -> Result<R, EngineError> + Sync,
     ) -> Result<Vec<R>, EngineError> {
-        self.pool.broadcast(|context| work(context.index())).into_iter().collect()
+        self.all(work).into_iter().collect()
+    }
+
+    /// The same for what cannot fail.
+    pub(crate) fn all<R: Send>(&self, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+        self.pool.broadcast(|context| work(context.index()))
     }
 
     /// One state a worker, for [`Self::tasks`].
