@@ -125,6 +125,7 @@ fn a_plan_and_its_least_budget_are_told() {
     let plan = sandbox.must("explain pagerank graph --precision f32 --threads 2");
     assert!(plan.contains("input     graph, kept\n"), "{plan}");
     assert!(plan.contains("1,048,576 edges\n"), "{plan}");
+    assert!(plan.contains(" an iteration at most") && !plan.contains(" bin"), "{plan}");
     let plan = sandbox.must("explain pagerank graph --precision f32 --threads 2 --memory 12MiB");
     assert!(plan.contains("edges on storage"), "{plan}");
 }

@@ -116,7 +116,15 @@ impl Plan {
         }
     }
 
+    /// Whether edges are binned and sorted; those of a kept graph have been.
+    pub(super) fn is_ingested(&self) -> bool {
+        self.memory.bins > 0
+    }
+
     fn ingest_stage(&self, pace: &Pace) -> Stage {
+        if !self.is_ingested() {
+            return Stage::default();
+        }
         let sort = match self.encoding {
             Encoding::Packed => SORT_PACKED,
             Encoding::Short => SORT_SHORT,

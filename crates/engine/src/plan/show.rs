@@ -210,7 +210,10 @@ impl fmt::Display for Plan {
             (state, state_is),
             (workers, "accumulators and buffers of the workers"),
         ] {
-            writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
+            let is_of_ingest = what.ends_with("ingested");
+            if self.is_ingested() || !is_of_ingest {
+                writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
+            }
         }
         if edges > 0 {
             let what = if self.edge_states_stored() > 0 {
