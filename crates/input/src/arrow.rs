@@ -150,10 +150,10 @@ pub(crate) fn read(
                 fenced(name, || tasks.decode(task, context, collector)).err()
             })
         };
-        context.pool.install(find).map_or(Ok(()), Err)?;
         let stored = messages.stored();
         context.advance(stored - counted)?;
         counted = stored;
+        context.pool.install(find).map_or(Ok(()), Err)?;
     }
 }
 

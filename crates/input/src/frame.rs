@@ -61,7 +61,8 @@ pub fn read_frame(
             return Ok(Ready::new(Box::new(RowStream { rows, slots }), IdMap::Same));
         }
     }
-    crate::collected(&context, |collector| rows.collect(&context, collector))
+    // All rows were counted when they were looked at.
+    crate::collected(&context, &Progress::new(), |collector| rows.collect(&context, collector))
 }
 
 /// The rows, in parts.

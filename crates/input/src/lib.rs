@@ -247,7 +247,11 @@ fn stream(sources: &[Source], context: &Context<'_>) -> Result<Option<Ready>, In
 }
 
 fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputError> {
-    collected(context, |collector| {
+    // What parts take of files is foreseen from those that were read, if all are of a kind.
+    let kind = |source: &Source| (source.format(), source.compression());
+    let alike = sources.iter().all(|source| kind(source) == kind(&sources[0]));
+    let ahead = if alike { context.progress.clone() } else { Progress::new() };
+    collected(context, &ahead, |collector| {
         for source in sources {
             collector.begin(source.name());
             reader::of(source).read(source, context, collector)?;
@@ -256,13 +260,14 @@ fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputErro
     })
 }
 
-/// Numbers the edges that `read` leaves with a collector.
+/// Numbers the edges that `read` leaves with a collector. `ahead`: says how much is to come.
 fn collected(
     context: &Context<'_>,
+    ahead: &Progress,
     read: impl FnOnce(&Collector) -> Result<(), InputError>,
 ) -> Result<Ready, InputError> {
     let ReadOptions { limits, scratch, named, .. } = context.options;
-    let collector = Collector::with_scratch(limits.memory_bytes_max, scratch, context.progress);
+    let collector = Collector::with_scratch(limits.memory_bytes_max, scratch, ahead);
     collector.name(named);
     read(&collector)?;
     let undirected = match context.options.undirected {

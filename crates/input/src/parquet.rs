@@ -89,10 +89,10 @@ pub(crate) fn read<R: ChunkReader + Clone + 'static>(
     let groups = file.metadata.metadata().num_row_groups();
     let stored = file.reader.len();
     let read_group = |group: usize| {
-        fenced(name, || file.read_group(group, &guard, context, collector))?;
         // The columns that are not read count as read with those that are.
         let share = |group: usize| (u128::from(stored) * group as u128 / groups as u128) as u64;
-        context.advance(share(group + 1) - share(group))
+        context.advance(share(group + 1) - share(group))?;
+        fenced(name, || file.read_group(group, &guard, context, collector))
     };
     let find = || (0..groups).into_par_iter().find_map_first(|group| read_group(group).err());
     context.pool.install(find).map_or(Ok(()), Err)

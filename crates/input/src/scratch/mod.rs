@@ -98,12 +98,12 @@ impl Scratch {
     pub(crate) fn foresee(&self, done: u64, total: u64) -> Result<(), InputError> {
         let written = self.bytes();
         let looked = self.0.looked.load(Ordering::Relaxed);
-        if written == 0 || written < looked {
+        if written == 0 || done == 0 || written < looked {
             return Ok(());
         }
         self.0.looked.store(written + written / 4, Ordering::Relaxed);
         let left = u128::from(total.saturating_sub(done));
-        let need = u128::from(written) * left / u128::from(done.max(1));
+        let need = u128::from(written) * left / u128::from(done);
         self.ask(u64::try_from(need).unwrap_or(u64::MAX))
     }
 
@@ -260,6 +260,7 @@ mod tests {
         scratch.place(128).unwrap();
         scratch.foresee(7, 7).unwrap();
         scratch.place(256).unwrap();
-        assert!(scratch.foresee(0, u64::MAX).is_err());
+        scratch.foresee(0, u64::MAX).unwrap();
+        assert!(scratch.foresee(1, u64::MAX).is_err());
     }
 }
