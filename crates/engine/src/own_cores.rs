@@ -3,10 +3,10 @@
 //! A worker that waits for a slab is woken on the core that heard of it, beside another worker, and
 //! a core that is idle for less than half a millisecond at a time does not look for work elsewhere:
 //! two workers shared one core, 4 ms each, while the other core did nothing. Ten iterations of
-//! R-MAT 24 with all edges on storage, compressed, two workers on two cores: they waited 96 times an
-//! iteration each, ten times of them for 4 ms, which was half of what they waited in all. In turns,
-//! kept graph, 20 iterations: 0.84 to 0.90 G edges a second without, 0.92 to 1.00 with cores of
-//! their own (ten runs each), and 0.89 to 0.98 with a third worker instead.
+//! R-MAT 24 with all edges on storage, compressed, two workers on two cores: they waited 96 times
+//! an iteration each, five times of them for 4 ms, two fifths of what they waited in all. In
+//! turns, kept graph, 20 iterations: 0.84 to 0.90 G edges a second without, 0.92 to 1.00 with cores
+//! of their own (ten runs each), and 0.89 to 0.98 with a third worker instead.
 //!
 //! Only where there are as many workers as cores that this process may use: fewer find a free one,
 //! and would lose it to whatever else runs there.
@@ -24,8 +24,8 @@ pub(crate) struct OwnCores<'w> {
 }
 
 impl<'w> OwnCores<'w> {
-    /// Gives each worker a core, if chunks of the graph are on storage. A system that does not allow
-    /// that leaves workers where they are, which is slower and nothing else.
+    /// Gives each worker a core, if chunks of the graph are on storage. A system that does not
+    /// allow that leaves workers where they are, which is slower and nothing else.
     pub(crate) fn of(workers: &'w Workers, graph: &Graph) -> Self {
         let streamed = graph.plan.storage.and_then(|storage| storage.streamed);
         Self::new(workers, graph.stored_bytes() > 0 || streamed.is_some())

@@ -43,7 +43,8 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Counts stored bytes as read, before what is in them is handed on, and ends the run where that was asked for. Once a block.
+    /// Counts stored bytes as read, before what is in them is handed on, and ends the run where
+    /// that was asked for. Once a block.
     pub(crate) fn advance(&self, bytes: u64) -> Result<(), InputError> {
         self.phase.add(bytes);
         if self.progress.cancelled() { Err(InputError::Cancelled) } else { Ok(()) }

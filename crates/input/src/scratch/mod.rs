@@ -7,8 +7,9 @@
 //!
 //! Invariants: what is written is read back as it was, or an error says that it has changed: the
 //! CRC-32C of each block is kept in memory, so a block that was damaged, torn, never written or
-//! read from the wrong place does not fit it · free space is looked at before a part is written, and
-//! as soon as it can be foreseen that what comes will not fit, the run ends ([`Scratch::foresee`]).
+//! read from the wrong place does not fit it · free space is looked at before a part is written,
+//! and as soon as it can be foreseen that what comes will not fit, the run ends
+//! ([`Scratch::foresee`]).
 
 pub(crate) mod blob;
 pub(crate) mod parts;
@@ -89,9 +90,9 @@ impl Scratch {
         self.0.opened.iter().map(|file| file.end.load(Ordering::Relaxed)).sum()
     }
 
-    /// Looks ahead each time that a quarter more was written: where `done` of `total` have taken what
-    /// was given away so far, all the rest will take as much each. What is being worked on is to be
-    /// counted as done, so that too little is foreseen rather than too much.
+    /// Looks ahead each time that a quarter more was written: where `done` of `total` have taken
+    /// what was given away so far, all the rest will take as much each. What is being worked on is
+    /// to be counted as done, so that too little is foreseen rather than too much.
     ///
     /// # Errors
     /// [`InputError::ScratchShort`] when there will not be room for that.
