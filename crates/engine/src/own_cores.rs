@@ -5,8 +5,9 @@
 //! two workers shared one core, 4 ms each, while the other core did nothing. Ten iterations of
 //! R-MAT 24 with all edges on storage, compressed, two workers on two cores: they waited 96 times
 //! an iteration each, five times of them for 4 ms, two fifths of what they waited in all. In
-//! turns, kept graph, 20 iterations: 0.84 to 0.90 G edges a second without, 0.92 to 1.00 with cores
-//! of their own (ten runs each), and 0.89 to 0.98 with a third worker instead.
+//! turns, kept graph, 20 iterations: 0.84 to 0.90 G edges a second without (five runs; 0.72 to 0.91
+//! in all of that day), 0.92 to 1.00 with cores of their own and 0.89 to 0.98 with a third worker
+//! instead (ten runs each).
 //!
 //! Only where there are as many workers as cores that this process may use: fewer find a free one,
 //! and would lose it to whatever else runs there.

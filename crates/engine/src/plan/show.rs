@@ -202,18 +202,19 @@ impl fmt::Display for Plan {
             Some(StoragePlan { values_stored: true, .. }) => "signals, and some values",
             _ => "values and signals",
         };
-        for (bytes, what) in [
+        let ingest = [
             (input, "input, while it is ingested"),
             (bins, "edges in bins, while they are ingested"),
+        ];
+        let run = [
             (chunks, if self.storage.is_some() { "chunks that stay" } else { "edges in chunks" }),
             (vertices, "degrees and vertex numbers"),
             (state, state_is),
             (workers, "accumulators and buffers of the workers"),
-        ] {
-            let is_of_ingest = what.ends_with("ingested");
-            if self.is_ingested() || !is_of_ingest {
-                writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
-            }
+        ];
+        let ingest = ingest.into_iter().filter(|_| self.is_ingested());
+        for (bytes, what) in ingest.chain(run) {
+            writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
         }
         if edges > 0 {
             let what = if self.edge_states_stored() > 0 {
