@@ -70,7 +70,7 @@ pub(crate) fn due<P: Program>(graph: &Graph, program: &P, out_of_step: bool) -> 
 
 /// Whether relaxing edges is the only way on.
 pub(crate) fn must<P: Program>(out_of_step: bool) -> bool {
-    out_of_step && !P::SAYS_ALL
+    P::RELAXES && out_of_step && !P::SAYS_ALL
 }
 
 /// What a run says that must relax edges and cannot.

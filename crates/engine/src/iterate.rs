@@ -136,7 +136,8 @@ pub(crate) fn run<P: Program>(
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
-        if due.is_some_and(|due| looked >= due) {
+        // Capabilities come first: what follows a false one is not compiled for that program.
+        if P::RELAXES && due.is_some_and(|due| looked >= due) {
             if let Some(cut) = Cut::new(graph, &state, must)? {
                 drop(benches);
                 let (active, lookups) = (state.active_count, lookups.counts());
@@ -155,17 +156,18 @@ pub(crate) fn run<P: Program>(
             frontier.show(program, &mut state);
         }
         (total, level) = match (selected, lookups.out_rows, &driver.tiles) {
-            (Some(selected), Some(rows), _) => {
+            (Some(selected), Some(rows), _) if P::MONOTONE => {
                 push::iterate(&driver, rows.view(), &mut state, &mut frontier, &selected, &total)?
             }
-            (Some(selected), None, Some(tiles)) => {
-                lookups.count(&selected, workers, progress)?;
+            (Some(selected), None, Some(tiles)) if P::FRONTIER => {
+                lookups.count::<P>(&selected, workers, progress)?;
                 sparse::iterate(&driver, tiles, &mut state, &mut frontier, &selected, &total)?
             }
-            _ => {
-                if let Some(rows) = lookups.in_rows {
+            _ => match lookups.in_rows {
+                Some(rows) if P::ONE_IS_ENOUGH => {
                     pull::iterate(&driver, rows.view(), &mut state, &mut frontier, &total)?
-                } else {
+                }
+                _ => {
                     let benches = (&mut benches, &mut regroup);
                     let (done, bytes) = driver.meet_all(&mut state, &total, benches)?;
                     frontier.scattered_all(state.active_count);
@@ -173,7 +175,7 @@ pub(crate) fn run<P: Program>(
                     lookups.pass::<P>(done.1, workers, progress)?;
                     done
                 }
-            }
+            },
         };
         if P::FRONTIER {
             levels.push(level);
@@ -263,7 +265,9 @@ impl<P: Program> Driver<'_, P> {
         if benches.is_empty() {
             *benches = self.workers.states(|| Bench::new(self.graph))?;
         }
-        if let Some(regroup) = regroup {
+        if P::GROUPS
+            && let Some(regroup) = regroup
+        {
             return Ok((regroup.iterate(self, state, last, benches)?, 0));
         }
         let done = self.dense(state, last, benches)?;
@@ -308,7 +312,9 @@ impl<P: Program> Driver<'_, P> {
             let at = (number, next.map(|task| order[task]));
             if P::GROUPS {
                 // They are met beside the values.
-            } else if let (Some(masks), Some(tiles)) = (&masks, &self.tiles) {
+            } else if P::FRONTIER
+                && let (Some(masks), Some(tiles)) = (&masks, &self.tiles)
+            {
                 self.fold_active(tiles, number, masks, signals, active, bench);
             } else {
                 self.fold_stripe(at, masks.as_ref(), signals, active, bench)?;

@@ -76,7 +76,7 @@ impl<'g> Lookups<'g> {
     /// Counts vertices that are looked up in the index of bands, and makes rows when by now they
     /// would have paid: whatever comes, that costs at most about twice what the best choice would
     /// have cost.
-    pub(crate) fn count(
+    pub(crate) fn count<P: Program>(
         &mut self,
         selected: &Selected,
         workers: &Workers,
@@ -84,7 +84,7 @@ impl<'g> Lookups<'g> {
     ) -> Result<(), EngineError> {
         let graph = self.graph;
         self.banded += selected.vertices.len() as u64;
-        if graph.plan.rows && self.bands_pay() {
+        if P::MONOTONE && graph.plan.rows && self.bands_pay() {
             self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
         }
         Ok(())
