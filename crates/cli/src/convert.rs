@@ -35,8 +35,8 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let source = Source::of(&args.input)?;
     args.output.promise(&source)?;
     let options = args.input.options(args.weights.choice(), args.resources.threads);
-    let Loaded { edges, ids, notes, undirected, .. } = session.load(&source, options)?;
-    for note in &notes {
+    let Loaded { edges, ids, readings, notes, undirected, .. } = session.load(&source, options)?;
+    for note in crate::readings::lines(&readings).iter().chain(&notes) {
         session.say(&format!("note: {}", printable(note)));
     }
     let count = edges.edges();

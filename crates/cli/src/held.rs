@@ -5,7 +5,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use welter_input::{Estimate, Frame, IdKind, ReadOptions, WeightChoice, read_frame};
+use welter_input::{
+    Estimate, FileSummary, Frame, IdKind, ReadOptions, WeightBounds, WeightChoice, read_frame,
+};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
@@ -24,6 +26,7 @@ pub(crate) struct Held {
 /// What is known of edges beside themselves.
 struct About {
     files: Vec<(String, String)>,
+    readings: Vec<FileSummary>,
     bytes: Option<u64>,
     undirected: bool,
     notes: Vec<String>,
@@ -38,8 +41,8 @@ impl fmt::Debug for Held {
 impl Held {
     /// Keeps what was read.
     pub(crate) fn of(name: String, loaded: Loaded) -> Self {
-        let Loaded { edges, ids, files, bytes, undirected, notes } = loaded;
-        let loaded = About { files, bytes, undirected, notes };
+        let Loaded { edges, ids, files, readings, bytes, undirected, notes } = loaded;
+        let loaded = About { files, readings, bytes, undirected, notes };
         Self { name, edges: edges.into(), loaded, ids }
     }
 
@@ -55,6 +58,7 @@ impl Held {
             edges: ready.edges,
             ids: ready.ids,
             files: vec![(name.clone(), "arrow".to_owned())],
+            readings: ready.readings,
             bytes: None,
             undirected: options.undirected.or(ready.undirected).unwrap_or(false),
             notes: ready.notes,
@@ -75,6 +79,11 @@ impl Held {
     /// What a person should know about how it was read.
     pub(crate) fn notes(&self) -> &[String] {
         &self.loaded.notes
+    }
+
+    /// How each file, or the table, was read.
+    pub(crate) fn readings(&self) -> &[FileSummary] {
+        &self.loaded.readings
     }
 
     /// What is known before a run.
@@ -99,14 +108,15 @@ impl Held {
             return Err(Failure::usage(what));
         }
         let weighs = options.weight != WeightChoice::Ignore && self.edges.weighted();
-        if weighs && options.non_negative {
-            self.refuse_negative()?;
+        if weighs && options.bounds() != WeightBounds::default() {
+            self.refuse_beyond(options.bounds())?;
         }
         let About { files, bytes, undirected, .. } = &self.loaded;
         Ok(Loaded {
             edges: Box::new(Arc::clone(&self.edges)),
             ids: self.ids.clone(),
             files: files.clone(),
+            readings: self.loaded.readings.clone(),
             bytes: *bytes,
             undirected: options.undirected.unwrap_or(*undirected),
             // Whoever read it has been told.
@@ -114,25 +124,23 @@ impl Held {
         })
     }
 
-    /// Refuses a negative weight, with the edge that has it.
-    fn refuse_negative(&self) -> Result<(), Failure> {
+    /// Refuses a weight beyond bounds, with the edge that has it.
+    fn refuse_beyond(&self, bounds: WeightBounds) -> Result<(), Failure> {
         let mut before = 0;
         for part in 0..self.edges.parts() {
-            let mut negative = None;
+            let mut beyond = None;
             let visit = &mut |batch: welter_model::edges::Batch<'_>| {
                 let weights = batch.weights.unwrap_or(&[]);
-                let found = weights.iter().position(|weight| *weight < 0.0);
-                negative = found.map(|place| (before + place as u64 + 1, weights[place]));
+                let found = weights.iter().position(|weight| !bounds.hold(*weight));
+                beyond = found.map(|place| (before + place as u64 + 1, weights[place]));
                 before += batch.pairs.len() as u64;
-                negative.is_none()
+                beyond.is_none()
             };
             self.edges.read(part, visit).map_err(Failure::read)?;
-            if let Some((number, weight)) = negative {
-                let name = &self.name;
-                let what = format!(
-                    "{name}: edge {number}: expected a weight that is not negative, found {weight}"
-                );
-                return Err(Failure::new(65, what));
+            if let Some((number, weight)) = beyond
+                && let Err(what) = bounds.check(weight, &weight)
+            {
+                return Err(Failure::new(65, format!("{}: edge {number}: {what}", self.name)));
             }
         }
         Ok(())

@@ -261,6 +261,9 @@ impl Figures {
             let label = if number == 0 { "input" } else { "" };
             row(label, format!("{} ({format}{bytes})", printable(name)));
         }
+        for line in crate::readings::without_names(&origin.readings) {
+            row("read as", line);
+        }
         let rows = self.ids.len();
         row("vertices", grouped(self.ids.vertices()));
         let kind = match self.ids {

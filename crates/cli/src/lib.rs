@@ -33,6 +33,7 @@ mod load;
 mod parts;
 mod probe;
 mod python;
+mod readings;
 mod report;
 mod run;
 mod session;

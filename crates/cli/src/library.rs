@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use welter_engine::kept::KeptIds;
-use welter_input::{Frame, IdKind, WeightChoice};
+use welter_input::{FileSummary, Frame, IdKind, WeightChoice};
 use welter_progress::Progress;
 
 pub use self::answer::Answer;
@@ -216,6 +216,12 @@ impl Graph {
             names,
             held_bytes: self.source.held_bytes(),
         })
+    }
+
+    /// How each file, or the table, was read: format, columns, what was passed over. Empty of
+    /// what is read anew by each run.
+    pub fn readings(&self) -> &[FileSummary] {
+        if let Source::Held(held) = &self.source { held.readings() } else { &[] }
     }
 
     /// What a person should know about how it was read, a sentence each.

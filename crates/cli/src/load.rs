@@ -9,7 +9,7 @@ use welter_engine::kept::{Kept, is_kept};
 use welter_input::generate::rmat::Rmat;
 use welter_input::generate::web::Web;
 use welter_input::source::{self, Compression};
-use welter_input::{Estimate, Format, IdKind, ReadOptions, WeightChoice};
+use welter_input::{Estimate, FileSummary, Format, IdKind, ReadOptions, WeightChoice};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
@@ -41,6 +41,8 @@ pub(crate) struct Loaded {
     pub(crate) ids: IdMap,
     /// What was read, in the order of the inputs: name and format.
     pub(crate) files: Vec<(String, String)>,
+    /// How each was read.
+    pub(crate) readings: Vec<FileSummary>,
     /// Bytes as stored, where they are.
     pub(crate) bytes: Option<u64>,
     /// Whether each edge stands for both directions: what the user said, else what formats say.
@@ -185,6 +187,7 @@ impl Source {
                     edges: input.edges,
                     ids: input.ids,
                     files: input.summary.files.into_iter().zip(formats).collect(),
+                    readings: input.summary.readings,
                     bytes: input.summary.bytes,
                     undirected: input.summary.undirected.unwrap_or(false),
                     notes: input.summary.notes,
@@ -200,6 +203,7 @@ impl Source {
                     edges: Box::new(edges),
                     ids,
                     files: vec![(input.clone(), "kept".to_owned())],
+                    readings: Vec::new(),
                     bytes: Some(kept.manifest().bytes()),
                     undirected: options.undirected.unwrap_or(kept.manifest().reading.undirected),
                     notes: Vec::new(),
@@ -210,6 +214,7 @@ impl Source {
                 edges: self.generate()?,
                 ids: IdMap::Declared,
                 files: vec![(input.clone(), "generated".to_owned())],
+                readings: Vec::new(),
                 bytes: None,
                 undirected: options.undirected.unwrap_or(false),
                 notes: Vec::new(),

@@ -16,6 +16,7 @@ use crate::expected::Compared;
 use crate::failure::Failure;
 use crate::levels::{Iterations, summarised};
 use crate::line;
+use crate::readings;
 use crate::session::{Origin, Session};
 use crate::text::counted;
 
@@ -62,6 +63,8 @@ struct Input {
 struct File {
     name: String,
     format: String,
+    #[serde(flatten)]
+    reading: Option<readings::Figures>,
 }
 
 #[derive(Debug, Serialize)]
@@ -203,8 +206,12 @@ impl Report {
         let meets_all = answer.levels.is_none() && !plan.straight;
         let times =
             meets_all.then(|| Compared::of(graph, answer.iterations, session)).transpose()?;
-        let file =
-            |(name, format): &(String, String)| File { name: name.clone(), format: format.clone() };
+        let reading = |name: &str| origin.readings.iter().find(|file| file.name == name);
+        let file = |(name, format): &(String, String)| File {
+            name: name.clone(),
+            format: format.clone(),
+            reading: reading(name).map(readings::Figures::of),
+        };
         Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
             command: line::shown(),

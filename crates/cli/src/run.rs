@@ -110,7 +110,7 @@ pub(crate) fn find(
         input_edges: loaded.edges,
         load: loaded_at - begun,
         processing,
-        notes: loaded.notes,
+        notes: crate::readings::lines(&loaded.readings).into_iter().chain(loaded.notes).collect(),
         note,
         edges: (edges, way),
         iterations,

@@ -13,7 +13,7 @@ use welter_engine::plan::{
     FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode, human_bytes,
 };
 use welter_engine::{Checkpoints, Generation, Graph, Pace, Storage, Workers};
-use welter_input::{Estimate, ReadOptions, WeightChoice};
+use welter_input::{Estimate, FileSummary, ReadOptions, WeightChoice};
 use welter_model::edges::{Duplicates, EdgeStream, Reading};
 use welter_output::probe;
 use welter_progress::Progress;
@@ -156,6 +156,8 @@ pub(crate) struct Origin {
     pub(crate) ids: welter_model::ids::IdMap,
     /// Name and format of each input.
     pub(crate) files: Vec<(String, String)>,
+    /// How each was read.
+    pub(crate) readings: Vec<FileSummary>,
     /// Bytes as stored.
     pub(crate) bytes: Option<u64>,
     /// Edges in the input.
@@ -305,6 +307,7 @@ impl Session {
         let loaded = Origin {
             ids: kept.ids()?,
             files: vec![(input.to_owned(), "kept".to_owned())],
+            readings: Vec::new(),
             bytes: Some(kept.manifest().bytes()),
             edges: input_edges,
             undirected: reading.undirected,
@@ -329,7 +332,7 @@ impl Session {
         wanted: &Wanted<'_>,
         options: &KeepOptions,
     ) -> Result<(Manifest, Leftovers, Vec<String>), Failure> {
-        let Loaded { edges, ids, undirected, notes, .. } =
+        let Loaded { edges, ids, undirected, readings, notes, .. } =
             self.load(wanted.source, wanted.options.clone())?;
         let reading = Reading { undirected, ..wanted.reading };
         let shape = wanted.shape(&*edges, undirected);
@@ -339,7 +342,11 @@ impl Session {
         let workers = self.workers(plan.threads, &IoOptions::default())?;
         let (manifest, leftovers) =
             kept::keep(edges, &ids, reading, &plan, options, &workers, &self.progress)?;
-        Ok((manifest, leftovers, notes))
+        Ok((
+            manifest,
+            leftovers,
+            crate::readings::lines(&readings).into_iter().chain(notes).collect(),
+        ))
     }
 
     /// Verifies a graph that is kept.
@@ -358,7 +365,7 @@ impl Session {
         if let Some(Forecast { plan, .. }) = self.forecast(wanted)? {
             self.storage().check_room(&plan, 0)?;
         }
-        let Loaded { edges, ids, files, bytes, undirected, notes } =
+        let Loaded { edges, ids, files, readings, bytes, undirected, notes } =
             self.load(wanted.source, wanted.options.clone())?;
         let mut reading = Reading { undirected, ..wanted.reading };
         let edges = around(edges, &mut reading);
@@ -371,7 +378,8 @@ impl Session {
         let progress = &self.progress;
         let graph = Graph::ingest_for_search(edges, &ids, reading, &plan, &workers, progress)?;
         let reversed = reading.reversed && !undirected;
-        let loaded = Origin { ids, files, bytes, edges: count, undirected, reversed, notes };
+        let edges = count;
+        let loaded = Origin { ids, files, readings, bytes, edges, undirected, reversed, notes };
         Ok(Ready { graph, loaded, workers, ends: None })
     }
 

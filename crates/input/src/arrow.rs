@@ -274,7 +274,7 @@ impl Tasks<'_> {
 
     fn gather(&self, row: u64, rows: usize) -> Gather {
         let mut gather = Gather::new(self.picked.names, self.picked.weight.is_some(), row)
-            .with_signs(self.picked.non_negative);
+            .with_bounds(self.picked.bounds);
         gather.reserve(rows);
         gather
     }

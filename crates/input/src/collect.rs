@@ -20,6 +20,7 @@ use welter_model::ids::Names;
 use welter_progress::{PhaseReport, Progress};
 
 use crate::error::InputError;
+use crate::reading::{FileSummary, PassedOver};
 use crate::scratch::Scratch;
 use crate::scratch::blob::Blob;
 use crate::scratch::parts::{Aside, Spilled};
@@ -193,6 +194,7 @@ struct State {
     named: Vec<u64>,
     undirected: Vec<(usize, bool)>,
     notes: Vec<String>,
+    readings: Vec<FileSummary>,
 }
 
 /// All that the sources said.
@@ -228,7 +230,10 @@ impl Collector {
 
     /// Begins the next source, in the order of the inputs. Part numbers begin anew.
     pub(crate) fn begin(&self, file: &str) {
-        self.lock().files.push(file.to_owned());
+        let mut state = self.lock();
+        state.files.push(file.to_owned());
+        let name = file.to_owned();
+        state.readings.push(FileSummary { name, ..FileSummary::default() });
     }
 
     /// Takes a part of the present source. `number` orders the parts of a source; numbers may come
@@ -300,6 +305,25 @@ impl Collector {
         let mut state = self.lock();
         let file = state.files.last().cloned().unwrap_or_default();
         state.notes.push(format!("{file}: {what}"));
+    }
+
+    /// Says how the present source is read.
+    pub fn describe(&self, describe: impl FnOnce(&mut FileSummary)) {
+        if let Some(file) = self.lock().readings.last_mut() {
+            describe(file);
+        }
+    }
+
+    /// Counts lines of the present source that were passed over.
+    pub fn pass_over(&self, lines: PassedOver) {
+        if lines != PassedOver::default() {
+            self.describe(|file| file.passed.add(lines));
+        }
+    }
+
+    /// How each source was read, in input order.
+    pub(crate) fn readings(&self) -> Vec<FileSummary> {
+        self.lock().readings.clone()
     }
 
     /// Whether each edge stands for both directions, where sources say so.

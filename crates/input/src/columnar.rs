@@ -15,7 +15,7 @@ use arrow_schema::{DataType, Schema};
 
 use crate::columns;
 use crate::error::InputError;
-use crate::options::{IdKind, Limits, ReadOptions};
+use crate::options::{IdKind, Limits, ReadOptions, WeightBounds};
 
 pub(crate) use gather::Gather;
 
@@ -34,8 +34,8 @@ pub(crate) struct Picked {
     pub(crate) weight: Option<usize>,
     /// Whether ids are names.
     pub(crate) names: bool,
-    /// Whether negative weights are refused.
-    pub(crate) non_negative: bool,
+    /// Which weights may come.
+    pub(crate) bounds: WeightBounds,
 }
 
 impl Picked {
@@ -90,8 +90,7 @@ pub(crate) fn pick(
     if let Some(place) = weight.filter(|place| !is_number(schema.field(*place).data_type())) {
         return Err(wrong(place, "numbers"));
     }
-    let non_negative = options.non_negative;
-    Ok(Picked { source, target, weight, names: has_names, non_negative })
+    Ok(Picked { source, target, weight, names: has_names, bounds: options.bounds() })
 }
 
 /// Bytes that a row takes at least: an id of one byte in each of two columns.

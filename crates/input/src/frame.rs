@@ -111,7 +111,7 @@ impl Rows {
     /// A gatherer for rows behind so many others.
     fn gather(&self, row: u64) -> Gather {
         Gather::new(self.picked.names, self.picked.weight.is_some(), row)
-            .with_signs(self.picked.non_negative)
+            .with_bounds(self.picked.bounds)
     }
 
     /// Appends some rows of a part to a gatherer.
@@ -137,7 +137,7 @@ impl Rows {
         let fits =
             |gather: &Gather| gather.is_like(self.picked.names, self.picked.weight.is_some());
         let mut gather = REUSED.take().filter(fits).unwrap_or_else(|| self.gather(0));
-        gather = gather.with_signs(self.picked.non_negative);
+        gather = gather.with_bounds(self.picked.bounds);
         let end = start + rows;
         for from in (start..end).step_by(BATCH_ROWS) {
             let piece = Part { batch, start: from, rows: BATCH_ROWS.min(end - from) };

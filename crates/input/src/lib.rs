@@ -50,6 +50,7 @@ mod pages;
 mod parquet;
 mod raw;
 pub mod reader;
+mod reading;
 mod scratch;
 mod small;
 pub mod source;
@@ -69,9 +70,12 @@ pub use crate::error::InputError;
 pub use crate::format::{Format, RawLayout, RawWeight};
 pub use crate::frame::{Frame, read_frame};
 pub use crate::ids::Finished;
-pub use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, Separator, WeightChoice};
+pub use crate::options::{
+    ColumnRef, IdKind, Limits, ReadOptions, Separator, WeightBounds, WeightChoice,
+};
 pub use crate::reader::Estimate;
 use crate::reader::{Context, Ready};
+pub use crate::reading::{FileColumn, FileSummary, PassedOver, RowsOfText};
 use crate::source::Source;
 
 /// A graph's edges and the way back to its ids.
@@ -91,6 +95,8 @@ pub struct InputSummary {
     pub files: Vec<String>,
     /// Format of each file.
     pub formats: Vec<Format>,
+    /// How each file was read.
+    pub readings: Vec<FileSummary>,
     /// Bytes as stored; `None` where a pipe was among them.
     pub bytes: Option<u64>,
     /// Edges.
@@ -128,13 +134,19 @@ fn read_sources(
     let phase = progress.phase("read", Unit::Bytes, bytes);
     let options = with_id_kind(sources, options, progress, &phase, &pool)?;
     let context = Context { options: &options, progress, phase: &phase, pool: &pool };
-    let Ready { edges, ids, undirected, notes, scratch_bytes } = match stream(sources, &context)? {
-        Some(ready) => ready,
-        None => collect(sources, &context)?,
-    };
+    let Ready { edges, ids, undirected, notes, readings, scratch_bytes } =
+        match stream(sources, &context)? {
+            Some(ready) => ready,
+            None => collect(sources, &context)?,
+        };
     let summary = InputSummary {
         files: sources.iter().map(|source| source.name().to_owned()).collect(),
         formats: sources.iter().map(Source::format).collect(),
+        readings: if readings.is_empty() {
+            sources.iter().map(FileSummary::of).collect()
+        } else {
+            readings
+        },
         bytes,
         edges: edges.edges(),
         weighted: edges.weighted(),
@@ -254,6 +266,7 @@ fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputErro
     collected(context, &ahead, |collector| {
         for source in sources {
             collector.begin(source.name());
+            collector.describe(|file| *file = FileSummary::of(source));
             reader::of(source).read(source, context, collector)?;
         }
         Ok(())
@@ -274,7 +287,7 @@ fn collected(
         None => collector.undirected()?,
         said => said,
     };
-    let mut notes = collector.notes();
+    let (mut notes, readings) = (collector.notes(), collector.readings());
     let Finished { edges, ids, scratch_bytes } =
         collector.finish(context.options.vertices, context.pool, context.progress)?;
     let in_memory = scratch::in_memory(&context.options.scratch);
@@ -282,7 +295,7 @@ fn collected(
         let name = directory.display();
         notes.push(format!("{name}: is for temporary files and lies in memory itself"));
     }
-    Ok(Ready { edges, ids, undirected, notes, scratch_bytes })
+    Ok(Ready { edges, ids, undirected, notes, readings, scratch_bytes })
 }
 
 fn pool(threads: usize) -> Result<ThreadPool, InputError> {

@@ -23,6 +23,8 @@ pub struct ReadOptions {
     pub weight: WeightChoice,
     /// Whether a negative weight is an error, with its place, where weights are read.
     pub non_negative: bool,
+    /// Whether a weight that is not finite is an error, with its place, where weights are read.
+    pub finite: bool,
     /// Number of vertices: ids are `0..vertices`, and those without an edge are vertices too.
     pub vertices: Option<u64>,
     /// Integer ids that somebody will ask for, such as sources. They have slots of their own also
@@ -55,6 +57,11 @@ impl ReadOptions {
             return self.threads;
         }
         std::thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    /// Which weights may come.
+    pub fn bounds(&self) -> WeightBounds {
+        WeightBounds { non_negative: self.non_negative, finite: self.finite }
     }
 }
 
@@ -195,14 +202,53 @@ impl Default for Limits {
     }
 }
 
-/// What is wrong with a weight where it may not be negative; `found` is how it is shown.
-pub(crate) fn negative_weight(found: &dyn fmt::Display) -> String {
-    format!("expected a weight that is not negative, found {found}")
+/// Which weights may come. NaN never may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WeightBounds {
+    /// Negative ones are refused.
+    pub non_negative: bool,
+    /// Infinite ones are refused.
+    pub finite: bool,
+}
+
+impl WeightBounds {
+    /// Whether a weight may come.
+    #[inline]
+    pub fn hold(self, weight: f64) -> bool {
+        let negative = self.non_negative && weight < 0.0;
+        !(negative || self.finite && weight.is_infinite())
+    }
+
+    /// Refuses a weight that may not come; `found` is how it is shown.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    pub fn check(self, weight: f64, found: &dyn fmt::Display) -> Result<(), String> {
+        let kind = match (self.hold(weight), self.non_negative && weight < 0.0) {
+            (true, _) => return Ok(()),
+            (false, true) => "not negative",
+            (false, false) => "finite",
+        };
+        Err(format!("expected a weight that is {kind}, found {found}"))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn weights_keep_within_their_bounds() {
+        let both = WeightBounds { non_negative: true, finite: true };
+        for (weight, text) in [(-1.0, "not negative"), (f64::NEG_INFINITY, "not negative")] {
+            assert!(both.check(weight, &weight).unwrap_err().contains(text));
+        }
+        let finite = WeightBounds { non_negative: false, ..both };
+        let error = finite.check(f64::NEG_INFINITY, &"\"-inf\"").unwrap_err();
+        assert_eq!(error, "expected a weight that is finite, found \"-inf\"");
+        assert!(finite.hold(-1.0) && !both.hold(f64::INFINITY));
+        assert!(WeightBounds::default().hold(f64::NEG_INFINITY) && both.hold(-0.0));
+    }
 
     #[test]
     fn columns_count_from_one() {

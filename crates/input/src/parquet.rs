@@ -144,7 +144,7 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
         // Room for a part at most: the number of rows is but a claim.
         let fresh = |row: u64| {
             let mut gather = Gather::new(columns.names, columns.weight.is_some(), row)
-                .with_signs(self.picked.non_negative);
+                .with_bounds(self.picked.bounds);
             gather.reserve((end - row.min(end)).min(PART_ROWS as u64) as usize);
             gather
         };

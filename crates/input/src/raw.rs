@@ -40,7 +40,7 @@ use crate::columns;
 use crate::error::InputError;
 use crate::format::{Format, RawLayout, RawWeight};
 use crate::ids::is_dense;
-use crate::options::{IdKind, ReadOptions};
+use crate::options::{IdKind, ReadOptions, WeightBounds};
 use crate::reader::{Context, Estimate, Reader, Ready};
 use crate::source::{Compression, Source};
 use records::{Batch, Buffers, Pairs, Record, Shape};
@@ -195,10 +195,10 @@ fn shape_of(file: &str, record: Record, options: &ReadOptions) -> Result<Shape, 
         Some(2) => true,
         Some(_) => return Err(InputError::content(file, "an id cannot be the weight")),
     };
-    let non_negative = options.non_negative;
+    let bounds = options.bounds();
     match (columns.source, columns.target) {
-        (0, 1) => Ok(Shape { record, swap: false, weights, non_negative }),
-        (1, 0) => Ok(Shape { record, swap: true, weights, non_negative }),
+        (0, 1) => Ok(Shape { record, swap: false, weights, bounds }),
+        (1, 0) => Ok(Shape { record, swap: true, weights, bounds }),
         _ => {
             let what = "expected the source and the target to be columns 1 and 2 of the records";
             Err(InputError::content(file, what))
@@ -297,7 +297,8 @@ pub(crate) fn decode_for_fuzzing(choice: u8, bytes: &[u8]) {
     let layout = RawLayout { wide: choice & 1 == 1, weight };
     let record = if choice & 16 == 0 { Record::Plain(layout) } else { Record::Packed };
     let weights = weight != RawWeight::None && record != Record::Packed;
-    let shape = Shape { record, swap: choice & 8 == 8, weights, non_negative: choice & 32 == 32 };
+    let bounds = WeightBounds { non_negative: choice & 32 == 32, finite: choice & 64 == 64 };
+    let shape = Shape { record, swap: choice & 8 == 8, weights, bounds };
     let records = bytes.len() / shape.record_bytes();
     match Buffers::default().decode(bytes, shape) {
         Ok(Batch { pairs, weights }) => {

@@ -25,6 +25,7 @@ use crate::metis::Metis;
 use crate::options::{IdKind, ReadOptions};
 use crate::parquet::Parquet;
 use crate::raw::Raw;
+use crate::reading::FileSummary;
 use crate::source::Source;
 use crate::text::TextReader;
 use crate::tntp::Tntp;
@@ -82,6 +83,8 @@ pub struct Ready {
     pub undirected: Option<bool>,
     /// What a person should know about how files were read, a sentence each.
     pub notes: Vec<String>,
+    /// How each file was read, in order; empty where nothing but its format is known.
+    pub readings: Vec<FileSummary>,
     /// Bytes that were written to temporary files.
     pub scratch_bytes: u64,
 }
@@ -89,7 +92,8 @@ pub struct Ready {
 impl Ready {
     /// Edges of a format that says nothing about direction.
     pub(crate) fn new(edges: Box<dyn EdgeStream>, ids: IdMap) -> Self {
-        Self { edges, ids, undirected: None, notes: Vec::new(), scratch_bytes: 0 }
+        let (notes, readings) = (Vec::new(), Vec::new());
+        Self { edges, ids, undirected: None, notes, readings, scratch_bytes: 0 }
     }
 }
 

@@ -24,7 +24,7 @@ use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
 use crate::error::InputError;
-use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice, negative_weight};
+use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
 use crate::text::Dictionary;
 use crate::text::fields::{Looks, looks, parse_weight, show};
 pub(crate) use whole::SmallReader;
@@ -81,8 +81,8 @@ struct Weights {
     numbers: usize,
     /// The first value that is none: its line and what is wrong.
     bad: Option<(u64, String)>,
-    /// The first one that is negative and may not be.
-    negative: Option<(u64, String)>,
+    /// The first one that is beyond the bounds of weights.
+    beyond: Option<(u64, String)>,
 }
 
 /// An edge as it is read.
@@ -186,9 +186,13 @@ impl<'a> Small<'a> {
                 weights.numbers += 1;
                 parse_weight(value.trim_ascii())
             });
-            if self.options.non_negative && weight.as_ref().is_ok_and(|weight| *weight < 0.0) {
-                let found = show(value.as_deref().unwrap_or_default());
-                weights.negative.get_or_insert_with(|| (line, negative_weight(&found)));
+            let bounds = self.options.bounds();
+            if let Ok(weight) = &weight
+                && !bounds.hold(*weight)
+                && let found = show(value.as_deref().unwrap_or_default())
+                && let Err(what) = bounds.check(*weight, &found)
+            {
+                weights.beyond.get_or_insert((line, what));
             }
             weights.values.push(weight.unwrap_or_else(|what| {
                 weights.numbers -= 1;

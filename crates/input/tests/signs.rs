@@ -72,6 +72,27 @@ fn every_format_says_where() {
 }
 
 #[test]
+fn infinite_weights_are_refused_where_sums_need_finite_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text, said) in [
+        ("plain.txt", "1 2 5\n2 3 inf\n", ":2: expected a weight that is finite, found \"inf\""),
+        ("names.tsv", "x\ty\t-Infinity\ny\tz\t1\n", ":1: expected a weight that is finite"),
+        (
+            "real.mtx",
+            "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1\n2 3 inf\n",
+            ":4: expected a weight that is finite",
+        ),
+    ] {
+        let path = folder.path().join(name).to_str().unwrap().to_owned();
+        fs::write(&path, text).unwrap();
+        let options = ReadOptions { finite: true, ..options(false, WeightChoice::IfPresent) };
+        let error = read(std::slice::from_ref(&path), &options, &Progress::new()).err().unwrap();
+        assert_eq!(error.exit_code(), 65);
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
+
+#[test]
 fn lines_are_counted_in_large_and_in_packed_files() {
     let folder = tempfile::tempdir().unwrap();
     let mut text = "17 42 3\n".repeat(300_000);

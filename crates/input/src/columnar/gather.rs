@@ -14,15 +14,15 @@ use welter_model::edges::{Batch, Pair};
 
 use crate::collect::{Ids, Part};
 use crate::error::InputError;
-use crate::options::negative_weight;
+use crate::options::WeightBounds;
 use crate::text::Dictionary;
 
 /// Edges gathered so far.
 pub(crate) struct Gather {
     ids: Gathered,
     weights: Option<Vec<f64>>,
-    /// Whether negative weights are refused.
-    non_negative: bool,
+    /// Which weights may come.
+    bounds: WeightBounds,
     /// Rows before the next array, in the whole file.
     row: u64,
     sources: Vec<u64>,
@@ -50,12 +50,19 @@ impl Gather {
             Gathered::Narrow { pairs: Vec::new(), max: 0 }
         };
         let weights = weighted.then(Vec::new);
-        Self { ids, weights, non_negative: false, row, sources: Vec::new(), targets: Vec::new() }
+        Self {
+            ids,
+            weights,
+            bounds: WeightBounds::default(),
+            row,
+            sources: Vec::new(),
+            targets: Vec::new(),
+        }
     }
 
-    /// The same, where negative weights are refused if `non_negative`.
-    pub(crate) fn with_signs(self, non_negative: bool) -> Self {
-        Self { non_negative, ..self }
+    /// A gatherer of weights that must keep within bounds.
+    pub(crate) fn with_bounds(self, bounds: WeightBounds) -> Self {
+        Self { bounds, ..self }
     }
 
     /// Makes room for so many rows, which must be known to exist.
@@ -85,8 +92,7 @@ impl Gather {
             (Some(weights), Some(weight)) => {
                 let before = weights.len();
                 let extended = extend_weights(weights, weight);
-                let negative = if self.non_negative { signs(&weights[before..]) } else { Ok(()) };
-                earlier(extended, negative)
+                earlier(extended, within(self.bounds, &weights[before..]))
             }
             _ => Ok(()),
         };
@@ -379,12 +385,10 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Refuses negative weights.
-fn signs(weights: &[f64]) -> Result<(), BadRow> {
-    match weights.iter().position(|weight| *weight < 0.0) {
-        Some(row) => Err(BadRow { row, what: negative_weight(&weights[row]) }),
-        None => Ok(()),
-    }
+/// Refuses weights beyond bounds.
+fn within(bounds: WeightBounds, weights: &[f64]) -> Result<(), BadRow> {
+    let Some(row) = weights.iter().position(|weight| !bounds.hold(*weight)) else { return Ok(()) };
+    bounds.check(weights[row], &weights[row]).map_err(|what| BadRow { row, what })
 }
 
 /// Appends weights.

@@ -31,7 +31,13 @@ fn columns_of_fitting_types_are_picked() {
     let picked = pick("f", &schema(&types), &options).unwrap();
     assert_eq!(
         picked,
-        Picked { source: 2, target: 1, weight: Some(0), names: false, non_negative: false }
+        Picked {
+            source: 2,
+            target: 1,
+            weight: Some(0),
+            names: false,
+            bounds: WeightBounds::default()
+        }
     );
     assert_eq!(picked.places(), [0, 1, 2]);
     options.weight = WeightChoice::Ignore;
@@ -39,7 +45,13 @@ fn columns_of_fitting_types_are_picked() {
     assert_eq!(picked.places(), [1, 2]);
     assert_eq!(
         picked.projected(),
-        Picked { source: 1, target: 0, weight: None, names: false, non_negative: false }
+        Picked {
+            source: 1,
+            target: 0,
+            weight: None,
+            names: false,
+            bounds: WeightBounds::default()
+        }
     );
     options.source = Some(ColumnRef::Number(2));
     let picked = pick("f", &schema(&types), &options).unwrap();
@@ -166,10 +178,10 @@ fn negative_weights_are_named_by_their_row_where_they_are_refused() {
     let floats: ArrayRef = Arc::new(Float64Array::from(vec![0.5, -0.25, -3.0]));
     let integers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, -7]));
     for (weights, row, found) in [(floats, 12, "-0.25"), (integers, 13, "-7")] {
-        for non_negative in [false, true] {
-            let mut gather = Gather::new(false, true, 10).with_signs(non_negative);
+        for bounds in [WeightBounds::default(), WeightBounds { non_negative: true, finite: true }] {
+            let mut gather = Gather::new(false, true, 10).with_bounds(bounds);
             match gather.push("f", &ids, &ids, Some(&weights)) {
-                Ok(()) => assert!(!non_negative),
+                Ok(()) => assert_eq!(bounds, WeightBounds::default()),
                 Err(error) => {
                     let what = "expected a weight that is not negative";
                     assert_eq!(error.to_string(), format!("f: row {row}: {what}, found {found}"));

@@ -9,7 +9,7 @@ use welter_model::edges::Pair;
 
 use crate::error::InputError;
 use crate::format::{RawLayout, RawWeight};
-use crate::options::negative_weight;
+use crate::options::WeightBounds;
 
 /// What a record holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub(super) struct Shape {
     pub(super) swap: bool,
     /// Whether weights are wanted.
     pub(super) weights: bool,
-    /// Whether negative ones are refused.
-    pub(super) non_negative: bool,
+    /// Which of them may come.
+    pub(super) bounds: WeightBounds,
 }
 
 impl Shape {
@@ -114,7 +114,7 @@ pub(super) struct BadRecord {
 #[derive(Debug)]
 enum Fault {
     Nan,
-    NegativeWeight,
+    Weight(f64),
     Negative,
 }
 
@@ -124,7 +124,7 @@ impl BadRecord {
         let place = offset + (self.index * shape.record_bytes()) as u64;
         let what = match self.fault {
             Fault::Nan => Some("expected a weight, found a NaN (not a number)".to_owned()),
-            Fault::NegativeWeight => Some(negative_weight(&"a negative one")),
+            Fault::Weight(weight) => shape.bounds.check(weight, &weight).err(),
             Fault::Negative => None,
         };
         if let (Some(what), Record::Plain(layout)) = (what, shape.record) {
@@ -180,9 +180,9 @@ impl Buffers {
         if let Some(index) = bad.filter(|_| shape.weights) {
             return Err(BadRecord { index, fault: Fault::Nan });
         }
-        let bad = weights.iter().position(|weight| *weight < 0.0);
-        if let Some(index) = bad.filter(|_| shape.weights && shape.non_negative) {
-            return Err(BadRecord { index, fault: Fault::NegativeWeight });
+        let bad = weights.iter().position(|weight| !shape.bounds.hold(*weight));
+        if let Some(index) = bad.filter(|_| shape.weights) {
+            return Err(BadRecord { index, fault: Fault::Weight(weights[index]) });
         }
         let pairs = if wide.is_empty() { Pairs::Narrow(narrow) } else { Pairs::Wide(wide) };
         Ok(Batch { pairs, weights: shape.weights.then_some(weights) })

@@ -184,7 +184,7 @@ impl Small<'_> {
             }
             WeightChoice::Column(_) => std::mem::take(&mut self.weights[0]),
         };
-        if let Some((line, what)) = weights.negative {
+        if let Some((line, what)) = weights.beyond {
             return Err(self.wrong(line, what));
         }
         if weights.numbers == count {

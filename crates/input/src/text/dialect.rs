@@ -14,7 +14,7 @@
 use std::borrow::Cow;
 
 use super::counted::Counted;
-use super::fields::{Fields, Looks, is_no_row, is_number, looks};
+use super::fields::{Fields, Looks, is_no_row, is_number, looks, no_row};
 use super::known::Known;
 use super::lines::Lines;
 use super::parse::{self, Fault};
@@ -23,6 +23,7 @@ use super::rows::Rows;
 use crate::columns::{self, Columns};
 use crate::error::InputError;
 use crate::options::{ColumnRef, IdKind, ReadOptions, Separator, WeightChoice};
+use crate::reading::{FileSummary, PassedOver, RowsOfText};
 
 /// Rows of a sample that are looked at.
 const ROWS_MAX: usize = 2000;
@@ -44,6 +45,10 @@ pub(crate) struct Dialect {
     pub(super) exact: bool,
     /// What the row before `start` counts.
     pub(super) counted: Counted,
+    /// Lines before `start` that were passed over.
+    pub(super) before: PassedOver,
+    /// Names of the columns, where the first row has them.
+    pub(super) header: Option<Vec<String>>,
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -90,7 +95,23 @@ impl Dialect {
             (_, Some(vertices)) => Known::Range(0..vertices),
             (_, None) => Known::Any,
         };
-        Ok(Self { separator, columns, ids, start, plain, known, exact: false, counted })
+        let names = |row: &Row<'_>| texts(row).into_iter().map(Cow::into_owned).collect();
+        let header = rows.first().filter(|_| header).map(names);
+        let mut before = PassedOver::default();
+        let lines = sample[mark..start].split_inclusive(|byte| *byte == b'\n');
+        lines.filter_map(no_row).for_each(|kind| before.add(kind));
+        Ok(Self {
+            separator,
+            columns,
+            ids,
+            start,
+            plain,
+            known,
+            exact: false,
+            counted,
+            before,
+            header,
+        })
     }
 
     /// The dialect of a format that leaves nothing to guess: integers in the first two columns, a
@@ -105,7 +126,23 @@ impl Dialect {
         let text = first.map_or(&b""[..], |(text, _)| text);
         let plain = Plain::new(separator, columns, text, crlf).map(Plain::exact);
         let (ids, counted) = (IdKind::Integers, Counted::No);
-        Self { separator, columns, ids, start, plain, known, exact: true, counted }
+        let (before, header) = (PassedOver::default(), None);
+        Self { separator, columns, ids, start, plain, known, exact: true, counted, before, header }
+    }
+
+    /// Says how rows are read.
+    pub(crate) fn describe(&self, file: &mut FileSummary) {
+        let Columns { source, target, weight } = self.columns;
+        let names: Vec<&str> = self.header.iter().flatten().map(String::as_str).collect();
+        file.columns((source, target, weight), &names);
+        file.ids = self.ids;
+        file.passed.add(self.before);
+        file.rows = Some(RowsOfText {
+            separator: self.separator,
+            quote: Some('"'),
+            backslash: false,
+            header: self.header.is_some(),
+        });
     }
 
     /// No rows yet, of the kind that this dialect makes.
@@ -121,7 +158,8 @@ impl Dialect {
     /// Reads one line, which comes without its newline. `cut`: the file ends here without one.
     pub(super) fn line(&self, line: &[u8], cut: bool, rows: &mut Rows) -> Result<(), String> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if is_no_row(line) {
+        if let Some(kind) = no_row(line) {
+            rows.passed.add(kind);
             return Ok(());
         }
         let Columns { source, target, weight } = self.columns;

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::options::Separator;
+use crate::reading::PassedOver;
 
 /// The fields of a line, in order. Quotes around a field are taken off, doubled ones inside it
 /// stand for one; spaces around a field are no part of it.
@@ -111,7 +112,7 @@ impl Separator {
     }
 
     /// For messages.
-    pub(super) fn noun(self) -> &'static str {
+    pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::Tab => "tabs",
             Self::Comma => "commas",
@@ -124,8 +125,17 @@ impl Separator {
 
 /// Whether a line holds no row: nothing but white space, or a comment.
 pub(crate) fn is_no_row(line: &[u8]) -> bool {
-    let first = line.iter().find(|byte| !byte.is_ascii_whitespace());
-    matches!(first, None | Some(b'#' | b'%'))
+    no_row(line).is_some()
+}
+
+/// What a line is that holds no row.
+pub(crate) fn no_row(line: &[u8]) -> Option<PassedOver> {
+    let none = PassedOver::default();
+    match line.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => Some(PassedOver { blank: 1, ..none }),
+        Some(b'#' | b'%') => Some(PassedOver { comments: 1, ..none }),
+        Some(_) => None,
+    }
 }
 
 /// What a field looks like as an id.

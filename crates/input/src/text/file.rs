@@ -92,9 +92,10 @@ pub(super) fn read(
             if number >= parts || first.precedes(number) {
                 return;
             }
-            let done = reading
-                .part(number, &mut buffer)
-                .and_then(|rows| Ok(lines.keep(number, rows, collector)?));
+            let done = reading.part(number, &mut buffer).and_then(|rows| {
+                collector.pass_over(rows.passed);
+                Ok(lines.keep(number, rows, collector)?)
+            });
             if let Err(trouble) = done {
                 first.note(number, trouble);
             }
@@ -130,7 +131,7 @@ impl Reading<'_> {
         let begin = self.lines.start() as u64;
         let from = (number * self.grain.part_bytes).max(begin);
         let to = ((number + 1) * self.grain.part_bytes).min(self.bytes);
-        let mut rows = self.lines.rows().with_signs(self.context.options.non_negative);
+        let mut rows = self.lines.rows().with_bounds(self.context.options.bounds());
         // A line begins at `from` if the byte before it ends one.
         let inside = number > 0 && from > begin;
         let mut base = if inside { from - 1 } else { from };

@@ -59,6 +59,7 @@ impl Reader for TextReader {
         collector: &Collector,
     ) -> Result<(), InputError> {
         let (dialect, sample) = sample(source, SAMPLE_BYTES, context.options)?;
+        collector.describe(|file| dialect.describe(file));
         let line = dialect.start_line(&sample.bytes).saturating_sub(1);
         counted::read(source.name(), line, &dialect, collector, |lines| {
             lines::read(source, lines, context, collector)

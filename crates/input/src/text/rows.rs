@@ -12,7 +12,8 @@ use super::fields::{parse_id, parse_weight, show};
 use super::known::{Known, Values};
 use super::plain::Positions;
 use crate::collect::{Ids, Part};
-use crate::options::negative_weight;
+use crate::options::WeightBounds;
+use crate::reading::PassedOver;
 
 /// Edges parsed so far.
 pub(crate) struct Rows {
@@ -23,12 +24,14 @@ pub(crate) struct Rows {
     pub(crate) known: Known,
     /// Which weights may come.
     pub(super) values: Values,
-    /// Whether negative weights are refused.
-    pub(super) non_negative: bool,
+    /// Which weights the user of the edges can have.
+    pub(super) bounds: WeightBounds,
     /// Lines that stand for a vertex by their place, where a format has such.
     pub(crate) vertex_lines: u64,
     /// Integer ids of vertices that came without an edge.
     pub(crate) alone: Vec<u64>,
+    /// Lines that were passed over.
+    pub(crate) passed: PassedOver,
     /// Workspace of the fast path.
     pub(super) positions: Positions,
 }
@@ -90,9 +93,10 @@ impl Rows {
             weights,
             known,
             values: Values::Any,
-            non_negative: false,
+            bounds: WeightBounds::default(),
             vertex_lines: 0,
             alone: Vec::new(),
+            passed: PassedOver::default(),
             positions: Positions::default(),
         }
     }
@@ -118,9 +122,9 @@ impl Rows {
         Self { values, ..self }
     }
 
-    /// The same, where negative weights are refused if `non_negative`.
-    pub(crate) fn with_signs(self, non_negative: bool) -> Self {
-        Self { non_negative, ..self }
+    /// Rows whose weights must keep within bounds.
+    pub(crate) fn with_bounds(self, bounds: WeightBounds) -> Self {
+        Self { bounds, ..self }
     }
 
     /// Whether an id or a weight came that may not, among the rows from `from` on.
@@ -130,8 +134,7 @@ impl Rows {
             RowIds::Wide { pairs, max } => !self.known.holds(&pairs[from..], *max),
             RowIds::Names(_) => false,
         };
-        let wrong =
-            |weight: &f64| !self.values.holds(*weight) || (self.non_negative && *weight < 0.0);
+        let wrong = |weight: &f64| !self.values.holds(*weight) || !self.bounds.hold(*weight);
         ids || self.weights.iter().any(|weights| weights[from..].iter().any(wrong))
     }
 
@@ -147,9 +150,7 @@ impl Rows {
     /// Reads a weight, which may come or is refused.
     pub(crate) fn weight(&self, field: &[u8]) -> Result<f64, String> {
         let weight = parse_weight(field)?;
-        if self.non_negative && weight < 0.0 {
-            return Err(negative_weight(&show(field)));
-        }
+        self.bounds.check(weight, &show(field))?;
         self.values.check(weight, field)?;
         Ok(weight)
     }

@@ -147,10 +147,13 @@ impl Shared<'_> {
         if self.first.precedes(number) {
             return text;
         }
-        let mut rows = self.lines.rows().with_signs(self.context.options.non_negative);
+        let mut rows = self.lines.rows().with_bounds(self.context.options.bounds());
         rows.reserve(expected_rows(&text, text.len() as u64));
         let parsed = match self.lines.parse(&text, &mut rows) {
-            Ok(()) => self.lines.keep(number, rows, self.collector).map_err(Trouble::Other),
+            Ok(()) => {
+                self.collector.pass_over(rows.passed);
+                self.lines.keep(number, rows, self.collector).map_err(Trouble::Other)
+            }
             Err(Fault { offset, what }) => {
                 Err(Trouble::Line { before: parse::newlines(&text[..offset]), what })
             }

@@ -21,7 +21,7 @@ pub(crate) fn parse(
         options,
     )?;
     let rows_text = &text[dialect.start..];
-    let mut rows = dialect.rows().with_signs(options.non_negative);
+    let mut rows = dialect.rows().with_bounds(options.bounds());
     let read = if carefully {
         parse::carefully(rows_text, &dialect, &mut rows)
     } else {
