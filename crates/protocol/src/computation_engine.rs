@@ -14,6 +14,8 @@
 //! Loading, streaming and what comes after are stages of one [`Task`]; the program works on one
 //! chunk at a time while pulls for the next ones are open.
 //!
+//! **Invariant:** no piece of the input is read and no chunk streamed while as many bytes are under
+//! way to storage as the window of stores allows ([`storing`]).
 //! **Invariant:** an engine arrives only when every chunk that it was handed is streamed and every
 //! block that it made is stored.
 
@@ -23,6 +25,7 @@ mod task;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::storing::Storing;
 use self::task::{Stage, Task};
 use crate::accumulators::Owned;
 use crate::audit::Worked;
@@ -52,7 +55,7 @@ pub(crate) struct ComputationEngine {
     collected: BTreeSet<u32>,
     ingest: Ingest,
     working: Option<(u64, Option<Block>)>,
-    storing: BTreeSet<BlockName>,
+    storing: Storing,
     /// Chunks for which a directory is asked, where there is one.
     placing: BTreeMap<BlockName, (Block, Payload)>,
     worked: Worked,
@@ -75,7 +78,7 @@ impl ComputationEngine {
             collected: BTreeSet::new(),
             ingest: Ingest::default(),
             working: None,
-            storing: BTreeSet::new(),
+            storing: Storing::default(),
             placing: BTreeMap::new(),
             worked: Worked::default(),
             made: Vec::new(),
@@ -157,9 +160,18 @@ impl ComputationEngine {
             };
             let partition = task.partition;
             match task.stage {
+                Stage::Reading => {
+                    if !self.storing.is_full(cx) {
+                        self.working = Some((cx.work(Work::Ingest { first: false }), None));
+                    }
+                    return;
+                }
                 Stage::Streaming => {
                     let what = (step, task.cell(), task.active);
                     task.pulls.fill(cx, &self.window, what);
+                    if self.storing.is_full(cx) {
+                        return;
+                    }
                     if task.pulls.has_next() && task.needs_signals() {
                         self.load_signals(cx);
                         return;
@@ -246,20 +258,25 @@ impl ComputationEngine {
     /// All storage engines have said "none", and all that came is streamed.
     fn input_ended(&mut self, cx: &mut Context, step: Step) {
         let Some(task) = &mut self.task else { return };
+        let partition = task.partition;
+        if task.stolen {
+            let master = cx.config.partitions.master(partition);
+            cx.send(master, Message::Ended { step, partition });
+        }
         if step.phase == Phase::Scatter {
             task.stage = Stage::Flushing;
             self.working = Some((cx.work(Work::Flush), None));
         } else if !task.stolen {
             task.stage = Stage::Collecting;
-            if let Some(owned) = self.owned.get_mut(&task.partition) {
-                owned.collect(cx, step, task.partition);
+            if let Some(owned) = self.owned.get_mut(&partition) {
+                owned.collect(cx, step, partition);
             }
         } else if cx.config.handover == Handover::Storage {
             task.stage = Stage::HandingOver;
             self.working = Some((cx.work(Work::HandOver), None));
         } else {
             task.stage = Stage::Waiting;
-            let asked = self.collected.contains(&task.partition);
+            let asked = self.collected.contains(&partition);
             cx.counters.count(if asked { Path::CollectedEarly } else { Path::StealerWaited });
         }
     }
@@ -276,12 +293,9 @@ impl ComputationEngine {
                     self.worked.made += read;
                     self.store_edges(cx, filled);
                 }
-                if let Some(degrees) = degrees {
-                    self.ingest.read(cx, degrees);
-                } else {
-                    let token = cx.work(Work::Ingest { first: false });
-                    self.working = Some((token, None));
-                    self.task = Some(task);
+                match degrees {
+                    Some(degrees) => self.ingest.read(cx, degrees),
+                    None => self.task = Some(task),
                 }
             }
             Outcome::Opened => {

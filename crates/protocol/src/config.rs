@@ -112,6 +112,9 @@ pub struct Config {
     pub placement: Placement,
     /// How many pulls are open.
     pub width: Width,
+    /// Bytes of blocks that a computation engine has under way to storage from which on it begins
+    /// no further piece of the input and no further chunk.
+    pub store_window_bytes: u64,
     /// How accumulators are handed over.
     pub handover: Handover,
     /// A checkpoint is made after every so many iterations, and at the end.
@@ -196,6 +199,7 @@ pub(crate) fn of_two() -> Config {
         bias: Bias::PAPER,
         placement: Placement::Random,
         width: Width::Forced(1),
+        store_window_bytes: 1 << 20,
         handover: Handover::Memory,
         checkpoint_interval: 1,
         scatter_checkpoints: false,

@@ -7,7 +7,7 @@ use crate::channel::{Ack, Channel};
 use crate::config::Config;
 use crate::counters::{Counters, Path};
 use crate::messages::{Effect, Envelope, Exit, Message};
-use crate::names::{BlockName, Cell, Epoch, Kind, Rank, Role, Time};
+use crate::names::{BlockName, Cell, Epoch, Kind, MAKER_SHIFT, Rank, Role, Time};
 use crate::random::Random;
 use crate::work::Work;
 
@@ -136,7 +136,7 @@ impl Context {
     /// A name that no other block has.
     pub(crate) fn name(&mut self, kind: Kind, iteration: u32, cell: Cell) -> BlockName {
         self.numbers += 1;
-        let number = (self.rank as u64) << 40 | self.numbers;
+        let number = (self.rank as u64) << MAKER_SHIFT | self.numbers;
         let (role, epoch) = (Role::Primary, self.epoch);
         let Cell { partition, source } = cell;
         BlockName { kind, role, epoch, iteration, partition, source, number }

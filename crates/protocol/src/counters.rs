@@ -35,6 +35,8 @@ paths! {
     MasterWaited,
     /// The master asked before the stealer knew that it was accepted.
     CollectedEarly,
+    /// The master asked a stealer that had ended before it began the partition itself.
+    CollectedBefore,
     /// Updates for one destination were merged before they were stored.
     Combined,
     /// A chunk of edges was rewritten.
@@ -45,6 +47,8 @@ paths! {
     Parked,
     /// Accumulators were merged.
     Merged,
+    /// As much was under way to storage as the window allows, so work waited.
+    StoresWaited,
     /// A pull came before its engine knew of the step.
     PulledEarly,
     /// A central directory was asked who has a chunk.

@@ -312,9 +312,10 @@ impl Machine {
             Message::Proposed { step, partition, accepted } => {
                 computation.proposed(cx, step, partition, accepted);
             }
+            Message::Ended { step, partition } => computation.ended(cx, from, step, partition),
             Message::Collect { step, partition } => computation.collect(cx, step, partition),
             Message::Accumulators { partition, payload, .. } => {
-                computation.accumulators(cx, partition, payload);
+                computation.accumulators(cx, from, partition, payload);
             }
             Message::Parked { name, engine, .. } => computation.parked(cx, name, engine),
             Message::Placed { name, engine } => computation.placed(cx, name, engine),

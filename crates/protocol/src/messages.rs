@@ -204,6 +204,13 @@ pub enum Message {
         /// Whether.
         accepted: bool,
     },
+    /// The sender helped with a partition, and no engine has anything left of it.
+    Ended {
+        /// In which step.
+        step: Step,
+        /// With which partition.
+        partition: u32,
+    },
     /// The master has done its own part: your accumulators, please.
     Collect {
         /// In which step.

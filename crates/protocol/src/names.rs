@@ -153,6 +153,9 @@ pub struct BlockName {
     pub number: u64,
 }
 
+/// Numbers of blocks have the rank of their maker above this bit.
+pub(crate) const MAKER_SHIFT: u32 = 40;
+
 impl BlockName {
     /// The same block in another role.
     #[must_use]
@@ -163,6 +166,11 @@ impl BlockName {
     /// Of edges, what they belong to.
     pub fn generation(&self) -> Generation {
         Generation { epoch: self.epoch, iteration: self.iteration }
+    }
+
+    /// Rank of the machine that made it; of chunks of vertex sets, whose numbers count, 0.
+    pub(crate) fn maker(&self) -> Rank {
+        (self.number >> MAKER_SHIFT) as Rank
     }
 
     /// Where it is looked for.

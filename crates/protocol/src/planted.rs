@@ -17,6 +17,10 @@ pub enum Bug {
     MergedTwice,
     /// The master does not wait for its stealers.
     NotCollected,
+    /// Stealers that have ended count as engines at work, and wait for masters that have not begun.
+    StealersStay,
+    /// Chunks without an active source count as work that remains.
+    UnwantedCounted,
     /// A storage engine says "none" though its neighbour still has chunks, and is believed for all.
     FirstNoneEnds,
     /// Cursors are reset when the engine hears of a step, not when it is asked.
@@ -27,6 +31,8 @@ pub enum Bug {
     StealerDrops,
     /// Who has all chunks streamed does not wait for its updates to be stored.
     StoresNotAwaited,
+    /// Work goes on however much is under way to storage.
+    StoresUnbounded,
     /// After a recovery totals are those of the iteration that was lost.
     StaleTotals,
     /// A chunk is left out if its first source is inactive.

@@ -59,6 +59,14 @@ fn set_of(cx: &Context, step: Step, cell: Cell) -> Shelf {
     }
 }
 
+/// Ranges of sources that are active in a step, of those that the chunks of a cell may have.
+fn active_in(active: &[u64], step: Step, cell: Cell) -> u64 {
+    match step.phase {
+        Phase::Gather => u64::MAX,
+        _ => active.get(cell.sources() as usize).copied().unwrap_or(0),
+    }
+}
+
 impl StorageEngine {
     /// Forgets all that belongs to the epoch that ends. What is stored stays.
     pub(crate) fn leave_epoch(&mut self, cx: &Context) {
@@ -219,20 +227,23 @@ impl StorageEngine {
 
     /// Which ranges of sources are active that the chunks of a cell may have.
     fn active(&self, step: Step, cell: Cell) -> u64 {
-        match step.phase {
-            Phase::Gather => u64::MAX,
-            _ => self.active.get(cell.sources() as usize).copied().unwrap_or(0),
-        }
+        active_in(&self.active, step, cell)
     }
 
-    /// Bytes that remain of a partition here, in cells that have active sources.
-    pub(crate) fn remaining(&self, cx: &Context, step: Step, partition: u32) -> u64 {
+    /// Bytes of a partition here that can still be handed out in a step: of chunks that are left
+    /// and have an active source. None in a step that has not begun here.
+    pub(crate) fn remaining(&mut self, cx: &Context, step: Step, partition: u32) -> u64 {
+        if self.step != Some(step) {
+            return 0;
+        }
         let last = Cell { partition, source: Some(u32::MAX) };
         let cells = set_of(cx, step, Cell::all(partition))..=set_of(cx, step, last);
-        let bytes = self.sets.range(cells).map(|((.., cell), set)| match set.step {
-            Some(of) if of == step => set.left_bytes,
-            _ if self.active(step, *cell) == 0 => 0,
-            _ => set.bytes,
+        let all = cx.config.has(Bug::UnwantedCounted);
+        let active = &self.active;
+        let bytes = self.sets.range_mut(cells).map(|((.., cell), set)| {
+            set.reset(step, active_in(active, step, *cell));
+            let left = set.left.iter().map(|&place| u64::from(set.blocks[place].bytes));
+            if all { left.sum() } else { set.left_bytes }
         });
         bytes.sum()
     }

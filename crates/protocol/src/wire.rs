@@ -171,6 +171,7 @@ wire_enum!(Message {
     31 Collect { step, partition },
     32 Accumulators { step, partition, payload },
     33 Parked { step, name, engine },
+    34 Ended { step, partition },
 });
 
 #[cfg(test)]

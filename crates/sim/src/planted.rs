@@ -6,18 +6,20 @@ use crate::schedule::Wishes;
 use crate::world::attempt;
 
 /// All bugs.
-pub const BUGS: [Bug; 30] = [
+pub const BUGS: [Bug; 32] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
     Bug::HandedTwice,
     Bug::MergedTwice,
     Bug::NotCollected,
+    Bug::UnwantedCounted,
     Bug::FirstNoneEnds,
     Bug::EagerCursor,
     Bug::EarlyBarrier,
     Bug::StealerDrops,
     Bug::StoresNotAwaited,
+    Bug::StoresUnbounded,
     Bug::StaleTotals,
     Bug::WrongSummary,
     Bug::EarlyDelete,

@@ -280,6 +280,7 @@ impl<'a> World<'a> {
             Event::Message(envelope) => Some(Outside::of(envelope)),
             _ => None,
         };
+        self.checkers.event(at, &event);
         process.machine.step(self.now, event, &mut effects);
         self.newest = self.newest.max(process.machine.epoch());
         if let Some(outside) = envelope {
@@ -305,7 +306,11 @@ impl<'a> World<'a> {
         let epoch = self.processes[at].machine.epoch();
         let scene = Scene { now: self.now, process: at, rank, epoch, step: None };
         let of = |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
-        if matches!(effect, Effect::Persist { .. } | Effect::Send(_) | Effect::Write { .. }) {
+        let checked = |effect: &Effect| {
+            let work = matches!(effect, Effect::Work { .. } | Effect::Write { .. });
+            work || matches!(effect, Effect::Persist { .. } | Effect::Send(_))
+        };
+        if checked(&effect) {
             // What a coordinator believes that was replaced is of no weight.
             let looks = self.current[rank] == Some(at) && checkpoints::looks_at_disks(&effect);
             let disks = looks.then(|| self.current.iter().filter_map(of).collect::<Vec<_>>());

@@ -98,6 +98,17 @@ impl ComputationEngine {
         self.advance(cx);
     }
 
+    /// A stealer has found nothing left of a partition of this master.
+    pub(crate) fn ended(&mut self, cx: &mut Context, from: Rank, step: Step, partition: u32) {
+        if self.step() != Some(step) {
+            return;
+        }
+        let waits = self.waiting.contains(&partition);
+        if let Some(owned) = self.owned.get_mut(&partition) {
+            owned.ended(cx, from, (step, partition), waits);
+        }
+    }
+
     /// A master asks for accumulators.
     pub(crate) fn collect(&mut self, cx: &mut Context, step: Step, partition: u32) {
         if self.step() == Some(step) {
@@ -107,9 +118,15 @@ impl ComputationEngine {
     }
 
     /// A stealer has handed over.
-    pub(crate) fn accumulators(&mut self, cx: &mut Context, partition: u32, payload: Payload) {
+    pub(crate) fn accumulators(
+        &mut self,
+        cx: &mut Context,
+        from: Rank,
+        partition: u32,
+        payload: Payload,
+    ) {
         if let Some(owned) = self.owned.get_mut(&partition) {
-            owned.received(cx, payload);
+            owned.received(cx, from, payload);
         }
         self.advance(cx);
     }

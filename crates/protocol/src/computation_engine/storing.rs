@@ -6,12 +6,23 @@
 //!              primary at engine(b), mirror one machine further
 //! ```
 //!
+//! **Invariant:** what is under way to storage is bounded, whatever disks do. With `w` the window
+//! of stores and `n` the most that one piece of work makes:
+//!
+//! ```text
+//! for all t:   sum of bytes(b) over storing(t)  <  w + n
+//! ```
+//!
+//! So a storage engine has at most `w + n` bytes of each computation engine in its queue.
+//!
 //! **Invariant:** who arrives has all that it made on storage, twice where it is kept twice:
 //!
 //! ```text
 //! arrives(i, s) at t  =>  storing_i(t) = {}
 //! made(b, i, s)       =>  for all role in copies(b): stored(b, role) <= arrives(i, s)
 //! ```
+
+use std::collections::BTreeMap;
 
 use super::ComputationEngine;
 use crate::checkpoint::vertices;
@@ -22,6 +33,38 @@ use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Role, Ste
 use crate::placement::{Placement, mirror, vertex_engine};
 use crate::planted::Bug;
 use crate::work::Filled;
+
+/// Blocks that are under way to storage, and the room that they take.
+#[derive(Default)]
+pub(super) struct Storing {
+    blocks: BTreeMap<BlockName, u64>,
+    bytes: u64,
+}
+
+impl Storing {
+    fn insert(&mut self, name: BlockName, bytes: u64) {
+        if self.blocks.insert(name, bytes).is_none() {
+            self.bytes += bytes;
+        }
+    }
+
+    fn remove(&mut self, name: &BlockName) {
+        self.bytes -= self.blocks.remove(name).unwrap_or(0);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Whether more work must wait until some of it is stored.
+    pub(super) fn is_full(&self, cx: &mut Context) -> bool {
+        let is_full = self.bytes >= cx.config.store_window_bytes.max(1);
+        if is_full {
+            cx.counters.count(Path::StoresWaited);
+        }
+        is_full && !cx.config.has(Bug::StoresUnbounded)
+    }
+}
 
 impl ComputationEngine {
     /// Has edges stored as they were read.
@@ -83,7 +126,7 @@ impl ComputationEngine {
         let engine = match kind {
             Kind::Vertices => vertex_engine(cx.machines(), partition, number),
             Kind::Edges | Kind::Updates if cx.config.placement == Placement::Directory => {
-                self.storing.insert(block.name);
+                self.storing.insert(block.name, payload.len() as u64);
                 self.placing.insert(block.name, (block, payload));
                 return cx.send(0, Message::Place(block.name));
             }
@@ -104,10 +147,10 @@ impl ComputationEngine {
         if cx.config.copies(block.name.kind) && !forgets {
             let copy = Block { name: block.name.as_role(Role::Mirror), ..block };
             let message = Message::Store { block: copy, payload: payload.clone() };
-            self.storing.insert(copy.name);
+            self.storing.insert(copy.name, payload.len() as u64);
             cx.send(mirror(cx.machines(), engine), message);
         }
-        self.storing.insert(block.name);
+        self.storing.insert(block.name, payload.len() as u64);
         cx.send(engine, Message::Store { block, payload });
     }
 
@@ -119,8 +162,6 @@ impl ComputationEngine {
             let master = cx.config.partitions.master(name.partition);
             cx.send(master, Message::Parked { step, name, engine: from });
         }
-        if self.storing.is_empty() {
-            self.advance(cx);
-        }
+        self.advance(cx);
     }
 }

@@ -160,7 +160,7 @@ impl ComputationEngine {
     /// A named block has come: vertices, or stored accumulators.
     pub(crate) fn got(&mut self, cx: &mut Context, name: BlockName, payload: Payload) {
         if name.kind == Kind::Accumulators {
-            return self.accumulators(cx, name.partition, payload);
+            return self.accumulators(cx, name.maker(), name.partition, payload);
         }
         let Some(task) = &mut self.task else { return };
         let Some(place) = task.loading.get_mut(&name) else { return };

@@ -19,10 +19,10 @@ use crate::names::{Block, Step};
 pub(super) struct ChunkSet {
     pub(super) blocks: Vec<Block>,
     all: Sum,
-    pub(super) bytes: u64,
     /// The cursor's step; everything below belongs to it.
     pub(super) step: Option<Step>,
     pub(super) left: Vec<usize>,
+    /// Bytes of the chunks in `left` that have an active source.
     pub(super) left_bytes: u64,
     handed: Sum,
 }
@@ -31,16 +31,16 @@ impl ChunkSet {
     /// A chunk was stored.
     pub(super) fn add(&mut self, block: Block) {
         self.all.add(&block);
-        self.bytes += u64::from(block.bytes);
         self.blocks.push(block);
     }
 
-    /// Sets the cursor to the beginning, once a step.
-    pub(super) fn reset(&mut self, step: Step) {
+    /// Sets the cursor to the beginning, once a step, in which these ranges of sources are active.
+    pub(super) fn reset(&mut self, step: Step, active: u64) {
         if self.step != Some(step) {
             self.step = Some(step);
             self.left = (0..self.blocks.len()).collect();
-            self.left_bytes = self.bytes;
+            let wanted = self.blocks.iter().filter(|block| block.sources & active != 0);
+            self.left_bytes = wanted.map(|block| u64::from(block.bytes)).sum();
             self.handed = Sum::default();
         }
     }
@@ -56,7 +56,7 @@ impl ChunkSet {
         let block = self.blocks[self.left[place]];
         if !forgets {
             self.left.swap_remove(place);
-            self.left_bytes -= u64::from(block.bytes);
+            self.left_bytes = self.left_bytes.saturating_sub(block.bytes.into());
         }
         self.handed.add(&block);
         Some(block)

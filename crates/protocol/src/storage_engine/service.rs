@@ -129,7 +129,7 @@ impl StorageEngine {
     /// A chunk for a pull, if any is left.
     fn pick(&mut self, cx: &mut Context, pull: Pull) -> Option<Block> {
         let set = self.sets.entry(set_of(cx, pull.step, pull.cell)).or_default();
-        set.reset(pull.step);
+        set.reset(pull.step, pull.active);
         let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
         let first = cx.config.has(Bug::WrongSummary);
         let block = set.take(pull.active, forgets, first);

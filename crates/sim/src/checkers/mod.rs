@@ -11,11 +11,13 @@ pub mod exactly_once;
 pub mod fencing;
 pub mod mass;
 pub mod progress;
+pub mod stealing;
+pub mod stores;
 
 use welter_protocol::config::Config;
 use welter_protocol::messages::Effect;
 use welter_protocol::names::{Epoch, Step};
-use welter_protocol::{Outcome, Rank, Time, Work};
+use welter_protocol::{Event, Outcome, Rank, Time, Work};
 
 use crate::disk::Disk;
 
@@ -40,6 +42,8 @@ pub struct Checkers {
     mass: mass::Mass,
     barriers: barriers::Barriers,
     checkpoints: checkpoints::Checkpoints,
+    stealing: stealing::Stealing,
+    stores: stores::Stores,
     /// What was found first.
     pub failure: Option<String>,
 }
@@ -52,6 +56,8 @@ impl Checkers {
             mass: mass::Mass::default(),
             barriers: barriers::Barriers::default(),
             checkpoints: checkpoints::Checkpoints::new(config),
+            stealing: stealing::Stealing::default(),
+            stores: stores::Stores::new(config.store_window_bytes),
             failure: None,
         }
     }
@@ -84,8 +90,18 @@ impl Checkers {
         self.note(found);
     }
 
+    /// Something happens to a machine.
+    pub fn event(&mut self, process: usize, event: &Event) {
+        self.stealing.event(process, event);
+        self.stores.event(process, event);
+    }
+
     /// A machine wants something done. `disks` are those of all ranks, where they are of weight.
     pub fn effect(&mut self, scene: Scene, effect: &Effect, disks: Option<&[&Disk]>) {
+        let found = self.stores.effect(scene, effect);
+        self.note(found);
+        let found = self.stealing.effect(scene, effect);
+        self.note(found);
         match (effect, disks) {
             (Effect::Write { block, .. }, _) => self.exactly_once.stored(block),
             // One that was committed in an epoch before is put back in its place.

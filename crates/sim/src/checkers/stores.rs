@@ -1,0 +1,70 @@
+//! Nothing piles up on its way to storage: a machine reads no further piece of the input and streams
+//! no further chunk while as much of its own is under way as the window of stores allows.
+//!
+//! ```text
+//! under_way(x, t)   bytes of blocks that x has sent to be stored and has not heard of
+//! x begins to read or to stream at t   =>   under_way(x, t) < window
+//! ```
+//!
+//! Not checked: blocks that a machine stores on its own disk; vertex sets and accumulators, of which a partition has one; and copies for others in
+//! a recovery.
+
+use std::collections::BTreeMap;
+
+use welter_protocol::messages::{Effect, Envelope, Message};
+use welter_protocol::names::{BlockName, Epoch};
+use welter_protocol::{Event, Work};
+
+use super::Scene;
+
+/// Blocks under way, of each process in its epoch.
+pub struct Stores {
+    window_bytes: u64,
+    /// Bytes of each block that was sent; 0 once it is stored, however often it is sent again.
+    under_way: BTreeMap<(usize, Epoch), BTreeMap<BlockName, u64>>,
+}
+
+impl Stores {
+    /// Of machines with this window.
+    pub fn new(window_bytes: u64) -> Self {
+        Self { window_bytes: window_bytes.max(1), under_way: BTreeMap::new() }
+    }
+
+    /// A machine is told something.
+    pub fn event(&mut self, process: usize, event: &Event) {
+        if let Event::Message(Envelope { epoch, message: Message::Stored(name), .. }) = event
+            && let Some(blocks) = self.under_way.get_mut(&(process, *epoch))
+        {
+            blocks.insert(*name, 0);
+        }
+    }
+
+    /// A machine wants something done.
+    ///
+    /// # Errors
+    /// When it begins more work than it may.
+    pub fn effect(&mut self, scene: Scene, effect: &Effect) -> Result<(), String> {
+        let of = (scene.process, scene.epoch);
+        match effect {
+            Effect::Send(Envelope {
+                from,
+                epoch,
+                message: Message::Store { block, payload },
+                ..
+            }) if *from == scene.rank && *epoch == scene.epoch => {
+                let blocks = self.under_way.entry(of).or_default();
+                blocks.entry(block.name).or_insert(payload.len() as u64);
+                Ok(())
+            }
+            Effect::Work { work: Work::Stream { .. } | Work::Ingest { first: false }, .. } => {
+                let bytes: u64 = self.under_way.get(&of).map_or(0, |all| all.values().sum());
+                if bytes < self.window_bytes {
+                    return Ok(());
+                }
+                let (rank, window) = (scene.rank, self.window_bytes);
+                Err(format!("{rank} begins more with {bytes} bytes under way, of {window}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
