@@ -172,3 +172,62 @@ impl Owned {
         self.stage = Stage::Done;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::of_two;
+    use crate::messages::{Effect, Envelope};
+
+    const STEP: Step = Step { iteration: 0, phase: Phase::Gather };
+
+    /// Machines that were asked for accumulators since the last look.
+    fn asked(cx: &mut Context) -> Vec<Rank> {
+        let asked = |effect| match effect {
+            Effect::Send(Envelope { to, message: Message::Collect { .. }, .. }) => Some(to),
+            _ => None,
+        };
+        std::mem::take(&mut cx.effects).into_iter().filter_map(asked).collect()
+    }
+
+    #[test]
+    fn engines_that_have_ended_are_no_more_at_work() {
+        let mut cx = Context::new(Arc::new(of_two()), 0, 1);
+        let mut owned = Owned::default();
+        // alpha = 1 accepts while V < D / (H (H + 1)): of H = 1, 2 and 3 below 50, 16 and 8.
+        assert!(owned.propose(&mut cx, 1, 100, 40));
+        assert!(!owned.propose(&mut cx, 1, 100, 40), "two engines are at work");
+        owned.ended(&mut cx, 1, (STEP, 0), false);
+        assert!(owned.propose(&mut cx, 1, 100, 40), "one is again");
+        assert_eq!(asked(&mut cx), [], "the master is at work on the partition itself");
+    }
+
+    #[test]
+    fn stealers_of_a_partition_that_waits_are_collected_when_they_have_ended() {
+        for (phase, waits, collected) in [
+            (Phase::Gather, true, true),
+            (Phase::Fold, true, true),
+            (Phase::Gather, false, false),
+            (Phase::Scatter, true, false),
+        ] {
+            let mut cx = Context::new(Arc::new(of_two()), 0, 1);
+            let mut owned = Owned::default();
+            let step = Step { phase, ..STEP };
+            assert!(owned.propose(&mut cx, 1, 100, 0));
+            owned.ended(&mut cx, 1, (step, 0), waits);
+            let expected: &[Rank] = if collected { &[1] } else { &[] };
+            assert_eq!(asked(&mut cx), expected, "{phase:?}, waits: {waits}");
+            if phase == Phase::Scatter {
+                continue;
+            }
+            // When the master has done its own part, it asks who was not asked, and waits for all.
+            owned.collect(&mut cx, step, 0);
+            assert_eq!(asked(&mut cx).is_empty(), collected);
+            assert!(!owned.is_whole());
+            owned.received(&cx, 1, Payload::from([7]));
+            assert!(!owned.is_whole() && owned.merge().is_some() && owned.is_whole());
+        }
+    }
+}

@@ -78,3 +78,29 @@ fn a_chunk_is_there_for_pulls_that_come_after_it() {
     engine.written(&mut cx, token);
     assert!(!asked(&mut cx).1, "it is read, though it was not there when it was asked for");
 }
+
+#[test]
+fn what_remains_is_what_can_still_be_handed_out() {
+    let (mut cx, mut engine) = (context(), StorageEngine::default());
+    let step = Step { iteration: 0, phase: Phase::Scatter };
+    // Chunk i has sources in range i alone; ranges 1 and 3 are active.
+    for number in 0..4 {
+        let (block, payload) = edges(number);
+        engine.keep_block(Block { sources: 1 << number, ..block }, false);
+        assert_eq!(payload.len(), 8);
+    }
+    assert_eq!(engine.remaining(&cx, step, 0), 0, "the step has not begun");
+    (engine.step, engine.active) = (Some(step), Arc::from([0b1010, 0]));
+    assert_eq!(engine.remaining(&cx, step, 0), 16);
+    let pull = Pull { step, cell: Cell::all(0), active: 0b1010, sent: 0 };
+    for left in [8, 0] {
+        engine.pull(&mut cx, 1, pull);
+        let (token, _) = asked(&mut cx);
+        assert_eq!(engine.remaining(&cx, step, 0), left);
+        engine.read(&mut cx, token, Ok(edges(9)));
+        cx.effects.clear();
+    }
+    let next = Step { iteration: 1, ..step };
+    engine.step = Some(next);
+    assert_eq!(engine.remaining(&cx, next, 0), 16, "another step begins anew");
+}
