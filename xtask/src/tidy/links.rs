@@ -1,4 +1,5 @@
-//! Markdown: relative links lead somewhere, and the README names the two commands.
+//! Markdown: relative links lead somewhere, places that docs/papers.md names exist, and the README
+//! names the two commands.
 
 use super::{Finding, Source};
 use std::path::Path;
@@ -6,6 +7,9 @@ use std::path::Path;
 /// What a person types on a fresh machine. The README must show both as they are.
 const COMMANDS: [&str; 2] =
     ["cargo run --release -- run pagerank examples/debian-depends.tsv.zst", "cargo xtask test"];
+
+/// The table that says where each mechanism of the papers is.
+const PAPERS: &str = "docs/papers.md";
 
 /// The README's commands that are missing.
 pub(super) fn check_commands(sources: &[Source]) -> Vec<Finding> {
@@ -30,6 +34,12 @@ pub(super) fn check(source: &Source, root: &Path) -> Vec<Finding> {
         if fenced {
             continue;
         }
+        if source.path == PAPERS {
+            for place in places(line).filter(|place| !root.join(place).exists()) {
+                let message = format!("there is no `{place}`");
+                findings.push(Finding::new(source, number, message));
+            }
+        }
         for link in targets(line).filter(|link| !folder.join(link).exists()) {
             findings.push(Finding::new(source, number, format!("the link `{link}` leads nowhere")));
         }
@@ -47,6 +57,13 @@ fn targets(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Files and folders of the repository that a line names as code.
+fn places(text: &str) -> impl Iterator<Item = &str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted
+        .filter(|quoted| ["crates/", "benches/", "python/"].iter().any(|of| quoted.starts_with(of)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::source;
@@ -59,6 +76,15 @@ mod tests {
         let findings = check(&source("src/x.md", text), root);
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].to_string(), "src/x.md:3: the link `gone.md` leads nowhere");
+    }
+
+    #[test]
+    fn a_place_of_the_papers_that_is_gone_is_found() {
+        let text = "| 1 | x | `crates/model/src/gone.rs` | `crates/model` and `welter` |\n";
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let findings = check(&source("docs/papers.md", text), &root);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(check(&source("docs/other.md", text), &root).is_empty());
     }
 
     #[test]

@@ -2,14 +2,15 @@
 //! the partition that has an active source and was not read in this step.
 //!
 //! ```text
-//! accepted(p, s) at x and t  =>  there is b in disk(x):  partition(b) = p,  sources(b) & active(s) > 0,
-//!                                b was not read by x between the beginning of s and t
+//! accepted(p, s) at x and t
+//!   =>  there is b in disk(x):  partition(b) = p,  sources(b) & active(s) > 0,
+//!                               b was not read by x between the beginning of s and t
 //! ```
 //!
-//! What the master estimates from is its own disk, so the estimate `D` was 0 where there is none.
+//! The master estimates from its own disk, so its estimate `D` was 0 where there is none.
 //!
-//! Not checked: whether the help was worth its price; and chunks that an engine handed out before it
-//! heard of the step, which count as not read.
+//! Not checked: whether the help was worth its price; and chunks that an engine handed out before
+//! it heard of the step, which count as not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

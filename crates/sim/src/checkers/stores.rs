@@ -1,13 +1,13 @@
-//! Nothing piles up on its way to storage: a machine reads no further piece of the input and streams
-//! no further chunk while as much of its own is under way as the window of stores allows.
+//! Nothing piles up on its way to storage: a machine reads no further piece of the input and
+//! streams no further chunk while as much of its own is under way as the window of stores allows.
 //!
 //! ```text
 //! under_way(x, t)   bytes of blocks that x has sent to be stored and has not heard of
 //! x begins to read or to stream at t   =>   under_way(x, t) < window
 //! ```
 //!
-//! Not checked: blocks that a machine stores on its own disk; vertex sets and accumulators, of which a partition has one; and copies for others in
-//! a recovery.
+//! Not checked: blocks that a machine stores on its own disk; vertex sets and accumulators, of
+//! which a partition has one; and copies for others in a recovery.
 
 use std::collections::BTreeMap;
 
