@@ -1,15 +1,24 @@
-//! DIMACS: graphs of the challenges, for shortest paths (`.gr`) and for colouring (`.col`).
+//! DIMACS: graphs of the challenges, for shortest paths (`.gr`), maximum flow (`.max`), colouring
+//! (`.col`) and, as PACE has them, for treewidth (`.gr`) and the like.
 //!
 //! ```text
 //! c a comment, anywhere                 c a comment
 //! p sp 3 2        vertices, arcs        p edge 3 2      vertices, edges (also `p col`)
 //! a 1 2 7         an arc, its weight    e 1 2           an undirected edge
+//!
+//! p max 3 2       vertices, arcs        p tw 3 2        vertices, edges (also cep, ds, td)
+//! n 1 s           source or sink        1 2             an undirected edge
+//! a 1 2 7         an arc, its capacity
 //! ```
 //!
-//! Vertices count from 1. The number of arcs must be the stated one. Of colouring graphs there are
+//! Vertices count from 1. The number of arcs must be the stated one. Lines that describe vertices
+//! (`n`, and `d`, `v`, `x` of colouring) are counted and passed over. Other problems, such as
+//! minimum-cost flow, are no graphs with one weight an edge, and are refused. Of colouring graphs there are
 //! two kinds: most list each edge once; some list both of its directions and state half as many,
 //! and are read as the arcs that they list. Those that list both directions and count both cannot
 //! be told from graphs with parallel edges: dropping duplicates helps.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::collect::{Collector, Stated};
 use crate::columns;
@@ -25,17 +34,43 @@ use crate::text::parse::{self, Fault};
 use crate::text::plain::Plain;
 use crate::text::rows::Rows;
 
-/// Bytes of the shortest row: `e 1 2` and its line end.
-const ROW_BYTES_MIN: u64 = 6;
+/// Bytes of the shortest row: `1 2` and its line end.
+const ROW_BYTES_MIN: u64 = 4;
+
+/// The kinds of problems that are read, with what their rows are.
+const KINDS: &[(&[u8], Row)] = &[
+    (b"sp", Row::Arc),
+    (b"max", Row::Arc),
+    (b"edge", Row::Edge),
+    (b"edges", Row::Edge),
+    (b"col", Row::Edge),
+    (b"tw", Row::Bare),
+    (b"td", Row::Bare),
+    (b"cep", Row::Bare),
+    (b"ds", Row::Bare),
+];
+
+/// The kinds of problems that are known and not read.
+const OTHERS: &[&[u8]] = &[b"min", b"asn", b"mat", b"mod", b"cnf", b"wcnf", b"ghd", b"hs", b"ocr"];
 
 /// The reader of DIMACS files.
 pub(crate) struct Dimacs;
 
+/// What the rows of a problem are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Row {
+    /// `a SOURCE TARGET WEIGHT`
+    Arc,
+    /// `e U V`
+    Edge,
+    /// `U V`
+    Bare,
+}
+
 /// What a problem line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Problem {
-    /// Rows are arcs with weights (`a`) and not edges (`e`).
-    paths: bool,
+    row: Row,
     vertices: u64,
     edges: u64,
     /// Byte at which the next line begins.
@@ -49,7 +84,18 @@ pub(crate) fn begins(head: &[u8]) -> bool {
         let line = line.trim_ascii();
         !(line.is_empty() || line == b"c" || line.starts_with(b"c "))
     });
-    problem.is_some_and(|line| problem_line(line.trim_ascii()).is_ok())
+    problem.is_some_and(|line| {
+        let mut words = words(line);
+        let told = words.next() == Some(b"p")
+            && words.next().is_some_and(|kind| {
+                OTHERS.contains(&kind) || KINDS.iter().any(|(known, _)| *known == kind)
+            });
+        let mut numbers = 0;
+        told && words.all(|word| {
+            numbers += 1;
+            word.iter().all(u8::is_ascii_digit)
+        }) && numbers > 0
+    })
 }
 
 impl Reader for Dimacs {
@@ -60,14 +106,16 @@ impl Reader for Dimacs {
         collector: &Collector,
     ) -> Result<(), InputError> {
         let problem = problem(source, context.options)?;
-        let weighted = columns::fixed(source.name(), problem.paths, context.options)?;
+        let arcs = problem.row == Row::Arc;
+        let weighted = columns::fixed(source.name(), arcs, context.options)?;
         collector.state(Stated::Range { first: 1, count: problem.vertices })?;
-        let listed = if problem.paths { 1 } else { 2 };
+        let listed = if arcs { 1 } else { 2 };
         let tally = Tally::new(problem.edges.saturating_mul(listed));
-        let challenge = Challenge { problem, weighted, tally, file: source.name() };
+        let passed = AtomicU64::new(0);
+        let challenge = Challenge { problem, weighted, tally, passed, file: source.name() };
         lines::read(source, &challenge, context, collector)?;
         let (found, stated) = (challenge.tally.found(), problem.edges);
-        let both = !problem.paths && found == stated.saturating_mul(2) && found > 0;
+        let both = !arcs && found == stated.saturating_mul(2) && found > 0;
         if found != stated && !both {
             let what = format!("expected {stated} rows, as the problem line says, found {found}");
             return Err(InputError::content(source.name(), what));
@@ -75,7 +123,13 @@ impl Reader for Dimacs {
         if both {
             collector.note("each edge is listed in both directions, and read as two arcs");
         }
-        collector.state_undirected(!problem.paths && !both);
+        let passed = challenge.passed.into_inner();
+        if passed > 0 {
+            collector.note(&format!(
+                "lines that describe vertices and not edges were passed over: {passed}"
+            ));
+        }
+        collector.state_undirected(!arcs && !both);
         Ok(())
     }
 
@@ -84,12 +138,12 @@ impl Reader for Dimacs {
         Ok(Estimate {
             bytes: source.bytes(),
             edges: Some(problem.edges),
-            exact: problem.paths,
+            exact: problem.row == Row::Arc,
             slots: Some(problem.vertices),
             slots_seen: None,
             ids: IdKind::Integers,
-            weighted: columns::fixed(source.name(), problem.paths, options)?,
-            undirected: Some(!problem.paths),
+            weighted: columns::fixed(source.name(), problem.row == Row::Arc, options)?,
+            undirected: Some(problem.row != Row::Arc),
         })
     }
 }
@@ -117,16 +171,22 @@ fn is_comment(line: &[u8]) -> bool {
 fn problem_line(line: &[u8]) -> Result<Problem, String> {
     let fields: Vec<&[u8]> = words(line).take(6).collect();
     let wrong = || format!("expected p sp or p edge, vertices and edges, found {}", show(line));
+    if let [b"p", kind, ..] = fields[..]
+        && OTHERS.contains(&kind)
+    {
+        return Err(format!(
+            "expected p sp, p max, p edge or p tw, found a problem of another kind, {}, which is \
+             not read (write its edges as rows of source, target and the weight that is meant)",
+            show(kind)
+        ));
+    }
     let [b"p", kind, vertices, edges] = fields[..] else { return Err(wrong()) };
-    let paths = match kind {
-        b"sp" => true,
-        b"edge" | b"edges" | b"col" => false,
-        _ => return Err(wrong()),
-    };
+    let row = KINDS.iter().find(|(known, _)| *known == kind).map(|(_, row)| *row);
+    let row = row.ok_or_else(wrong)?;
     let (Ok(vertices), Ok(edges)) = (parse_id(vertices), parse_id(edges)) else {
         return Err(wrong());
     };
-    Ok(Problem { paths, vertices, edges, start: 0 })
+    Ok(Problem { row, vertices, edges, start: 0 })
 }
 
 /// The rows of a graph.
@@ -136,12 +196,19 @@ struct Challenge<'a> {
     weighted: bool,
     /// Rows found so far.
     tally: Tally,
+    /// Lines that describe vertices.
+    passed: AtomicU64,
     file: &'a str,
 }
 
 impl Challenge<'_> {
-    fn tag(&self) -> u8 {
-        if self.problem.paths { b'a' } else { b'e' }
+    /// Whether lines with this word describe a vertex here.
+    fn describes(&self, word: &[u8]) -> bool {
+        match self.problem.row {
+            Row::Arc => word == b"n",
+            Row::Edge => matches!(word, b"n" | b"d" | b"v" | b"x"),
+            Row::Bare => false,
+        }
     }
 }
 
@@ -152,7 +219,7 @@ impl Lines for Challenge<'_> {
 
     fn rows(&self) -> Rows {
         let known = Known::Range(1..self.problem.vertices + 1);
-        Rows::new(false, self.problem.paths, known)
+        Rows::new(false, self.problem.row == Row::Arc, known)
     }
 
     fn line(&self, line: &[u8], cut: bool, rows: &mut Rows) -> Result<(), String> {
@@ -160,16 +227,23 @@ impl Lines for Challenge<'_> {
             return Ok(());
         }
         let fields: Vec<&[u8]> = words(line).take(5).collect();
-        let tag = [self.tag()];
-        match fields[..] {
-            [first, source, target] if first == tag && !self.problem.paths => {
-                rows.push_fields(source, target, None)
-            }
-            [first, source, target, weight] if first == tag && self.problem.paths => {
+        match (self.problem.row, &fields[..]) {
+            (Row::Arc, [b"a", source, target, weight]) => {
                 rows.push_fields(source, target, Some(weight))
             }
-            _ => {
-                let row = if self.problem.paths { "a SOURCE TARGET WEIGHT" } else { "e U V" };
+            (Row::Edge, [b"e", source, target]) | (Row::Bare, [source, target]) => {
+                rows.push_fields(source, target, None)
+            }
+            (_, [first, ..]) if self.describes(first) => {
+                self.passed.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            (row, _) => {
+                let row = match row {
+                    Row::Arc => "a SOURCE TARGET WEIGHT",
+                    Row::Edge => "e U V",
+                    Row::Bare => "U V",
+                };
                 let cut = if cut { "; the file ends here and may be cut short" } else { "" };
                 Err(format!("expected {row}, found {}{cut}", show(line)))
             }
@@ -177,8 +251,12 @@ impl Lines for Challenge<'_> {
     }
 
     fn parse(&self, text: &[u8], rows: &mut Rows) -> Result<(), Fault> {
-        let plain = Plain::tagged(self.tag(), self.problem.paths);
-        parse::lines(text, Some(plain), rows, &|line, cut, rows| self.line(line, cut, rows))
+        let plain = match self.problem.row {
+            Row::Arc => Some(Plain::tagged(b'a', true)),
+            Row::Edge => Some(Plain::tagged(b'e', false)),
+            Row::Bare => None,
+        };
+        parse::lines(text, plain, rows, &|line, cut, rows| self.line(line, cut, rows))
     }
 
     fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
@@ -212,6 +290,26 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_vertices_are_passed_over_and_counted() {
+        let flow = "c max flow\np max 4 3\nn 1 s\nn 4 t\na 1 2 5\na 2 3 4\na 3 4 3\n";
+        let input = weighing("x.max", flow, FORMAT).unwrap();
+        assert_eq!(edges(&input), (vec![[0, 1], [1, 2], [2, 3]], vec![5.0, 4.0, 3.0]));
+        assert_eq!(input.summary.undirected, Some(false));
+        assert!(input.summary.notes[0].ends_with("passed over: 2"), "{:?}", input.summary.notes);
+        let colours = "p edge 4 2\nn 1 5\nd 2\nv 1 2\nx 3 4\ne 1 2\nn 2 7\ne 4 3\n";
+        let input = weighing("x.col", colours, FORMAT).unwrap();
+        assert_eq!(edges(&input), (vec![[0, 1], [3, 2]], vec![]));
+        assert!(input.summary.notes[0].ends_with("passed over: 5"), "{:?}", input.summary.notes);
+    }
+
+    #[test]
+    fn rows_of_treewidth_have_no_letter() {
+        let input = weighing("x.gr", "c x\np tw 4 2\n1 2\nc y\n 4\t3 \n", FORMAT).unwrap();
+        assert_eq!(edges(&input), (vec![[0, 1], [3, 2]], vec![]));
+        assert_eq!((input.edges.slots(), input.summary.undirected), (Some(4), Some(true)));
+    }
+
+    #[test]
     fn edges_in_both_directions_are_arcs() {
         let text = "p col 3 2\ne 1 2\ne 2 1\ne 2 3\ne 3 2\n";
         let input = weighing("x.col", text, FORMAT).unwrap();
@@ -227,7 +325,10 @@ mod tests {
                 ("", "f:1: expected a problem line"),
                 ("c only\n", "f:1: expected a problem line"),
                 ("a 1 2 3\n", "f:1: expected p sp or p edge"),
-                ("p max 3 1\n", "f:1: expected p sp or p edge"),
+                ("p min 3 1\n", "f:1: expected p sp, p max, p edge or p tw, found a problem"),
+                ("p max 3\n", "f:1: expected p sp or p edge"),
+                ("p tw 3 1\n1 2 3\n", "f:2: expected U V"),
+                ("p sp 3 1\nv 1 2 3\n", "f:2: expected a SOURCE"),
                 ("p sp 3\n", "f:1: expected p sp or p edge"),
                 ("p sp 3 x\n", "f:1: expected p sp or p edge"),
                 ("p sp 3 1\na 1 4 1\n", "f:2: expected a vertex id from 1 to 3, found 4"),
@@ -246,7 +347,8 @@ mod tests {
     #[test]
     fn a_problem_line_after_comments_tells_the_format() {
         assert!(begins(b"c a\nc\n\np sp 3 4\na 1 2 3\n"));
-        assert!(begins(b"p col 3 4"));
+        assert!(begins(b"p col 3 4") && begins(b"p max 3 4") && begins(b"p cnf 3 4"));
+        assert!(!begins(b"p max\n") && !begins(b"p max a 4\n"));
         assert!(!begins(b"p\nq\n") && !begins(b"c a\n1 2\n") && !begins(b""));
     }
 }

@@ -9,6 +9,9 @@ use std::str::FromStr;
 use welter_model::records::RAW_LAYOUTS;
 pub use welter_model::records::{RawLayout, RawWeight};
 
+use crate::error::InputError;
+use crate::foreign;
+
 /// Format of a file, under its compression if it has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -41,12 +44,20 @@ pub enum Format {
     Gml,
     /// GraphML.
     GraphMl,
+    /// GEXF, the format of Gephi.
+    Gexf,
+    /// Pajek networks.
+    Pajek,
+    /// DOT, the language of Graphviz.
+    Dot,
+    /// TGF, the trivial graph format.
+    Tgf,
     /// A compressed graph of WebGraph, named by its properties.
     WebGraph,
 }
 
-/// Whether a file that begins with these bytes (decompressed; up to [`HEAD_BYTES`]) is surely of a
-/// format, whatever its name is.
+/// Whether a file that begins with these bytes (decompressed, up to [`HEAD_BYTES`], after a byte
+/// order mark and white space) is surely of a format, whatever its name is.
 type Begins = fn(&[u8]) -> bool;
 
 /// Bytes of a file that are looked at to know its format.
@@ -72,9 +83,13 @@ const FORMATS: &[(Format, &[&str], Begins)] = &[
     (Format::Raw(RAW_LAYOUTS[4].0), &[RAW_LAYOUTS[4].1], never),
     (Format::Raw(RAW_LAYOUTS[5].0), &[RAW_LAYOUTS[5].1], never),
     (Format::Graph500, &["graph500"], never),
-    (Format::Gml, &["gml"], |head| head.starts_with(b"graph [")),
+    (Format::Gml, &["gml"], crate::gml::begins),
     (Format::WebGraph, &["webgraph", "bvgraph"], crate::webgraph::begins),
     (Format::GraphMl, &["graphml"], |head| memchr::memmem::find(head, b"<graphml").is_some()),
+    (Format::Gexf, &["gexf"], crate::gexf::begins),
+    (Format::Pajek, &["pajek", "net"], crate::pajek::begins),
+    (Format::Dot, &["dot", "gv"], crate::dot::begins),
+    (Format::Tgf, &["tgf"], crate::tgf::begins),
 ];
 
 /// For formats that have no magic bytes.
@@ -91,7 +106,25 @@ impl Format {
 
     /// The format whose magic bytes these are: the first of a file, decompressed.
     pub fn by_head(head: &[u8]) -> Option<Self> {
+        let head = foreign::bare(head);
         FORMATS.iter().find(|(_, _, begins)| begins(head)).map(|(format, ..)| *format)
+    }
+
+    /// The format of a file that begins so, else the one that its name tells.
+    ///
+    /// # Errors
+    /// When it begins as a file of a known format that is not read.
+    pub(crate) fn guess(
+        file: &str,
+        head: &[u8],
+        named: Option<Self>,
+    ) -> Result<Option<Self>, InputError> {
+        let told = Self::by_head(head);
+        // Records may begin with any bytes.
+        if told.is_none() && !matches!(named, Some(Self::Raw(_) | Self::Graph500)) {
+            foreign::check(file, head)?;
+        }
+        Ok(told.or(named))
     }
 
     /// The name that is shown of each format.
@@ -145,6 +178,21 @@ mod tests {
     fn magic_bytes_tell() {
         assert_eq!(Format::by_head(b"PAR1..."), Some(Format::Parquet));
         assert_eq!(Format::by_head(b"%%matrixmarket matrix"), Some(Format::MatrixMarket));
+        assert_eq!(
+            Format::by_head(b"\xef\xbb\xbf\n%MatrixMarket matrix"),
+            Some(Format::MatrixMarket)
+        );
         assert_eq!(Format::by_head(b"1 2\n"), None);
+    }
+
+    #[test]
+    fn a_foreign_beginning_wins_over_the_name_but_not_over_records() {
+        let guess = |head: &[u8], named| Format::guess("f", head, named);
+        assert_eq!(guess(b"1 2\n", Some(Format::Metis)).unwrap(), Some(Format::Metis));
+        assert_eq!(guess(b"PAR1", Some(Format::Text)).unwrap(), Some(Format::Parquet));
+        let records = Format::by_extension("u32");
+        assert_eq!(guess(b"SQLite format 3\0", records).unwrap(), records);
+        let error = guess(b"SQLite format 3\0", Some(Format::Text)).unwrap_err();
+        assert!(error.to_string().contains("an SQLite database"), "{error}");
     }
 }

@@ -97,6 +97,26 @@ pub fn graphml(data: &[u8]) {
     small(data, &crate::graphml::GRAPHML);
 }
 
+/// Reads bytes as GEXF: an error or edges, within the limits.
+pub fn gexf(data: &[u8]) {
+    small(data, &crate::gexf::GEXF);
+}
+
+/// Reads bytes as a Pajek network: an error or edges, within the limits.
+pub fn pajek(data: &[u8]) {
+    small(data, &crate::pajek::PAJEK);
+}
+
+/// Reads bytes as DOT: an error or edges, within the limits.
+pub fn dot(data: &[u8]) {
+    small(data, &crate::dot::DOT);
+}
+
+/// Reads bytes as TGF: an error or edges, within the limits.
+pub fn tgf(data: &[u8]) {
+    small(data, &crate::tgf::TGF);
+}
+
 /// Reads bytes as the lists of a graph of WebGraph. The first byte chooses how they are coded.
 pub fn webgraph(data: &[u8]) {
     let choice = data.first().copied().unwrap_or(0);

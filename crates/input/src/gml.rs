@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A file is a list of keys and values; a value is a number, a text between quotes or a list. What
-//! is no part of the graph's shape is passed over, however it is nested. Ids are the integers after
+//! is no part of the graph's shape is passed over, however it is nested, also where it is none of
+//! these, as `NAN` and `INF` are that NetworkX writes. Ids are the integers after
 //! `id`; where names are wanted (`--ids names`), the labels. Edges are undirected unless the graph
 //! says `directed 1`. A graph inside a graph, and a second one beside it, are refused.
 
@@ -24,10 +25,29 @@ use crate::small::{Described, Small, SmallReader};
 use tokens::{Token, Tokens};
 
 /// The reader of GML.
-pub(crate) static GML: SmallReader = SmallReader { labelled: true, parse };
+pub(crate) static GML: SmallReader = SmallReader { name: "GML", labelled: true, parse };
 
 /// Lists inside each other. What is deeper is not passed over but refused.
 const DEPTH_MAX: usize = 100;
+
+/// Whether a file that begins so is surely of this format: comments and keys with values, then
+/// the list of a graph.
+pub(crate) fn begins(head: &[u8]) -> bool {
+    let mut tokens = Tokens::new(Bytes::of_slice("", head), head.len());
+    loop {
+        match tokens.next() {
+            Ok(Token::Key) if tokens.is("graph") => {
+                return matches!(tokens.next(), Ok(Token::Open));
+            }
+            Ok(Token::Key) => match tokens.next() {
+                Ok(Token::Number | Token::Text) => {}
+                Ok(Token::Open) if pass_list(&mut tokens, 1).is_ok() => {}
+                _ => return false,
+            },
+            _ => return false,
+        }
+    }
+}
 
 fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     let mut tokens = Tokens::new(bytes, small.options().limits.line_bytes_max);
@@ -91,7 +111,7 @@ fn node(tokens: &mut Tokens<'_>, small: &mut Small<'_>) -> Result<(), InputError
         }
     }
     let id = id.ok_or_else(|| small.wrong(line, "expected a node with an id"))?;
-    small.node(&id, label.as_deref(), line)
+    small.node(&id, label.as_deref(), line).map(|_| ())
 }
 
 fn edge(tokens: &mut Tokens<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
@@ -121,7 +141,7 @@ fn key(tokens: &mut Tokens<'_>) -> Result<Vec<u8>, InputError> {
 /// What may be a weight; a list is none.
 fn weight(tokens: &mut Tokens<'_>) -> Result<Option<Vec<u8>>, InputError> {
     match tokens.next()? {
-        Token::Number | Token::Text => Ok(Some(tokens.text().to_vec())),
+        Token::Number | Token::Text | Token::Key | Token::Other => Ok(Some(tokens.text().to_vec())),
         Token::Open => pass_list(tokens, 1).map(|()| None),
         other => Err(tokens.unexpected("a value", other)),
     }
@@ -144,7 +164,7 @@ fn pass_attribute(tokens: &mut Tokens<'_>) -> Result<(), InputError> {
 
 fn pass_value(tokens: &mut Tokens<'_>, depth: usize) -> Result<(), InputError> {
     match tokens.next()? {
-        Token::Number | Token::Text => Ok(()),
+        Token::Number | Token::Text | Token::Key | Token::Other => Ok(()),
         Token::Open => pass_list(tokens, depth + 1),
         other => Err(tokens.unexpected("a value", other)),
     }
@@ -158,7 +178,7 @@ fn pass_list(tokens: &mut Tokens<'_>, outside: usize) -> Result<(), InputError> 
             Token::Open => depth += 1,
             Token::Close => depth -= 1,
             Token::End => return Err(tokens.unexpected("the end of a list", Token::End)),
-            Token::Key | Token::Number | Token::Text => {}
+            Token::Key | Token::Number | Token::Text | Token::Other => {}
         }
         if depth > DEPTH_MAX {
             let what = format!("expected at most {DEPTH_MAX} lists inside each other");

@@ -28,9 +28,10 @@ pub(crate) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Before the first line.
+    /// Before the first line, and after a byte order mark.
     pub(crate) fn new(file: &'a str, sample: &'a Sample) -> Self {
-        Self { file, text: &sample.bytes, whole: sample.whole, at: 0, line: 0 }
+        let at = if sample.bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        Self { file, text: &sample.bytes, whole: sample.whole, at, line: 0 }
     }
 
     /// The next line without its end; `None` where the sample ends.

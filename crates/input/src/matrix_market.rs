@@ -1,7 +1,7 @@
 //! Matrix Market coordinates: the entries of a square matrix are the edges of a graph.
 //!
 //! ```text
-//! %%MatrixMarket matrix coordinate real symmetric     banner, in any case
+//! %%MatrixMarket matrix coordinate real symmetric     banner, in any case, with one % or two
 //! %%GraphBLAS type int8_t                             perhaps: what the values fit
 //! % comments
 //! 3 3 2                                               rows, columns, entries
@@ -117,7 +117,12 @@ fn weighted(source: &Source, field: Field, options: &ReadOptions) -> Result<bool
 fn header(source: &Source, options: &ReadOptions) -> Result<Header, InputError> {
     let sample = sample(source, &options.limits)?;
     let mut head = Head::new(source.name(), &sample);
-    let first = head.next().unwrap_or_default();
+    let mut first = head.next().unwrap_or_default();
+    while first.trim_ascii().is_empty() {
+        let Some(next) = head.next() else { break };
+        first = next;
+    }
+    let first = first.trim_ascii();
     let banner = if begins(first) {
         Some(parse_banner(first).map_err(|what| head.error(what))?)
     } else {
@@ -143,6 +148,7 @@ fn header(source: &Source, options: &ReadOptions) -> Result<Header, InputError> 
     let field = banner.map_or_else(|| field_of(&mut head), |(field, _)| field);
     let values = stated.unwrap_or(match field {
         Field::Integer => Values::Integers(i64::MIN as f64, u64::MAX as f64),
+        Field::Unsigned => Values::Integers(0.0, u64::MAX as f64),
         Field::Real | Field::Pattern => Values::Any,
     });
     let known = Known::Range(1..size + 1);

@@ -14,8 +14,10 @@ use crate::adjacency::Adjacency;
 use crate::arrow::Arrow;
 use crate::collect::Collector;
 use crate::dimacs::Dimacs;
+use crate::dot::DOT;
 use crate::error::InputError;
 use crate::format::Format;
+use crate::gexf::GEXF;
 use crate::gml::GML;
 use crate::graphml::GRAPHML;
 use crate::ldbc::Ldbc;
@@ -23,11 +25,13 @@ use crate::ldbc::properties::LdbcProperties;
 use crate::matrix_market::MatrixMarket;
 use crate::metis::Metis;
 use crate::options::{IdKind, ReadOptions};
+use crate::pajek::PAJEK;
 use crate::parquet::Parquet;
 use crate::raw::Raw;
 use crate::reading::FileSummary;
 use crate::source::Source;
 use crate::text::TextReader;
+use crate::tgf::TGF;
 use crate::tntp::Tntp;
 use crate::webgraph::WebGraph;
 
@@ -151,6 +155,10 @@ pub(crate) fn of(source: &Source) -> &'static dyn Reader {
         Format::Arrow => &Arrow,
         Format::Gml => &GML,
         Format::GraphMl => &GRAPHML,
+        Format::Gexf => &GEXF,
+        Format::Pajek => &PAJEK,
+        Format::Dot => &DOT,
+        Format::Tgf => &TGF,
         Format::WebGraph => &WebGraph,
         Format::MatrixMarket => &MatrixMarket,
         Format::Metis => &Metis,

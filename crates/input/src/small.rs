@@ -1,13 +1,14 @@
 //! Formats for small graphs, in which nodes and edges are described one by one, with attributes and
-//! in any order: GML and GraphML. This is what they share: the graph while it is read, and the
-//! reader around their parsers.
+//! in any order: GML, GraphML, GEXF, Pajek, DOT, JSON, TGF. This is what they share: the graph while
+//! it is read, and the reader around their parsers.
 //!
 //! - A node has a key, by which edges name it. Keys are the ids, as integers where all of them are
 //!   that. Where ids are read as names and the format has labels, labels are the ids.
 //! - Every node is a vertex, with or without edges. An edge of a node that is not there is an
-//!   error with its line, wherever in the file the node would have stood.
+//!   error with its line, wherever in the file the node would have stood, but for formats in which
+//!   edges bring their nodes with them.
 //! - The weight is the attribute `weight` of edges, else `value`, or the one that the user names.
-//!   If any edge has a number there, all must.
+//!   If any edge has a number there, all must, but for formats that say what it is else.
 //! - Edges may be directed or not, each by itself. If both kinds are there, an undirected edge
 //!   becomes two arcs.
 //!
@@ -15,7 +16,10 @@
 //! against the budget while it grows.
 
 pub(crate) mod bytes;
+mod decode;
+mod merge;
 mod whole;
+pub(crate) mod xml;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -42,8 +46,11 @@ pub(crate) struct Small<'a> {
     options: &'a ReadOptions,
     /// Whether nodes may have labels beside their keys.
     labelled: bool,
-    /// Whether edges are directed that do not say it themselves.
-    directed: bool,
+    /// Whether edges are directed that do not say it themselves, where the file says so.
+    directed: Option<bool>,
+    rules: Rules,
+    /// What a person should know of how the file was read.
+    notes: Vec<String>,
     keys: Dictionary,
     /// By the place of the key.
     nodes: Vec<Node>,
@@ -54,6 +61,19 @@ pub(crate) struct Small<'a> {
     named: bool,
     /// Bytes held, about.
     bytes: u64,
+}
+
+/// What a format or a file says of its graph beside nodes and edges.
+#[derive(Default)]
+struct Rules {
+    /// Whether edges bring their nodes with them.
+    implied: bool,
+    /// Whether there is one edge at most from one node to another.
+    strict: bool,
+    /// Nodes are the integers from 1 to this one.
+    count: Option<u64>,
+    /// The weight of edges that have none, where others have one.
+    default_weight: Option<f64>,
 }
 
 /// A node, or a key that only edges know so far.
@@ -100,6 +120,17 @@ pub(crate) struct Described {
     pub(crate) line: u64,
 }
 
+impl Described {
+    /// Takes the defaults of attributes that may be weights where the edge has none.
+    pub(crate) fn take_defaults(&mut self, keys: &[xml::WeightKey]) {
+        for xml::WeightKey { rank, default, .. } in keys {
+            if self.weights[*rank].is_none() {
+                self.weights[*rank].clone_from(default);
+            }
+        }
+    }
+}
+
 impl<'a> Small<'a> {
     /// Nothing yet. `labelled`: whether nodes may have labels that are their names.
     pub(crate) fn new(file: &'a str, options: &'a ReadOptions, labelled: bool) -> Self {
@@ -107,7 +138,9 @@ impl<'a> Small<'a> {
             file,
             options,
             labelled,
-            directed: false,
+            directed: Some(false),
+            rules: Rules::default(),
+            notes: Vec::new(),
             keys: Dictionary::default(),
             nodes: Vec::new(),
             labels: Names::new(),
@@ -130,7 +163,32 @@ impl<'a> Small<'a> {
 
     /// States whether edges are directed that do not say it themselves.
     pub(crate) fn state_directed(&mut self, directed: bool) {
-        self.directed = directed;
+        self.directed = Some(directed);
+    }
+
+    /// States that edges bring their nodes with them.
+    pub(crate) fn imply_nodes(&mut self) {
+        self.rules.implied = true;
+    }
+
+    /// States that of parallel edges there is one, with the weight of the last that has one.
+    pub(crate) fn state_strict(&mut self) {
+        self.rules.strict = true;
+    }
+
+    /// States that the nodes are the integers from 1 to `count`.
+    pub(crate) fn state_count(&mut self, count: u64) {
+        self.rules.count = Some(count);
+    }
+
+    /// States which weight edges have that do not say it, where others do.
+    pub(crate) fn default_weight(&mut self, weight: f64) {
+        self.rules.default_weight = Some(weight);
+    }
+
+    /// Notes something that a person should know, one sentence.
+    pub(crate) fn note(&mut self, what: String) {
+        self.notes.push(what);
     }
 
     /// Whether names are wanted, so that a label is of use.
@@ -149,14 +207,15 @@ impl<'a> Small<'a> {
         }
     }
 
-    /// Adds a node.
+    /// Adds a node and returns its place.
     pub(crate) fn node(
         &mut self,
         key: &[u8],
         label: Option<&[u8]>,
         line: u64,
-    ) -> Result<(), InputError> {
-        let place = self.place(key, line)? as usize;
+    ) -> Result<u32, InputError> {
+        let known = self.place(key, line)?;
+        let place = known as usize;
         if self.nodes[place].line > 0 {
             let first = self.nodes[place].line;
             let what = format!("expected another id than that of the node in line {first}");
@@ -170,7 +229,7 @@ impl<'a> Small<'a> {
             self.nodes[place].label = self.labels.len() as u32;
             self.hold(label.len() as u64 + NODE_BYTES)?;
         }
-        Ok(())
+        Ok(known)
     }
 
     /// Adds an edge.
@@ -180,6 +239,12 @@ impl<'a> Small<'a> {
         let source = edge.source.as_deref().ok_or_else(|| missing("source"))?;
         let target = edge.target.as_deref().ok_or_else(|| missing("target"))?;
         let ends = [self.place(source, line)?, self.place(target, line)?];
+        self.edge_between(ends, edge)
+    }
+
+    /// Adds an edge whose ends have places.
+    pub(crate) fn edge_between(&mut self, ends: Pair, edge: &Described) -> Result<(), InputError> {
+        let line = edge.line;
         self.edges.push(Edge { ends, directed: edge.directed, line });
         for (weights, value) in self.weights.iter_mut().zip(&edge.weights) {
             let weight = value.as_deref().map_or(Ok(f64::NAN), |value| {
@@ -203,7 +268,8 @@ impl<'a> Small<'a> {
         self.hold(EDGE_BYTES)
     }
 
-    fn place(&mut self, key: &[u8], line: u64) -> Result<u32, InputError> {
+    /// The place of a key, which is added where it is new.
+    pub(crate) fn place(&mut self, key: &[u8], line: u64) -> Result<u32, InputError> {
         let key = if self.labelled || self.options.ids != IdKind::Names { plain(key) } else { key };
         let place = self.keys.place(key).map_err(|what| self.wrong(line, what))?;
         if place as usize == self.nodes.len() {
@@ -214,7 +280,13 @@ impl<'a> Small<'a> {
         Ok(place)
     }
 
-    fn hold(&mut self, bytes: u64) -> Result<(), InputError> {
+    /// Number of edges so far.
+    pub(crate) fn edge_count(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// Counts bytes that are held from now on.
+    pub(crate) fn hold(&mut self, bytes: u64) -> Result<(), InputError> {
         self.bytes += bytes;
         match self.options.limits.memory_bytes_max {
             Some(allowed_bytes) if self.bytes > allowed_bytes => {

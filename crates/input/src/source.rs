@@ -75,7 +75,10 @@ impl Source {
         }
         let begin = begin(name, compression, &head);
         head.truncate(kept);
-        let known = format.or_else(|| Format::by_head(&begin)).or_else(|| by_name(name));
+        let known = match format {
+            None => Format::guess(name, &begin, by_name(name))?,
+            said => said,
+        };
         let format = match known {
             Some(format) => format,
             None if memchr::memchr(0, &begin).is_some() => {

@@ -8,7 +8,8 @@
 //!     1  2  25900.2  6  6  0.15  4  0  0  1  ;
 //! ```
 //!
-//! Nodes count from 1, links are directed, and a row ends with `;`. The weight is the free flow
+//! Nodes count from 1, links are directed, and a row ends with `;`, which many files leave out. The
+//! weight is the free flow
 //! time unless a column is named, by number or by its title after `~` (letters and digits count).
 //! Lines that begin with `~` or `<` and blank ones are no rows.
 
@@ -38,6 +39,8 @@ struct Header {
     links: u64,
     /// Place of the weight, if one is to be read.
     weight: Option<usize>,
+    /// Whether the first link ends with `;`, so that a last one without is cut short.
+    closed: bool,
     /// Byte at which links begin.
     start: usize,
 }
@@ -97,7 +100,7 @@ fn header(source: &Source, options: &ReadOptions) -> Result<Header, InputError> 
     let mut head = Head::new(source.name(), &sample);
     let (mut nodes, mut links, mut ended) = (None, None, false);
     let mut titles = None;
-    let mut start = 0;
+    let (mut start, mut closed) = (0, false);
     while let Some(line) = head.next() {
         let text = String::from_utf8_lossy(line);
         let text = text.trim();
@@ -122,6 +125,7 @@ fn header(source: &Source, options: &ReadOptions) -> Result<Header, InputError> 
                 _ => {}
             }
         } else if !text.is_empty() {
+            closed = text.ends_with(';');
             break;
         }
         start = head.at();
@@ -131,7 +135,7 @@ fn header(source: &Source, options: &ReadOptions) -> Result<Header, InputError> 
         return Err(head.missing(what));
     };
     let weight = weight(source, titles.as_deref(), options)?;
-    Ok(Header { nodes, links, weight, start })
+    Ok(Header { nodes, links, weight, closed, start })
 }
 
 /// `<KEY> VALUE`
@@ -205,9 +209,16 @@ impl Lines for Network<'_> {
         if matches!(line.first(), None | Some(b'~' | b'<')) {
             return Ok(());
         }
-        let Some(fields) = line.strip_suffix(b";") else {
-            let cut = if cut { "; the file ends here and may be cut short" } else { "" };
-            return Err(format!("expected a row that ends with ;, found {}{cut}", show(line)));
+        let fields = match line.strip_suffix(b";") {
+            Some(fields) => fields,
+            None if cut && self.header.closed => {
+                return Err(format!(
+                    "expected a row that ends with ; as the first one does, found {}; the file \
+                     ends here and may be cut short",
+                    show(line)
+                ));
+            }
+            None => line,
         };
         let last = self.header.weight.unwrap_or(1).max(1);
         let fields: Vec<&[u8]> = words(fields).take(last + 1).collect();
@@ -246,6 +257,19 @@ mod tests {
     }
 
     #[test]
+    fn rows_need_no_end_and_may_have_more_columns() {
+        let rows = "~\tinit_node\tterm_node\tcapacity\tlength\tfree_flow_time\tb\tpower\t;\n\
+                    \t1\t2\t2880\t0.9\t2.25\t0.15\t4\t\n\t2\t3\t2880\t0.9\t0.5\t0.15\t4\t0\t1\t";
+        let mixed = "1 2 3 4 2.25 ;\n2 3 3 4 .5\n";
+        let zones = HEAD.replace("<FIRST THRU NODE> 1\n", "<ORIGINAL HEADER>~ a b ;\n");
+        for text in [format!("{HEAD}{rows}"), format!("{HEAD}{mixed}"), format!("\n{zones}{rows}")]
+        {
+            let input = weighing("x.tntp", &text, FORMAT).unwrap();
+            assert_eq!(edges(&input), (vec![[0, 1], [1, 2]], vec![2.25, 0.5]), "{text}");
+        }
+    }
+
+    #[test]
     fn other_columns_can_be_the_weight() {
         let rows = "~ init_node term_node capacity length free_flow_time ;\n\
                     1 2 10 20 30 ;\n3 1 11 21 31 ;\n";
@@ -270,7 +294,7 @@ mod tests {
             (HEAD.replace("NODES", "KNOTS"), "expected <NUMBER OF NODES>"),
             (HEAD.replace("<END OF METADATA>", ""), "expected <NUMBER OF NODES>"),
             (HEAD.replace("NODES> 3", "NODES> x"), "f:2: expected an integer"),
-            (row("1 2 3 4 5"), "f:7: expected a row that ends with ;"),
+            (format!("{HEAD}1 2 3 4 5 ;\n1 2 3 4 5"), "f:8: expected a row that ends with ;"),
             (row("1 2 3 ;"), "f:7: expected at least 5 columns, found 3"),
             (row("1 4 3 4 5 ;"), "f:7: expected a vertex id from 1 to 3, found 4"),
             (row("1 2 3 4 x ;"), "f:7: expected a number as weight"),

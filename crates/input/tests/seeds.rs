@@ -92,6 +92,26 @@ fn graphml() {
 }
 
 #[test]
+fn gexf() {
+    replay("gexf", 1500, fuzzing::gexf);
+}
+
+#[test]
+fn pajek() {
+    replay("pajek", 1500, fuzzing::pajek);
+}
+
+#[test]
+fn dot() {
+    replay("dot", 1500, fuzzing::dot);
+}
+
+#[test]
+fn tgf() {
+    replay("tgf", 1500, fuzzing::tgf);
+}
+
+#[test]
 fn webgraph() {
     replay("webgraph", 1500, fuzzing::webgraph);
 }

@@ -88,6 +88,51 @@ fn what_the_user_says_about_direction_wins() {
 }
 
 #[test]
+fn beginnings_tell_whatever_the_name_is() {
+    let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    let gexf = "<?xml version=\"1.0\"?>\n<gexf><graph><nodes><node id=\"1\"/><node id=\"2\"/></nodes>\
+                <edges><edge source=\"1\" target=\"2\"/></edges></graph></gexf>";
+    let gml = "Creator \"x\"\nVersion 1\ngraph\n[\nnode [ id 1 ]\nnode [ id 2 ]\n\
+               edge [ source 1 target 2 ]\n]\n";
+    for (format, text) in [
+        (Format::Gml, gml),
+        (Format::Gexf, gexf),
+        (Format::Pajek, "% c\n*Vertices 2\n*Edges\n1 2\n"),
+        (Format::Dot, "graph { 1 -- 2 }"),
+        (Format::Tgf, "1\n2\n#\n1 2\n"),
+        (Format::Dimacs, "c flow\np max 2 1\nn 1 s\na 1 2 3\n"),
+        (Format::MatrixMarket, "%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n1 2\n"),
+    ] {
+        for start in ["", "\u{feff}", "\n\n"] {
+            let input = load("a.txt", format!("{start}{text}").as_bytes(), &options).unwrap();
+            assert_eq!(
+                (input.summary.formats.clone(), pairs(&input)),
+                (vec![format], vec![[0, 1]])
+            );
+            assert_eq!(input.edges.slots(), Some(2), "{text}");
+        }
+    }
+}
+
+#[test]
+fn foreign_formats_are_named_before_anything_is_guessed() {
+    let options = ReadOptions::default();
+    for (name, bytes, said) in [
+        ("a.txt", &b"LEDA.GRAPH\nstring\nint\n-1\n2\n|{}|\n"[..], "LEDA"),
+        ("a.csv", b"nodedef>name VARCHAR\na\nedgedef>a VARCHAR,b VARCHAR\n", "GDF"),
+        ("a.graph", b"DL n=2\nformat = edgelist1\ndata:\n1 2\n", "UCINET"),
+        ("a.db", b"SQLite format 3\0\x10\0", "an SQLite database"),
+        ("a", b"@prefix e: <http://e.x/> .\ne:a e:knows e:b .\n", "Turtle"),
+    ] {
+        for bytes in [bytes.to_vec(), gzip(bytes)] {
+            let error = load(name, &bytes, &options).err().unwrap();
+            assert_eq!(error.exit_code(), 65);
+            assert!(error.to_string().contains(said), "{error}");
+        }
+    }
+}
+
+#[test]
 fn bombs_are_refused_while_they_unpack() {
     let limits = Limits { ratio_free_bytes: 1 << 20, ..Limits::default() };
     let options = ReadOptions { limits, ..ReadOptions::default() };

@@ -17,13 +17,13 @@ pub(crate) struct InputArgs {
     /// What a file is, is guessed from its first bytes and its name; all but Parquet and WebGraph
     /// may be compressed with gzip or zstd. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx),
     /// METIS (.graph), DIMACS (.gr, .col), LDBC Graphalytics (.e with its .v, or .properties), TNTP
-    /// (.tntp), adjacency lists (.adj), GML, GraphML and WebGraph (name the .properties) state
-    /// their vertices, so those without edges exist too, and most of them whether edges are
-    /// directed.
+    /// (.tntp), adjacency lists (.adj), GML, GraphML, GEXF, Pajek (.net), DOT (.dot, .gv), TGF and
+    /// WebGraph (name the .properties) state their vertices, so those without edges exist too, and
+    /// most of them whether edges are directed.
     #[arg(value_name = "INPUT", required = true, help_heading = None::<&str>)]
     pub(crate) inputs: Vec<String>,
     /// text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml, graphml,
-    /// graph500, webgraph, or raw records: u32, u64, u32f32, u32f64, u64f32, u64f64
+    /// gexf, pajek, dot, tgf, graph500, webgraph, or raw records: u32, u64, u32f32, u32f64, u64f32, u64f64
     /// [default: guessed]
     #[arg(long, value_name = "FORMAT", value_parser = parsed::<Format>)]
     pub(crate) format: Option<Format>,

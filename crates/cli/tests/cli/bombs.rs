@@ -45,7 +45,15 @@ const ROWS: &[Text] = &[
     ("e", "", "1 1 1\n"),
     ("gml", "graph [\nnode [ id 1 ]\n", "edge [ source 1 target 1 ]\n"),
     ("graphml", GRAPHML, "<edge source=\"a\" target=\"a\"/>\n"),
+    ("gexf", GEXF, "<edge source=\"a\" target=\"a\"/>\n"),
+    ("net", "*Vertices 9\n*Arcs\n", "1 2\n"),
+    ("net", "*Vertices 9\n*Arcslist\n", "1 2 3\n"),
+    ("dot", "digraph {\n", "a -> b;\n"),
+    ("tgf", "1 a\n#\n", "1 1\n"),
 ];
+
+/// Head of a file of GEXF, up to the first edge.
+const GEXF: &str = "<gexf><graph><nodes><node id=\"a\"/></nodes><edges>\n";
 
 /// Head of a file of GraphML, up to the first node.
 const GRAPHML: &str = "<graphml><graph edgedefault=\"directed\">\n<node id=\"a\"/>\n";
@@ -75,6 +83,17 @@ const ENDLESS: &[Text] = &[
     ("graphml", "<graphml><!-- ", "a"),
     ("graphml", "<graphml><graph><node id=\"", "a"),
     ("graphml", GRAPHML, "<data>"),
+    ("gexf", GEXF, "<!-- nothing -->"),
+    ("gexf", GEXF, "<edge source=\"a\" "),
+    ("net", "*Vertices 9\n", "% nothing\n"),
+    ("net", "*Vertices 9\n1 \"", "a"),
+    ("net", "*Vertices 9\n*Arcslist\n1 ", "2 "),
+    ("dot", "digraph {", "/* nothing */"),
+    ("dot", "digraph { \"", "a"),
+    ("dot", "digraph { ", "{ "),
+    ("dot", "digraph { a ", "-> a "),
+    ("tgf", "", "\n"),
+    ("tgf", "1 ", "a"),
     ("graphml", GRAPHML, "a"),
 ];
 

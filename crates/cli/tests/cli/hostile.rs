@@ -1,8 +1,8 @@
 //! Headers, footers and options that state what no file holds: refused with 65, in little memory,
 //! whatever the format. Small files that do stand for large ones are the matter of `bombs`.
 //!
-//! Raw records, packed edges of Graph500, rows of text, adjacency lists and GML state no counts:
-//! there, an id of 2^60 is one id among others.
+//! Raw records, packed edges of Graph500, rows of text, adjacency lists, GML and their like state
+//! no counts: there, an id of 2^60 is one id among others.
 
 use std::sync::Arc;
 
@@ -36,6 +36,7 @@ const HEADERS: &[(&str, &str, &str)] = &[
     ("col", "p edge COUNT 9\n", "e 1 1\n"),
     ("tntp", "<NUMBER OF NODES> 9\n<NUMBER OF LINKS> COUNT\n<END OF METADATA>\n", "1 1;\n"),
     ("tntp", "<NUMBER OF NODES> COUNT\n<NUMBER OF LINKS> 9\n<END OF METADATA>\n", "1 1;\n"),
+    ("net", "*Vertices 9\n", "*Arcs\n1 COUNT\n"),
     ("jlg", "COUNT,9,u,graph\n", "1,1\n"),
     ("jlg", "9,COUNT,u,graph\n", "1,1\n"),
     ("properties", WEBGRAPH, "nodes=COUNT\narcs=9\nwindowsize=7\nminintervallength=4\n"),
@@ -58,6 +59,10 @@ const IDS: &[(&str, &str)] = &[
     ("adj", "COUNT 1 2\n3\n"),
     ("e", "COUNT 1 1\n"),
     ("gml", "graph [ node [ id COUNT ] node [ id 1 ] edge [ source COUNT target 1 ] ]\n"),
+    ("net", "*Vertices COUNT\n*Arcs\n1 COUNT\n"),
+    ("dot", "digraph { COUNT -> 1 }\n"),
+    ("tgf", "COUNT\n1\n#\n1 COUNT\n"),
+    ("gexf", "<gexf><graph><nodes count=\"COUNT\"><node id=\"1\"/></nodes></graph></gexf>\n"),
     (
         "graphml",
         "<graphml><graph edgedefault=\"directed\" parse.nodes=\"COUNT\" parse.edges=\"COUNT\">\

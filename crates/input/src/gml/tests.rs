@@ -56,12 +56,40 @@ fn what_is_no_graph_is_refused_with_its_line() {
         ("graph 1", "f:1: expected a list, found \"1\""),
         ("graph [ directed 2 ]", "f:1: expected 0 or 1"),
         ("1 2 3\n", "f:1: expected a key, found \"1\""),
-        ("graph [ x { ]", "f:1: expected a key, a number"),
-        ("graph [ x y ]", "f:1: expected a value, found \"y\""),
+        ("graph [ { ]", "f:1: expected a key or the end of the graph, found \"{\""),
+        ("graph [ x ]", "f:1: expected a value, found the end of a list"),
         ("x [\n y [ z 1 ]", "f:2: expected the end of a list"),
     ] {
         let error = refuse(&GML, text, &weighted(IdKind::Integers));
         assert!(error.starts_with(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn attributes_that_are_not_needed_refuse_no_file() {
+    let text = "Version 1\ngraph\n[\n  bounds +INF\n  node [ id 1 x NAN y -INF fill #FF0000 ]\n\
+                # a comment ]\nnode [ id 2 label {x} size inf ]\n  edge [ source 1 target 2 \
+                weight +INF p NAN ]\n]\n";
+    let seen = see(&GML, text, &weighted(IdKind::Integers)).unwrap();
+    assert_eq!(seen.edges, named(&[("1", "2")]));
+    assert_eq!(seen.weights, Some(vec![f64::INFINITY]));
+}
+
+#[test]
+fn the_beginning_tells() {
+    for head in [
+        "graph [",
+        "graph\n[\n directed 1",
+        "# c\ngraph[",
+        "Graph [ ]",
+        "Creator \"igraph version 0.10 [x]\"\nVersion 1\ngraph\n[",
+        "Creator \"yFiles\"\nVersion 2.2\ngraph\n[\n\thierarchic\t1",
+        "comment [ a [ b 1 ] ] graph [",
+    ] {
+        assert!(begins(head.as_bytes()), "{head}");
+    }
+    for head in ["", "graph", "graph {", "graph a\nb c", "a b\ngraph [", "1 2\n", "# graph ["] {
+        assert!(!begins(head.as_bytes()), "{head}");
     }
 }
 

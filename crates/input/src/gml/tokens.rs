@@ -1,7 +1,8 @@
 //! The words of GML: keys, numbers, texts and brackets, each with its line.
 //!
-//! A line that begins with `#` is a comment. A text may hold line ends, and of `&...;` the few
-//! names that everybody writes and numbers of characters; other uses of `&` stay as they are.
+//! A line that begins with `#` is a comment; elsewhere `#` is part of a word. A text may hold line
+//! ends, and of `&...;` the few names that everybody writes and numbers of characters; other uses
+//! of `&` stay as they are.
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
@@ -16,6 +17,8 @@ pub(super) enum Token {
     Number,
     /// What stands between quotes; see [`Tokens::text`].
     Text,
+    /// Any other word, such as a colour without quotes.
+    Other,
     Open,
     Close,
     End,
@@ -28,13 +31,15 @@ pub(super) struct Tokens<'a> {
     text: Vec<u8>,
     /// Line in which the last word begins.
     line: u64,
+    /// Line in which the last word ends; 0 before the first.
+    ended: u64,
     bytes_max: usize,
 }
 
 impl<'a> Tokens<'a> {
     /// The words of bytes; none may be longer than `bytes_max`.
     pub(super) fn new(bytes: Bytes<'a>, bytes_max: usize) -> Self {
-        Self { file: bytes.file(), bytes, text: Vec::new(), line: 1, bytes_max }
+        Self { file: bytes.file(), bytes, text: Vec::new(), line: 1, ended: 0, bytes_max }
     }
 
     /// What the last key, number or text says.
@@ -63,13 +68,19 @@ impl<'a> Tokens<'a> {
             Token::Open => "the beginning of a list".to_owned(),
             Token::Close => "the end of a list".to_owned(),
             Token::End => "the end of the file, which may be cut off".to_owned(),
-            Token::Key | Token::Number | Token::Text => show(&self.text),
+            Token::Key | Token::Number | Token::Text | Token::Other => show(&self.text),
         };
         self.wrong(format!("expected {expected}, found {found}"))
     }
 
     /// The next word.
     pub(super) fn next(&mut self) -> Result<Token, InputError> {
+        let token = self.read()?;
+        self.ended = self.bytes.line();
+        Ok(token)
+    }
+
+    fn read(&mut self) -> Result<Token, InputError> {
         self.text.clear();
         loop {
             let byte = self.bytes.peek()?;
@@ -79,18 +90,11 @@ impl<'a> Tokens<'a> {
                 b'[' => return Ok(self.bracket(Token::Open)),
                 b']' => return Ok(self.bracket(Token::Close)),
                 b'"' => return self.quoted(),
-                b'#' => self.comment()?,
-                // White space, and the three bytes of a byte order mark.
-                b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => self.bytes.pass(),
+                b'#' if self.line != self.ended => self.comment()?,
+                byte if byte.is_ascii_whitespace() => self.bytes.pass(),
                 byte if byte.is_ascii_alphabetic() || byte == b'_' => return self.word(Token::Key),
                 b'+' | b'-' | b'.' | b'0'..=b'9' => return self.word(Token::Number),
-                byte => {
-                    let what = format!(
-                        "expected a key, a number, a text in quotes or a bracket, found {}",
-                        show(&[byte])
-                    );
-                    return Err(self.wrong(what));
-                }
+                _ => return self.word(Token::Other),
             }
         }
     }
@@ -110,10 +114,10 @@ impl<'a> Tokens<'a> {
         Ok(())
     }
 
-    /// A key or number, which ends before white space or a bracket.
+    /// A word, which ends before white space, a bracket or a quote.
     fn word(&mut self, token: Token) -> Result<Token, InputError> {
         while let Some(byte) = self.bytes.peek()? {
-            if byte.is_ascii_whitespace() || matches!(byte, b'[' | b']' | b'"' | b'#') {
+            if byte.is_ascii_whitespace() || matches!(byte, b'[' | b']' | b'"') {
                 break;
             }
             self.keep(byte)?;

@@ -1,7 +1,7 @@
 //! What the elements of GraphML mean, each by the one that it stands in.
 
-use super::{DEPTH_MAX, Element};
 use crate::error::InputError;
+use crate::small::xml::{self, Element, Said, WeightKey};
 use crate::small::{Described, Small};
 use crate::text::fields::show;
 
@@ -14,24 +14,16 @@ enum Place {
     Key { weight: bool },
     /// `default` of the key of a weight.
     Default,
-    /// `graph`.
-    Graph,
-    /// `node`.
-    Node,
+    /// `graph`, and whether its edges are directed that do not say it themselves.
+    Graph { directed: bool },
+    /// `node`, and whether edges are directed in the graph that it stands in.
+    Node { directed: bool },
     /// `edge`.
     Edge,
     /// `data` of an edge that is its weight: the number of its key.
     Weight(usize),
     /// Anything that says nothing about the shape of the graph.
     Passed,
-}
-
-/// The key of an attribute that may be the weight.
-struct WeightKey {
-    id: String,
-    /// Which of the possible weights.
-    rank: usize,
-    default: Option<Vec<u8>>,
 }
 
 /// The elements that are open, and the graph that they describe.
@@ -44,7 +36,11 @@ pub(super) struct Elements<'a, 'o> {
     /// The edge that is open.
     edge: Described,
     /// What a weight or a default says so far.
-    said: Vec<u8>,
+    said: Said,
+    /// Graphs inside nodes.
+    nested: u64,
+    /// Ports that were passed over.
+    ports: u64,
 }
 
 impl<'a, 'o> Elements<'a, 'o> {
@@ -55,166 +51,92 @@ impl<'a, 'o> Elements<'a, 'o> {
             keys: Vec::new(),
             begun: false,
             edge: Described::default(),
-            said: Vec::new(),
+            said: Said::default(),
+            nested: 0,
+            ports: 0,
         }
     }
 
-    /// The error for a line.
-    pub(super) fn wrong(&self, line: u64, what: impl Into<String>) -> InputError {
-        self.small.wrong(line, what)
-    }
-
-    /// An element begins.
-    pub(super) fn open(&mut self, element: &Element<'_>) -> Result<(), InputError> {
-        if self.open.len() >= DEPTH_MAX {
-            let what = format!("expected at most {DEPTH_MAX} elements inside each other");
-            return Err(self.wrong(element.line, what));
+    /// Notes what a person should know of what was read.
+    pub(super) fn note(&mut self) {
+        if self.nested > 0 {
+            self.small.note(format!(
+                "graphs inside nodes: {}, which are read as parts of the one graph; each node \
+                 that holds one is a vertex too",
+                self.nested
+            ));
         }
-        let name = element.name();
-        let place = match (self.open.last(), name.as_str()) {
-            (None, "graphml") => Place::Document,
-            (None, other) => {
-                let what =
-                    format!("expected the element graphml, found {}", show(other.as_bytes()));
-                return Err(self.wrong(element.line, what));
-            }
-            (Some(Place::Document), "key") => self.key(element)?,
-            (Some(Place::Key { weight: true }), "default") => {
-                self.said.clear();
-                Place::Default
-            }
-            (Some(Place::Document), "graph") => self.graph(element)?,
-            (Some(Place::Graph), "node") => {
-                let id = self.required(element, "id")?;
-                self.small.node(id.as_bytes(), None, element.line)?;
-                Place::Node
-            }
-            (Some(Place::Graph), "edge") => self.edge(element)?,
-            (Some(Place::Edge), "data") => self.data(element)?,
-            (Some(Place::Graph | Place::Node | Place::Edge), refused) => {
-                if let "graph" | "hyperedge" | "port" | "locator" = refused {
-                    let what = format!(
-                        "expected nodes and edges, found the element {refused}, which is not read"
-                    );
-                    return Err(self.wrong(element.line, what));
-                }
-                Place::Passed
-            }
-            _ => Place::Passed,
-        };
-        self.open.push(place);
-        Ok(())
-    }
-
-    /// The innermost element ends.
-    pub(super) fn close(&mut self) -> Result<(), InputError> {
-        match self.open.pop() {
-            Some(Place::Default) => {
-                if let Some(key) = self.keys.last_mut() {
-                    key.default = Some(std::mem::take(&mut self.said));
-                }
-            }
-            Some(Place::Weight(key)) => {
-                self.edge.weights[self.keys[key].rank] = Some(std::mem::take(&mut self.said));
-            }
-            Some(Place::Edge) => {
-                let mut edge = std::mem::take(&mut self.edge);
-                for WeightKey { rank, default, .. } in &self.keys {
-                    if edge.weights[*rank].is_none() {
-                        edge.weights[*rank].clone_from(default);
-                    }
-                }
-                self.small.edge(&edge)?;
-            }
-            _ => {}
+        if self.ports > 0 {
+            self.small.note(format!("ports of nodes were passed over: {}", self.ports));
         }
-        Ok(())
-    }
-
-    /// Text inside the innermost element.
-    pub(super) fn text(&mut self, text: &str) {
-        // No number is longer; what is, is no number either way.
-        const SAID_MAX: usize = 1000;
-        if let Some(Place::Default | Place::Weight(_)) = self.open.last()
-            && self.said.len() < SAID_MAX
-        {
-            self.said.extend_from_slice(text.as_bytes());
-        }
-    }
-
-    /// The file ends.
-    pub(super) fn end(&self, line: u64) -> Result<(), InputError> {
-        if !self.open.is_empty() {
-            let what = "expected the end of an element, found the end of the file, \
-                        which may be cut off";
-            return Err(self.wrong(line, what));
-        }
-        if !self.begun {
-            return Err(self.wrong(line, "expected a graph, found the end of the file"));
-        }
-        Ok(())
-    }
-
-    fn attribute(&self, element: &Element<'_>, name: &str) -> Result<Option<String>, InputError> {
-        element.attribute(name).map_err(|what| self.wrong(element.line, what))
-    }
-
-    fn required(&self, element: &Element<'_>, name: &str) -> Result<String, InputError> {
-        self.attribute(element, name)?.ok_or_else(|| {
-            let what = format!("expected the attribute {name} of {}", element.name());
-            self.wrong(element.line, what)
-        })
     }
 
     fn key(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
-        let is_for = self.attribute(element, "for")?;
-        let name = self.attribute(element, "attr.name")?.unwrap_or_default();
+        let is_for = element.attribute("for", self.small)?;
+        let name = element.attribute("attr.name", self.small)?.unwrap_or_default();
         let of_edges = is_for.is_none_or(|kind| kind == "edge" || kind == "all");
         let rank = self.small.weight_rank(name.as_bytes()).filter(|_| of_edges);
         let known = |rank: usize| self.keys.iter().any(|key| key.rank == rank);
         let Some(rank) = rank.filter(|rank| !known(*rank)) else {
             return Ok(Place::Key { weight: false });
         };
-        let id = self.required(element, "id")?;
+        let id = element.required("id", self.small)?;
         self.keys.push(WeightKey { id, rank, default: None });
         Ok(Place::Key { weight: true })
     }
 
-    fn graph(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
-        if self.begun {
-            return Err(self.wrong(element.line, "expected one graph, found a second one"));
+    /// A graph; `outer`: whether edges are directed in the one around it, if there is one.
+    fn graph(&mut self, element: &Element<'_>, outer: Option<bool>) -> Result<Place, InputError> {
+        if self.begun && outer.is_none() {
+            return Err(self.small.wrong(element.line, "expected one graph, found a second one"));
         }
         self.begun = true;
-        let directed = self.required(element, "edgedefault")?;
-        match directed.as_str() {
-            "directed" => self.small.state_directed(true),
-            "undirected" => self.small.state_directed(false),
-            other => {
+        let said = element.attribute("edgedefault", self.small)?;
+        let directed = match (said.as_deref(), outer) {
+            (Some("directed"), _) => true,
+            (Some("undirected"), _) => false,
+            (Some(other), _) => {
                 let found = show(other.as_bytes());
                 let what = format!("expected edgedefault directed or undirected, found {found}");
-                return Err(self.wrong(element.line, what));
+                return Err(self.small.wrong(element.line, what));
             }
+            (None, Some(outer)) => outer,
+            (None, None) => {
+                element.required("edgedefault", self.small)?;
+                false
+            }
+        };
+        if outer.is_none() {
+            self.small.state_directed(directed);
+        } else {
+            self.nested += 1;
         }
-        Ok(Place::Graph)
+        Ok(Place::Graph { directed })
     }
 
-    fn edge(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
-        let source = self.required(element, "source")?.into_bytes();
-        let target = self.required(element, "target")?.into_bytes();
-        let directed = match self.attribute(element, "directed")?.as_deref() {
-            None => None,
-            Some("true" | "1") => Some(true),
-            Some("false" | "0") => Some(false),
+    fn node(&mut self, element: &Element<'_>, directed: bool) -> Result<Place, InputError> {
+        let id = element.required("id", self.small)?;
+        self.small.node(id.as_bytes(), None, element.line)?;
+        Ok(Place::Node { directed })
+    }
+
+    fn edge(&mut self, element: &Element<'_>, default: bool) -> Result<Place, InputError> {
+        let source = element.required("source", self.small)?.into_bytes();
+        let target = element.required("target", self.small)?.into_bytes();
+        let directed = match element.attribute("directed", self.small)?.as_deref() {
+            None => default,
+            Some("true" | "1") => true,
+            Some("false" | "0") => false,
             Some(other) => {
                 let found = show(other.as_bytes());
                 let what = format!("expected directed to be true or false, found {found}");
-                return Err(self.wrong(element.line, what));
+                return Err(self.small.wrong(element.line, what));
             }
         };
         self.edge = Described {
             source: Some(source),
             target: Some(target),
-            directed,
+            directed: Some(directed),
             line: element.line,
             ..Described::default()
         };
@@ -222,9 +144,87 @@ impl<'a, 'o> Elements<'a, 'o> {
     }
 
     fn data(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
-        let id = self.required(element, "key")?;
+        let id = element.required("key", self.small)?;
         self.said.clear();
         let key = self.keys.iter().position(|key| key.id == id);
         Ok(key.map_or(Place::Passed, Place::Weight))
+    }
+
+    /// What is no graph of vertices and edges.
+    fn refuse(&self, element: &Element<'_>) -> Result<Place, InputError> {
+        let name = element.name();
+        if let "graph" | "hyperedge" | "locator" = name.as_str() {
+            let what =
+                format!("expected nodes and edges, found the element {name}, which is not read");
+            return Err(self.small.wrong(element.line, what));
+        }
+        Ok(Place::Passed)
+    }
+}
+
+impl xml::Elements for Elements<'_, '_> {
+    fn open(&mut self, element: &Element<'_>) -> Result<(), InputError> {
+        let name = element.name();
+        let place = match (self.open.last(), name.as_str()) {
+            (None, "graphml") => Place::Document,
+            (None, _) => return Err(element.stranger("graphml", self.small)),
+            (Some(Place::Document), "key") => self.key(element)?,
+            (Some(Place::Key { weight: true }), "default") => {
+                self.said.clear();
+                Place::Default
+            }
+            (Some(Place::Document), "graph") => self.graph(element, None)?,
+            (Some(&Place::Node { directed }), "graph") => self.graph(element, Some(directed))?,
+            (Some(&Place::Graph { directed }), "node") => self.node(element, directed)?,
+            (Some(&Place::Graph { directed }), "edge") => self.edge(element, directed)?,
+            (Some(Place::Edge), "data") => self.data(element)?,
+            (Some(Place::Node { .. }), "port") => {
+                self.ports += 1;
+                Place::Passed
+            }
+            (Some(Place::Graph { .. } | Place::Node { .. } | Place::Edge), _) => {
+                self.refuse(element)?
+            }
+            _ => Place::Passed,
+        };
+        self.open.push(place);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), InputError> {
+        match self.open.pop() {
+            Some(Place::Default) => {
+                if let Some(key) = self.keys.last_mut() {
+                    key.default = Some(self.said.take());
+                }
+            }
+            Some(Place::Weight(key)) => {
+                self.edge.weights[self.keys[key].rank] = Some(self.said.take());
+            }
+            Some(Place::Edge) => {
+                let mut edge = std::mem::take(&mut self.edge);
+                edge.take_defaults(&self.keys);
+                self.small.edge(&edge)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some(Place::Default | Place::Weight(_)) = self.open.last() {
+            self.said.add(text);
+        }
+    }
+
+    fn end(&self, line: u64) -> Result<(), InputError> {
+        if self.begun {
+            return Ok(());
+        }
+        Err(self.small.wrong(line, "expected a graph, found the end of the file"))
+    }
+
+    fn wrong(&self, line: u64, what: String) -> InputError {
+        self.small.wrong(line, what)
     }
 }

@@ -72,18 +72,67 @@ fn what_is_no_graph_is_refused_with_its_line() {
         ),
         (document("<graph edgedefault='directed'/><graph/>"), "f:1: expected one graph"),
         (
-            document("<graph edgedefault='directed'>\n<node id='1'><graph/></node></graph>"),
+            document(
+                "<graph edgedefault='directed'><node id='1'/>\n<edge source='1' target='1'><graph/>\
+                 </edge></graph>",
+            ),
             "f:2: expected nodes and edges, found the element graph",
         ),
         (document("<graph edgedefault='directed'><hyperedge/></graph>"), "f:1: expected nodes and"),
-        (document("<graph edgedefault='directed'><node id='1'><port/></node></graph>"), "f:1: exp"),
         ("<graphml><a></b></graphml>".to_owned(), "f:1: not valid XML"),
-        ("<?xml version='1.0' encoding='latin1'?><graphml/>".to_owned(), "f:1: expected UTF-8"),
+        (
+            "<?xml version='1.0' encoding='latin-77'?><graphml/>".to_owned(),
+            "f:1: expected an encoding that is known, found \"latin-77\"",
+        ),
         ("\u{feff}1 2\n3 4\n".to_owned(), "f:"),
     ] {
         let error = refuse(&GRAPHML, &text, &weighted(IdKind::Names));
         assert!(error.starts_with(expected), "{text}: {error}");
     }
+}
+
+#[test]
+fn groups_of_yed_are_parts_of_the_graph() {
+    let text = document(
+        r#"<key for="node" id="d6" yfiles.type="nodegraphics"/><graph edgedefault="directed" id="G">
+        <data key="d0"/><node id="n0" yfiles.foldertype="group"><data key="d6"><x><graph/></x></data>
+        <port name="north"/>
+        <graph edgedefault="undirected" id="n0:"><node id="n0::n0"/><node id="n0::n1">
+        <graph id="n0::n1:"><node id="deep"/></graph></node>
+        <edge source="n0::n0" target="deep"/></graph></node>
+        <node id="n1"/><edge source="n0::n1" target="n1" targetport="north"/></graph>"#,
+    );
+    let seen = see(&GRAPHML, &text, &weighted(IdKind::Names)).unwrap();
+    let arcs = [("n0::n0", "deep"), ("deep", "n0::n0"), ("n0::n1", "n1")];
+    assert_eq!(seen.edges, named(&arcs));
+    assert_eq!(seen.vertices, ["deep", "n0", "n0::n0", "n0::n1", "n1"]);
+}
+
+#[test]
+fn text_is_in_the_encoding_that_is_named() {
+    let graph = |encoding: &str| {
+        let name = "M\u{fc}ller";
+        format!(
+            "<?xml version=\"1.0\" encoding='{encoding}' ?>\n<graphml><graph edgedefault=\"directed\">\
+             <node id=\"{name}\"/><edge source=\"{name}\" target=\"{name}\"/></graph></graphml>"
+        )
+    };
+    let read = |bytes: &[u8]| {
+        let options = weighted(IdKind::Names);
+        crate::fuzzing::read_bytes("f", bytes, crate::Format::GraphMl, &options)
+    };
+    let single = |text: String| text.chars().map(|c| u32::from(c) as u8).collect::<Vec<u8>>();
+    let expected = welter_model::ids::IdMap::Names(["M\u{fc}ller"].into_iter().collect());
+    for bytes in [
+        graph("UTF-8").into_bytes(),
+        graph("UTF-16").into_bytes(),
+        single(graph("ISO-8859-1")),
+        single(graph("windows-1252")),
+    ] {
+        assert_eq!(read(&bytes).unwrap().ids, expected);
+    }
+    let error = read(&single(graph("Shift_JIS"))).err().unwrap();
+    assert!(error.to_string().starts_with("f:2: expected text in Shift_JIS"), "{error}");
 }
 
 #[test]

@@ -4,7 +4,8 @@ use crate::head::words;
 use crate::text::fields::show;
 use crate::text::known::Values;
 
-const BANNER: &[u8] = b"%%MatrixMarket";
+/// The banner after its first `%`; the second one is sometimes left out.
+const BANNER: &[u8] = b"%MatrixMarket";
 
 /// What the values of entries are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub(super) enum Field {
     Pattern,
     /// Integers.
     Integer,
+    /// Integers that are not negative, as SciPy writes them.
+    Unsigned,
     /// Any numbers.
     Real,
 }
@@ -30,14 +33,18 @@ pub(super) enum Symmetry {
 
 /// Whether a file that begins so is surely of this format.
 pub(crate) fn begins(head: &[u8]) -> bool {
-    head.get(..BANNER.len()).is_some_and(|start| start.eq_ignore_ascii_case(BANNER))
+    let starts = |head: &[u8]| {
+        head.get(..BANNER.len()).is_some_and(|start| start.eq_ignore_ascii_case(BANNER))
+    };
+    starts(head) || head.strip_prefix(b"%").is_some_and(starts)
 }
 
 /// Reads the first line.
 pub(super) fn parse_banner(line: &[u8]) -> Result<(Field, Symmetry), String> {
     let lower = line.to_ascii_lowercase();
     let mut words = words(&lower);
-    if !begins(line) || words.next() != Some(&BANNER.to_ascii_lowercase()) {
+    let first = words.next().map(|word| word.strip_prefix(b"%%").unwrap_or(&word[1..]));
+    if !begins(line) || first != Some(&BANNER[1..].to_ascii_lowercase()) {
         return Err(format!("expected the banner %%MatrixMarket, found {}", show(line)));
     }
     let mut next = |expected: &str| {
@@ -52,19 +59,22 @@ pub(super) fn parse_banner(line: &[u8]) -> Result<(Field, Symmetry), String> {
     match layout {
         b"coordinate" => {}
         b"array" => {
-            return Err(
-                "expected a coordinate matrix, found a dense array, which is no graph".into()
-            );
+            return Err("expected a coordinate matrix, found a dense array (write it as a sparse \
+                        matrix: scipy.io.mmwrite of scipy.sparse.coo_array)"
+                .into());
         }
         _ => return Err(wrong),
     }
-    let (field, wrong) = next("real, integer or pattern");
+    let (field, wrong) = next("real, integer, unsigned-integer or pattern");
     let field = match field {
         b"pattern" => Field::Pattern,
         b"integer" => Field::Integer,
-        b"real" => Field::Real,
+        b"unsigned-integer" | b"unsigned" => Field::Unsigned,
+        b"real" | b"double" => Field::Real,
         b"complex" => {
-            return Err("expected real weights, found a matrix of complex numbers".into());
+            return Err("expected real weights, found a matrix of complex numbers (write their \
+                        absolute values, or a pattern)"
+                .into());
         }
         _ => return Err(wrong),
     };

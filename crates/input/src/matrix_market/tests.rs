@@ -34,6 +34,35 @@ fn symmetric_entries_are_undirected_edges_and_skew_ones_both_arcs() {
 }
 
 #[test]
+fn banners_are_read_as_programs_write_them() {
+    for (text, weights, undirected) in [
+        ("%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n", vec![], true),
+        (
+            "\u{feff}%%MatrixMarket matrix coordinate real general\n%\n3 3 2\n2 1 1.5\n3 2 2\n",
+            vec![1.5, 2.0],
+            false,
+        ),
+        (
+            "\n%%MatrixMarket matrix coordinate unsigned-integer general\n%\n3 3 2\n2 1 7\n3 2 8\n",
+            vec![7.0, 8.0],
+            false,
+        ),
+        (
+            "%%matrixmarket MATRIX coordinate DOUBLE symmetric \n3 3 2\n2 1 1e0\n3 2 2\n",
+            vec![1.0, 2.0],
+            true,
+        ),
+    ] {
+        let input = read(text).unwrap();
+        assert_eq!(edges(&input), (vec![[1, 0], [2, 1]], weights), "{text}");
+        assert_eq!(input.summary.undirected, Some(undirected), "{text}");
+    }
+    let unsigned = "%%MatrixMarket matrix coordinate unsigned-integer general\n3 3 1\n2 1 -7\n";
+    let error = read(unsigned).err().unwrap().to_string();
+    assert!(error.starts_with("m.mtx:3: expected an integer from 0 to"), "{error}");
+}
+
+#[test]
 fn a_matrix_without_entries_has_vertices() {
     let input = read("%%MatrixMarket matrix coordinate real general\n5 5 0\n").unwrap();
     assert_eq!((input.edges.edges(), input.edges.slots()), (0, Some(5)));

@@ -1,4 +1,5 @@
-//! Bytes of a source one after the other, with the line that they are on.
+//! Bytes of a source one after the other, with the line that they are on. A byte order mark at the
+//! beginning is none of them.
 //!
 //! Invariant: one buffer is held, whatever the source is. As a [`BufRead`] it gives at most a
 //! stated number of bytes between two calls of [`Bytes::allow`], so that a decoder that gathers
@@ -24,13 +25,29 @@ pub(crate) struct Bytes<'a> {
     allowed: usize,
     /// Why [`BufRead`] failed, with more than an `io::Error` can say.
     failure: Option<InputError>,
+    /// Whether nothing was read yet.
+    fresh: bool,
+    /// Bytes that were in the buffer before.
+    before: u64,
 }
 
 impl<'a> Bytes<'a> {
     /// The bytes that `fill` gives.
     pub(crate) fn new(file: &'a str, fill: Fill<'a>) -> Self {
         let buffer = vec![0; BUFFER_BYTES];
-        Self { file, fill, buffer, at: 0, filled: 0, line: 1, allowed: 0, failure: None }
+        let (at, filled, allowed) = (0, 0, 0);
+        Self {
+            file,
+            fill,
+            buffer,
+            at,
+            filled,
+            line: 1,
+            allowed,
+            failure: None,
+            fresh: true,
+            before: 0,
+        }
     }
 
     /// Bytes in memory.
@@ -56,17 +73,67 @@ impl<'a> Bytes<'a> {
 
     /// The next byte, which stays.
     pub(crate) fn peek(&mut self) -> Result<Option<u8>, InputError> {
-        if self.at == self.filled {
+        while self.at == self.filled {
+            self.before += self.at as u64;
             self.filled = (self.fill)(&mut self.buffer)?;
             self.at = 0;
+            if self.filled == 0 {
+                break;
+            }
+            if std::mem::take(&mut self.fresh) {
+                self.pass_mark()?;
+            }
         }
         Ok(self.buffer[..self.filled].get(self.at).copied())
+    }
+
+    /// Passes a byte order mark, however few bytes came at first.
+    fn pass_mark(&mut self) -> Result<(), InputError> {
+        const MARK: &[u8] = b"\xef\xbb\xbf";
+        while self.filled < MARK.len() && MARK.starts_with(&self.buffer[..self.filled]) {
+            match (self.fill)(&mut self.buffer[self.filled..])? {
+                0 => break,
+                count => self.filled += count,
+            }
+        }
+        if self.buffer[..self.filled].starts_with(MARK) {
+            self.at = MARK.len();
+        }
+        Ok(())
     }
 
     /// Passes the byte that [`Bytes::peek`] gave.
     pub(crate) fn pass(&mut self) {
         self.line += u64::from(self.buffer[self.at] == b'\n');
         self.at += 1;
+    }
+
+    /// The bytes that are there without waiting for more.
+    pub(crate) fn rest(&self) -> &[u8] {
+        &self.buffer[self.at..self.filled]
+    }
+
+    /// Passes so many of [`Bytes::rest`].
+    pub(crate) fn pass_all(&mut self, count: usize) {
+        self.line += memchr::memchr_iter(b'\n', &self.rest()[..count]).count() as u64;
+        self.at += count;
+    }
+
+    /// The first bytes, at least so many where there are; nothing was passed yet.
+    pub(crate) fn head(&mut self, bytes: usize) -> Result<&[u8], InputError> {
+        self.peek()?;
+        while self.filled - self.at < bytes {
+            match (self.fill)(&mut self.buffer[self.filled..])? {
+                0 => break,
+                count => self.filled += count,
+            }
+        }
+        Ok(self.rest())
+    }
+
+    /// Number of bytes that were passed.
+    pub(crate) fn passed(&self) -> u64 {
+        self.before + self.at as u64
     }
 
     /// Lets a decoder take so many more bytes.
@@ -98,9 +165,7 @@ impl BufRead for Bytes<'_> {
     }
 
     fn consume(&mut self, amount: usize) {
-        let passed = &self.buffer[self.at..self.at + amount];
-        self.line += memchr::memchr_iter(b'\n', passed).count() as u64;
-        self.at += amount;
+        self.pass_all(amount);
         self.allowed = self.allowed.saturating_sub(amount);
     }
 }

@@ -83,7 +83,7 @@ fn either_all_edges_have_a_weight_or_none() {
     for (edges, expected) in [
         ([value, edge], "f:4: expected an edge with a weight"),
         ([both, "edge [ source 0 target 1 weight \"x\" ]"], "f:4: expected a number as weight"),
-        ([both, "edge [ source 0 target 1 weight NAN ]"], "f:4: expected a value"),
+        ([both, "edge [ source 0 target 1 weight NAN ]"], "f:4: expected a weight, found \"NAN\""),
     ] {
         let error = refuse(&GML, &gml(&edges.join("\n")), &options);
         assert!(error.starts_with(expected), "{error}");

@@ -7,7 +7,7 @@ use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
 use super::bytes::Bytes;
-use super::{Small, Weights};
+use super::{Edge, Small, WEIGHTS, Weights};
 use crate::collect::{Collector, Ids, Part, Stated};
 use crate::error::InputError;
 use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
@@ -24,6 +24,8 @@ const SAMPLE_BYTES: usize = 1 << 20;
 
 /// The reader of a format for small graphs.
 pub(crate) struct SmallReader {
+    /// The format, for messages.
+    pub(crate) name: &'static str,
     /// Whether nodes may have labels beside their keys.
     pub(crate) labelled: bool,
     /// Reads a file into the graph.
@@ -39,7 +41,7 @@ impl SmallReader {
         options: &ReadOptions,
         collector: &Collector,
     ) -> Result<(), InputError> {
-        check_options(options)?;
+        self.check_options(options)?;
         let mut small = Small::new(file, options, self.labelled);
         (self.parse)(bytes, &mut small)?;
         small.finish(collector)
@@ -56,6 +58,21 @@ impl SmallReader {
         let mut small = Small::new(source.name(), options, self.labelled);
         let parsed = (self.parse)(Bytes::of_slice(source.name(), &sample.bytes), &mut small);
         Ok((small, sample.whole && parsed.is_ok(), sample.stored))
+    }
+}
+
+impl SmallReader {
+    /// Refuses options that mean nothing here.
+    fn check_options(&self, options: &ReadOptions) -> Result<(), InputError> {
+        let name = self.name;
+        let what = if options.source.is_some() || options.target.is_some() {
+            format!("{name} has no columns; leave out which one is the source or the target")
+        } else if matches!(options.weight, WeightChoice::Column(ColumnRef::Number(_))) {
+            format!("{name} has no columns; say the weight by the name of the attribute")
+        } else {
+            return Ok(());
+        };
+        Err(InputError::Options { what })
     }
 }
 
@@ -82,37 +99,53 @@ impl Reader for SmallReader {
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
-        check_options(options)?;
-        let (small, whole, stored) = self.peek(source, options)?;
-        let seen = small.edges.len() as u64;
+        self.check_options(options)?;
+        let (mut small, whole, stored) = self.peek(source, options)?;
+        small.merge_parallel()?;
+        let seen = small.arcs();
         let scaled =
             |bytes: u64| (u128::from(seen) * u128::from(bytes) / u128::from(stored.max(1))) as u64;
         Ok(Estimate {
             bytes: source.bytes(),
             edges: if whole { Some(seen) } else { source.bytes().map(scaled) },
             exact: whole,
-            slots: whole.then_some(small.nodes.len() as u64),
+            slots: whole.then_some(small.rules.count.unwrap_or(small.nodes.len() as u64)),
             slots_seen: None,
             ids: small.id_kind(),
             weighted: small.weights.iter().any(|weights| weights.numbers > 0),
-            undirected: options.undirected.or(Some(!small.directed)),
+            undirected: options.undirected.or(small.undirected()),
         })
     }
 }
 
-/// Refuses options that mean nothing here.
-fn check_options(options: &ReadOptions) -> Result<(), InputError> {
-    let what = if options.source.is_some() || options.target.is_some() {
-        "GML and GraphML have no columns; leave out which one is the source or the target"
-    } else if matches!(options.weight, WeightChoice::Column(ColumnRef::Number(_))) {
-        "GML and GraphML have no columns; say the weight by the name of the attribute"
-    } else {
-        return Ok(());
-    };
-    Err(InputError::Options { what: what.to_owned() })
-}
-
 impl Small<'_> {
+    pub(super) fn is_directed(&self, edge: &Edge) -> bool {
+        edge.directed.or(self.directed).unwrap_or(true)
+    }
+
+    /// Whether some edges are directed and others are not, so that all become arcs.
+    fn mixed(&self) -> bool {
+        let arcs = self.edges.iter().filter(|edge| self.is_directed(edge)).count();
+        0 < arcs && arcs < self.edges.len()
+    }
+
+    /// Edges once those of both kinds are arcs.
+    fn arcs(&self) -> u64 {
+        let mixed = self.mixed();
+        let both = |edge: &Edge| mixed && !self.is_directed(edge) && edge.ends[0] != edge.ends[1];
+        self.edges.iter().map(|edge| 1 + u64::from(both(edge))).sum()
+    }
+
+    /// Whether edges stand for both directions, where the file says something of it.
+    fn undirected(&self) -> Option<bool> {
+        if self.edges.is_empty() {
+            return self.directed.map(|directed| !directed);
+        }
+        let said = |edge: &Edge| edge.directed.or(self.directed).is_some();
+        let any = self.edges.iter().any(said);
+        any.then(|| !self.edges.iter().any(|edge| self.is_directed(edge)))
+    }
+
     fn id_kind(&self) -> IdKind {
         match self.options.ids {
             IdKind::Auto if self.named => IdKind::Names,
@@ -124,20 +157,26 @@ impl Small<'_> {
     /// Hands all over.
     fn finish(mut self, collector: &Collector) -> Result<(), InputError> {
         self.check_ends()?;
+        self.merge_parallel()?;
         let weights = self.take_weights()?;
-        let directed = |edge: &super::Edge| edge.directed.unwrap_or(self.directed);
-        let arcs = self.edges.iter().filter(|edge| directed(edge)).count();
-        let mixed = 0 < arcs && arcs < self.edges.len();
+        let mixed = self.mixed();
         if mixed {
             collector.note("holds edges of both kinds; undirected ones became two arcs each");
         }
-        let stays_undirected = if self.edges.is_empty() { !self.directed } else { arcs == 0 };
-        collector.state_undirected(stays_undirected);
+        match self.undirected() {
+            Some(undirected) => collector.state_undirected(undirected),
+            None if self.options.undirected.is_some() => {}
+            None => collector.note(
+                "does not say whether edges are directed, and is read as if \
+                                    they were (--undirected: they are not)",
+            ),
+        }
+        self.notes.iter().for_each(|note| collector.note(note));
         let mut pairs: Vec<Pair> = Vec::with_capacity(self.edges.len());
         let mut kept = weights.as_ref().map(|_| Vec::with_capacity(self.edges.len()));
         for (number, edge) in self.edges.iter().enumerate() {
             let [source, target] = edge.ends;
-            let both = mixed && !directed(edge) && source != target;
+            let both = mixed && !self.is_directed(edge) && source != target;
             pairs.push([source, target]);
             pairs.extend(both.then_some([target, source]));
             if let (Some(kept), Some(weights)) = (&mut kept, &weights) {
@@ -155,25 +194,63 @@ impl Small<'_> {
     }
 
     /// Refuses edges of nodes that are not there.
-    fn check_ends(&mut self) -> Result<(), InputError> {
+    fn check_ends(&self) -> Result<(), InputError> {
+        if self.rules.implied {
+            return Ok(());
+        }
+        if self.rules.count.is_some() {
+            return self.check_count();
+        }
         let unstated = |place: &u32| self.nodes[*place as usize].line == 0;
         let unknown = self
             .edges
             .iter()
             .find_map(|edge| Some((edge.line, *edge.ends.iter().find(|end| unstated(end))?)));
         let Some((line, place)) = unknown else { return Ok(()) };
-        let keys = std::mem::take(&mut self.keys).into_names();
         let what = format!(
             "expected an edge between nodes of the graph, found {:?}, which is none",
-            keys.get(place as usize)
+            self.keys.names().get(place as usize)
         );
         Err(self.wrong(line, what))
+    }
+
+    /// Refuses nodes and edges beyond the stated number of nodes.
+    fn check_count(&self) -> Result<(), InputError> {
+        let count = self.rules.count.unwrap_or(0);
+        let keys = self.keys.names();
+        let within = |place: u32| {
+            let id = parse_id(keys.get(place as usize).as_bytes());
+            id.is_ok_and(|id| (1..=count).contains(&id))
+        };
+        let nodes = (0..).zip(&self.nodes).filter(|(_, node)| node.line > 0);
+        let nodes = nodes.map(|(place, node)| (node.line, place));
+        let ends = self.edges.iter().flat_map(|edge| edge.ends.map(|end| (edge.line, end)));
+        let beyond = nodes.chain(ends).filter(|(_, place)| !within(*place)).min();
+        if let Some((line, place)) = beyond {
+            let found = keys.get(place as usize);
+            let what = format!("expected a vertex from 1 to {count}, found {found:?}");
+            return Err(self.wrong(line, what));
+        }
+        let listed = self.nodes.iter().filter(|node| node.line > 0).count() as u64;
+        if self.options.ids == IdKind::Names && listed < count {
+            let what = format!(
+                "expected a label for each of {count} vertices, found {listed} (--ids integers \
+                 reads their numbers)"
+            );
+            return Err(InputError::content(self.file, what));
+        }
+        Ok(())
     }
 
     /// The attribute that is the weight.
     fn take_weights(&mut self) -> Result<Option<Vec<f64>>, InputError> {
         let count = self.edges.len();
-        let weights: Weights = match &self.options.weight {
+        let usual = match &self.options.weight {
+            WeightChoice::IfPresent => self.weights[0].numbers > 0,
+            WeightChoice::Column(ColumnRef::Name(name)) => name.as_bytes() == WEIGHTS[0],
+            _ => false,
+        };
+        let mut weights: Weights = match &self.options.weight {
             WeightChoice::Ignore => return Ok(None),
             WeightChoice::IfPresent => {
                 let mut present = self.weights.iter_mut().filter(|weights| weights.numbers > 0);
@@ -188,6 +265,16 @@ impl Small<'_> {
             return Err(self.wrong(line, what));
         }
         if weights.numbers == count {
+            return Ok(Some(weights.values));
+        }
+        if let Some(default) = self.rules.default_weight.filter(|_| usual && weights.bad.is_none())
+            && weights.numbers > 0
+        {
+            let missing = count - weights.numbers;
+            self.note(format!(
+                "edges without a weight: {missing}, which have {default}, as the format says"
+            ));
+            weights.values.iter_mut().filter(|weight| weight.is_nan()).for_each(|w| *w = default);
             return Ok(Some(weights.values));
         }
         if let Some((line, what)) = weights.bad {
@@ -250,7 +337,10 @@ impl Small<'_> {
             let weights = weights.map(|weights| weights[first..first + run.len()].to_vec());
             collector.push(number as u64, Part { ids: Ids::integers(run), weights })?;
         }
-        collector.state(stated(ids))
+        match self.rules.count {
+            Some(count) => collector.state(Stated::Range { first: 1, count }),
+            None => collector.state(stated(ids)),
+        }
     }
 }
 

@@ -201,7 +201,7 @@ fn not_an_id(field: &[u8]) -> String {
 }
 
 /// Whether this is meant as a number, be it one that cannot be a weight.
-pub(super) fn is_number(field: &[u8]) -> bool {
+pub(crate) fn is_number(field: &[u8]) -> bool {
     std::str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok())
 }
 

@@ -246,6 +246,11 @@ struct Place {
 }
 
 impl Dictionary {
+    /// The names so far, by place.
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
     /// The names by place.
     pub(crate) fn into_names(self) -> Names {
         self.names

@@ -1,0 +1,220 @@
+//! What the elements of GEXF mean, each by the one that it stands in.
+
+use crate::error::InputError;
+use crate::small::xml::{self, Element, Said, WeightKey};
+use crate::small::{Described, Small};
+use crate::text::fields::show;
+
+/// An element that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// `gexf`.
+    Document,
+    /// `graph`.
+    Graph,
+    /// `attributes` of edges.
+    Attributes,
+    /// `attribute` of edges that is the weight.
+    Attribute,
+    /// `default` of the attribute that is the weight.
+    Default,
+    /// `nodes`.
+    Nodes,
+    /// `node`.
+    Node,
+    /// `edges`.
+    Edges,
+    /// `edge`.
+    Edge,
+    /// `attvalues` of an edge.
+    Values,
+    /// Anything that says nothing about the shape of the graph.
+    Passed,
+}
+
+/// What an edge is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Directed,
+    Undirected,
+    Mutual,
+}
+
+/// The elements that are open, and the graph that they describe.
+pub(super) struct Elements<'a, 'o> {
+    small: &'a mut Small<'o>,
+    open: Vec<Place>,
+    keys: Vec<WeightKey>,
+    /// What edges are that do not say it themselves, once the graph has begun.
+    default: Option<Kind>,
+    edge: Described,
+    /// What the edge that is open is.
+    kind: Kind,
+    said: Said,
+}
+
+impl<'a, 'o> Elements<'a, 'o> {
+    pub(super) fn new(small: &'a mut Small<'o>) -> Self {
+        Self {
+            small,
+            open: Vec::new(),
+            keys: Vec::new(),
+            default: None,
+            edge: Described::default(),
+            kind: Kind::Undirected,
+            said: Said::default(),
+        }
+    }
+
+    fn graph(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+        if self.default.is_some() {
+            return Err(self.small.wrong(element.line, "expected one graph, found a second one"));
+        }
+        let default = self.kind_of(element, "defaultedgetype")?.unwrap_or(Kind::Undirected);
+        self.default = Some(default);
+        self.small.state_directed(default != Kind::Undirected);
+        if element.attribute("mode", self.small)?.as_deref() == Some("dynamic") {
+            let what = "changes in time, and the edges of all times are read alike";
+            self.small.note(what.to_owned());
+        }
+        Ok(Place::Graph)
+    }
+
+    fn kind_of(&self, element: &Element<'_>, name: &str) -> Result<Option<Kind>, InputError> {
+        let Some(said) = element.attribute(name, self.small)? else { return Ok(None) };
+        match said.to_ascii_lowercase().as_str() {
+            "directed" => Ok(Some(Kind::Directed)),
+            "undirected" => Ok(Some(Kind::Undirected)),
+            "mutual" => Ok(Some(Kind::Mutual)),
+            _ => {
+                let found = show(said.as_bytes());
+                let what = format!("expected {name} directed, undirected or mutual, found {found}");
+                Err(self.small.wrong(element.line, what))
+            }
+        }
+    }
+
+    fn attributes(&self, element: &Element<'_>) -> Result<Place, InputError> {
+        let class = element.attribute("class", self.small)?;
+        Ok(if class.as_deref() == Some("edge") { Place::Attributes } else { Place::Passed })
+    }
+
+    fn attribute(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+        let title = element.attribute("title", self.small)?.unwrap_or_default();
+        let rank = self.small.weight_rank(title.as_bytes());
+        let known = |rank: usize| self.keys.iter().any(|key| key.rank == rank);
+        let Some(rank) = rank.filter(|rank| !known(*rank)) else { return Ok(Place::Passed) };
+        let id = element.required("id", self.small)?;
+        self.keys.push(WeightKey { id, rank, default: None });
+        Ok(Place::Attribute)
+    }
+
+    fn node(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+        let id = element.required("id", self.small)?;
+        let label = element.attribute("label", self.small)?;
+        self.small.node(id.as_bytes(), label.as_deref().map(str::as_bytes), element.line)?;
+        Ok(Place::Node)
+    }
+
+    fn edge(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+        let source = element.required("source", self.small)?.into_bytes();
+        let target = element.required("target", self.small)?.into_bytes();
+        let default = self.default.unwrap_or(Kind::Undirected);
+        self.kind = self.kind_of(element, "type")?.unwrap_or(default);
+        self.edge = Described {
+            source: Some(source),
+            target: Some(target),
+            directed: Some(self.kind != Kind::Undirected),
+            line: element.line,
+            ..Described::default()
+        };
+        if let Some(rank) = self.small.weight_rank(b"weight") {
+            let weight = element.attribute("weight", self.small)?;
+            self.edge.weights[rank] = weight.map(String::into_bytes);
+        }
+        Ok(Place::Edge)
+    }
+
+    /// The value of an attribute of an edge. The first one counts, and what the edge itself says.
+    fn value(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+        let id = match element.attribute("for", self.small)? {
+            None => element.attribute("id", self.small)?,
+            id => id,
+        };
+        let key = self.keys.iter().find(|key| Some(&key.id) == id.as_ref());
+        if let Some(WeightKey { rank, .. }) = key
+            && self.edge.weights[*rank].is_none()
+        {
+            let value = element.attribute("value", self.small)?;
+            self.edge.weights[*rank] = value.map(String::into_bytes);
+        }
+        Ok(Place::Passed)
+    }
+
+    fn end_edge(&mut self) -> Result<(), InputError> {
+        let mut edge = std::mem::take(&mut self.edge);
+        edge.take_defaults(&self.keys);
+        self.small.edge(&edge)?;
+        if self.kind == Kind::Mutual {
+            std::mem::swap(&mut edge.source, &mut edge.target);
+            self.small.edge(&edge)?;
+        }
+        Ok(())
+    }
+}
+
+impl xml::Elements for Elements<'_, '_> {
+    fn open(&mut self, element: &Element<'_>) -> Result<(), InputError> {
+        let name = element.name();
+        let place = match (self.open.last(), name.as_str()) {
+            (None, "gexf") => Place::Document,
+            (None, _) => return Err(element.stranger("gexf", self.small)),
+            (Some(Place::Document), "graph") => self.graph(element)?,
+            (Some(Place::Graph), "attributes") => self.attributes(element)?,
+            (Some(Place::Attributes), "attribute") => self.attribute(element)?,
+            (Some(Place::Attribute), "default") => {
+                self.said.clear();
+                Place::Default
+            }
+            (Some(Place::Graph | Place::Node), "nodes") => Place::Nodes,
+            (Some(Place::Graph | Place::Node), "edges") => Place::Edges,
+            (Some(Place::Nodes), "node") => self.node(element)?,
+            (Some(Place::Edges), "edge") => self.edge(element)?,
+            (Some(Place::Edge), "attvalues") => Place::Values,
+            (Some(Place::Values), "attvalue") => self.value(element)?,
+            _ => Place::Passed,
+        };
+        self.open.push(place);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), InputError> {
+        match self.open.pop() {
+            Some(Place::Default) => {
+                if let Some(key) = self.keys.last_mut() {
+                    key.default = Some(self.said.take());
+                }
+                Ok(())
+            }
+            Some(Place::Edge) => self.end_edge(),
+            _ => Ok(()),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.open.last() == Some(&Place::Default) {
+            self.said.add(text);
+        }
+    }
+
+    fn end(&self, line: u64) -> Result<(), InputError> {
+        if self.default.is_some() {
+            return Ok(());
+        }
+        Err(self.small.wrong(line, "expected a graph, found the end of the file"))
+    }
+
+    fn wrong(&self, line: u64, what: String) -> InputError {
+        self.small.wrong(line, what)
+    }
+}
