@@ -31,7 +31,11 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
     let options = |weight| args.input.options(weight, args.resources.threads);
-    let weighted = source.estimate(&options(WeightChoice::IfPresent))?.weighted;
+    let weighted = match source.estimate(&options(WeightChoice::IfPresent)) {
+        Ok(estimate) => if estimate.weighted { "yes" } else { "no" }.to_owned(),
+        // Other columns may still be edges; if not, reading says so.
+        Err(refused) => refused.to_string(),
+    };
     let program = Spmv::<f64>::new(Vector::Ones, 1);
     let wanted = Wanted {
         source: &source,
@@ -239,7 +243,7 @@ const WITHOUT_LOOPS: &str = "self-loops are not counted";
 
 /// What is said of a graph.
 struct Figures {
-    weighted: bool,
+    weighted: String,
     loops: u64,
     /// Edges of which no two are duplicates, self-loops among them.
     distinct: u64,
@@ -281,7 +285,7 @@ impl Figures {
         row("ids", format!("{kind}{range}"));
         let direction = if origin.undirected { ", undirected" } else { "" };
         row("edges", format!("{}{direction}", grouped(origin.edges)));
-        row("weights", if self.weighted { "yes" } else { "no" }.to_owned());
+        row("weights", printable(&self.weighted));
         row("self-loops", grouped(self.loops));
         let duplicates = origin.edges - self.distinct;
         if origin.undirected {

@@ -18,7 +18,8 @@ use welter_progress::{Progress, Unit};
 use crate::collect::{Collector, Ids, Part};
 use crate::error::InputError;
 use crate::format::Format;
-use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, Separator, WeightChoice};
+use crate::layout::Separator;
+use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, WeightChoice};
 use crate::reader::{self, Context};
 use crate::source::{self, Source};
 use crate::text::fields::parse_id;
@@ -304,6 +305,7 @@ fn read_rows(
             IdMap::Names(_) => IdKind::Names,
             _ => IdKind::Integers,
         },
+        guessed_ids: true,
         threads: options.threads,
         limits: options.limits,
         ..ReadOptions::default()

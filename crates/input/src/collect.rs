@@ -20,7 +20,7 @@ use welter_model::ids::Names;
 use welter_progress::{PhaseReport, Progress};
 
 use crate::error::InputError;
-use crate::reading::{FileSummary, PassedOver};
+use crate::reading::{self, FileSummary, PassedOver};
 use crate::scratch::Scratch;
 use crate::scratch::blob::Blob;
 use crate::scratch::parts::{Aside, Spilled};
@@ -319,6 +319,11 @@ impl Collector {
         if lines != PassedOver::default() {
             self.describe(|file| file.passed.add(lines));
         }
+    }
+
+    /// Refuses the present source if its columns are others than those of the first.
+    pub(crate) fn agree(&self) -> Result<(), InputError> {
+        reading::agreed(&self.lock().readings)
     }
 
     /// How each source was read, in input order.

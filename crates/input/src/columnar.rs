@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_schema::{DataType, Schema};
 
-use crate::columns;
+use crate::columns::{self, Holds};
 use crate::error::InputError;
 use crate::options::{IdKind, Limits, ReadOptions, WeightBounds};
 
@@ -68,7 +68,9 @@ pub(crate) fn pick(
     options: &ReadOptions,
 ) -> Result<Picked, InputError> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    let columns::Columns { source, target, weight } = columns::by_name(file, &names, options)?;
+    let holds: Vec<Holds> = schema.fields().iter().map(|field| holds(field.data_type())).collect();
+    let columns::Columns { source, target, weight } =
+        columns::by_type(file, &names, &holds, options)?;
     let wrong = |place: usize, expected: &str| {
         let field = schema.field(place);
         let what = format!(
@@ -91,6 +93,16 @@ pub(crate) fn pick(
         return Err(wrong(place, "numbers"));
     }
     Ok(Picked { source, target, weight, names: has_names, bounds: options.bounds() })
+}
+
+/// What a column of a type holds.
+fn holds(kind: &DataType) -> Holds {
+    match (IdType::of(kind), is_number(kind)) {
+        (Some(IdType::Integer), _) => Holds::Integers,
+        (Some(IdType::Name), _) => Holds::Names,
+        (None, true) => Holds::Floats,
+        (None, false) => Holds::Unknown,
+    }
 }
 
 /// Bytes that a row takes at least: an id of one byte in each of two columns.

@@ -1,7 +1,18 @@
-//! Which columns of a table with named columns are the source, the target and the weight.
+//! Which columns of a table are the source, the target and the weight of an edge. One rule serves
+//! text, tables and frames, with and without names of columns.
 //!
-//! The same rule serves every format: what the user said, else a telling pair of names, else the
-//! first two columns; the weight is the column named `weight`.
+//! - **Ends**: what the user said; else two columns whose names tell ([`super::names`]); else the
+//!   first two columns, leaving out an index (a column of row numbers under an empty name or one
+//!   such as `id`), if both hold ids of one kind and no third column of names could be an end as
+//!   well. What is left is refused with the options that decide.
+//! - **Weight**: what the user said; else the column called `weight`; else the one whose name is a
+//!   word for a weight ([`names::WEIGHTS`]: `cost`, `distance`, `capacity`, `rating` ...); else the
+//!   one further column that holds numbers, unless its name is one for something else (`year`,
+//!   `timestamp`, `type`, `..._id`). Of several without a telling name, a table without names takes
+//!   the first column behind the ends, and one with names is refused.
+
+mod ends;
+pub(crate) mod names;
 
 use crate::error::InputError;
 use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
@@ -14,50 +25,165 @@ pub(crate) struct Columns {
     pub(crate) weight: Option<usize>,
 }
 
-/// Pairs of names that tell source from target, in any case.
-const TELLING: &[(&str, &str)] = &[
-    ("source", "target"),
-    ("source", "destination"),
-    ("src", "dst"),
-    ("src", "dest"),
-    ("from", "to"),
-    ("source_id", "target_id"),
-    ("from_id", "to_id"),
-    ("fromnodeid", "tonodeid"),
-    (":start_id", ":end_id"),
-];
-
-/// Whether names such as these are surely a header and not the names of two vertices.
-pub(crate) fn tells(names: &[&str]) -> bool {
-    let has = |name: &str| names.iter().any(|other| other.eq_ignore_ascii_case(name));
-    has("weight") || TELLING.iter().any(|(from, to)| has(from) && has(to))
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// It is not known.
+    Unknown,
+    /// Nothing at all.
+    Nothing,
+    /// Integers, or numbers that can be read as such.
+    Integers,
+    /// Numbers with fractions.
+    Numbers,
+    /// Floats, perhaps without fractions.
+    Floats,
+    /// Numbers, and a few strings among them.
+    Mostly,
+    /// Strings.
+    Names,
+    /// Integers and strings.
+    Mixed,
+    /// Dictionaries of attributes.
+    Dictionaries,
+    /// What is neither an id nor a weight, such as dates.
+    Others,
 }
 
-/// Picks the columns of a table whose columns have these names.
+/// A column of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column<'a> {
+    /// Its name, where columns have names.
+    pub(crate) name: Option<&'a str>,
+    pub(crate) holds: Holds,
+    /// Whether it numbers the rows, from 0 or 1.
+    pub(crate) counts_rows: bool,
+}
+
+/// The columns that were chosen, and what a person should know about that.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) columns: Columns,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Picks the columns of a table by their names alone.
 pub(crate) fn by_name(
     file: &str,
     names: &[&str],
     options: &ReadOptions,
 ) -> Result<Columns, InputError> {
-    let position = |name: &str| names.iter().position(|other| other.eq_ignore_ascii_case(name));
-    let telling = TELLING.iter().find_map(|(from, to)| Some((position(from)?, position(to)?)));
-    let (first, second) = telling.unwrap_or((0, 1));
-    let pick = |role: &str, choice: Option<&ColumnRef>, guess: usize| match choice {
-        Some(column) => resolve(file, names, role, column),
-        None if guess < names.len() => Ok(guess),
-        None => Err(InputError::content(
-            file,
-            format!("expected a source and a target column, found {}", list(names)),
-        )),
+    by_type(file, names, &vec![Holds::Unknown; names.len()], options)
+}
+
+/// Picks the columns of a table whose columns have names and types.
+pub(crate) fn by_type(
+    file: &str,
+    names: &[&str],
+    holds: &[Holds],
+    options: &ReadOptions,
+) -> Result<Columns, InputError> {
+    let mut columns = Vec::new();
+    for (name, holds) in names.iter().zip(holds) {
+        columns.push(Column { name: Some(name), holds: *holds, counts_rows: false });
+    }
+    choose(file, &columns, options).map(|chosen| chosen.columns)
+}
+
+/// Picks the columns of a table.
+pub(crate) fn choose(
+    file: &str,
+    columns: &[Column<'_>],
+    options: &ReadOptions,
+) -> Result<Chosen, InputError> {
+    let mut notes = Vec::new();
+    let said = |role: &str, choice: Option<&ColumnRef>| {
+        choice.map(|column| resolve(file, columns, role, column)).transpose()
     };
-    let weight = match &options.weight {
-        WeightChoice::Ignore => None,
-        WeightChoice::IfPresent => position("weight"),
-        WeightChoice::Column(column) => Some(resolve(file, names, "weight", column)?),
+    let (source, target) =
+        (said("source", options.source.as_ref())?, said("target", options.target.as_ref())?);
+    let (source, target) = match (source, target) {
+        (Some(source), Some(target)) => (source, target),
+        (source, target) => {
+            let guess = ends::guess(columns, options)
+                .or_else(|what| ends::beside(source.or(target), columns).ok_or(what))
+                .map_err(|what| InputError::content(file, what))?;
+            notes.extend(guess.note.filter(|_| source.is_none() && target.is_none()));
+            let [first, second] = guess.ends;
+            // What one is said to be the other is not.
+            let source = source.unwrap_or(if target == Some(first) { second } else { first });
+            (source, target.unwrap_or(if source == second { first } else { second }))
+        }
     };
-    let source = pick("source", options.source.as_ref(), first)?;
-    let target = pick("target", options.target.as_ref(), second)?;
-    Ok(Columns { source, target, weight })
+    let weight = weight(file, columns, [source, target], options, &mut notes)?;
+    Ok(Chosen { columns: Columns { source, target, weight }, notes })
+}
+
+/// The column of the weights, by the rule above.
+fn weight(
+    file: &str,
+    columns: &[Column<'_>],
+    ends: [usize; 2],
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<Option<usize>, InputError> {
+    match &options.weight {
+        WeightChoice::Ignore => return Ok(None),
+        WeightChoice::Column(column) => {
+            return resolve(file, columns, "weight", column).map(Some);
+        }
+        WeightChoice::IfPresent => {}
+    }
+    let further = |place: &usize| !ends.contains(place);
+    let places = || (0..columns.len()).filter(further);
+    let name = |place: usize| columns[place].name.unwrap_or_default();
+    let called = |word: &str| places().find(|place| names::is_called(name(*place), word));
+    if let Some(place) = called("weight").or_else(|| called("weights")) {
+        return Ok(Some(place));
+    }
+    let numeric = |place: &usize| {
+        use Holds::{Dictionaries, Floats, Integers, Mostly, Numbers};
+        matches!(columns[*place].holds, Integers | Numbers | Floats | Mostly | Dictionaries)
+    };
+    let evident: Vec<usize> = places()
+        .filter(|place| numeric(place) || columns[*place].holds == Holds::Unknown)
+        .filter(|place| names::is_weight(name(*place)))
+        .collect();
+    let named = columns.iter().any(|column| column.name.is_some());
+    let several = |places: &[usize]| {
+        let listed = list(columns, places);
+        let what = format!(
+            "expected one column that can be the weight, found {listed} (--weight COLUMN says \
+             which it is, --no-weights that there is none)"
+        );
+        InputError::content(file, what)
+    };
+    match evident[..] {
+        [place] => return Ok(Some(place)),
+        [] => {}
+        _ => return Err(several(&evident)),
+    }
+    let ordinary = |place: &usize| {
+        !named || !(names::is_attribute(name(*place)) || names::is_index(name(*place)))
+    };
+    let numbers: Vec<usize> = places().filter(numeric).filter(ordinary).collect();
+    match numbers[..] {
+        [] => Ok(None),
+        [place] if !named => Ok(Some(place)),
+        [place] => {
+            notes.push(format!("the weight is taken from {}", show(columns, place)));
+            Ok(Some(place))
+        }
+        // By a custom of files without names, the weight comes right behind the ends.
+        [place, ..] if !named && place == ends[0].max(ends[1]) + 1 => {
+            notes.push(format!(
+                "of {} columns of numbers behind the ends the first is taken for the weight",
+                numbers.len()
+            ));
+            Ok(Some(place))
+        }
+        _ => Err(several(&numbers)),
+    }
 }
 
 /// Whether weights are to be read from a format whose columns are fixed: source, target, and the
@@ -79,52 +205,41 @@ pub(crate) fn fixed(file: &str, weighted: bool, options: &ReadOptions) -> Result
 /// Finds a column that the user named.
 fn resolve(
     file: &str,
-    names: &[&str],
+    columns: &[Column<'_>],
     role: &str,
     column: &ColumnRef,
 ) -> Result<usize, InputError> {
+    let named = columns.iter().any(|column| column.name.is_some());
     let found = match column {
-        ColumnRef::Number(number) => number.checked_sub(1).filter(|place| *place < names.len()),
-        ColumnRef::Name(name) => names.iter().position(|other| other == name),
+        // Rows of text that are shorter are errors with their lines.
+        ColumnRef::Number(number) if !named => number.checked_sub(1),
+        ColumnRef::Number(number) => number.checked_sub(1).filter(|place| *place < columns.len()),
+        ColumnRef::Name(name) => columns.iter().position(|other| other.name == Some(name)),
     };
     found.ok_or_else(|| {
-        let what = format!("expected a {role} column {column}, found {}", list(names));
+        let what = if named || columns.is_empty() {
+            let all: Vec<usize> = (0..columns.len()).collect();
+            format!("expected a {role} column {column}, found {}", list(columns, &all))
+        } else {
+            format!("expected a {role} column named {column}, found no header")
+        };
         InputError::content(file, what)
     })
 }
 
-fn list(names: &[&str]) -> String {
-    let shown: Vec<_> = names.iter().take(20).map(|name| format!("\"{name}\"")).collect();
+/// A column as messages show it.
+fn show(columns: &[Column<'_>], place: usize) -> String {
+    match columns.get(place).and_then(|column| column.name) {
+        Some(name) => format!("\"{name}\""),
+        None => (place + 1).to_string(),
+    }
+}
+
+/// Columns as messages show them.
+fn list(columns: &[Column<'_>], places: &[usize]) -> String {
+    let shown: Vec<_> = places.iter().take(20).map(|place| show(columns, *place)).collect();
     format!("the columns {}", shown.join(", "))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn telling_names_win_over_places_and_the_user_over_both() {
-        let names = ["id", "Source", "Target", "Weight"];
-        let mut options = ReadOptions { weight: WeightChoice::IfPresent, ..Default::default() };
-        let columns = by_name("f", &names, &options).unwrap();
-        assert_eq!(columns, Columns { source: 1, target: 2, weight: Some(3) });
-        options.source = Some(ColumnRef::Number(1));
-        options.weight = WeightChoice::Column(ColumnRef::Name("id".into()));
-        let columns = by_name("f", &names, &options).unwrap();
-        assert_eq!(columns, Columns { source: 0, target: 2, weight: Some(0) });
-        let columns = by_name("f", &["a", "b"], &ReadOptions::default()).unwrap();
-        assert_eq!(columns, Columns { source: 0, target: 1, weight: None });
-    }
-
-    #[test]
-    fn a_missing_column_is_named_with_those_that_exist() {
-        let options =
-            ReadOptions { source: Some(ColumnRef::Name("x".into())), ..Default::default() };
-        let error = by_name("f.csv", &["a", "b"], &options).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "f.csv: expected a source column \"x\", found the columns \"a\", \"b\""
-        );
-        assert!(by_name("f.csv", &["a"], &ReadOptions::default()).is_err());
-    }
-}
+mod tests;

@@ -34,6 +34,7 @@ use crate::text::fields::is_no_row;
 use crate::text::known::Known;
 use crate::text::lines::{self, Lines};
 use crate::text::parse::Fault;
+use crate::text::records::Cut;
 use crate::text::rows::Rows;
 use crate::text::{self, TextReader};
 
@@ -194,6 +195,10 @@ struct Edges {
 impl Lines for Edges {
     fn start(&self) -> usize {
         self.dialect.start()
+    }
+
+    fn cut(&self) -> Cut {
+        self.dialect.cut()
     }
 
     fn rows(&self) -> Rows {

@@ -45,6 +45,7 @@ mod gml;
 mod graphml;
 mod head;
 mod ids;
+mod layout;
 pub mod ldbc;
 mod matrix_market;
 mod metis;
@@ -75,9 +76,8 @@ pub use crate::error::InputError;
 pub use crate::format::{Format, RawLayout, RawWeight};
 pub use crate::frame::{Frame, read_frame};
 pub use crate::ids::Finished;
-pub use crate::options::{
-    ColumnRef, IdKind, Limits, ReadOptions, Separator, WeightBounds, WeightChoice,
-};
+pub use crate::layout::{Comment, Escape, Quote, Separator};
+pub use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, WeightBounds, WeightChoice};
 pub use crate::reader::Estimate;
 use crate::reader::{Context, Ready};
 pub use crate::reading::{FileColumn, FileSummary, PassedOver, RowsOfText};
@@ -216,11 +216,14 @@ fn check_rows(source: &Source, options: &ReadOptions) -> Result<(), InputError> 
     if matches!(source.format(), Format::Text | Format::Ldbc | Format::LdbcProperties) {
         return Ok(());
     }
-    let said = match (options.separator, options.header) {
-        (Some(_), _) => "--separator",
-        (None, Some(true)) => "--header",
-        (None, Some(false)) => "--no-header",
-        (None, None) => return Ok(()),
+    let said = match options {
+        ReadOptions { separator: Some(_), .. } => "--separator",
+        ReadOptions { header: Some(true), .. } => "--header",
+        ReadOptions { header: Some(false), .. } => "--no-header",
+        ReadOptions { quote: Some(_), .. } => "--quote",
+        ReadOptions { escape: Some(_), .. } => "--escape",
+        ReadOptions { comment: Some(_), .. } => "--comment",
+        _ => return Ok(()),
     };
     let (name, format) = (source.name(), source.format());
     let what = format!(
@@ -250,7 +253,7 @@ fn with_id_kind(
             break;
         }
     }
-    options.ids = kind;
+    (options.ids, options.guessed_ids) = (kind, true);
     Ok(options)
 }
 
@@ -273,6 +276,9 @@ fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputErro
             collector.begin(source.name());
             collector.describe(|file| *file = FileSummary::of(source));
             reader::of(source).read(source, context, collector)?;
+            if context.options.source.is_none() || context.options.target.is_none() {
+                collector.agree()?;
+            }
         }
         Ok(())
     })

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::format::Format;
+use crate::layout::{Comment, Escape, Quote, Separator};
 
 /// How inputs are to be read. The default guesses everything from the files.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +14,12 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// What separates the columns of text; `None` guesses it.
     pub separator: Option<Separator>,
+    /// What fields of text are quoted with; `None` guesses it.
+    pub quote: Option<Quote>,
+    /// How a quote within quotes is written in text; `None` guesses it.
+    pub escape: Option<Escape>,
+    /// What begins a comment in text; `None` guesses it.
+    pub comment: Option<Comment>,
     /// Whether the first row of text that is no comment is a header; `None` guesses it.
     pub header: Option<bool>,
     /// Column of the sources; `None` takes a column with a telling name, else the first.
@@ -36,6 +43,9 @@ pub struct ReadOptions {
     pub undirected: Option<bool>,
     /// What ids are.
     pub ids: IdKind,
+    /// Whether `ids` was guessed from all inputs together, rather than said. Where integers are
+    /// said, one may be written in another way than it is printed (`007`, `+7`, `7.0`).
+    pub guessed_ids: bool,
     /// Threads that parse; 0 stands for one a core.
     pub threads: usize,
     /// Whether the number of slots may be guessed from a sample where it takes a read of all edges
@@ -103,8 +113,8 @@ pub enum WeightChoice {
     /// None; other columns are skipped unread.
     #[default]
     Ignore,
-    /// The column named `weight` where columns have names, else the third if it holds numbers, else
-    /// none.
+    /// The column that is evidently the weight, if there is one (see the crate's `columns`): one
+    /// called `weight` or by a word for it such as `cost`, else the one further column of numbers.
     IfPresent,
     /// This one; that it is missing is an error.
     Column(ColumnRef),
@@ -131,38 +141,6 @@ impl FromStr for IdKind {
             "integers" => Ok(Self::Integers),
             "names" => Ok(Self::Names),
             _ => Err(format!("expected auto, integers or names, found \"{text}\"")),
-        }
-    }
-}
-
-/// What separates the columns of a text file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Separator {
-    /// Each tab.
-    Tab,
-    /// Each comma.
-    Comma,
-    /// Each semicolon.
-    Semicolon,
-    /// Each `|`.
-    Pipe,
-    /// Runs of spaces and tabs.
-    Spaces,
-}
-
-impl FromStr for Separator {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "tab" | "\t" | "\\t" => Ok(Self::Tab),
-            "comma" | "," => Ok(Self::Comma),
-            "semicolon" | ";" => Ok(Self::Semicolon),
-            "pipe" | "|" => Ok(Self::Pipe),
-            "spaces" | "space" | " " => Ok(Self::Spaces),
-            _ => Err(format!(
-                "expected tab, comma, semicolon, pipe or spaces as separator, found \"{text}\""
-            )),
         }
     }
 }

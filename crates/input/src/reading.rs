@@ -7,8 +7,11 @@
 
 use std::fmt;
 
+use crate::columns::names;
+use crate::error::InputError;
 use crate::format::Format;
-use crate::options::{IdKind, Separator};
+use crate::layout::Separator;
+use crate::options::IdKind;
 use crate::source::{Compression, Source};
 
 /// How one file, or one table in memory, was read.
@@ -104,6 +107,32 @@ impl FileSummary {
     }
 }
 
+/// Refuses the last of several files if its columns are called otherwise than those of the first,
+/// so that a table of vertices is not read as edges.
+pub(crate) fn agreed(files: &[FileSummary]) -> Result<(), InputError> {
+    let names = |file: &FileSummary| {
+        let name = |column: &Option<FileColumn>| column.as_ref()?.name.as_deref().map(names::plain);
+        Some([name(&file.source)?, name(&file.target)?])
+    };
+    let (Some(last), Some(first)) = (files.last(), files.iter().find(|file| names(file).is_some()))
+    else {
+        return Ok(());
+    };
+    match (names(first), names(last)) {
+        (Some(expected), Some(found)) if expected != found => {
+            let show = |[source, target]: [String; 2]| format!("\"{source}\" and \"{target}\"");
+            let (expected, found) = (show(expected), show(found));
+            let what = format!(
+                "{} has edges in the columns {expected}, {} in {found} (--source-column and \
+                 --target-column by number say that both are edges)",
+                first.name, last.name
+            );
+            Err(InputError::Inputs { what })
+        }
+        _ => Ok(()),
+    }
+}
+
 impl fmt::Display for FileColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.number, &self.name) {
@@ -183,6 +212,21 @@ impl fmt::Display for FileSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_with_other_columns_are_refused() {
+        let file = |name: &str, columns: &[&str]| {
+            let mut file = FileSummary { name: name.to_owned(), ..FileSummary::default() };
+            file.columns((0, 1, None), columns);
+            file
+        };
+        let edges = file("edges.csv", &["src", "dst"]);
+        assert!(agreed(&[edges.clone(), file("more.csv", &["SRC", "dst"])]).is_ok());
+        assert!(agreed(&[edges.clone(), file("bare.csv", &[])]).is_ok());
+        let error = agreed(&[edges, file("nodes.csv", &["id", "name"])]).unwrap_err();
+        assert_eq!(error.exit_code(), 65);
+        assert!(error.to_string().starts_with("edges.csv has edges in"), "{error}");
+    }
 
     #[test]
     fn a_summary_is_a_sentence() {

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use welter_input::{Input, ReadOptions, WeightChoice, estimate, read};
+use welter_input::{IdKind, Input, ReadOptions, WeightChoice, estimate, read};
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
 
@@ -135,7 +135,12 @@ fn a_first_line_that_counts_vertices_and_edges_is_no_edge_unless_it_is_said_to_b
 #[test]
 fn names_are_read_as_names() {
     let Some(folder) = graphs() else { return };
-    let input = load(&folder, "debian-depends/debian-bookworm-depends.names.tsv.zst", &options());
+    // A number and a name a row: a table of vertices, which is refused as edges.
+    let file = "debian-depends/debian-bookworm-depends.names.tsv.zst";
+    let path = folder.join(file).to_string_lossy().into_owned();
+    let refused = read(&[path], &options(), &Progress::new()).err().unwrap().to_string();
+    assert!(refused.contains("--ids names"), "{refused}");
+    let input = load(&folder, file, &ReadOptions { ids: IdKind::Names, ..options() });
     let IdMap::Names(names) = &input.ids else { panic!("{:?}", input.edges.slots()) };
     assert_eq!(input.edges.edges(), 64_047);
     assert!(names.iter().any(|name| name == "libc6"));

@@ -1,7 +1,9 @@
 //! Options that say what the input is and how it is read as a graph.
 
 use clap::{Args, ValueEnum};
-use welter_input::{ColumnRef, Format, IdKind, ReadOptions, Separator, WeightChoice};
+use welter_input::{
+    ColumnRef, Comment, Escape, Format, IdKind, Quote, ReadOptions, Separator, WeightChoice,
+};
 use welter_model::edges::{Duplicates, Reading};
 
 use super::values::{count, parsed};
@@ -27,10 +29,20 @@ pub(crate) struct InputArgs {
     /// [default: guessed]
     #[arg(long, value_name = "FORMAT", value_parser = parsed::<Format>)]
     pub(crate) format: Option<Format>,
-    /// What separates the columns of rows of text: tab, comma, semicolon, pipe or spaces; refused
-    /// where a format has no such rows [default: guessed]
+    /// What separates the columns of rows of text: tab, comma, semicolon, pipe, colon, spaces, or any
+    /// string, such as :: or \\x01; refused where a format has no such rows [default: guessed]
     #[arg(long, value_name = "SEPARATOR", value_parser = parsed::<Separator>)]
     pub(crate) separator: Option<Separator>,
+    /// What fields of text are quoted with: none, \" or '; where it is said, a quoted field may go
+    /// over lines [default: guessed]
+    #[arg(long, value_name = "QUOTE", value_parser = parsed::<Quote>)]
+    pub(crate) quote: Option<Quote>,
+    /// How a quote within quotes is written in text: doubled or backslash [default: guessed]
+    #[arg(long, value_name = "ESCAPE", value_parser = parsed::<Escape>)]
+    pub(crate) escape: Option<Escape>,
+    /// What begins a comment line of text, or none [default: # and % where the line cannot be a row]
+    #[arg(long, value_name = "PREFIX", value_parser = parsed::<Comment>)]
+    pub(crate) comment: Option<Comment>,
     /// The first row of text names the columns [default: guessed]
     #[arg(long, overrides_with = "no_header")]
     pub(crate) header: bool,
@@ -68,9 +80,10 @@ pub(crate) struct DirectionArgs {
 /// What ids are.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Ids {
-    /// Integers where a sample holds nothing else, names otherwise
+    /// Integers where a sample holds nothing else and each is written as it is printed, names
+    /// otherwise
     Auto,
-    /// Integers from 0 to 2^64 - 1
+    /// Integers from 0 to 2^64 - 1, also where they are written as 007, +7 or 7.0
     Integers,
     /// Strings, even those that look like integers
     Names,
@@ -81,6 +94,9 @@ impl InputArgs {
     pub(crate) fn says_of_files(&self) -> bool {
         self.format.is_some()
             || self.separator.is_some()
+            || self.quote.is_some()
+            || self.escape.is_some()
+            || self.comment.is_some()
             || self.header
             || self.no_header
             || self.source_column.is_some()
@@ -102,6 +118,9 @@ impl InputArgs {
         ReadOptions {
             format: self.format,
             separator: self.separator,
+            quote: self.quote,
+            escape: self.escape,
+            comment: self.comment.clone(),
             header,
             source: self.source_column.clone(),
             target: self.target_column.clone(),
@@ -173,8 +192,13 @@ impl From<GraphArgs> for Reading {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct WeightArgs {
-    /// Column of the weights, by number (from 1) or name [default: one called weight, else the
-    /// third if it holds numbers, else none]
+    /// Column of the weights, by number (from 1) or name [default: the one called weight, else by a
+    /// word for it such as cost, distance or rating, else the one further column of numbers]
+    ///
+    /// The same rule holds for text, tables and frames. A column whose name is for something else
+    /// (year, timestamp, type, or what ends in _id) is no weight. Where several columns could be it,
+    /// names are refused, and without names the first one behind the ends is taken. Of dictionaries
+    /// at the end of a row, as NetworkX writes them, the value of weight is.
     #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
     pub(crate) weight: Option<ColumnRef>,
     /// Read no weights, also where there are some

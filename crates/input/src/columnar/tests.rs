@@ -54,11 +54,15 @@ fn columns_of_fitting_types_are_picked() {
         }
     );
     options.source = Some(ColumnRef::Number(2));
+    options.target = Some(ColumnRef::Number(2));
     let picked = pick("f", &schema(&types), &options).unwrap();
     assert_eq!((picked.places(), picked.projected().source), (vec![1], 0));
     let coded = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::LargeUtf8));
     let types = [("a", coded), ("b", DataType::Int64)];
-    assert!(pick("f", &schema(&types), &ReadOptions::default()).unwrap().names);
+    let options = ReadOptions { ids: IdKind::Names, ..ReadOptions::default() };
+    assert!(pick("f", &schema(&types), &options).unwrap().names);
+    let error = pick("f", &schema(&types), &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("ids of one kind") && error.contains("--ids names"), "{error}");
 }
 
 #[test]

@@ -110,7 +110,11 @@ fn edges_of_nodes_that_are_not_there_are_refused() {
     let error = refuse(&GML, &gml("edge [ source 0 ]"), &options);
     assert_eq!(error, "f:3: expected an edge with a target");
     let error = refuse(&GML, &gml("node [ id -5 ]"), &options);
-    assert_eq!(error, "f:3: expected a vertex id, found the negative number \"-5\"");
+    assert_eq!(
+        error,
+        "f:3: expected a vertex id, found the negative number \"-5\" \
+         (for ids that are names: --ids names)"
+    );
 }
 
 #[test]

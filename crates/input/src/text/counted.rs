@@ -7,30 +7,39 @@
 //!   is larger than its first. An edge could be all that only if it went from the largest id of all
 //!   others to a vertex that no other edge names and whose id is the number of other edges.
 //!
+//! - `6 6 4`: the sizes of a matrix and its entries. A header on the same conditions, if its first
+//!   two numbers are equal; few rows will do, as an edge would have to be a self-loop that weighs
+//!   as much as there are other rows.
+//!
 //! Invariant: whether a file has such a row can be known only at its end; until then rows are read
 //! without it, and it is put in front of them if it turns out to be an edge.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::dialect::{Dialect, Row};
+use super::dialect::Dialect;
 use super::fields::parse_id;
 use super::lines::Lines;
 use super::parse::Fault;
+use super::records::Cut;
 use super::rows::Rows;
+use super::sniff::{self, Row};
 use crate::collect::{Collector, Ids, Part, Stated};
+use crate::columns::Columns;
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 
 /// Fewer rows are a graph that somebody wrote down, where numbers meet by chance.
 const EDGES_MIN: u64 = 100;
+/// The same of three numbers, where rows have weights.
+const SIZED_EDGES_MIN: u64 = 3;
 
 /// What the first row counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counted {
     /// Nothing.
     No,
-    /// Perhaps vertices and edges.
-    Perhaps { vertices: u64, edges: u64 },
+    /// Perhaps vertices and edges; `weight`: that of the edge that the row is if not.
+    Perhaps { vertices: u64, edges: u64, weight: Option<u64> },
     /// Vertices, from 1, and edges.
     Graph { vertices: u64, edges: u64, undirected: bool },
 }
@@ -43,12 +52,27 @@ impl Counted {
         if options.header.is_some() || options.ids == IdKind::Names || columns {
             return Self::No;
         }
+        let pairs = Columns { source: 0, target: 1, weight: None };
+        if sniff::guess_ids(&rows[1..], pairs).0 == IdKind::Names {
+            return Self::No;
+        }
         let number = |place: usize| first.get(place).and_then(|field| parse_id(field).ok());
         let (Some(vertices), Some(edges)) = (number(0), number(1)) else { return Self::No };
         match first.get(2).map(AsRef::as_ref) {
             Some(b"u") => Self::Graph { vertices, edges, undirected: true },
             Some(b"d") => Self::Graph { vertices, edges, undirected: false },
-            None if edges > vertices && edges >= EDGES_MIN => Self::Perhaps { vertices, edges },
+            None if edges > vertices && edges >= EDGES_MIN => {
+                Self::Perhaps { vertices, edges, weight: None }
+            }
+            Some(_) if first.len() == 3 && vertices == edges => {
+                let narrow = rows.get(1).is_some_and(|row| row.len() == 2);
+                let sizes = |edges: &u64| narrow || *edges >= SIZED_EDGES_MIN;
+                number(2).filter(sizes).map_or(Self::No, |edges| Self::Perhaps {
+                    vertices,
+                    edges,
+                    weight: Some(edges),
+                })
+            }
             _ => Self::No,
         }
     }
@@ -56,7 +80,7 @@ impl Counted {
     /// Whether a first row that perhaps counts does so, once all rows after it were read.
     pub(super) fn holds(self, rows: u64, max: u64) -> bool {
         match self {
-            Self::Perhaps { vertices, edges } => edges == rows && max <= vertices,
+            Self::Perhaps { vertices, edges, .. } => edges == rows && max <= vertices,
             Self::No | Self::Graph { .. } => true,
         }
     }
@@ -64,11 +88,13 @@ impl Counted {
     /// The first row as the edge that it is, unless a weight is missing there.
     pub(super) fn edge(self, weighted: bool) -> Result<Option<Part>, String> {
         match self {
-            Self::Perhaps { .. } if weighted => {
+            Self::Perhaps { weight: None, .. } if weighted => {
                 Err("expected at least 3 columns, as in later rows, found 2".to_owned())
             }
-            Self::Perhaps { vertices, edges } => {
-                Ok(Some(Part { ids: Ids::integers(vec![[vertices, edges]]), weights: None }))
+            Self::Perhaps { vertices, edges, weight } => {
+                let pair = [vertices, weight.map_or(edges, |_| vertices)];
+                let weights = weight.filter(|_| weighted).map(|weight| vec![weight as f64]);
+                Ok(Some(Part { ids: Ids::integers(vec![pair]), weights }))
             }
             Self::No | Self::Graph { .. } => Ok(None),
         }
@@ -123,14 +149,15 @@ impl<'a> Counting<'a> {
                 let what = format!("expected {edges} edges, as the first row says, found {rows}");
                 Err(InputError::content(file, what))
             }
-            Counted::Perhaps { vertices, edges } if counted.holds(rows, max) => {
+            Counted::Perhaps { vertices, edges, weight } if counted.holds(rows, max) => {
+                let sizes = weight.map_or(String::new(), |_| format!("{vertices} "));
                 collector.note(&format!(
-                    "the first row, {vertices} {edges}, is taken for the numbers of vertices and \
+                    "the first row, {vertices} {sizes}{edges}, is taken for the numbers of vertices and \
                      edges and not for an edge (--no-header makes it one)"
                 ));
                 Ok(())
             }
-            _ => match counted.edge(self.dialect.columns.weight.is_some()) {
+            _ => match counted.edge(self.dialect.weighted()) {
                 Ok(Some(edge)) => collector.push(0, edge),
                 Ok(None) => Ok(()),
                 Err(what) => Err(InputError::Line { file: file.to_owned(), line, what }),
@@ -142,6 +169,10 @@ impl<'a> Counting<'a> {
 impl Lines for Counting<'_> {
     fn start(&self) -> usize {
         self.dialect.start
+    }
+
+    fn cut(&self) -> Cut {
+        self.dialect.cut
     }
 
     fn rows(&self) -> Rows {

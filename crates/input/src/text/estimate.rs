@@ -6,7 +6,9 @@
 use std::os::unix::fs::FileExt;
 
 use super::counted::Counted;
-use super::{fields, sample};
+use super::dialect::Dialect;
+use super::records::Cut;
+use super::sample;
 use crate::error::InputError;
 use crate::options::ReadOptions;
 use crate::reader::Estimate;
@@ -25,15 +27,15 @@ pub(super) fn estimate(source: &Source, options: &ReadOptions) -> Result<Estimat
     let text = sample.bytes.get(dialect.start..).unwrap_or_default();
     let (slots, undirected) = match dialect.counted {
         Counted::Graph { vertices, undirected, .. } => (Some(vertices), Some(undirected)),
-        Counted::No | Counted::Perhaps { .. } => (None, None),
+        Counted::No | Counted::Perhaps { .. } => (None, dialect.undirected),
     };
-    let rows = rows(text);
+    let rows = rows(text, &dialect);
     let edges = match source.bytes() {
         _ if sample.whole => Some(rows),
         None => None,
-        Some(bytes) if source.compression() == Compression::None => {
+        Some(bytes) if source.compression() == Compression::None && dialect.cut == Cut::Lines => {
             let first = rows as f64 / text.len().max(1) as f64;
-            let density = (first + later(source, bytes)?) / PLACES as f64;
+            let density = (first + later(source, bytes, &dialect)?) / PLACES as f64;
             Some((density * bytes as f64) as u64)
         }
         // The stored bytes of the sample stand for its rows.
@@ -46,13 +48,13 @@ pub(super) fn estimate(source: &Source, options: &ReadOptions) -> Result<Estimat
         slots,
         slots_seen: None,
         ids: dialect.ids,
-        weighted: dialect.columns.weight.is_some(),
+        weighted: dialect.weighted(),
         undirected,
     })
 }
 
 /// The sum of the rows per byte in the later places of a large file.
-fn later(source: &Source, bytes: u64) -> Result<f64, InputError> {
+fn later(source: &Source, bytes: u64, dialect: &Dialect) -> Result<f64, InputError> {
     let file = source.file()?;
     let mut buffer = vec![0; PLACE_BYTES];
     let mut sum = 0.0;
@@ -64,11 +66,17 @@ fn later(source: &Source, bytes: u64) -> Result<f64, InputError> {
         // The place begins in the middle of a line, and ends in that of another.
         let start = memchr::memchr(b'\n', &buffer[..read]).map_or(read, |end| end + 1);
         let end = memchr::memrchr(b'\n', &buffer[..read]).map_or(start, |end| end + 1);
-        sum += rows(&buffer[start..end]) as f64 / (end - start).max(1) as f64;
+        sum += rows(&buffer[start..end], dialect) as f64 / (end - start).max(1) as f64;
     }
     Ok(sum)
 }
 
-fn rows(text: &[u8]) -> u64 {
-    text.split(|byte| *byte == b'\n').filter(|line| !fields::is_no_row(line)).count() as u64
+fn rows(text: &[u8], dialect: &Dialect) -> u64 {
+    let (mut at, mut rows) = (0, 0);
+    while at < text.len() {
+        let end = dialect.cut.end(text, at).unwrap_or(text.len());
+        rows += u64::from(dialect.passes_over(&text[at..end]).is_none());
+        at = end + 1;
+    }
+    rows
 }

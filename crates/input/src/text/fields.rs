@@ -5,31 +5,64 @@
 
 use std::borrow::Cow;
 
-use crate::options::Separator;
+use crate::layout::{Layout, Separator};
 use crate::reading::PassedOver;
 
-/// The fields of a line, in order. Quotes around a field are taken off, doubled ones inside it
-/// stand for one; spaces around a field are no part of it.
+/// The fields of a line, in order. Quotes around a field are taken off, doubled or escaped ones
+/// inside it stand for one; spaces around a field are no part of it. A dictionary of attributes at
+/// the end of a line, as NetworkX writes it (`{'weight': 4}`), is one field.
 pub(crate) struct Fields<'a> {
     /// What is left; `None` after the last field.
     rest: Option<&'a [u8]>,
-    /// `None` stands for runs of spaces and tabs.
-    separator: Option<u8>,
+    layout: Layout,
+}
+
+/// Why a field cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BadField {
+    /// The line ends within quotes.
+    Open,
+    /// Something else than a separator comes after the closing quote.
+    After(String),
+}
+
+impl From<BadField> for String {
+    fn from(bad: BadField) -> Self {
+        match bad {
+            BadField::Open => "expected a closing quote before the end of the line (--quote none \
+                               reads quotes as they are, --quote '\"' fields of several lines)"
+                .to_owned(),
+            BadField::After(found) => format!(
+                "expected a separator after the closing quote, found {found} (--quote none reads \
+                 quotes as they are)"
+            ),
+        }
+    }
 }
 
 impl<'a> Fields<'a> {
     /// The fields of `line`, which comes without its line end.
-    pub(super) fn new(line: &'a [u8], separator: Separator) -> Self {
-        Self { rest: Some(line), separator: separator.byte() }
+    pub(super) fn new(line: &'a [u8], layout: Layout) -> Self {
+        Self { rest: Some(line), layout }
     }
 
-    fn field(&mut self, rest: &'a [u8]) -> Result<Cow<'a, [u8]>, String> {
+    /// What is left of the line.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest.unwrap_or_default()
+    }
+
+    fn field(&mut self, rest: &'a [u8]) -> Result<Cow<'a, [u8]>, BadField> {
         let start = rest.iter().position(|byte| !self.is_padding(*byte)).unwrap_or(rest.len());
         let rest = &rest[start..];
-        if rest.first() == Some(&b'"') {
-            return self.quoted(&rest[1..]);
+        match rest.first() {
+            Some(first) if Some(*first) == self.layout.quote => return self.quoted(&rest[1..]),
+            Some(b'{') if rest.trim_ascii_end().ends_with(b"}") => {
+                self.rest = None;
+                return Ok(Cow::Borrowed(rest.trim_ascii_end()));
+            }
+            _ => {}
         }
-        let end = rest.iter().position(|byte| self.ends_field(*byte)).unwrap_or(rest.len());
+        let end = self.end(rest);
         self.rest = self.after(&rest[end..]);
         let field = &rest[..end];
         let kept =
@@ -38,27 +71,32 @@ impl<'a> Fields<'a> {
     }
 
     /// The field that begins after an opening quote.
-    fn quoted(&mut self, text: &'a [u8]) -> Result<Cow<'a, [u8]>, String> {
+    fn quoted(&mut self, text: &'a [u8]) -> Result<Cow<'a, [u8]>, BadField> {
+        let quote = self.layout.quote.unwrap_or(b'"');
         let mut unquoted = Vec::new();
         let mut rest = text;
         loop {
-            let Some(quote) = memchr::memchr(b'"', rest) else {
-                return Err("expected a closing quote before the end of the line".to_owned());
+            let found = if self.layout.backslash {
+                memchr::memchr2(quote, b'\\', rest)
+            } else {
+                memchr::memchr(quote, rest)
             };
-            let (part, after) = (&rest[..quote], &rest[quote + 1..]);
-            if after.first() == Some(&b'"') {
-                unquoted.extend_from_slice(part);
-                unquoted.push(b'"');
-                rest = &after[1..];
-                continue;
+            let Some(place) = found else { return Err(BadField::Open) };
+            let (part, after) = (&rest[..place], &rest[place + 1..]);
+            match after.first() {
+                Some(byte) if rest[place] != quote || *byte == quote => {
+                    unquoted.extend_from_slice(part);
+                    unquoted.push(*byte);
+                    rest = &after[1..];
+                    continue;
+                }
+                None if rest[place] != quote => return Err(BadField::Open),
+                _ => {}
             }
             let gap = after.iter().position(|byte| !self.is_padding(*byte)).unwrap_or(after.len());
-            let runs = self.separator.is_none() && gap > 0;
-            if gap < after.len() && !runs && !self.ends_field(after[gap]) {
-                return Err(format!(
-                    "expected a separator after the closing quote, found {}",
-                    show(&after[gap..])
-                ));
+            let runs = self.layout.separator == Separator::Spaces && gap > 0;
+            if gap < after.len() && !runs && self.end(&after[gap..]) > 0 {
+                return Err(BadField::After(show(&after[gap..])));
             }
             self.rest = self.after(if runs { after } else { &after[gap..] });
             if unquoted.is_empty() {
@@ -69,57 +107,41 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Where the field that `text` begins with ends.
+    fn end(&self, text: &[u8]) -> usize {
+        let found = match self.layout.separator {
+            Separator::Spaces => text.iter().position(|byte| matches!(byte, b' ' | b'\t')),
+            Separator::String(string) => memchr::memmem::find(text, string.bytes()),
+            separator => memchr::memchr(separator.byte().unwrap_or(b'\t'), text),
+        };
+        found.unwrap_or(text.len())
+    }
+
     /// What follows a field, given the line from the end of that field.
     fn after(&self, tail: &'a [u8]) -> Option<&'a [u8]> {
-        if self.separator.is_some() {
-            return tail.get(1..);
+        let separator = match self.layout.separator {
+            Separator::Spaces => 0,
+            Separator::String(string) => string.bytes().len(),
+            _ => 1,
+        };
+        if separator > 0 {
+            return tail.get(separator..);
         }
         let next = tail.iter().position(|byte| !self.is_padding(*byte))?;
         Some(&tail[next..])
     }
 
-    fn ends_field(&self, byte: u8) -> bool {
-        match self.separator {
-            Some(separator) => byte == separator,
-            None => byte == b' ' || byte == b'\t',
-        }
-    }
-
     fn is_padding(&self, byte: u8) -> bool {
-        byte == b' ' || (byte == b'\t' && self.separator != Some(b'\t'))
+        byte == b' ' || (byte == b'\t' && self.layout.separator != Separator::Tab)
     }
 }
 
 impl<'a> Iterator for Fields<'a> {
-    type Item = Result<Cow<'a, [u8]>, String>;
+    type Item = Result<Cow<'a, [u8]>, BadField>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest.take()?;
         Some(self.field(rest))
-    }
-}
-
-impl Separator {
-    /// The byte that separates; `None` for runs of spaces and tabs.
-    pub(super) fn byte(self) -> Option<u8> {
-        match self {
-            Self::Tab => Some(b'\t'),
-            Self::Comma => Some(b','),
-            Self::Semicolon => Some(b';'),
-            Self::Pipe => Some(b'|'),
-            Self::Spaces => None,
-        }
-    }
-
-    /// For messages.
-    pub(crate) fn noun(self) -> &'static str {
-        match self {
-            Self::Tab => "tabs",
-            Self::Comma => "commas",
-            Self::Semicolon => "semicolons",
-            Self::Pipe => "pipes",
-            Self::Spaces => "spaces",
-        }
     }
 }
 
@@ -158,6 +180,51 @@ pub(crate) fn looks(field: &[u8]) -> Looks {
     if number && field.iter().any(u8::is_ascii_digit) { Looks::Number } else { Looks::Name }
 }
 
+/// How integers that are ids may be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// As digits, with zeros in front if so.
+    #[default]
+    Digits,
+    /// As they are printed.
+    Printed,
+    /// As they are printed, perhaps with a fraction of zeros.
+    Floats,
+    /// With zeros or a plus in front, and with a fraction of zeros.
+    Any,
+}
+
+impl Spelling {
+    /// Reads an integer id.
+    pub(crate) fn parse(self, field: &[u8]) -> Result<u64, String> {
+        match self {
+            Self::Digits => parse_id(field),
+            Self::Printed if field.len() > 1 && field[0] == b'0' => Err(not_an_id(field)),
+            Self::Printed => parse_id(field),
+            Self::Floats => {
+                let whole = without_fraction(field);
+                let printed = whole.len() <= 1 || whole[0] != b'0';
+                if printed { parse_id(whole) } else { Err(not_an_id(field)) }
+            }
+            Self::Any => {
+                let unsigned = field.strip_prefix(b"+").unwrap_or(field);
+                parse_id(without_fraction(unsigned))
+                    .map_err(|what| if unsigned.is_empty() { not_an_id(field) } else { what })
+            }
+        }
+    }
+}
+
+/// A number without its fraction, if that is nothing but zeros.
+fn without_fraction(field: &[u8]) -> &[u8] {
+    match memchr::memchr(b'.', field) {
+        Some(point) if point > 0 && field[point + 1..].iter().all(|byte| *byte == b'0') => {
+            &field[..point]
+        }
+        _ => field,
+    }
+}
+
 /// Digits that fit 64 bits whatever they are.
 const SAFE_DIGITS: usize = 19;
 
@@ -185,17 +252,31 @@ pub(crate) fn parse_id(field: &[u8]) -> Result<u64, String> {
         }
         id = id.and_then(|id| id.checked_mul(10)?.checked_add(u64::from(digit)));
     }
-    id.ok_or_else(|| format!("expected a vertex id of at most {}, found {}", u64::MAX, show(field)))
+    id.ok_or_else(|| {
+        let found = show(field);
+        format!(
+            "expected a vertex id of at most {}, found {found} (for ids that are names: \
+             --ids names)",
+            u64::MAX
+        )
+    })
 }
 
 fn not_an_id(field: &[u8]) -> String {
     let text = String::from_utf8_lossy(field);
     let found = show(field);
-    if field[0] == b'-' && text[1..].bytes().all(|byte| byte.is_ascii_digit()) && field.len() > 1 {
-        return format!("expected a vertex id, found the negative number {found}");
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if text.strip_prefix('-').is_some_and(digits) {
+        return format!(
+            "expected a vertex id, found the negative number {found} (for ids that are names: \
+             --ids names)"
+        );
     }
-    if text.parse::<f64>().is_ok() && text.bytes().any(|byte| byte.is_ascii_digit()) {
-        return format!("expected an integer as vertex id, found {found}");
+    if digits(text.strip_prefix('+').unwrap_or(&text)) {
+        return format!(
+            "expected an integer as it is printed, found {found} (--ids names keeps it so, \
+             --ids integers takes its value)"
+        );
     }
     format!("expected an integer as vertex id, found {found} (for ids that are names: --ids names)")
 }
@@ -238,10 +319,15 @@ mod tests {
     use super::*;
 
     fn fields(line: &str, separator: Separator) -> Vec<String> {
-        let text = |field: Result<Cow<'_, [u8]>, String>| {
-            field.map_or_else(|error| format!("!{error}"), |f| String::from_utf8_lossy(&f).into())
+        laid_out(line, Layout::usual(separator))
+    }
+
+    fn laid_out(line: &str, layout: Layout) -> Vec<String> {
+        let text = |field: Result<Cow<'_, [u8]>, BadField>| {
+            let bad = |bad| format!("!{}", String::from(bad));
+            field.map_or_else(bad, |field| String::from_utf8_lossy(&field).into())
         };
-        Fields::new(line.as_bytes(), separator).map(text).collect()
+        Fields::new(line.as_bytes(), layout).map(text).collect()
     }
 
     #[test]
@@ -260,18 +346,57 @@ mod tests {
     }
 
     #[test]
+    fn quotes_and_separators_are_those_of_the_layout() {
+        let string = "::".parse().unwrap();
+        assert_eq!(fields("1:: 2::\"a::b\"::", string), ["1", "2", "a::b", ""]);
+        let backslash = Layout { backslash: true, ..Layout::usual(Separator::Comma) };
+        assert_eq!(laid_out("\"say \\\"hi\\\"\",\"c\\\\d\"", backslash), ["say \"hi\"", "c\\d"]);
+        assert!(laid_out("\"a\\", backslash)[0].starts_with("!expected a closing"));
+        let none = Layout { quote: None, ..Layout::usual(Separator::Tab) };
+        assert_eq!(laid_out("\"Weird Al\" Y\tx", none), ["\"Weird Al\" Y", "x"]);
+        let single = Layout { quote: Some(b'\''), ..none };
+        assert_eq!(laid_out("'a\tb'\t\"c", single), ["a\tb", "\"c"]);
+        let dictionary = ["0", "1", "{'weight': 4, 'x': 'a b'}"];
+        assert_eq!(fields("0 1 {'weight': 4, 'x': 'a b'}", Separator::Spaces), dictionary);
+        assert_eq!(fields("{a} b", Separator::Spaces), ["{a}", "b"]);
+    }
+
+    #[test]
+    fn integers_are_read_as_they_are_printed_unless_others_may_come() {
+        for field in ["007", "+7", "7.0", "00", "7.", "-7"] {
+            assert!(Spelling::Printed.parse(field.as_bytes()).is_err(), "{field}");
+        }
+        assert_eq!(Spelling::Printed.parse(b"0"), Ok(0));
+        assert_eq!((Spelling::Floats.parse(b"7.00"), Spelling::Floats.parse(b"7")), (Ok(7), Ok(7)));
+        for field in ["7.5", "07.0", "1e3", ".0", ""] {
+            assert!(Spelling::Floats.parse(field.as_bytes()).is_err(), "{field}");
+        }
+        for field in ["007", "+7", "7.0", "7", "+07.0"] {
+            assert_eq!(Spelling::Any.parse(field.as_bytes()), Ok(7), "{field}");
+        }
+        for field in ["-7", "+", "", "x", "7.5"] {
+            assert!(Spelling::Any.parse(field.as_bytes()).is_err(), "{field}");
+        }
+        let error = Spelling::Printed.parse(b"007").unwrap_err();
+        assert!(error.contains("--ids names") && error.contains("--ids integers"), "{error}");
+    }
+
+    #[test]
     fn ids_are_digits_that_fit() {
         assert_eq!(parse_id(b"0007"), Ok(7));
         assert_eq!(parse_id(b"18446744073709551615"), Ok(u64::MAX));
         for (field, expected) in [
             ("18446744073709551616", "expected a vertex id of at most 18446744073709551615"),
-            ("-5", "expected a vertex id, found the negative number \"-5\""),
+            (
+                "-5",
+                "expected a vertex id, found the negative number \"-5\" (for ids that are names",
+            ),
             ("1.5", "expected an integer as vertex id, found \"1.5\""),
             ("abc", "(for ids that are names: --ids names)"),
             ("", "found an empty field"),
             ("-", "(for ids that are names: --ids names)"),
             ("-\u{e9}", "(for ids that are names: --ids names)"),
-            ("+1", "expected an integer"),
+            ("+1", "as it is printed"),
         ] {
             let error = parse_id(field.as_bytes()).unwrap_err();
             assert!(error.contains(expected), "{field}: {error}");

@@ -6,6 +6,7 @@
 
 use super::file::Grain;
 use super::parse::{self, Fault};
+use super::records::Cut;
 use super::rows::Rows;
 use super::{file, stream};
 use crate::collect::Collector;
@@ -20,6 +21,11 @@ pub(crate) trait Lines: Sync {
     /// already.
     fn start(&self) -> usize;
 
+    /// What ends lines.
+    fn cut(&self) -> Cut {
+        Cut::Lines
+    }
+
     /// No rows yet.
     fn rows(&self) -> Rows;
 
@@ -29,7 +35,7 @@ pub(crate) trait Lines: Sync {
 
     /// Reads whole lines. Only the last line of a file may lack its newline.
     fn parse(&self, text: &[u8], rows: &mut Rows) -> Result<(), Fault> {
-        parse::each(text, rows, &|line, cut, rows| self.line(line, cut, rows))
+        parse::each(text, self.cut(), rows, &|line, cut, rows| self.line(line, cut, rows))
     }
 
     /// Takes the rows of a part. Parts come in any order; their numbers order them.
@@ -46,7 +52,7 @@ pub(crate) fn read(
     collector: &Collector,
 ) -> Result<(), InputError> {
     match source.bytes() {
-        Some(bytes) if source.compression() == Compression::None => {
+        Some(bytes) if source.compression() == Compression::None && lines.cut() == Cut::Lines => {
             let ReadOptions { limits, .. } = context.options;
             let threads = context.options.thread_count();
             let grain = Grain::of(bytes, threads, limits.memory_bytes_max, &lines.rows());

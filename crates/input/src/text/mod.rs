@@ -1,38 +1,50 @@
 //! Text: SNAP edge lists, CSV, TSV and their relatives, all by one tolerant reader.
 //!
-//! A file is lines. Lines that are blank or begin with `#` or `%` are no rows, wherever they stand.
-//! A row has a source, a target and perhaps a weight, in columns; see [`dialect`] for how
-//! separator, header and columns are found, and [`fields`] for what a field may be. Line ends are
-//! `\n` or `\r\n`, the last one may be missing, and a byte order mark is skipped. A quoted
-//! field may hold the separator, but no line end.
+//! A file is rows of fields, blank lines, and comments ([`comments`]). A row has a source, a target
+//! and perhaps a weight, in columns; see [`sniff`] for how the dialect of a file is guessed,
+//! [`dialect`] for how a row is read, and [`fields`] for what a field may be. Line ends are `\n` or
+//! `\r\n`, or `\r` alone in files without newlines; the last one may be missing, and a byte order
+//! mark is skipped. A quoted field may hold the separator, and line ends where the beginning of the
+//! file has such fields ([`records`]).
 //!
 //! ```text
 //! regular file:      worker: positioned read ─► parse ─► part       (file, one part a worker)
 //! compressed, pipe:  one thread: unpack ─► queue ─► workers: parse   (stream)
 //! ```
 //!
-//! Invariants: [`plain`], [`regular`] and [`simd`] agree with [`fields`] on every line; of several
+//! Files whose rows go over lines are read by [`stream`] as well, which cuts them in order.
+//!
+//! Invariants: [`plain`], [`regular`] and [`simd`] agree with [`dialect`] on every line; of several
 //! bad lines the first is reported, with its number, for any number of threads.
 
+mod comments;
 mod counted;
 pub(crate) mod dialect;
+mod dictionary;
 mod estimate;
 mod failure;
 pub(crate) mod fields;
 mod file;
+mod header;
+mod kinds;
 pub(crate) mod known;
+mod konect;
 pub(crate) mod lines;
 pub(crate) mod parse;
 pub(crate) mod plain;
+pub(crate) mod records;
 mod regular;
 pub(crate) mod rows;
+mod separator;
 mod simd;
+mod sniff;
 mod stream;
 #[cfg(test)]
 mod tests;
 pub(crate) mod whole;
 
 use self::dialect::Dialect;
+use self::records::Cut;
 pub(crate) use self::rows::Dictionary;
 use crate::collect::Collector;
 use crate::error::InputError;
@@ -60,6 +72,10 @@ impl Reader for TextReader {
     ) -> Result<(), InputError> {
         let (dialect, sample) = sample(source, SAMPLE_BYTES, context.options)?;
         collector.describe(|file| dialect.describe(file));
+        dialect.notes.iter().for_each(|note| collector.note(note));
+        if let Some(undirected) = dialect.undirected {
+            collector.state_undirected(undirected);
+        }
         let line = dialect.start_line(&sample.bytes).saturating_sub(1);
         counted::read(source.name(), line, &dialect, collector, |lines| {
             lines::read(source, lines, context, collector)
@@ -82,7 +98,9 @@ fn sample(
     bytes_max: usize,
     options: &ReadOptions,
 ) -> Result<(Dialect, Sample), InputError> {
-    let sample = source.sample(bytes_max, &options.limits)?;
-    let dialect = Dialect::guess(source.name(), &sample.bytes, sample.whole, options)?;
+    let mut sample = source.sample(bytes_max, &options.limits)?;
+    let cut = Cut::of(&sample.bytes);
+    cut.translate(&mut sample.bytes);
+    let dialect = sniff::guess(source.name(), &sample.bytes, sample.whole, cut, options)?;
     Ok((dialect, sample))
 }

@@ -2,6 +2,7 @@
 
 use super::dialect::Dialect;
 use super::plain::Plain;
+use super::records::Cut;
 use super::rows::Rows;
 
 /// What is wrong with a text, and at which byte of it the line begins.
@@ -23,7 +24,7 @@ pub(crate) fn lines(
     let read = quickly(text, plain, rows, line);
     // The fast path does not compare values; the careful one finds the line. Rows of earlier calls
     // are fine: they are many calls a part, and looking at all of them each time would be felt.
-    if rows.amiss(before) { each(text, rows, line) } else { read }
+    if rows.amiss(before) { each(text, Cut::Lines, rows, line) } else { read }
 }
 
 fn quickly(
@@ -38,7 +39,7 @@ fn quickly(
             at = plain.run(text, at, rows);
         }
         if at < text.len() {
-            at = one(text, at, rows, line)?;
+            at = one(text, at, Cut::Lines, rows, line)?;
         }
     }
     Ok(())
@@ -46,25 +47,25 @@ fn quickly(
 
 /// Reads all lines one by one. Means the same as [`lines`].
 pub(super) fn carefully(text: &[u8], dialect: &Dialect, rows: &mut Rows) -> Result<(), Fault> {
-    each(text, rows, &|line, cut, rows| dialect.line(line, cut, rows))
+    each(text, dialect.cut, rows, &|line, cut, rows| dialect.line(line, cut, rows))
 }
 
 /// Reads a line without its newline; the flag says that the file ends here without one.
 pub(crate) type Line<'a> = &'a dyn Fn(&[u8], bool, &mut Rows) -> Result<(), String>;
 
 /// Reads all lines one by one.
-pub(super) fn each(text: &[u8], rows: &mut Rows, line: Line<'_>) -> Result<(), Fault> {
+pub(super) fn each(text: &[u8], cut: Cut, rows: &mut Rows, line: Line<'_>) -> Result<(), Fault> {
     let mut at = 0;
     while at < text.len() {
-        at = one(text, at, rows, line)?;
+        at = one(text, at, cut, rows, line)?;
     }
     Ok(())
 }
 
 /// Reads the line at `at` and returns the beginning of the next.
-fn one(text: &[u8], at: usize, rows: &mut Rows, line: Line<'_>) -> Result<usize, Fault> {
-    let newline = memchr::memchr(b'\n', &text[at..]);
-    let end = newline.map_or(text.len(), |length| at + length);
+fn one(text: &[u8], at: usize, cut: Cut, rows: &mut Rows, line: Line<'_>) -> Result<usize, Fault> {
+    let newline = cut.end(text, at);
+    let end = newline.unwrap_or(text.len());
     let read = line(&text[at..end], newline.is_none(), rows);
     read.map_err(|what| Fault { offset: at, what })?;
     Ok((end + 1).min(text.len()))

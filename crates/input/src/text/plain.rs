@@ -12,7 +12,7 @@ use super::regular::Regular;
 use super::rows::{RowIds, Rows};
 use super::simd;
 use crate::columns::Columns;
-use crate::options::Separator;
+use crate::layout::{Layout, Separator};
 
 pub(super) use super::simd::Positions;
 
@@ -31,6 +31,8 @@ pub(crate) struct Plain {
     exact: bool,
     /// What stands before the first number of each row, with a space after it.
     tag: Option<u8>,
+    /// What fields may be quoted with: none may stand behind the columns that are needed.
+    quote: u8,
 }
 
 /// A plain row.
@@ -61,28 +63,29 @@ const DIGITS_MAX: usize = 16;
 
 impl Plain {
     /// The fast path for files of integers, if these columns have one. `first` is a typical row.
-    pub(super) fn new(
-        separator: Separator,
-        columns: Columns,
-        first: &[u8],
-        crlf: bool,
-    ) -> Option<Self> {
+    pub(super) fn new(layout: Layout, columns: Columns, first: &[u8], crlf: bool) -> Option<Self> {
         if columns.source != 0 || columns.target != 1 || columns.weight.is_some_and(|at| at != 2) {
             return None;
         }
         let end = first.iter().position(|byte| !byte.is_ascii_digit())?;
-        let (separator, other) = match separator.byte() {
+        let (separator, other) = match layout.separator.byte() {
+            Some(byte) if byte.is_ascii_digit() => return None,
             Some(byte) => (byte, byte),
+            None if layout.separator != Separator::Spaces => return None,
             None if first[end] == b'\t' => (b'\t', b' '),
             None => (b' ', b'\t'),
         };
         let columns_found = 1 + memchr::memchr_iter(separator, first).count();
+        // A line end where nothing quotes: it is never found behind a column.
+        let quote = layout.quote.unwrap_or(b'\n');
         let regular = Regular {
             separator,
             columns: columns_found.max(2),
             weighted: columns.weight.is_some(),
+            quote,
+            crlf,
         };
-        Some(Self { separator, other, regular, crlf, exact: false, tag: None })
+        Some(Self { separator, other, regular, crlf, exact: false, tag: None, quote })
     }
 
     /// The same for files that have no more columns than are needed.
@@ -94,8 +97,9 @@ impl Plain {
     /// Rows such as `a 1 2 7`: a letter, source, target, and the weight if there is one.
     pub(crate) fn tagged(tag: u8, weighted: bool) -> Self {
         let (separator, other) = (b' ', b'\t');
-        let regular = Regular { separator, columns: 2, weighted };
-        Self { separator, other, regular, crlf: false, exact: true, tag: Some(tag) }
+        let quote = b'\n';
+        let regular = Regular { separator, columns: 2, weighted, quote, crlf: false };
+        Self { separator, other, regular, crlf: false, exact: true, tag: Some(tag), quote }
     }
 
     /// Reads plain rows from `at` on, which is the beginning of a line, and returns the beginning
@@ -156,11 +160,11 @@ impl Plain {
     /// Reads the row that fills `bytes[at..next]`, if it is plain.
     #[inline]
     fn row(self, bytes: &[u8], at: usize, next: usize) -> Option<Row> {
-        let (source, end) = digits(bytes, at)?;
+        let (source, end) = id(bytes, at)?;
         if !self.separates(*bytes.get(end)?) {
             return None;
         }
-        let (target, end) = digits(bytes, end + 1)?;
+        let (target, end) = id(bytes, end + 1)?;
         if !self.regular.weighted {
             return self.ends(bytes, end, next).then_some(Row { source, target, weight: 0.0 });
         }
@@ -192,13 +196,30 @@ impl Plain {
             byte if self.exact => {
                 self.separates(byte) && bytes[end..next].iter().all(u8::is_ascii_whitespace)
             }
-            byte => self.separates(byte),
+            byte => self.separates(byte) && self.is_bare(&bytes[end..next]),
         }
+    }
+
+    /// Whether the rest of a line, with its end, holds no quote, nor a carriage return alone where
+    /// lines end without.
+    #[inline]
+    fn is_bare(self, rest: &[u8]) -> bool {
+        let line = rest.strip_suffix(b"\n").unwrap_or(rest);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let odd = if self.crlf { self.quote } else { b'\r' };
+        memchr::memchr2(self.quote, odd, line).is_none()
     }
 
     fn separates(self, byte: u8) -> bool {
         byte == self.separator || byte == self.other
     }
+}
+
+/// [`digits`] without zeros in front.
+#[inline]
+fn id(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
+    let (value, end) = digits(bytes, at)?;
+    (end - at == 1 || bytes[at] != b'0').then_some((value, end))
 }
 
 /// One to sixteen digits at `at`: their value and where they end.

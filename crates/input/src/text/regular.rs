@@ -34,6 +34,10 @@ pub(super) struct Regular {
     pub(super) columns: usize,
     /// Whether the third column is the weight.
     pub(super) weighted: bool,
+    /// What fields may be quoted with.
+    pub(super) quote: u8,
+    /// Whether lines end with `\r\n`.
+    pub(super) crlf: bool,
 }
 
 impl Regular {
@@ -43,11 +47,26 @@ impl Regular {
         let Rows { ids, weights, positions, .. } = rows;
         let text = &bytes[at..];
         let marks = simd::marks(self.separator, text, positions);
+        let text = if self.columns > 2 + usize::from(self.weighted) {
+            self.bare(text, marks)
+        } else {
+            text
+        };
         // Code of its own for the shape that is common: it knows that there are three columns.
         at + match self.columns {
             3 => self.rows(text, marks.chunks_exact(3), ids, weights),
             columns => self.rows(text, marks.chunks_exact(columns), ids, weights),
         }
+    }
+
+    /// The text up to a quote, or to a carriage return alone where lines end without: rows behind
+    /// that are left, as no column that is skipped may hold it.
+    fn bare<'t>(self, text: &'t [u8], marks: &[u32]) -> &'t [u8] {
+        let Some(&last) = marks.last() else { return text };
+        let within = &text[..last as usize];
+        let odd = if self.crlf { self.quote } else { b'\r' };
+        let odd = memchr::memchr2(self.quote, odd, within);
+        odd.map_or(text, |place| &text[..place])
     }
 
     /// Reads the rows between marks; returns the end of the last one.
@@ -64,7 +83,7 @@ impl Regular {
             let Some((&end, between)) = marks.split_last() else { break };
             // A mark is a separator or a line end.
             let separates = |&mark: &u32| text[mark as usize] == self.separator;
-            if text[end as usize] != b'\n' || !between.iter().all(separates) {
+            if text.get(end as usize) != Some(&b'\n') || !between.iter().all(separates) {
                 break;
             }
             let Some((source, target)) = ends(text, start, marks) else { break };
@@ -106,6 +125,10 @@ fn without_carriage(text: &[u8], newline: usize) -> usize {
 #[inline]
 fn integer(text: &[u8], start: usize, end: usize) -> Option<u64> {
     let length = end.wrapping_sub(start);
+    // A number that is not written as it is printed is left to the careful reader.
+    if length > 1 && text.get(start) == Some(&b'0') {
+        return None;
+    }
     if length.wrapping_sub(1) < 8 {
         let word = text.get(start..start + 8)?.try_into().ok()?;
         let digits = (u64::from_le_bytes(word) ^ ZEROS as u64) << (64 - 8 * length);
@@ -234,7 +257,9 @@ mod tests {
         #[test]
         fn integers_are_those_of_the_standard_library(field in "[0-9]{0,18}|[0-9 .:/-]{1,16}") {
             let digits = field.bytes().all(|byte| byte.is_ascii_digit());
-            let expected = field.parse::<u64>().ok().filter(|_| digits && field.len() <= 16);
+            let printed = field.len() == 1 || !field.starts_with('0');
+            let expected =
+                field.parse::<u64>().ok().filter(|_| digits && printed && field.len() <= 16);
             prop_assert_eq!(within(&field, integer), expected);
         }
 

@@ -8,7 +8,7 @@ use hashbrown::hash_table::Entry;
 use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
-use super::fields::{parse_id, parse_weight, show};
+use super::fields::{Spelling, parse_id, parse_weight, show};
 use super::known::{Known, Values};
 use super::plain::Positions;
 use crate::collect::{Ids, Part};
@@ -22,6 +22,8 @@ pub(crate) struct Rows {
     pub(crate) weights: Option<Vec<f64>>,
     /// Which ids may come.
     pub(crate) known: Known,
+    /// How integer ids may be written.
+    spelling: Spelling,
     /// Which weights may come.
     pub(super) values: Values,
     /// Which weights the user of the edges can have.
@@ -92,6 +94,7 @@ impl Rows {
             ids,
             weights,
             known,
+            spelling: Spelling::Digits,
             values: Values::Any,
             bounds: WeightBounds::default(),
             vertex_lines: 0,
@@ -115,6 +118,11 @@ impl Rows {
             weights.reserve(rows);
             crate::pages::advise_huge(weights.spare_capacity_mut());
         }
+    }
+
+    /// Rows whose integer ids are written so.
+    pub(super) fn spelt(self, spelling: Spelling) -> Self {
+        Self { spelling, ..self }
     }
 
     /// The same, where only some weights may come.
@@ -167,7 +175,7 @@ impl Rows {
             let pair = [dictionary.place(source)?, dictionary.place(target)?];
             dictionary.pairs.push(pair);
         } else {
-            let (source, target) = (parse_id(source)?, parse_id(target)?);
+            let (source, target) = (self.spelling.parse(source)?, self.spelling.parse(target)?);
             self.known.check(source)?;
             self.known.check(target)?;
             self.ids.push(source, target);

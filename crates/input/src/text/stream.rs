@@ -10,6 +10,7 @@ use super::failure::First;
 use super::file::{expected_rows, too_long};
 use super::lines::Lines;
 use super::parse::{self, Fault};
+use super::records::Cut;
 use crate::collect::Collector;
 use crate::error::InputError;
 use crate::reader::Context;
@@ -178,6 +179,8 @@ struct Feed<'a> {
     ended: bool,
     /// Newlines before the first block.
     skipped: u64,
+    /// What ends rows.
+    cut: Cut,
 }
 
 impl<'a> Feed<'a> {
@@ -187,8 +190,9 @@ impl<'a> Feed<'a> {
         context: &'a Context<'a>,
     ) -> Result<Self, InputError> {
         let unpacked = source.unpack(&context.options.limits)?;
+        let cut = lines.cut();
         let mut feed =
-            Self { unpacked, context, rest: Vec::new(), counted: 0, ended: false, skipped: 0 };
+            Self { unpacked, context, rest: Vec::new(), counted: 0, ended: false, skipped: 0, cut };
         feed.skip_to(lines.start())?;
         Ok(feed)
     }
@@ -197,6 +201,7 @@ impl<'a> Feed<'a> {
     fn skip_to(&mut self, start: usize) -> Result<(), InputError> {
         let mut before = vec![0; start];
         let filled = self.unpacked.fill(&mut before)?;
+        self.cut.translate(&mut before[..filled]);
         self.skipped = parse::newlines(&before[..filled]);
         Ok(())
     }
@@ -215,14 +220,16 @@ impl<'a> Feed<'a> {
             let stored = self.unpacked.stored();
             self.context.advance(stored - self.counted).map_err(Trouble::Other)?;
             self.counted = stored;
+            self.cut.translate(&mut buffer[kept..filled]);
             if filled < buffer.len() {
                 self.ended = true;
                 buffer.truncate(filled);
                 return Ok((filled > 0).then_some(buffer));
             }
-            if let Some(last) = memchr::memrchr(b'\n', &buffer) {
-                self.rest.extend_from_slice(&buffer[last + 1..]);
-                buffer.truncate(last + 1);
+            let whole = self.cut.whole(&buffer);
+            if whole > 0 {
+                self.rest.extend_from_slice(&buffer[whole..]);
+                buffer.truncate(whole);
                 return Ok(Some(buffer));
             }
             let longest = self.context.options.limits.line_bytes_max;

@@ -1,8 +1,8 @@
 //! Reading of a text in memory, for tests, fuzzing and benchmarks.
 
-use super::dialect::Dialect;
 use super::lines::Lines;
-use super::{SAMPLE_BYTES, file, parse};
+use super::records::Cut;
+use super::{SAMPLE_BYTES, file, parse, sniff};
 use crate::collect::{Ids, Part};
 use crate::error::InputError;
 use crate::options::ReadOptions;
@@ -14,12 +14,13 @@ pub(crate) fn parse(
     carefully: bool,
 ) -> Result<Part, InputError> {
     let file = "text";
-    let dialect = Dialect::guess(
-        file,
-        &text[..text.len().min(SAMPLE_BYTES)],
-        text.len() <= SAMPLE_BYTES,
-        options,
-    )?;
+    let sample = &text[..text.len().min(SAMPLE_BYTES)];
+    let cut = Cut::of(sample);
+    let mut text = text.to_vec();
+    cut.translate(&mut text);
+    let text = &text[..];
+    let sample = &text[..sample.len()];
+    let dialect = sniff::guess(file, sample, sample.len() == text.len(), cut, options)?;
     let rows_text = &text[dialect.start..];
     let mut rows = dialect.rows().with_bounds(options.bounds());
     let read = if carefully {
@@ -65,7 +66,10 @@ fn after(first: Part, rest: Part) -> Part {
 /// Reads a text many times, each time into the memory that the time before gave back, so that only
 /// parsing is measured.
 pub(crate) fn parse_rounds(text: &[u8], rounds: usize, options: &ReadOptions) -> usize {
-    let Ok(dialect) = Dialect::guess("text", text, true, options) else { return 0 };
+    let sample = &text[..text.len().min(SAMPLE_BYTES)];
+    let whole = sample.len() == text.len();
+    let Ok(dialect) = sniff::guess("text", sample, whole, Cut::Lines, options) else { return 0 };
+    let text = &text[dialect.start..];
     let mut edges = 0;
     for _ in 0..rounds {
         let mut rows = dialect.rows();

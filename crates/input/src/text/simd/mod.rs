@@ -8,7 +8,7 @@
 //! integers. A row never waits for the end of the row before it.
 //!
 //! Invariant: a row is taken only if its bytes are 1-8 digits, the separator, 1-8 digits, the line
-//! end. The kernel ends at the first row that is not, and a little before the end of the text,
+//! end, and no number has a zero in front. The kernel ends at the first row that is not, and a little before the end of the text,
 //! where it could read beyond it.
 
 #![cfg_attr(
@@ -163,7 +163,9 @@ mod tests {
         let number = |at: usize| {
             let digits = text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
             let text = std::str::from_utf8(&text[at..at + digits]).unwrap();
-            (1..=8).contains(&digits).then(|| (text.parse::<u32>().unwrap(), at + digits))
+            let printed = digits == 1 || !text.starts_with('0');
+            (printed && (1..=8).contains(&digits))
+                .then(|| (text.parse::<u32>().unwrap(), at + digits))
         };
         while let Some((source, middle)) = number(at) {
             if text.get(middle) != Some(&line.separator) {
@@ -181,7 +183,12 @@ mod tests {
 
     fn rows() -> impl Strategy<Value = String> {
         let odd = "[0-9]{0,9}[\t,\r\n -~]{0,3}[0-9]{0,9}[\r\n]{0,2}";
-        let row = prop_oneof![200 => "[0-9]{1,8}\t[0-9]{1,8}\n", 1 => odd];
+        let row = prop_oneof![
+            100 => "[1-9][0-9]{0,7}\t[1-9][0-9]{0,7}\n",
+            100 => "0\t[1-9]0{0,7}\n",
+            1 => "[0-9]{1,8}\t[0-9]{1,8}\n",
+            1 => odd,
+        ];
         prop::collection::vec(row, 0..400).prop_map(|rows| rows.concat())
     }
 

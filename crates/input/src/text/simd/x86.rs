@@ -22,7 +22,7 @@ use super::{CHUNK_BYTES, Pair, ROWS, SLACK_BYTES, Seek};
 
 /// First pass: writes the places that a [`Seek`] asks for in `chunks` chunks of text and returns
 /// how many there are; of pairs, up to the first chunk in which something else than plain rows
-/// stands.
+/// stands, or a number with a zero in front.
 pub(super) type Scan = unsafe fn(u8, &[u8], usize, &mut [u32]) -> usize;
 
 /// The first passes that this machine can run, the best one first.
@@ -53,6 +53,8 @@ const MARKS: u8 = Seek::Marks as u8;
 /// One bit a byte of a chunk.
 struct Masks {
     digit: u64,
+    /// `0`; looked at where numbers are.
+    zero: u64,
     separator: u64,
     newline: u64,
     /// `\r`; looked at with CRLF only.
@@ -66,6 +68,10 @@ struct Turns {
     line_end_next: u64,
     /// 1 if the last byte was a `\r`.
     carriage_before: u64,
+    /// 1 if a number goes on from the last byte.
+    inside_before: u64,
+    /// 1 if the last byte was a zero that begins a number.
+    zero_before: u64,
 }
 
 impl Turns {
@@ -73,7 +79,7 @@ impl Turns {
     #[target_feature(enable = "pclmulqdq,popcnt")]
     #[inline]
     fn ends<const SEEK: u8>(&mut self, masks: &Masks) -> Option<u64> {
-        let Masks { digit, separator, newline, carriage } = *masks;
+        let Masks { digit, zero, separator, newline, carriage } = *masks;
         if SEEK == MARKS {
             return Some(separator | newline);
         }
@@ -90,6 +96,10 @@ impl Turns {
         // Bit i of the parity says whether an odd number of ends stand at or before byte i: the
         // first, third ... must be separators, or line ends if the chunk before ended inside a row.
         plain &= separator == ends & (parity(ends) ^ self.line_end_next);
+        // A zero in front of other digits is left to others: such an id may be a name.
+        let first = zero & !(digit << 1 | self.inside_before);
+        plain &= (first << 1 | self.zero_before) & digit == 0;
+        (self.inside_before, self.zero_before) = (digit >> 63, first >> 63);
         if ends.count_ones() % 2 == 1 {
             self.line_end_next = !self.line_end_next;
         }
@@ -137,6 +147,7 @@ fn scan_avx512<const SEEK: u8>(
         let values = _mm512_sub_epi8(bytes, bytes_of(b'0'));
         let masks = Masks {
             digit: _mm512_cmple_epu8_mask(values, bytes_of(9)),
+            zero: if SEEK == MARKS { 0 } else { _mm512_cmpeq_epi8_mask(bytes, bytes_of(b'0')) },
             separator: _mm512_cmpeq_epi8_mask(bytes, bytes_of(separator)),
             newline: _mm512_cmpeq_epi8_mask(bytes, bytes_of(b'\n')),
             carriage: if SEEK == PAIRS_CRLF {
@@ -198,6 +209,7 @@ fn scan_avx2<const SEEK: u8>(
                 let values = _mm256_sub_epi8(half, _mm256_set1_epi8(b'0'.cast_signed()));
                 _mm256_cmpeq_epi8(_mm256_min_epu8(values, _mm256_set1_epi8(9)), values)
             })),
+            zero: if SEEK == MARKS { 0 } else { equal(b'0') },
             separator: equal(separator),
             newline: equal(b'\n'),
             carriage: if SEEK == PAIRS_CRLF { equal(b'\r') } else { 0 },

@@ -1,0 +1,116 @@
+//! Which lines are comments.
+//!
+//! A line whose first character is `#` or `%` is a comment where it cannot be a row: before the
+//! first row, or where it does not have as many fields as rows have, or where it has no ids. Else it
+//! is a row, whose first name begins so. What the user says is kept to as it is.
+
+use super::fields::{Fields, Spelling};
+use crate::columns::Columns;
+use crate::layout::{Comment, Layout};
+
+/// Which lines of a file are comments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Comments {
+    /// Those that begin with `#` or `%` and cannot be rows.
+    Usual,
+    /// None.
+    None,
+    /// Those that begin with this.
+    Prefix(Vec<u8>),
+}
+
+/// What a line is known by as a row.
+pub(super) struct Shape {
+    pub(super) layout: Layout,
+    pub(super) columns: Columns,
+    /// How integers are written; `None` where ids are names.
+    pub(super) spelling: Option<Spelling>,
+    /// Fields of every row, where all have as many.
+    pub(super) fields: Option<usize>,
+}
+
+impl Comments {
+    /// What the user says, or else the usual.
+    pub(super) fn of(said: Option<&Comment>) -> Self {
+        match said {
+            None => Self::Usual,
+            Some(Comment::None) => Self::None,
+            Some(Comment::Prefix(prefix)) => Self::Prefix(prefix.as_bytes().to_vec()),
+        }
+    }
+
+    /// Whether a line could be a comment.
+    pub(super) fn may_be(&self, line: &[u8]) -> bool {
+        match self {
+            Self::Usual => matches!(line.trim_ascii_start().first(), Some(b'#' | b'%')),
+            Self::None => false,
+            Self::Prefix(prefix) => line.starts_with(prefix),
+        }
+    }
+
+    /// Whether a line that could be a comment is one, once rows have begun.
+    pub(super) fn is(&self, line: &[u8], shape: &Shape) -> bool {
+        match self {
+            Self::Usual => !shape.is_row(line),
+            Self::None => false,
+            Self::Prefix(_) => true,
+        }
+    }
+}
+
+impl Shape {
+    /// Whether a line that begins with `#` or `%` is a row.
+    pub(super) fn is_row(&self, line: &[u8]) -> bool {
+        let Some(expected) = self.fields else { return false };
+        let mut after = line.trim_ascii_start()[1..].iter();
+        // A mark before a space, another mark or nothing begins a comment.
+        if after.next().is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b'#' | b'%'))
+        {
+            return false;
+        }
+        let fields: Vec<_> =
+            Fields::new(line, self.layout).take(expected + 1).map_while(Result::ok).collect();
+        if fields.len() != expected {
+            return false;
+        }
+        let id = |place: usize| match (fields.get(place), self.spelling) {
+            (Some(field), Some(spelling)) => spelling.parse(field).is_ok(),
+            (Some(field), None) => !field.is_empty(),
+            (None, _) => false,
+        };
+        id(self.columns.source) && id(self.columns.target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Separator;
+
+    #[test]
+    fn a_line_with_the_fields_of_a_row_is_one() {
+        let columns = Columns { source: 0, target: 1, weight: None };
+        let layout = Layout::usual(Separator::Tab);
+        let names = Shape { layout, columns, spelling: None, fields: Some(2) };
+        let usual = Comments::of(None);
+        for (line, comment) in [
+            ("#go\tbob", false),
+            ("%off\tcat", false),
+            ("# go\tbob", true),
+            ("#go", true),
+            ("#a\tb\tc", true),
+            ("##a\tb", true),
+            ("#", true),
+        ] {
+            assert!(usual.may_be(line.as_bytes()));
+            assert_eq!(usual.is(line.as_bytes(), &names), comment, "{line}");
+        }
+        let integers = Shape { spelling: Some(Spelling::Printed), ..names };
+        assert!(usual.is(b"#1\t2", &integers));
+        let irregular = Shape { spelling: None, fields: None, ..integers };
+        assert!(usual.is(b"#go\tbob", &irregular));
+        let slashes = Comments::of(Some(&Comment::Prefix("//".into())));
+        assert!(slashes.may_be(b"// 1 2") && slashes.is(b"// 1 2", &irregular));
+        assert!(!slashes.may_be(b"#1 2") && !Comments::of(Some(&Comment::None)).may_be(b"#"));
+    }
+}

@@ -1,0 +1,248 @@
+//! What separates fields and what they are quoted with: candidates, scored over a sample.
+//!
+//! A candidate is a separator with a way of quoting. It is good if nearly all rows have the same
+//! number of fields with it, at least two. Of several good ones a tab wins, as other separators are
+//! found in texts; then the one that stands alone once those are left out that stand only where
+//! numbers have decimal commas or texts have commas and spaces; then the one that makes integers of
+//! the first two fields, or more fields. Runs of spaces are a separator only where nothing else is,
+//! or where they alone make integers. What remains a tie is refused.
+
+use std::borrow::Cow;
+
+use super::kinds::{Column, Kind};
+use super::sniff::Sample;
+use crate::columns::Holds;
+use crate::layout::{Escape, Layout, Quote, Separator, SeparatorString};
+use crate::options::ReadOptions;
+
+/// Rows, each with its fields.
+pub(super) type Rows<'a> = Vec<Vec<Cow<'a, [u8]>>>;
+
+/// A way to read the rows of a sample.
+pub(super) struct Candidate<'a> {
+    pub(super) layout: Layout,
+    /// Whether a row goes over lines.
+    pub(super) over_lines: bool,
+    /// Rows, and where each begins and ends.
+    pub(super) rows: Rows<'a>,
+    pub(super) spans: Vec<(usize, usize)>,
+    /// The number of fields that most rows have.
+    pub(super) fields: usize,
+    /// Rows that have another number.
+    others: usize,
+    /// Rows with a field that cannot be read.
+    dirty: usize,
+}
+
+/// The string, which is known to be short.
+const fn string(text: &[u8]) -> Separator {
+    match SeparatorString::new(text) {
+        Some(string) => Separator::String(string),
+        None => Separator::Spaces,
+    }
+}
+
+/// Separators that stand for themselves, in the order in which they are tried.
+const STRONG: [Separator; 6] = [
+    Separator::Tab,
+    Separator::Comma,
+    Separator::Semicolon,
+    Separator::Pipe,
+    string(b"::"),
+    string(b"\x01"),
+];
+
+/// The candidate that reads a sample best.
+///
+/// # Errors
+/// What is wrong where two are as good.
+pub(super) fn best<'a>(
+    sample: &Sample<'a>,
+    options: &ReadOptions,
+) -> Result<Candidate<'a>, String> {
+    if let Some(separator) = options.separator {
+        return Ok(quoted(sample, separator, options));
+    }
+    let has = |separator: &Separator| match *separator {
+        Separator::String(string) => memchr::memmem::find(sample.text, string.bytes()).is_some(),
+        separator => memchr::memchr(separator.byte().unwrap_or(b' '), sample.text).is_some(),
+    };
+    let tried = |separator: Separator| quoted(sample, separator, options);
+    let strong: Vec<Candidate<'a>> = STRONG.into_iter().filter(has).map(tried).collect();
+    let (good, rest): (Vec<_>, Vec<_>) = strong.into_iter().partition(Candidate::is_regular);
+    let spaces = tried(Separator::Spaces);
+    if good.is_empty() {
+        let colon = string(b":");
+        let mut rest = rest;
+        if spaces.is_regular() {
+            return Ok(spaces);
+        }
+        if has(&colon) {
+            let colon = tried(colon);
+            if colon.is_regular() {
+                return Ok(colon);
+            }
+        }
+        rest.push(spaces);
+        rest.retain(|candidate| candidate.fields > 1);
+        let share = |candidate: &Candidate<'_>| candidate.others;
+        return Ok(rest.into_iter().min_by_key(share).unwrap_or_else(|| tried(Separator::Spaces)));
+    }
+    if spaces.is_regular() && spaces.has_integers() && !good.iter().any(Candidate::has_integers) {
+        return Ok(spaces);
+    }
+    only(good, sample.text)
+}
+
+/// The best of candidates that are good.
+fn only<'a>(mut good: Vec<Candidate<'a>>, text: &[u8]) -> Result<Candidate<'a>, String> {
+    let spaced = memchr::memchr_iter(b',', text).all(|place| text.get(place + 1) == Some(&b' '));
+    let mut keep = |wanted: &dyn Fn(&Candidate<'_>) -> bool| {
+        if good.len() > 1 && good.iter().any(wanted) {
+            good.retain(wanted);
+        }
+    };
+    keep(&|candidate| candidate.layout.separator == Separator::Tab);
+    keep(&|candidate| !candidate.cuts_numbers());
+    keep(&|candidate| !spaced || candidate.layout.separator != Separator::Comma);
+    keep(&|candidate| candidate.has_integers());
+    let alike = |one: &Candidate<'_>, other: &Candidate<'_>| {
+        one.fields == other.fields || !one.has_types() && !other.has_types()
+    };
+    if let [one, other, ..] = &good[..]
+        && alike(one, other)
+    {
+        return Err(format!(
+            "expected one separator, found that {} and {} both give rows of columns (--separator \
+             says which it is)",
+            one.layout.separator.noun(),
+            other.layout.separator.noun()
+        ));
+    }
+    let most = good.into_iter().max_by_key(|candidate| (candidate.has_types(), candidate.fields));
+    most.ok_or_else(|| "expected rows, found none".to_owned())
+}
+
+/// The best way of quoting with a separator.
+fn quoted<'a>(sample: &Sample<'a>, separator: Separator, options: &ReadOptions) -> Candidate<'a> {
+    let usual = Layout::usual(separator);
+    let said = match options.quote {
+        None => Some(b'"'),
+        Some(Quote::None) => None,
+        Some(Quote::Mark(quote)) => Some(quote),
+    };
+    let backslash = options.escape == Some(Escape::Backslash);
+    let first = Candidate::of(sample, Layout { quote: said, backslash, ..usual });
+    if options.quote.is_some() && options.escape.is_some() {
+        return first;
+    }
+    let quote = said.unwrap_or(b'"');
+    let escaped = memchr::memmem::find(sample.text, &[b'\\', quote]).is_some();
+    if said.is_some() && options.escape.is_none() && escaped {
+        let other = Candidate::of(sample, Layout { quote: said, backslash: true, ..usual });
+        if other.dirty < first.dirty || other.dirty == 0 && other.others <= first.others {
+            return other;
+        }
+    }
+    if options.quote.is_some() {
+        return first;
+    }
+    if first.dirty > 0 {
+        let none = Candidate::of(sample, Layout { quote: None, ..usual });
+        if none.is_regular() && !none.is_quoted_with(b'"') && !first.has_integers() {
+            return none;
+        }
+    } else if first.begins_with(b'\'') {
+        let single = Candidate::of(sample, Layout { quote: Some(b'\''), ..usual });
+        if single.dirty == 0 && single.is_regular() {
+            return single;
+        }
+    }
+    first
+}
+
+impl<'a> Candidate<'a> {
+    /// Reads a sample.
+    fn of(sample: &Sample<'a>, layout: Layout) -> Self {
+        let records = sample.records(layout);
+        let counts: Vec<usize> = records.rows.iter().map(Vec::len).collect();
+        let mut sorted = counts.clone();
+        sorted.sort_unstable();
+        let runs = sorted.chunk_by(|one, other| one == other);
+        // Of two numbers that as many rows have, the larger one.
+        let fields = runs.max_by_key(|run| run.len()).map_or(0, |run| run[0]);
+        let others = counts.iter().filter(|count| **count != fields).count();
+        let (rows, spans) = (records.rows, records.spans);
+        let (over_lines, dirty) = (records.over_lines, records.dirty);
+        Self { layout, over_lines, rows, spans, fields, others, dirty }
+    }
+
+    /// Whether nearly all rows have the same number of fields, at least two.
+    pub(super) fn is_regular(&self) -> bool {
+        let few = self.others * 10 <= self.rows.len() || (self.rows.len() >= 3 && self.others <= 1);
+        self.fields > 1 && few
+    }
+
+    /// Whether all rows but perhaps a header have the same number of fields.
+    pub(super) fn is_exact(&self) -> bool {
+        self.rows.iter().skip(1).all(|row| row.len() == self.fields)
+    }
+
+    /// The smallest and the largest number of fields.
+    pub(super) fn range(&self) -> (usize, usize) {
+        let counts = self.rows.iter().map(Vec::len);
+        (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0))
+    }
+
+    /// Whether the first two fields of rows are integers.
+    pub(super) fn has_integers(&self) -> bool {
+        let body = &self.rows[usize::from(self.rows.len() > 1)..];
+        (0..2).all(|place| Column::of(body, place).holds() == Holds::Integers)
+    }
+
+    /// Whether a column holds numbers, dates and the like.
+    fn has_types(&self) -> bool {
+        let body = &self.rows[usize::from(self.rows.len() > 1)..];
+        (0..self.fields).any(|place| Column::of(body, place).is_typed())
+    }
+
+    /// Whether each comma stands between digits, of which some belong to longer fields: it is that
+    /// of a number, and another separator cuts rows.
+    fn cuts_numbers(&self) -> bool {
+        let digits = |cell: &[u8]| cell.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let within = |pair: &[Cow<'_, [u8]>]| {
+            let (before, after) = (&pair[0], &pair[1]);
+            let last = before.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+            let first = digits(after);
+            last > 0 && first > 0 && (before.len() > last || after.len() > first)
+        };
+        let body = &self.rows[usize::from(self.rows.len() > 1)..];
+        self.layout.separator == Separator::Comma
+            && body.iter().all(|row| row.windows(2).all(within))
+    }
+
+    /// Whether a column is quoted with this mark in every row.
+    fn is_quoted_with(&self, quote: u8) -> bool {
+        let quoted = |cell: &Cow<'_, [u8]>| {
+            cell.len() > 1 && cell.first() == Some(&quote) && cell.last() == Some(&quote)
+        };
+        let column = |place: usize| self.rows.iter().all(|row| row.get(place).is_some_and(quoted));
+        !self.rows.is_empty() && (0..self.fields).any(column)
+    }
+
+    /// Whether every row begins with this byte.
+    fn begins_with(&self, byte: u8) -> bool {
+        let begins =
+            |row: &Vec<Cow<'_, [u8]>>| row.first().is_some_and(|cell| cell.first() == Some(&byte));
+        // A header may be bare.
+        self.rows.len() > 1 && self.rows[1..].iter().all(begins)
+    }
+
+    /// Whether a cell is a number with a decimal comma.
+    pub(super) fn has_decimal_commas(&self, place: usize) -> bool {
+        let cells = self.rows.iter().filter_map(|row| row.get(place));
+        let mut commas =
+            cells.filter(|cell| Kind::of(cell) == Kind::Number && cell.contains(&b','));
+        commas.next().is_some()
+    }
+}

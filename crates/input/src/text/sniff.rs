@@ -1,0 +1,407 @@
+//! The dialect of a text file, guessed from its first bytes.
+//!
+//! One sample is read once. Candidates of separators and quotes are scored over its rows
+//! ([`super::separator`]), then columns are looked at ([`super::kinds`]), then the first row
+//! ([`super::header`]), then columns are chosen ([`crate::columns`]) and ids settled. What the user
+//! says is never guessed. Each step ends in a choice that is certain, in one that is said in a
+//! note, or in an error that names the options that decide.
+//!
+//! - **Comments** before the first row are left out, unless ids below begin with such a mark and the
+//!   line has as many fields as rows have.
+//! - **Ids** are names if most of a column are neither integers nor numbers, so that one bad line in
+//!   a file of integers is an error; and where an integer is not written as it is printed (`007`,
+//!   `-7`), so that ids come out as they came in. Columns of floats without fractions are integers.
+
+use std::borrow::Cow;
+
+use super::comments::{Comments, Shape};
+use super::counted::Counted;
+use super::dialect::{Dialect, Weights};
+use super::dictionary;
+use super::fields::{Fields, Spelling, no_row, show};
+use super::header::{self, Header};
+use super::kinds::{Column, Kind};
+use super::known::Known;
+use super::konect::{self, Konect};
+use super::plain::Plain;
+use super::records::Cut;
+use super::separator::{self, Candidate};
+use crate::columns::{self, Chosen, Columns, Holds};
+use crate::error::InputError;
+use crate::layout::{Layout, Quote};
+use crate::options::{IdKind, ReadOptions, WeightChoice};
+use crate::reading::PassedOver;
+
+/// Rows of a sample that are looked at.
+const ROWS_MAX: usize = 2000;
+/// Bytes of a row beyond which a quote is taken for one that nobody closed.
+const RECORD_BYTES_MAX: usize = 64 << 10;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A row of a sample: its fields.
+pub(super) type Row<'a> = Vec<Cow<'a, [u8]>>;
+
+/// The beginning of a file, whose lines end with newlines.
+pub(super) struct Sample<'a> {
+    /// From the byte order mark on.
+    pub(super) text: &'a [u8],
+    /// Bytes before.
+    mark: usize,
+    /// Whether that is all there is.
+    whole: bool,
+    comments: Comments,
+}
+
+/// The rows of a sample, as a layout has them.
+pub(super) struct Records<'a> {
+    pub(super) rows: Vec<Row<'a>>,
+    /// Where each row begins and what is behind it, in bytes of the file.
+    pub(super) spans: Vec<(usize, usize)>,
+    pub(super) over_lines: bool,
+    /// Rows with a field that cannot be read.
+    pub(super) dirty: usize,
+}
+
+impl<'a> Sample<'a> {
+    /// The rows without comments. The last line of a partial sample may be cut and is left out.
+    pub(super) fn records(&self, layout: Layout) -> Records<'a> {
+        let (mut rows, mut spans, mut over_lines, mut dirty) = (Vec::new(), Vec::new(), false, 0);
+        let mut at = 0;
+        while at < self.text.len() && rows.len() < ROWS_MAX {
+            let (end, over) = match self.end(at, layout) {
+                Some(found) => found,
+                None if self.whole => (self.text.len(), false),
+                None => break,
+            };
+            let line = &self.text[at..end];
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let start = at;
+            at = (end + 1).min(self.text.len());
+            if line.trim_ascii().is_empty() || self.comments.may_be(line) {
+                continue;
+            }
+            let fields: Result<Row<'a>, _> = Fields::new(line, layout).collect();
+            dirty += usize::from(fields.is_err());
+            over_lines |= over;
+            rows.push(
+                fields
+                    .unwrap_or_else(|_| Fields::new(line, layout).map_while(Result::ok).collect()),
+            );
+            spans.push((self.mark + start, self.mark + at));
+        }
+        Records { rows, spans, over_lines, dirty }
+    }
+
+    /// Where the row that begins at `at` ends, and whether it goes over lines.
+    fn end(&self, at: usize, layout: Layout) -> Option<(usize, bool)> {
+        let line = Cut::Lines.end(self.text, at)?;
+        let quoted = layout.quote.is_some_and(|quote| self.text[at..line].contains(&quote));
+        if !quoted {
+            return Some((line, false));
+        }
+        let reach = self.text.len().min(at + RECORD_BYTES_MAX);
+        let record = Cut::Records(layout).end(&self.text[..reach], at);
+        Some(record.map_or((line, false), |end| (end, end > line)))
+    }
+}
+
+/// Guesses the dialect of a file from its first bytes, whose lines end with newlines.
+pub(super) fn guess(
+    file: &str,
+    sample: &[u8],
+    whole: bool,
+    ends: Cut,
+    options: &ReadOptions,
+) -> Result<Dialect, InputError> {
+    let wrong = |what: String| InputError::content(file, what);
+    let mark = if sample.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let comments = Comments::of(options.comment.as_ref());
+    let sample = Sample { text: &sample[mark..], mark, whole, comments };
+    refuse_binary(sample.text).map_err(wrong)?;
+    let mut candidate = separator::best(&sample, options).map_err(wrong)?;
+    refuse_irregular(&candidate, options).map_err(wrong)?;
+    let konect = sample.text.split(|byte| *byte == b'\n').next().and_then(Konect::of);
+    let mut notes = Vec::new();
+    first_rows(&sample, &mut candidate);
+    let shifted = has_row_names(&candidate.rows);
+    if shifted && options.header != Some(false) {
+        candidate.rows[0].insert(0, Cow::Borrowed(b""));
+    }
+    let header = match header::of(&candidate.rows, options) {
+        Header::Names if candidate.rows.is_empty() => {
+            return Err(InputError::content(file, "expected a header row, found no row"));
+        }
+        Header::Perhaps => {
+            let row = &candidate.rows[0];
+            notes.push(format!(
+                "the first row, {} and {}, is read as an edge, though neither is an id below \
+                 (--header if it names columns)",
+                show(&row[0]),
+                show(row.get(1).map_or(b"", AsRef::as_ref))
+            ));
+            None
+        }
+        Header::Names => Some(texts(&candidate.rows[0])),
+        Header::Row => None,
+    };
+    let counted =
+        if header.is_some() { Counted::No } else { Counted::of(&candidate.rows, options) };
+    let skipped = usize::from(header.is_some() || counted != Counted::No);
+    let body = candidate.rows.get(skipped..).unwrap_or_default();
+    let unweighted =
+        konect.is_some_and(|konect| konect.unweighted) && options.weight == WeightChoice::IfPresent;
+    let weight = if unweighted { WeightChoice::Ignore } else { options.weight.clone() };
+    let chosen = choose(file, body, header.as_deref(), &ReadOptions { weight, ..options.clone() })?;
+    let Chosen { mut columns, notes: more } = chosen;
+    notes.extend(more);
+    let (ids, spelling) = settle_ids(body, columns, options, &mut notes);
+    let weights = weights_of(&candidate, body, &mut columns, options, &mut notes);
+    let undirected = konect.map(|konect| said_by(konect, &mut notes));
+    let start = match (candidate.spans.first(), skipped) {
+        (Some((_, behind)), 1..) => *behind,
+        (Some((start, _)), 0) => *start,
+        (None, _) => mark,
+    };
+    let layout = candidate.layout;
+    let over_lines = candidate.over_lines || matches!(options.quote, Some(Quote::Mark(_)));
+    let cut = if over_lines && ends == Cut::Lines { Cut::Records(layout) } else { ends };
+    let first = candidate.spans.get(skipped).or(candidate.spans.first());
+    let first = first.map_or(&b""[..], |(start, end)| &sample.text[start - mark..end - mark]);
+    let crlf = first.ends_with(b"\r\n");
+    let digit = match &sample.comments {
+        Comments::Prefix(prefix) => prefix.first().is_some_and(u8::is_ascii_digit),
+        _ => false,
+    };
+    let plain = if ids == IdKind::Names || cut != ends || digit || weights != Weights::Numbers {
+        None
+    } else {
+        Plain::new(layout, columns, first.trim_ascii_end(), crlf)
+    };
+    let known = match (counted, options.vertices) {
+        (Counted::Graph { vertices, .. }, _) => Known::Range(1..vertices.saturating_add(1)),
+        (_, Some(vertices)) => Known::Range(0..vertices),
+        (_, None) => Known::Any,
+    };
+    let fields = candidate.is_exact().then_some(candidate.fields).filter(|fields| *fields > 1);
+    let shape = Shape { layout, columns, spelling, fields };
+    let mut dialect = Dialect {
+        shape,
+        comments: sample.comments.clone(),
+        cut,
+        crlf,
+        ids,
+        weights,
+        start,
+        plain,
+        known,
+        exact: false,
+        counted,
+        before: PassedOver::default(),
+        header,
+        undirected: undirected.flatten(),
+        notes,
+    };
+    dialect.before = passed(&sample, &dialect);
+    Ok(dialect)
+}
+
+/// Refuses bytes that no text has.
+fn refuse_binary(text: &[u8]) -> Result<(), String> {
+    match text.iter().find(|byte| matches!(byte, 0 | 5..=8 | 14..=26)) {
+        None => Ok(()),
+        Some(byte) => Err(format!(
+            "expected rows of text, found binary data, a byte 0x{byte:02x} (--format says what it \
+             is)"
+        )),
+    }
+}
+
+/// Refuses rows whose numbers of fields differ without a pattern.
+fn refuse_irregular(candidate: &Candidate<'_>, options: &ReadOptions) -> Result<(), String> {
+    let (least, most) = candidate.range();
+    if candidate.is_regular() || most < 2 || candidate.fields < 2 {
+        return Ok(());
+    }
+    let stated = options.separator.is_some() || options.source.is_some();
+    // Edges with more to say about some than about others.
+    let further = || {
+        let further = candidate.rows.iter().flat_map(|row| row.iter().skip(2));
+        further.clone().all(|cell| Kind::of(cell) != Kind::Integer)
+    };
+    if stated || candidate.has_integers() && further() {
+        return Ok(());
+    }
+    Err(format!(
+        "expected rows with the same number of fields, found {least} to {most} separated by {} \
+         (--separator and --quote say how fields are told apart, --format adjacency reads lists of \
+         neighbours)",
+        candidate.layout.separator.noun()
+    ))
+}
+
+/// Adds rows that look like comments before the first row, where ids below begin like them.
+fn first_rows<'a>(sample: &Sample<'a>, candidate: &mut Candidate<'a>) {
+    if sample.comments != Comments::Usual || !candidate.is_exact() {
+        return;
+    }
+    let marked = |cell: &Cow<'_, [u8]>| matches!(cell.first(), Some(b'#' | b'%')) && cell.len() > 1;
+    if !candidate.rows.iter().flatten().any(marked) {
+        return;
+    }
+    let columns = Columns { source: 0, target: 1, weight: None };
+    let (layout, fields) = (candidate.layout, Some(candidate.fields));
+    let shape = Shape { layout, columns, spelling: None, fields };
+    let mut at = 0;
+    for line in sample.text.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.trim_ascii_end();
+        if !text.is_empty() && !sample.comments.may_be(text) {
+            return;
+        }
+        if !text.is_empty() && shape.is_row(text) {
+            let row: Row<'a> = Fields::new(text, layout).map_while(Result::ok).collect();
+            candidate.rows.insert(0, row);
+            let start = sample.mark + at;
+            candidate.spans.insert(0, (start, start + line.len()));
+            return;
+        }
+        at += line.len();
+    }
+}
+
+/// Whether the first row lacks a name for a first column that names rows, as R writes tables.
+fn has_row_names(rows: &[Row<'_>]) -> bool {
+    let Some((first, rest)) = rows.split_first() else { return false };
+    let words = first.iter().all(|cell| Kind::of(cell) == Kind::Word);
+    let longer = rest.iter().all(|row| row.len() == first.len() + 1);
+    words && longer && first.len() > 1 && Column::of(rest, 0).counts_rows
+}
+
+fn texts(row: &Row<'_>) -> Vec<String> {
+    row.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect()
+}
+
+/// Chooses the columns.
+fn choose(
+    file: &str,
+    body: &[Row<'_>],
+    header: Option<&[String]>,
+    options: &ReadOptions,
+) -> Result<Chosen, InputError> {
+    let width = body.iter().map(Vec::len).max().unwrap_or(0);
+    let width = header.map_or(width, <[String]>::len);
+    let column = |place: usize| {
+        let column = Column::of(body, place);
+        let name = header.and_then(|names| Some(names.get(place)?.as_str()));
+        columns::Column { name, holds: column.holds(), counts_rows: column.counts_rows }
+    };
+    let all: Vec<columns::Column<'_>> = (0..width).map(column).collect();
+    columns::choose(file, &all, options)
+}
+
+/// What ids are, and how they may be written where they are integers.
+fn settle_ids(
+    body: &[Row<'_>],
+    columns: Columns,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> (IdKind, Option<Spelling>) {
+    let (guessed, floats, note) = guess_ids(body, columns);
+    let ids = if options.ids == IdKind::Auto { guessed } else { options.ids };
+    let said = options.ids != IdKind::Auto && !options.guessed_ids;
+    if !said && ids == guessed {
+        notes.extend(note);
+    }
+    let spelling = match (said, floats) {
+        (true, _) => Spelling::Any,
+        (false, true) => Spelling::Floats,
+        (false, false) => Spelling::Printed,
+    };
+    (ids, (ids == IdKind::Integers).then_some(spelling))
+}
+
+/// What ids look like, whether they are floats without fractions, and what is to be said of that.
+pub(super) fn guess_ids(body: &[Row<'_>], columns: Columns) -> (IdKind, bool, Option<String>) {
+    let places = [columns.source, columns.target];
+    let ends = places.map(|place| Column::of(body, place));
+    let any = |kind: Kind| ends.iter().any(|end| end.count(kind) > 0);
+    let words = [Kind::Word, Kind::Uuid, Kind::Date, Kind::Dictionary];
+    let named =
+        |end: &Column| 2 * words.iter().map(|kind| end.count(*kind)).sum::<usize>() > body.len();
+    if ends.iter().any(named) {
+        return (IdKind::Names, false, None);
+    }
+    let mut cells = body.iter().flat_map(|row| places.map(|place| row.get(place))).flatten();
+    if let Some(cell) = cells.find(|cell| Kind::of(cell) == Kind::Other) {
+        let why = if cell.starts_with(b"-") {
+            "is negative, and integers that are ids are not"
+        } else {
+            "is not an integer as it is printed (--ids integers takes it for one)"
+        };
+        let note = format!("ids are read as names, because {} {why}", show(cell));
+        return (IdKind::Names, false, Some(note));
+    }
+    let whole = |end: &Column| [0, end.filled()].contains(&end.count(Kind::Whole));
+    if any(Kind::Whole) && ends.iter().all(whole) {
+        let note = "ids are floats without fractions, and are read as integers (--ids names keeps \
+                    them as they are)";
+        return (IdKind::Integers, true, Some(note.to_owned()));
+    }
+    (IdKind::Integers, false, None)
+}
+
+/// How weights are written; takes them back where there are none.
+fn weights_of(
+    candidate: &Candidate<'_>,
+    body: &[Row<'_>],
+    columns: &mut Columns,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Weights {
+    let Some(place) = columns.weight else { return Weights::Numbers };
+    if Column::of(body, place).holds() == Holds::Dictionaries {
+        let cells = body.iter().filter_map(|row| row.get(place));
+        if cells.clone().any(|cell| dictionary::find(cell).is_some()) {
+            return Weights::Dictionaries;
+        }
+        if options.weight == WeightChoice::IfPresent {
+            columns.weight = None;
+            if cells.clone().any(|cell| cell.len() > 2) {
+                notes.push("the attributes of edges hold no weight".to_owned());
+            }
+        }
+        return Weights::Numbers;
+    }
+    if candidate.has_decimal_commas(place) { Weights::DecimalCommas } else { Weights::Numbers }
+}
+
+/// What the first line of a file of KONECT says of directions.
+fn said_by(konect: Konect, notes: &mut Vec<String>) -> Option<bool> {
+    match konect.kind {
+        konect::Kind::Undirected => Some(true),
+        konect::Kind::Directed => Some(false),
+        konect::Kind::Bipartite => {
+            notes.push(
+                "the first line says that edges go between two kinds of vertices, each numbered by \
+                 itself (bip); vertices of one number are one here"
+                    .to_owned(),
+            );
+            None
+        }
+    }
+}
+
+/// What is passed over before rows begin.
+fn passed(sample: &Sample<'_>, dialect: &Dialect) -> PassedOver {
+    let mut before = PassedOver::default();
+    let end = dialect.start.saturating_sub(sample.mark);
+    for line in sample.text[..end].split_inclusive(|byte| *byte == b'\n') {
+        let line = line.trim_ascii_end();
+        if line.is_empty() {
+            before.add(no_row(line).unwrap_or_default());
+        } else if dialect.comments.may_be(line) {
+            before.add(PassedOver { comments: 1, ..PassedOver::default() });
+        }
+    }
+    before
+}
