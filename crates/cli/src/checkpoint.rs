@@ -87,15 +87,19 @@ impl Input {
         Ok(inputs)
     }
 
-    fn file(name: &str) -> Result<Self, Failure> {
-        let found = fs::metadata(name)
+    fn file(path: &Path) -> Result<Self, Failure> {
+        let name = path.display();
+        let Some(text) = path.to_str() else {
+            return Err(Failure::usage(format!("{name}: is no text, and cannot be kept")));
+        };
+        let found = fs::metadata(path)
             .map_err(|error| Failure::new(66, format!("{name}: cannot look at it: {error}")))?;
         if !found.is_file() {
             let what = format!("{name}: cannot be read again, so nobody could go on with the run");
             return Err(Failure::usage(what).hint("leave --checkpoint out, or write it to a file"));
         }
         let modified = (found.mtime(), found.mtime_nsec());
-        Ok(Self::File { name: name.to_owned(), bytes: found.len(), modified })
+        Ok(Self::File { name: text.to_owned(), bytes: found.len(), modified })
     }
 
     fn name(&self) -> &str {
@@ -109,21 +113,20 @@ impl Input {
 const BESIDE: [&str; 4] = ["e", "v", "graph", "properties"];
 
 /// Files, and those that are read beside them.
-fn files(names: &[String]) -> Result<Vec<Input>, Failure> {
+fn files(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
-    for name in names {
-        if source::is_pipe(name) {
+    for path in paths {
+        if source::is_pipe(path) {
             let what = "standard input cannot be read again, so nobody could go on with the run";
             return Err(Failure::usage(what).hint("leave --checkpoint out, or write it to a file"));
         }
-        inputs.push(Input::file(name)?);
-        let path = Path::new(name);
+        inputs.push(Input::file(path)?);
         let own = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if BESIDE.contains(&own) {
             let others = BESIDE.iter().filter(|other| **other != own);
             let others = others.map(|other| path.with_extension(other));
             for other in others.filter(|other| other.is_file()) {
-                inputs.push(Input::file(&other.to_string_lossy())?);
+                inputs.push(Input::file(&other)?);
             }
         }
     }

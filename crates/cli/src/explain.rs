@@ -9,7 +9,7 @@ use crate::args::{ExplainOptions, GraphArgs, InputArgs};
 use crate::choice::{self, Taken};
 use crate::expected;
 use crate::failure::Failure;
-use crate::load::Source;
+use crate::load::{self, Source};
 use crate::run::print;
 use crate::session::{Forecast, Session, Wanted};
 
@@ -59,10 +59,7 @@ fn describe(
     let Forecast { plan, estimate } = forecast;
     let entry = algorithm.entry();
     let input = match source {
-        Source::Files(names) if names.len() > 1 => {
-            format!("{} and {} more", names[0], names.len() - 1)
-        }
-        Source::Files(names) => names.join(""),
+        Source::Files(names) => load::shown(names),
         Source::Generator(spec, _) => format!("{spec}, generated"),
         Source::Kept(directory, _) => format!("{directory}, kept"),
         Source::Held(held) => format!("{}, in memory", held.name()),

@@ -24,7 +24,7 @@ use crate::explain;
 pub use crate::failure::Failure;
 use crate::held::Held;
 use crate::kept;
-use crate::load::Source;
+use crate::load::{self, Source};
 use crate::run;
 use crate::session::Session;
 
@@ -100,11 +100,7 @@ impl Graph {
                 Source::Files(names) => {
                     let session = Session::within(resources, progress)?;
                     let options = input.options(weights.choice(), session.resources.threads);
-                    let name = match names.as_slice() {
-                        [first] => first.clone(),
-                        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
-                        [] => String::new(),
-                    };
+                    let name = load::shown(&names);
                     let loaded = session.load(&Source::Files(names), options)?;
                     Source::Held(Arc::new(Held::of(name, loaded)))
                 }
@@ -142,7 +138,7 @@ impl Graph {
         panics::caught(|| {
             let (algorithm, resources) = parsed::<RunWords>(words)?.algorithm.split();
             let session = Session::within(resources, progress)?;
-            algorithm.check(&self.input.inputs)?;
+            algorithm.check(&self.input.shown())?;
             let graph = (&self.input, self.reading);
             let found = run::find(&*algorithm, graph, &self.source, &session)?;
             Answer::of(found, session)
@@ -201,7 +197,7 @@ impl Graph {
                 (directory.clone(), matches!(kept.manifest().ids, KeptIds::Names))
             }
             Source::Generator(spec, _) => (spec.clone(), false),
-            Source::Files(names) => (names.join(", "), false),
+            Source::Files(names) => (load::shown(names), false),
         };
         let edges = match &self.source {
             Source::Kept(_, kept) => kept.manifest().input_edges,

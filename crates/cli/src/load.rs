@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use welter_engine::kept::{Kept, is_kept};
 use welter_input::generate::rmat::Rmat;
 use welter_input::generate::web::Web;
-use welter_input::source::{self, Compression};
+use welter_input::source;
 use welter_input::{Estimate, FileSummary, Format, IdKind, ReadOptions, WeightChoice};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
@@ -24,7 +24,7 @@ use crate::spec::{self, Generated};
 #[derive(Debug)]
 pub(crate) enum Source {
     /// Files, patterns resolved.
-    Files(Vec<String>),
+    Files(Vec<PathBuf>),
     /// A generator, and what the user wrote.
     Generator(String, Generated),
     /// A graph that is kept, and its directory as the user wrote it.
@@ -54,17 +54,18 @@ pub(crate) struct Loaded {
 impl Source {
     /// Finds out what the inputs are. No file is opened.
     pub(crate) fn of(args: &InputArgs) -> Result<Self, Failure> {
-        let generated = |input: &String| match spec::parse(input) {
-            Some(generated) if !Path::new(input).exists() => Some((input.clone(), generated)),
-            _ => None,
+        let generated = |input: &PathBuf| {
+            let words = input.to_str().filter(|_| !input.exists())?;
+            Some((words.to_owned(), spec::parse(words)?))
         };
-        if let Some(input) = args.inputs.iter().find(|input| is_kept(Path::new(input))) {
+        if let Some(input) = args.inputs.iter().find(|input| is_kept(input)) {
+            let name = input.display();
             if args.inputs.len() > 1 {
-                return Err(Failure::usage(format!("{input}: a kept graph is read alone")));
+                return Err(Failure::usage(format!("{name}: a kept graph is read alone")));
             }
-            let kept = kept::open(Path::new(input))?;
+            let kept = kept::open(input)?;
             kept::refuse_reading(args, &kept)?;
-            return Ok(Self::Kept(input.clone(), Box::new(kept)));
+            return Ok(Self::Kept(name.to_string(), Box::new(kept)));
         }
         match args.inputs.iter().find_map(generated) {
             None => Ok(Self::Files(source::names(&args.inputs)?)),
@@ -93,8 +94,9 @@ impl Source {
             Some((metadata.dev(), metadata.ino()))
         };
         let Some(output_file) = file(output) else { return Ok(()) };
-        match names.iter().find(|name| file(Path::new(name)) == Some(output_file)) {
+        match names.iter().find(|name| file(name) == Some(output_file)) {
             Some(name) => {
+                let name = name.display();
                 Err(Failure::output(format!("{name}: is an input and cannot be the output too")))
             }
             None => Ok(()),
@@ -103,7 +105,7 @@ impl Source {
 
     /// Whether it can be read more than once, which a pipe cannot.
     pub(crate) fn lasts(&self) -> bool {
-        let is_file = |name: &String| fs::metadata(name).is_ok_and(|found| found.is_file());
+        let is_file = |name: &PathBuf| fs::metadata(name).is_ok_and(|found| found.is_file());
         match self {
             Self::Files(names) => names.iter().all(is_file),
             Self::Generator(..) | Self::Kept(..) | Self::Held(_) => true,
@@ -159,8 +161,8 @@ impl Source {
                 continue;
             }
             let source = source::Source::open(name, options.format)?;
-            let streamed = matches!(source.format(), Format::Raw(_) | Format::Graph500)
-                && source.compression() == Compression::None;
+            let streamed =
+                matches!(source.format(), Format::Raw(_) | Format::Graph500) && source.is_plain();
             if !streamed {
                 return Ok(if weighted { 16 } else { 8 });
             }
@@ -229,6 +231,15 @@ impl Source {
             }
             Self::Generator(_, generated) => stream(generated),
         }
+    }
+}
+
+/// Files as they are shown: the first, and how many more.
+pub(crate) fn shown(names: &[PathBuf]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.display().to_string(),
+        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
     }
 }
 

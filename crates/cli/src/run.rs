@@ -28,7 +28,7 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
-    algorithm.check(&args.input.inputs)?;
+    algorithm.check(&args.input.shown())?;
     check_outputs(&args.output, &source)?;
     let is_resumed = resumed.is_some();
     // A run that is kept goes on in the way in which it began.

@@ -1,10 +1,12 @@
 //! Arrow IPC, files and streams, compressed buffers and dictionaries included.
 //!
-//! A file is its magic bytes, a stream, and a footer that says again where everything is. So both
-//! are read as streams, in order, which also works from a pipe: one thread takes messages from the
-//! source ([`messages`]), and all decode them, a window at a time. Sizes that a message states are
+//! One thread takes messages from the source ([`messages`]), and all decode them, a window at a
+//! time: those of a stream in their order, those of a file by its footer ([`footer`]). A file that
+//! comes through a pipe or is compressed as a whole has no end to begin with; it is read as the
+//! stream that most files hold, and refused where it holds none. Sizes that a message states are
 //! checked before they are acted upon, and the decoder runs inside a fence ([`fenced`]).
 
+mod footer;
 mod messages;
 
 #[cfg(test)]
@@ -17,7 +19,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::{MessageHeader, MetadataVersion, convert};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use rayon::prelude::*;
 
 use crate::collect::Collector;
@@ -25,7 +27,7 @@ use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, fenced, pick, plaus
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
-use crate::source::{Compression, Source};
+use crate::source::Source;
 pub(crate) use messages::Feed;
 use messages::{Message, Messages};
 
@@ -37,6 +39,9 @@ const TASK_BYTES: usize = 16 << 20;
 
 /// Tasks that are read ahead, for each thread.
 const TASKS_A_THREAD: usize = 2;
+
+/// The magic bytes at the end of a file.
+const MAGIC_END: &[u8] = b"ARROW1";
 
 /// Bytes to look for the schema in, where a source can be read only once.
 const SAMPLE_BYTES: usize = 256 << 10;
@@ -83,9 +88,7 @@ impl Reader for Arrow {
 /// Where the bytes of a source come from.
 fn feed(source: &Source, options: &ReadOptions) -> Result<Feed, InputError> {
     match source.bytes() {
-        Some(bytes) if source.compression() == Compression::None => {
-            Ok(Feed::File { file: source.file()?, at: 0, bytes })
-        }
+        Some(bytes) if source.is_plain() => Ok(Feed::File { file: source.file()?, at: 0, bytes }),
         _ => Ok(Feed::Unpacked(Box::new(source.unpack(&options.limits)?))),
     }
 }
@@ -97,38 +100,49 @@ fn beginning<'a>(
 ) -> Result<(Messages<'a>, SchemaRef, Picked), InputError> {
     let feed = match source.bytes() {
         Some(_) => feed(source, options)?,
-        None => Feed::Bytes { bytes: source.sample(SAMPLE_BYTES, &options.limits)?.bytes, at: 0 },
+        None => {
+            let bytes = source.sample(SAMPLE_BYTES, &options.limits)?.bytes;
+            Feed::Bytes { bytes, at: 0, whole: false }
+        }
     };
     let mut messages = Messages::new(source.name(), feed, &options.limits)?;
     let (schema, picked) = schema(source.name(), &mut messages, options)?;
     Ok((messages, schema, picked))
 }
 
-/// Takes the schema, which is the first message.
+/// Takes the schema: that of the footer, or else the first message.
 fn schema(
     name: &str,
     messages: &mut Messages<'_>,
     options: &ReadOptions,
 ) -> Result<(SchemaRef, Picked), InputError> {
-    let first = messages.next(true)?;
-    let first =
-        first.ok_or_else(|| InputError::content(name, "expected a schema, found nothing"))?;
-    fenced(name, || {
-        let message = first.header(name)?;
-        let Some(schema) = message.header_as_schema() else {
-            let what = "expected a schema as the first message of an Arrow stream";
-            return Err(InputError::byte(name, first.offset, what));
-        };
-        if schema.endianness() != arrow_ipc::Endianness::Little {
-            return Err(InputError::content(name, "expected little-endian data, found big-endian"));
-        }
-        let schema = convert::try_fb_to_schema(schema).map_err(|e| damaged(name, &first, &e))?;
-        let picked = pick(name, &schema, options)?;
-        Ok((Arc::new(schema), picked))
+    let schema = fenced(name, || messages.schema())?;
+    let picked = pick(name, &schema, options)?;
+    Ok((Arc::new(schema), picked))
+}
+
+/// The schema of data that can be read here. `offset`: where it stands.
+fn checked_schema(
+    name: &str,
+    offset: u64,
+    schema: arrow_ipc::Schema<'_>,
+) -> Result<Schema, InputError> {
+    if schema.endianness() != arrow_ipc::Endianness::Little {
+        return Err(InputError::content(name, "expected little-endian data, found big-endian"));
+    }
+    convert::try_fb_to_schema(schema).map_err(|error| {
+        let what = format!("the schema is damaged or of an unknown kind: {}", reason(&error));
+        InputError::byte(name, offset, what)
     })
 }
 
-/// Reads a stream, wherever its bytes are.
+/// What a decoder says, in a line: some say where they were, a line for each level.
+fn reason(error: &dyn std::fmt::Display) -> String {
+    let text = error.to_string();
+    text.trim().lines().next().unwrap_or_default().trim_end().to_owned()
+}
+
+/// Reads a file or a stream, wherever its bytes are.
 pub(crate) fn read(
     name: &str,
     feed: Feed,
@@ -298,7 +312,7 @@ impl Tasks<'_> {
 }
 
 fn damaged(name: &str, message: &Message, error: &ArrowError) -> InputError {
-    let what = format!("the message is damaged or of an unknown kind: {error}");
+    let what = format!("the message is damaged or of an unknown kind: {}", reason(error));
     InputError::byte(name, message.offset, what)
 }
 

@@ -127,6 +127,11 @@ impl Format {
         Ok(told.or(named))
     }
 
+    /// Whether files of it are text, which may be in other encodings than UTF-8.
+    pub(crate) fn is_text(self) -> bool {
+        !matches!(self, Self::Parquet | Self::Arrow | Self::Raw(_) | Self::Graph500)
+    }
+
     /// The name that is shown of each format.
     pub fn names() -> impl Iterator<Item = &'static str> {
         FORMATS.iter().map(|(_, names, _)| names[0])

@@ -11,8 +11,8 @@ use crate::ids::Finished;
 use crate::layout::Separator;
 use crate::options::{IdKind, Limits, ReadOptions, WeightChoice};
 use crate::reader::Context;
-use crate::source::{Compression, Source};
-use crate::unpack::Unpacked;
+use crate::source::Source;
+use crate::unpack::{Layer, Unpacked};
 use crate::{Format, Input};
 
 /// Reads bytes as text, twice: the fast and the careful way must agree, and neither may panic. The
@@ -28,12 +28,26 @@ pub fn text(data: &[u8]) {
     }
 }
 
-/// Reads bytes as gzip or zstd: an error or an end, within the limits.
+/// Reads bytes as compressed, as an archive and as text in other encodings: an error or an end,
+/// within the limits.
 pub fn unpack(data: &[u8]) {
     let limits = Limits { ratio_free_bytes: 1 << 20, zstd_window_log_max: 20, ..Limits::default() };
-    for compression in [Compression::Gzip, Compression::Zstd] {
+    let layers = [
+        Layer::Gzip,
+        Layer::Zstd,
+        Layer::Bzip2,
+        Layer::Xz,
+        Layer::Lz4,
+        Layer::Snappy,
+        Layer::Brotli,
+        Layer::Tar,
+        Layer::Returns,
+        Layer::Encoded(encoding_rs::UTF_16LE),
+        Layer::Encoded(encoding_rs::WINDOWS_1252),
+    ];
+    for layer in layers {
         let stored = Box::new(std::io::Cursor::new(data.to_vec()));
-        let Ok(mut unpacked) = Unpacked::new("fuzz", compression, stored, &limits) else { return };
+        let Ok(mut unpacked) = Unpacked::new("fuzz", &[layer], stored, &limits) else { return };
         let mut buffer = vec![0; 64 << 10];
         let mut total = 0;
         while let Ok(count @ 1..) = unpacked.read(&mut buffer) {
@@ -83,7 +97,7 @@ pub fn parquet(data: &[u8]) {
 /// Reads bytes as an Arrow file or stream: an error or edges, within the limits.
 pub fn arrow(data: &[u8]) {
     table(data, |context, collector, bytes| {
-        let feed = crate::arrow::Feed::Bytes { bytes: bytes.to_vec(), at: 0 };
+        let feed = crate::arrow::Feed::Bytes { bytes: bytes.to_vec(), at: 0, whole: true };
         crate::arrow::read("fuzz", feed, context, collector)
     });
 }

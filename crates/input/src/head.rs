@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::InputError;
 use crate::options::Limits;
-use crate::source::{Compression, Sample, Source};
+use crate::source::{Sample, Source};
 
 /// Decompressed bytes in which a header must end.
 const SAMPLE_BYTES: usize = 256 << 10;
@@ -84,11 +84,10 @@ pub(crate) fn plausible(
     things: &str,
 ) -> Result<(), String> {
     let Some(stored) = source.bytes() else { return Ok(()) };
-    let bytes = match source.compression() {
-        Compression::None => stored,
-        Compression::Gzip | Compression::Zstd => {
-            stored.saturating_mul(limits.ratio_max).max(limits.ratio_free_bytes)
-        }
+    let bytes = if source.is_plain() {
+        stored
+    } else {
+        stored.saturating_mul(limits.ratio_max).max(limits.ratio_free_bytes)
     };
     let most = bytes / bytes_each + 1;
     if count <= most {

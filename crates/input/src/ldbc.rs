@@ -39,7 +39,7 @@ use crate::text::rows::Rows;
 use crate::text::{self, TextReader};
 
 /// Endings of compressed files.
-const COMPRESSED: &[&str] = &["gz", "zst", "zstd"];
+const COMPRESSED: &[&str] = &["gz", "zst", "zstd", "bz2", "xz", "lz4", "br"];
 
 /// The reader of edges with their vertices beside them.
 pub(crate) struct Ldbc;
@@ -123,7 +123,7 @@ pub fn existing(path: &Path) -> Option<PathBuf> {
 
 /// Opens a file that another one leads to.
 fn open(path: &Path) -> Result<Source, InputError> {
-    Source::open(&path.to_string_lossy(), Some(Format::Ldbc))
+    Source::open(path, Some(Format::Ldbc))
 }
 
 /// Reads and states a list of vertices; what it allows, and how many there are.

@@ -65,6 +65,9 @@ mod tntp;
 pub mod unpack;
 mod webgraph;
 
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
@@ -116,13 +119,13 @@ pub struct InputSummary {
     pub scratch_bytes: u64,
 }
 
-/// Reads all inputs as one edge list, in their order. Each is a path, a pattern with `*`, `?` or
-/// `[...]`, or `-` for standard input.
+/// Reads all inputs as one edge list, in their order. Each is a path, a directory, a pattern with
+/// `*`, `?` or `[...]`, or `-` for standard input.
 ///
 /// # Errors
 /// See [`InputError`]; of several errors in the inputs, the first in input order.
-pub fn read(
-    inputs: &[String],
+pub fn read<S: AsRef<OsStr>>(
+    inputs: &[S],
     options: &ReadOptions,
     progress: &Progress,
 ) -> Result<Input, InputError> {
@@ -168,7 +171,10 @@ fn read_sources(
 ///
 /// # Errors
 /// See [`InputError`].
-pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, InputError> {
+pub fn estimate<S: AsRef<OsStr>>(
+    inputs: &[S],
+    options: &ReadOptions,
+) -> Result<Estimate, InputError> {
     let mut all = Estimate { bytes: Some(0), edges: Some(0), exact: true, ..Estimate::default() };
     let names = source::names(inputs)?;
     let mut said = Vec::new();
@@ -187,7 +193,7 @@ pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, In
         all.slots = all.slots.max(one.slots);
         unstated |= one.slots.is_none();
         all.slots_seen = all.slots_seen.max(one.slots_seen);
-        said.extend(one.undirected.map(|undirected| (&name[..], undirected)));
+        said.extend(one.undirected.map(|undirected| (name.display().to_string(), undirected)));
         all.weighted |= one.weighted;
         if all.ids != IdKind::Names {
             all.ids = one.ids;
@@ -197,14 +203,14 @@ pub fn estimate(inputs: &[String], options: &ReadOptions) -> Result<Estimate, In
     // Of more vertices only those with edges have slots, and how many these are is not known.
     all.slots = all.slots.filter(|vertices| *vertices <= SLOTS_MAX);
     all.undirected = match options.undirected {
-        None => agreed(said.into_iter())?,
+        None => agreed(said.iter().map(|(name, said)| (&name[..], *said)))?,
         said => said,
     };
     Ok(all)
 }
 
-fn open(names: &[String], options: &ReadOptions) -> Result<Vec<Source>, InputError> {
-    let open = |name: &String| {
+fn open(names: &[PathBuf], options: &ReadOptions) -> Result<Vec<Source>, InputError> {
+    let open = |name: &PathBuf| {
         let source = Source::open(name, options.format)?;
         check_rows(&source, options).map(|()| source)
     };
@@ -268,8 +274,10 @@ fn stream(sources: &[Source], context: &Context<'_>) -> Result<Option<Ready>, In
 
 fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputError> {
     // What parts take of files is foreseen from those that were read, if all are of a kind.
-    let kind = |source: &Source| (source.format(), source.compression());
-    let alike = sources.iter().all(|source| kind(source) == kind(&sources[0]));
+    let like = |one: &Source, other: &Source| {
+        one.format() == other.format() && one.layers().eq(other.layers())
+    };
+    let alike = sources.iter().all(|source| like(source, &sources[0]));
     let ahead = if alike { context.progress.clone() } else { Progress::new() };
     collected(context, &ahead, |collector| {
         for source in sources {

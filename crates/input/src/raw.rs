@@ -42,7 +42,7 @@ use crate::format::{Format, RawLayout, RawWeight};
 use crate::ids::is_dense;
 use crate::options::{IdKind, ReadOptions, WeightBounds};
 use crate::reader::{Context, Estimate, Reader, Ready};
-use crate::source::{Compression, Source};
+use crate::source::Source;
 use records::{Batch, Buffers, Pairs, Record, Shape};
 use scan::Sampled;
 use stream::{Ends, RawStream};
@@ -70,7 +70,7 @@ impl Reader for Raw {
         collector: &Collector,
     ) -> Result<(), InputError> {
         let shape = shape(source, context.options)?;
-        if source.bytes().is_none() || source.compression() != Compression::None {
+        if source.bytes().is_none() || !source.is_plain() {
             return read_through(source, shape, context, collector);
         }
         let file = RawStream::open(std::slice::from_ref(source), shape)?;
@@ -88,7 +88,7 @@ impl Reader for Raw {
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
         let shape = shape(source, options)?;
         let record = shape.record_bytes() as u64;
-        let exact = source.compression() == Compression::None;
+        let exact = source.is_plain();
         let edges = match source.bytes() {
             Some(bytes) if exact => Some(bytes / record),
             Some(bytes) => {
@@ -125,8 +125,7 @@ impl Reader for Raw {
         sources: &[Source],
         context: &Context<'_>,
     ) -> Result<Option<Ready>, InputError> {
-        let stored =
-            |source: &Source| source.bytes().filter(|_| source.compression() == Compression::None);
+        let stored = |source: &Source| source.bytes().filter(|_| source.is_plain());
         if sources.iter().any(|source| stored(source).is_none()) {
             return Ok(None);
         }

@@ -12,7 +12,7 @@ use crate::error::InputError;
 use crate::format::Format;
 use crate::layout::Separator;
 use crate::options::IdKind;
-use crate::source::{Compression, Source};
+use crate::source::Source;
 
 /// How one file, or one table in memory, was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub struct FileSummary {
     pub name: String,
     /// Format; `None` of a table in memory.
     pub format: Option<Format>,
-    /// How the file is compressed.
-    pub compression: Compression,
+    /// What lies around its bytes, from the outside inwards: compressions, archives, encodings.
+    pub layers: Vec<&'static str>,
     /// How rows of text are written, where there are such.
     pub rows: Option<RowsOfText>,
     /// Column of the sources.
@@ -76,7 +76,7 @@ impl FileSummary {
         Self {
             name: source.name().to_owned(),
             format: Some(source.format()),
-            compression: source.compression(),
+            layers: source.layers().collect(),
             ..Self::default()
         }
     }
@@ -191,6 +191,9 @@ impl fmt::Display for FileSummary {
             (Some(rows), _) => write!(f, "{rows}")?,
             (None, Some(format)) => write!(f, "{format}")?,
             (None, None) => f.write_str("table")?,
+        }
+        if !self.layers.is_empty() {
+            write!(f, ", in {}", self.layers.join(", "))?;
         }
         if let (Some(source), Some(target)) = (&self.source, &self.target) {
             write!(f, "; source is {source}, target {target}")?;

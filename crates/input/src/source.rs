@@ -1,36 +1,34 @@
-//! One input as a thing to read: a file or a pipe, its compression and its format.
+//! One input as a thing to read: a file or a pipe, its layers and its format.
 //!
-//! What a source is, is guessed from its first bytes, then from its name; what the user says about
-//! the format wins. Files are opened when they are needed, so a pattern may match more files than a
-//! process may hold open; a pipe is opened once and its first bytes are kept.
+//! What a source is, is guessed from its first bytes, then from its name ([`look`]); what the user
+//! says about the format wins. Files are opened when they are needed, so a pattern may match more
+//! files than a process may hold open; a pipe is opened once and its first bytes are kept.
 
+mod inputs;
+mod look;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::InputError;
-use crate::format::{self, Format};
+use crate::format::Format;
 use crate::options::Limits;
-use crate::unpack::Unpacked;
+use crate::unpack::{Bytes, Layer, Unpacked};
+pub use inputs::{is_pipe, names};
+use look::{Look, Stored};
 
 /// Bytes of a file that are looked at to know what it is.
 const HEAD_BYTES: u64 = 4 << 10;
 /// Bytes of a pipe that are looked at, and kept as its sample.
 const PIPE_HEAD_BYTES: u64 = 256 << 10;
-
-/// How a file is compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Compression {
-    /// It is not.
-    #[default]
-    None,
-    /// gzip, of one or more members.
-    Gzip,
-    /// zstd, of one or more frames.
-    Zstd,
-}
+/// Bytes of a pipe whose compression gives nothing before a block of 900 kB is there.
+const BLOCK_HEAD_BYTES: u64 = 1200 << 10;
 
 /// A file or pipe to read edges from.
 #[derive(Debug)]
@@ -42,72 +40,63 @@ pub struct Source {
     pipe: Mutex<Option<File>>,
     /// The first bytes, as stored.
     head: Vec<u8>,
-    compression: Compression,
+    /// Whether more bytes come behind the first.
+    continues: bool,
+    layers: Vec<Layer>,
     format: Format,
 }
 
 impl Source {
-    /// Opens a file, or standard input where `name` is `-`, and finds out what it is.
+    /// Opens a file, or standard input where `path` is `-`, and finds out what it is.
     ///
     /// # Errors
     /// When it is not there, cannot be opened, or is none of the known formats.
-    pub fn open(name: &str, format: Option<Format>) -> Result<Self, InputError> {
-        let file = if name == "-" { stdin() } else { File::open(name) };
-        let mut file = file.map_err(|error| unopened(name, error))?;
-        let metadata = file.metadata().map_err(|error| InputError::io(name, "look at", error))?;
+    pub fn open(path: impl AsRef<OsStr>, format: Option<Format>) -> Result<Self, InputError> {
+        let path = Path::new(path.as_ref());
+        let is_stdin = path == Path::new("-");
+        let name = if is_stdin { "<stdin>".to_owned() } else { path.display().to_string() };
+        let file = if is_stdin { stdin() } else { File::open(path) };
+        let mut file = file.map_err(|error| unopened(&name, error))?;
+        let metadata = file.metadata().map_err(|error| InputError::io(&name, "look at", error))?;
         if metadata.is_dir() {
             let what = "is a directory; name the files in it, such as with a pattern".to_owned();
-            return Err(InputError::Missing { file: name.to_owned(), what });
+            return Err(InputError::Missing { file: name, what });
         }
-        let bytes = (metadata.is_file() && name != "-").then_some(metadata.len());
-        let head_bytes = if bytes.is_some() { HEAD_BYTES } else { PIPE_HEAD_BYTES };
+        let bytes = (metadata.is_file() && !is_stdin).then_some(metadata.len());
         let mut head = Vec::new();
-        let mut take = |bytes, head: &mut Vec<u8>| {
-            let taken = (&mut file).take(bytes).read_to_end(head);
-            taken.map_err(|error| InputError::io(name, "read", error))
+        let mut take = |bytes: u64, head: &mut Vec<u8>| {
+            let taken = (&mut file).take(bytes - head.len() as u64).read_to_end(head);
+            taken.map_err(|error| InputError::io(&name, "read", error))?;
+            Ok((head.len() as u64) == bytes)
         };
-        take(head_bytes, &mut head)?;
-        let compression = Compression::of(&head);
+        let mut continues =
+            take(if bytes.is_some() { HEAD_BYTES } else { PIPE_HEAD_BYTES }, &mut head)?;
         let kept = head.len();
-        if bytes.is_some() && compression != Compression::None {
-            // A block of zstd says nothing before all of it is there.
-            take(PIPE_HEAD_BYTES, &mut head)?;
+        if let Some(bytes) = look::wanted(&head, path) {
+            continues = take(bytes.max(kept as u64), &mut head)?;
         }
-        let begin = begin(name, compression, &head);
-        head.truncate(kept);
-        let known = match format {
-            None => Format::guess(name, &begin, by_name(name))?,
-            said => said,
-        };
-        let format = match known {
-            Some(format) => format,
-            None if memchr::memchr(0, &begin).is_some() => {
-                let what = "expected a known format, found binary data; say which format";
-                return Err(InputError::content(name, what));
-            }
-            None => Format::Text,
-        };
-        Ok(Self {
-            name: if name == "-" { "<stdin>".to_owned() } else { name.to_owned() },
-            path: PathBuf::from(name),
-            bytes,
-            pipe: Mutex::new(bytes.is_none().then_some(file)),
-            head,
-            compression,
-            format,
-        })
+        let stored = Stored { head: &head, file: bytes.map(|bytes| (&file, bytes)) };
+        let Look { layers, format } = look::look(&name, path, &stored, format)?;
+        if bytes.is_some() {
+            head.truncate(kept);
+        }
+        let pipe = Mutex::new(bytes.is_none().then_some(file));
+        Ok(Self { name, path: path.to_owned(), bytes, pipe, head, continues, layers, format })
     }
 
-    /// Bytes in memory, uncompressed: read as a pipe is. For tests and fuzzing.
+    /// Bytes in memory: read as a pipe is. For tests and fuzzing.
     pub(crate) fn held(name: &str, bytes: &[u8], format: Format) -> Result<Self, InputError> {
         let rest = File::open("/dev/null").map_err(|error| unopened("/dev/null", error))?;
+        let stored = Stored { head: bytes, file: None };
+        let Look { layers, .. } = look::look(name, Path::new(name), &stored, Some(format))?;
         Ok(Self {
             name: name.to_owned(),
             path: PathBuf::from(name),
             bytes: None,
             pipe: Mutex::new(Some(rest)),
             head: bytes.to_vec(),
-            compression: Compression::of(bytes),
+            continues: false,
+            layers,
             format,
         })
     }
@@ -122,14 +111,20 @@ impl Source {
         &self.name
     }
 
-    /// What it is, under its compression.
+    /// What it is, under its layers.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// How it is compressed.
-    pub fn compression(&self) -> Compression {
-        self.compression
+    /// Whether its bytes are stored as they are read: neither compressed, nor in an archive, nor
+    /// text in another encoding.
+    pub fn is_plain(&self) -> bool {
+        self.layers.is_empty()
+    }
+
+    /// What lies around its bytes, from the outside inwards, by name.
+    pub(crate) fn layers(&self) -> impl Iterator<Item = &'static str> {
+        self.layers.iter().map(|layer| layer.name())
     }
 
     /// Bytes as stored; `None` for a pipe.
@@ -151,10 +146,18 @@ impl Source {
             let what = format!("{} cannot be read from a pipe; name a file", self.format);
             return Err(InputError::content(&self.name, what));
         }
-        if self.compression != Compression::None {
-            let what = format!("{} cannot be read compressed as a whole; unpack it", self.format);
+        if let Some(layer) = self.layers.first() {
+            let what = format!(
+                "{} cannot be read compressed as a whole or from an archive ({}); unpack it",
+                self.format,
+                layer.name()
+            );
             return Err(InputError::content(&self.name, what));
         }
+        self.reopened()
+    }
+
+    fn reopened(&self) -> Result<File, InputError> {
         File::open(&self.path).map_err(|error| unopened(&self.name, error))
     }
 
@@ -163,15 +166,22 @@ impl Source {
     /// # Errors
     /// When it cannot be opened, or is a pipe that was read already.
     pub fn unpack(&self, limits: &Limits) -> Result<Unpacked, InputError> {
-        let (head, rest): (&[u8], File) = if self.bytes.is_some() {
-            (&[], File::open(&self.path).map_err(|error| unopened(&self.name, error))?)
+        let stored: Bytes = if self.bytes.is_some() {
+            let file = self.reopened()?;
+            match self.layers.first() {
+                Some(Layer::Zip(member)) => {
+                    let sought = (&file).seek(SeekFrom::Start(member.start));
+                    sought.map_err(|error| InputError::io(&self.name, "read", error))?;
+                    Box::new(file.take(member.packed))
+                }
+                _ => Box::new(file),
+            }
         } else {
             let pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner).take();
             let again = || InputError::content(&self.name, "a pipe can be read only once");
-            (&self.head, pipe.ok_or_else(again)?)
+            Box::new(Cursor::new(self.head.clone()).chain(pipe.ok_or_else(again)?))
         };
-        let stored = std::io::Cursor::new(head.to_vec()).chain(rest);
-        Unpacked::new(&self.name, self.compression, Box::new(stored), limits)
+        Unpacked::new(&self.name, &self.layers, stored, limits)
     }
 
     /// The first `bytes_max` decompressed bytes, fewer where the source is a pipe or ends before.
@@ -182,10 +192,10 @@ impl Source {
         let mut unpacked = if self.bytes.is_some() {
             self.unpack(limits)?
         } else {
-            let head = Box::new(std::io::Cursor::new(self.head.clone()));
-            Unpacked::new(&self.name, self.compression, head, limits)?
+            let head = Box::new(Cursor::new(self.head.clone()));
+            Unpacked::new(&self.name, &self.layers, head, limits)?
         };
-        let partial = self.bytes.is_none() && self.head.len() as u64 == PIPE_HEAD_BYTES;
+        let partial = self.bytes.is_none() && self.continues;
         let mut bytes = vec![0; bytes_max];
         let mut filled = 0;
         while filled < bytes_max {
@@ -213,43 +223,6 @@ pub struct Sample {
     pub stored: u64,
 }
 
-impl Compression {
-    /// Known by its magic bytes.
-    fn of(head: &[u8]) -> Self {
-        match head {
-            [0x1f, 0x8b, 0x08, ..] => Self::Gzip,
-            // A skippable frame may come before the first of zstd.
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
-            _ => Self::None,
-        }
-    }
-}
-
-/// The first bytes of a file, decompressed as far as its first stored bytes reach. Damage is for
-/// the reader to find.
-fn begin(name: &str, compression: Compression, head: &[u8]) -> Vec<u8> {
-    let mut begin = vec![0; format::HEAD_BYTES];
-    let mut filled = 0;
-    let stored = Box::new(std::io::Cursor::new(head.to_vec()));
-    if let Ok(mut unpacked) = Unpacked::new(name, compression, stored, &Limits::default()) {
-        while let Ok(count @ 1..) = unpacked.read(&mut begin[filled..]) {
-            filled += count;
-        }
-    }
-    begin.truncate(filled);
-    begin
-}
-
-/// The format by the extension, under that of a compression.
-fn by_name(name: &str) -> Option<Format> {
-    let mut path = Path::new(name);
-    let extension = |path: &Path| path.extension()?.to_str().map(str::to_ascii_lowercase);
-    if matches!(extension(path).as_deref(), Some("gz" | "zst" | "zstd")) {
-        path = Path::new(path.file_stem()?);
-    }
-    Format::by_extension(&extension(path)?)
-}
-
 /// Standard input as a file of its own.
 fn stdin() -> std::io::Result<File> {
     Ok(File::from(std::io::stdin().as_fd().try_clone_to_owned()?))
@@ -260,51 +233,4 @@ fn unopened(name: &str, error: std::io::Error) -> InputError {
         return InputError::Missing { file: name.to_owned(), what: "no such file".to_owned() };
     }
     InputError::io(name, "open", error)
-}
-
-/// The files that inputs name: each is a path, `-`, or a pattern with `*`, `?` or `[...]` that
-/// matches files. A path that exists is never taken for a pattern.
-///
-/// # Errors
-/// When a pattern matches no file, or is none.
-pub fn names(inputs: &[String]) -> Result<Vec<String>, InputError> {
-    let mut names = Vec::new();
-    for input in inputs {
-        names.extend(expand(input)?);
-    }
-    if names.is_empty() {
-        return Err(InputError::Options { what: "expected at least one input".to_owned() });
-    }
-    Ok(names)
-}
-
-/// Whether what has this name can be read only once, so that looking at it takes from it.
-pub fn is_pipe(name: &str) -> bool {
-    let other = |metadata: std::fs::Metadata| !metadata.is_file() && !metadata.is_dir();
-    name == "-" || std::fs::metadata(name).is_ok_and(other)
-}
-
-/// The files that an input names, patterns in alphabetical order.
-fn expand(input: &str) -> Result<Vec<String>, InputError> {
-    if !input.contains(['*', '?', '[']) || Path::new(input).exists() {
-        return Ok(vec![input.to_owned()]);
-    }
-    let paths = glob::glob(input).map_err(|error| InputError::Options {
-        what: format!("{input}: not a pattern: {error}"),
-    })?;
-    let mut names = Vec::new();
-    for path in paths {
-        let path = path.map_err(|error| {
-            let file = error.path().display().to_string();
-            InputError::io(&file, "list", error.into())
-        })?;
-        if !path.is_dir() {
-            names.push(path.to_string_lossy().into_owned());
-        }
-    }
-    if names.is_empty() {
-        let what = "no file matches this pattern".to_owned();
-        return Err(InputError::Missing { file: input.to_owned(), what });
-    }
-    Ok(names)
 }

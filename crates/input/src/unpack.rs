@@ -1,54 +1,155 @@
-//! Decompression with its limits: what is stored in, what it stands for out.
+//! From the bytes that are stored to those that a reader wants: layers of compression, archives and
+//! encodings, each with its limits.
 //!
-//! Invariants: never more than one buffer is held, whatever a header says; a stream that ends early
-//! is an error and not an end; a stream that grows beyond the stated ratio is refused while it is
-//! being read, before anybody keeps what it stands for.
+//! ```text
+//! edges.tar.xz:   stored bytes ─► xz ─► tar (its one file) ─► UTF-16 ─► text
+//!                  counted       └── each counts what it gives, against what is stored
+//! ```
+//!
+//! Invariants: never more than one buffer is held a layer, whatever a header says; a stream that
+//! ends early is an error and not an end; a layer that grows beyond the stated ratio is refused
+//! while it is being read, before anybody keeps what it stands for; a decoder that panics is a file
+//! that is damaged.
 
+pub(crate) mod encoding;
+mod lz4;
+pub(crate) mod tar;
+pub(crate) mod zip;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::error::Error;
+use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use encoding_rs::Encoding;
+
 use crate::error::InputError;
 use crate::options::Limits;
-use crate::source::Compression;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-type Stored = Box<dyn Read + Send>;
+/// Bytes that come one after the other.
+pub(crate) type Bytes = Box<dyn Read + Send>;
 
-/// Decompressed bytes of one source.
+/// A way in which bytes stand for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// gzip, of one or more members.
+    Gzip,
+    /// zstd, of one or more frames.
+    Zstd,
+    /// bzip2, of one or more streams.
+    Bzip2,
+    /// xz, of one or more streams.
+    Xz,
+    /// Frames of LZ4.
+    Lz4,
+    /// Frames of Snappy.
+    Snappy,
+    /// Brotli.
+    Brotli,
+    /// The one file in a zip archive.
+    Zip(zip::Member),
+    /// The one file in a tar archive.
+    Tar,
+    /// Text that is not in UTF-8, or that begins with a mark of its encoding.
+    Encoded(&'static Encoding),
+    /// Text whose lines end in carriage returns alone.
+    Returns,
+}
+
+impl Layer {
+    /// What it is called.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
+            Self::Lz4 => "LZ4",
+            Self::Snappy => "Snappy",
+            Self::Brotli => "Brotli",
+            Self::Zip(_) => "zip",
+            Self::Tar => "tar",
+            Self::Encoded(encoding) => encoding.name(),
+            Self::Returns => "lines that end in carriage returns",
+        }
+    }
+
+    fn over(self, inner: Counted, limits: &Limits) -> io::Result<Bytes> {
+        Ok(match self {
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(inner)),
+            Self::Zstd => {
+                let mut decoder = zstd::Decoder::with_buffer(inner)?;
+                decoder.window_log_max(limits.zstd_window_log_max)?;
+                Box::new(decoder)
+            }
+            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(inner)),
+            Self::Xz => {
+                // What the largest window of zstd takes, and what a decoder takes beside it.
+                let kibibytes_max = (1_u32 << limits.zstd_window_log_max.min(31)) / 1024 + 1024;
+                Box::new(lzma_rust2::XzReader::new_mem_limit(inner, true, kibibytes_max))
+            }
+            Self::Lz4 => Box::new(lz4::Frames::new(inner)),
+            Self::Snappy => Box::new(snap::read::FrameDecoder::new(inner)),
+            Self::Brotli => Box::new(brotli_decompressor::Decompressor::new(inner, BUFFER_BYTES)),
+            Self::Zip(member) => member.unpacked(inner, limits)?,
+            Self::Tar => Box::new(tar::OneFile::new(inner)),
+            Self::Encoded(encoding) => Box::new(encoding::Decoded::new(inner, encoding)),
+            Self::Returns => Box::new(encoding::Returns::new(inner)),
+        })
+    }
+}
+
+/// What is wrong with the bytes of a layer. The text is the rest of a sentence about the file.
+#[derive(Debug)]
+pub(crate) struct Fault(pub(crate) String);
+
+impl Fault {
+    pub(crate) fn error(what: impl Into<String>) -> io::Error {
+        io::Error::other(Self(what.into()))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Fault {}
+
+/// The bytes of one source, under all its layers.
 pub struct Unpacked {
     file: String,
-    inner: Stored,
-    compression: Compression,
+    inner: Bytes,
     stored: Arc<AtomicU64>,
-    written: u64,
-    limits: Limits,
 }
 
 impl Unpacked {
+    /// `layers`: from the stored bytes inwards.
     pub(crate) fn new(
         file: &str,
-        compression: Compression,
-        stored_bytes: Stored,
+        layers: &[Layer],
+        stored_bytes: Bytes,
         limits: &Limits,
     ) -> Result<Self, InputError> {
         let stored = Arc::new(AtomicU64::new(0));
-        let counted = Counted {
-            inner: BufReader::with_capacity(BUFFER_BYTES, stored_bytes),
-            count: Arc::clone(&stored),
-        };
-        let inner: Stored = match compression {
-            Compression::None => Box::new(counted),
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(counted)),
-            Compression::Zstd => {
-                let unread = |error| InputError::io(file, "decompress", error);
-                let mut decoder = zstd::Decoder::with_buffer(counted).map_err(unread)?;
-                decoder.window_log_max(limits.zstd_window_log_max).map_err(unread)?;
-                Box::new(decoder)
-            }
-        };
-        Ok(Self { file: file.to_owned(), inner, compression, stored, written: 0, limits: *limits })
+        let count = Arc::clone(&stored);
+        let mut inner: Bytes = Box::new(Counted::new(stored_bytes, count));
+        for layer in layers {
+            // Only the outermost counts what is stored.
+            let decoder = layer.over(Counted::new(inner, Arc::default()), limits);
+            let decoder = decoder.map_err(|error| InputError::io(file, "decompress", error))?;
+            let stored = Arc::clone(&stored);
+            inner = Box::new(Limited { layer: *layer, decoder, stored, given: 0, limits: *limits });
+        }
+        Ok(Self { file: file.to_owned(), inner, stored })
     }
 
     /// Reads some bytes into `buffer`; 0 is the end, and never comes where a compressed stream is
@@ -59,12 +160,8 @@ impl Unpacked {
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, InputError> {
         loop {
             match self.inner.read(buffer) {
-                Ok(count) => {
-                    self.written += count as u64;
-                    return self.check_ratio().map(|()| count);
-                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.explain(error)),
+                done => return done.map_err(|error| self.explain(error)),
             }
         }
     }
@@ -89,44 +186,81 @@ impl Unpacked {
         self.stored.load(Ordering::Relaxed)
     }
 
-    fn check_ratio(&self) -> Result<(), InputError> {
-        let Limits { ratio_max, ratio_free_bytes, .. } = self.limits;
-        let stored = self.stored();
-        let allowed = stored.saturating_mul(ratio_max).max(ratio_free_bytes);
-        if self.compression == Compression::None || self.written <= allowed {
-            return Ok(());
-        }
-        let what = format!(
-            "decompresses to more than {ratio_max} times its size ({} bytes so far), \
-             which no edge list does",
-            self.written
-        );
-        Err(InputError::byte(&self.file, stored, what))
-    }
-
     fn explain(&self, error: io::Error) -> InputError {
-        let kind = match self.compression {
-            Compression::None => return InputError::io(&self.file, "read", error),
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-        };
-        // An error with a number comes from the system, one without from the decoder.
-        if error.raw_os_error().is_some() {
-            return InputError::io(&self.file, "read", error);
+        match fault(&error) {
+            Some(what) => InputError::byte(&self.file, self.stored(), what),
+            None => InputError::io(&self.file, "read", error),
         }
-        let what = if error.kind() == io::ErrorKind::UnexpectedEof {
-            format!("truncated: the file ends in the middle of its {kind} data")
-        } else {
-            format!("not valid {kind} data: {error}")
-        };
-        InputError::byte(&self.file, self.stored(), what)
     }
 }
 
-/// Counts what is taken from storage, without what is only buffered.
-struct Counted {
-    inner: BufReader<Stored>,
+/// The fault that an error carries, if it is one of a layer.
+fn fault(error: &io::Error) -> Option<&str> {
+    error.get_ref()?.downcast_ref::<Fault>().map(|fault| fault.0.as_str())
+}
+
+/// What a layer gives, as long as it is sound and not too much.
+struct Limited {
+    layer: Layer,
+    decoder: Bytes,
+    /// Bytes taken of those that are stored, under all layers.
+    stored: Arc<AtomicU64>,
+    given: u64,
+    limits: Limits,
+}
+
+impl Limited {
+    fn check_ratio(&self) -> io::Result<()> {
+        let Limits { ratio_max, ratio_free_bytes, .. } = self.limits;
+        let stored = self.stored.load(Ordering::Relaxed);
+        if self.given <= stored.saturating_mul(ratio_max).max(ratio_free_bytes) {
+            return Ok(());
+        }
+        Err(Fault::error(format!(
+            "decompresses to more than {ratio_max} times its size ({} bytes so far), which no edge \
+             list does",
+            self.given
+        )))
+    }
+
+    /// Says which layer is wrong. An error with a number comes from the system.
+    fn explain(&self, error: io::Error) -> io::Error {
+        let name = self.layer.name();
+        if error.raw_os_error().is_some() || fault(&error).is_some() {
+            error
+        } else if error.kind() == io::ErrorKind::UnexpectedEof {
+            Fault::error(format!("truncated: the file ends in the middle of its {name} data"))
+        } else {
+            Fault::error(format!("not valid {name} data: {error}"))
+        }
+    }
+}
+
+impl Read for Limited {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let decoder = &mut self.decoder;
+        let read = catch_unwind(AssertUnwindSafe(|| decoder.read(buffer)));
+        match read.unwrap_or_else(|_| Err(io::Error::other("it cannot be decoded"))) {
+            Ok(count) => {
+                self.given += count as u64;
+                self.check_ratio().map(|()| count)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => Err(self.explain(error)),
+        }
+    }
+}
+
+/// Counts what is taken from a reader, without what is only buffered.
+pub(crate) struct Counted {
+    inner: BufReader<Bytes>,
     count: Arc<AtomicU64>,
+}
+
+impl Counted {
+    pub(crate) fn new(inner: Bytes, count: Arc<AtomicU64>) -> Self {
+        Self { inner: BufReader::with_capacity(BUFFER_BYTES, inner), count }
+    }
 }
 
 impl Read for Counted {

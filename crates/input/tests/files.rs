@@ -169,7 +169,7 @@ fn what_is_not_there_is_66() {
     assert_eq!(said, (66, "none-*.txt: no file matches this pattern".into()));
     fs::create_dir(folder.path("folder")).unwrap();
     assert_eq!(failure(&folder.path("folder"), &options).0, 66);
-    assert_eq!(read(&[], &options, &Progress::new()).err().unwrap().exit_code(), 2);
+    assert_eq!(read::<&str>(&[], &options, &Progress::new()).err().unwrap().exit_code(), 2);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Options that say what the input is and how it is read as a graph.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use welter_input::{
     ColumnRef, Comment, Escape, Format, IdKind, Quote, ReadOptions, Separator, WeightChoice,
@@ -12,18 +14,21 @@ use super::values::{count, parsed};
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Files, patterns such as 'part-*.csv', or `-` for standard input; or one graph that `welter
-    /// ingest` keeps in a directory; or one generated graph: rmat:SCALE or web:VERTICES, and
-    /// options as in `rmat:22,factor=16,seed=1,scramble`
+    /// Files, directories of files, patterns such as 'part-*.csv', or `-` for standard input; or
+    /// one graph that `welter ingest` keeps in a directory; or one generated graph: rmat:SCALE or
+    /// web:VERTICES, and options as in `rmat:22,factor=16,seed=1,scramble`
     ///
-    /// What a file is, is guessed from its first bytes and its name; all but Parquet and WebGraph
-    /// may be compressed with gzip or zstd. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx),
+    /// A directory is its files, and those of folders such as src=1 in it, without those that begin
+    /// with a dot or `_`. What a file is, is guessed from its first bytes and its name; all but
+    /// Parquet and WebGraph may be compressed (gzip, zstd, bzip2, xz, LZ4, Snappy; Brotli by its
+    /// ending .br), or be the one file of a zip or tar archive; text may be in UTF-16 with a mark,
+    /// and XML in the encoding that it names. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx),
     /// METIS (.graph), DIMACS (.gr, .col), LDBC Graphalytics (.e with its .v, or .properties), TNTP
     /// (.tntp), adjacency lists (.adj), GML, GraphML, GEXF, Pajek (.net), DOT (.dot, .gv), TGF and
     /// WebGraph (name the .properties) state their vertices, so those without edges exist too, and
     /// most of them whether edges are directed.
     #[arg(value_name = "INPUT", required = true, help_heading = None::<&str>)]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<PathBuf>,
     /// text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml, graphml,
     /// gexf, pajek, dot, tgf, graph500, webgraph, or raw records: u32, u64, u32f32, u32f64, u64f32, u64f64
     /// [default: guessed]
@@ -101,6 +106,11 @@ impl InputArgs {
             || self.no_header
             || self.source_column.is_some()
             || self.target_column.is_some()
+    }
+
+    /// The inputs as they are shown.
+    pub(crate) fn shown(&self) -> Vec<String> {
+        self.inputs.iter().map(|input| input.display().to_string()).collect()
     }
 
     /// Whether something is said of ids.

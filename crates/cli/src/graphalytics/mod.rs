@@ -163,7 +163,7 @@ fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failur
         })?;
     }
     let resolved = |folder: &Path| folder.canonicalize().ok();
-    let inputs = Source::Files(sets.iter().flat_map(DataSet::inputs).collect());
+    let inputs = Source::Files(sets.iter().flat_map(DataSet::inputs).map(PathBuf::from).collect());
     for job in sets.iter().flat_map(|set| &set.jobs) {
         let (Some(output), Some(folder)) = (&job.output, &args.output) else { continue };
         if resolved(folder) == resolved(&job.references) {
@@ -179,7 +179,7 @@ fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failur
 /// Runs an algorithm and validates what it found.
 fn perform(job: &Job, session: &mut Session) -> Result<Outcome, Failure> {
     let source = Source::of(&job.options.input)?;
-    job.algorithm.check(&job.options.input.inputs)?;
+    job.algorithm.check(&job.options.input.shown())?;
     let found =
         run::find(&*job.algorithm, (&job.options.input, job.options.graph), &source, session)?;
     if let Some(path) = &job.output {

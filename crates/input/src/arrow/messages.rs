@@ -1,10 +1,10 @@
-//! The messages of an Arrow stream.
+//! The messages of an Arrow stream, or of a file by its footer.
 //!
 //! ```text
-//! file:     "ARROW1" 0 0 (and perhaps more zeros) | message ... | end | footer | its length i32 |
-//! "ARROW1" message:  0xFFFFFFFF | length of the metadata i32 | metadata (flatbuffer) | body
+//! message:  0xFFFFFFFF | length of the metadata i32 | metadata (flatbuffer) | body
 //!           (before version 0.15 without the 0xFFFFFFFF)
-//! end:      0xFFFFFFFF | 0, or in a stream the end of the bytes
+//! stream:   message ... | end: 0xFFFFFFFF | 0, or the end of the bytes
+//! file as a stream: "ARROW1" 0 0 (and perhaps more zeros) | message ... | end | footer
 //! ```
 //!
 //! Invariants: memory for a message follows the bytes that are really there, not the length that is
@@ -16,8 +16,10 @@ use std::io::{Read, Seek, SeekFrom};
 
 use arrow_buffer::Buffer;
 use arrow_ipc::{MessageHeader, RecordBatch, root_as_message};
+use arrow_schema::Schema;
 
-use super::buffer;
+use super::footer::{Block, Footer};
+use super::{buffer, checked_schema, reason};
 use crate::error::InputError;
 use crate::options::Limits;
 use crate::unpack::Unpacked;
@@ -40,8 +42,8 @@ pub(crate) enum Feed {
     File { file: File, at: u64, bytes: u64 },
     /// A pipe, or a compressed file.
     Unpacked(Box<Unpacked>),
-    /// Bytes in memory.
-    Bytes { bytes: Vec<u8>, at: usize },
+    /// Bytes in memory: the whole of a source, or its beginning.
+    Bytes { bytes: Vec<u8>, at: usize, whole: bool },
 }
 
 impl Feed {
@@ -50,7 +52,32 @@ impl Feed {
         match self {
             Self::File { at, bytes, .. } => Some(bytes - at),
             Self::Unpacked(_) => None,
-            Self::Bytes { bytes, at } => Some((bytes.len() - at) as u64),
+            Self::Bytes { bytes, at, .. } => Some((bytes.len() - at) as u64),
+        }
+    }
+
+    /// Bytes in all, where any of them can be gone to.
+    fn seekable(&self) -> Option<u64> {
+        match self {
+            Self::File { bytes, .. } => Some(*bytes),
+            Self::Bytes { bytes, whole: true, .. } => Some(bytes.len() as u64),
+            Self::Unpacked(_) | Self::Bytes { .. } => None,
+        }
+    }
+
+    /// Goes to a byte inside, where that can be done.
+    fn go_to(&mut self, name: &str, offset: u64) -> Result<(), InputError> {
+        match self {
+            Self::File { file, at, .. } => {
+                *at = offset;
+                let sought = file.seek(SeekFrom::Start(offset)).map(|_| ());
+                sought.map_err(|error| InputError::io(name, format!("go to byte {at}"), error))
+            }
+            Self::Bytes { at, .. } => {
+                *at = offset as usize;
+                Ok(())
+            }
+            Self::Unpacked(_) => Ok(()),
         }
     }
 
@@ -65,7 +92,7 @@ impl Feed {
                 Ok(length)
             }
             Self::Unpacked(unpacked) => unpacked.fill(buffer),
-            Self::Bytes { bytes, at } => {
+            Self::Bytes { bytes, at, .. } => {
                 let length = buffer.len().min(bytes.len() - *at);
                 buffer[..length].copy_from_slice(&bytes[*at..*at + length]);
                 *at += length;
@@ -88,7 +115,7 @@ impl Message {
     /// The metadata, once more verified: flatbuffers are cheap to look at.
     pub(super) fn header(&self, name: &str) -> Result<arrow_ipc::Message<'_>, InputError> {
         root_as_message(&self.metadata).map_err(|error| {
-            let what = format!("expected the metadata of a message: {error}");
+            let what = format!("expected the metadata of a message: {}", reason(&error));
             InputError::byte(name, self.offset, what)
         })
     }
@@ -106,8 +133,14 @@ pub(super) struct Messages<'a> {
     name: &'a str,
     feed: Feed,
     limits: &'a Limits,
-    /// Whether the source is a file with a footer, rather than a stream.
+    /// Whether the source begins as a file does, rather than a stream.
     is_file: bool,
+    /// The schema of the footer, until it is taken.
+    schema: Option<Schema>,
+    /// What is left of the blocks of the footer, where it can be read.
+    blocks: Option<std::vec::IntoIter<Block>>,
+    /// Bytes of the blocks that were taken.
+    taken: u64,
     ended: bool,
     /// Bytes consumed.
     offset: u64,
@@ -126,6 +159,9 @@ impl<'a> Messages<'a> {
             feed,
             limits,
             is_file: false,
+            schema: None,
+            blocks: None,
+            taken: 0,
             ended: false,
             offset: 0,
             packed: 0,
@@ -146,15 +182,60 @@ impl<'a> Messages<'a> {
                     .to_vec();
                 messages.offset = 0;
             }
-            8 => {}
+            8 => messages.go_by_footer()?,
             _ => return Err(messages.bad(0, "expected an Arrow file or stream, found its end")),
         }
         Ok(messages)
     }
 
+    /// Reads the footer of a file, where its end can be gone to.
+    fn go_by_footer(&mut self) -> Result<(), InputError> {
+        let Some(bytes) = self.feed.seekable() else { return Ok(()) };
+        let name = self.name;
+        let footer = Footer::read(name, bytes, &mut |offset, count| {
+            self.go_to(offset)?;
+            self.take(count, "the footer")
+        })?;
+        self.schema = Some(footer.schema);
+        self.blocks = Some(footer.blocks.into_iter());
+        Ok(())
+    }
+
+    fn go_to(&mut self, offset: u64) -> Result<(), InputError> {
+        self.offset = offset;
+        self.feed.go_to(self.name, offset)
+    }
+
+    /// The schema: that of the footer, or else the first message. Once, before all others.
+    pub(super) fn schema(&mut self) -> Result<Schema, InputError> {
+        if let Some(schema) = self.schema.take() {
+            return Ok(schema);
+        }
+        self.first_schema().map_err(|error| match error {
+            InputError::Byte { offset, what, .. } if self.is_file => {
+                let what = format!(
+                    "{what}; this Arrow file holds no stream, which alone can be read from a pipe \
+                     or compressed: name the file itself, unpacked, or write it as a stream"
+                );
+                self.bad(offset, what)
+            }
+            error => error,
+        })
+    }
+
+    fn first_schema(&mut self) -> Result<Schema, InputError> {
+        let first = self.next(true)?;
+        let first = first.ok_or_else(|| self.bad(0, "expected a schema, found nothing"))?;
+        let what = "expected a schema as the first message of an Arrow stream";
+        let schema = first.header(self.name)?.header_as_schema();
+        let schema = schema.ok_or_else(|| self.bad(first.offset, what))?;
+        checked_schema(self.name, first.offset, schema)
+    }
+
     /// Bytes of the source consumed, as it is stored.
     pub(super) fn stored(&self) -> u64 {
         match &self.feed {
+            _ if self.blocks.is_some() => self.taken,
             Feed::Unpacked(unpacked) => unpacked.stored(),
             Feed::File { at, .. } => *at,
             Feed::Bytes { at, .. } => *at as u64,
@@ -172,18 +253,42 @@ impl<'a> Messages<'a> {
 
     /// The next message, with its body or, where bodies can be skipped, without.
     pub(super) fn next(&mut self, with_body: bool) -> Result<Option<Message>, InputError> {
+        let block = match &mut self.blocks {
+            None => None,
+            Some(blocks) => match blocks.next() {
+                None => return Ok(None),
+                Some(block) => Some(block),
+            },
+        };
+        if let Some(Block { offset, metadata, body }) = block {
+            self.go_to(offset)?;
+            self.taken += metadata + body;
+        }
         let offset = self.offset;
-        let Some(length) = self.metadata_length()? else { return Ok(None) };
+        let length = self.metadata_length()?;
+        if let Some(block) = block
+            && length.is_none_or(|length| u64::from(length) > block.metadata)
+        {
+            return Err(self.bad(offset, "expected a message where the footer places one"));
+        }
+        let Some(length) = length else { return Ok(None) };
         let metadata = self.take(length.into(), "metadata")?;
         let (kind, body_bytes) = match root_as_message(&metadata) {
             Ok(message) => (message.header_type(), message.bodyLength()),
             Err(error) => {
-                let what = format!("expected the metadata of a message: {error}");
+                let what = format!("expected the metadata of a message: {}", reason(&error));
                 return Err(self.bad(offset, what));
             }
         };
         let body_bytes = u64::try_from(body_bytes)
             .map_err(|_| self.bad(offset, format!("expected a body, found {body_bytes} bytes")))?;
+        if let Some(block) = block.filter(|block| body_bytes > block.body) {
+            let what = format!(
+                "expected a body of the {} bytes that the footer states, found {body_bytes}",
+                block.body
+            );
+            return Err(self.bad(offset, what));
+        }
         let body = if with_body {
             self.take(body_bytes, "the body of a message")?
         } else {
@@ -209,7 +314,7 @@ impl<'a> Messages<'a> {
             return if self.is_file { Err(self.bad(offset, what)) } else { Ok(None) };
         };
         // Writers may fill up with zeros behind the magic bytes, to align the first message.
-        while word == 0 && self.is_file && offset == MAGIC.len() as u64 {
+        while word == 0 && self.is_file && self.blocks.is_none() && offset == MAGIC.len() as u64 {
             let cut = || InputError::byte(self.name, offset, "expected a schema, found the end");
             word = self.word()?.ok_or_else(cut)?;
         }

@@ -33,7 +33,7 @@ impl Outputs {
     /// # Errors
     /// When it is not there, or cannot be opened.
     pub fn open(path: &Path) -> Result<Self, InputError> {
-        Self::new(&Source::open(&path.to_string_lossy(), Some(Format::Text))?, BUFFER_BYTES)
+        Self::new(&Source::open(path, Some(Format::Text))?, BUFFER_BYTES)
     }
 
     pub(crate) fn new(source: &Source, buffer_bytes: usize) -> Result<Self, InputError> {

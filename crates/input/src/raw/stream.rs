@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
@@ -41,6 +42,7 @@ pub(super) struct RawStream {
 #[derive(Debug)]
 struct RawFile {
     name: String,
+    path: PathBuf,
     records: u64,
     /// Number of the first part.
     part: usize,
@@ -97,7 +99,8 @@ impl RawStream {
             source.file()?;
             let records = bytes / shape.record_bytes() as u64;
             let part = stream.parts;
-            stream.files.push(RawFile { name: source.name().to_owned(), records, part });
+            let (name, path) = (source.name().to_owned(), source.path().to_owned());
+            stream.files.push(RawFile { name, path, records, part });
             stream.edges += records;
             stream.parts += records.div_ceil(stream.part_records()) as usize;
         }
@@ -181,7 +184,7 @@ impl RawStream {
     ) -> Result<(), InputError> {
         // Taken, not borrowed: `visit` may read another part in this thread.
         let mut reused = REUSED.take();
-        let result = self.batches_with(&mut reused, &file.name, of, visit);
+        let result = self.batches_with(&mut reused, file, of, visit);
         REUSED.set(reused);
         result
     }
@@ -189,7 +192,7 @@ impl RawStream {
     fn batches_with(
         &self,
         Reused { window, buffers }: &mut Reused,
-        name: &str,
+        RawFile { name, path, .. }: &RawFile,
         (part, records): (usize, Range<u64>),
         visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
@@ -202,7 +205,7 @@ impl RawStream {
         };
         let bytes = records.start * record..records.end * record;
         let past_cache = part >= self.cached.load(Ordering::Relaxed);
-        window::batches(name, bytes, record as usize, past_cache, window, &mut show)
+        window::batches((name, path), bytes, record as usize, past_cache, window, &mut show)
     }
 
     /// Refuses ids at or above the number of slots.

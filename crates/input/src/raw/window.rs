@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind};
 use std::num::NonZero;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::cast_slice_mut;
@@ -56,7 +56,7 @@ impl Direct {
 /// Shows a range of a file, of whole records of `record` bytes, to `visit`: batches and their
 /// offsets, until it answers `false`.
 pub(super) fn batches(
-    name: &str,
+    (name, path): (&str, &Path),
     range: Range<u64>,
     record: usize,
     past_cache: bool,
@@ -70,14 +70,14 @@ pub(super) fn batches(
                 none.insert(Direct::new().map_err(|error| unread(name, range.start, plain(error)))?)
             }
         };
-        let done = past(name, range, record, direct, visit);
+        let done = past((name, path), range, record, direct, visit);
         if done.is_err() || direct.free.len() <= DEPTH {
             // Requests that nobody waits for, or memory that went with a failed one.
             reused.direct = None;
         }
         return done;
     }
-    let file = File::open(name).map_err(|error| InputError::io(name, "open", error))?;
+    let file = File::open(path).map_err(|error| InputError::io(name, "open", error))?;
     // A hint: the whole range is wanted, from first to last. Not taking it is no error.
     let length = NonZero::new(range.end - range.start);
     let _hinted = rustix::fs::fadvise(&file, range.start, length, Advice::WillNeed);
@@ -135,17 +135,17 @@ fn whole(most: usize, record: usize) -> usize {
 
 /// The same, past the cache.
 fn past(
-    name: &str,
+    (name, path): (&str, &Path),
     range: Range<u64>,
     record: usize,
     direct: &mut Direct,
     visit: &mut Visit<'_>,
 ) -> Result<(), InputError> {
-    let opened = Volume::open(&[PathBuf::from(name)], &IoOptions::default());
+    let opened = Volume::open(&[path.to_owned()], &IoOptions::default());
     let volume = opened.map_err(|error| InputError::io(name, "open", plain(error)))?;
     let volume = Arc::new(volume);
     let Direct { queue, free } = direct;
-    let mut cached = Cached(File::open(name).ok());
+    let mut cached = Cached(File::open(path).ok());
     // Requests begin at multiples of a page, so that one that need not begin there is shorter.
     let aligned = REQUEST_BYTES.is_multiple_of(record);
     let stride = if aligned { REQUEST_BYTES } else { whole(REQUEST_BYTES - ALIGN, record) } as u64;

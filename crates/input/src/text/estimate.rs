@@ -12,7 +12,7 @@ use super::sample;
 use crate::error::InputError;
 use crate::options::ReadOptions;
 use crate::reader::Estimate;
-use crate::source::{Compression, Source};
+use crate::source::Source;
 
 /// Decompressed bytes of the first sample.
 const FIRST_BYTES: usize = 1 << 20;
@@ -33,7 +33,7 @@ pub(super) fn estimate(source: &Source, options: &ReadOptions) -> Result<Estimat
     let edges = match source.bytes() {
         _ if sample.whole => Some(rows),
         None => None,
-        Some(bytes) if source.compression() == Compression::None && dialect.cut == Cut::Lines => {
+        Some(bytes) if source.is_plain() && dialect.cut == Cut::Lines => {
             let first = rows as f64 / text.len().max(1) as f64;
             let density = (first + later(source, bytes, &dialect)?) / PLACES as f64;
             Some((density * bytes as f64) as u64)

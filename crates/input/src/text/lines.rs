@@ -13,7 +13,7 @@ use crate::collect::Collector;
 use crate::error::InputError;
 use crate::options::ReadOptions;
 use crate::reader::Context;
-use crate::source::{Compression, Source};
+use crate::source::Source;
 
 /// How the lines of one file become rows.
 pub(crate) trait Lines: Sync {
@@ -52,7 +52,7 @@ pub(crate) fn read(
     collector: &Collector,
 ) -> Result<(), InputError> {
     match source.bytes() {
-        Some(bytes) if source.compression() == Compression::None && lines.cut() == Cut::Lines => {
+        Some(bytes) if source.is_plain() && lines.cut() == Cut::Lines => {
             let ReadOptions { limits, .. } = context.options;
             let threads = context.options.thread_count();
             let grain = Grain::of(bytes, threads, limits.memory_bytes_max, &lines.rows());

@@ -1,0 +1,121 @@
+//! The files that inputs name: paths, patterns and directories.
+//!
+//! A directory is its files, in alphabetical order, those of folders such as `src=1` (as Hive and
+//! Spark partition tables) included. What begins with a dot or `_` is no data, but notes of the
+//! program that wrote the directory; so a pattern matches a dot only where it says one, as in a
+//! shell.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::InputError;
+
+/// Folders inside one another: more are a loop of links.
+const DEPTH_MAX: usize = 32;
+
+/// The files that inputs name: each is a path, `-`, a directory, or a pattern with `*`, `?` or
+/// `[...]` that matches files. A path that exists is never taken for a pattern.
+///
+/// # Errors
+/// When a pattern matches no file, or is none, or a directory holds no data.
+pub fn names<S: AsRef<OsStr>>(inputs: &[S]) -> Result<Vec<PathBuf>, InputError> {
+    let mut names = Vec::new();
+    for input in inputs {
+        expand(Path::new(input), &mut names)?;
+    }
+    if names.is_empty() {
+        return Err(InputError::Options { what: "expected at least one input".to_owned() });
+    }
+    Ok(names)
+}
+
+/// Whether what has this name can be read only once, so that looking at it takes from it.
+pub fn is_pipe(name: impl AsRef<OsStr>) -> bool {
+    let path = Path::new(name.as_ref());
+    let other = |metadata: fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+    path == Path::new("-") || fs::metadata(path).is_ok_and(other)
+}
+
+/// Adds the files that an input names.
+fn expand(input: &Path, names: &mut Vec<PathBuf>) -> Result<(), InputError> {
+    let before = names.len();
+    if input.is_dir() {
+        list(input, 0, names)?;
+        if names.len() == before {
+            let what = "is a directory without files to read (those that begin with a dot or _ \
+                        are passed over)";
+            return Err(missing(input, what));
+        }
+        return Ok(());
+    }
+    let pattern = input.to_str().filter(|text| text.contains(['*', '?', '[']));
+    let Some(pattern) = pattern.filter(|_| !input.exists()) else {
+        names.push(input.to_owned());
+        return Ok(());
+    };
+    let paths = glob::glob(pattern).map_err(|error| InputError::Options {
+        what: format!("{pattern}: not a pattern: {error}"),
+    })?;
+    for path in paths {
+        let path = path.map_err(|error| {
+            let file = error.path().display().to_string();
+            InputError::io(&file, "list", error.into())
+        })?;
+        if is_hidden(input, &path) {
+            continue;
+        }
+        if !path.is_dir() {
+            names.push(path);
+        } else if is_partition(&path) {
+            list(&path, 0, names)?;
+        }
+    }
+    if names.len() == before {
+        return Err(missing(input, "no file matches this pattern"));
+    }
+    Ok(())
+}
+
+/// Whether a path that a pattern matches has a dot before a name, and the pattern has none there.
+fn is_hidden(pattern: &Path, path: &Path) -> bool {
+    let dotted = |part: &OsStr| part.as_bytes().starts_with(b".");
+    let said = pattern.iter().zip(path).take_while(|(said, found)| said == found).count();
+    path.iter().skip(said).any(dotted) && !pattern.iter().skip(said).any(dotted)
+}
+
+/// Adds the files of a directory.
+fn list(directory: &Path, depth: usize, names: &mut Vec<PathBuf>) -> Result<(), InputError> {
+    let unread = |error| InputError::io(&directory.display().to_string(), "list", error);
+    let entries = fs::read_dir(directory).map_err(unread)?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(unread)?;
+        if !matches!(entry.file_name().as_bytes().first(), Some(b'.' | b'_')) {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort_unstable();
+    for path in paths {
+        if !path.is_dir() {
+            names.push(path);
+        } else if is_partition(&path) && depth < DEPTH_MAX {
+            list(&path, depth + 1, names)?;
+        } else {
+            let what = "is a directory inside of one; expected files, or folders such as src=1; \
+                        name the files, such as with the pattern 'DIR/**/*.csv'";
+            return Err(InputError::content(&path.display().to_string(), what));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder is one part of a table, such as `src=1`.
+fn is_partition(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_bytes().iter().skip(1).any(|byte| *byte == b'='))
+}
+
+fn missing(path: &Path, what: &str) -> InputError {
+    InputError::Missing { file: path.display().to_string(), what: what.to_owned() }
+}
