@@ -25,6 +25,7 @@ use crate::parts::for_parts;
 use crate::run::print;
 use crate::session::{Origin, Ready, Session, Wanted};
 use crate::text::grouped;
+use crate::ways::Ways;
 
 /// Does it.
 pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
@@ -41,6 +42,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         source: &source,
         options: options(WeightChoice::Ignore),
         reading: Reading { duplicates: Duplicates::First, ..Reading::default() },
+        ways: Ways::Stated,
         layout: Layout::of::<Spmv<f64>>(),
         frontier: FrontierMode::Auto,
         index: IndexMode::Auto,

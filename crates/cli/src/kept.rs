@@ -19,6 +19,7 @@ use crate::load::Source;
 use crate::run::print;
 use crate::session::{Session, Wanted};
 use crate::text::{counted, seconds};
+use crate::ways::Ways;
 
 /// What `ingest` takes.
 #[derive(Debug, Args)]
@@ -72,6 +73,7 @@ pub(crate) fn keep(
         source,
         options,
         reading: graph.into(),
+        ways: Ways::Stated,
         layout: Layout::kept(),
         weighs: true,
         frontier: FrontierMode::default(),
@@ -179,7 +181,8 @@ pub(crate) fn fit(kept: &Kept, wanted: &Wanted<'_>) -> Result<Fit, Failure> {
         let what = format!("{path}: expected weights that are not negative, and some are");
         return Err(Failure::new(65, what));
     }
-    let wants_both = wanted.options.undirected == Some(true);
+    let stated_both = wanted.options.undirected == Some(true);
+    let wants_both = stated_both || wanted.ways.are_both();
     let ways = duplicates == Duplicates::Directions;
     let merges = duplicates != Duplicates::Keep && !ways;
     let was_merged = manifest.reading.duplicates != Duplicates::Keep;
@@ -188,7 +191,7 @@ pub(crate) fn fit(kept: &Kept, wanted: &Wanted<'_>) -> Result<Fit, Failure> {
         return refused("parallel edges were merged when it was kept, with other weights");
     }
     let merges_anew = merges && !was_merged;
-    if merges_anew && duplicates == Duplicates::First && weighs && wants_both && !both_ways {
+    if merges_anew && duplicates == Duplicates::First && weighs && stated_both && !both_ways {
         return refused(
             "the order of edges in the input was not kept, so nobody knows which of parallel ones \
              is the first; say --drop-duplicates when it is ingested",

@@ -40,6 +40,7 @@ mod session;
 mod spec;
 mod text;
 mod top;
+mod ways;
 
 use std::ffi::OsString;
 

@@ -1,6 +1,7 @@
 //! What all commands have in common: progress, Ctrl-C, the machine, and the plan of a graph.
 
 mod execute;
+mod wanted;
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -9,9 +10,7 @@ use std::time::Instant;
 
 use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
 use welter_engine::machine::Machine;
-use welter_engine::plan::{
-    FrontierMode, IndexMode, Layout, Plan, Settings, Shape, StorageMode, human_bytes,
-};
+use welter_engine::plan::{Layout, Plan, Settings, Shape, StorageMode, human_bytes};
 use welter_engine::{Checkpoints, Generation, Graph, Pace, Storage, Workers};
 use welter_input::{Estimate, FileSummary, ReadOptions, WeightChoice};
 use welter_model::edges::{Duplicates, EdgeStream, Reading};
@@ -19,8 +18,10 @@ use welter_output::probe;
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
 
-use crate::algorithms::{Chosen, begins};
-use crate::args::{GraphArgs, InputArgs, ResourceArgs};
+pub(crate) use self::wanted::Wanted;
+use self::wanted::arcs;
+use crate::algorithms::begins;
+use crate::args::ResourceArgs;
 use crate::bars::Bars;
 use crate::ends::{Ends, WithEnds};
 use crate::failure::Failure;
@@ -53,80 +54,6 @@ pub(crate) struct Session {
     bars: Option<Bars>,
     /// What a person should know meanwhile, where nobody reads standard error.
     said: Option<Mutex<Vec<String>>>,
-}
-
-/// Which graph is wanted, and for what.
-#[derive(Debug)]
-pub(crate) struct Wanted<'a> {
-    /// Where it is read from.
-    pub(crate) source: &'a Source,
-    /// How its files are read.
-    pub(crate) options: ReadOptions,
-    /// How its edges make a graph. Whether they are undirected is settled by `options` and the
-    /// inputs, and not here.
-    pub(crate) reading: Reading,
-    /// What is to be run on it.
-    pub(crate) layout: Layout,
-    /// Whether that looks at weights.
-    pub(crate) weighs: bool,
-    /// How it finds its edges, where it has a frontier.
-    pub(crate) frontier: FrontierMode,
-    /// What it looks up single vertices by.
-    pub(crate) index: IndexMode,
-    /// Whether it must be known which vertices edges leave and come to, as they were listed.
-    pub(crate) ends: bool,
-}
-
-impl<'a> Wanted<'a> {
-    /// The graph that an algorithm wants of what the user said.
-    pub(crate) fn of(
-        algorithm: &dyn Chosen,
-        source: &'a Source,
-        (input, graph): (&InputArgs, GraphArgs),
-        resources: &ResourceArgs,
-    ) -> Self {
-        let mut options = input.options(algorithm.weights(), resources.threads);
-        let mut reading = graph.into();
-        algorithm.read(&mut options, &mut reading);
-        Self {
-            source,
-            options,
-            reading,
-            layout: algorithm.layout(),
-            weighs: algorithm.weighs(),
-            frontier: algorithm.frontier(),
-            index: algorithm.index(),
-            ends: algorithm.sees_ends(),
-        }
-    }
-
-    /// Whether the graph keeps weights, of an input that has them or has none.
-    fn keeps_weights(&self, weighted: bool) -> bool {
-        self.weighs && (self.reads_weights(weighted) || self.reading.makes_weights())
-    }
-
-    /// What is known of edges before they are ingested.
-    fn shape(&self, edges: &dyn EdgeStream, undirected: bool) -> Shape {
-        let count = edges.edges();
-        Shape {
-            slots: edges.slots().unwrap_or(count.saturating_mul(2)),
-            edges: self.arcs(count, undirected),
-            weighted: self.keeps_weights(edges.weighted()),
-            estimated: false,
-            input_bytes: edges.resident_bytes(),
-        }
-    }
-
-    /// Edges as they are stored.
-    fn arcs(&self, edges: u64, undirected: bool) -> u64 {
-        let both_ways = Reading { undirected, ..self.reading }.both_ways();
-        if both_ways { edges.saturating_mul(2) } else { edges }
-    }
-
-    /// Whether weights are read. A generator makes some whether or not anybody looks at them.
-    pub(crate) fn reads_weights(&self, weighted: bool) -> bool {
-        weighted && self.options.weight != WeightChoice::Ignore
-    }
 }
 
 /// A plan made before reading.
@@ -231,7 +158,9 @@ impl Session {
     ///
     /// What certainly cannot fit is refused here; what perhaps can is decided after reading.
     pub(crate) fn forecast(&self, wanted: &Wanted<'_>) -> Result<Option<Forecast>, Failure> {
-        let estimate = wanted.source.estimate(&wanted.options)?;
+        let mut estimate = wanted.source.estimate(&wanted.options)?;
+        let reading = wanted.reading(estimate.undirected.unwrap_or(false));
+        estimate.undirected = Some(reading.undirected);
         if let Source::Kept(_, kept) = wanted.source
             && fit(kept, wanted)? == Fit::AsKept
         {
@@ -249,7 +178,7 @@ impl Session {
         let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, read)?;
         let shape = |slots| Shape {
             slots,
-            edges: wanted.arcs(edges, estimate.undirected.unwrap_or(false)),
+            edges: arcs(edges, reading),
             weighted,
             estimated: !estimate.exact || estimate.slots.is_none(),
             // What is more goes to temporary files.
@@ -334,8 +263,8 @@ impl Session {
     ) -> Result<(Manifest, Leftovers, Vec<String>), Failure> {
         let Loaded { edges, ids, undirected, readings, notes, .. } =
             self.load(wanted.source, wanted.options.clone())?;
-        let reading = Reading { undirected, ..wanted.reading };
-        let shape = wanted.shape(&*edges, undirected);
+        let reading = wanted.reading(undirected);
+        let shape = wanted.shape(&*edges, reading);
         let held_bytes = ids.bytes() + wanted.source.held_bytes();
         let settings = kept::settings(&self.resources.settings(held_bytes));
         let plan = Plan::new(shape, wanted.layout, &settings, &self.machine)?;
@@ -367,10 +296,11 @@ impl Session {
         }
         let Loaded { edges, ids, files, readings, bytes, undirected, notes } =
             self.load(wanted.source, wanted.options.clone())?;
-        let mut reading = Reading { undirected, ..wanted.reading };
+        let mut reading = wanted.reading(undirected);
+        let undirected = reading.undirected;
         let edges = around(edges, &mut reading);
         let count = edges.edges();
-        let shape = wanted.shape(&*edges, undirected);
+        let shape = wanted.shape(&*edges, reading);
         let plan = self.plan(shape, wanted, ids.bytes())?;
         let workers = self.workers(plan.threads, &IoOptions::default())?;
         let begins = begins(&wanted.options.named, &ids, edges.slots());

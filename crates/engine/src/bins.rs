@@ -204,6 +204,11 @@ impl OpenBin<'_> {
     }
 }
 
+/// Lowest bits of a key that say which way of an edge a record is.
+pub(crate) fn way_bits<W: Waiting>() -> u32 {
+    u32::from(W::TELLS_WAYS)
+}
+
 /// Where the slots of a cell begin, and where the key of a record is divided.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
@@ -230,6 +235,13 @@ impl Origin {
         let mask = u32::MAX >> (u32::BITS - W::SLOT_BITS);
         let source = source.wrapping_sub(self.source) & mask;
         let target = target.wrapping_sub(self.target) & mask;
-        W::Record::new(u64::from(source) << self.target_bits | u64::from(target), weight)
+        let key = u64::from(source) << self.target_bits | u64::from(target);
+        let way = u64::from(W::is_reverse(line, place));
+        W::Record::new(key << way_bits::<W>() | way, weight)
+    }
+
+    /// Low bits of the key that are below the source.
+    pub(crate) fn low_bits<W: Waiting>(self) -> u32 {
+        self.target_bits + way_bits::<W>()
     }
 }

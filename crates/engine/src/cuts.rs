@@ -1,7 +1,8 @@
 //! Where the matrix of edges is cut: stripes of destinations, groups of sources.
 //!
 //! Both are runs of whole segments, chosen so that each holds about equally many edges: unscrambled
-//! R-MAT puts a third of all edges into the first sixteenth of the slots.
+//! R-MAT puts a third of all edges into the first sixteenth of the slots. No run crosses the middle
+//! of all slots that there can be, so that 31 bits tell the slots of a run apart.
 
 use std::ops::Range;
 
@@ -32,7 +33,9 @@ impl Cuts {
     ) -> Result<Self, EngineError> {
         let most = edges.iter().sum::<u64>().div_ceil(pieces as u64).max(1);
         let width = |start: usize, end: usize| starts[end] - starts[start];
-        let narrow = |start: usize, end: usize| width(start, end) <= 1 << width_bits;
+        let narrow = |start: usize, end: usize| {
+            width(start, end) <= 1 << width_bits && in_one_half(start, end)
+        };
         let cuts = Self::greedy(|start, end, held| narrow(start, end) && held <= most, edges);
         let all_narrow = (0..cuts.len()).all(|run| narrow(cuts.bounds[run], cuts.bounds[run + 1]));
         // A key holds `width_bits` of its destination: one that is wider would be another vertex.
@@ -43,8 +46,9 @@ impl Cuts {
     pub(crate) fn groups(edges: &[u64], pieces: usize) -> Self {
         let mut most = edges.iter().sum::<u64>().div_ceil(pieces as u64).max(1);
         loop {
-            let cuts = Self::greedy(|_, _, held| held <= most, edges);
-            if cuts.len() <= pieces.max(1) {
+            let fits = |start, end, held| held <= most && in_one_half(start, end);
+            let cuts = Self::greedy(fits, edges);
+            if cuts.len() <= pieces.max(if in_one_half(0, edges.len()) { 1 } else { 2 }) {
                 return cuts;
             }
             // Where segments are uneven runs end early, and there are up to twice as many.
@@ -103,6 +107,12 @@ impl Cuts {
     pub(crate) fn run(&self, slot: u32) -> usize {
         usize::from(self.run[(slot >> SEGMENT_BITS) as usize])
     }
+}
+
+/// Whether segments are all below the middle of the slots that there can be, or all beyond it.
+fn in_one_half(start: usize, end: usize) -> bool {
+    let half = |segment: usize| segment >> (u32::BITS - 1 - SEGMENT_BITS);
+    half(start) == half(end.max(start + 1) - 1)
 }
 
 fn too_many(vertices: u64, width_bits: u32) -> EngineError {

@@ -28,7 +28,7 @@ use crate::marks::Marks;
 use crate::pace::Pace;
 use crate::partition::{Overflow, Partition, partition};
 use crate::plan::{IndexMode, Plan};
-use crate::record::{Narrow, Waiting, Wide, WideWeighted};
+use crate::record::{BothWays, Narrow, Waiting, Wide, WideWeighted};
 use crate::rows::Rows;
 use crate::shelf::Keep;
 use crate::straight;
@@ -297,11 +297,15 @@ type WriteTiles = fn(
 ) -> Result<Vec<ChunkPlace>, EngineError>;
 
 impl Ways {
-    fn new(weighted: bool, grid: &Grid) -> Self {
-        match weighted {
-            true => Self::of::<WideWeighted>(),
-            false if grid.fits::<Narrow>() => Self::of::<Narrow>(),
-            false => Self::of::<Wide>(),
+    fn new(weighted: bool, reading: Reading, grid: &Grid) -> Self {
+        let narrow = grid.fits::<Narrow>();
+        match (weighted, reading.keeps_ways_apart()) {
+            (true, false) => Self::of::<WideWeighted>(),
+            (true, true) => Self::of::<BothWays<WideWeighted>>(),
+            (false, false) if narrow => Self::of::<Narrow>(),
+            (false, true) if narrow => Self::of::<BothWays<Narrow>>(),
+            (false, false) => Self::of::<Wide>(),
+            (false, true) => Self::of::<BothWays<Wide>>(),
         }
     }
 
@@ -323,7 +327,7 @@ fn bin(
 ) -> Result<Binned, EngineError> {
     loop {
         let mut grid = Grid::new(&survey, plan)?;
-        let waiting = Ways::new(plan.shape.weighted, &grid);
+        let waiting = Ways::new(plan.shape.weighted, reading, &grid);
         let task = Partition {
             stream,
             reading,

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use bytemuck::cast_slice;
-use welter_model::edges::{Batch, EdgeStream, Reading};
+use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
 use welter_progress::{Progress, Unit};
 use welter_store::checksum;
 use welter_store::io::{IoOptions, Volume};
@@ -240,7 +240,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
             return self.add_carefully(batch, reading);
         }
         for &[source, target] in batch.pairs {
-            self.push(source, target, 1.0)?;
+            self.push([source, target], 1.0, false)?;
         }
         Ok(())
     }
@@ -257,22 +257,28 @@ impl<'a, W: Waiting> Writer<'a, W> {
                 continue;
             }
             let [there, back] = reading.weights(weight, is_loop);
-            self.push(source, target, there)?;
+            self.push([source, target], there, false)?;
             if reading.both_ways() && !is_loop {
-                self.push(target, source, back)?;
+                self.push([target, source], back, true)?;
             }
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn push(&mut self, source: u32, target: u32, weight: f64) -> Result<(), EngineError> {
+    fn push(
+        &mut self,
+        [source, target]: Pair,
+        weight: f64,
+        is_reverse: bool,
+    ) -> Result<(), EngineError> {
         let stripe = self.grid.stripes.run(target);
         let bin = stripe * self.grid.groups.len() + self.grid.groups.run(source);
         let waiting = &mut self.waiting[bin];
         let place = usize::from(*waiting);
         *waiting += 1;
         W::write(&mut self.lines[bin], place, source, target, weight);
+        W::write_way(&mut self.lines[bin], place, is_reverse);
         if place + 1 == W::PER_LINE { self.flush(bin) } else { Ok(()) }
     }
 

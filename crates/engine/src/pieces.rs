@@ -23,7 +23,7 @@ pub(crate) fn pieces<W: Waiting>(
 ) -> Result<Vec<(Range<u64>, usize)>, EngineError> {
     let each = |visit: &mut dyn FnMut(u64)| bin.each::<W>(origin, |record| visit(record.key()));
     let mut pieces = Vec::new();
-    cut(&each, 0..sources << origin.target_bits, most, &mut pieces)?;
+    cut(&each, 0..sources << origin.low_bits::<W>(), most, &mut pieces)?;
     Ok(pieces)
 }
 

@@ -6,6 +6,7 @@
 //! 2^20 slots, 20 bits of each slot tell which it is, and a line holds 12 edges instead of 8.
 
 use std::fmt::Debug;
+use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable, cast, cast_mut, cast_ref};
 
@@ -82,10 +83,20 @@ pub(crate) trait Waiting: Send + Sync {
     const PER_LINE: usize;
     /// Low bits of a slot that a line keeps.
     const SLOT_BITS: u32;
+    /// Whether it is told apart which arcs are reverses of edges.
+    const TELLS_WAYS: bool = false;
     /// Writes an edge to a line.
     fn write(line: &mut Line, place: usize, source: u32, target: u32, weight: f64);
     /// Low bits of source and destination of an edge, and its weight.
     fn read(line: &Line, place: usize) -> (u32, u32, f64);
+    /// Notes whether the edge just written is the reverse of one of the input.
+    #[inline(always)]
+    fn write_way(_line: &mut Line, _place: usize, _is_reverse: bool) {}
+    /// Whether an edge is the reverse of one of the input; `false` where that is not told apart.
+    #[inline(always)]
+    fn is_reverse(_line: &Line, _place: usize) -> bool {
+        false
+    }
 }
 
 /// Twelve edges a line: 20 bits of each slot, split into words and single bytes.
@@ -167,6 +178,84 @@ impl Waiting for WideWeighted {
     }
 }
 
+/// Edges that wait as in `W`, and say whether they are reverses of edges of the input.
+pub(crate) struct BothWays<W>(PhantomData<W>);
+
+/// A kind of line with a bit to spare for each edge.
+pub(crate) trait Sparing: Waiting {
+    /// Low bits of a slot that are left.
+    const BITS_LEFT: u32;
+    /// The byte and the bit.
+    fn spare(place: usize) -> (usize, u8);
+}
+
+impl Sparing for Narrow {
+    const BITS_LEFT: u32 = Self::SLOT_BITS;
+
+    /// In what the last bytes leave of a line.
+    #[inline(always)]
+    fn spare(place: usize) -> (usize, u8) {
+        (Self::BYTES_FROM + Self::PER_LINE + place / 8, 1 << (place % 8))
+    }
+}
+
+impl Sparing for Wide {
+    const BITS_LEFT: u32 = Self::SLOT_BITS - 1;
+
+    /// The highest bit of the source.
+    #[inline(always)]
+    fn spare(place: usize) -> (usize, u8) {
+        (place * 8 + HIGH_BYTE, 1 << 7)
+    }
+}
+
+impl Sparing for WideWeighted {
+    const BITS_LEFT: u32 = Self::SLOT_BITS - 1;
+
+    /// The highest bit of the source.
+    #[inline(always)]
+    fn spare(place: usize) -> (usize, u8) {
+        (place * 16 + if cfg!(target_endian = "big") { 0 } else { 7 }, 1 << 7)
+    }
+}
+
+/// Where the highest bits of a slot are among its four bytes.
+const HIGH_BYTE: usize = if cfg!(target_endian = "big") { 0 } else { 3 };
+
+impl<W: Sparing> Waiting for BothWays<W> {
+    type Record = W::Record;
+
+    const PER_LINE: usize = W::PER_LINE;
+    const SLOT_BITS: u32 = W::BITS_LEFT;
+    const TELLS_WAYS: bool = true;
+
+    #[inline(always)]
+    fn write(line: &mut Line, place: usize, source: u32, target: u32, weight: f64) {
+        W::write(line, place, source, target, weight);
+    }
+
+    #[inline(always)]
+    fn read(line: &Line, place: usize) -> (u32, u32, f64) {
+        W::read(line, place)
+    }
+
+    #[inline(always)]
+    fn write_way(Line(line): &mut Line, place: usize, is_reverse: bool) {
+        let (byte, bit) = W::spare(place);
+        if is_reverse {
+            line[byte] |= bit;
+        } else {
+            line[byte] &= !bit;
+        }
+    }
+
+    #[inline(always)]
+    fn is_reverse(Line(line): &Line, place: usize) -> bool {
+        let (byte, bit) = W::spare(place);
+        line[byte] & bit != 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,14 +267,19 @@ mod tests {
             let slot = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(place as u64 + 1);
             ((slot & mask) as u32, (slot >> 32 & mask) as u32, place as f64)
         };
+        let is_reverse = |place: usize| W::TELLS_WAYS && place % 3 != 1;
         for place in 0..W::PER_LINE {
             let (source, target, weight) = edge(place);
             W::write(&mut line, place, source, target, weight);
+            W::write_way(&mut line, place, is_reverse(place));
         }
         for place in 0..W::PER_LINE {
             let (source, target, weight) = edge(place);
             let expected = (source, target, if W::Record::WEIGHTED { weight } else { 1.0 });
-            assert_eq!(W::read(&line, place), expected);
+            let (source, target, weight) = W::read(&line, place);
+            // What lies beyond the bits of a slot, who reads it leaves out.
+            assert_eq!((source & mask as u32, target & mask as u32, weight), expected);
+            assert_eq!(W::is_reverse(&line, place), is_reverse(place));
         }
     }
 
@@ -194,5 +288,8 @@ mod tests {
         round_trip::<Narrow>();
         round_trip::<Wide>();
         round_trip::<WideWeighted>();
+        round_trip::<BothWays<Narrow>>();
+        round_trip::<BothWays<Wide>>();
+        round_trip::<BothWays<WideWeighted>>();
     }
 }

@@ -14,7 +14,7 @@ use welter_store::weights::WeightKind;
 
 use crate::EngineError;
 use crate::arena::{Arena, Buffer};
-use crate::bins::{Bin, Origin, StripeBins};
+use crate::bins::{Bin, Origin, StripeBins, way_bits};
 use crate::dispatch::dispatched;
 use crate::extent::{Extent, Source};
 use crate::pieces;
@@ -185,7 +185,8 @@ impl<R: Record> TileWriter<R> {
             base_shift: (source_base - label.source_base) as u32,
             targets: vertices.window(stripe.slots.clone()),
             target_bits,
-            record_bits: bits(&group.slots) + target_bits,
+            record_bits: bits(&group.slots) + origin.low_bits::<W>(),
+            way_bits: way_bits::<W>(),
             block_bits: recipe.plan.block_bits,
             edges_least: if recipe.plan.frontier { 0 } else { TILE_EDGES_LEAST },
             key_bits: recipe.plan.stripe_bits,
@@ -235,6 +236,11 @@ impl<R: Record> TileWriter<R> {
         if recipe.duplicates != Duplicates::Keep {
             let left = merge_duplicates(records, recipe.duplicates);
             records = &mut records[..left];
+        }
+        if numbers.way_bits > 0 {
+            for record in &mut *records {
+                *record = R::new(record.key() >> numbers.way_bits, record.weight());
+            }
         }
         let out = TileBuffers {
             keys: &mut self.keys,
@@ -360,8 +366,10 @@ pub(crate) struct Numbers<'a> {
     targets: Window<'a>,
     /// Low bits of a record's key that hold the destination's slot.
     target_bits: u32,
-    /// Bits of a record's key.
+    /// Bits of a record's key while it is sorted.
     record_bits: u32,
+    /// Lowest bits of it that go when duplicates are merged.
+    way_bits: u32,
     block_bits: u32,
     /// A tile with fewer edges goes on beyond its block.
     edges_least: usize,
@@ -380,6 +388,7 @@ impl Numbers<'_> {
             targets: Window::all(),
             target_bits: key_bits,
             record_bits: u64::BITS,
+            way_bits: 0,
             block_bits,
             edges_least,
             key_bits,

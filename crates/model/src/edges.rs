@@ -155,6 +155,9 @@ pub enum Duplicates {
 pub struct Reading {
     /// Each edge stands for both directions. A self-loop is still one arc.
     pub undirected: bool,
+    /// The graph was stated as a directed one. Where its edges are read both ways all the same, an
+    /// edge and one in the opposite direction are no duplicates of each other.
+    pub stated_directed: bool,
     /// Each edge is read from its target to its source. That changes nothing in an undirected
     /// reading but the order of parallel arcs.
     pub reversed: bool,
@@ -168,6 +171,14 @@ impl Reading {
     /// Whether the reverse of each edge becomes an edge too.
     pub fn both_ways(&self) -> bool {
         self.undirected || self.duplicates == Duplicates::Directions
+    }
+
+    /// Whether an arc that an edge stands for and one that the reverse of another stands for are
+    /// two, though they have the same ends: what is merged of them is merged for itself.
+    pub fn keeps_ways_apart(&self) -> bool {
+        let merges =
+            matches!(self.duplicates, Duplicates::First | Duplicates::Minimum | Duplicates::Sum);
+        self.undirected && self.stated_directed && merges
     }
 
     /// The weights of an edge and of its reverse.

@@ -24,24 +24,29 @@ pub fn read_as(graph: &Graph, reading: Reading) -> Graph {
             Duplicates::Directions => [1.0, 2.0],
             _ => [graph.weight(edge); 2],
         };
-        arcs.push(([from, to], there));
+        arcs.push((([from, to], false), there));
         let both = reading.undirected || reading.duplicates == Duplicates::Directions;
         if both && from != to {
-            arcs.push(([to, from], back));
+            // Of a directed graph the two ways of an edge are no duplicates of each other's.
+            arcs.push((([to, from], reading.keeps_ways_apart()), back));
         }
     }
-    let (pairs, weights): (_, Vec<f64>) = merged(arcs, reading.duplicates).into_iter().unzip();
+    let arcs = merged(arcs, reading.duplicates).into_iter();
+    let (pairs, weights): (_, Vec<f64>) = arcs.map(|((pair, _), weight)| (pair, weight)).unzip();
     let weighted = graph.weights.is_some() || reading.makes_weights();
     let weights = weighted.then_some(weights);
     Graph { present: graph.present.clone(), pairs, weights }
 }
 
-fn merged(arcs: Vec<(Pair, f64)>, duplicates: Duplicates) -> Vec<(Pair, f64)> {
+/// The ends of an arc, and whether it is told apart from others that go the same way.
+type Arc = (Pair, bool);
+
+fn merged(arcs: Vec<(Arc, f64)>, duplicates: Duplicates) -> Vec<(Arc, f64)> {
     if duplicates == Duplicates::Keep {
         return arcs;
     }
-    let mut kept: BTreeMap<Pair, f64> = BTreeMap::new();
-    for (pair, weight) in arcs {
+    let mut kept: BTreeMap<Arc, f64> = BTreeMap::new();
+    for (arc, weight) in arcs {
         let change = |held: &mut f64| match duplicates {
             // Where the other way is seen first or again, it is both.
             Duplicates::Directions if held.to_bits() != weight.to_bits() => *held = 3.0,
@@ -49,7 +54,7 @@ fn merged(arcs: Vec<(Pair, f64)>, duplicates: Duplicates) -> Vec<(Pair, f64)> {
             Duplicates::Minimum => *held = held.min(weight),
             Duplicates::Sum => *held += weight,
         };
-        kept.entry(pair).and_modify(change).or_insert(weight);
+        kept.entry(arc).and_modify(change).or_insert(weight);
     }
     kept.into_iter().collect()
 }
@@ -80,6 +85,17 @@ mod tests {
         assert_eq!(arcs(dropped), [([0, 1], 9.0), ([1, 0], 3.0)]);
         let both = Reading { undirected: true, ..of(Duplicates::First) };
         assert_eq!(arcs(both), [([0, 1], 5.0), ([1, 0], 5.0), ([1, 1], 9.0)]);
+        let stated = Reading { stated_directed: true, ..both };
+        let apart = |one, other| [([0, 1], one), ([0, 1], other), ([1, 0], other), ([1, 0], one)];
+        // 0 -> 1 comes with 5 and 4, 1 -> 0 with 3: their reverses stay beside them.
+        let of_both = |duplicates| arcs(Reading { duplicates, ..stated });
+        let with_loop = |[a, b, _, _]: [(Pair, f64); 4], [c, d]: [f64; 2]| {
+            vec![a, b, ([1, 0], c), ([1, 0], d), ([1, 1], 9.0)]
+        };
+        let [five, nine] = [apart(5.0, 3.0), apart(9.0, 3.0)];
+        assert_eq!(of_both(Duplicates::First), with_loop(five, [3.0, 5.0]));
+        assert_eq!(of_both(Duplicates::Sum), with_loop(nine, [3.0, 9.0]));
+        assert_eq!(of_both(Duplicates::Minimum), with_loop(apart(4.0, 3.0), [3.0, 4.0]));
         let ways = of(Duplicates::Directions);
         assert_eq!(arcs(ways), [([0, 1], 3.0), ([1, 0], 3.0), ([1, 1], 3.0)]);
         let one = Graph::new(2, vec![[1, 0], [1, 0]]);

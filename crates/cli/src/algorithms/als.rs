@@ -6,8 +6,7 @@ use welter_algorithms::Sides;
 use welter_algorithms::als::{Als, Als4, Als8, Als16, Errors};
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
-use welter_input::{ReadOptions, WeightChoice};
-use welter_model::edges::Reading;
+use welter_input::WeightChoice;
 use welter_model::table::Id;
 
 use super::{Answer, Chosen, Entry};
@@ -16,6 +15,7 @@ use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
 use crate::top::Top;
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "als",
@@ -175,8 +175,8 @@ impl Chosen for Options {
         Layout { value: layout.value + 9, ..layout }
     }
 
-    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
-        options.undirected = Some(true);
+    fn ways(&self) -> Ways {
+        Ways::Both
     }
 
     fn sees_ends(&self) -> bool {

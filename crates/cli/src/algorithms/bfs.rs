@@ -19,6 +19,7 @@ use crate::parts::for_parts;
 use crate::session::{Ready, Session};
 use crate::text::{counted, grouped};
 use crate::top::Top;
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bfs",
@@ -138,8 +139,12 @@ impl Chosen for Options {
         self.sources.check(ENTRY.name, inputs)
     }
 
+    fn ways(&self) -> Ways {
+        self.direction.ways()
+    }
+
     fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
-        self.direction.put(options, reading);
+        self.direction.put(reading);
         options.named = self.sources.integers();
     }
 

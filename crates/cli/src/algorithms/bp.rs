@@ -20,6 +20,7 @@ use crate::args::{WeightArgs, not_negative, parsed, share};
 use crate::failure::{Failure, printable};
 use crate::session::{Ready, Session};
 use crate::top::Top;
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bp",
@@ -325,8 +326,11 @@ impl Chosen for Options {
         }
     }
 
+    fn ways(&self) -> Ways {
+        Ways::Both
+    }
+
     fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
-        options.undirected = Some(true);
         options.non_negative = true;
     }
 

@@ -5,8 +5,6 @@ use serde_json::{Value, json};
 use welter_algorithms::Cdlp;
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
-use welter_input::ReadOptions;
-use welter_model::edges::Reading;
 use welter_model::group::Grouped;
 
 use super::{Answer, Chosen, Entry};
@@ -14,6 +12,7 @@ use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
 use crate::top::{Top, sizes};
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cdlp",
@@ -60,8 +59,8 @@ impl Chosen for Options {
         Layout::of::<Grouped<Cdlp>>()
     }
 
-    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
-        options.undirected = Some(true);
+    fn ways(&self) -> Ways {
+        Ways::Both
     }
 
     fn parameters(&self) -> Value {

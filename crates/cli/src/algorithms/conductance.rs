@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::{counted, grouped};
 use crate::top::Top;
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "conductance",
@@ -205,8 +206,12 @@ impl Chosen for Options {
         }
     }
 
+    fn ways(&self) -> Ways {
+        self.direction.ways()
+    }
+
     fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
-        self.direction.put(options, reading);
+        self.direction.put(reading);
         options.non_negative = self.weighted;
     }
 

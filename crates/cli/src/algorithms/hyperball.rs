@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
 use crate::top::Top;
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hyperball",
@@ -128,8 +129,12 @@ impl Chosen for Options {
         }
     }
 
-    fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
-        self.direction.put(options, reading);
+    fn ways(&self) -> Ways {
+        self.direction.ways()
+    }
+
+    fn read(&self, _: &mut ReadOptions, reading: &mut Reading) {
+        self.direction.put(reading);
     }
 
     fn parameters(&self) -> Value {

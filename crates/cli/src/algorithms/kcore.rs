@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::parts::for_parts;
 use crate::session::{Ready, Session};
 use crate::top::Top;
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "kcore",
@@ -54,8 +55,11 @@ impl Chosen for Options {
         Layout::of::<Grouped<KCore>>()
     }
 
-    fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
-        options.undirected = Some(true);
+    fn ways(&self) -> Ways {
+        Ways::Simple
+    }
+
+    fn read(&self, _: &mut ReadOptions, reading: &mut Reading) {
         reading.drop_self_loops = true;
         reading.duplicates = Duplicates::First;
     }

@@ -9,8 +9,7 @@ use welter_algorithms::mcst::{Branch, Cost};
 use welter_algorithms::{ForestLabels, Mcst};
 use welter_engine::plan::Layout;
 use welter_engine::{Outcome, Passed, Values};
-use welter_input::{ReadOptions, WeightChoice};
-use welter_model::edges::Reading;
+use welter_input::WeightChoice;
 use welter_model::program;
 use welter_model::table::Columns;
 
@@ -21,6 +20,7 @@ use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
 use crate::top::Top;
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "mcst",
@@ -150,9 +150,9 @@ impl Chosen for Options {
         self.weights.choice()
     }
 
-    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
+    fn ways(&self) -> Ways {
         // Passes look at an edge from both its ends, so one arc for each will do.
-        options.undirected = Some(self.method.by_labels());
+        if self.method.by_labels() { Ways::Both } else { Ways::Either }
     }
 
     fn parameters(&self) -> Value {

@@ -5,14 +5,13 @@ use serde_json::{Value, json};
 use welter_algorithms::Mis;
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
-use welter_input::ReadOptions;
-use welter_model::edges::Reading;
 
 use super::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::{counted, grouped};
 use crate::top::Top;
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "mis",
@@ -55,8 +54,8 @@ impl Chosen for Options {
         Layout::of::<Mis>()
     }
 
-    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
-        options.undirected = Some(true);
+    fn ways(&self) -> Ways {
+        Ways::Both
     }
 
     fn parameters(&self) -> Value {

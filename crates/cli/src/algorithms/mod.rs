@@ -39,6 +39,7 @@ use crate::choice::{Taken, Why};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::top::Top;
+use crate::ways::Ways;
 
 /// What there is to run.
 pub(crate) const REGISTRY: &[Entry] = &[
@@ -235,6 +236,11 @@ pub(crate) trait Chosen {
     /// graph is read from.
     fn check(&self, _inputs: &[String]) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// Which ways it reads edges.
+    fn ways(&self) -> Ways {
+        Ways::Stated
     }
 
     /// Says how it wants the edges, over what the user says of the graph.

@@ -2,8 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use welter_engine::plan::{FrontierMode, IndexMode};
-use welter_input::ReadOptions;
 use welter_model::edges::Reading;
+
+use crate::ways::Ways;
 
 /// Which way edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -18,12 +19,13 @@ pub(super) enum Direction {
 
 impl Direction {
     /// Says so to the readers.
-    pub(super) fn put(self, options: &mut ReadOptions, reading: &mut Reading) {
-        match self {
-            Self::Out => {}
-            Self::In => reading.reversed = true,
-            Self::Both => options.undirected = Some(true),
-        }
+    pub(super) fn put(self, reading: &mut Reading) {
+        reading.reversed |= self == Self::In;
+    }
+
+    /// Which ways edges are read for it.
+    pub(super) fn ways(self) -> Ways {
+        if self == Self::Both { Ways::Both } else { Ways::Stated }
     }
 
     pub(super) fn name(self) -> &'static str {

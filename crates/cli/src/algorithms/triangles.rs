@@ -14,6 +14,7 @@ use crate::parts::for_parts;
 use crate::session::{Ready, Session};
 use crate::text::counted;
 use crate::top::Top;
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "triangles",
@@ -59,8 +60,11 @@ impl Chosen for Options {
         Layout::of_intersect::<Triangles>()
     }
 
-    fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
-        options.undirected = Some(true);
+    fn ways(&self) -> Ways {
+        Ways::Simple
+    }
+
+    fn read(&self, _: &mut ReadOptions, reading: &mut Reading) {
         reading.drop_self_loops = true;
         reading.duplicates = Duplicates::First;
     }

@@ -5,8 +5,6 @@ use serde_json::{Value, json};
 use welter_algorithms::{LabelPropagation, Wcc};
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, Straightness};
 use welter_engine::{Outcome, Passed};
-use welter_input::ReadOptions;
-use welter_model::edges::Reading;
 use welter_model::table::Columns;
 
 use super::traversal::FrontierArgs;
@@ -16,6 +14,7 @@ use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
 use crate::top::{Top, sizes};
+use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "wcc",
@@ -103,9 +102,9 @@ impl Chosen for Options {
         Some(self.method.taken())
     }
 
-    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
+    fn ways(&self) -> Ways {
         // Union-find looks at both ends of an edge, so one arc for each will do.
-        options.undirected = Some(self.method.by_labels());
+        if self.method.by_labels() { Ways::Both } else { Ways::Either }
     }
 
     fn has_no_iterations(&self) -> Option<&'static str> {

@@ -159,7 +159,8 @@ pub(crate) struct GraphArgs {
     /// Leave out edges from a vertex to itself
     #[arg(long)]
     pub(crate) drop_self_loops: bool,
-    /// Keep one of parallel edges, with the first, the smallest or the sum of their weights
+    /// Keep one of parallel edges, with the first, the smallest or the sum of their weights; edges
+    /// that go opposite ways are two, unless the graph is undirected
     #[arg(
         long,
         value_name = "WEIGHT",
@@ -184,9 +185,6 @@ pub(crate) enum Kept {
 impl From<GraphArgs> for Reading {
     fn from(args: GraphArgs) -> Self {
         Self {
-            // Settled by the options of the input, and by what formats say.
-            undirected: false,
-            reversed: false,
             drop_self_loops: args.drop_self_loops,
             duplicates: match args.drop_duplicates {
                 None => Duplicates::Keep,
@@ -194,6 +192,8 @@ impl From<GraphArgs> for Reading {
                 Some(Kept::Min) => Duplicates::Minimum,
                 Some(Kept::Sum) => Duplicates::Sum,
             },
+            // Which ways edges go is settled by the options of the input, and by formats.
+            ..Self::default()
         }
     }
 }

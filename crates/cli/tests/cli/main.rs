@@ -6,6 +6,7 @@ mod bars;
 mod bombs;
 mod cgroup;
 mod checkpoint;
+mod duplicates;
 mod formats;
 mod graphalytics;
 mod help;

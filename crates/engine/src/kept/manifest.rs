@@ -327,6 +327,8 @@ impl Manifest {
             encoding,
             reading: Reading {
                 undirected: flag(UNDIRECTED),
+                // What was merged is merged.
+                stated_directed: false,
                 reversed: flag(REVERSED),
                 drop_self_loops: flag(NO_LOOPS),
                 duplicates,

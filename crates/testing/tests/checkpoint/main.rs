@@ -29,6 +29,7 @@ use welter_testing::graph::Graph;
 
 const PLAIN: Reading = Reading {
     undirected: false,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: Duplicates::Keep,

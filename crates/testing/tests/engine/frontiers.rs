@@ -16,6 +16,7 @@ use crate::programs::{Classes, Depth, Distance, Flicker, SmallestLabel};
 
 const PLAIN: Reading = Reading {
     undirected: false,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: welter_model::edges::Duplicates::Keep,

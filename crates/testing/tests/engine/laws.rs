@@ -13,6 +13,7 @@ use welter_testing::strategies::{graphs, graphs_to_relabel, graphs_to_reorder};
 
 const PLAIN: Reading = Reading {
     undirected: false,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: welter_model::edges::Duplicates::Keep,

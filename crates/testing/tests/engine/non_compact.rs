@@ -22,6 +22,7 @@ use welter_testing::strategies::{dense_graphs, wide_graphs};
 
 const PLAIN: Reading = Reading {
     undirected: false,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: Duplicates::Keep,

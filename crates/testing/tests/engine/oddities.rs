@@ -14,6 +14,7 @@ use crate::programs::SmallestLabel;
 
 const PLAIN: Reading = Reading {
     undirected: false,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: Duplicates::Keep,

@@ -15,12 +15,10 @@ const DUPLICATES: [Duplicates; 4] =
     [Duplicates::Keep, Duplicates::First, Duplicates::Minimum, Duplicates::Sum];
 
 fn readings() -> impl Strategy<Value = Reading> {
-    let flags = any::<[bool; 3]>();
-    (flags, 0_usize..4).prop_map(|([undirected, reversed, drop_self_loops], which)| Reading {
-        undirected,
-        reversed,
-        drop_self_loops,
-        duplicates: DUPLICATES[which],
+    (any::<[bool; 4]>(), 0_usize..4).prop_map(|(flags, which)| {
+        let [undirected, stated_directed, reversed, drop_self_loops] = flags;
+        let duplicates = DUPLICATES[which];
+        Reading { undirected, stated_directed, reversed, drop_self_loops, duplicates }
     })
 }
 
@@ -78,8 +76,8 @@ fn the_first_of_many_wins_wherever_it_lies() {
     let weights = (0..24_000).map(|edge| f64::from(edge * 7919 % 24_001) * 0.1).collect();
     let graph = Graph { weights: Some(weights), ..Graph::new(10, pairs) };
     for duplicates in DUPLICATES {
-        for undirected in [false, true] {
-            let reading = Reading { undirected, duplicates, ..Reading::default() };
+        for [undirected, stated_directed] in [[false; 2], [true, false], [true; 2]] {
+            let reading = Reading { undirected, stated_directed, duplicates, ..Reading::default() };
             judge(&graph, reading, &Spmv::<f64>::new(VECTOR, 1), Nearness::Bits);
         }
     }

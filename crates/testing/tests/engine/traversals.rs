@@ -15,6 +15,7 @@ use welter_testing::strategies::wide_graphs;
 
 const PLAIN: Reading = Reading {
     undirected: false,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: welter_model::edges::Duplicates::Keep,

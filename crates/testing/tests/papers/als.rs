@@ -15,6 +15,7 @@ const K: usize = 4;
 
 const UNDIRECTED: Reading = Reading {
     undirected: true,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: welter_model::edges::Duplicates::Keep,

@@ -14,6 +14,7 @@ use welter_testing::strategies::wide_graphs;
 
 pub(super) const UNDIRECTED: Reading = Reading {
     undirected: true,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: welter_model::edges::Duplicates::Keep,

@@ -16,6 +16,7 @@ use welter_testing::strategies::wide_graphs;
 
 const UNDIRECTED: Reading = Reading {
     undirected: true,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: welter_model::edges::Duplicates::Keep,

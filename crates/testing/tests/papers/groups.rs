@@ -20,6 +20,7 @@ use welter_testing::strategies::wide_graphs;
 /// All edges as they come, in both directions.
 const BOTH: Reading = Reading {
     undirected: true,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: Duplicates::Keep,

@@ -79,6 +79,7 @@ fn kruskal(graph: &Graph, cost: Cost) -> Vec<Found> {
 
 const BOTH_WAYS: Reading = Reading {
     undirected: true,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: false,
     duplicates: Duplicates::Keep,

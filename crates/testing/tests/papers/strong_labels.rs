@@ -13,6 +13,7 @@ use welter_testing::strategies::{graphs_to_relabel, wide_graphs};
 
 const WAYS: Reading = Reading {
     undirected: false,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: true,
     duplicates: Duplicates::Directions,

@@ -18,6 +18,7 @@ use welter_testing::strategies::wide_graphs;
 /// Pairs of neighbours, each joined once.
 const PAIRS: Reading = Reading {
     undirected: true,
+    stated_directed: false,
     reversed: false,
     drop_self_loops: true,
     duplicates: Duplicates::First,

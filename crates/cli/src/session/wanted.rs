@@ -1,0 +1,91 @@
+//! Which graph a command wants, and what is known of it before it is read.
+
+use welter_engine::plan::{FrontierMode, IndexMode, Layout, Shape};
+use welter_input::{ReadOptions, WeightChoice};
+use welter_model::edges::{EdgeStream, Reading};
+
+use crate::algorithms::Chosen;
+use crate::args::{GraphArgs, InputArgs, ResourceArgs};
+use crate::load::Source;
+use crate::ways::Ways;
+
+/// Which graph is wanted, and for what.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    /// Where it is read from.
+    pub(crate) source: &'a Source,
+    /// How its files are read.
+    pub(crate) options: ReadOptions,
+    /// How its edges make a graph. Whether that is undirected is stated by `options` or the inputs,
+    /// and not here.
+    pub(crate) reading: Reading,
+    /// Which ways its edges are read, over what is stated.
+    pub(crate) ways: Ways,
+    /// What is to be run on it.
+    pub(crate) layout: Layout,
+    /// Whether that looks at weights.
+    pub(crate) weighs: bool,
+    /// How it finds its edges, where it has a frontier.
+    pub(crate) frontier: FrontierMode,
+    /// What it looks up single vertices by.
+    pub(crate) index: IndexMode,
+    /// Whether it must be known which vertices edges leave and come to, as they were listed.
+    pub(crate) ends: bool,
+}
+
+impl<'a> Wanted<'a> {
+    /// The graph that an algorithm wants of what the user said.
+    pub(crate) fn of(
+        algorithm: &dyn Chosen,
+        source: &'a Source,
+        (input, graph): (&InputArgs, GraphArgs),
+        resources: &ResourceArgs,
+    ) -> Self {
+        let mut options = input.options(algorithm.weights(), resources.threads);
+        let mut reading = graph.into();
+        algorithm.read(&mut options, &mut reading);
+        Self {
+            source,
+            options,
+            reading,
+            ways: algorithm.ways(),
+            layout: algorithm.layout(),
+            weighs: algorithm.weighs(),
+            frontier: algorithm.frontier(),
+            index: algorithm.index(),
+            ends: algorithm.sees_ends(),
+        }
+    }
+
+    /// Whether the graph keeps weights, of an input that has them or has none.
+    pub(super) fn keeps_weights(&self, weighted: bool) -> bool {
+        self.weighs && (self.reads_weights(weighted) || self.reading.makes_weights())
+    }
+
+    /// What is known of edges before they are ingested.
+    pub(super) fn shape(&self, edges: &dyn EdgeStream, reading: Reading) -> Shape {
+        let count = edges.edges();
+        Shape {
+            slots: edges.slots().unwrap_or(count.saturating_mul(2)),
+            edges: arcs(count, reading),
+            weighted: self.keeps_weights(edges.weighted()),
+            estimated: false,
+            input_bytes: edges.resident_bytes(),
+        }
+    }
+
+    /// How edges are read of a graph that is stated to be undirected or not.
+    pub(super) fn reading(&self, stated_undirected: bool) -> Reading {
+        self.ways.of(self.reading, stated_undirected)
+    }
+
+    /// Whether weights are read. A generator makes some whether or not anybody looks at them.
+    pub(crate) fn reads_weights(&self, weighted: bool) -> bool {
+        weighted && self.options.weight != WeightChoice::Ignore
+    }
+}
+
+/// Edges as they are stored.
+pub(super) fn arcs(edges: u64, reading: Reading) -> u64 {
+    if reading.both_ways() { edges.saturating_mul(2) } else { edges }
+}
