@@ -23,7 +23,9 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use rayon::prelude::*;
 
 use crate::collect::Collector;
-use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, fenced, pick, plausible_rows};
+use crate::columnar::{
+    BATCH_ROWS, Gather, PART_ROWS, Picked, describe, fenced, pick, plausible_rows,
+};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
@@ -151,6 +153,7 @@ pub(crate) fn read(
 ) -> Result<(), InputError> {
     let mut messages = Messages::new(name, feed, &context.options.limits)?;
     let (schema, picked) = schema(name, &mut messages, context.options)?;
+    describe(collector, &schema, &picked);
     let mut tasks = Tasks { name, schema, picked, dictionaries: Arc::default(), row: 0, number: 0 };
     let width = TASKS_A_THREAD * context.pool.current_num_threads();
     let mut counted = 0;

@@ -1,10 +1,12 @@
 //! From columns of Arrow arrays to parts: what Parquet and Arrow IPC share.
 //!
-//! Ids are integers of any width, or strings (bytes that are UTF-8 will do), plain or by
-//! dictionary. Nulls, negative ids and empty names are errors with their row; no other type is
-//! read.
+//! Ids are integers of any width, decimals and floats that are whole ([`whole`]), strings (bytes
+//! that are UTF-8 will do), plain or by dictionary, or fixed-size bytes such as UUIDs. Weights are
+//! numbers of any type. Nulls, fractions in ids and empty names are errors with their row; no other
+//! type is read.
 
 mod gather;
+mod whole;
 
 #[cfg(test)]
 mod tests;
@@ -13,11 +15,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_schema::{DataType, Schema};
 
+use crate::collect::Collector;
 use crate::columns::{self, Holds};
 use crate::error::InputError;
 use crate::options::{IdKind, Limits, ReadOptions, WeightBounds};
+use crate::reading::FileSummary;
 
-pub(crate) use gather::Gather;
+pub(crate) use gather::{Gather, has_negative};
 
 /// Rows decoded at once: two columns of 64-bit ids take a MiB.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
@@ -74,12 +78,14 @@ pub(crate) fn pick(
     let wrong = |place: usize, expected: &str| {
         let field = schema.field(place);
         let what = format!(
-            "expected {expected} in the column \"{}\", found the type {}",
+            "expected {expected} in the column \"{}\", found the type {} (write it as such, or say \
+             another column)",
             field.name(),
             shortened(field.data_type())
         );
         InputError::content(file, what)
     };
+    unlike(file, schema, [source, target], options)?;
     let mut has_names = options.ids == IdKind::Names;
     for place in [source, target] {
         match IdType::of(schema.field(place).data_type()) {
@@ -95,9 +101,53 @@ pub(crate) fn pick(
     Ok(Picked { source, target, weight, names: has_names, bounds: options.bounds() })
 }
 
+/// Refuses ends of different types, which are no ids of one kind, unless the user says what they
+/// are.
+fn unlike(
+    file: &str,
+    schema: &Schema,
+    ends: [usize; 2],
+    options: &ReadOptions,
+) -> Result<(), InputError> {
+    let [source, target] = ends.map(|place| schema.field(place));
+    let [one, other] = [source, target].map(|field| IdType::of(field.data_type()));
+    let said = options.ids != IdKind::Auto && !options.guessed_ids;
+    if said || one.is_none() || other.is_none() || one == other {
+        return Ok(());
+    }
+    let what = format!(
+        "expected two columns of ids of one kind, found \"{}\" of type {} and \"{}\" of type {} \
+         (say other columns; --ids names takes both as they are)",
+        source.name(),
+        shortened(source.data_type()),
+        target.name(),
+        shortened(target.data_type()),
+    );
+    Err(InputError::content(file, what))
+}
+
+/// Says which columns are read, and how where it is not plain.
+pub(crate) fn describe(collector: &Collector, schema: &Schema, picked: &Picked) {
+    collector.describe(|file| summarize(file, schema, picked));
+    for place in [picked.source, picked.target] {
+        let field = schema.field(place);
+        if let DataType::FixedSizeBinary(bytes) = field.data_type() {
+            collector.note(&whole::fixed_note(field.name(), *bytes));
+        }
+    }
+}
+
+/// The columns of a table, as its summary has them.
+pub(crate) fn summarize(file: &mut FileSummary, schema: &Schema, picked: &Picked) {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    file.columns((picked.source, picked.target, picked.weight), &names);
+    file.ids = if picked.names { IdKind::Names } else { IdKind::Integers };
+}
+
 /// What a column of a type holds.
 fn holds(kind: &DataType) -> Holds {
     match (IdType::of(kind), is_number(kind)) {
+        (Some(IdType::Integer), true) if !kind.is_integer() && !is_whole(kind) => Holds::Floats,
         (Some(IdType::Integer), _) => Holds::Integers,
         (Some(IdType::Name), _) => Holds::Names,
         (None, true) => Holds::Floats,
@@ -138,23 +188,34 @@ impl IdType {
     fn of(kind: &DataType) -> Option<Self> {
         match kind {
             DataType::Dictionary(_, value) => match **value {
-                DataType::Dictionary(..) => None,
+                DataType::Dictionary(..) | DataType::FixedSizeBinary(_) => None,
                 ref value => Self::of(value),
             },
-            kind if kind.is_integer() => Some(Self::Integer),
+            kind if kind.is_integer() || kind.is_floating() => Some(Self::Integer),
+            DataType::Decimal32(_, scale)
+            | DataType::Decimal64(_, scale)
+            | DataType::Decimal128(_, scale)
+            | DataType::Decimal256(_, scale) => (*scale >= 0).then_some(Self::Integer),
             DataType::Utf8
             | DataType::LargeUtf8
             | DataType::Utf8View
             | DataType::Binary
             | DataType::LargeBinary
-            | DataType::BinaryView => Some(Self::Name),
+            | DataType::BinaryView
+            | DataType::FixedSizeBinary(1..) => Some(Self::Name),
             _ => None,
         }
     }
 }
 
 fn is_number(kind: &DataType) -> bool {
-    kind.is_integer() || matches!(kind, DataType::Float32 | DataType::Float64)
+    kind.is_numeric()
+}
+
+/// Whether a type has decimals without fractions.
+fn is_whole(kind: &DataType) -> bool {
+    use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
+    matches!(kind, Decimal32(_, 0) | Decimal64(_, 0) | Decimal128(_, 0) | Decimal256(_, 0))
 }
 
 /// A type as it is shown; nested ones can be very long.

@@ -18,11 +18,14 @@ use welter_model::look::{PIECE_EDGES, Sample};
 use welter_progress::{Progress, Unit};
 
 use crate::collect::{Collector, SLOTS_MAX};
-use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, pick};
+use crate::columnar::{
+    BATCH_ROWS, Gather, PART_ROWS, Picked, describe, has_negative, pick, summarize,
+};
 use crate::error::InputError;
 use crate::ids::is_dense;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Ready};
+use crate::reading::FileSummary;
 
 /// Columns of a table in memory, in batches.
 #[derive(Clone, Debug)]
@@ -45,7 +48,10 @@ pub fn read_frame(
     progress: &Progress,
 ) -> Result<Ready, InputError> {
     let pool = crate::pool(options.thread_count())?;
-    let rows = Rows::of(frame, options)?;
+    let mut rows = Rows::of(frame, options)?;
+    if options.ids == IdKind::Auto && options.vertices.is_none() && !rows.picked.names {
+        rows.picked.names = pool.install(|| rows.have_negative_ids());
+    }
     let phase = progress.phase("read", Unit::Edges, Some(rows.edges));
     let ids = if rows.picked.names { IdKind::Names } else { IdKind::Integers };
     let options = &ReadOptions { ids, ..options.clone() };
@@ -57,8 +63,9 @@ pub fn read_frame(
                 return rows.declared(vertices, largest);
             }
         } else if largest < SLOTS_MAX && is_dense(largest, rows.edges) {
-            let slots = Some(largest + 1);
-            return Ok(Ready::new(Box::new(RowStream { rows, slots }), IdMap::Same));
+            let (slots, readings) = (Some(largest + 1), vec![rows.summary()]);
+            let stream = Box::new(RowStream { rows, slots });
+            return Ok(Ready { readings, ..Ready::new(stream, IdMap::Same) });
         }
     }
     // All rows were counted when they were looked at.
@@ -68,6 +75,7 @@ pub fn read_frame(
 /// The rows, in parts.
 struct Rows {
     name: String,
+    schema: SchemaRef,
     picked: Picked,
     /// With the number of rows before each.
     batches: Vec<(u64, RecordBatch)>,
@@ -92,7 +100,8 @@ impl Rows {
     fn of(frame: Frame, options: &ReadOptions) -> Result<Self, InputError> {
         let Frame { name, schema, batches } = frame;
         let picked = pick(&name, &schema, options)?;
-        let mut rows = Self { name, picked, batches: Vec::new(), parts: Vec::new(), edges: 0 };
+        let (batches_so_far, parts) = (Vec::new(), Vec::new());
+        let mut rows = Self { name, schema, picked, batches: batches_so_far, parts, edges: 0 };
         for batch in batches {
             let number = rows.batches.len();
             let count = batch.num_rows();
@@ -106,6 +115,24 @@ impl Rows {
             rows.edges += count as u64;
         }
         Ok(rows)
+    }
+
+    /// How the table is read.
+    fn summary(&self) -> FileSummary {
+        let mut summary = FileSummary { name: self.name.clone(), ..FileSummary::default() };
+        summarize(&mut summary, &self.schema, &self.picked);
+        summary
+    }
+
+    /// Whether an integer in a column of ids is below 0: ids are names then.
+    fn have_negative_ids(&self) -> bool {
+        let Picked { source, target, .. } = self.picked;
+        self.parts.par_iter().any(|part| {
+            let batch = &self.batches[part.batch].1;
+            [source, target]
+                .iter()
+                .any(|place| has_negative(&batch.column(*place).slice(part.start, part.rows)))
+        })
     }
 
     /// A gatherer for rows behind so many others.
@@ -172,8 +199,9 @@ impl Rows {
         if largest >= vertices {
             return Err(self.beyond(vertices)?);
         }
-        let slots = Some(vertices);
-        Ok(Ready::new(Box::new(RowStream { rows: self, slots }), IdMap::Declared))
+        let (slots, readings) = (Some(vertices), vec![self.summary()]);
+        let stream = Box::new(RowStream { rows: self, slots });
+        Ok(Ready { readings, ..Ready::new(stream, IdMap::Declared) })
     }
 
     /// The first id that is not below a number; there is one.
@@ -199,6 +227,7 @@ impl Rows {
     /// Hands all rows over to be numbered.
     fn collect(&self, context: &Context<'_>, collector: &Collector) -> Result<(), InputError> {
         collector.begin(&self.name);
+        describe(collector, &self.schema, &self.picked);
         let push = |(number, part): (usize, &Part)| {
             let mut gather = self.gather(self.before(*part));
             gather.reserve(part.rows);

@@ -4,6 +4,7 @@
 //! the file says about sizes is checked before the decoder acts on it ([`pages`]), and the decoder
 //! runs inside a fence ([`fenced`]).
 
+mod negative;
 mod pages;
 mod stored;
 mod thrift;
@@ -25,7 +26,9 @@ use parquet::file::reader::ChunkReader;
 use rayon::prelude::*;
 
 use crate::collect::Collector;
-use crate::columnar::{BATCH_ROWS, Gather, PART_ROWS, Picked, fenced, pick, plausible_rows};
+use crate::columnar::{
+    BATCH_ROWS, Gather, PART_ROWS, Picked, describe, fenced, pick, plausible_rows,
+};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
@@ -85,6 +88,7 @@ pub(crate) fn read<R: ChunkReader + Clone + 'static>(
     collector: &Collector,
 ) -> Result<(), InputError> {
     let file = Opened::new(name, reader, context.options)?;
+    describe(collector, file.metadata.schema(), &file.picked);
     let guard = Guard::new(name, &file.reader, &context.options.limits);
     let groups = file.metadata.metadata().num_row_groups();
     let stored = file.reader.len();
@@ -115,7 +119,11 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
             let damaged = |error| damaged(name, &error);
             let found = ArrowReaderMetadata::try_new(Arc::clone(&metadata), bare.clone());
             let found = found.map_err(damaged)?;
-            let picked = pick(name, found.schema(), options)?;
+            let mut picked = pick(name, found.schema(), options)?;
+            let guessed = options.ids == IdKind::Auto || options.guessed_ids;
+            if guessed && options.vertices.is_none() {
+                picked.names |= negative::ids(&metadata, found.schema(), &picked);
+            }
             // Strings as views share the bytes of their page instead of copying them.
             let viewed = bare.with_schema(Arc::new(with_views(found.schema(), picked)));
             let metadata = ArrowReaderMetadata::try_new(metadata, viewed).map_err(damaged)?;

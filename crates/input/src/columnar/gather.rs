@@ -12,6 +12,7 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use welter_model::edges::{Batch, Pair};
 
+use super::whole::{fixed_name, numbers, wholes};
 use crate::collect::{Ids, Part};
 use crate::error::InputError;
 use crate::options::WeightBounds;
@@ -275,18 +276,28 @@ fn integers(array: &dyn Array, ids: &mut Vec<u64>) -> Result<(), BadRow> {
 }
 
 fn values_or_coded(array: &dyn Array, ids: &mut Vec<u64>) -> Result<(), BadRow> {
-    let Some(dictionary) = array.as_any_dictionary_opt() else {
+    if array.data_type().is_integer() {
         return by_integer_type!(array, Kind => extend_ids::<Kind>(array.as_primitive(), ids));
+    }
+    each_whole(array, &mut |row, value| {
+        ids.push(u64::try_from(value).map_err(|_| no_id(row, value))?);
+        Ok(())
+    })
+}
+
+/// Visits the integers that the values of an array are.
+fn each_whole(
+    array: &dyn Array,
+    visit: &mut dyn FnMut(usize, i128) -> Result<(), BadRow>,
+) -> Result<(), BadRow> {
+    let Some(whole) = wholes(array) else {
+        let what = format!("expected ids, found {}", array.data_type());
+        return Err(BadRow { row: 0, what });
     };
-    if dictionary.values().is_empty() {
-        return Ok(());
-    }
-    // A value that no row uses may be anything.
-    let values = wide_values(dictionary.values())?;
-    for (row, key) in dictionary.normalized_keys().into_iter().enumerate() {
-        ids.push(u64::try_from(values[key]).map_err(|_| negative(row, &values[key]))?);
-    }
-    Ok(())
+    (0..array.len()).try_for_each(|row| {
+        let value = whole(row).map_err(|what| BadRow { row, what })?;
+        visit(row, value)
+    })
 }
 
 fn extend_ids<T>(array: &PrimitiveArray<T>, ids: &mut Vec<u64>) -> Result<(), BadRow>
@@ -295,7 +306,7 @@ where
     T::Native: TryInto<u64> + Display,
 {
     for (row, value) in array.values().iter().enumerate() {
-        ids.push((*value).try_into().map_err(|_| negative(row, value))?);
+        ids.push((*value).try_into().map_err(|_| no_id(row, value))?);
     }
     Ok(())
 }
@@ -307,8 +318,12 @@ fn wide_values(array: &dyn Array) -> Result<Vec<i128>, BadRow> {
     })
 }
 
-fn negative(row: usize, value: &dyn Display) -> BadRow {
-    BadRow { row, what: format!("expected a vertex id, which is never negative, found {value}") }
+/// What is wrong with an integer that does not fit in 64 bits without a sign.
+fn no_id(row: usize, value: impl Display) -> BadRow {
+    let what = format!(
+        "expected a vertex id from 0 to 2^64 - 1, found {value} (--ids names takes ids as they are)"
+    );
+    BadRow { row, what }
 }
 
 /// Appends the places of names, each of which the dictionary then holds.
@@ -344,10 +359,12 @@ fn add_names(
     if let Some(values) = Values::of(array) {
         return (0..array.len()).try_for_each(|row| add(row, values.get(row)));
     }
+    if let Some(fixed) = array.as_fixed_size_binary_opt() {
+        let mut rows = 0..array.len();
+        return rows.try_for_each(|row| add(row, fixed_name(fixed.value(row)).as_bytes()));
+    }
     // Integers, where the other column or the user wants names.
-    let mut ids = Vec::new();
-    integers(array, &mut ids)?;
-    ids.iter().enumerate().try_for_each(|(row, id)| add(row, id.to_string().as_bytes()))
+    each_whole(array, &mut |row, id| add(row, id.to_string().as_bytes()))
 }
 
 /// An array of strings, or of bytes that should be.
@@ -397,6 +414,10 @@ fn extend_weights(weights: &mut Vec<f64>, array: &dyn Array) -> Result<(), BadRo
 }
 
 fn add_weights(weights: &mut Vec<f64>, array: &dyn Array) -> Result<(), BadRow> {
+    if let Some(number) = numbers(array) {
+        weights.extend((0..array.len()).map(number));
+        return Ok(());
+    }
     match array.data_type() {
         DataType::Float64 => extend_floats(weights, array.as_primitive::<Float64Type>()),
         DataType::Float32 => extend_floats(weights, array.as_primitive::<Float32Type>()),
@@ -421,4 +442,15 @@ where
         weights.push(value);
     }
     Ok(())
+}
+
+/// Whether an integer of an array with signs is below 0.
+pub(crate) fn has_negative(array: &dyn Array) -> bool {
+    match array.data_type() {
+        DataType::Int8 => array.as_primitive::<Int8Type>().values().iter().any(|id| *id < 0),
+        DataType::Int16 => array.as_primitive::<Int16Type>().values().iter().any(|id| *id < 0),
+        DataType::Int32 => array.as_primitive::<Int32Type>().values().iter().any(|id| *id < 0),
+        DataType::Int64 => array.as_primitive::<Int64Type>().values().iter().any(|id| *id < 0),
+        _ => false,
+    }
 }

@@ -123,11 +123,12 @@ fn wrong_rows_are_named_also_behind_others() {
     let fine = || ids(vec![Some(0), Some(1), Some(2)]);
     for (wrong, what) in [
         (vec![Some(0), Some(1), None], "frame: row 3: expected a vertex id, found a null"),
-        (vec![Some(0), Some(-4), Some(1)], "frame: row 2: expected a vertex id, which is never"),
+        (vec![Some(0), Some(-4), Some(1)], "frame: row 2: expected a vertex id from 0 to"),
     ] {
+        let integers = ReadOptions { ids: IdKind::Integers, ..weighted() };
         for batch in 1..4 {
             let columns = vec![("a", fine()), ("b", ids(wrong.clone()))];
-            let error = read(frame(columns, batch), &weighted()).err().unwrap();
+            let error = read(frame(columns, batch), &integers).err().unwrap();
             assert!(error.to_string().starts_with(what), "{error}");
             assert_eq!(error.exit_code(), 65);
         }
@@ -135,10 +136,12 @@ fn wrong_rows_are_named_also_behind_others() {
     let declared = ReadOptions { vertices: Some(2), ..weighted() };
     let error = read(frame(vec![("a", fine()), ("b", fine())], 2), &declared).err().unwrap();
     assert!(error.to_string().contains("row 3: expected ids within the stated"), "{error}");
-    let text =
-        vec![("a", Arc::new(Float64Array::from(vec![1.0])) as ArrayRef), ("b", ids(vec![Some(1)]))];
-    let error = read(frame(text, 1), &weighted()).err().unwrap();
-    assert!(error.to_string().contains("expected integers or strings"), "{error}");
+    let fraction = vec![
+        ("a", Arc::new(Float64Array::from(vec![1.0, 0.5])) as ArrayRef),
+        ("b", ids(vec![Some(1), Some(2)])),
+    ];
+    let error = read(frame(fraction, 1), &weighted()).err().unwrap();
+    assert!(error.to_string().contains("row 2: expected a vertex id, found 0.5"), "{error}");
     let dense = ReadOptions { vertices: Some(5), ..weighted() };
     let ready = read(frame(vec![("a", fine()), ("b", fine())], 2), &dense).unwrap();
     assert_eq!((ready.ids, ready.edges.slots()), (IdMap::Declared, Some(5)));
@@ -150,4 +153,18 @@ fn nothing_is_no_edge() {
     let declared = ReadOptions { vertices: Some(3), ..weighted() };
     let ready = read(frame(vec![("a", none()), ("b", none())], 1), &declared).unwrap();
     assert_eq!((ready.edges.edges(), ready.edges.slots()), (0, Some(3)));
+}
+
+#[test]
+fn negative_ids_are_names_and_what_is_read_is_said() {
+    let ids = |ids: [i64; 3]| Arc::new(Int64Array::from(ids.to_vec())) as ArrayRef;
+    let columns = vec![("from", ids([0, 1, -7])), ("to", ids([1, 2, 3]))];
+    let ready = read(frame(columns, 2), &weighted()).unwrap();
+    let IdMap::Names(found) = &ready.ids else { panic!("{:?}", ready.ids) };
+    assert_eq!(found.iter().collect::<Vec<_>>(), ["-7", "0", "1", "2", "3"]);
+    let said = ready.readings[0].to_string();
+    assert!(said.contains("\"from\"") && said.ends_with("ids are names"), "{said}");
+    let columns = vec![("from", ids([0, 1, 2])), ("to", ids([1, 2, 3]))];
+    let ready = read(frame(columns, 2), &weighted()).unwrap();
+    assert!(ready.readings[0].to_string().contains("target column 2 \"to\""));
 }

@@ -88,6 +88,11 @@ impl<'a, R: ChunkReader + Length> Guard<'a, R> {
         group: &RowGroupMetaData,
         column: &ColumnChunkMetaData,
     ) -> Result<Demand, InputError> {
+        if column.compression() == Compression::LZO {
+            let what = "expected pages that are compressed in a known way, found LZO, which is not \
+                        read (write the file with zstd or snappy)";
+            return Err(InputError::content(self.file, what));
+        }
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
         let (mut offset, end) = self.range(start, column.compressed_size())?;
         let mut demand = Demand::default();
