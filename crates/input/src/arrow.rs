@@ -15,7 +15,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::{MessageHeader, MetadataVersion, convert};
@@ -24,7 +24,8 @@ use rayon::prelude::*;
 
 use crate::collect::Collector;
 use crate::columnar::{
-    BATCH_ROWS, Gather, PART_ROWS, Picked, describe, fenced, pick, plausible_rows,
+    BATCH_ROWS, Gather, PART_ROWS, PathColumns, Picked, describe, fenced, pick_with_path,
+    plausible_rows,
 };
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
@@ -50,7 +51,7 @@ const SAMPLE_BYTES: usize = 256 << 10;
 
 impl Reader for Arrow {
     fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
-        let (_, _, picked) = beginning(source, context.options)?;
+        let (_, picked) = beginning(source, context.options)?;
         Ok(if picked.names { IdKind::Names } else { IdKind::Integers })
     }
 
@@ -60,11 +61,12 @@ impl Reader for Arrow {
         context: &Context<'_>,
         collector: &Collector,
     ) -> Result<(), InputError> {
-        read(source.name(), feed(source, context.options)?, context, collector)
+        let feed = feed(source, context.options)?;
+        read(source.name(), source.path_columns(), feed, context, collector)
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
-        let (mut messages, _, picked) = beginning(source, options)?;
+        let (mut messages, picked) = beginning(source, options)?;
         // The metadata of all batches, without their bodies, where these can be passed over.
         let mut edges = messages.can_skip().then_some(0_u64);
         while let Some(sum) = &mut edges {
@@ -99,7 +101,7 @@ fn feed(source: &Source, options: &ReadOptions) -> Result<Feed, InputError> {
 fn beginning<'a>(
     source: &'a Source,
     options: &'a ReadOptions,
-) -> Result<(Messages<'a>, SchemaRef, Picked), InputError> {
+) -> Result<(Messages<'a>, Picked), InputError> {
     let feed = match source.bytes() {
         Some(_) => feed(source, options)?,
         None => {
@@ -108,19 +110,10 @@ fn beginning<'a>(
         }
     };
     let mut messages = Messages::new(source.name(), feed, &options.limits)?;
-    let (schema, picked) = schema(source.name(), &mut messages, options)?;
-    Ok((messages, schema, picked))
-}
-
-/// Takes the schema: that of the footer, or else the first message.
-fn schema(
-    name: &str,
-    messages: &mut Messages<'_>,
-    options: &ReadOptions,
-) -> Result<(SchemaRef, Picked), InputError> {
-    let schema = fenced(name, || messages.schema())?;
-    let picked = pick(name, &schema, options)?;
-    Ok((Arc::new(schema), picked))
+    let mut schema = fenced(source.name(), || messages.schema())?;
+    let mut path = source.path_columns();
+    let picked = pick_with_path(source.name(), &mut schema, &mut path, options)?;
+    Ok((messages, picked))
 }
 
 /// The schema of data that can be read here. `offset`: where it stands.
@@ -147,14 +140,18 @@ fn reason(error: &dyn std::fmt::Display) -> String {
 /// Reads a file or a stream, wherever its bytes are.
 pub(crate) fn read(
     name: &str,
+    mut path: PathColumns,
     feed: Feed,
     context: &Context<'_>,
     collector: &Collector,
 ) -> Result<(), InputError> {
     let mut messages = Messages::new(name, feed, &context.options.limits)?;
-    let (schema, picked) = schema(name, &mut messages, context.options)?;
-    describe(collector, &schema, &picked);
-    let mut tasks = Tasks { name, schema, picked, dictionaries: Arc::default(), row: 0, number: 0 };
+    let schema = Arc::new(fenced(name, || messages.schema())?);
+    let mut whole = schema.as_ref().clone();
+    let picked = pick_with_path(name, &mut whole, &mut path, context.options)?;
+    describe(collector, &whole, &picked);
+    let mut tasks =
+        Tasks { name, schema, path, picked, dictionaries: Arc::default(), row: 0, number: 0 };
     let width = TASKS_A_THREAD * context.pool.current_num_threads();
     let mut counted = 0;
     loop {
@@ -180,6 +177,7 @@ type Dictionaries = HashMap<i64, ArrayRef>;
 struct Tasks<'a> {
     name: &'a str,
     schema: SchemaRef,
+    path: PathColumns,
     picked: Picked,
     /// As they are after the last message that was taken.
     dictionaries: Arc<Dictionaries>,
@@ -305,9 +303,10 @@ impl Tasks<'_> {
         let picked = self.picked.projected();
         for start in (0..batch.num_rows()).step_by(BATCH_ROWS) {
             let rows = batch.slice(start, BATCH_ROWS.min(batch.num_rows() - start));
-            let column = |place: usize| -> &dyn Array { rows.column(place) };
+            let column = |place: usize| self.path.column(place, picked.stored, &rows);
             let weight = picked.weight.map(column);
-            gather.push(self.name, column(picked.source), column(picked.target), weight)?;
+            let (source, target) = (column(picked.source), column(picked.target));
+            gather.push(self.name, &source, &target, weight.as_deref())?;
             context.advance(0)?;
         }
         Ok(())

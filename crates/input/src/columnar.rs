@@ -6,6 +6,7 @@
 //! type is read.
 
 mod gather;
+mod partition;
 mod whole;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ use crate::options::{IdKind, Limits, ReadOptions, WeightBounds};
 use crate::reading::FileSummary;
 
 pub(crate) use gather::{Gather, has_negative};
+pub(crate) use partition::PathColumns;
 
 /// Rows decoded at once: two columns of 64-bit ids take a MiB.
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
@@ -32,7 +34,7 @@ pub(crate) const PART_ROWS: usize = 1 << 20;
 /// The columns to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Picked {
-    /// Places in the schema, counted from 0.
+    /// Places in the schema, counted from 0; those of columns in the path come last.
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
@@ -40,13 +42,16 @@ pub(crate) struct Picked {
     pub(crate) names: bool,
     /// Which weights may come.
     pub(crate) bounds: WeightBounds,
+    /// How many columns the table has itself.
+    pub(crate) stored: usize,
 }
 
 impl Picked {
-    /// The places of all columns that are read, ascending and distinct.
+    /// The places of all columns that are read of the table itself, ascending and distinct.
     pub(crate) fn places(&self) -> Vec<usize> {
         let mut places = vec![self.source, self.target];
         places.extend(self.weight);
+        places.retain(|place| *place < self.stored);
         places.sort_unstable();
         places.dedup();
         places
@@ -55,8 +60,12 @@ impl Picked {
     /// The same columns in a table that holds only [`Picked::places`].
     pub(crate) fn projected(&self) -> Self {
         let places = self.places();
-        let place = |old: usize| places.partition_point(|other| *other < old);
+        let place = |old: usize| match old.checked_sub(self.stored) {
+            None => places.partition_point(|other| *other < old),
+            Some(beyond) => places.len() + beyond,
+        };
         Self {
+            stored: places.len(),
             source: place(self.source),
             target: place(self.target),
             weight: self.weight.map(place),
@@ -71,8 +80,36 @@ pub(crate) fn pick(
     schema: &Schema,
     options: &ReadOptions,
 ) -> Result<Picked, InputError> {
+    pick_before(file, schema, schema.fields().len(), options)
+}
+
+/// Picks the columns of a table and of its path, which is made part of the schema.
+pub(crate) fn pick_with_path(
+    file: &str,
+    schema: &mut Schema,
+    path: &mut PathColumns,
+    options: &ReadOptions,
+) -> Result<Picked, InputError> {
+    let stored = schema.fields().len();
+    *schema = path.beside(schema);
+    let picked = pick_before(file, schema, stored, options)?;
+    path.check(file, schema, &picked, options)?;
+    Ok(picked)
+}
+
+/// Picks columns, of which `stored` are those of the table itself: of the others nothing is guessed
+/// but by their names.
+fn pick_before(
+    file: &str,
+    schema: &Schema,
+    stored: usize,
+    options: &ReadOptions,
+) -> Result<Picked, InputError> {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    let holds: Vec<Holds> = schema.fields().iter().map(|field| holds(field.data_type())).collect();
+    let holds = schema.fields().iter().enumerate().map(|(place, field)| {
+        if place < stored { holds(field.data_type()) } else { Holds::Unknown }
+    });
+    let holds: Vec<Holds> = holds.collect();
     let columns::Columns { source, target, weight } =
         columns::by_type(file, &names, &holds, options)?;
     let wrong = |place: usize, expected: &str| {
@@ -85,7 +122,12 @@ pub(crate) fn pick(
         );
         InputError::content(file, what)
     };
-    unlike(file, schema, [source, target], options)?;
+    // An integer in a path is a string as well.
+    let stands_in_path =
+        |place: usize| place >= stored && schema.field(place).data_type().is_integer();
+    if ![source, target].into_iter().any(stands_in_path) {
+        unlike(file, schema, [source, target], options)?;
+    }
     let mut has_names = options.ids == IdKind::Names;
     for place in [source, target] {
         match IdType::of(schema.field(place).data_type()) {
@@ -98,7 +140,7 @@ pub(crate) fn pick(
     if let Some(place) = weight.filter(|place| !is_number(schema.field(*place).data_type())) {
         return Err(wrong(place, "numbers"));
     }
-    Ok(Picked { source, target, weight, names: has_names, bounds: options.bounds() })
+    Ok(Picked { source, target, weight, names: has_names, bounds: options.bounds(), stored })
 }
 
 /// Refuses ends of different types, which are no ids of one kind, unless the user says what they

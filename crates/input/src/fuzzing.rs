@@ -6,6 +6,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_progress::{Progress, Unit};
 
 use crate::collect::Collector;
+use crate::columnar::PathColumns;
 use crate::error::InputError;
 use crate::ids::Finished;
 use crate::layout::Separator;
@@ -90,7 +91,8 @@ pub fn raw(data: &[u8]) {
 /// Reads bytes as a Parquet file: an error or edges, within the limits.
 pub fn parquet(data: &[u8]) {
     table(data, |context, collector, bytes| {
-        crate::parquet::read("fuzz", bytes::Bytes::copy_from_slice(bytes), context, collector)
+        let (path, bytes) = (PathColumns::default(), bytes::Bytes::copy_from_slice(bytes));
+        crate::parquet::read("fuzz", path, bytes, context, collector)
     });
 }
 
@@ -98,7 +100,7 @@ pub fn parquet(data: &[u8]) {
 pub fn arrow(data: &[u8]) {
     table(data, |context, collector, bytes| {
         let feed = crate::arrow::Feed::Bytes { bytes: bytes.to_vec(), at: 0, whole: true };
-        crate::arrow::read("fuzz", feed, context, collector)
+        crate::arrow::read("fuzz", PathColumns::default(), feed, context, collector)
     });
 }
 

@@ -185,6 +185,7 @@ pub fn estimate<S: AsRef<OsStr>>(
         } else {
             let source = Source::open(name, options.format)?;
             check_rows(&source, options)?;
+            check_path(&source, options)?;
             reader::of(&source).estimate(&source, options)?
         };
         all.bytes = all.bytes.zip(one.bytes).map(|(a, b)| a + b);
@@ -212,9 +213,29 @@ pub fn estimate<S: AsRef<OsStr>>(
 fn open(names: &[PathBuf], options: &ReadOptions) -> Result<Vec<Source>, InputError> {
     let open = |name: &PathBuf| {
         let source = Source::open(name, options.format)?;
-        check_rows(&source, options).map(|()| source)
+        check_rows(&source, options)?;
+        check_path(&source, options).map(|()| source)
     };
     names.iter().map(open).collect()
+}
+
+/// Refuses a table whose path says an end of its edges, where only what is in the file is read.
+fn check_path(source: &Source, options: &ReadOptions) -> Result<(), InputError> {
+    let said = options.source.is_some() && options.target.is_some();
+    if said || matches!(source.format(), Format::Parquet | Format::Arrow) {
+        return Ok(());
+    }
+    match source.path_columns().end() {
+        None => Ok(()),
+        Some(end) => {
+            let what = format!(
+                "expected both ends of an edge in each row, found \"{end}\" in the path, which is \
+                 read of Parquet and Arrow alone; write the table as Parquet or unpartitioned, or, \
+                 if rows have both, say --source-column and --target-column"
+            );
+            Err(InputError::content(source.name(), what))
+        }
+    }
 }
 
 /// Refuses what is said of rows of text where there are none: it would do nothing.

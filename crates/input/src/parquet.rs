@@ -27,7 +27,8 @@ use rayon::prelude::*;
 
 use crate::collect::Collector;
 use crate::columnar::{
-    BATCH_ROWS, Gather, PART_ROWS, Picked, describe, fenced, pick, plausible_rows,
+    BATCH_ROWS, Gather, PART_ROWS, PathColumns, Picked, describe, fenced, pick_with_path,
+    plausible_rows,
 };
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
@@ -47,7 +48,12 @@ const GROWN_BYTES_MAX: u64 = 128 << 20;
 
 impl Reader for Parquet {
     fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
-        let file = Opened::new(source.name(), Stored::open(source)?, context.options)?;
+        let file = Opened::new(
+            source.name(),
+            source.path_columns(),
+            Stored::open(source)?,
+            context.options,
+        )?;
         Ok(if file.picked.names { IdKind::Names } else { IdKind::Integers })
     }
 
@@ -57,11 +63,12 @@ impl Reader for Parquet {
         context: &Context<'_>,
         collector: &Collector,
     ) -> Result<(), InputError> {
-        read(source.name(), Stored::open(source)?, context, collector)
+        read(source.name(), source.path_columns(), Stored::open(source)?, context, collector)
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
-        let file = Opened::new(source.name(), Stored::open(source)?, options)?;
+        let file =
+            Opened::new(source.name(), source.path_columns(), Stored::open(source)?, options)?;
         let groups = file.metadata.metadata().row_groups().iter();
         let rows =
             groups.fold(0, |sum: u64, group| sum.saturating_add(group.num_rows().max(0) as u64));
@@ -83,12 +90,13 @@ impl Reader for Parquet {
 /// Reads a Parquet file, wherever its bytes are.
 pub(crate) fn read<R: ChunkReader + Clone + 'static>(
     name: &str,
+    path: PathColumns,
     reader: R,
     context: &Context<'_>,
     collector: &Collector,
 ) -> Result<(), InputError> {
-    let file = Opened::new(name, reader, context.options)?;
-    describe(collector, file.metadata.schema(), &file.picked);
+    let file = Opened::new(name, path, reader, context.options)?;
+    describe(collector, &file.schema, &file.picked);
     let guard = Guard::new(name, &file.reader, &context.options.limits);
     let groups = file.metadata.metadata().num_row_groups();
     let stored = file.reader.len();
@@ -107,28 +115,37 @@ struct Opened<'a, R> {
     name: &'a str,
     reader: R,
     metadata: ArrowReaderMetadata,
+    /// With the columns of the path.
+    schema: Schema,
+    path: PathColumns,
     picked: Picked,
     mask: ProjectionMask,
 }
 
 impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
-    fn new(name: &'a str, reader: R, options: &ReadOptions) -> Result<Self, InputError> {
+    fn new(
+        name: &'a str,
+        mut path: PathColumns,
+        reader: R,
+        options: &ReadOptions,
+    ) -> Result<Self, InputError> {
         fenced(name, || {
             let metadata = Arc::new(footer(name, &reader)?);
             let bare = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
             let damaged = |error| damaged(name, &error);
             let found = ArrowReaderMetadata::try_new(Arc::clone(&metadata), bare.clone());
             let found = found.map_err(damaged)?;
-            let mut picked = pick(name, found.schema(), options)?;
+            let mut schema = found.schema().as_ref().clone();
+            let mut picked = pick_with_path(name, &mut schema, &mut path, options)?;
             let guessed = options.ids == IdKind::Auto || options.guessed_ids;
             if guessed && options.vertices.is_none() {
-                picked.names |= negative::ids(&metadata, found.schema(), &picked);
+                picked.names |= negative::ids(&metadata, &schema, &picked);
             }
             // Strings as views share the bytes of their page instead of copying them.
             let viewed = bare.with_schema(Arc::new(with_views(found.schema(), picked)));
             let metadata = ArrowReaderMetadata::try_new(metadata, viewed).map_err(damaged)?;
             let mask = ProjectionMask::roots(metadata.parquet_schema(), picked.places());
-            Ok(Self { name, reader, metadata, picked, mask })
+            Ok(Self { name, reader, metadata, schema, path, picked, mask })
         })
     }
 
@@ -160,9 +177,10 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
         for batch in batches {
             let batch = batch.map_err(|error| damaged(self.name, &ParquetError::from(error)))?;
             guard.count(size_of::<[u32; 2]>() as u64 * batch.num_rows() as u64)?;
-            let column = |place: usize| batch.column(place).as_ref();
+            let column = |place: usize| self.path.column(place, columns.stored, &batch);
             let weight = columns.weight.map(column);
-            gather.push(self.name, column(columns.source), column(columns.target), weight)?;
+            let (source, target) = (column(columns.source), column(columns.target));
+            gather.push(self.name, &source, &target, weight.as_deref())?;
             row += batch.num_rows() as u64;
             held += batch.num_rows();
             context.advance(0)?;

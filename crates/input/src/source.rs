@@ -16,6 +16,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::columnar::PathColumns;
 use crate::error::InputError;
 use crate::format::Format;
 use crate::options::Limits;
@@ -104,6 +105,11 @@ impl Source {
     /// Where it lies; `-` for standard input. For formats that have files beside each other.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Columns that stand in its path, such as `src=1`.
+    pub(crate) fn path_columns(&self) -> PathColumns {
+        PathColumns::of(&self.path)
     }
 
     /// The name that errors use.

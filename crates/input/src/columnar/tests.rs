@@ -36,7 +36,8 @@ fn columns_of_fitting_types_are_picked() {
             target: 1,
             weight: Some(0),
             names: false,
-            bounds: WeightBounds::default()
+            bounds: WeightBounds::default(),
+            stored: 3
         }
     );
     assert_eq!(picked.places(), [0, 1, 2]);
@@ -50,7 +51,8 @@ fn columns_of_fitting_types_are_picked() {
             target: 0,
             weight: None,
             names: false,
-            bounds: WeightBounds::default()
+            bounds: WeightBounds::default(),
+            stored: 2
         }
     );
     options.source = Some(ColumnRef::Number(2));

@@ -345,6 +345,12 @@ pub(crate) fn are_surely(names: &[&str]) -> bool {
     has("weight") || SURE.iter().any(|(from, to)| has(from) && has(to))
 }
 
+/// Whether a name is surely that of an end.
+pub(crate) fn is_surely_end(name: &str) -> bool {
+    let name = plain(name);
+    SURE.iter().any(|(from, to)| name == *from || name == *to)
+}
+
 /// The first pair of columns, in their order, whose names tell source from target.
 pub(crate) fn ends(names: &[&str]) -> Option<[usize; 2]> {
     let sure = SURE.iter().find_map(|(from, to)| {

@@ -227,3 +227,45 @@ fn decimals_and_every_codec_are_read() {
     assert_eq!(names.get(0), "01010101-0101-0101-0101-010101010101");
     assert!(input.summary.notes[0].contains("ids are these as UUIDs"), "{:?}", input.summary.notes);
 }
+
+#[test]
+fn columns_in_the_path_are_ends_by_their_names() {
+    let ids = |ids: &[i64]| Arc::new(Int64Array::from(ids.to_vec())) as ArrayRef;
+    let names = |names: &[&str]| Arc::new(StringArray::from(names.to_vec())) as ArrayRef;
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, table: &RecordBatch| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, written(table, WriterProperties::default())).unwrap();
+    };
+    let read = |name: &str, options: &ReadOptions| {
+        read(&[folder.path().join(name)], options, &Progress::new())
+    };
+    put("t/src=1/p.parquet", &batch(vec![("dst", ids(&[2]))]));
+    put("t/src=2/p.parquet", &batch(vec![("dst", ids(&[3, 4]))]));
+    let input = read("t", &ReadOptions::default()).unwrap();
+    let pairs: Vec<_> = edges(&*input.edges).into_iter().map(|edge| edge.0).collect();
+    assert_eq!(pairs, [[1, 2], [2, 3], [2, 4]]);
+    // Strings in the file make the integers of the path strings too.
+    put("n/target=7/p.parquet", &batch(vec![("source", names(&["x"]))]));
+    let input = read("n", &ReadOptions::default()).unwrap();
+    let IdMap::Names(found) = &input.ids else { panic!("{:?}", input.ids) };
+    assert_eq!(found.iter().collect::<Vec<_>>(), ["7", "x"]);
+    put("w/weight=5/p.parquet", &batch(vec![("a", ids(&[1])), ("b", ids(&[2]))]));
+    let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    assert_eq!(edges(&*read("w", &options).unwrap().edges)[0].1, 5.0);
+    // What is no end by its name is none.
+    put("y/year=2024/p.parquet", &batch(vec![("a", ids(&[1])), ("b", ids(&[2]))]));
+    let input = read("y", &options).unwrap();
+    assert!(!input.summary.weighted && input.summary.edges == 1);
+    put("z/year=2024/p.parquet", &batch(vec![("a", ids(&[1]))]));
+    let error = read("z", &options).err().unwrap().to_string();
+    assert!(error.contains("of which one stands in the path"), "{error}");
+    put("m/src=__HIVE_DEFAULT_PARTITION__/p.parquet", &batch(vec![("dst", ids(&[2]))]));
+    let options = ReadOptions { ids: IdKind::Names, ..ReadOptions::default() };
+    let error = read("m", &options).err().unwrap().to_string();
+    assert!(error.contains("\"src\" in the path, found a null"), "{error}");
+    fs::write(folder.path().join("t/src=1/rows.csv"), "dst,weight\n1,2\n").unwrap();
+    let error = read("t/src=1/rows.csv", &ReadOptions::default()).err().unwrap().to_string();
+    assert!(error.contains("found \"src\" in the path"), "{error}");
+}
