@@ -31,12 +31,22 @@ impl Ack {
     }
 }
 
+/// A message that waits to be acknowledged.
+#[derive(Debug)]
+struct Sent {
+    number: u64,
+    /// When it was first sent, and last.
+    first: Time,
+    last: Time,
+    message: Message,
+}
+
 /// Both directions of the traffic with one peer.
 #[derive(Debug, Default)]
 pub(crate) struct Channel {
     sent: u64,
-    /// In the order of their numbers, with the time when they were last sent.
-    unacknowledged: VecDeque<(u64, Time, Message)>,
+    /// In the order of their numbers.
+    unacknowledged: VecDeque<Sent>,
     received: Ack,
     owes: bool,
 }
@@ -45,7 +55,8 @@ impl Channel {
     /// Numbers a message and keeps it until it is acknowledged.
     pub(crate) fn send(&mut self, now: Time, message: Message) -> u64 {
         self.sent += 1;
-        self.unacknowledged.push_back((self.sent, now, message));
+        let number = self.sent;
+        self.unacknowledged.push_back(Sent { number, first: now, last: now, message });
         self.sent
     }
 
@@ -62,11 +73,11 @@ impl Channel {
 
     /// The peer has received this much.
     pub(crate) fn acknowledged(&mut self, ack: Ack) {
-        while self.unacknowledged.front().is_some_and(|first| first.0 <= ack.received) {
+        while self.unacknowledged.front().is_some_and(|sent| sent.number <= ack.received) {
             self.unacknowledged.pop_front();
         }
         if ack.ahead != 0 {
-            self.unacknowledged.retain(|(number, ..)| !ack.covers(*number));
+            self.unacknowledged.retain(|sent| !ack.covers(sent.number));
         }
     }
 
@@ -89,13 +100,18 @@ impl Channel {
     /// What was sent so long ago that it may be lost, to be sent again now.
     pub(crate) fn overdue(&mut self, now: Time, resend: Time) -> Vec<(u64, Message)> {
         let mut overdue = Vec::new();
-        for (number, since, message) in &mut self.unacknowledged {
-            if now >= *since + resend {
-                *since = now;
-                overdue.push((*number, message.clone()));
+        for sent in &mut self.unacknowledged {
+            if now >= sent.last + resend {
+                sent.last = now;
+                overdue.push((sent.number, sent.message.clone()));
             }
         }
         overdue
+    }
+
+    /// When the message was first sent that has waited longest to be acknowledged.
+    pub(crate) fn oldest(&self) -> Option<Time> {
+        self.unacknowledged.front().map(|sent| sent.first)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::channel::{Ack, Channel};
 use crate::config::Config;
 use crate::counters::{Counters, Path};
+use crate::failure::Failure;
 use crate::messages::{Effect, Envelope, Exit, Message};
 use crate::names::{BlockName, Cell, Epoch, Kind, MAKER_SHIFT, Rank, Role, Time};
 use crate::random::Random;
@@ -28,6 +29,8 @@ pub(crate) struct Context {
     pub(crate) counters: Counters,
     /// Only a new epoch helps.
     pub(crate) distress: bool,
+    /// Why the run must end, as soon as the present event is dealt with.
+    pub(crate) failure: Option<Failure>,
     pub(crate) exited: bool,
     tokens: u64,
     numbers: u64,
@@ -50,6 +53,7 @@ impl Context {
             roster: vec![0; machines],
             counters: Counters::default(),
             distress: false,
+            failure: None,
             exited: false,
             tokens: 0,
             numbers: 0,
@@ -142,10 +146,31 @@ impl Context {
         BlockName { kind, role, epoch, iteration, partition, source, number }
     }
 
-    pub(crate) fn exit(&mut self, why: Exit) {
+    /// Ends the run, on all machines, with the first reason that is given.
+    pub(crate) fn fail(&mut self, why: Exit, what: impl Into<Arc<str>>) {
+        let (rank, what) = (self.rank, what.into());
+        self.failure.get_or_insert(Failure { why, rank, what });
+    }
+
+    /// Ends this process, whatever becomes of the run.
+    pub(crate) fn exit(&mut self, failure: Failure) {
         if !self.exited {
             self.exited = true;
-            self.effects.push(Effect::Exit(why));
+            self.effects.push(Effect::Exit(failure));
         }
+    }
+
+    /// Ends this process for a reason of its own.
+    pub(crate) fn leave(&mut self, why: Exit, what: &str) {
+        let (rank, what) = (self.rank, what.into());
+        self.exit(Failure { why, rank, what });
+    }
+
+    /// Machine to which a message has waited longest to be acknowledged, if longer than patience
+    /// allows.
+    pub(crate) fn unheard(&self) -> Option<Rank> {
+        let patience = self.config.timing.patience;
+        let oldest = |to: &Rank| self.channels[*to].oldest();
+        (0..self.machines()).find(|to| oldest(to).is_some_and(|at| self.now > at + patience))
     }
 }

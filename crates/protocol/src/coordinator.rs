@@ -170,12 +170,13 @@ impl Coordinator {
         let state = newest.as_ref().map(|newest| newest.state());
         let previous = usable.find(|one| Some(one.state()) != state).cloned();
         if newest.is_none() && !self.found.is_empty() && cx.config.loss == Loss::Refuse {
-            return cx.exit(Exit::Lost);
+            return cx
+                .fail(Exit::Lost, "no checkpoint can be had, and the input is not to be read");
         }
         if newest.is_none() && self.foreign.is_some() {
             cx.counters.count(Path::Reshaped);
             if cx.config.loss == Loss::Refuse {
-                return cx.exit(Exit::Reshaped);
+                return cx.fail(Exit::Reshaped, "what is stored is of a cluster of another shape");
             }
         }
         let begun = self.begun || cx.incarnation > 1;
@@ -235,7 +236,7 @@ impl Coordinator {
         let scattered = !lost(|lost| lost.updates) || cx.config.has(Bug::LostUpdates);
         if lost(|lost| lost.edges) && self.goes_on {
             if cx.config.loss == Loss::Refuse {
-                cx.exit(Exit::Lost);
+                cx.fail(Exit::Lost, "edges are lost, and the input is not to be read");
             } else {
                 cx.counters.count(Path::EdgesReingested);
                 self.begin_ingest(cx, true);
@@ -390,13 +391,16 @@ impl Coordinator {
         }
         match self.barrier.audit(self.updates) {
             Ok(updates) => self.updates = updates,
-            Err(_) if cx.config.audited => return cx.exit(Exit::Broken),
+            Err(why) if cx.config.audited => {
+                return cx.fail(Exit::Broken, format!("{step} does not add up: {why:?}"));
+            }
             Err(_) => {}
         }
         if step.phase == Phase::Ingest {
             let (read, before) = (self.barrier.made(), self.records);
             if self.edges_only && read != before && cx.config.audited {
-                return cx.exit(Exit::Broken);
+                let what = format!("{read} edges were read, {before} the first time");
+                return cx.fail(Exit::Broken, what);
             }
             self.records = read;
             self.edges = self.barrier.edges();
@@ -405,7 +409,8 @@ impl Coordinator {
         if stored.iteration > 0 {
             let before = std::mem::replace(&mut self.edges, self.barrier.edges());
             if cx.config.audited && !rewriting::is_whole(&before, &self.edges) {
-                return cx.exit(Exit::Broken);
+                return cx
+                    .fail(Exit::Broken, "edges were lost, or made up, as they were rewritten");
             }
             self.generation = stored;
             self.directory.forget_edges_before(stored.iteration);

@@ -107,6 +107,12 @@ paths! {
     Damaged,
     /// Storage failed.
     StorageFailed,
+    /// A machine failed, or heard that the run ends.
+    Failed,
+    /// Two machines did not hear each other for too long.
+    PairCut,
+    /// A disk or a program did not answer for too long.
+    Waited,
 }
 
 /// A count for each path.

@@ -14,7 +14,7 @@
 //! | centralised chunk directory (10.1), to be compared with | `directory` |
 //! | batch factor, equations 1 and 2 (6.5) | [`window`] |
 //! | two-phase checkpoints (6.6) | [`checkpoint`], `barrier`, `coordinator` |
-//! | (not in the paper) | `membership`, `recovery`, [`channel`], [`audit`], [`wire`] |
+//! | (not in the paper) | `membership`, `recovery`, [`failure`], [`channel`], [`audit`], [`wire`] |
 //!
 //! **Invariant:** two runs that are shown the same events do the same. There is no map here whose
 //! order is not that of its keys, and every random number comes from a seed.
@@ -31,6 +31,7 @@ mod context;
 mod coordinator;
 pub mod counters;
 mod directory;
+pub mod failure;
 mod ingest;
 mod machine;
 mod membership;

@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::coordinator::Coordinator;
 use crate::counters::{Counters, Path};
 use crate::directory::Query;
+use crate::failure::{Ending, Waits};
 use crate::membership::Membership;
 use crate::messages::{Effect, Envelope, Event, Exit, Message};
 use crate::names::{Epoch, Payload, Rank, Step, Time};
@@ -37,6 +38,9 @@ pub struct Machine {
     /// Manifests that lie here, with those that are being persisted for the coordinator.
     manifests: Vec<Arc<Manifest>>,
     persisting: Option<(u64, Arc<Manifest>)>,
+    waits: Waits,
+    /// The run is at its end, for a reason.
+    ending: Option<Ending>,
 }
 
 impl Machine {
@@ -52,6 +56,8 @@ impl Machine {
             coordinator: (rank == 0).then(Coordinator::new),
             manifests: Vec::new(),
             persisting: None,
+            waits: Waits::default(),
+            ending: None,
             cx,
         }
     }
@@ -63,17 +69,61 @@ impl Machine {
         }
         self.cx.now = now;
         std::mem::swap(&mut self.cx.effects, effects);
-        self.event(event);
+        let before = self.cx.effects.len();
+        self.waits.answered(&event);
+        match (event, &mut self.ending) {
+            (Event::Message(envelope), _) => self.envelope(envelope),
+            (Event::Tick, Some(ending)) => ending.tick(&mut self.cx),
+            (_, Some(_)) => {}
+            (event, None) => self.event(event),
+        }
         while let Some(message) = self.cx.local.pop_front() {
             self.said(self.cx.rank, message);
         }
         if self.cx.distress
+            && self.ending.is_none()
             && let Some(coordinator) = &mut self.coordinator
         {
             let epoch = coordinator.begin_epoch(&mut self.cx);
             self.enter_and_summon(epoch);
         }
+        self.end_if_failed();
+        for effect in &self.cx.effects[before..] {
+            self.waits.asked(now, effect);
+        }
         std::mem::swap(&mut self.cx.effects, effects);
+    }
+
+    /// Turns to the end of the run, if something was a reason for it.
+    fn end_if_failed(&mut self) {
+        let Some(failure) = self.cx.failure.take() else { return };
+        if self.ending.is_some() {
+            return;
+        }
+        if self.membership.is_alone(&self.cx) {
+            // There is nobody to say it to.
+            return self.cx.exit(failure);
+        }
+        let ending = self.ending.insert(Ending::new(&mut self.cx, failure));
+        ending.tick(&mut self.cx);
+    }
+
+    /// Watches that nothing is waited for without a bound.
+    fn watch(&mut self) {
+        let (now, patience) = (self.cx.now, self.cx.config.timing.patience);
+        if let Some(rank) = self.cx.unheard()
+            && !self.cx.config.has(Bug::PairsUnwatched)
+        {
+            self.cx.counters.count(Path::PairCut);
+            self.cx
+                .fail(Exit::Cut, format!("machine {rank} has acknowledged nothing for too long"));
+        }
+        if let Some(what) = self.waits.overdue(now, patience)
+            && !self.cx.config.has(Bug::WaitsUnbounded)
+        {
+            self.cx.counters.count(Path::Waited);
+            self.cx.fail(Exit::Stalled, what);
+        }
     }
 
     /// The epoch that it is in.
@@ -120,8 +170,10 @@ impl Machine {
                     coordinator.summon(&mut self.cx);
                 }
                 self.cx.resend();
+                self.watch();
             }
             Event::Message(envelope) => self.envelope(envelope),
+            Event::Fail { why, what } => self.cx.fail(why, what),
             Event::Read { token, result } => self.storage.read(&mut self.cx, token, result),
             Event::Written { token, ok } => self.written(token, ok),
             Event::Consulted { token } => {
@@ -161,7 +213,7 @@ impl Machine {
     fn written(&mut self, token: u64, ok: bool) {
         if !ok {
             self.cx.counters.count(Path::StorageFailed);
-            return self.cx.exit(Exit::Storage);
+            return self.cx.leave(Exit::Storage, "a write to its disk failed");
         }
         self.storage.synced(&mut self.cx, token);
         if let Some(name) = self.storage.written(&mut self.cx, token) {
@@ -185,7 +237,7 @@ impl Machine {
         let cx = &mut self.cx;
         if to_incarnation > cx.incarnation {
             cx.counters.count(Path::Fenced);
-            return cx.exit(Exit::Fenced);
+            return cx.leave(Exit::Fenced, "another process has its rank");
         }
         let lenient = cx.config.has(Bug::StaleEpoch);
         let any_process = lenient || cx.config.has(Bug::OlderProcess);
@@ -199,6 +251,7 @@ impl Machine {
         self.membership.heard(from, cx.now);
         if let Some(coordinator) = &mut self.coordinator
             && is_new_process
+            && self.ending.is_none()
             && coordinator.needs_epoch(from)
         {
             // Its predecessor, which may not even be dead, is in this epoch.
@@ -214,9 +267,26 @@ impl Machine {
         if epoch == cx.epoch {
             cx.channels[from].acknowledged(ack);
         }
-        if number == 0 {
-            return self.cast(from, epoch, message);
+        match (message, &mut self.ending) {
+            (Message::Fail(failure), _) if cx.rank == 0 => {
+                cx.failure.get_or_insert(failure);
+            }
+            (Message::Abort(failure), _) if cx.rank != 0 => {
+                cx.counters.count(Path::Failed);
+                cx.cast(0, Message::Aborting);
+                cx.exit(failure);
+            }
+            (Message::Aborting, Some(ending)) => ending.heard(cx, from),
+            (message, None) if number == 0 => self.cast(from, epoch, message),
+            (message, None) => self.numbered(from, epoch, number, message),
+            (_, Some(_)) => {}
         }
+    }
+
+    /// What must come once in its epoch.
+    fn numbered(&mut self, from: Rank, epoch: Epoch, number: u64, message: Message) {
+        let cx = &mut self.cx;
+        let lenient = cx.config.has(Bug::StaleEpoch);
         if epoch != cx.epoch && !(lenient && epoch < cx.epoch) {
             return cx.counters.count(Path::OtherEpoch);
         }
@@ -332,7 +402,10 @@ impl Machine {
             | Message::Summon
             | Message::Join { .. }
             | Message::Ping
-            | Message::Pong => {}
+            | Message::Pong
+            | Message::Fail(_)
+            | Message::Abort(_)
+            | Message::Aborting => {}
         }
     }
 

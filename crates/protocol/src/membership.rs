@@ -18,6 +18,7 @@
 //!                     for(m) = incarnation(x), or 0, which is any
 //!                     epoch(m) = epoch(x, t)             if it is numbered, or joins
 //!                     epoch(m) >= epoch(x, t)            if it summons
+//!                     any epoch                          if it says why the run ends
 //! ```
 //!
 //! An answer that gives a sign of life is no effect; nor is that a coordinator learns from whatever
@@ -54,6 +55,11 @@ impl Membership {
         self.heard[rank] = now;
     }
 
+    /// Whether the coordinator has been silent for longer than patience allows.
+    pub(crate) fn is_alone(&self, cx: &Context) -> bool {
+        cx.rank != 0 && cx.now - self.heard[0] > cx.config.timing.patience
+    }
+
     /// Time has passed: says hello where that is not answered yet, gives signs of life, and watches
     /// those of others.
     pub(crate) fn tick(&mut self, cx: &mut Context) {
@@ -74,7 +80,8 @@ impl Membership {
         for rank in watched {
             let silent = cx.now - self.heard[rank];
             if silent > timing.patience {
-                cx.exit(Exit::Absent);
+                let what = format!("machine {rank} has given no sign of life for {}", ms(silent));
+                cx.fail(Exit::Absent, what);
             } else if silent > timing.suspect && cx.now > self.suspected[rank] + timing.suspect {
                 self.suspected[rank] = cx.now;
                 cx.counters.count(Path::Suspected);
@@ -82,4 +89,9 @@ impl Membership {
             }
         }
     }
+}
+
+/// A time in words.
+fn ms(time: Time) -> String {
+    format!("{} ms", time / 1_000_000)
 }

@@ -7,6 +7,7 @@ use crate::audit::{Served, Sum, Worked};
 use crate::block::Damage;
 use crate::channel::Ack;
 use crate::checkpoint::{Manifest, Part};
+use crate::failure::Failure;
 use crate::names::{
     Block, BlockName, Cell, Epoch, Generation, Kind, Payload, Rank, Role, Step, Time,
 };
@@ -211,6 +212,12 @@ pub enum Message {
         /// With which partition.
         partition: u32,
     },
+    /// The sender has failed, and can do no more. Repeated.
+    Fail(Failure),
+    /// The run ends with this. Repeated.
+    Abort(Failure),
+    /// The sender has heard that.
+    Aborting,
     /// The master has done its own part: your accumulators, please.
     Collect {
         /// In which step.
@@ -336,6 +343,13 @@ pub enum Event {
         /// From the effect.
         token: u64,
     },
+    /// The machine cannot go on: bad input, too small a budget, or the user has had enough.
+    Fail {
+        /// Kind of the reason.
+        why: Exit,
+        /// A sentence for a person, with places.
+        what: Arc<str>,
+    },
     /// The program has done what was asked.
     Done {
         /// From the effect.
@@ -354,6 +368,16 @@ pub enum Exit {
     Storage,
     /// Somebody did not come back in time. Exit code 75.
     Absent,
+    /// Two machines did not hear each other for too long. Exit code 75.
+    Cut,
+    /// A disk or a program did not answer for too long. Exit code 75.
+    Stalled,
+    /// The input is malformed. Exit code 65.
+    BadInput,
+    /// Memory or disk does not suffice. Exit code 78.
+    Budget,
+    /// The user has had enough. Exit code 130.
+    Cancelled,
     /// A broken invariant. Exit code 70.
     Broken,
     /// What was lost cannot be had from anywhere. Exit code 70.
@@ -420,5 +444,5 @@ pub enum Effect {
     /// The result is committed.
     Finished(Arc<Manifest>),
     /// This process can do no more.
-    Exit(Exit),
+    Exit(Failure),
 }

@@ -19,6 +19,12 @@ pub enum Bug {
     NotCollected,
     /// Stealers that have ended count as engines at work, and wait for masters that have not begun.
     StealersStay,
+    /// A machine that fails exits at once, and tells nobody why.
+    EndsAlone,
+    /// Pairs of machines without the coordinator are not watched.
+    PairsUnwatched,
+    /// Nobody watches how long a machine's own disk and program take.
+    WaitsUnbounded,
     /// Chunks without an active source count as work that remains.
     UnwantedCounted,
     /// A storage engine says "none" though its neighbour still has chunks, and is believed for all.

@@ -20,7 +20,8 @@ use crate::audit::{Served, Sum, Worked};
 use crate::channel::Ack;
 use crate::checkpoint::{Manifest, Part, Scattered};
 use crate::config::Shape;
-use crate::messages::{Begin, Envelope, Install, Lost, Made, Message, Pull};
+use crate::failure::Failure;
+use crate::messages::{Begin, Envelope, Exit, Install, Lost, Made, Message, Pull};
 use crate::names::{Block, BlockName, Cell, Epoch, Generation, Kind, Phase, Role, Step, checksum};
 use crate::random::mix;
 
@@ -135,6 +136,20 @@ wire_struct!(Envelope { from, from_incarnation, to, to_incarnation, epoch, numbe
 
 wire_enum!(Phase { 0 Ingest, 1 Scatter, 2 Gather, 3 Fold, });
 wire_enum!(Kind { 0 Edges, 1 Updates, 2 Vertices, 3 Accumulators, });
+wire_struct!(Failure { why, rank, what });
+wire_enum!(Exit {
+    0 Fenced,
+    1 Storage,
+    2 Absent,
+    3 Broken,
+    4 Lost,
+    5 Reshaped,
+    6 Cut,
+    7 Stalled,
+    8 BadInput,
+    9 Budget,
+    10 Cancelled,
+});
 wire_enum!(Role { 0 Primary, 1 Mirror, });
 wire_enum!(Message {
     0 Hello { distress },
@@ -172,6 +187,9 @@ wire_enum!(Message {
     32 Accumulators { step, partition, payload },
     33 Parked { step, name, engine },
     34 Ended { step, partition },
+    35 Fail(failure),
+    36 Abort(failure),
+    37 Aborting,
 });
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub fn digest(event: &Event) -> u64 {
         }
         Event::Written { token, ok } => mix(token << 9 | u64::from(*ok)),
         Event::Consulted { token } => mix(token << 11),
+        Event::Fail { why, what } => mix(*why as u64) ^ checksum(what.as_bytes()),
         Event::Done { token, outcome } => mix(token << 10) ^ checksum(made(outcome).as_bytes()),
     }
 }
@@ -41,6 +42,7 @@ pub fn event(now: Time, rank: Rank, incarnation: u32, event: &Event) -> Option<S
             Ok((block, _)) => format!("has read {}", block.name),
             Err(damage) => format!("cannot read: {damage:?}"),
         },
+        Event::Fail { why, what } => format!("fails: {why:?}, {what}"),
         Event::Consulted { .. } => "has looked something up".to_owned(),
         Event::Written { .. } => "cannot write".to_owned(),
         Event::Done { outcome, .. } => format!("is done: {}", made(outcome)),
@@ -68,7 +70,7 @@ pub fn effect(now: Time, rank: Rank, incarnation: u32, effect: &Effect) -> Optio
         Effect::Work { work, .. } => format!("works: {}", asked(work)),
         Effect::Suspect(rank) => format!("has not heard of {rank} for long"),
         Effect::Finished(manifest) => format!("has finished: version {}", manifest.version),
-        Effect::Exit(why) => format!("exits: {why:?}"),
+        Effect::Exit(failure) => format!("exits: {:?}, {}", failure.why, failure.what),
     };
     Some(line(now, rank, incarnation, "->", &text))
 }

@@ -1,10 +1,23 @@
 //! What goes wrong in a schedule besides the weather: crashes, pauses, cuts and bad disks.
 
+use welter_protocol::messages::Exit;
 use welter_protocol::random::Random;
 use welter_protocol::{Rank, Time};
 
 use crate::disk;
 use crate::schedule::MILLIS;
+
+/// The time of a cut that never ends.
+pub const FOR_GOOD: Time = Time::MAX;
+
+/// Part of a machine that never answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stuck {
+    /// The program, with a piece of work.
+    Program,
+    /// The disk, with a request.
+    Disk,
+}
 
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +48,20 @@ pub enum Fault {
         both: bool,
         /// For so long.
         time: Time,
+    },
+    /// Something that a process asks for next is never answered.
+    Stuck {
+        /// Whose.
+        rank: Rank,
+        /// By whom.
+        stuck: Stuck,
+    },
+    /// A machine learns that it cannot go on.
+    Fails {
+        /// Which.
+        rank: Rank,
+        /// Why.
+        why: Exit,
     },
     /// A disk does something wrong.
     Disk(Rank, disk::Fault),
@@ -75,6 +102,22 @@ impl Fault {
     }
 }
 
+/// A cut that never ends: mostly between two machines that both hear the coordinator.
+fn cut_for_good(
+    random: &mut Random,
+    machines: usize,
+    (rank, other): (Rank, Option<Rank>),
+) -> Fault {
+    let both = random.chance(500);
+    if machines < 3 || random.chance(300) {
+        return Fault::Cut { rank, other, both, time: FOR_GOOD };
+    }
+    let members = machines - 1;
+    let at = random.below(members as u64) as usize;
+    let other = Some(1 + (at + 1) % members);
+    Fault::Cut { rank: 1 + at, other, both, time: FOR_GOOD }
+}
+
 /// The faults of a schedule: none to three and what follows from them, at any time of a run.
 pub fn faults(random: &mut Random, machines: usize) -> Vec<(Time, Fault)> {
     let count = random.below(4);
@@ -85,7 +128,7 @@ pub fn faults(random: &mut Random, machines: usize) -> Vec<(Time, Fault)> {
         let other = machines > 1 && random.chance(500);
         let other = other.then(|| (rank + 1) % machines);
         let time = MILLIS + random.below(60 * MILLIS);
-        let fault = match random.below(100) {
+        let fault = match random.below(109) {
             0..40 => {
                 let back_after = (!random.chance(20)).then(|| random.below(30 * MILLIS));
                 let replaced = random.chance(300);
@@ -108,7 +151,16 @@ pub fn faults(random: &mut Random, machines: usize) -> Vec<(Time, Fault)> {
             84..90 => Fault::Disk(rank, disk::Fault::Misdirected),
             90..94 => Fault::Rot(rank),
             94..96 => Fault::RotManifest(rank),
-            _ => Fault::Slow { rank, times: 2 + random.below(30), time },
+            96..100 => Fault::Slow { rank, times: 2 + random.below(30), time },
+            100..103 => cut_for_good(random, machines, (rank, other)),
+            103..106 => {
+                let stuck = if random.chance(500) { Stuck::Program } else { Stuck::Disk };
+                Fault::Stuck { rank, stuck }
+            }
+            _ => {
+                let whys = [Exit::BadInput, Exit::Budget, Exit::Cancelled];
+                Fault::Fails { rank, why: *random.pick(&whys) }
+            }
         };
         faults.push((at, fault));
     }

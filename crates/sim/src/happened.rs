@@ -49,6 +49,12 @@ kinds! {
     TwoWay = "message lost, cut both ways",
     /// A bit of a message flipped.
     Garbled = "message garbled",
+    /// Two machines never hear each other again.
+    CutForGood = "cut for good",
+    /// A disk or a program never answered.
+    Stuck = "disk or program stuck",
+    /// A machine learnt that it cannot go on.
+    Fails = "machine fails",
     /// A block that was not synced was gone after a crash.
     Unsynced = "unsynced block lost",
     /// A block that was not synced was half there after a crash.
@@ -106,6 +112,19 @@ impl Happened {
     /// How often.
     pub fn get(&self, kind: Kind) -> u64 {
         self.0[kind as usize]
+    }
+
+    /// Whether a process died, which may have been about to say why the run ends.
+    pub fn any_death(&self) -> bool {
+        let kinds = [
+            Kind::Crash,
+            Kind::CoordinatorCrash,
+            Kind::Gone,
+            Kind::WriteFails,
+            Kind::SyncFails,
+            Kind::Full,
+        ];
+        kinds.into_iter().any(|kind| self.get(kind) > 0)
     }
 
     /// Adds what happened elsewhere.

@@ -6,7 +6,7 @@ use crate::schedule::Wishes;
 use crate::world::attempt;
 
 /// All bugs.
-pub const BUGS: [Bug; 32] = [
+pub const BUGS: [Bug; 35] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -14,6 +14,9 @@ pub const BUGS: [Bug; 32] = [
     Bug::MergedTwice,
     Bug::NotCollected,
     Bug::UnwantedCounted,
+    Bug::EndsAlone,
+    Bug::PairsUnwatched,
+    Bug::WaitsUnbounded,
     Bug::FirstNoneEnds,
     Bug::EagerCursor,
     Bug::EarlyBarrier,

@@ -17,13 +17,14 @@ use welter_protocol::names::{Epoch, Step};
 use welter_protocol::random::{Random, mix};
 use welter_protocol::{Effect, Event, Machine, Rank, Time};
 
+use crate::checkers::endings::Last;
 use crate::checkers::fencing::{Outside, Receiver};
 use crate::checkers::progress::{End, Excuses, judge};
-use crate::checkers::{Checkers, Scene, answer, checkpoints, fencing};
+use crate::checkers::{Checkers, Scene, answer, checkpoints, endings, fencing};
 use crate::describe;
 use crate::disk::Disk;
-use crate::faults::Fault;
-use crate::happened::Happened;
+use crate::faults::{Fault, Stuck};
+use crate::happened::{Happened, Kind};
 use crate::job::Worker;
 use crate::network::Network;
 use crate::planted;
@@ -54,6 +55,9 @@ struct Process {
     alive: bool,
     paused_until: Time,
     finished: bool,
+    exited: Option<Exit>,
+    /// Something that it asks for next is never answered.
+    stuck: Option<Stuck>,
     step: Option<(Epoch, Step)>,
     /// The newest process of each rank that it has heard.
     heard: Vec<u32>,
@@ -78,7 +82,8 @@ pub struct World<'a> {
     network: Network,
     checkers: Checkers,
     excuses: Excuses,
-    exited: Option<Exit>,
+    /// Why the first machine ended before its time, and when all must have.
+    exited: Option<(Exit, Time)>,
     result: Option<std::sync::Arc<welter_protocol::checkpoint::Manifest>>,
     replacements: u32,
     hash: u64,
@@ -182,7 +187,7 @@ impl<'a> World<'a> {
             disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
             network: Network::new(weather, planted::garbles(schedule.config.planted)),
             checkers: Checkers::new(&schedule.config),
-            excuses: Excuses { absent: false, lost, reshaped: false },
+            excuses: Excuses { lost, ..Excuses::default() },
             exited: None,
             result: None,
             replacements: 0,
@@ -225,7 +230,9 @@ impl<'a> World<'a> {
             if self.current.iter().all(all) {
                 return End::Finished;
             }
-            if let Some(why) = self.exited {
+            if let Some((why, by)) = self.exited
+                && (self.now > by || self.ends().iter().all(|end| *end != Last::Alive))
+            {
                 return End::Exited(why);
             }
             if self.checkers.failure.is_some()
@@ -234,6 +241,9 @@ impl<'a> World<'a> {
             {
                 break;
             }
+        }
+        if let Some((why, _)) = self.exited {
+            return End::Exited(why);
         }
         if self.queue.is_empty() && self.excuses.absent {
             // The last one is gone, and nobody is left to say so.
@@ -355,9 +365,37 @@ impl<'a> World<'a> {
                 self.result = Some(manifest);
                 return;
             }
-            Effect::Exit(why) => return self.exit(at, why),
+            Effect::Exit(failure) => return self.exit(at, failure.why),
         };
+        if self.is_stuck(at, &event) {
+            return;
+        }
         self.put(done, Happening::Event(at, Box::new(event)));
+    }
+
+    /// Whether the answer that a process waits for is the one that never comes.
+    fn is_stuck(&mut self, at: usize, event: &Event) -> bool {
+        let of_program = matches!(event, Event::Done { .. });
+        let of_disk = matches!(event, Event::Read { .. } | Event::Written { .. });
+        let stuck = self.processes[at].stuck.take_if(|stuck| match stuck {
+            Stuck::Program => of_program,
+            Stuck::Disk => of_disk,
+        });
+        if stuck.is_some() {
+            self.happened.count(Kind::Stuck);
+            self.excuses.stalled = true;
+        }
+        stuck.is_some()
+    }
+
+    /// How each machine has ended.
+    fn ends(&self) -> Vec<Last> {
+        let end = |current: &Option<usize>| match current.map(|at| &self.processes[at]) {
+            Some(process) if process.alive && !process.finished => Last::Alive,
+            Some(process) => process.exited.map_or(Last::Gone, Last::Exited),
+            None => Last::Gone,
+        };
+        self.current.iter().map(end).collect()
     }
 
     /// Puts an envelope on its way to all processes that have, or think they have, its rank.
@@ -396,6 +434,12 @@ impl<'a> World<'a> {
     fn report(mut self, end: End) -> Report {
         if self.checkers.failure.is_none() {
             self.checkers.note(judge(end, self.excuses));
+        }
+        if let (End::Exited(_), Some(_)) = (end, self.exited) {
+            let deaths = |disk: &Disk| disk.happened.any_death();
+            let died = self.happened.any_death() || self.disks.iter().any(deaths);
+            let parted = self.excuses.cut || died;
+            self.checkers.note(endings::judge(&self.ends(), parted));
         }
         let mut judged = false;
         if let (End::Finished, Some(manifest)) = (end, &self.result) {

@@ -115,6 +115,19 @@ impl Wire for Payload {
     }
 }
 
+/// Text is UTF-8.
+impl Wire for Arc<str> {
+    fn put(&self, to: &mut Vec<u8>) {
+        (self.len() as u64).put(to);
+        to.extend_from_slice(self.as_bytes());
+    }
+
+    fn take(from: &mut Reader<'_>) -> Option<Self> {
+        let bytes = Payload::take(from)?;
+        std::str::from_utf8(&bytes).ok().map(Self::from)
+    }
+}
+
 impl<T: Wire> Wire for Vec<T> {
     fn put(&self, to: &mut Vec<u8>) {
         (self.len() as u64).put(to);

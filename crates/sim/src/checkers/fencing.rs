@@ -4,7 +4,7 @@
 //! newest(x, r) = the largest incarnation of rank r of which anything was handed to process x
 //!
 //! a message m that is handed to x has no effect but a sign of life, if
-//!     epoch(m) < epoch(x), or epoch(m) > epoch(x) and m is numbered
+//!     epoch(m) < epoch(x), or epoch(m) > epoch(x) and m is numbered, unless m ends the run
 //!     incarnation(m) < newest(x, from(m))                    who sent it was replaced
 //!     for(m) is neither 0 nor the incarnation of x           who should have it was replaced
 //! ```
@@ -27,6 +27,8 @@ pub struct Outside {
     to_incarnation: u32,
     epoch: Epoch,
     is_numbered: bool,
+    /// Whether it says why the run ends, which holds in any epoch.
+    ends: bool,
 }
 
 impl Outside {
@@ -38,6 +40,10 @@ impl Outside {
             to_incarnation: envelope.to_incarnation,
             epoch: envelope.epoch,
             is_numbered: envelope.number > 0,
+            ends: matches!(
+                envelope.message,
+                Message::Fail(_) | Message::Abort(_) | Message::Aborting
+            ),
         }
     }
 }
@@ -64,7 +70,7 @@ pub fn delivered(
     receiver: &mut Receiver<'_>,
     effects: &[Effect],
 ) -> Result<(), String> {
-    let &Outside { from, incarnation, to_incarnation, epoch, is_numbered } = outside;
+    let &Outside { from, incarnation, to_incarnation, epoch, is_numbered, ends } = outside;
     let newest = receiver.heard[from];
     receiver.heard[from] = newest.max(incarnation);
     if receiver.coordinates && incarnation > newest {
@@ -74,7 +80,7 @@ pub fn delivered(
         "a process that was replaced"
     } else if to_incarnation != 0 && to_incarnation != receiver.incarnation {
         "a message for another process"
-    } else if epoch < receiver.epoch {
+    } else if epoch < receiver.epoch && !ends {
         "a message of an older epoch"
     } else if epoch > receiver.epoch && is_numbered {
         "a message of an epoch that was not joined"

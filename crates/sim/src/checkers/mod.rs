@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod barriers;
 pub mod checkpoints;
+pub mod endings;
 pub mod exactly_once;
 pub mod fencing;
 pub mod mass;

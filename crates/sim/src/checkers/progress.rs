@@ -34,6 +34,23 @@ pub struct Excuses {
     pub lost: bool,
     /// So for what a cluster of another shape stored.
     pub reshaped: bool,
+    /// Two machines never hear each other again.
+    pub cut: bool,
+    /// A disk or a program never answers.
+    pub stalled: bool,
+    /// Machines were told that they cannot go on, for these reasons: a bit each.
+    pub failed: u32,
+}
+
+impl Excuses {
+    /// A machine is told that it cannot go on.
+    pub fn fails(&mut self, why: Exit) {
+        self.failed |= 1 << why as u32;
+    }
+
+    fn has_failed(self, why: Exit) -> bool {
+        self.failed >> why as u32 & 1 == 1
+    }
 }
 
 /// Judges an end.
@@ -43,9 +60,11 @@ pub struct Excuses {
 pub fn judge(end: End, excuses: Excuses) -> Result<(), String> {
     match end {
         End::Finished => Ok(()),
-        End::Exited(Exit::Absent) if excuses.absent => Ok(()),
+        End::Exited(Exit::Absent | Exit::Cut) if excuses.absent || excuses.cut => Ok(()),
         End::Exited(Exit::Lost) if excuses.lost => Ok(()),
         End::Exited(Exit::Reshaped) if excuses.reshaped => Ok(()),
+        End::Exited(Exit::Stalled) if excuses.stalled => Ok(()),
+        End::Exited(why) if excuses.has_failed(why) => Ok(()),
         End::Exited(why) => Err(format!("ended with {why:?}, for no reason")),
         End::Stuck { after, events } => {
             Err(format!("did not end after {} ms and {events} events", after / 1_000_000))

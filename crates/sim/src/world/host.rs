@@ -3,11 +3,11 @@
 
 use welter_protocol::config::{Copies, Loss};
 use welter_protocol::messages::Exit;
-use welter_protocol::{Machine, Rank};
+use welter_protocol::{Event, Machine, Rank};
 
 use super::{Happening, Process, World};
 use crate::disk::{self, Disk, Full, Slow};
-use crate::faults::Fault;
+use crate::faults::{FOR_GOOD, Fault};
 use crate::happened::Kind;
 use crate::network::Cut;
 use crate::planted;
@@ -17,6 +17,10 @@ impl World<'_> {
     /// The host starts a process; its predecessor may still be alive, and not know.
     pub(super) fn start(&mut self, rank: Rank, replaced: bool) {
         if self.current[rank].is_some_and(|at| self.processes[at].alive) && !replaced {
+            return;
+        }
+        if self.exited.is_some() {
+            // A run that has ended is not begun again.
             return;
         }
         self.incarnations[rank] += 1;
@@ -41,6 +45,8 @@ impl World<'_> {
             alive: true,
             paused_until: 0,
             finished: false,
+            exited: None,
+            stuck: None,
             step: None,
             heard: vec![0; self.current.len()],
         });
@@ -93,7 +99,11 @@ impl World<'_> {
                 self.put(back, Happening::Start(rank, false));
             }
             // One that was replaced, and cannot know, speaks for itself alone.
-            _ if self.current[rank] == Some(at) => self.exited = Some(why),
+            _ if self.current[rank] == Some(at) => {
+                self.processes[at].exited = Some(why);
+                let by = self.now + 4 * self.schedule.config.timing.patience;
+                self.exited.get_or_insert((why, by));
+            }
             _ => {}
         }
     }
@@ -124,8 +134,18 @@ impl World<'_> {
                     self.processes[at].paused_until = self.now + time;
                 }
             }
+            Fault::Stuck { rank, stuck } => {
+                if let Some(at) = self.current[rank] {
+                    self.processes[at].stuck = Some(stuck);
+                }
+            }
+            Fault::Fails { rank, why } => self.fail(rank, why),
             Fault::Cut { rank, other, both, time } => {
-                let until = self.now + time;
+                let until = self.now.saturating_add(time);
+                if time == FOR_GOOD {
+                    self.happened.count(Kind::CutForGood);
+                    self.excuses.cut = true;
+                }
                 self.network.cuts.push(Cut { from: rank, to: other, both, until });
             }
             Fault::Disk(rank, fault) => {
@@ -160,6 +180,17 @@ impl World<'_> {
                     disk.slow = Some(Slow { until, times });
                 }
             }
+        }
+    }
+
+    /// A machine learns that it cannot go on.
+    fn fail(&mut self, rank: Rank, why: Exit) {
+        let Some(at) = self.current[rank] else { return };
+        if self.processes[at].alive && !self.processes[at].finished {
+            self.happened.count(Kind::Fails);
+            self.excuses.fails(why);
+            let event = Event::Fail { why, what: "edges.tsv:7: expected an integer".into() };
+            self.put(self.now, Happening::Event(at, Box::new(event)));
         }
     }
 
