@@ -84,7 +84,7 @@ pub use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, WeightBounds, W
 pub use crate::reader::Estimate;
 use crate::reader::{Context, Ready};
 pub use crate::reading::{FileColumn, FileSummary, PassedOver, RowsOfText};
-use crate::source::Source;
+use crate::source::{Source, Watched};
 
 /// A graph's edges and the way back to its ids.
 pub struct Input {
@@ -142,11 +142,16 @@ fn read_sources(
     let phase = progress.phase("read", Unit::Bytes, bytes);
     let options = with_id_kind(sources, options, progress, &phase, &pool)?;
     let context = Context { options: &options, progress, phase: &phase, pool: &pool };
+    let witnesses = || sources.iter().filter_map(Source::witness);
     let Ready { edges, ids, undirected, notes, readings, scratch_bytes } =
         match stream(sources, &context)? {
-            Some(ready) => ready,
+            Some(ready) => {
+                let watched = Watched { edges: ready.edges, witnesses: witnesses().collect() };
+                Ready { edges: Box::new(watched), ..ready }
+            }
             None => collect(sources, &context)?,
         };
+    witnesses().try_for_each(|witness| witness.check())?;
     let summary = InputSummary {
         files: sources.iter().map(|source| source.name().to_owned()).collect(),
         formats: sources.iter().map(Source::format).collect(),

@@ -6,6 +6,8 @@
 
 mod inputs;
 mod look;
+mod witness;
+
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +25,8 @@ use crate::options::Limits;
 use crate::unpack::{Bytes, Layer, Unpacked};
 pub use inputs::{is_pipe, names};
 use look::{Look, Stored};
+use witness::Stamp;
+pub(crate) use witness::{Watched, Witness};
 
 /// Bytes of a file that are looked at to know what it is.
 const HEAD_BYTES: u64 = 4 << 10;
@@ -45,6 +49,8 @@ pub struct Source {
     continues: bool,
     layers: Vec<Layer>,
     format: Format,
+    /// What the file was; `None` for a pipe.
+    stamp: Option<Stamp>,
 }
 
 impl Source {
@@ -82,7 +88,8 @@ impl Source {
             head.truncate(kept);
         }
         let pipe = Mutex::new(bytes.is_none().then_some(file));
-        Ok(Self { name, path: path.to_owned(), bytes, pipe, head, continues, layers, format })
+        let (path, stamp) = (path.to_owned(), bytes.map(|_| Stamp::of(&metadata)));
+        Ok(Self { name, path, bytes, pipe, head, continues, layers, format, stamp })
     }
 
     /// Bytes in memory: read as a pipe is. For tests and fuzzing.
@@ -99,12 +106,18 @@ impl Source {
             continues: false,
             layers,
             format,
+            stamp: None,
         })
     }
 
     /// Where it lies; `-` for standard input. For formats that have files beside each other.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What the file was when it was opened; `None` for a pipe.
+    pub(crate) fn witness(&self) -> Option<Witness> {
+        self.stamp.map(|stamp| Witness::new(self, stamp))
     }
 
     /// Columns that stand in its path, such as `src=1`.

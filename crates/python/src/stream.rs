@@ -2,9 +2,11 @@
 #![expect(unsafe_code, reason = "takes a stream that another library hands over by a pointer")]
 
 use std::ffi::CStr;
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -31,21 +33,41 @@ pub(crate) fn taken(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReade
 /// All batches of a stream.
 pub(crate) fn batches(
     name: &str,
-    reader: RecordBatchStreamReader,
+    mut reader: RecordBatchStreamReader,
     progress: &Progress,
 ) -> Result<(SchemaRef, Vec<RecordBatch>), Failure> {
     let schema = reader.schema();
     let phase = progress.phase("take", Unit::Edges, None);
     let mut batches = Vec::new();
-    for batch in reader {
+    let failed = |error: &dyn Display| Failure::content(format!("{name}: {error}"));
+    loop {
         if progress.cancelled() {
             return Err(Failure::interrupted());
         }
-        let batch = batch.map_err(|error| Failure::content(format!("{name}: {error}")))?;
+        // What a stream gives is taken at its word, which may end in a panic.
+        let next = catch_unwind(AssertUnwindSafe(|| reader.next()));
+        let next = next.map_err(|_| failed(&"the stream of Arrow data is not valid"))?;
+        let Some(batch) = next else { break };
+        let batch = batch.map_err(|error| failed(&error))?;
+        check(&batch).map_err(|error| failed(&error))?;
         phase.add(batch.num_rows() as u64);
         batches.push(batch);
     }
     Ok((schema, batches))
+}
+
+/// Refuses what no array of its type can be: offsets that lie outside, strings that are not UTF-8,
+/// keys of a dictionary that it has not. How long buffers are, a stream does not say.
+fn check(batch: &RecordBatch) -> Result<(), String> {
+    for (column, field) in batch.columns().iter().zip(batch.schema_ref().fields()) {
+        column.to_data().validate_full().map_err(|error| {
+            let name = field.name();
+            format!(
+                "the column \"{name}\" is not valid Arrow data, as another library gave it: {error}"
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// A stream of batches as a capsule.

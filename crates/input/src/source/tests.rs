@@ -163,3 +163,30 @@ fn paths_need_not_be_text() {
     let input = read(&[&raw], &ReadOptions::default(), &Progress::new()).unwrap();
     assert_eq!(edges(&input).0, [[1, 2]]);
 }
+
+#[test]
+fn files_that_change_while_they_are_read_are_refused() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("e.txt");
+    fs::write(&path, "1 2\n").unwrap();
+    let source = Source::open(&path, None).unwrap();
+    let witness = source.witness().unwrap();
+    witness.check().unwrap();
+    fs::write(&path, "1 2\n2 3\n").unwrap();
+    let said = witness.check().unwrap_err();
+    assert_eq!(said.exit_code(), 65);
+    assert!(said.to_string().contains("had 4 bytes when it was opened and has 8 now"), "{said}");
+    let witness = Source::open(&path, None).unwrap().witness().unwrap();
+    let other = directory.path().join("f.txt");
+    fs::write(&other, "3 2\n2 1\n").unwrap();
+    fs::rename(&other, &path).unwrap();
+    assert!(witness.check().unwrap_err().to_string().contains("was written to while"));
+    // Raw records are read when they are wanted.
+    let raw = directory.path().join("r.u32");
+    fs::write(&raw, [0_u32, 1].map(u32::to_le_bytes).concat()).unwrap();
+    let input = read(&[&raw], &ReadOptions::default(), &Progress::new()).unwrap();
+    assert_eq!(edges(&input).0, [[0, 1]]);
+    fs::write(&raw, [0_u32, 1, 1, 0].map(u32::to_le_bytes).concat()).unwrap();
+    let said = input.edges.read(0, &mut |_| true).unwrap_err().to_string();
+    assert!(said.contains("has 16 now"), "{said}");
+}

@@ -1,0 +1,134 @@
+//! Whether files are still what they were when they were opened.
+//!
+//! An input is read more than once: its beginning to know what it is, all of it for edges, raw
+//! records again for each pass. One that is rewritten, grows or shrinks meanwhile would become a
+//! graph that nobody stored. It is noticed by its size, its time of change and which file its name
+//! stands for; a pipe can be read but once and needs no witness.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use welter_model::edges::{Batch, EdgeStream, StreamError};
+use welter_model::look::{Look, Sample};
+
+use super::Source;
+use crate::error::InputError;
+
+/// What a file was when it was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Witness {
+    name: String,
+    path: PathBuf,
+    stamp: Stamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    file: (u64, u64),
+    bytes: u64,
+    /// Seconds and nanoseconds.
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    pub(super) fn of(found: &Metadata) -> Self {
+        Self {
+            file: (found.dev(), found.ino()),
+            bytes: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+        }
+    }
+}
+
+impl Witness {
+    pub(super) fn new(source: &Source, stamp: Stamp) -> Self {
+        Self { name: source.name.clone(), path: source.path.clone(), stamp }
+    }
+
+    /// Refuses a file that has changed. One that is gone was read from what was left of it.
+    pub(crate) fn check(&self) -> Result<(), InputError> {
+        let Ok(found) = fs::metadata(&self.path) else { return Ok(()) };
+        let now = Stamp::of(&found);
+        if now == self.stamp {
+            return Ok(());
+        }
+        let what = if now.bytes == self.stamp.bytes {
+            "the file was written to while it was read".to_owned()
+        } else {
+            format!(
+                "the file had {} bytes when it was opened and has {} now",
+                self.stamp.bytes, now.bytes
+            )
+        };
+        let what = format!("{what}; read it again when nothing writes to it");
+        Err(InputError::content(&self.name, what))
+    }
+}
+
+/// Edges that stay in files, which must not change as long as edges are read from them.
+pub(crate) struct Watched {
+    pub(crate) edges: Box<dyn EdgeStream>,
+    pub(crate) witnesses: Vec<Witness>,
+}
+
+impl Watched {
+    /// Looks at one of the files, each in its turn: a pass over all parts looks at all of them.
+    fn check(&self, part: usize) -> Result<(), StreamError> {
+        let parts = self.edges.parts().max(1);
+        let each = self.witnesses.iter().skip(part).step_by(parts);
+        each.map(Witness::check).collect::<Result<(), _>>()?;
+        if let Some(more) = part.checked_rem(self.witnesses.len()) {
+            self.witnesses[more].check()?;
+        }
+        Ok(())
+    }
+}
+
+impl EdgeStream for Watched {
+    fn parts(&self) -> usize {
+        self.edges.parts()
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges.edges()
+    }
+
+    fn weighted(&self) -> bool {
+        self.edges.weighted()
+    }
+
+    fn slots(&self) -> Option<u64> {
+        self.edges.slots()
+    }
+
+    fn look(&self) -> Option<&Look> {
+        self.edges.look()
+    }
+
+    fn sample(
+        &self,
+        part: usize,
+        of: (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.edges.sample(part, of, visit)
+    }
+
+    fn resident_bytes(&self) -> u64 {
+        self.edges.resident_bytes()
+    }
+
+    fn spare_memory(&self, bytes: u64) {
+        self.edges.spare_memory(bytes);
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.edges.read(part, visit)?;
+        self.check(part)
+    }
+}
