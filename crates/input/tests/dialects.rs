@@ -120,6 +120,24 @@ fn ends_are_where_names_and_kinds_say() {
 }
 
 #[test]
+fn comments_name_columns_and_matrices_are_no_edges() {
+    are_read(&[
+        (
+            "#Interaction ID\tGene A\tGene B\n103\t6416\t2318\n117\t84665\t88\n",
+            "6416>2318 84665>88",
+        ),
+        ("#source\ttarget\nann\tbob\nbob\tcat\n", "ann>bob bob>cat"),
+        ("# Nodes: 3 Edges: 2\n# to\tfrom\n1\t2\n2\t3\n", "2>1 3>2"),
+    ]);
+    are_refused(&[
+        ("0,1,0\n1,0,1\n0,1,0\n", "a matrix"),
+        (",a,b,c\na,0,2,0\nb,2,0,5\nc,0,5,0\n", "a matrix"),
+        ("0 1 1 0\n1 0 0 1\n1 0 0 1\n0 1 1 0\n", "a matrix"),
+        ("one\ntwo\nthree\n", "--separator"),
+    ]);
+}
+
+#[test]
 fn weights_are_found_by_one_rule() {
     are_read(&[
         ("source,target,cost\n1,2,5\n2,3,1\n", "1>2:5 2>3:1"),

@@ -198,15 +198,17 @@ fn lagraphs_matrices_load_and_its_mangled_ones_are_refused() {
 }
 
 #[test]
-fn what_is_no_matrix_or_has_negative_ids_is_refused() {
+fn what_is_no_matrix_is_refused_and_negative_ids_are_names() {
     let Some(data) = data() else { return };
     for file in [
         "cugraph-datasets/karate_mod.mtx",
         "cugraph-datasets/karate_str.mtx",
-        "cugraph-datasets/negative-vertex-id.csv",
         "graphchallenge/A_inc.mmio",
     ] {
         let error = load(&data.join("suites").join(file)).err().unwrap();
         assert_eq!(error.exit_code(), 65, "{file}: {error}");
     }
+    let input = load(&data.join("suites/cugraph-datasets/negative-vertex-id.csv")).unwrap();
+    assert_eq!((vertices(&input), input.edges.edges()), (3, 3));
+    assert!(input.summary.notes[0].contains("negative"), "{:?}", input.summary.notes);
 }

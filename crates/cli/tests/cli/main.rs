@@ -17,6 +17,7 @@ mod non_compact;
 mod output;
 mod papers;
 mod probe;
+mod reading;
 mod routes;
 mod sandbox;
 mod scratch;

@@ -69,7 +69,9 @@ fn first_two(columns: &[Column<'_>], named: bool) -> Result<Guess, String> {
         let unnamed = name.trim().is_empty() || name.starts_with("Unnamed");
         named && names::is_index(name) && (unnamed || column.counts_rows)
     };
-    let mut places: Vec<usize> = (0..columns.len()).filter(|place| !index(*place)).collect();
+    let empty = |place: usize| columns[place].holds == Holds::Nothing;
+    let mut places: Vec<usize> =
+        (0..columns.len()).filter(|place| !index(*place) && !empty(*place)).collect();
     if places.len() < 2 {
         places = (0..columns.len()).collect();
     }

@@ -242,7 +242,8 @@ pub(crate) fn plain(name: &str) -> String {
         .trim_start_matches('\u{feff}')
         .trim_start_matches(['#', '%', ' ', '~', ':', '@', '$', '"']);
     let name = name.split(['(', ':']).next().unwrap_or_default();
-    name.trim().replace([' ', '-', '.'], "_").to_ascii_lowercase()
+    let name = name.trim().replace([' ', '-', '.'], "_").to_ascii_lowercase();
+    name.trim_matches('_').to_owned()
 }
 
 /// Whether a column has this name.

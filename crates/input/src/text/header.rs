@@ -2,13 +2,16 @@
 //!
 //! It does if the user says so or names a column; if its names tell by themselves; or if it is
 //! unlike the rows below it: words above numbers, dates or identifiers. A pair of words above other
-//! words is a header if it tells source from target and neither is an id below.
+//! words is a header if it tells source from target and neither is an id below. A comment right
+//! before the first row is one on the same condition.
 
 use std::borrow::Cow;
 
+use super::fields::Fields;
 use super::kinds::{Column, Kind};
 use super::sniff::Row;
 use crate::columns::names;
+use crate::layout::Layout;
 use crate::options::{ColumnRef, ReadOptions, WeightChoice};
 
 /// What the first row is.
@@ -18,7 +21,7 @@ pub(super) enum Header {
     Names,
     /// A row as others.
     Row,
-    /// A row as far as can be known, whose words are none of the ids below.
+    /// A row as far as can be known, which looks like names all the same.
     Perhaps,
 }
 
@@ -52,8 +55,12 @@ fn looks(first: &Row<'_>, rest: &[Row<'_>]) -> Header {
     }
     let kinds: Vec<Kind> = first.iter().map(|cell| Kind::of(cell)).collect();
     let words = kinds.iter().all(|kind| matches!(kind, Kind::Word | Kind::Missing));
-    if !words || !kinds.contains(&Kind::Word) || rest.is_empty() {
-        return Header::Row;
+    if !words || !kinds.contains(&Kind::Word) || rest.is_empty() || first.len() < 2 {
+        // So pandas numbers columns without names.
+        let number =
+            |(place, cell): (usize, &Cow<'_, [u8]>)| cell[..] == *place.to_string().as_bytes();
+        let numbered = first.len() > 2 && first.iter().enumerate().all(number);
+        return if numbered { Header::Perhaps } else { Header::Row };
     }
     let typed =
         |(place, kind): (usize, &Kind)| *kind == Kind::Word && Column::of(rest, place).is_typed();
@@ -79,6 +86,19 @@ fn looks(first: &Row<'_>, rest: &[Row<'_>]) -> Header {
     }
 }
 
+/// Whether a comment before the rows names the columns: it has as many words as rows have fields,
+/// and they tell source from target.
+pub(super) fn in_comment(comment: &[u8], layout: Layout, fields: usize) -> Option<Vec<String>> {
+    let line = comment.trim_ascii();
+    let line = line.strip_prefix(b"#").or_else(|| line.strip_prefix(b"%"))?.trim_ascii_start();
+    let cells: Row<'_> = Fields::new(line, layout).collect::<Result<_, _>>().ok()?;
+    let words = cells.iter().all(|cell| Kind::of(cell) == Kind::Word);
+    let names: Vec<String> =
+        cells.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
+    let shown: Vec<&str> = names.iter().map(String::as_str).collect();
+    (words && fields > 1 && cells.len() == fields && names::ends(&shown).is_some()).then_some(names)
+}
+
 /// Whether the first row is that which pandas writes above an index: an empty name, then names or
 /// the numbers of columns.
 fn is_of_pandas(first: &Row<'_>, rest: &[Row<'_>]) -> bool {
@@ -93,6 +113,7 @@ fn is_of_pandas(first: &Row<'_>, rest: &[Row<'_>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Separator;
 
     fn header(text: &str) -> Header {
         let cell = |cell: &str| Cow::Owned(cell.as_bytes().to_vec());
@@ -118,6 +139,7 @@ mod tests {
         ] {
             assert_eq!(header(text), Header::Names, "{text}");
         }
+        assert_eq!(header("0,1,2/5,6,0.5"), Header::Perhaps);
         for text in [
             "1,2/3,4",
             "ann,bob/bob,cat",
@@ -131,6 +153,16 @@ mod tests {
             assert_eq!(header(text), Header::Row, "{text}");
         }
         assert_eq!(header("Boss,Clerk/ann,bob/bob,ann/ann,bob"), Header::Perhaps);
+    }
+
+    #[test]
+    fn a_comment_can_name_the_columns() {
+        let names = |line: &str, fields| {
+            in_comment(line.as_bytes(), Layout::usual(Separator::Tab), fields).is_some()
+        };
+        assert!(names("# FromNodeId\tToNodeId\n", 2) && names("#id\tgene a\tgene b\n", 3));
+        assert!(!names("# FromNodeId\tToNodeId\n", 3) && !names("#ann\tbob\n", 2));
+        assert!(!names("# Nodes: 3\tEdges: 4\n", 2) && !names("from\tto", 2));
     }
 
     #[test]

@@ -37,10 +37,6 @@ const MISSING: &[&[u8]] =
 impl Kind {
     /// The kind of a cell.
     pub(super) fn of(cell: &[u8]) -> Self {
-        let small = cell.to_ascii_lowercase();
-        if MISSING.contains(&&small[..]) {
-            return Self::Missing;
-        }
         let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
         let unsigned = cell.strip_prefix(b"-").or_else(|| cell.strip_prefix(b"+")).unwrap_or(cell);
         if digits(cell) {
@@ -50,7 +46,10 @@ impl Kind {
         if digits(unsigned) {
             return Self::Other;
         }
-        if is_number(cell) && cell.iter().any(|byte| byte.is_ascii_digit()) || is_infinite(&small) {
+        if MISSING.iter().any(|word| word.eq_ignore_ascii_case(cell)) {
+            return Self::Missing;
+        }
+        if is_number(cell) && (cell.iter().any(u8::is_ascii_digit) || is_infinite(cell)) {
             return if is_whole(cell) { Self::Whole } else { Self::Number };
         }
         match cell {
@@ -63,9 +62,9 @@ impl Kind {
     }
 }
 
-fn is_infinite(small: &[u8]) -> bool {
-    let unsigned = small.strip_prefix(b"-").or_else(|| small.strip_prefix(b"+")).unwrap_or(small);
-    matches!(unsigned, b"inf" | b"infinity")
+fn is_infinite(cell: &[u8]) -> bool {
+    let unsigned = cell.strip_prefix(b"-").or_else(|| cell.strip_prefix(b"+")).unwrap_or(cell);
+    [&b"inf"[..], b"infinity"].iter().any(|word| word.eq_ignore_ascii_case(unsigned))
 }
 
 /// `7.0` and the like, without a sign.

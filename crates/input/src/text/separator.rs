@@ -15,6 +15,9 @@ use crate::columns::Holds;
 use crate::layout::{Escape, Layout, Quote, Separator, SeparatorString};
 use crate::options::ReadOptions;
 
+/// Rows whose kinds are looked at to tell candidates apart.
+const TYPED_ROWS: usize = 100;
+
 /// Rows, each with its fields.
 pub(super) type Rows<'a> = Vec<Vec<Cow<'a, [u8]>>>;
 
@@ -88,7 +91,9 @@ pub(super) fn best<'a>(
         let share = |candidate: &Candidate<'_>| candidate.others;
         return Ok(rest.into_iter().min_by_key(share).unwrap_or_else(|| tried(Separator::Spaces)));
     }
-    if spaces.is_regular() && spaces.has_integers() && !good.iter().any(Candidate::has_integers) {
+    // Runs of spaces and tabs, where tabs alone leave rows over or make no integers of fields.
+    let better = |other: &Candidate<'_>| !other.has_integers() || spaces.others < other.others;
+    if spaces.is_regular() && spaces.has_integers() && good.iter().all(better) {
         return Ok(spaces);
     }
     only(good, sample.text)
@@ -194,15 +199,21 @@ impl<'a> Candidate<'a> {
         (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0))
     }
 
+    /// The first rows but for one that may be a header.
+    fn body(&self) -> &[Vec<Cow<'a, [u8]>>] {
+        let rows = &self.rows[..self.rows.len().min(TYPED_ROWS)];
+        &rows[usize::from(rows.len() > 1)..]
+    }
+
     /// Whether the first two fields of rows are integers.
     pub(super) fn has_integers(&self) -> bool {
-        let body = &self.rows[usize::from(self.rows.len() > 1)..];
+        let body = self.body();
         (0..2).all(|place| Column::of(body, place).holds() == Holds::Integers)
     }
 
     /// Whether a column holds numbers, dates and the like.
     fn has_types(&self) -> bool {
-        let body = &self.rows[usize::from(self.rows.len() > 1)..];
+        let body = self.body();
         (0..self.fields).any(|place| Column::of(body, place).is_typed())
     }
 

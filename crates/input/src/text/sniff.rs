@@ -135,8 +135,7 @@ pub(super) fn guess(
         Header::Perhaps => {
             let row = &candidate.rows[0];
             notes.push(format!(
-                "the first row, {} and {}, is read as an edge, though neither is an id below \
-                 (--header if it names columns)",
+                "the first row, {} and {}, is read as an edge (--header if it names columns)",
                 show(&row[0]),
                 show(row.get(1).map_or(b"", AsRef::as_ref))
             ));
@@ -220,10 +219,25 @@ fn refuse_binary(text: &[u8]) -> Result<(), String> {
 /// Refuses rows whose numbers of fields differ without a pattern.
 fn refuse_irregular(candidate: &Candidate<'_>, options: &ReadOptions) -> Result<(), String> {
     let (least, most) = candidate.range();
+    let columns = options.source.is_some() || options.target.is_some();
+    if candidate.fields == 1 && candidate.rows.len() > 1 && !columns {
+        return Err(format!(
+            "expected rows of at least 2 columns, found one column in most of them if {} separate \
+             columns (--separator says what does)",
+            candidate.layout.separator.noun()
+        ));
+    }
+    if !columns && is_matrix(&candidate.rows) {
+        return Err("expected rows of edges, found a matrix of as many rows as columns \
+                    (--source-column and --target-column say that rows are edges)"
+            .to_owned());
+    }
     if candidate.is_regular() || most < 2 || candidate.fields < 2 {
         return Ok(());
     }
-    let stated = options.separator.is_some() || options.source.is_some();
+    // A row of one field is an error in its line.
+    let alike = candidate.rows.iter().all(|row| [1, candidate.fields].contains(&row.len()));
+    let stated = options.separator.is_some() || columns || alike;
     // Edges with more to say about some than about others.
     let further = || {
         let further = candidate.rows.iter().flat_map(|row| row.iter().skip(2));
@@ -238,6 +252,18 @@ fn refuse_irregular(candidate: &Candidate<'_>, options: &ReadOptions) -> Result<
          neighbours)",
         candidate.layout.separator.noun()
     ))
+}
+
+/// Whether rows are an adjacency matrix: of names as its rows and columns have, or of zeros and ones.
+fn is_matrix(rows: &[Row<'_>]) -> bool {
+    let Some((first, rest)) = rows.split_first() else { return false };
+    let named = rest.len() > 1
+        && first.len() > 2
+        && first.len() == rest.len() + 1
+        && rest.iter().zip(&first[1..]).all(|(row, name)| row.first() == Some(name));
+    let bit = |cell: &Cow<'_, [u8]>| matches!(&cell[..], b"0" | b"1");
+    let square = rows.len() > 2 && rows.iter().all(|row| row.len() == rows.len());
+    named || square && rows.iter().flatten().all(bit)
 }
 
 /// Adds rows that look like comments before the first row, where ids below begin like them.
@@ -269,6 +295,19 @@ fn first_rows<'a>(sample: &Sample<'a>, candidate: &mut Candidate<'a>) {
     }
 }
 
+/// Names of columns in the last comment before the rows.
+fn commented_header(
+    sample: &Sample<'_>,
+    candidate: &Candidate<'_>,
+    options: &ReadOptions,
+) -> Option<Vec<String>> {
+    let start = candidate.spans.first()?.0 - sample.mark;
+    let before = sample.text[..start].trim_ascii_end();
+    let line = before.rsplit(|byte| *byte == b'\n').next()?;
+    let wanted = options.header.is_none() && sample.comments == Comments::Usual;
+    if wanted { header::in_comment(line, candidate.layout, candidate.fields) } else { None }
+}
+
 /// Whether the first row lacks a name for a first column that names rows, as R writes tables.
 fn has_row_names(rows: &[Row<'_>]) -> bool {
     let Some((first, rest)) = rows.split_first() else { return false };
@@ -293,7 +332,10 @@ fn choose(
     let column = |place: usize| {
         let column = Column::of(body, place);
         let name = header.and_then(|names| Some(names.get(place)?.as_str()));
-        columns::Column { name, holds: column.holds(), counts_rows: column.counts_rows }
+        // What few rows have is no column where nothing names it.
+        let rare = name.is_none() && place > 1 && 2 * column.filled() <= body.len();
+        let holds = if rare { Holds::Nothing } else { column.holds() };
+        columns::Column { name, holds, counts_rows: column.counts_rows }
     };
     let all: Vec<columns::Column<'_>> = (0..width).map(column).collect();
     columns::choose(file, &all, options)
