@@ -80,6 +80,8 @@ fn edges(
 ) -> Result<Found, InputError> {
     let options = headless(context.options);
     let mut dialect = text::dialect_of(source, &options)?;
+    collector.describe(|file| dialect.describe(file));
+    dialect.notes.iter().for_each(|note| collector.note(note));
     let mut listed = None;
     if let Some(vertices) = vertices {
         let (known, count) = list(vertices, context, collector)?;

@@ -253,10 +253,13 @@ fn lines_end_where_quotes_and_old_files_say() {
     are_refused(&[
         (&late, ":3001: expected a closing quote"),
         ("1,2\n3,4\r5,6\n7,8\n", ":2: expected"),
-        ("a,b\nc,\"d\ne,f\n", ":2: expected a closing quote"),
+        ("1,2\n3,\"4\n5,6\n", ":2: expected a closing quote"),
     ]);
     let options = ReadOptions { quote: Some(Quote::Mark(b'"')), ..weighing() };
     assert!(read_with(late.as_bytes(), &options).unwrap().0.ends_with("1>2 1>2"));
+    let (edges, summary) = read("a,b\nc,\"d\ne,f\n").unwrap();
+    assert_eq!(edges, "a>b c>\"d e>f");
+    assert!(summary.notes[0].contains("--quote"), "{:?}", summary.notes);
     let options = ReadOptions { quote: Some(Quote::None), ..weighing() };
     assert_eq!(read_with(b"\"a\tb\n\"b\tc\n", &options).unwrap().0, "\"a>b \"b>c");
 }

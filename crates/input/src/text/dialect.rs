@@ -11,7 +11,7 @@ use super::known::Known;
 use super::lines::Lines;
 use super::parse::{self, Fault};
 use super::plain::Plain;
-use super::records::Cut;
+use super::records::{Cut, without_end};
 use super::rows::Rows;
 use crate::columns::Columns;
 use crate::layout::{Layout, Separator};
@@ -48,7 +48,7 @@ pub(crate) struct Dialect {
     /// Whether edges go both ways, where the first lines say so.
     pub(super) undirected: Option<bool>,
     /// What a person should know about the guess, a sentence each.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// What weights are written like.
@@ -76,7 +76,7 @@ impl Dialect {
             .find(|line| super::fields::no_row(line).is_none())
             .unwrap_or_default();
         let crlf = first.ends_with(b"\r\n");
-        let text = first.trim_ascii_end();
+        let text = without_end(first);
         let plain = Plain::new(layout, columns, text, crlf).map(Plain::exact);
         Self {
             shape: Shape { layout, columns, spelling: Some(Spelling::Digits), fields: None },

@@ -39,12 +39,12 @@ pub(super) fn of(rows: &[Row<'_>], options: &ReadOptions) -> Header {
     match (is_header, options.header, rows.split_first()) {
         (true, ..) => Header::Names,
         (false, Some(_), _) | (_, _, None) => Header::Row,
-        (false, None, Some((first, rest))) => looks(first, rest),
+        (false, None, Some((first, rest))) => looks(first, rest, options.source.is_some()),
     }
 }
 
-/// Guesses.
-fn looks(first: &Row<'_>, rest: &[Row<'_>]) -> Header {
+/// Guesses. `single`: one column is enough.
+fn looks(first: &Row<'_>, rest: &[Row<'_>], single: bool) -> Header {
     let texts: Vec<Cow<'_, str>> = first.iter().map(|cell| String::from_utf8_lossy(cell)).collect();
     let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
     if names::are_surely(&texts) {
@@ -55,7 +55,7 @@ fn looks(first: &Row<'_>, rest: &[Row<'_>]) -> Header {
     }
     let kinds: Vec<Kind> = first.iter().map(|cell| Kind::of(cell)).collect();
     let words = kinds.iter().all(|kind| matches!(kind, Kind::Word | Kind::Missing));
-    if !words || !kinds.contains(&Kind::Word) || rest.is_empty() || first.len() < 2 {
+    if !words || !kinds.contains(&Kind::Word) || rest.is_empty() || first.len() < 2 && !single {
         // So pandas numbers columns without names.
         let number =
             |(place, cell): (usize, &Cow<'_, [u8]>)| cell[..] == *place.to_string().as_bytes();

@@ -67,6 +67,12 @@ impl Cut {
     }
 }
 
+/// A line without its end.
+pub(super) fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
 /// The newline that ends the record that begins at `at`; takes time in proportion to its length.
 fn record(text: &[u8], mut at: usize, layout: Layout) -> Option<usize> {
     let quote = layout.quote.unwrap_or(b'"');

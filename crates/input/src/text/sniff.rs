@@ -24,7 +24,7 @@ use super::kinds::{Column, Kind};
 use super::known::Known;
 use super::konect::{self, Konect};
 use super::plain::Plain;
-use super::records::Cut;
+use super::records::{Cut, without_end};
 use super::separator::{self, Candidate};
 use crate::columns::{self, Chosen, Columns, Holds};
 use crate::error::InputError;
@@ -123,6 +123,13 @@ pub(super) fn guess(
     refuse_irregular(&candidate, options).map_err(wrong)?;
     let konect = sample.text.split(|byte| *byte == b'\n').next().and_then(Konect::of);
     let mut notes = Vec::new();
+    if options.quote.is_none() && candidate.layout.quote.is_none() {
+        notes.push(
+            "quotes are read as they are, because some do not close or do not end a field (--quote \
+             double makes that an error)"
+                .to_owned(),
+        );
+    }
     first_rows(&sample, &mut candidate);
     let shifted = has_row_names(&candidate.rows);
     if shifted && options.header != Some(false) {
@@ -147,6 +154,7 @@ pub(super) fn guess(
     let counted =
         if header.is_some() { Counted::No } else { Counted::of(&candidate.rows, options) };
     let skipped = usize::from(header.is_some() || counted != Counted::No);
+    let header = header.or_else(|| commented_header(&sample, &candidate, options));
     let body = candidate.rows.get(skipped..).unwrap_or_default();
     let unweighted =
         konect.is_some_and(|konect| konect.unweighted) && options.weight == WeightChoice::IfPresent;
@@ -175,7 +183,7 @@ pub(super) fn guess(
     let plain = if ids == IdKind::Names || cut != ends || digit || weights != Weights::Numbers {
         None
     } else {
-        Plain::new(layout, columns, first.trim_ascii_end(), crlf)
+        Plain::new(layout, columns, without_end(first), crlf)
     };
     let known = match (counted, options.vertices) {
         (Counted::Graph { vertices, .. }, _) => Known::Range(1..vertices.saturating_add(1)),
@@ -258,7 +266,7 @@ fn refuse_irregular(candidate: &Candidate<'_>, options: &ReadOptions) -> Result<
 fn is_matrix(rows: &[Row<'_>]) -> bool {
     let Some((first, rest)) = rows.split_first() else { return false };
     let named = rest.len() > 1
-        && first.len() > 2
+        && first.len() > 3
         && first.len() == rest.len() + 1
         && rest.iter().zip(&first[1..]).all(|(row, name)| row.first() == Some(name));
     let bit = |cell: &Cow<'_, [u8]>| matches!(&cell[..], b"0" | b"1");
@@ -333,7 +341,7 @@ fn choose(
         let column = Column::of(body, place);
         let name = header.and_then(|names| Some(names.get(place)?.as_str()));
         // What few rows have is no column where nothing names it.
-        let rare = name.is_none() && place > 1 && 2 * column.filled() <= body.len();
+        let rare = name.is_none() && place > 1 && 2 * column.filled() < body.len();
         let holds = if rare { Holds::Nothing } else { column.holds() };
         columns::Column { name, holds, counts_rows: column.counts_rows }
     };
