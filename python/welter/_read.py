@@ -57,7 +57,8 @@ def read_edges(
     source : a path, a pattern such as ``"part-*.parquet"``, or a list of these; or the directory of
         a kept graph, or a generated graph such as ``"rmat:20"``
     format : text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml,
-        graphml, gexf, pajek, dot, tgf, graph500, webgraph, u32, u64, u32f32, u32f64, u64f32 or u64f64; guessed if None
+        graphml, gexf, pajek, dot, tgf, json, ntriples, graph6,
+        npy, graph500, webgraph, u32, u64, u32f32, u32f64, u64f32 or u64f64; guessed if None
     separator : what separates the columns of text; guessed if None
     header : whether the first row of text names the columns; guessed if None
     source_column, target_column : by number (from 1) or name; guessed if None

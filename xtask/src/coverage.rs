@@ -104,7 +104,7 @@ fn sources(root: &Path, target: &str) -> Vec<PathBuf> {
     let mut places = vec![input.join(format!("{target}.rs")), input.join(target)];
     match target {
         "chunk" => places = vec![root.join("crates/store/src")],
-        "gml" | "graphml" | "gexf" | "pajek" | "dot" | "tgf" => {
+        "gml" | "graphml" | "gexf" | "pajek" | "dot" | "tgf" | "json" => {
             places.extend([input.join("small.rs"), input.join("small")])
         }
         "parquet" | "arrow" => places.extend([input.join("columnar.rs"), input.join("columnar")]),

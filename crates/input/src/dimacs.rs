@@ -26,6 +26,7 @@ use crate::error::InputError;
 use crate::head::{Head, Tally, plausible, sample, words};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
+use crate::reading::PassedOver;
 use crate::source::Source;
 use crate::text::fields::{parse_id, show};
 use crate::text::known::Known;
@@ -124,6 +125,7 @@ impl Reader for Dimacs {
             collector.note("each edge is listed in both directions, and read as two arcs");
         }
         let passed = challenge.passed.into_inner();
+        collector.pass_over(PassedOver { others: passed, ..PassedOver::default() });
         if passed > 0 {
             collector.note(&format!(
                 "lines that describe vertices and not edges were passed over: {passed}"

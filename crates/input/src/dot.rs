@@ -30,7 +30,8 @@ use crate::small::{Described, Small, SmallReader};
 use tokens::{Token, Tokens};
 
 /// The reader of DOT.
-pub(crate) static DOT: SmallReader = SmallReader { name: "DOT", labelled: false, parse };
+pub(crate) static DOT: SmallReader =
+    SmallReader { name: "DOT", labelled: false, attributes: false, parse };
 
 /// Blocks inside each other.
 const DEPTH_MAX: usize = 100;

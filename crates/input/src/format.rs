@@ -52,6 +52,14 @@ pub enum Format {
     Dot,
     /// TGF, the trivial graph format.
     Tgf,
+    /// JSON: node-link, adjacency, JGF, Cytoscape, and rows.
+    Json,
+    /// N-Triples and N-Quads.
+    NTriples,
+    /// graph6, sparse6 and digraph6.
+    Graph6,
+    /// NumPy arrays of edges.
+    Npy,
     /// A compressed graph of WebGraph, named by its properties.
     WebGraph,
 }
@@ -90,6 +98,10 @@ const FORMATS: &[(Format, &[&str], Begins)] = &[
     (Format::Pajek, &["pajek", "net"], crate::pajek::begins),
     (Format::Dot, &["dot", "gv"], crate::dot::begins),
     (Format::Tgf, &["tgf"], crate::tgf::begins),
+    (Format::Json, &["json", "jsonl", "ndjson", "jgf", "cyjs"], crate::json::begins),
+    (Format::NTriples, &["ntriples", "nt", "nq", "nquads"], crate::ntriples::begins),
+    (Format::Graph6, &["graph6", "g6", "sparse6", "s6", "digraph6", "d6"], crate::graph6::begins),
+    (Format::Npy, &["npy"], crate::npy::begins),
 ];
 
 /// For formats that have no magic bytes.

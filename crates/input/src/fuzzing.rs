@@ -134,6 +134,11 @@ pub fn tgf(data: &[u8]) {
     small(data, &crate::tgf::TGF);
 }
 
+/// Reads bytes as JSON: an error or edges, within the limits.
+pub fn json(data: &[u8]) {
+    small(data, &crate::json::JSON);
+}
+
 /// Reads bytes as the lists of a graph of WebGraph. The first byte chooses how they are coded.
 pub fn webgraph(data: &[u8]) {
     let choice = data.first().copied().unwrap_or(0);
@@ -172,6 +177,21 @@ pub fn tntp(data: &[u8]) {
 /// Reads bytes as an adjacency list.
 pub fn adjacency(data: &[u8]) {
     held(data, Format::Adjacency);
+}
+
+/// Reads bytes as N-Triples.
+pub fn ntriples(data: &[u8]) {
+    held(data, Format::NTriples);
+}
+
+/// Reads bytes as graph6, sparse6 or digraph6.
+pub fn graph6(data: &[u8]) {
+    held(data, Format::Graph6);
+}
+
+/// Reads bytes as a NumPy array.
+pub fn npy(data: &[u8]) {
+    held(data, Format::Npy);
 }
 
 /// Reads bytes as the properties of LDBC Graphalytics, and as a list of vertices and, after a byte

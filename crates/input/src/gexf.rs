@@ -29,7 +29,8 @@ use crate::small::{Small, SmallReader, xml};
 use elements::Elements;
 
 /// The reader of GEXF.
-pub(crate) static GEXF: SmallReader = SmallReader { name: "GEXF", labelled: true, parse };
+pub(crate) static GEXF: SmallReader =
+    SmallReader { name: "GEXF", labelled: true, attributes: true, parse };
 
 /// Whether a file that begins so is surely of this format.
 pub(crate) fn begins(head: &[u8]) -> bool {

@@ -25,7 +25,8 @@ use crate::small::{Described, Small, SmallReader};
 use tokens::{Token, Tokens};
 
 /// The reader of GML.
-pub(crate) static GML: SmallReader = SmallReader { name: "GML", labelled: true, parse };
+pub(crate) static GML: SmallReader =
+    SmallReader { name: "GML", labelled: true, attributes: true, parse };
 
 /// Lists inside each other. What is deeper is not passed over but refused.
 const DEPTH_MAX: usize = 100;

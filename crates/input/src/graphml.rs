@@ -26,7 +26,8 @@ use crate::small::{Small, SmallReader, xml};
 use elements::Elements;
 
 /// The reader of GraphML.
-pub(crate) static GRAPHML: SmallReader = SmallReader { name: "GraphML", labelled: false, parse };
+pub(crate) static GRAPHML: SmallReader =
+    SmallReader { name: "GraphML", labelled: false, attributes: true, parse };
 
 fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;

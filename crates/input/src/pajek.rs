@@ -30,7 +30,8 @@ use crate::small::{Described, Small, SmallReader};
 use crate::text::fields::{is_number, parse_id, show};
 
 /// The reader of Pajek networks.
-pub(crate) static PAJEK: SmallReader = SmallReader { name: "Pajek", labelled: true, parse };
+pub(crate) static PAJEK: SmallReader =
+    SmallReader { name: "Pajek", labelled: true, attributes: false, parse };
 
 /// Whether a file that begins so is surely of this format: comments, then how many vertices there
 /// are.

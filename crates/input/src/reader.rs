@@ -19,11 +19,15 @@ use crate::error::InputError;
 use crate::format::Format;
 use crate::gexf::GEXF;
 use crate::gml::GML;
+use crate::graph6::Graph6;
 use crate::graphml::GRAPHML;
+use crate::json::JSON;
 use crate::ldbc::Ldbc;
 use crate::ldbc::properties::LdbcProperties;
 use crate::matrix_market::MatrixMarket;
 use crate::metis::Metis;
+use crate::npy::Npy;
+use crate::ntriples::NTriples;
 use crate::options::{IdKind, ReadOptions};
 use crate::pajek::PAJEK;
 use crate::parquet::Parquet;
@@ -159,6 +163,10 @@ pub(crate) fn of(source: &Source) -> &'static dyn Reader {
         Format::Pajek => &PAJEK,
         Format::Dot => &DOT,
         Format::Tgf => &TGF,
+        Format::Json => &JSON,
+        Format::NTriples => &NTriples,
+        Format::Graph6 => &Graph6,
+        Format::Npy => &Npy,
         Format::WebGraph => &WebGraph,
         Format::MatrixMarket => &MatrixMarket,
         Format::Metis => &Metis,

@@ -166,6 +166,17 @@ impl<'a> Small<'a> {
         self.directed = Some(directed);
     }
 
+    /// States nothing of whether edges are directed.
+    pub(crate) fn leave_direction(&mut self) {
+        self.directed = None;
+    }
+
+    /// The place of a node, if there is one with this key.
+    pub(crate) fn known(&self, key: &[u8]) -> Option<u32> {
+        let place = self.keys.find(self.plain(key))?;
+        (self.nodes[place as usize].line > 0).then_some(place)
+    }
+
     /// States that edges bring their nodes with them.
     pub(crate) fn imply_nodes(&mut self) {
         self.rules.implied = true;
@@ -270,7 +281,7 @@ impl<'a> Small<'a> {
 
     /// The place of a key, which is added where it is new.
     pub(crate) fn place(&mut self, key: &[u8], line: u64) -> Result<u32, InputError> {
-        let key = if self.labelled || self.options.ids != IdKind::Names { plain(key) } else { key };
+        let key = self.plain(key);
         let place = self.keys.place(key).map_err(|what| self.wrong(line, what))?;
         if place as usize == self.nodes.len() {
             self.nodes.push(Node::default());
@@ -278,6 +289,11 @@ impl<'a> Small<'a> {
             self.hold(key.len() as u64 + NODE_BYTES)?;
         }
         Ok(place)
+    }
+
+    /// A key as nodes are known by it: integers without zeros in front where ids are integers.
+    fn plain<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        if self.options.ids == IdKind::Names { key } else { plain(key) }
     }
 
     /// Number of edges so far.

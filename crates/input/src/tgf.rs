@@ -21,7 +21,8 @@ use crate::small::{Described, Small, SmallReader};
 use crate::text::fields::{looks, show};
 
 /// The reader of TGF.
-pub(crate) static TGF: SmallReader = SmallReader { name: "TGF", labelled: true, parse };
+pub(crate) static TGF: SmallReader =
+    SmallReader { name: "TGF", labelled: true, attributes: false, parse };
 
 /// Whether a file that begins so is surely of this format: rows whose first words differ, a line of
 /// `#` alone, and rows between those words. Rows before that line must not be edges themselves:

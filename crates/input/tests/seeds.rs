@@ -112,6 +112,26 @@ fn tgf() {
 }
 
 #[test]
+fn json() {
+    replay("json", 1000, fuzzing::json);
+}
+
+#[test]
+fn ntriples() {
+    replay("ntriples", 1000, fuzzing::ntriples);
+}
+
+#[test]
+fn graph6() {
+    replay("graph6", 1000, fuzzing::graph6);
+}
+
+#[test]
+fn npy() {
+    replay("npy", 1000, fuzzing::npy);
+}
+
+#[test]
 fn webgraph() {
     replay("webgraph", 1500, fuzzing::webgraph);
 }

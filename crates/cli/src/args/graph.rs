@@ -24,13 +24,15 @@ pub(crate) struct InputArgs {
     /// ending .br), or be the one file of a zip or tar archive; text may be in UTF-16 with a mark,
     /// and XML in the encoding that it names. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx),
     /// METIS (.graph), DIMACS (.gr, .col), LDBC Graphalytics (.e with its .v, or .properties), TNTP
-    /// (.tntp), adjacency lists (.adj), GML, GraphML, GEXF, Pajek (.net), DOT (.dot, .gv), TGF and
-    /// WebGraph (name the .properties) state their vertices, so those without edges exist too, and
-    /// most of them whether edges are directed.
+    /// (.tntp), adjacency lists (.adj), GML, GraphML, GEXF, Pajek (.net), DOT (.dot, .gv), TGF, JSON
+    /// (node-link, adjacency, JGF, Cytoscape), graph6 and sparse6 (.g6, .s6) and WebGraph (name the
+    /// .properties) state their vertices, so those without edges exist too, and most of them
+    /// whether edges are directed. N-Triples (.nt), JSON lines with a source and a target and NumPy
+    /// arrays (.npy) are edges alone. Known formats that are not read are named.
     #[arg(value_name = "INPUT", required = true, help_heading = None::<&str>)]
     pub(crate) inputs: Vec<PathBuf>,
     /// text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml, graphml,
-    /// gexf, pajek, dot, tgf, graph500, webgraph, or raw records: u32, u64, u32f32, u32f64, u64f32, u64f64
+    /// gexf, pajek, dot, tgf, json, ntriples, graph6, npy, graph500, webgraph, or raw records: u32, u64, u32f32, u32f64, u64f32, u64f64
     /// [default: guessed]
     #[arg(long, value_name = "FORMAT", value_parser = parsed::<Format>)]
     pub(crate) format: Option<Format>,

@@ -50,6 +50,11 @@ const ROWS: &[Text] = &[
     ("net", "*Vertices 9\n*Arcslist\n", "1 2 3\n"),
     ("dot", "digraph {\n", "a -> b;\n"),
     ("tgf", "1 a\n#\n", "1 1\n"),
+    ("json", "{\"nodes\": [1], \"links\": [\n", "{\"source\": 1, \"target\": 1},\n"),
+    ("json", "", "{\"source\": 1, \"target\": 1}\n"),
+    ("nt", "", "<a:b> <c:d> <a:b> .\n"),
+    ("s6", ":~~~", "?"),
+    ("g6", "~~??~~~~", "?"),
 ];
 
 /// Head of a file of GEXF, up to the first edge.
@@ -92,6 +97,12 @@ const ENDLESS: &[Text] = &[
     ("dot", "digraph { \"", "a"),
     ("dot", "digraph { ", "{ "),
     ("dot", "digraph { a ", "-> a "),
+    ("json", "{\"nodes\": [", "1, "),
+    ("json", "{\"a\": \"", "b"),
+    ("json", "{\"a\": ", "["),
+    ("json", "{", "\n"),
+    ("nt", "", "# nothing\n"),
+    ("nt", "<a:b> <c:d> \"", "e"),
     ("tgf", "", "\n"),
     ("tgf", "1 ", "a"),
     ("graphml", GRAPHML, "a"),

@@ -62,6 +62,7 @@ const IDS: &[(&str, &str)] = &[
     ("net", "*Vertices COUNT\n*Arcs\n1 COUNT\n"),
     ("dot", "digraph { COUNT -> 1 }\n"),
     ("tgf", "COUNT\n1\n#\n1 COUNT\n"),
+    ("json", "{\"nodes\": [COUNT, 1], \"links\": [{\"source\": COUNT, \"target\": 1}]}\n"),
     ("gexf", "<gexf><graph><nodes count=\"COUNT\"><node id=\"1\"/></nodes></graph></gexf>\n"),
     (
         "graphml",

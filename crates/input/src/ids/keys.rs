@@ -189,7 +189,10 @@ mod tests {
         assert_eq!(sorted, ["", "a", "a\0", "abcdefgh", "abcdefgh1", "abcdefgh2", "b", "ü"]);
         let (mut bytes, mut back) = (Vec::new(), Vec::new());
         names.encode(1..8, &mut bytes);
-        assert_eq!(bytes.len(), sorted[1..].iter().map(|name| Names::encoded_bytes(name)).sum());
+        assert_eq!(
+            bytes.len(),
+            sorted[1..].iter().map(|name| Names::encoded_bytes(name)).sum::<usize>()
+        );
         <Names as Keys>::decode(&bytes, &mut |name| back.push(name.to_owned()));
         assert_eq!(back, sorted[1..]);
     }

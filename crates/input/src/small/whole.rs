@@ -12,6 +12,7 @@ use crate::collect::{Collector, Ids, Part, Stated};
 use crate::error::InputError;
 use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
+use crate::reading::FileColumn;
 use crate::source::Source;
 use crate::text::Dictionary;
 use crate::text::fields::parse_id;
@@ -28,6 +29,8 @@ pub(crate) struct SmallReader {
     pub(crate) name: &'static str,
     /// Whether nodes may have labels beside their keys.
     pub(crate) labelled: bool,
+    /// Whether edges name their ends by attributes, `source` and `target`.
+    pub(crate) attributes: bool,
     /// Reads a file into the graph.
     pub(crate) parse: fn(Bytes<'_>, &mut Small<'_>) -> Result<(), InputError>,
 }
@@ -95,6 +98,10 @@ impl Reader for SmallReader {
             Ok(count)
         };
         let bytes = Bytes::new(source.name(), Box::new(fill));
+        if self.attributes {
+            let end = |name: &str| Some(FileColumn { number: None, name: Some(name.to_owned()) });
+            collector.describe(|file| (file.source, file.target) = (end("source"), end("target")));
+        }
         self.read_bytes(source.name(), bytes, context.options, collector)
     }
 
@@ -158,7 +165,14 @@ impl Small<'_> {
     fn finish(mut self, collector: &Collector) -> Result<(), InputError> {
         self.check_ends()?;
         self.merge_parallel()?;
+        let weight = self.weight_name();
         let weights = self.take_weights()?;
+        let weight = weight.filter(|_| weights.is_some());
+        let ids = self.options.ids;
+        collector.describe(|file| {
+            file.weight = weight.map(|name| FileColumn { number: None, name: Some(name) });
+            file.ids = ids;
+        });
         let mixed = self.mixed();
         if mixed {
             collector.note("holds edges of both kinds; undirected ones became two arcs each");
@@ -245,11 +259,7 @@ impl Small<'_> {
     /// The attribute that is the weight.
     fn take_weights(&mut self) -> Result<Option<Vec<f64>>, InputError> {
         let count = self.edges.len();
-        let usual = match &self.options.weight {
-            WeightChoice::IfPresent => self.weights[0].numbers > 0,
-            WeightChoice::Column(ColumnRef::Name(name)) => name.as_bytes() == WEIGHTS[0],
-            _ => false,
-        };
+        let usual = self.weight_name().is_some_and(|name| name.as_bytes() == WEIGHTS[0]);
         let mut weights: Weights = match &self.options.weight {
             WeightChoice::Ignore => return Ok(None),
             WeightChoice::IfPresent => {
@@ -290,6 +300,15 @@ impl Small<'_> {
                 .to_owned(),
         };
         Err(self.wrong(self.edges[first].line, what))
+    }
+
+    /// The name of the attribute that is the weight, if there is one.
+    fn weight_name(&self) -> Option<String> {
+        if let WeightChoice::Column(ColumnRef::Name(name)) = &self.options.weight {
+            return Some(name.clone());
+        }
+        let present = self.weights.iter().zip(WEIGHTS).find(|(weights, _)| weights.numbers > 0);
+        present.map(|(_, name)| String::from_utf8_lossy(name).into_owned())
     }
 
     /// Names by place.

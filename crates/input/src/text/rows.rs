@@ -264,6 +264,15 @@ impl Dictionary {
         self.names
     }
 
+    /// The place of a name, if it is known.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<u32> {
+        let hash = self.state.hash_one(name) as u32;
+        let same = |known: &Place| {
+            known.hash == hash && self.names.get(known.place as usize).as_bytes() == name
+        };
+        self.places.find(spread(hash), same).map(|known| known.place)
+    }
+
     /// The place of a name, which is added where it is new.
     pub(crate) fn place(&mut self, name: &[u8]) -> Result<u32, String> {
         if name.is_empty() {

@@ -1,0 +1,189 @@
+//! Which shape a document has: what each value means, by the place that it stands in.
+//!
+//! Invariant: nothing is kept of a value but what [`Graph`] asks for, and the decoder bounds how
+//! deep values lie inside each other.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::graph::Graph;
+use super::record::{Scalar, end_of};
+
+/// Where a value stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The document, or a line of it.
+    Top,
+    /// An item of a document that is a list.
+    TopItem,
+    /// The graph inside the document, or its attributes.
+    Inner,
+    /// `directed` of the graph.
+    Directed,
+    /// `options` of the graph, and `type` of them.
+    Options,
+    OptionType,
+    /// Several graphs.
+    Graphs,
+    /// All nodes, one of them, and its data.
+    Nodes,
+    Node,
+    /// All edges, and one of them.
+    Edges,
+    Edge,
+    /// All lists of neighbours, one of them, and a neighbour.
+    Adjacency,
+    Neighbours,
+    Neighbour,
+    /// All elements of Cytoscape, and one of them.
+    Elements,
+    Element,
+    /// What belongs to the object around it: `data`, `attributes`, `metadata`.
+    Data,
+    /// An end of an edge that is an object.
+    End(usize),
+    /// An item of a list that is an edge.
+    Item,
+    /// A value of an object that may be of use where it is no list and no object.
+    Field,
+    /// What is of no use.
+    Passed,
+}
+
+impl Place {
+    /// The place of the value of a key.
+    fn of_key(self, key: &str) -> Self {
+        match (self, key) {
+            (Self::Top | Self::Inner | Self::Elements, "nodes" | "vertices") => Self::Nodes,
+            (Self::Top | Self::Inner | Self::Elements, "links" | "edges") => Self::Edges,
+            (Self::Top | Self::Inner, "adjacency") => Self::Adjacency,
+            (Self::Top | Self::Inner, "elements") => Self::Elements,
+            (Self::Top | Self::Inner, "directed") => Self::Directed,
+            (Self::Top | Self::Inner, "options") => Self::Options,
+            (Self::Top, "graph") => Self::Inner,
+            (Self::Top, "graphs") => Self::Graphs,
+            (Self::Options, "type") => Self::OptionType,
+            (
+                Self::Node | Self::Edge | Self::Element | Self::TopItem,
+                "data" | "attributes" | "metadata",
+            ) => Self::Data,
+            (Self::Edge | Self::Element | Self::TopItem | Self::Data | Self::Top, key) => {
+                end_of(key).map_or(Self::Field, Self::End)
+            }
+            (Self::Node | Self::Neighbour, _) => Self::Field,
+            _ => Self::Passed,
+        }
+    }
+
+    /// The place of an item.
+    fn of_item(self) -> Self {
+        match self {
+            Self::Top => Self::TopItem,
+            Self::Nodes => Self::Node,
+            Self::Edges => Self::Edge,
+            Self::Adjacency => Self::Neighbours,
+            Self::Neighbours => Self::Neighbour,
+            Self::Elements => Self::Element,
+            Self::Edge | Self::TopItem => Self::Item,
+            _ => Self::Passed,
+        }
+    }
+
+    /// Whether the keys of an object are those of a record.
+    pub(super) fn is_record(self) -> bool {
+        matches!(
+            self,
+            Self::Top | Self::TopItem | Self::Node | Self::Edge | Self::Neighbour | Self::Element
+        )
+    }
+}
+
+/// A value that is to be looked at.
+pub(super) struct Visit<'g, 'a, 's, 'o> {
+    pub(super) graph: &'g mut Graph<'a, 's, 'o>,
+    pub(super) place: Place,
+}
+
+impl<'de> DeserializeSeed<'de> for Visit<'_, '_, '_, '_> {
+    type Value = Option<Scalar>;
+
+    fn deserialize<D: Deserializer<'de>>(self, decoder: D) -> Result<Self::Value, D::Error> {
+        decoder.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Visit<'_, '_, '_, '_> {
+    type Value = Option<Scalar>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
+        self.graph.count();
+        Ok(Some(Scalar::Truth(value)))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+        self.graph.count();
+        Ok(Some(Scalar::Text(value.to_string().into_bytes())))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
+        self.graph.count();
+        Ok(Some(Scalar::Text(value.to_string().into_bytes())))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+        self.graph.count();
+        Ok(Some(Scalar::Text(value.to_string().into_bytes())))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
+        self.graph.count();
+        let passed = self.place == Place::Passed;
+        Ok(Some(if passed { Scalar::Null } else { Scalar::Text(value.as_bytes().to_vec()) }))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        self.graph.count();
+        Ok(Some(Scalar::Null))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let Self { graph, place } = self;
+        graph.open_list(place).map_err(|()| stopped())?;
+        let inner = place.of_item();
+        while let Some(value) =
+            items.next_element_seed(Visit { graph: &mut *graph, place: inner })?
+        {
+            graph.item(place, inner, value).map_err(|()| stopped())?;
+        }
+        graph.close_list(place).map_err(|()| stopped())?;
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let Self { graph, place } = self;
+        graph.open_object(place);
+        while let Some(key) = entries.next_key::<String>()? {
+            graph.key(place, &key);
+            // Nodes and lists of neighbours may be the values of their ids.
+            let inner = match place {
+                Place::Nodes => Place::Node,
+                Place::End(end) if key == "id" => Place::End(end),
+                _ => place.of_key(&key),
+            };
+            let value = entries.next_value_seed(Visit { graph: &mut *graph, place: inner })?;
+            graph.value(place, &key, inner, value).map_err(|()| stopped())?;
+        }
+        graph.close_object(place).map_err(|()| stopped())?;
+        Ok(None)
+    }
+}
+
+/// The decoder is to end, as the graph knows why.
+fn stopped<E: Error>() -> E {
+    E::custom("stopped")
+}
