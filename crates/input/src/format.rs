@@ -141,7 +141,7 @@ impl Format {
 
     /// Whether files of it are text, which may be in other encodings than UTF-8.
     pub(crate) fn is_text(self) -> bool {
-        !matches!(self, Self::Parquet | Self::Arrow | Self::Raw(_) | Self::Graph500)
+        !matches!(self, Self::Parquet | Self::Arrow | Self::Npy | Self::Raw(_) | Self::Graph500)
     }
 
     /// The name that is shown of each format.
