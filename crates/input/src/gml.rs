@@ -106,7 +106,7 @@ fn node(tokens: &mut Tokens<'_>, small: &mut Small<'_>) -> Result<(), InputError
         match tokens.next()? {
             Token::Close => break,
             Token::Key if tokens.is("id") => id = Some(key(tokens)?),
-            Token::Key if tokens.is("label") && small.wants_labels() => label = Some(key(tokens)?),
+            Token::Key if tokens.is("label") => label = weight(tokens)?,
             Token::Key => pass_attribute(tokens)?,
             other => return Err(tokens.unexpected("a key or the end of the node", other)),
         }
@@ -139,7 +139,7 @@ fn key(tokens: &mut Tokens<'_>) -> Result<Vec<u8>, InputError> {
     }
 }
 
-/// What may be a weight; a list is none.
+/// What may be a weight or a label; a list is none.
 fn weight(tokens: &mut Tokens<'_>) -> Result<Option<Vec<u8>>, InputError> {
     match tokens.next()? {
         Token::Number | Token::Text | Token::Key | Token::Other => Ok(Some(tokens.text().to_vec())),

@@ -179,7 +179,10 @@ fn sizes(line: &[u8], banner: bool) -> Result<(u64, u64), String> {
     if rows != columns {
         return Err(format!(
             "expected a square matrix, whose rows and columns are vertices, \
-             found {rows} rows and {columns} columns"
+             found {rows} rows and {columns} columns (where these are two kinds of vertices, such \
+             as users and items: number the columns from {} on and state {} rows and columns)",
+            rows.saturating_add(1),
+            rows.saturating_add(columns)
         ));
     }
     Ok((rows, entries))

@@ -55,6 +55,8 @@ pub(crate) struct Small<'a> {
     /// By the place of the key.
     nodes: Vec<Node>,
     labels: Names,
+    /// Whether a node has a label that is another than its key and is not read.
+    unread: bool,
     edges: Vec<Edge>,
     weights: [Weights; 2],
     /// Whether a key is no number at all.
@@ -144,6 +146,7 @@ impl<'a> Small<'a> {
             keys: Dictionary::default(),
             nodes: Vec::new(),
             labels: Names::new(),
+            unread: false,
             edges: Vec::new(),
             weights: Default::default(),
             named: false,
@@ -233,6 +236,7 @@ impl<'a> Small<'a> {
             return Err(self.wrong(line, what));
         }
         self.nodes[place].line = line;
+        self.unread |= !self.wants_labels() && label.is_some_and(|label| label != key);
         if let Some(label) = label.filter(|label| !label.is_empty() && self.wants_labels()) {
             let label = std::str::from_utf8(label)
                 .map_err(|_| self.wrong(line, "expected a label in UTF-8"))?;

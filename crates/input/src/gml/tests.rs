@@ -115,3 +115,18 @@ fn words_are_not_gathered_without_end() {
         assert!(error.contains("a word of at most 1000 bytes"), "{error}");
     }
 }
+
+#[test]
+fn labels_that_are_not_read_are_said() {
+    let notes = |text: &str, ids: IdKind| {
+        let options = weighted(ids);
+        let input =
+            crate::fuzzing::read_bytes("f", text.as_bytes(), crate::Format::Gml, &options).unwrap();
+        input.summary.notes.join("\n")
+    };
+    let same = "graph [ node [ id 1 label \"1\" ] node [ id 2 ] edge [ source 1 target 2 ] ]";
+    let other = same.replace("label \"1\"", "label \"Ann\"");
+    assert_eq!(notes(same, IdKind::Integers), "");
+    assert!(notes(&other, IdKind::Integers).contains("--ids names: labels are ids"));
+    assert_eq!(notes(&other, IdKind::Names), "");
+}

@@ -103,7 +103,7 @@ fn what_is_no_graph_is_refused_with_its_line() {
         ("%%MatrixMarket matrix coordinate real\n", "found \"\""),
         (&format!("{GENERAL}% c\n"), "m.mtx:2: expected a line with the size"),
         (&format!("{GENERAL}3\n"), "m.mtx:2: expected the numbers of rows"),
-        (&format!("{GENERAL}3 4 1\n"), "m.mtx:2: expected a square matrix"),
+        (&format!("{GENERAL}3 4 1\n"), "number the columns from 4 on and state 7 rows and columns"),
         (&format!("{GENERAL}3 3 1\n1 4 1\n"), "m.mtx:3: expected a vertex id from 1 to 3, found 4"),
         (&format!("{GENERAL}3 3 1\n0 1 1\n"), "m.mtx:3: expected a vertex id from 1 to 3, found 0"),
         (&format!("{GENERAL}3 3 1\n1 1\n"), "m.mtx:3: expected at least 3 columns"),

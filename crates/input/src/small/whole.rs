@@ -185,6 +185,10 @@ impl Small<'_> {
                                     they were (--undirected: they are not)",
             ),
         }
+        if self.unread && self.labelled {
+            collector
+                .note("has labels beside ids, which are not read (--ids names: labels are ids)");
+        }
         self.notes.iter().for_each(|note| collector.note(note));
         let mut pairs: Vec<Pair> = Vec::with_capacity(self.edges.len());
         let mut kept = weights.as_ref().map(|_| Vec::with_capacity(self.edges.len()));
