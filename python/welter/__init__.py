@@ -8,19 +8,22 @@
 Graphs are made of files (:func:`read_edges`), data frames (:func:`from_arrow`), arrays
 (:func:`from_numpy`), matrices (:func:`from_scipy`), graphs of NetworkX (:func:`from_networkx`),
 kept graphs (:func:`open`) and generators (:func:`rmat`, :func:`web`); algorithms take any of these,
-too: ``welter.pagerank("links.tsv").top(20)``.
+too: ``welter.pagerank("links.tsv").top(20)``. :func:`find` finds algorithms by other words for
+them: ``welter.find("connected components")``.
 """
 
 from ._algorithms import *  # noqa: F403
 from ._algorithms import __all__ as _algorithms_all
 from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors_all
+from ._find import find
 from ._generate import rmat, web
 from ._graph import Graph
 from ._native import __version__
 from ._read import from_arrow, from_networkx, from_numpy, from_scipy, open, read_edges
 from ._report import Report
 from ._result import Result
+from ._resume import resume
 from ._run import as_graph
 
 __all__ = [
@@ -29,14 +32,25 @@ __all__ = [
     "Result",
     "__version__",
     "as_graph",
+    "find",
     "from_arrow",
     "from_networkx",
     "from_numpy",
     "from_scipy",
     "open",
     "read_edges",
+    "resume",
     "rmat",
     "web",
     *_algorithms_all,
     *_errors_all,
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Names the functions that somebody may mean who looks for another."""
+    text = f"module {__name__!r} has no attribute {name!r}"
+    if not name.startswith("_"):
+        meant = find(name)
+        text += "".join(f"\n  welter.{other}: {about}" for other, about in meant.items())
+    raise AttributeError(text)

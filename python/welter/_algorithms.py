@@ -43,7 +43,7 @@ def pagerank(
     dangling: Literal["spread", "networkx", "drop", "papers"] = "spread",
     precision: Literal["f64", "f32"] = "f64",
     weighted: bool = False,
-    weight: int | str | None = None,
+    weight: int | str | Literal[False] | None = None,
     teleport_from: Any = None,
     teleport_column: int | str | None = None,
     teleport_default: float | None = None,
@@ -53,6 +53,9 @@ def pagerank(
     start_from: Any = None,
     start_column: int | str | None = None,
     start_default: float | None = None,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -73,6 +76,9 @@ def pagerank(
 ) -> Result:
     """The share of time that a random walk along the edges spends at each vertex.
 
+    Also known as: centrality, importance, ranking, personalised PageRank, eigenvector, random
+    walk.
+
     ::
 
         rank(v) = (1 - d) / V  +  d * (sum over edges u -> v of rank(u) / out-degree(u))
@@ -91,26 +97,34 @@ def pagerank(
     weighted : Follow edges in proportion to their weights, which may not be negative; f64 only
     weight : Column of the weights, by number (from 1) or name [default: one called weight, else
         the third if it holds numbers, else none]
-    teleport_from : Tables (text, Parquet, Arrow) of where the walk jumps to, and not to all
-        vertices alike: the id of a vertex in the first column, in another how often, in proportion
-        to the others; `-` is standard input. The rank of sinks goes there too, unless sinks_from
+    teleport_from : A dictionary, a data frame or files (text, Parquet, Arrow) of where the walk
+        jumps to, and not to all vertices alike: the id of a vertex in the first column, in another
+        how often, in proportion to the others. The rank of sinks goes there too, unless sinks_from
         says where; f64 only
     teleport_column : Column of the proportions, by number (from 1) or name [default: the second]
     teleport_default : Proportion of vertices without a row [default: that a vertex has none is an
         error]
-    sinks_from : Tables of where the rank of sinks goes, as those of teleport_from; f64 only
+    sinks_from : A dictionary, a data frame or files of where the rank of sinks goes, as those of
+        teleport_from; f64 only
     sinks_column : Column of the proportions, by number (from 1) or name [default: the second]
     sinks_default : Proportion of vertices without a row [default: that a vertex has none is an
         error]
-    start_from : Tables of ranks to begin with, in proportion to each other, as those of
-        teleport_from: those of a graph that was a little different, say; f64 only
+    start_from : A dictionary, a data frame or files of ranks to begin with, in proportion to each
+        other, as those of teleport_from: those of a graph that was a little different, say; f64
+        only
     start_column : Column of the ranks, by number (from 1) or name [default: the second]
     start_default : Rank of vertices without a row [default: that a vertex has none is an error]
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -154,6 +168,9 @@ def pagerank(
         "start_from": start_from,
         "start_column": start_column,
         "start_default": start_default,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -175,6 +192,9 @@ def bfs(
     parents: bool = False,
     frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
     index: Literal["auto", "bands", "rows"] = "auto",
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -195,6 +215,8 @@ def bfs(
 ) -> Result:
     """The number of edges from the nearest source to each vertex.
 
+    Also known as: shortest paths (unweighted), breadth-first search, hops, reachable, descendants.
+
     ::
 
         depth(s) = 0                                           for each source s
@@ -203,19 +225,24 @@ def bfs(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
-    source : Id of a vertex to begin at, as in the input; may be said several times
-    sources_from : Files of such ids, the first column of a table or one a line; `-` is standard
-        input
+    source : Id of a vertex to begin at, as in the input; a list of several
+    sources_from : A data frame or files of such ids, the first column of a table or one a line
     direction : Which way edges are followed
     parents : Also find the vertex before each on a shortest path: the one with the smallest id, of
         a source itself
     frontier : How the edges of active vertices are found; the result is the same
     index : What they are looked up by; the result is the same
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -229,7 +256,7 @@ def bfs(
 
     Returns
     -------
-    Result: vertex, depth (i64; -1 where no path leads); with --parents also parent (an id)
+    Result: vertex, depth (i64; None where no path leads); with parents=True also parent (an id)
 
     Source: Chaos, Table 1; LDBC Graphalytics (BFS)
 
@@ -249,6 +276,9 @@ def bfs(
         "parents": parents,
         "frontier": frontier,
         "index": index,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -267,12 +297,15 @@ def sssp(
     source: Any = None,
     sources_from: Any = None,
     direction: Literal["out", "in", "both"] = "out",
+    parents: bool = False,
     precision: Literal["f64", "f32"] = "f64",
     delta: str | int | float = "auto",
     frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
     index: Literal["auto", "bands", "rows"] = "auto",
-    weight: int | str | None = None,
-    no_weights: bool = False,
+    weight: int | str | Literal[False] | None = None,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -293,6 +326,8 @@ def sssp(
 ) -> Result:
     """The length of the shortest path from the nearest source to each vertex.
 
+    Also known as: shortest paths (weighted), Dijkstra, Bellman-Ford, delta-stepping, route.
+
     ::
 
         distance(s) = 0                                                       for each source s
@@ -301,23 +336,29 @@ def sssp(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
-    source : Id of a vertex to begin at, as in the input; may be said several times
-    sources_from : Files of such ids, the first column of a table or one a line; `-` is standard
-        input
+    source : Id of a vertex to begin at, as in the input; a list of several
+    sources_from : A data frame or files of such ids, the first column of a table or one a line
     direction : Which way edges are followed
+    parents : Also find the vertex before each on a shortest path: of several paths on the one with
+        the fewest edges, then the one with the smallest id; of a source itself; f64 only
     precision : Width of the distances
     delta : Distances are settled by steps of this width; the result is the same. auto is the mean
         weight of a sample of the edges, inf is one step
     frontier : How the edges of active vertices are found; the result is the same
     index : What they are looked up by; the result is the same
-    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
-        the third if it holds numbers, else none]
-    no_weights : Read no weights, also where there are some
+    weight : Column of the weights, by number (from 1) or name; False: none [default: one called
+        weight, else the third if it holds numbers, else none]
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -331,7 +372,8 @@ def sssp(
 
     Returns
     -------
-    Result: vertex, distance (f64 or f32; inf where no path leads)
+    Result: vertex, distance (f64 or f32; None where no path leads); with parents=True also parent
+        (an id)
 
     Source: Chaos, Table 1; BlitzG; LDBC Graphalytics (SSSP); Meyer and Sanders (2003)
 
@@ -346,12 +388,15 @@ def sssp(
         "source": source,
         "sources_from": sources_from,
         "direction": direction,
+        "parents": parents,
         "precision": precision,
         "delta": delta,
         "frontier": frontier,
         "index": index,
         "weight": weight,
-        "no_weights": no_weights,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -370,6 +415,9 @@ def wcc(
     method: Literal["auto", "union-find", "labels"] = "auto",
     frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
     index: Literal["auto", "bands", "rows"] = "auto",
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -390,6 +438,8 @@ def wcc(
 ) -> Result:
     """Which vertices hang together, whatever way the edges point.
 
+    Also known as: connected components, weakly connected components, cc, union-find, islands.
+
     ::
 
         component(v) = the smallest id that a path of edges, in any direction, joins to v
@@ -400,11 +450,17 @@ def wcc(
     method : How the result is found; it is the same either way
     frontier : How the edges of active vertices are found; the result is the same
     index : What they are looked up by; the result is the same
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -435,6 +491,9 @@ def wcc(
         "method": method,
         "frontier": frontier,
         "index": index,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -457,8 +516,10 @@ def spmv(
     vector_default: float | None = None,
     iterations: int = 1,
     precision: Literal["f64", "f32"] = "f64",
-    weight: int | str | None = None,
-    no_weights: bool = False,
+    weight: int | str | Literal[False] | None = None,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -479,6 +540,8 @@ def spmv(
 ) -> Result:
     """The product of the graph's matrix with a vector.
 
+    Also known as: matrix-vector product, degree, strength, sum over neighbours.
+
     ::
 
         value(v) = sum over edges u -> v of weight(u, v) * x(u)
@@ -488,21 +551,26 @@ def spmv(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     vector : x, the vector
     seed : Picks the random vector
-    vector_from : Tables (text, Parquet, Arrow) with x: the id of a vertex in the first column, its
-        element in another; `-` is standard input
+    vector_from : A dictionary, a data frame or files (text, Parquet, Arrow) with x: the id of a
+        vertex in the first column, its element in another
     vector_column : Column of the elements, by number (from 1) or name [default: the second]
     vector_default : Element of vertices without a row [default: that a vertex has none is an
         error]
     iterations : Multiply so often, each result being the next vector
     precision : Width of the numbers
-    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
-        the third if it holds numbers, else none]
-    no_weights : Read no weights, also where there are some
+    weight : Column of the weights, by number (from 1) or name; False: none [default: one called
+        weight, else the third if it holds numbers, else none]
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -536,7 +604,9 @@ def spmv(
         "iterations": iterations,
         "precision": precision,
         "weight": weight,
-        "no_weights": no_weights,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -556,6 +626,9 @@ def hyperball(
     seed: int = 1,
     iterations: int | None = None,
     direction: Literal["out", "in", "both"] = "out",
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -576,6 +649,8 @@ def hyperball(
 ) -> Result:
     """How near all vertices are to each: centralities and distances, estimated (HyperBall).
 
+    Also known as: closeness, harmonic centrality, neighbourhood function, diameter, HyperANF.
+
     ::
 
         harmonic(v)  = sum over u of 1 / d(u, v)          u: all that reach v, v not counted
@@ -591,11 +666,17 @@ def hyperball(
     seed : Picks the hashes
     iterations : Count what is within so many edges [default: all that there is]
     direction : Which way edges are followed: out is who reaches a vertex, in is whom it reaches
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -624,6 +705,9 @@ def hyperball(
         "seed": seed,
         "iterations": iterations,
         "direction": direction,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -640,6 +724,9 @@ def cdlp(
     graph: Any,
     *,
     iterations: int = 10,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -660,6 +747,9 @@ def cdlp(
 ) -> Result:
     """Communities by label propagation, as LDBC Graphalytics defines them.
 
+    Also known as: community detection, communities, label propagation, LPA, Louvain, Leiden,
+    clusters.
+
     ::
 
         label(v, 0)     = v
@@ -670,11 +760,17 @@ def cdlp(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     iterations : Iterations; fewer are done where one changes nothing
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -703,6 +799,9 @@ def cdlp(
     """
     options = {
         "iterations": iterations,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -718,6 +817,9 @@ def cdlp(
 def kcore(
     graph: Any,
     *,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -738,6 +840,8 @@ def kcore(
 ) -> Result:
     """How well connected the best connected part is that a vertex belongs to (core numbers).
 
+    Also known as: core numbers, k-core, coreness, degeneracy, k-shell.
+
     ::
 
         k-core  = the largest part in which each vertex has k neighbours or more
@@ -747,11 +851,17 @@ def kcore(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -777,6 +887,9 @@ def kcore(
     {0: 2, 1: 2, 2: 2, 3: 1}
     """
     options = {
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -792,6 +905,9 @@ def kcore(
 def triangles(
     graph: Any,
     *,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -812,6 +928,8 @@ def triangles(
 ) -> Result:
     """How many pairs of neighbours of a vertex are neighbours of each other.
 
+    Also known as: triangle count, triangle counting, cliques of three.
+
     ::
 
         triangles(v) = number of pairs u, w of neighbours of v with an edge u -> w or w -> u
@@ -821,11 +939,17 @@ def triangles(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -851,6 +975,9 @@ def triangles(
     {'triangles': 1}
     """
     options = {
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -866,6 +993,9 @@ def triangles(
 def lcc(
     graph: Any,
     *,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -886,6 +1016,8 @@ def lcc(
 ) -> Result:
     """What share of the pairs of neighbours of a vertex are joined (local clustering).
 
+    Also known as: local clustering coefficient, clustering, transitivity.
+
     ::
 
         N(v)   = what an edge joins to v, in either direction, v left out
@@ -895,11 +1027,17 @@ def lcc(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -927,6 +1065,9 @@ def lcc(
     2       1    1
     """
     options = {
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -943,6 +1084,9 @@ def mis(
     graph: Any,
     *,
     seed: int = 1,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -963,6 +1107,8 @@ def mis(
 ) -> Result:
     """A maximal independent set: no two are neighbours, everybody else has one among them.
 
+    Also known as: maximal independent set, independent vertices.
+
     ::
 
         in_set(v) = 1 when in_set(u) = 0 for all neighbours u of an earlier priority, else 0
@@ -972,11 +1118,17 @@ def mis(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     seed : Picks the priorities, and with them the set
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -1003,6 +1155,9 @@ def mis(
     """
     options = {
         "seed": seed,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1023,8 +1178,11 @@ def conductance(
     side_above: float = 0.0,
     side_default: float | None = None,
     weighted: bool = False,
-    weight: int | str | None = None,
+    weight: int | str | Literal[False] | None = None,
     direction: Literal["out", "in", "both"] = "both",
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1045,6 +1203,8 @@ def conductance(
 ) -> Result:
     """How well two sides are apart: the share of the smaller one's edges that cross.
 
+    Also known as: cut, quality of a community, quality of a partition.
+
     ::
 
         conductance = cut / min(volume(S), volume(rest))      none where a side has no edges
@@ -1055,8 +1215,8 @@ def conductance(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
-    side_from : Tables (text, Parquet, Arrow) that say the sides: the id of a vertex in the first
-        column, a number in another; `-` is standard input [default: odd ids are one side; of
+    side_from : A dictionary, a data frame or files (text, Parquet, Arrow) that say the sides: the
+        id of a vertex in the first column, a number in another [default: odd ids are one side; of
         names, every second]
     side_column : Column of the numbers, by number (from 1) or name [default: the second]
     side_above : Numbers above this one are in S, all others in the rest
@@ -1066,11 +1226,17 @@ def conductance(
         the third if it holds numbers, else none]
     direction : Which way edges are followed: out counts those that leave S, of all that leave a
         side
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -1103,6 +1269,9 @@ def conductance(
         "weighted": weighted,
         "weight": weight,
         "direction": direction,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1126,8 +1295,10 @@ def bp(
     tolerance: float = 0.0,
     messages: Literal["edge", "vertex"] = "edge",
     damping: float = 0.0,
-    weight: int | str | None = None,
-    no_weights: bool = False,
+    weight: int | str | Literal[False] | None = None,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1148,6 +1319,8 @@ def bp(
 ) -> Result:
     """Which state each vertex is likely in, by its neighbours (belief propagation).
 
+    Also known as: belief propagation, inference, Markov random field, label inference.
+
     ::
 
         belief(v)[j] = prior(v)[j] / Z * product over edges u - v of m(u, v)[j]
@@ -1155,16 +1328,17 @@ def bp(
                        * belief(u)[i] / m(v, u)[i], of the iteration before
         psi(i, j)    = COUPLING where i = j, (1 - COUPLING) / (STATES - 1) elsewhere
         The sum-product algorithm: exact on trees, after as many iterations as the longest path
-        has edges. With --messages vertex a vertex tells all neighbours the same, what they said
+        has edges. With messages="vertex" a vertex tells all neighbours the same, what they said
         themselves included: no state on edges, and beliefs that are surer than they should be.
 
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     states : States that a vertex may be in
-    priors_from : Tables (text, Parquet, Arrow) of what is known: the id of a vertex in the first
-        column, then a number for each state, in any proportion; all are as likely for vertices
-        without a row [default: nothing is known, and all beliefs stay even]
+    priors_from : A dictionary, a data frame or files (text, Parquet, Arrow) of what is known: the
+        id of a vertex in the first column, then a number for each state, in any proportion; all
+        are as likely for vertices without a row [default: nothing is known, and all beliefs stay
+        even]
     coupling : How likely neighbours are to be in the same state, between 0 and 1
     potential : Psi itself, row after row, such as "3,1, 1,2": numbers above 0 that are the same
         both ways
@@ -1172,14 +1346,19 @@ def bp(
     tolerance : Stop when no belief changes by as much in an iteration; 0 does them all
     messages : What a message is kept for
     damping : Share of a message of an edge that stays as it was, from 0 to below 1
-    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
-        the third if it holds numbers, else none]
-    no_weights : Read no weights, also where there are some
+    weight : Column of the weights, by number (from 1) or name; False: none [default: one called
+        weight, else the third if it holds numbers, else none]
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -1214,7 +1393,9 @@ def bp(
         "messages": messages,
         "damping": damping,
         "weight": weight,
-        "no_weights": no_weights,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1234,8 +1415,10 @@ def als(
     lambda_: float = 0.05,
     iterations: int = 10,
     seed: int = 1,
-    weight: int | str | None = None,
-    no_weights: bool = False,
+    weight: int | str | Literal[False] | None = None,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1256,6 +1439,8 @@ def als(
 ) -> Result:
     """Factors of users and items whose products are near the ratings (ALS).
 
+    Also known as: recommendation, matrix factorisation, collaborative filtering, ratings.
+
     ::
 
         minimise sum over edges u -> i of (rating(u, i) - x(u) . y(i))^2
@@ -1270,14 +1455,19 @@ def als(
     lambda_ : Weight of the penalty on large factors, above 0
     iterations : Solve for both sides so often
     seed : Picks the factors to begin with
-    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
-        the third if it holds numbers, else none]
-    no_weights : Read no weights, also where there are some
+    weight : Column of the weights, by number (from 1) or name; False: none [default: one called
+        weight, else the third if it holds numbers, else none]
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -1308,7 +1498,9 @@ def als(
         "iterations": iterations,
         "seed": seed,
         "weight": weight,
-        "no_weights": no_weights,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1325,6 +1517,9 @@ def scc(
     graph: Any,
     *,
     method: Literal["auto", "passes", "labels"] = "auto",
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1345,6 +1540,8 @@ def scc(
 ) -> Result:
     """Which vertices reach each other along edges.
 
+    Also known as: strongly connected components, Tarjan, cycles, condensation.
+
     ::
 
         component(v) = the smallest id of all vertices that v reaches and that reach v
@@ -1353,11 +1550,17 @@ def scc(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     method : How the result is found; it is the same either way
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -1386,6 +1589,9 @@ def scc(
     """
     options = {
         "method": method,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1403,8 +1609,10 @@ def mcst(
     *,
     cost: Literal["minimum", "maximum"] = "minimum",
     method: Literal["auto", "passes", "labels"] = "auto",
-    weight: int | str | None = None,
-    no_weights: bool = False,
+    weight: int | str | Literal[False] | None = None,
+    undirected: bool | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1425,6 +1633,8 @@ def mcst(
 ) -> Result:
     """Edges that join what hangs together and weigh least: a minimum-cost spanning forest.
 
+    Also known as: minimum spanning tree, minimum spanning forest, MST, Kruskal, Prim, Boruvka.
+
     ::
 
         best(C) = the least edge between C and another component    for each component C
@@ -1436,14 +1646,19 @@ def mcst(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     cost : Whether the forest weighs as little or as much as it can
     method : How the result is found; it is the same either way
-    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
-        the third if it holds numbers, else none]
-    no_weights : Read no weights, also where there are some
+    weight : Column of the weights, by number (from 1) or name; False: none [default: one called
+        weight, else the third if it holds numbers, else none]
+    undirected : Whether every edge goes both ways [default: as the graph was made]
+    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
+        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
+        the values of all vertices at most, and is removed when the result is there
+    every : Write one after every so many iterations [default: as many as take a twentieth of the
+        time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
         is read [default: most of what is free]
-    scratch : Directory for temporary files of what does not fit in memory; may be given more than
-        once. The files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
+    scratch : Directory for temporary files of what does not fit in memory; a list of several. The
+        files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
@@ -1472,7 +1687,9 @@ def mcst(
         "cost": cost,
         "method": method,
         "weight": weight,
-        "no_weights": no_weights,
+        "undirected": undirected,
+        "checkpoint": checkpoint,
+        "every": every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,

@@ -1,6 +1,8 @@
-"""What can go wrong, with the texts and the codes of the command line."""
+"""What can go wrong, with the codes of the command line."""
 
 from __future__ import annotations
+
+from ._words import spoken
 
 __all__ = [
     "BudgetError",
@@ -98,8 +100,9 @@ _BY_CODE: dict[int, type[WelterError]] = {
 
 def of(code: int, message: str, hint: str | None = None) -> BaseException:
     """The exception of an exit code."""
+    message, hint = spoken(message), hint and spoken(hint)
     if code in (75, 130):
-        return KeyboardInterrupt(message)
+        return KeyboardInterrupt(message if hint is None else f"{message}; {hint}")
     if code == 70 and message.startswith("broken invariant"):
         return InternalError(message, code, hint)
     return _BY_CODE.get(code, WelterError)(message, code, hint)

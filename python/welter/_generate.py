@@ -76,4 +76,10 @@ def _generated(
     said += [f"seed={seed}"] if seed is not None else []
     said += ["scramble"] if scramble else []
     said += [f"weights={weights}"] if weights is not None else []
-    return Graph(_native.Graph.read(["--", ",".join(said)], None))
+    return _made(",".join(said))
+
+
+def _made(spec: str) -> Graph:
+    graph = Graph(_native.Graph.read(["--", spec], None))
+    graph._travels = (_made, (spec,))
+    return graph

@@ -6,12 +6,14 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _native
-from ._errors import UsageError
+from ._errors import InputError, UsageError
 from ._progress import ticking
 from ._result import Result
-from ._tables import as_files
-from ._words import words
+from ._tables import Taken, taken
+from ._words import spoken, words
 
 __all__ = ["Graph", "Path"]
 
@@ -33,11 +35,23 @@ class Graph:
     def __init__(self, graph: _native.Graph, nodes: Sequence[Any] | None = None) -> None:
         self._graph = graph
         self._nodes = nodes
+        #: What makes it again elsewhere, where edges are not in memory.
+        self._travels: tuple[Any, tuple[Any, ...]] | None = None
 
     @property
     def name(self) -> str:
         """What errors call it."""
         return self._graph.facts()["name"]
+
+    @property
+    def num_vertices(self) -> int:
+        """Vertices: those that were stated, else those with edges. May look at all edges, once.
+
+        >>> import welter
+        >>> welter.from_numpy([0, 9], [9, 5]).num_vertices
+        3
+        """
+        return self._graph.vertices()
 
     @property
     def num_edges(self) -> int:
@@ -55,6 +69,22 @@ class Graph:
         return self._graph.facts()["undirected"]
 
     @property
+    def readings(self) -> list[str]:
+        """How files, or the table, were read: format, columns, what was passed over.
+
+        >>> import welter, polars
+        >>> frame = polars.DataFrame({"caller": ["ann"], "callee": ["bob"]})
+        >>> print(*welter.from_arrow(frame, name="calls").readings)
+        calls: ...caller...callee...
+        """
+        return self._graph.readings()
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know about how it was read, a sentence each."""
+        return [spoken(note) for note in self._graph.notes()]
+
+    @property
     def nbytes(self) -> int:
         """Bytes of memory that are held between runs; arrays that were lent are not among them."""
         return self._graph.facts()["held_bytes"]
@@ -66,8 +96,9 @@ class Graph:
         >>> welter.from_numpy([0, 1], [1, 2]).run("bfs", source=0).to_dict("depth")
         {0: 0, 1: 1, 2: 2}
         """
-        with ticking(progress) as tick, as_files(options, self._places()) as said:
-            table = self._graph.run([algorithm, *words(self._located(said))], tick)
+        said, tables = self._said(options)
+        with ticking(progress) as tick:
+            table = self._graph.run([algorithm, *words(said)], tables, tick)
         return Result(table, self._nodes)
 
     def explain(self, algorithm: str, **options: Any) -> str:
@@ -77,8 +108,31 @@ class Graph:
         >>> print(welter.rmat(20).explain("pagerank", memory="2GiB").splitlines()[0])
         algorithm pagerank
         """
-        with as_files(options, self._places()) as said:
-            return self._graph.explain([algorithm, *words(self._located(said))])
+        said, _ = self._said(options)
+        return spoken(self._graph.explain([algorithm, *words(said)]))
+
+    def degrees(
+        self,
+        *,
+        memory: int | str | None = None,
+        threads: int | None = None,
+        scratch: Path | Sequence[Path] | None = None,
+        progress: bool | None = None,
+    ) -> Result:
+        """The number of edges of each vertex: ``out_degree`` and ``in_degree``, or ``degree`` where
+        edges go both ways.
+
+        Parallel edges count each, and an edge from a vertex to itself counts at either end.
+
+        >>> import welter
+        >>> welter.from_numpy([0, 0], [1, 2]).degrees().to_dict()
+        {0: (2, 0), 1: (0, 1), 2: (0, 1)}
+        >>> welter.from_numpy([0, 0], [1, 2], undirected=True).degrees()[0]
+        2
+        """
+        options = {"memory": memory, "threads": threads, "scratch": scratch}
+        with ticking(progress) as tick:
+            return Result(self._graph.degrees(words(options), tick), self._nodes)
 
     def save(
         self,
@@ -108,19 +162,47 @@ class Graph:
             return None
         return {node: place for place, node in enumerate(self._nodes)}
 
-    def _located(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The same with sources as the engine has them."""
-        source, places = options.get("source"), self._places()
-        if places is None or source is None:
-            return options
-        sources = source if isinstance(source, list) else [source]
-        missing = [node for node in sources if node not in places]
-        if missing:
-            raise UsageError(f"source {missing[0]!r}: is no node of the graph")
-        return {**options, "source": [places[node] for node in sources]}
+    def _said(self, options: dict[str, Any]) -> tuple[dict[str, Any], Taken]:
+        """The same with tables and sources as the engine has them, and the tables."""
+        if options.get("weight"):
+            what = "the column of the weights is chosen where the graph is made"
+            raise UsageError(f"weight={options['weight']!r}: {what}")
+        places = self._places()
+        said, tables = taken(options, places)
+        source = options.get("source")
+        if source is None:
+            return said, tables
+        several = (list, set, frozenset, np.ndarray) + (() if places is not None else (tuple,))
+        sources = list(source) if isinstance(source, several) else [source]
+        if places is not None:
+            missing = [node for node in sources if node not in places]
+            if missing:
+                raise InputError(f"source={missing[0]!r}: is no node of the graph")
+            sources = [places[node] for node in sources]
+        return {**said, "source": sources}, tables
+
+    def __copy__(self) -> Graph:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Graph:
+        return self
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        if self._travels is None:
+            raise TypeError(
+                "a graph in memory does not pickle: keep it with graph.save(directory), and open "
+                "it where it is wanted with welter.open(directory); what that gives pickles"
+            )
+        return self._travels
 
     def __repr__(self) -> str:
         facts = self._graph.facts()
-        kinds = ["undirected" if facts["undirected"] else "directed"]
-        kinds.extend(["weighted"] if facts["weighted"] else [])
-        return f"<welter.Graph of {facts['name']}: {facts['edges']:,} edges, {', '.join(kinds)}>"
+        edges = f"{facts['edges']:,} edge{'' if facts['edges'] == 1 else 's'}"
+        kinds = [
+            "undirected" if facts["undirected"] else "directed",
+            "weighted" if facts["weighted"] else "no weights",
+            "ids are names" if facts["names"] else "ids are integers",
+        ]
+        lines = [f"<welter.Graph of {facts['name']}: {edges}, {', '.join(kinds)}>"]
+        lines.extend([*self.readings, *self.notes])
+        return "\n".join(lines)

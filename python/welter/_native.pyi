@@ -5,20 +5,20 @@ from typing import Any, final
 import numpy as np
 
 _Tick = Callable[[str, str, int, int | None], None] | None
-__all__ = ["Graph", "Table", "__version__", "command", "save_columns", "save_stream"]
+__all__ = ["Graph", "Table", "__version__", "command", "resume"]
 
 __version__: str
 
-def save_stream(path: str | os.PathLike[str], table: Any) -> None: ...
-def save_columns(
-    path: str | os.PathLike[str], ids: list[str] | np.ndarray, values: np.ndarray
-) -> None: ...
 def command(line: Sequence[str | os.PathLike[str]]) -> int: ...
+
+def resume(
+    directory: str | os.PathLike[str], words: Sequence[str], tick: _Tick = None
+) -> Table: ...
 
 @final
 class Graph:
     @staticmethod
-    def read(words: Sequence[str], tick: _Tick = None) -> Graph: ...
+    def read(words: Sequence[str], tick: _Tick = None, held: bool = True) -> Graph: ...
     @staticmethod
     def from_stream(
         name: str, table: Any, words: Sequence[str], tick: _Tick = None
@@ -26,18 +26,23 @@ class Graph:
     @staticmethod
     def from_arrays(
         name: str,
-        source: np.ndarray,
-        target: np.ndarray,
+        source: np.ndarray | list[str | None],
+        target: np.ndarray | list[str | None],
         weight: np.ndarray | None,
         words: Sequence[str],
         tick: _Tick = None,
     ) -> Graph: ...
-    def run(self, words: Sequence[str], tick: _Tick = None) -> Table: ...
+    def run(
+        self, words: Sequence[str], tables: Sequence[tuple[str, Any]], tick: _Tick = None
+    ) -> Table: ...
+    def degrees(self, words: Sequence[str], tick: _Tick = None) -> Table: ...
+    def vertices(self, tick: _Tick = None) -> int: ...
     def explain(self, words: Sequence[str]) -> str: ...
     def keep(
         self, directory: str | os.PathLike[str], words: Sequence[str], tick: _Tick = None
     ) -> list[str]: ...
     def facts(self) -> dict[str, Any]: ...
+    def readings(self) -> list[str]: ...
     def notes(self) -> list[str]: ...
 
 @final

@@ -8,21 +8,17 @@ function cannot do here (weights that are a function, say) it declines, and says
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from ._graph import Graph
 from ._native import __version__
-from ._read import from_numpy
+from ._networkx_graph import BackendGraph, Node, improper_weights
 from ._result import Result
 
 __all__ = ["BackendGraph", "backend", "info"]
-
-Node = Hashable
 
 #: Edges from which functions gain though the graph must be converted first, as measured
 #: (docs/performance.md). Those that are not here look at each edge once, as converting does, and
@@ -40,95 +36,6 @@ _EDGES_MIN = {
 }
 #: Edges from which these others gain.
 _CONVERTED_MIN = 200_000
-
-
-class BackendGraph:
-    """The nodes and edges of a graph of NetworkX, as arrays."""
-
-    __networkx_backend__ = "welter"
-
-    def __init__(self, graph: nx.Graph, attribute: str | None, default: Any) -> None:
-        self.original = graph
-        self.nodes: list[Node] = list(graph)
-        self.places: dict[Node, int] = {node: place for place, node in enumerate(self.nodes)}
-        self.directed: bool = graph.is_directed()
-        self.multi: bool = graph.is_multigraph()
-        if self.multi:
-            self._read_parallel(graph, attribute, default)
-        else:
-            self._read(graph, attribute, default)
-
-    def _read(self, graph: nx.Graph, attribute: str | None, default: Any) -> None:
-        """Takes rows as they lie, without a step of Python for each edge."""
-        rows = [row for _, row in graph.adjacency()]
-        counts = np.fromiter(map(len, rows), np.int64, len(rows))
-        arcs = int(counts.sum())
-        targets = map(self.places.__getitem__, chain.from_iterable(rows))
-        self.target = np.fromiter(targets, np.uint32, arcs)
-        self.source = np.repeat(np.arange(len(rows), dtype=np.uint32), counts)
-        self.weight: np.ndarray | None = None
-        if attribute is not None:
-            weights = (facts.get(attribute, default) for row in rows for facts in row.values())
-            self.weight = np.fromiter(weights, np.float64, arcs)
-        if not self.directed:
-            # Both ends have an edge in their rows.
-            once = self.source <= self.target
-            self.source, self.target = self.source[once], self.target[once]
-            self.weight = None if self.weight is None else self.weight[once]
-
-    def _read_parallel(self, graph: nx.Graph, attribute: str | None, default: Any) -> None:
-        if attribute is None:
-            edges: list[Any] = list(graph.edges())
-        else:
-            edges = list(graph.edges(data=attribute, default=default))
-        count, places = len(edges), self.places
-        self.source = np.fromiter((places[edge[0]] for edge in edges), np.uint32, count)
-        self.target = np.fromiter((places[edge[1]] for edge in edges), np.uint32, count)
-        self.weight = None
-        if attribute is not None:
-            self.weight = np.fromiter((edge[2] for edge in edges), np.float64, count)
-
-    def is_directed(self) -> bool:
-        """As of NetworkX."""
-        return self.directed
-
-    def is_multigraph(self) -> bool:
-        """As of NetworkX."""
-        return self.multi
-
-    def __len__(self) -> int:
-        return len(self.nodes)
-
-    def __contains__(self, node: Node) -> bool:
-        return node in self.places
-
-    def graph(self, weighted: bool = False) -> Graph:
-        """The same for welter."""
-        return from_numpy(
-            self.source,
-            self.target,
-            self.weight if weighted else None,
-            vertices=len(self.nodes),
-            undirected=not self.directed,
-            progress=False,
-        )
-
-    def run(self, algorithm: str, heeds: bool = False, **options: Any) -> Result:
-        """What an algorithm finds, a row for each node in their order; with weights if it ``heeds``
-        them.
-        """
-        return self.graph(heeds).run(algorithm, progress=False, **options)
-
-    def values(self, algorithm: str, heeds: bool = False, **options: Any) -> np.ndarray:
-        """The last column of that."""
-        return list(self.run(algorithm, heeds, **options).to_numpy().values())[-1]
-
-    def place(self, node: Node, missing: str) -> int:
-        """Where a node is; an exception of NetworkX where it is not."""
-        try:
-            return self.places[node]
-        except KeyError:
-            raise nx.NodeNotFound(missing) from None
 
 
 def _sets(graph: BackendGraph, labels: np.ndarray) -> Iterator[set[Node]]:
@@ -169,7 +76,7 @@ def pagerank(
             if sum(shares) == 0:
                 raise ZeroDivisionError("the personalization of all nodes is 0")
             options[option] = dict(enumerate(shares))
-    weighted = weight is not None
+    weighted = weight is not None and len(G.source) > 0
     if max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
     found = G.run(
@@ -187,15 +94,23 @@ def pagerank(
     return dict(zip(G.nodes, found.to_numpy()["rank"].tolist(), strict=True))
 
 
+def _nearest(G: BackendGraph, found: Result) -> Iterator[tuple[int, Any]]:
+    """The places of nodes that were reached and how far they are, the nearest first."""
+    column = list(found.to_numpy().values())[-1]
+    reached = np.flatnonzero(~np.ma.getmaskarray(column))
+    lengths = np.asarray(np.ma.getdata(column))[reached]
+    order = np.argsort(lengths, kind="stable")
+    return zip(reached[order].tolist(), lengths[order].tolist(), strict=True)
+
+
 def _depths(
     G: BackendGraph, place: int, cutoff: float | None, direction: str
 ) -> dict[Node, int]:
-    depths = G.values("bfs", source=place, direction=direction)
-    reached = np.flatnonzero(depths >= 0)
-    nearest = reached[np.argsort(depths[reached], kind="stable")]
+    found = G.run("bfs", source=place, direction=direction)
     most = float("inf") if cutoff is None else cutoff
-    pairs = zip(nearest.tolist(), depths[nearest].tolist(), strict=True)
-    return {G.nodes[other]: depth for other, depth in pairs if depth <= most}
+    # The node itself is always there, and levels are begun as long as one is below the cutoff.
+    pairs = _nearest(G, found)
+    return {G.nodes[other]: depth for other, depth in pairs if depth == 0 or most > depth - 1}
 
 
 def single_source_shortest_path_length(
@@ -213,20 +128,28 @@ def single_target_shortest_path_length(
 
 
 def single_source_dijkstra_path_length(
-    G: BackendGraph, source: Node, cutoff: float | None = None, weight: str = "weight"
+    G: BackendGraph, source: Node, cutoff: float | None = None, weight: Any = "weight"
 ) -> dict[Node, float]:
     """Length of the shortest way from a node to each that can be reached."""
+    hash(source)
     place = G.place(source, f"Node {source} not found in graph")
-    lengths = G.values("sssp", True, source=place)
-    reached = np.flatnonzero(np.isfinite(lengths))
-    nearest = reached[np.argsort(lengths[reached], kind="stable")]
+    # A graph that was converted before may have weights that are not asked for.
+    heeds = weight is not None
+    found = G.run("sssp", heeds, source=place)
     most = float("inf") if cutoff is None else cutoff
-    pairs = zip(nearest.tolist(), lengths[nearest].tolist(), strict=True)
-    return {G.nodes[other]: length for other, length in pairs if length <= most}
+    # Sums of integers are integers, and the node itself is nothing away.
+    lengths: dict[Node, float] = {}
+    for other, length in _nearest(G, found):
+        if other == place:
+            lengths[G.nodes[other]] = 0
+        elif length <= most:
+            lengths[G.nodes[other]] = int(length) if G.whole or not heeds else length
+    return lengths
 
 
 def descendants(G: BackendGraph, source: Node) -> set[Node]:
     """All nodes that can be reached from one, without it."""
+    hash(source)
     if source not in G:
         raise nx.NetworkXError(f"The node {source} is not in the graph.")
     return set(_depths(G, G.places[source], None, "out")) - {source}
@@ -234,6 +157,7 @@ def descendants(G: BackendGraph, source: Node) -> set[Node]:
 
 def ancestors(G: BackendGraph, source: Node) -> set[Node]:
     """All nodes that reach one, without it."""
+    hash(source)
     if source not in G:
         raise nx.NetworkXError(f"The node {source} is not in the graph.")
     return set(_depths(G, G.places[source], None, "in")) - {source}
@@ -257,6 +181,7 @@ def is_connected(G: BackendGraph) -> bool:
 
 def node_connected_component(G: BackendGraph, n: Node) -> set[Node]:
     """The nodes of the component of one."""
+    hash(n)
     if n not in G:
         raise KeyError(n)
     labels = G.values("wcc")
@@ -311,7 +236,7 @@ def _selected(
     """The value of a node, or those of some by node, or of all."""
     if nodes is None:
         return dict(zip(G.nodes, values, strict=True))
-    if isinstance(nodes, Hashable) and nodes in G.places:
+    if nodes in G:
         return values[G.places[nodes]]
     chosen = [node for node in G.original.nbunch_iter(nodes)]
     return {node: values[G.places[node]] for node in chosen}
@@ -415,11 +340,8 @@ def _declined(name: str, graph: Any, given: dict[str, Any]) -> str | None:
         return "weights that are functions are not supported"
     weight = given.get("weight", "weight")
     if name in ("pagerank", "single_source_dijkstra_path_length") and weight is not None:
-        for _, _, value in graph.edges(data=weight, default=1):
-            if isinstance(value, complex) or not isinstance(value, (int, float, np.number)):
-                return "weights that are no real numbers are not supported"
-            if value < 0:
-                return "negative weights are not supported"
+        weights = [value for _, _, value in graph.edges(data=weight, default=1)]
+        return improper_weights(weights, lengths=name != "pagerank")
     return None
 
 

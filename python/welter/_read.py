@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from . import _native
-from ._errors import UsageError
+from ._columns import column, typed
+from ._errors import InputError, UsageError
 from ._graph import Graph, Path
 from ._progress import ticking
 from ._words import words
@@ -35,7 +36,10 @@ def read_edges(
     source: Path | Sequence[Path],
     *,
     format: str | None = None,
-    separator: Literal["tab", "comma", "semicolon", "pipe", "spaces"] | None = None,
+    separator: str | None = None,
+    quote: str | Literal[False] | None = None,
+    escape: Literal["doubled", "backslash"] | None = None,
+    comment: str | Literal[False] | None = None,
     header: bool | None = None,
     source_column: Column | None = None,
     target_column: Column | None = None,
@@ -57,9 +61,15 @@ def read_edges(
     source : a path, a pattern such as ``"part-*.parquet"``, or a list of these; or the directory of
         a kept graph, or a generated graph such as ``"rmat:20"``
     format : text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml,
-        graphml, gexf, pajek, dot, tgf, json, ntriples, graph6,
-        npy, graph500, webgraph, u32, u64, u32f32, u32f64, u64f32 or u64f64; guessed if None
-    separator : what separates the columns of text; guessed if None
+        graphml, gexf, pajek, dot, tgf, json, ntriples, graph6, npy, graph500, webgraph, u32, u64,
+        u32f32, u32f64, u64f32 or u64f64; guessed if None
+    separator : what separates the columns of text: tab, comma, semicolon, pipe, colon, spaces, or
+        any string, such as ``"::"``; guessed if None
+    quote : what fields of text are quoted with, a double or a single quote; False: nothing; guessed
+        if None
+    escape : how a quote within quotes is written; guessed if None
+    comment : what begins a comment line of text; False: nothing; None: # and %, where the line
+        cannot be a row
     header : whether the first row of text names the columns; guessed if None
     source_column, target_column : by number (from 1) or name; guessed if None
     weight : column of the weights, by number or name; False: none; None: one called weight, else
@@ -92,31 +102,32 @@ def read_edges(
     >>> welter.wcc(graph).to_dict()
     {'home': 'home', 'news': 'home'}
     """
-    paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     options = {
         "format": format,
         "separator": separator,
+        "quote": "none" if quote is False else quote,
+        "escape": escape,
+        "comment": "none" if comment is False else comment,
         "header": header is True,
         "no_header": header is False,
         "source_column": source_column,
         "target_column": target_column,
-        "weight": weight if weight is not False else None,
-        "no_weights": weight is False,
+        "weight": weight,
         "ids": ids,
         "vertices": vertices,
         **_shape(undirected, drop_self_loops, drop_duplicates),
         **{"memory": memory, "threads": threads, "scratch": scratch},
     }
     with ticking(progress) as tick:
-        line = [*words(options), "--", *(os.fspath(path) for path in paths)]
+        line = [*words(options), "--", *_paths(source)]
         return Graph(_native.Graph.read(line, tick))
 
 
 def from_arrow(
     table: Any,
     *,
-    src: Column | None = None,
-    dst: Column | None = None,
+    source_column: Column | None = None,
+    target_column: Column | None = None,
     weight: Column | Literal[False] | None = None,
     ids: Literal["auto", "integers", "names"] | None = None,
     vertices: int | None = None,
@@ -138,8 +149,8 @@ def from_arrow(
     Parameters
     ----------
     table : the data frame
-    src, dst : columns, by name or number (from 1); None: a telling pair of names, else the first
-        two
+    source_column, target_column : by name or number (from 1); None: a telling pair of names, else
+        the first two
     weight : column of the weights; False: none; None: the one called weight, if there is one
     name : what errors call it
 
@@ -149,23 +160,25 @@ def from_arrow(
     --------
     >>> import welter, polars
     >>> frame = polars.DataFrame({"who": ["ann", "bob"], "whom": ["bob", "cid"], "km": [2.0, 3.5]})
-    >>> graph = welter.from_arrow(frame, src="who", dst="whom", weight="km")
+    >>> graph = welter.from_arrow(frame, source_column="who", target_column="whom", weight="km")
     >>> welter.sssp(graph, source="ann").to_dict()
     {'ann': 0.0, 'bob': 2.0, 'cid': 5.5}
     """
     options = {
-        "source_column": src,
-        "target_column": dst,
-        "weight": weight if weight is not False else None,
-        "no_weights": weight is False,
+        "source_column": source_column,
+        "target_column": target_column,
+        "weight": weight,
         "ids": ids,
         "vertices": vertices,
         **_shape(undirected, drop_self_loops, drop_duplicates),
         **{"memory": memory, "threads": threads, "scratch": scratch},
     }
+    if not hasattr(table, "__arrow_c_stream__"):
+        what = "expected a data frame (anything with __arrow_c_stream__)"
+        raise TypeError(f"{what}, found {type(table).__name__}{instead(table)}")
     with ticking(progress) as tick:
         line = [*words(options), "--", name]
-        return Graph(_native.Graph.from_stream(name, table, line, tick))
+        return Graph(_native.Graph.from_stream(name, typed(table), line, tick))
 
 
 def from_numpy(
@@ -189,7 +202,8 @@ def from_numpy(
 
     Parameters
     ----------
-    source, target : ids of the ends of each edge, shape (edges,), integers that are not negative
+    source, target : ids of the ends of each edge, shape (edges,): integers or strings, in both
+        alike
     weight : shape (edges,), numbers
 
     The others are those of :func:`read_edges`.
@@ -200,20 +214,48 @@ def from_numpy(
     >>> graph = welter.from_numpy(numpy.array([7, 8]), numpy.array([8, 9]), [1.5, 2.5])
     >>> welter.sssp(graph, source=7).to_dict()
     {7: 0.0, 8: 1.5, 9: 4.0}
+    >>> welter.bfs(welter.from_numpy(["a", "b"], ["b", "c"]), source="a").to_dict()
+    {'a': 0, 'b': 1, 'c': 2}
     """
-    ends = _column(source), _column(target)
-    weights = None if weight is None else _column(weight)
+    ends = column("source", source), column("target", target)
+    weights = None if weight is None else column("weight", weight, weights=True)
     for other in (ends[1], weights):
         if other is not None and len(other) != len(ends[0]):
             raise UsageError(f"{len(ends[0])} sources and {len(other)} targets or weights")
+    kinds = ["strings" if isinstance(end, list) else "integers" for end in ends]
+    if len(ends[0]) and kinds[0] != kinds[1]:
+        what = f"source holds {kinds[0]} and target {kinds[1]}: is one of them another column?"
+        raise UsageError(
+            what, hint="where they are ids alike, make strings of both (map(str, ...))"
+        )
+    ends, nodes = _counted(ends) if vertices is None else (ends, None)
     options = {
-        "vertices": vertices,
+        "vertices": vertices if nodes is None else len(nodes),
         **_shape(undirected, drop_self_loops, drop_duplicates),
         **{"memory": memory, "threads": threads, "scratch": scratch},
     }
     with ticking(progress) as tick:
         line = [*words(options), "--", "arrays"]
-        return Graph(_native.Graph.from_arrays("arrays", *ends, weights, line, tick))
+        return Graph(_native.Graph.from_arrays("arrays", *ends, weights, line, tick), nodes)
+
+
+def _counted(ends: tuple[Any, Any]) -> tuple[tuple[Any, Any], list[int] | None]:
+    """Negative integers by their places among all, and the way back; others as they are."""
+    signed = [isinstance(end, np.ndarray) and end.dtype.kind == "i" for end in ends]
+    if not any(
+        kind and end.ndim == 1 and (end < 0).any() for kind, end in zip(signed, ends, strict=True)
+    ):
+        return ends, None
+    if not all(
+        kind or end.size == 0 or int(end.max()) < 2**63
+        for kind, end in zip(signed, ends, strict=True)
+    ):
+        return ends, None
+    both = np.concatenate([end.astype(np.int64) for end in ends])
+    nodes, places = np.unique(both, return_inverse=True)
+    small = places.astype(np.uint32 if len(nodes) < 2**32 else np.uint64)
+    count = len(ends[0])
+    return (small[:count], small[count:]), nodes.tolist()
 
 
 def from_scipy(
@@ -223,6 +265,7 @@ def from_scipy(
     undirected: bool = False,
     memory: int | str | None = None,
     threads: int | None = None,
+    scratch: Path | Sequence[Path] | None = None,
     progress: bool | None = None,
 ) -> Graph:
     """Takes a square sparse matrix of SciPy: an entry in row u and column v is an edge from u to v.
@@ -263,6 +306,7 @@ def from_scipy(
         undirected=undirected,
         memory=memory,
         threads=threads,
+        scratch=scratch,
         progress=progress,
     )
 
@@ -270,9 +314,10 @@ def from_scipy(
 def from_networkx(
     graph: Any,
     *,
-    weight: str | None = "weight",
+    weight: Any = "weight",
     memory: int | str | None = None,
     threads: int | None = None,
+    scratch: Path | Sequence[Path] | None = None,
     progress: bool | None = None,
 ) -> Graph:
     """Takes a graph of NetworkX, directed or not, with its nodes, which may be any objects.
@@ -299,8 +344,7 @@ def from_networkx(
     target = np.fromiter((places[edge[1]] for edge in edges), np.uint32, len(edges))
     weights = None
     if weight and any(edge[2] is not None for edge in edges):
-        values = (1.0 if edge[2] is None else edge[2] for edge in edges)
-        weights = np.fromiter(values, np.float64, len(edges))
+        weights = column("weight", _weights(edges, weight), weights=True)
     made = from_numpy(
         source,
         target,
@@ -309,9 +353,22 @@ def from_networkx(
         undirected=not graph.is_directed(),
         memory=memory,
         threads=threads,
+        scratch=scratch,
         progress=progress,
     )
-    return Graph(made._graph, None if nodes == list(range(len(nodes))) else nodes)
+    plain = all(type(node) is int and node == place for place, node in enumerate(nodes))
+    return Graph(made._graph, None if plain else nodes)
+
+
+def _weights(edges: list[Any], weight: Any) -> np.ndarray:
+    """The weight of each edge, 1 where it has none."""
+    weights = np.empty(len(edges), dtype=object)
+    for row, (source, target, value) in enumerate(edges):
+        weights[row] = 1.0 if value is None else value
+        if isinstance(value, (str, bytes, complex)):
+            what = f"expected a number as {weight!r}, found {value!r}"
+            raise InputError(f"edge {source!r} to {target!r}: {what}")
+    return weights
 
 
 def open(directory: Path) -> Graph:
@@ -326,26 +383,53 @@ def open(directory: Path) -> Graph:
     ...     welter.open(kept).num_edges
     4096
     """
-    return Graph(_native.Graph.read(["--", os.fspath(directory)], None))
+    graph = Graph(_native.Graph.read(["--", *_paths(directory)], None))
+    graph._travels = (open, (os.path.abspath(directory),))
+    return graph
 
 
 def _shape(
     undirected: bool | None, drop_self_loops: bool, drop_duplicates: Duplicates
 ) -> dict[str, Any]:
     return {
-        "undirected": undirected is True,
-        "directed": undirected is False,
+        "undirected": undirected,
         "drop_self_loops": drop_self_loops,
         "drop_duplicates": drop_duplicates,
     }
 
 
-def _column(values: Any) -> np.ndarray:
-    """The values in one piece, copied where they are not."""
-    column = np.asarray(values)
-    if column.dtype == np.bool_ or column.dtype == np.float16:
-        column = column.astype(np.float32 if column.dtype == np.float16 else np.uint8)
-    if column.size == 0:
-        column = column.astype(np.uint32)
-    native = column.dtype.newbyteorder("=")
-    return np.require(column, native, ["C_CONTIGUOUS", "ALIGNED"])
+def unread(source: Any, weight: Column | Literal[False] | None) -> Graph:
+    """A graph of files that each run reads."""
+    line = [*words({"weight": weight}), "--", *_paths(source)]
+    return Graph(_native.Graph.read(line, None, False))
+
+
+def _paths(source: Any) -> list[str]:
+    """Paths as text."""
+    several = [source] if isinstance(source, (str, bytes, os.PathLike)) else source
+    if hasattr(several, "read") or isinstance(several, dict) or not isinstance(several, Iterable):
+        what = f"expected a path or several, found {type(source).__name__}"
+        raise TypeError(what + instead(source))
+    paths = list(several)
+    for path in paths:
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            raise TypeError(f"expected a path or several, found {type(path).__name__} among them")
+    return [os.fsdecode(path) for path in paths]
+
+
+def instead(thing: Any) -> str:
+    """What to do with something that no graph can be made of as it is."""
+    if hasattr(thing, "read"):
+        name = getattr(thing, "name", None)
+        path = repr(name) if isinstance(name, str) else "path"
+        return f": give the name of the file, as in welter.read_edges({path})"
+    if isinstance(thing, dict):
+        return (
+            ": of columns, make a data frame (welter.from_arrow(pandas.DataFrame(columns))); of "
+            "neighbours, a graph of NetworkX (welter.from_networkx(networkx.Graph(neighbours)))"
+        )
+    if type(thing).__name__ == "LazyFrame":
+        return ": collect it first, as in welter.from_arrow(frame.collect())"
+    if hasattr(thing, "get_edgelist"):
+        return ": give its edges, as in welter.from_numpy(*zip(*graph.get_edgelist()))"
+    return ""

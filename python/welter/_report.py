@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ._extras import needed
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -63,8 +65,7 @@ class Report:
         ax : where to draw; a new figure if None
         """
         if ax is None:
-            from matplotlib import pyplot
-
+            pyplot = needed("matplotlib.pyplot", "a plot")
             _, ax = pyplot.subplots(figsize=(7, 0.45 * len(self.phases) + 1.2))
         names = [phase["name"] for phase in self.phases]
         seconds = [phase["seconds"] for phase in self.phases]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ._extras import needed
 from ._progress import ticking
 from ._report import Report
+from ._words import spoken
 
 if TYPE_CHECKING:
     import pandas
@@ -35,15 +37,23 @@ class Result:
     >>> ranks = welter.pagerank(graph)
     >>> ranks.num_rows, ranks.column_names
     (4, ['vertex', 'rank'])
+    >>> ranks[2]
+    0.30785...
     >>> ranks.top(1)
        vertex      rank
     1       2  0.307853
+
+    What was not reached has no value: None in dictionaries, rows and ``result[vertex]``, null in
+    frames, masked in arrays. Files say -1 and inf there, as the command does.
     """
 
     def __init__(self, table: Table, nodes: Sequence[Any] | None = None, top: Table | None = None):
         self._table = table
         self._nodes = nodes
         self._all = top
+        #: Columns as arrays, once a vertex was looked up.
+        self._arrays: dict[str, np.ndarray] = {}
+        self._places: dict[Any, int] = {}
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         if self._nodes is not None:
@@ -52,6 +62,96 @@ class Result:
 
     def __len__(self) -> int:
         return self._table.num_rows
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """The rows, a tuple each.
+
+        >>> import welter
+        >>> [row for row in welter.bfs(welter.from_numpy([0], [1]), source=0)]
+        [(0, 0), (1, 1)]
+        """
+        columns = [values.tolist() for values in self.to_numpy().values()]
+        return zip(*columns, strict=True)
+
+    def __getitem__(self, vertex: Any) -> Any:
+        """What was found of a vertex: the value, or a tuple where there are several columns.
+
+        >>> import welter
+        >>> welter.wcc(welter.from_numpy([0, 2], [1, 3]))[3]
+        2
+        """
+        row = self._row(vertex)
+        found = [_item(values, row) for name, values in self._arrays.items() if name != "vertex"]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def __contains__(self, vertex: Any) -> bool:
+        try:
+            self._row(vertex)
+        except KeyError:
+            return False
+        return True
+
+    def _row(self, vertex: Any) -> int:
+        """The row of a vertex."""
+        if "vertex" not in self.columns:
+            raise KeyError("a list has no vertices to find its rows by; see to_numpy")
+        if not self._arrays:
+            self._arrays = self.to_numpy()
+        vertices = self._arrays["vertex"]
+        if self._nodes is not None:
+            if not self._places:
+                self._places = {node: row for row, node in enumerate(vertices.tolist())}
+            row = self._places.get(vertex)
+        elif self._all is not None:
+            rows = np.flatnonzero(vertices == vertex)
+            row = int(rows[0]) if len(rows) else None
+        else:
+            row = _searched(vertices, vertex)
+        if row is None:
+            hint = f': to_numpy()["{vertex}"] is the column' if vertex in self.columns else ""
+            raise KeyError(f"{vertex!r} is no vertex of the result{hint}")
+        return row
+
+    def path(self, target: Any) -> list[Any] | None:
+        """The vertices on the shortest path to one, from its source on; None if there is none.
+
+        Of results of ``bfs`` and ``sssp`` with ``parents=True``.
+
+        >>> import welter
+        >>> roads = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0])
+        >>> welter.sssp(roads, source=0, parents=True).path(2)
+        [0, 1, 2]
+        """
+        if "parent" not in self.columns or self._all is not None:
+            raise ValueError("paths are known where bfs or sssp ran with parents=True")
+        row = self._row(target)
+        parents = self._arrays["parent"]
+        path = [_item(self._arrays["vertex"], row)]
+        while True:
+            parent = _item(parents, row)
+            if parent is None:
+                return None
+            if parent == path[-1]:
+                return path[::-1]
+            path.append(parent)
+            row = self._row(parent)
+
+    def __copy__(self) -> Result:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Result:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            "a result does not pickle, as its rows may lie in temporary files: send "
+            "result.to_dict(), .to_polars() or .to_numpy(), or write it with result.write(path)"
+        )
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return self._table.column_names
 
     @property
     def num_rows(self) -> int:
@@ -73,12 +173,12 @@ class Result:
     @property
     def note(self) -> str | None:
         """What one should know of the result: that it is not settled, how much was reached."""
-        return self._table.note
+        return None if self._table.note is None else spoken(self._table.note)
 
     @property
     def log(self) -> list[str]:
         """What the command line says of such a run, a line each."""
-        return self._table.said
+        return [spoken(line) for line in self._table.said]
 
     def to_numpy(self) -> dict[str, np.ndarray]:
         """The columns by name.
@@ -133,10 +233,11 @@ class Result:
         >>> frame["component"].to_list()
         [0, 0, 2, 2]
         """
-        import polars
-
+        polars = needed("polars", "to_polars")
         if self._nodes is not None:
-            return polars.DataFrame({name: all.tolist() for name, all in self.to_numpy().items()})
+            return polars.DataFrame(
+                {name: values.tolist() for name, values in self.to_numpy().items()}, strict=False
+            )
         return polars.DataFrame(self)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -147,15 +248,19 @@ class Result:
         >>> frame["component"].tolist()
         [0, 0, 2, 2]
         """
-        import pandas
-
+        pandas = needed("pandas", "to_pandas")
         columns: dict[str, Any] = {}
         for name, values in self.to_numpy().items():
-            if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "iu":
-                values = pandas.arrays.IntegerArray(
-                    np.asarray(values.data), np.ma.getmaskarray(values)
-                )
-            columns[name] = values
+            if isinstance(values, np.ma.MaskedArray):
+                data, missing = np.asarray(values.data), np.ma.getmaskarray(values)
+                if values.dtype.kind in "iu":
+                    columns[name] = pandas.arrays.IntegerArray(data, missing)
+                else:
+                    columns[name] = np.where(
+                        missing, None if data.dtype == object else np.nan, data
+                    )
+            else:
+                columns[name] = values
         return pandas.DataFrame(columns)
 
     def top(self, count: int = 20) -> Result:
@@ -193,10 +298,12 @@ class Result:
         whole = self._all or self._table
         rows = self.num_rows
         count = rows if self._all is not None else min(rows, _SHOWN)
-        text = whole.text(count)
-        lines = [(text or "").rstrip("\n")]
-        if self._nodes is not None:
-            lines = [_lines(self.top(count).to_numpy())]
+        shown = (self if self._all is not None else self.top(count)).to_numpy()
+        missing = any(isinstance(values, np.ma.MaskedArray) for values in shown.values())
+        if self._nodes is not None or missing:
+            lines = [_lines(shown)]
+        else:
+            lines = [(whole.text(count) or "").rstrip("\n")]
         if self._all is None:
             if rows > count:
                 lines.append(f"... of {rows:,} rows")
@@ -217,6 +324,27 @@ class Result:
         more = "" if self._all is not None else f"<caption>{self.num_rows:,} rows</caption>"
         note = f"<p>{html.escape(self.note)}</p>" if self.note and self._all is None else ""
         return f"<table>{more}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def _item(values: np.ndarray, row: int) -> Any:
+    """A value as Python has it; None where there is none."""
+    value = values[row]
+    if value is np.ma.masked:
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _searched(vertices: np.ndarray, vertex: Any) -> int | None:
+    """The row of a vertex among ascending ones, if it is there."""
+    named = vertices.dtype == object
+    integer = isinstance(vertex, (int, np.integer)) and not isinstance(vertex, bool)
+    if not (isinstance(vertex, str) if named else integer) or len(vertices) == 0:
+        return None
+    if not named and not 0 <= int(vertex) <= int(vertices[-1]):
+        return None
+    wanted = vertex if named else vertices.dtype.type(vertex)
+    row = int(np.searchsorted(vertices, wanted))
+    return row if row < len(vertices) and vertices[row] == wanted else None
 
 
 def _picked(nodes: Sequence[Any], places: np.ndarray) -> np.ndarray:

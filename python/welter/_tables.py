@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from . import _native
+from ._columns import strings, typed
+from ._errors import InputError, UsageError
 
-__all__ = ["as_files"]
+__all__ = ["taken"]
+
+#: What words name a table by that is in memory.
+_MEMORY = "memory:"
+
+#: Tables of shares: vertices that a dictionary does not name have none.
+_SHARES = {"teleport_from", "sinks_from", "start_from"}
+
+#: Kinds of tables in memory: a data frame, or a column of vertices and one of numbers.
+Taken = list[tuple[str, Any]]
 
 
-@contextmanager
-def as_files(
+def taken(
     options: Mapping[str, Any], places: Mapping[Any, int] | None
-) -> Iterator[dict[str, Any]]:
-    """The same options with files in the place of tables in memory, for as long as they are needed.
+) -> tuple[dict[str, Any], Taken]:
+    """The same options with names in the place of tables in memory, and these tables.
 
     Parameters
     ----------
@@ -27,34 +34,51 @@ def as_files(
         dictionary from vertices to numbers, beside paths
     places : the numbers of nodes, where the vertices of the graph are others than its nodes
     """
-    tables = {name: table for name, table in options.items() if _is_table(name, table)}
-    if not tables:
-        yield dict(options)
-        return
-    with tempfile.TemporaryDirectory(prefix="welter-") as folder:
-        files = {name: os.path.join(folder, f"{name}.arrow") for name in tables}
-        for name, table in tables.items():
-            if isinstance(table, Mapping):
-                _native.save_columns(files[name], *_columns(table, places))
-            else:
-                _native.save_stream(files[name], table)
-        yield {**options, **files}
+    said, tables = dict(options), []
+    for name, table in options.items():
+        if not name.endswith("_from") or table is None:
+            continue
+        if isinstance(table, Mapping):
+            tables.append((name, _columns(name, table, places)))
+            default = name.removesuffix("_from") + "_default"
+            if name in _SHARES and said.get(default) is None:
+                said[default] = 0.0
+        elif places is not None:
+            what = "the vertices are nodes of NetworkX, which files and data frames do not hold"
+            raise UsageError(f"{name}: {what}", hint="give a dictionary from nodes to numbers")
+        elif hasattr(table, "__arrow_c_stream__"):
+            tables.append((name, typed(table)))
+        elif not _is_paths(table):
+            raise TypeError(
+                f"{name}: expected a dictionary from vertices to numbers, a data frame, a path or "
+                f"several, found {type(table).__name__}"
+            )
+        else:
+            continue
+        said[name] = _MEMORY + name
+    return said, tables
 
 
-def _is_table(name: str, table: Any) -> bool:
-    return name.endswith("_from") and (
-        isinstance(table, Mapping) or hasattr(table, "__arrow_c_stream__")
-    )
+def _is_paths(table: Any) -> bool:
+    if isinstance(table, (str, os.PathLike)):
+        return True
+    if not isinstance(table, Iterable) or hasattr(table, "read"):
+        return False
+    return all(isinstance(one, (str, os.PathLike)) for one in table)
 
 
 def _columns(
-    table: Mapping[Any, float], places: Mapping[Any, int] | None
-) -> tuple[list[str] | np.ndarray, np.ndarray]:
+    name: str, table: Mapping[Any, float], places: Mapping[Any, int] | None
+) -> tuple[list[str | None] | np.ndarray, np.ndarray]:
     """Ids and numbers."""
-    values = np.fromiter(table.values(), np.float64, len(table))
     ids = list(table)
+    try:
+        values = np.fromiter((float(value) for value in table.values()), np.float64, len(ids))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: expected numbers as values: {error}") from None
     if places is not None:
+        missing = [node for node in ids if node not in places]
+        if missing:
+            raise InputError(f"{name}: {missing[0]!r} is no node of the graph")
         ids = [places[node] for node in ids]
-    if any(isinstance(vertex, str) for vertex in ids):
-        return [str(vertex) for vertex in ids], values
-    return np.array(ids, dtype=np.uint64 if len(ids) else np.uint32), values
+    return strings(name, ids), values

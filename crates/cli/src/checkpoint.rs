@@ -139,19 +139,37 @@ pub(crate) fn begin(
     algorithm: &dyn Chosen,
     source: &Source,
 ) -> Result<Option<Checkpoints>, Failure> {
-    let Some(directory) = args.checkpoint.clone() else { return Ok(None) };
-    if let Some(why) = algorithm.has_no_iterations() {
-        return Err(Failure::usage(why).hint("leave --checkpoint out"));
-    }
     let text = |word: &std::ffi::OsString| {
         word.clone().into_string().map_err(|word| {
             Failure::usage(format!("{}: is no text, and cannot be kept", word.display()))
         })
     };
+    if args.checkpoint.is_none() {
+        return Ok(None);
+    }
+    let arguments = line::words().iter().skip(1).map(text).collect::<Result<_, _>>()?;
+    let begun = begin_as(arguments, args, algorithm, source)?;
+    if let Some(begun) = &begun {
+        interrupt::will_resume(&command(begun.directory()));
+    }
+    Ok(begun)
+}
+
+/// The same for a run that a command of these words, without its name, would begin.
+pub(crate) fn begin_as(
+    arguments: Vec<String>,
+    args: &CheckpointArgs,
+    algorithm: &dyn Chosen,
+    source: &Source,
+) -> Result<Option<Checkpoints>, Failure> {
+    let Some(directory) = args.checkpoint.clone() else { return Ok(None) };
+    if let Some(why) = algorithm.has_no_iterations() {
+        return Err(Failure::usage(why).hint("leave --checkpoint out"));
+    }
     let here = |error| Failure::new(74, format!("where this is cannot be known: {error}"));
     let job = Job {
         version: VERSION,
-        arguments: line::words().iter().skip(1).map(text).collect::<Result<_, _>>()?,
+        arguments,
         directory: std::env::current_dir().map_err(here)?,
         algorithm: algorithm.entry().name.to_owned(),
         parameters: algorithm.parameters().to_string(),
@@ -169,19 +187,44 @@ pub(crate) fn begin(
         let command = command(&options.directory);
         failure.hint(format!("a run is kept there: {command} goes on with it"))
     })?;
-    interrupt::will_resume(&command(begun.directory()));
     Ok(Some(begun))
+}
+
+/// A run that was begun before: what it was told, and the checkpoints that it goes on from.
+pub(crate) struct Begun {
+    pub(crate) algorithm: Box<dyn Chosen>,
+    pub(crate) options: RunOptions,
+    pub(crate) checkpoints: Checkpoints,
 }
 
 /// `welter resume`.
 pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
     let here = |error| Failure::new(74, format!("where this is cannot be known: {error}"));
     let args = args.absolute().map_err(here)?;
-    let name = args.directory.display().to_string();
-    if !args.directory.join("checkpoint").is_file() {
+    let there = |directory: &Path| {
+        std::env::set_current_dir(directory).map_err(|error| {
+            let directory = directory.display();
+            Failure::new(66, format!("{directory}: the run was begun here: {error}"))
+        })
+    };
+    let directory = args.directory.clone();
+    let begun = reopened(&directory, there, |options| args.put(options))?;
+    interrupt::will_resume(&command(begun.checkpoints.directory()));
+    run::run(&*begun.algorithm, &begun.options, Some(begun.checkpoints))
+}
+
+/// Opens the checkpoints in a directory. `there`: goes where the run was begun, or refuses to.
+/// `put`: says what is said now over what the run was told.
+pub(crate) fn reopened(
+    directory: &Path,
+    there: impl FnOnce(&Path) -> Result<(), Failure>,
+    put: impl FnOnce(&mut RunOptions),
+) -> Result<Begun, Failure> {
+    let name = directory.display().to_string();
+    if !directory.join("checkpoint").is_file() {
         return Err(Failure::new(66, format!("{name}: there are no checkpoints of a run")));
     }
-    let checkpoints = Checkpoints::open(&args.directory, None)?;
+    let checkpoints = Checkpoints::open(directory, None)?;
     let odd = |what: &str| {
         let what = format!("{name}: was begun by another version of welter, and {what}");
         Failure::new(65, what)
@@ -191,25 +234,29 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
     if job.version != VERSION {
         return Err(odd(&format!("is of version {}", job.version)));
     }
-    std::env::set_current_dir(&job.directory).map_err(|error| {
-        let directory = job.directory.display();
-        Failure::new(66, format!("{directory}: the run was begun here: {error}"))
-    })?;
-    let words = ["welter"].into_iter().chain(job.arguments.iter().map(String::as_str));
-    let parsed = args::command().try_get_matches_from(words);
-    let parsed = parsed.and_then(|all| Cli::from_arg_matches(&all));
-    let Ok(Cli { command: Command::Run { algorithm } }) = parsed else {
+    there(&job.directory)?;
+    let Ok((algorithm, mut options)) = understood(&job.arguments) else {
         return Err(odd("its command is not understood"));
     };
-    let (algorithm, mut options) = algorithm.split();
     let algorithm = job.in_its_way(algorithm);
-    args.put(&mut options);
+    put(&mut options);
     unchanged(&job, &*algorithm, &options).map_err(|what| match what {
         Changed::Input(failure) => failure,
         Changed::Parameters => odd("its parameters mean something else now"),
     })?;
-    interrupt::will_resume(&command(checkpoints.directory()));
-    run::run(&*algorithm, &options, Some(checkpoints))
+    Ok(Begun { algorithm, options, checkpoints })
+}
+
+/// What the words of `welter run` mean, the name of the command left out.
+pub(crate) fn understood(
+    arguments: &[String],
+) -> Result<(Box<dyn Chosen>, RunOptions), clap::Error> {
+    let words = ["welter"].into_iter().chain(arguments.iter().map(String::as_str));
+    let parsed = args::command().try_get_matches_from(words)?;
+    match Cli::from_arg_matches(&parsed)?.command {
+        Command::Run { algorithm } => Ok(algorithm.split()),
+        _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
+    }
 }
 
 enum Changed {
@@ -241,11 +288,11 @@ fn unchanged(job: &Job, algorithm: &dyn Chosen, options: &RunOptions) -> Result<
 }
 
 /// Ends a run: removes checkpoints that nobody needs, or says how to go on from them.
-pub(crate) fn end(
+pub(crate) fn end<T>(
     checkpoints: Option<Checkpoints>,
     resumed: bool,
-    done: Result<(), Failure>,
-) -> Result<(), Failure> {
+    done: Result<T, Failure>,
+) -> Result<T, Failure> {
     let Some(checkpoints) = checkpoints else { return done };
     let (last, command) = (checkpoints.last(), command(checkpoints.directory()));
     match done {

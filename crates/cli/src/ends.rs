@@ -31,6 +31,20 @@ impl Slots {
         }
     }
 
+    /// How many are in this set, or in another one.
+    fn count_with(&self, other: &Self) -> u64 {
+        let word = |page: &OnceLock<Box<[AtomicU64; PAGE_WORDS]>>, place: usize| {
+            page.get().map_or(0, |page| page[place].load(Ordering::Relaxed))
+        };
+        let pages = self.0.iter().zip(&other.0);
+        let used = pages.filter(|(page, other)| page.get().is_some() || other.get().is_some());
+        used.map(|(page, other)| {
+            let either = |place| u64::from((word(page, place) | word(other, place)).count_ones());
+            (0..PAGE_WORDS).map(either).sum::<u64>()
+        })
+        .sum()
+    }
+
     fn has(&self, slot: u32) -> bool {
         let page = self.0[(slot >> PAGE_BITS) as usize].get();
         let word = page.map(|page| &page[slot as usize >> 6 & (PAGE_WORDS - 1)]);
@@ -50,6 +64,11 @@ impl Ends {
     /// Of edges that are still to be read.
     pub(crate) fn new(without_loops: bool) -> Self {
         Self { sources: Slots::new(), targets: Slots::new(), without_loops }
+    }
+
+    /// How many slots are an end of an edge.
+    pub(crate) fn count(&self) -> u64 {
+        self.sources.count_with(&self.targets)
     }
 
     /// Whether an edge leaves this slot.
@@ -156,6 +175,7 @@ mod tests {
             assert_eq!(sources, [true, false, false, !without_loops, true, false]);
             let targets = slots.map(|slot| ends.is_target(slot));
             assert_eq!(targets, [false, true, false, !without_loops, false, true]);
+            assert_eq!(ends.count(), if without_loops { 4 } else { 5 });
         }
     }
 }

@@ -5,26 +5,34 @@
 //! draws progress, ends runs ([`Progress::cancel`]) and shows what was said.
 
 mod answer;
+mod degrees;
+mod lasting;
 mod panics;
 mod parameters;
+mod usage;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use clap::Parser;
+use clap::{Args, Parser};
 use welter_engine::kept::KeptIds;
-use welter_input::{FileSummary, Frame, IdKind, WeightChoice};
+use welter_input::{Frame, IdKind, WeightChoice};
 use welter_progress::Progress;
 
 pub use self::answer::Answer;
-pub use self::parameters::{Algorithm as Described, Kind, Parameter, algorithms, resources};
+pub use self::lasting::resume;
+pub use self::parameters::{
+    Algorithm as Described, Kind, Parameter, algorithms, checkpoints, resources,
+};
 use crate::algorithms::Algorithm;
-use crate::args::{GraphArgs, InputArgs, ResourceArgs, WeightArgs};
+pub use crate::algorithms::MEMORY;
+use crate::args::{CheckpointArgs, DirectionArgs, GraphArgs, InputArgs, ResourceArgs, WeightArgs};
 use crate::explain;
 pub use crate::failure::Failure;
 use crate::held::Held;
 use crate::kept;
 use crate::load::{self, Source};
+use crate::readings;
 use crate::run;
 use crate::session::Session;
 
@@ -35,6 +43,10 @@ pub struct Graph {
     input: InputArgs,
     reading: GraphArgs,
     weights: WeightArgs,
+    /// What [`Self::read`] was told.
+    words: Option<Vec<String>>,
+    /// Number of vertices, once it was asked for.
+    vertices: OnceLock<u64>,
 }
 
 /// What is known of a graph before anything runs on it.
@@ -75,7 +87,18 @@ struct ReadWords {
 #[command(no_binary_name = true, disable_help_flag = true, disable_help_subcommand = true)]
 struct RunWords {
     #[command(subcommand)]
-    algorithm: Algorithm<ResourceArgs>,
+    algorithm: Algorithm<RunArgs>,
+}
+
+/// What a run can be told beside the options of its algorithm.
+#[derive(Debug, Args)]
+struct RunArgs {
+    #[command(flatten)]
+    direction: DirectionArgs,
+    #[command(flatten)]
+    checkpoint: CheckpointArgs,
+    #[command(flatten)]
+    resources: ResourceArgs,
 }
 
 /// Words that say what of the machine may be taken.
@@ -88,16 +111,16 @@ struct ResourceWords {
 
 impl Graph {
     /// Reads files, or opens a kept graph, or gets a generator ready. Files are read whole, but raw
-    /// records stay where they are.
+    /// records stay where they are; if they are not to be `held`, each run reads them.
     ///
     /// # Errors
     /// As of `welter run`: see [`Failure::code`].
-    pub fn read(words: &[String], progress: &Progress) -> Result<Self, Failure> {
+    pub fn read(words: &[String], held: bool, progress: &Progress) -> Result<Self, Failure> {
         panics::caught(|| {
             let ReadWords { input, weights, reading, resources } = parsed(words)?;
             let source = Source::of(&input)?;
             let source = match source {
-                Source::Files(names) => {
+                Source::Files(names) if held => {
                     let session = Session::within(resources, progress)?;
                     let options = input.options(weights.choice(), session.resources.threads);
                     let name = load::shown(&names);
@@ -106,7 +129,8 @@ impl Graph {
                 }
                 other => other,
             };
-            let graph = Self { source, input, reading, weights };
+            let (words, vertices) = (Some(words.to_vec()), OnceLock::new());
+            let graph = Self { source, input, reading, weights, words, vertices };
             // A generator that cannot be is found here, and not in a run.
             graph.facts()?;
             Ok(graph)
@@ -126,23 +150,48 @@ impl Graph {
             let mut options = input.options(weights.choice(), session.resources.threads);
             session.limit(&mut options);
             let held = Held::read(frame, &options, progress)?;
-            Ok(Self { source: Source::Held(Arc::new(held)), input, reading, weights })
+            let source = Source::Held(Arc::new(held));
+            Ok(Self { source, input, reading, weights, words: None, vertices: OnceLock::new() })
         })
     }
 
-    /// Runs the algorithm that words name.
+    /// Runs the algorithm that words name. `tables` are there for as long: words name them with
+    /// [`MEMORY`] before their names.
     ///
     /// # Errors
     /// As of `welter run`.
-    pub fn run(&self, words: &[String], progress: &Progress) -> Result<Answer, Failure> {
+    pub fn run(
+        &self,
+        words: &[String],
+        tables: Vec<Frame>,
+        progress: &Progress,
+    ) -> Result<Answer, Failure> {
         panics::caught(|| {
-            let (algorithm, resources) = parsed::<RunWords>(words)?.algorithm.split();
-            let session = Session::within(resources, progress)?;
-            algorithm.check(&self.input.shown())?;
-            let graph = (&self.input, self.reading);
+            let (algorithm, RunArgs { direction, checkpoint, resources }) =
+                parsed::<RunWords>(words)?.algorithm.split();
+            if checkpoint.checkpoint.is_some() {
+                if let [table, ..] = &tables[..] {
+                    let what = "is in memory, and not there to go on with: no checkpoints";
+                    let hint = "write it to a file, and give the name of that";
+                    return Err(Failure::usage(format!("{}: {what}", table.name)).hint(hint));
+                }
+                return self.run_lasting(words, progress);
+            }
+            let mut session = Session::within(resources, progress)?;
+            session.frames = tables;
+            let input = self.directed(direction);
+            algorithm.check(&input.shown())?;
+            let graph = (&input, self.reading);
             let found = run::find(&*algorithm, graph, &self.source, &session)?;
-            Answer::of(found, session)
+            Answer::of(found, &session)
         })
+    }
+
+    /// How it is read by a run that says whether edges go both ways.
+    fn directed(&self, direction: DirectionArgs) -> InputArgs {
+        let said = direction.undirected || direction.directed;
+        let direction = if said { direction } else { self.input.direction };
+        InputArgs { direction, ..self.input.clone() }
     }
 
     /// Says how a run would be done and what memory it would take.
@@ -151,9 +200,11 @@ impl Graph {
     /// As of `welter explain`.
     pub fn explain(&self, words: &[String], progress: &Progress) -> Result<String, Failure> {
         panics::caught(|| {
-            let (algorithm, resources) = parsed::<RunWords>(words)?.algorithm.split();
+            let (algorithm, RunArgs { direction, resources, .. }) =
+                parsed::<RunWords>(words)?.algorithm.split();
             let session = Session::within(resources, progress)?;
-            explain::explained(&*algorithm, (&self.input, self.reading), &self.source, &session)
+            let input = self.directed(direction);
+            explain::explained(&*algorithm, (&input, self.reading), &self.source, &session)
         })
     }
 
@@ -214,10 +265,14 @@ impl Graph {
         })
     }
 
-    /// How each file, or the table, was read: format, columns, what was passed over. Empty of
-    /// what is read anew by each run.
-    pub fn readings(&self) -> &[FileSummary] {
-        if let Source::Held(held) = &self.source { held.readings() } else { &[] }
+    /// How files, or the table, were read: format, columns, what was passed over; a line for each
+    /// way. Empty of what is read anew by each run.
+    pub fn readings(&self) -> Vec<String> {
+        if let Source::Held(held) = &self.source {
+            readings::lines(held.readings())
+        } else {
+            vec![]
+        }
     }
 
     /// What a person should know about how it was read, a sentence each.
@@ -226,14 +281,7 @@ impl Graph {
     }
 }
 
-/// What words say, or what is wrong with them, as the command line says it.
+/// What words say, or what is wrong with them.
 fn parsed<P: Parser>(words: &[String]) -> Result<P, Failure> {
-    P::try_parse_from(words).map_err(|error| {
-        let text = error.to_string();
-        let text = text.strip_prefix("error: ").unwrap_or(&text);
-        // What follows is about the command line.
-        let end =
-            text.find("\n\nUsage").or_else(|| text.find("\n\nFor more")).unwrap_or(text.len());
-        Failure::usage(text[..end].trim())
-    })
+    P::try_parse_from(words).map_err(|error| usage::refusal(&error))
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::library::{Described, Kind, Parameter, algorithms, resources};
+use crate::library::{Described, Kind, Parameter, algorithms, checkpoints, resources};
 
 /// Columns of the code.
 const COLUMNS: usize = 99;
@@ -27,23 +27,37 @@ Path = str | os.PathLike[str]
 
 /// The text of the module.
 pub(crate) fn module() -> String {
-    let (all, resources) = (algorithms(), resources());
+    let all = algorithms();
+    let of_runs: Vec<Parameter> =
+        [undirected()].into_iter().chain(checkpoints()).chain(resources()).collect();
     let mut text = HEAD.to_owned();
     let names: Vec<String> =
         all.iter().map(|algorithm| format!("    \"{}\",\n", algorithm.name)).collect();
     // Writing to a string cannot fail.
     let _ = write!(text, "\n__all__ = [\n{}]\n", names.concat());
     for algorithm in &all {
-        let _ = write!(text, "\n\n{}", function(algorithm, &resources));
+        let _ = write!(text, "\n\n{}", function(algorithm, &of_runs));
     }
     text
 }
 
-fn function(algorithm: &Described, resources: &[Parameter]) -> String {
-    let resources: Vec<&Parameter> =
-        resources.iter().filter(|parameter| parameter.name != "quiet").collect();
+/// Which way edges go, which is an option of the graph on the command line.
+fn undirected() -> Parameter {
+    Parameter {
+        name: "undirected".to_owned(),
+        help: "Whether every edge goes both ways [default: as the graph was made]".to_owned(),
+        kind: Kind::Choice,
+        default: None,
+        many: false,
+    }
+}
+
+fn function(algorithm: &Described, of_runs: &[Parameter]) -> String {
+    // `weight=False` says the one, and functions say nothing that could be kept quiet.
+    let is_left_out = |name: &str| matches!(name, "no_weights" | "quiet");
+    let parameters = algorithm.parameters.iter().chain(of_runs);
     let parameters: Vec<&Parameter> =
-        algorithm.parameters.iter().chain(resources.iter().copied()).collect();
+        parameters.filter(|parameter| !is_left_out(&parameter.name)).collect();
     let mut text = format!("def {}(\n    graph: Any,\n    *,\n", algorithm.name);
     for parameter in &parameters {
         let (kind, default) = typed(parameter);
@@ -64,18 +78,28 @@ fn function(algorithm: &Described, resources: &[Parameter]) -> String {
 fn docstring(algorithm: &Described, parameters: &[&Parameter]) -> String {
     let mut text = wrapped(&format!("\"\"\"{}.", algorithm.about), 4, 4);
     text.push('\n');
+    let words = format!("Also known as: {}.", algorithm.words);
+    let _ = writeln!(text, "{}", wrapped(&words, 4, 4));
     text.push_str("    ::\n\n");
     for line in algorithm.formula {
-        let _ = writeln!(text, "        {line}");
+        let said = line.contains("--").then(|| in_python(line, parameters));
+        let _ = writeln!(text, "        {}", said.as_deref().unwrap_or(line));
     }
     text.push_str("\n    Parameters\n    ----------\n");
     text.push_str("    graph : a graph, or what :func:`welter.as_graph` makes one of\n");
     for parameter in parameters {
-        let said = format!("{} : {}", parameter.name, in_python(&parameter.help));
+        let has_none = parameter.name == "weight" && algorithm.ignores_weights();
+        let none = if has_none { "; False: none [" } else { " [" };
+        let help = in_python(&parameter.help, parameters).replacen(" [", none, 1);
+        let said = format!("{} : {help}", parameter.name);
         text.push_str(&wrapped(&said, 4, 8));
     }
     text.push_str("    progress : whether bars are drawn; None: on terminals and in notebooks\n");
-    let columns = format!("Result: {}", algorithm.columns);
+    let columns = in_python(algorithm.columns, parameters);
+    let columns = ["-1", "inf"].iter().fold(columns, |columns, missing| {
+        columns.replace(&format!("{missing} where no path leads"), "None where no path leads")
+    });
+    let columns = format!("Result: {columns}");
     let _ = write!(text, "\n    Returns\n    -------\n{}", wrapped(&columns, 4, 8));
     let _ = write!(text, "\n    Source: {}\n", algorithm.source);
     text.push_str("\n    Examples\n    --------\n    >>> import welter\n");
@@ -110,7 +134,12 @@ fn typed(parameter: &Parameter) -> (String, String) {
         }
         Kind::Integer => ("int".to_owned(), default.map(str::to_owned)),
         Kind::Number => ("float".to_owned(), default.map(number)),
-        Kind::Bytes | Kind::Column => ("int | str".to_owned(), default.map(quoted)),
+        Kind::Choice => ("bool".to_owned(), default.map(str::to_owned)),
+        Kind::Bytes => ("int | str".to_owned(), default.map(quoted)),
+        Kind::Column if parameter.name == "weight" => {
+            ("int | str | Literal[False]".to_owned(), default.map(quoted))
+        }
+        Kind::Column => ("int | str".to_owned(), default.map(quoted)),
         // A data frame or a dictionary, too.
         Kind::Path if parameter.name.ends_with("_from") => ("Any".to_owned(), default.map(quoted)),
         Kind::Path if parameter.many => ("Path | Sequence[Path]".to_owned(), default.map(quoted)),
@@ -130,22 +159,54 @@ fn number(text: &str) -> String {
     if text.contains(['.', 'e', 'i']) { text.to_owned() } else { format!("{text}.0") }
 }
 
-/// The same text, with options as they are named in Python.
-fn in_python(help: &str) -> String {
-    let mut words = Vec::new();
+/// What the command line says, and what a function says there.
+const OTHERWISE: &[(&str, &str)] = &[
+    ("; `-` is standard input", ""),
+    ("; may be said several times", "; a list of several"),
+    ("; may be given more than once", "; a list of several"),
+    ("Tables (text, Parquet, Arrow)", "A dictionary, a data frame or files (text, Parquet, Arrow)"),
+    ("Files of such ids", "A data frame or files of such ids"),
+    ("Tables of", "A dictionary, a data frame or files of"),
+    ("`welter resume DIR`", "`welter.resume(DIR)`"),
+    ("is removed when the results are written", "is removed when the result is there"),
+];
+
+/// A text of the command line in the words of Python: options are arguments with their values.
+fn in_python(help: &str, parameters: &[&Parameter]) -> String {
+    let help =
+        OTHERWISE.iter().fold(help.to_owned(), |help, (said, here)| help.replace(said, here));
+    let mut words: Vec<String> = Vec::new();
+    let mut of: Option<&Parameter> = None;
     for word in help.split_whitespace() {
-        words.push(match word.find("--") {
-            Some(at) => {
-                let (before, option) = word.split_at(at);
-                let letter = |c: char| c.is_ascii_lowercase() || c == '-';
-                let option = option.trim_start_matches('-');
-                let end = option.find(|c| !letter(c)).unwrap_or(option.len());
-                format!("{before}{}{}", option[..end].replace('-', "_"), &option[end..])
-            }
-            None => word.to_owned(),
-        });
+        if let Some(parameter) = of.take()
+            && let Some(last) = words.last_mut()
+            && let Some(value) = literal(parameter, word)
+        {
+            last.push_str(&value);
+            continue;
+        }
+        let Some((before, option)) = word.split_once("--") else {
+            words.push(word.to_owned());
+            continue;
+        };
+        let letter = |c: char| c.is_ascii_lowercase() || c == '-';
+        let end = option.find(|c| !letter(c)).unwrap_or(option.len());
+        let (name, after) = (option[..end].replace('-', "_"), &option[end..]);
+        let parameter = parameters.iter().find(|parameter| parameter.name == name).copied();
+        of = parameter.filter(|_| after.is_empty());
+        let value =
+            if parameter.is_some_and(|known| known.kind == Kind::Flag) { "=True" } else { "" };
+        words.push(format!("{before}{name}{value}{after}"));
     }
     words.join(" ")
+}
+
+/// The value of an option that may stand behind its name, as a call says it.
+fn literal(parameter: &Parameter, word: &str) -> Option<String> {
+    let Kind::Word(words, _) = &parameter.kind else { return None };
+    let end = word.find(|c: char| !c.is_alphanumeric() && c != '-').unwrap_or(word.len());
+    let (value, after) = word.split_at(end);
+    words.iter().any(|known| known == value).then(|| format!("=\"{value}\"{after}"))
 }
 
 /// A paragraph in lines, the first and the others behind so many spaces.
@@ -177,8 +238,17 @@ mod tests {
 
     #[test]
     fn options_are_named_as_in_python() {
-        let said = in_python("say --side-from FILE\n(--all) and 1e-9, or --every");
-        assert_eq!(said, "say side_from FILE (all) and 1e-9, or every");
+        let parameter = |name: &str, kind| {
+            let name = name.to_owned();
+            Parameter { name, help: String::new(), kind, default: None, many: false }
+        };
+        let words = Kind::Word(vec!["vertex".to_owned(), "edge".to_owned()], false);
+        let (messages, all) = (parameter("messages", words), parameter("all", Kind::Flag));
+        let said = "say --side-from FILE\n(--all) and 1e-9, or --messages vertex, or --messages of";
+        assert_eq!(
+            in_python(said, &[&messages, &all]),
+            "say side_from FILE (all=True) and 1e-9, or messages=\"vertex\", or messages of"
+        );
     }
 
     #[test]
@@ -198,7 +268,8 @@ mod tests {
             assert!(text.contains(&format!("\ndef {}(\n", algorithm.name)), "{}", algorithm.name);
             assert!(algorithm.example.contains(">>> "), "{}", algorithm.name);
             for parameter in algorithm.parameters {
-                assert!(text.contains(&format!("    {} : ", parameter.name)));
+                let said = text.contains(&format!("    {} : ", parameter.name));
+                assert_eq!(said, parameter.name != "no_weights", "{}", parameter.name);
             }
         }
         assert!(text.contains("    damping: float = 0.85,\n"));

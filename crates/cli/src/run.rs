@@ -33,11 +33,7 @@ pub(crate) fn run(
     let is_resumed = resumed.is_some();
     // A run that is kept goes on in the way in which it began.
     let other = if args.checkpoint.checkpoint.is_some() && !is_resumed {
-        choice::attempt(algorithm, &source, &session, |algorithm| {
-            let graph = (&args.input, args.graph);
-            session.forecast(&Wanted::of(algorithm, &source, graph, &session.resources))
-        })?
-        .0
+        settled(algorithm, (&args.input, args.graph), &source, &session)?
     } else {
         None
     };
@@ -48,6 +44,20 @@ pub(crate) fn run(
     };
     let done = answer(algorithm, args, &source, &mut session);
     checkpoint::end(session.checkpoints.take(), is_resumed, done)
+}
+
+/// The other way of an algorithm, where the first one cannot be gone, as far as is known before
+/// anything is read.
+pub(crate) fn settled(
+    algorithm: &dyn Chosen,
+    graph: (&InputArgs, GraphArgs),
+    source: &Source,
+    session: &Session,
+) -> Result<Option<Box<dyn Chosen>>, Failure> {
+    let (other, _) = choice::attempt(algorithm, source, session, |algorithm| {
+        session.forecast(&Wanted::of(algorithm, source, graph, &session.resources))
+    })?;
+    Ok(other)
 }
 
 /// What an algorithm found on a graph, which is gone, and what it took.

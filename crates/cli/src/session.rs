@@ -12,7 +12,7 @@ use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest}
 use welter_engine::machine::Machine;
 use welter_engine::plan::{Layout, Plan, Settings, Shape, StorageMode, human_bytes};
 use welter_engine::{Checkpoints, Generation, Graph, Pace, Storage, Workers};
-use welter_input::{Estimate, FileSummary, ReadOptions, WeightChoice};
+use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
 use welter_model::edges::{Duplicates, EdgeStream, Reading};
 use welter_output::probe;
 use welter_progress::Progress;
@@ -44,6 +44,8 @@ pub(crate) struct Session {
     pub(crate) started: Instant,
     /// Where the run is kept, if it can be gone on with.
     pub(crate) checkpoints: Option<Checkpoints>,
+    /// Tables of vertices that a caller in this process has, by what messages call them.
+    pub(crate) frames: Vec<Frame>,
     /// What iterations moved to and from storage.
     moved: Cell<Option<VolumeStats>>,
     /// Edges of each newer generation that passes wrote of those that were left.
@@ -115,6 +117,7 @@ impl Session {
             resources,
             started: Instant::now(),
             checkpoints: None,
+            frames: Vec::new(),
             moved: Cell::new(None),
             left: RefCell::default(),
             ended: Cell::new(Instant::now()),
@@ -125,10 +128,11 @@ impl Session {
     }
 
     /// What was said to a caller in this process.
-    pub(crate) fn said(self) -> Vec<String> {
-        self.said
-            .map(|said| said.into_inner().unwrap_or_else(PoisonError::into_inner))
-            .unwrap_or_default()
+    pub(crate) fn said(&self) -> Vec<String> {
+        let lines = |said: &Mutex<Vec<String>>| {
+            std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        self.said.as_ref().map(lines).unwrap_or_default()
     }
 
     /// Begins anew, for another run of the same command: its time, its phases and their drawing.

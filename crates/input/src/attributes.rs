@@ -18,6 +18,7 @@ use welter_progress::{Progress, Unit};
 use crate::collect::{Collector, Ids, Part};
 use crate::error::InputError;
 use crate::format::Format;
+use crate::frame::{self, Frame};
 use crate::layout::Separator;
 use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, WeightChoice};
 use crate::reader::{self, Context};
@@ -75,6 +76,15 @@ pub struct Attributes {
     pub foreign: u64,
 }
 
+/// Where a table of vertices is.
+#[derive(Clone, Copy, Debug)]
+pub enum Table<'a> {
+    /// In files: paths, patterns, or `-` for standard input.
+    Files(&'a [String]),
+    /// In memory of the caller.
+    Frame(&'a Frame),
+}
+
 /// Stands for an id that is no vertex.
 const FOREIGN: u32 = u32::MAX;
 
@@ -82,29 +92,28 @@ const FOREIGN: u32 = u32::MAX;
 const SHARED: &str = "expected the id of a vertex with edges: of more than 2^32 vertices those \
                       without are not told apart here";
 
-/// Reads one value for each vertex from tables, which are paths, patterns, or `-` for standard
-/// input.
+/// Reads one value for each vertex from a table.
 ///
 /// # Errors
 /// See [`InputError`]. Also when an id has two rows, and, unless `options` let that pass, when a
 /// vertex has none or an id is no vertex.
 pub fn attributes(
-    inputs: &[String],
+    table: Table<'_>,
     vertices: &Vertices<'_>,
     options: &AttributeOptions,
     progress: &Progress,
 ) -> Result<Attributes, InputError> {
     let value = options.value.clone().unwrap_or(ColumnRef::Number(2));
-    let rows = read_rows(inputs, vertices, options, WeightChoice::Column(value), progress)?;
+    let rows = read_rows(table, vertices, options, WeightChoice::Column(value), progress)?;
     let mut values = vec![options.missing.unwrap_or(0.0); vertices.slots as usize];
     let mut seen = vec![0_u64; values.len().div_ceil(64)];
     let (mut count, mut foreign) = (0, 0);
-    for Row { file, number, slot, value } in rows.iter() {
+    for row @ Row { file, number, slot, value, .. } in rows.iter() {
         count += 1;
         if slot == FOREIGN {
             foreign += 1;
             if options.refuse_foreign {
-                return Err(wrong_row(file, number, "expected the id of a vertex, found another"));
+                return Err(row.is_foreign());
             }
             continue;
         }
@@ -143,20 +152,20 @@ pub fn attributes(
     Ok(Attributes { values, rows: count, missing, foreign })
 }
 
-/// Reads the slots of the vertices that tables list, in their order; one may come more than once.
+/// Reads the slots of the vertices that a table lists, in their order; one may come more than once.
 /// The column of values is not looked at.
 ///
 /// # Errors
 /// See [`InputError`]. Also when an id is no vertex.
 pub fn listed(
-    inputs: &[String],
+    table: Table<'_>,
     vertices: &Vertices<'_>,
     options: &AttributeOptions,
     progress: &Progress,
 ) -> Result<Vec<u32>, InputError> {
-    let rows = read_rows(inputs, vertices, options, WeightChoice::Ignore, progress)?;
+    let rows = read_rows(table, vertices, options, WeightChoice::Ignore, progress)?;
     let slot = |row: Row<'_>| match row.slot {
-        FOREIGN => Err(wrong_row(row.file, row.number, "expected the id of a vertex of the graph")),
+        FOREIGN => Err(row.is_foreign()),
         slot if vertices.is_shared(slot) => Err(wrong_row(row.file, row.number, SHARED)),
         slot => Ok(slot),
     };
@@ -258,6 +267,8 @@ struct RowPart {
     slots: Vec<u32>,
     /// Empty where none are read.
     values: Vec<f64>,
+    /// The first id that is no vertex, if there is one.
+    foreign: Option<String>,
 }
 
 /// A row.
@@ -267,6 +278,17 @@ struct Row<'a> {
     number: u64,
     slot: u32,
     value: f64,
+    /// The first id of its part that is no vertex.
+    foreign: Option<&'a str>,
+}
+
+impl Row<'_> {
+    /// Refuses the first row whose id is no vertex.
+    fn is_foreign(&self) -> InputError {
+        let id = self.foreign.unwrap_or("another");
+        let what = format!("expected the id of a vertex, found {id}, which the graph has not");
+        wrong_row(self.file, self.number, what)
+    }
 }
 
 impl Rows {
@@ -280,6 +302,7 @@ impl Rows {
                 number,
                 slot: *slot,
                 value: part.values.get(place).copied().unwrap_or(0.0),
+                foreign: part.foreign.as_deref(),
             })
         })
     }
@@ -287,7 +310,7 @@ impl Rows {
 
 /// Reads tables and finds the slots of their ids.
 fn read_rows(
-    inputs: &[String],
+    table: Table<'_>,
     vertices: &Vertices<'_>,
     options: &AttributeOptions,
     weight: WeightChoice,
@@ -310,12 +333,36 @@ fn read_rows(
         limits: options.limits,
         ..ReadOptions::default()
     };
-    let sources = crate::open(&source::names(inputs)?, &options)?;
     let pool = crate::pool(options.thread_count())?;
+    let collector = Collector::new(options.limits.memory_bytes_max);
+    match table {
+        Table::Files(inputs) => read_files(inputs, (&options, &pool), &collector, progress)?,
+        Table::Frame(table) => {
+            let phase = progress.phase("attributes", Unit::Edges, None);
+            let context = Context { options: &options, progress, phase: &phase, pool: &pool };
+            frame::collect(table.clone(), &context, &collector)?;
+        }
+    }
+    let gathered = collector.gathered();
+    let found = |Part { ids, weights }: Part| (slots(vertices, ids), weights.unwrap_or_default());
+    let parts = gathered.parts.into_iter().map(|placed| {
+        let ((slots, foreign), values) = pool.install(|| found(placed.part));
+        RowPart { source: placed.source, slots, values, foreign }
+    });
+    Ok(Rows { parts: parts.collect(), files: gathered.files })
+}
+
+/// Hands the rows of files over.
+fn read_files(
+    inputs: &[String],
+    (options, pool): (&ReadOptions, &rayon::ThreadPool),
+    collector: &Collector,
+    progress: &Progress,
+) -> Result<(), InputError> {
+    let sources = crate::open(&source::names(inputs)?, options)?;
     let bytes = sources.iter().map(Source::bytes).sum::<Option<u64>>();
     let phase = progress.phase("attributes", Unit::Bytes, bytes);
-    let context = Context { options: &options, progress, phase: &phase, pool: &pool };
-    let collector = Collector::new(options.limits.memory_bytes_max);
+    let context = Context { options, progress, phase: &phase, pool };
     for source in &sources {
         if !matches!(source.format(), Format::Text | Format::Parquet | Format::Arrow) {
             let what =
@@ -323,29 +370,33 @@ fn read_rows(
             return Err(InputError::content(source.name(), what));
         }
         collector.begin(source.name());
-        reader::of(source).read(source, &context, &collector)?;
+        reader::of(source).read(source, &context, collector)?;
     }
-    let gathered = collector.gathered();
-    let found = |Part { ids, weights }: Part| (slots(vertices, ids), weights.unwrap_or_default());
-    let parts = gathered.parts.into_iter().map(|placed| {
-        let (slots, values) = pool.install(|| found(placed.part));
-        RowPart { source: placed.source, slots, values }
-    });
-    Ok(Rows { parts: parts.collect(), files: gathered.files })
+    Ok(())
 }
 
-/// The slots of the ids of a part.
-fn slots(vertices: &Vertices<'_>, ids: Ids) -> Vec<u32> {
+/// The slots of the ids of a part, and the first id that has none.
+fn slots(vertices: &Vertices<'_>, ids: Ids) -> (Vec<u32>, Option<String>) {
+    let foreign = |slots: &[u32]| slots.iter().position(|slot| *slot == FOREIGN);
     match ids {
         Ids::Narrow { pairs, .. } => {
-            pairs.par_iter().map(|[id, _]| vertices.of_integer((*id).into())).collect()
+            let slots: Vec<u32> =
+                pairs.par_iter().map(|[id, _]| vertices.of_integer((*id).into())).collect();
+            let first = foreign(&slots).map(|row| pairs[row][0].to_string());
+            (slots, first)
         }
         Ids::Wide { pairs, .. } => {
-            pairs.par_iter().map(|[id, _]| vertices.of_integer(*id)).collect()
+            let slots: Vec<u32> =
+                pairs.par_iter().map(|[id, _]| vertices.of_integer(*id)).collect();
+            let first = foreign(&slots).map(|row| pairs[row][0].to_string());
+            (slots, first)
         }
         Ids::Names { names, pairs } => {
             let known: Vec<u32> = names.iter().map(|name| vertices.of_name(name)).collect();
-            pairs.iter().map(|[place, _]| known[*place as usize]).collect()
+            let slots: Vec<u32> = pairs.iter().map(|[place, _]| known[*place as usize]).collect();
+            let name = |row: usize| format!("{:?}", names.get(pairs[row][0] as usize));
+            let first = foreign(&slots).map(name);
+            (slots, first)
         }
     }
 }

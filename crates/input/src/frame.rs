@@ -53,6 +53,12 @@ pub fn read_frame(
         rows.picked.names = pool.install(|| rows.have_negative_ids());
     }
     let phase = progress.phase("read", Unit::Edges, Some(rows.edges));
+    if rows.edges == 0 && options.vertices.is_none() {
+        // A selection that came out empty is a graph, too.
+        let readings = vec![rows.summary()];
+        let stream = Box::new(RowStream { rows, slots: Some(0) });
+        return Ok(Ready { readings, ..Ready::new(stream, IdMap::Declared) });
+    }
     let ids = if rows.picked.names { IdKind::Names } else { IdKind::Integers };
     let options = &ReadOptions { ids, ..options.clone() };
     let context = Context { options, progress, phase: &phase, pool: &pool };
@@ -70,6 +76,15 @@ pub fn read_frame(
     }
     // All rows were counted when they were looked at.
     crate::collected(&context, &Progress::new(), |collector| rows.collect(&context, collector))
+}
+
+/// Hands all rows of a table over to be numbered.
+pub(crate) fn collect(
+    frame: Frame,
+    context: &Context<'_>,
+    collector: &Collector,
+) -> Result<(), InputError> {
+    Rows::of(frame, context.options)?.collect(context, collector)
 }
 
 /// The rows, in parts.

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use arrow_array::builder::LargeStringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -16,6 +17,7 @@ use arrow_schema::{DataType, Field, Schema};
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyList;
 
 /// A column of numbers, in one piece.
@@ -47,15 +49,18 @@ pub(crate) fn batch(
     }
     let fields: Vec<Field> = columns
         .iter()
-        .map(|(name, array)| Field::new(*name, array.data_type().clone(), false))
+        .map(|(name, array)| Field::new(*name, array.data_type().clone(), array.null_count() > 0))
         .collect();
     let arrays = columns.into_iter().map(|(_, array)| array).collect();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
         .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// An array of numpy, without a copy.
+/// An array of numpy, without a copy, or a list of strings, copied.
 pub(crate) fn lent(array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    if let Ok(strings) = array.cast::<PyList>() {
+        return named(strings);
+    }
     let lenders = [
         lent_as::<UInt32Type>,
         lent_as::<Int64Type>,
@@ -72,6 +77,20 @@ pub(crate) fn lent(array: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
         let what = "expected an array of one dimension, of integers of 8 to 64 bits or of floats";
         Err(PyTypeError::new_err(what))
     })
+}
+
+/// Strings, and nulls where there is none.
+fn named(strings: &Bound<'_, PyList>) -> PyResult<ArrayRef> {
+    let mut names = LargeStringBuilder::with_capacity(strings.len(), 8 * strings.len());
+    for (row, string) in strings.iter().enumerate() {
+        let name = string.extract::<Option<PyBackedStr>>().map_err(|_| {
+            let kind = string.get_type();
+            let what = format!("row {}: expected a string, found {kind}", row + 1);
+            PyTypeError::new_err(what)
+        })?;
+        names.append_option(name.as_deref());
+    }
+    Ok(Arc::new(names.finish()))
 }
 
 /// The array, if it has elements of that type.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow_schema::{DataType, Field, Schema};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use welter_cli::library;
@@ -11,6 +12,7 @@ use welter_input::Frame;
 use crate::arrays::{Column, batch};
 use crate::stream;
 use crate::table::Table;
+use crate::tables::frames;
 use crate::work::{raised, working};
 
 /// A graph that was read, or that is known where to read.
@@ -21,11 +23,17 @@ pub(crate) struct Graph {
 
 #[pymethods]
 impl Graph {
-    /// Reads files, opens a kept graph or makes a generator ready.
+    /// Reads files, or leaves them to each run if they are not to be held; opens a kept graph or
+    /// makes a generator ready.
     #[staticmethod]
-    #[pyo3(signature = (words, tick=None))]
-    fn read(py: Python<'_>, words: Vec<String>, tick: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let graph = working(py, tick, |progress| library::Graph::read(&words, progress))?;
+    #[pyo3(signature = (words, tick=None, held=true))]
+    fn read(
+        py: Python<'_>,
+        words: Vec<String>,
+        tick: Option<&Bound<'_, PyAny>>,
+        held: bool,
+    ) -> PyResult<Self> {
+        let graph = working(py, tick, |progress| library::Graph::read(&words, held, progress))?;
         Ok(Self { graph })
     }
 
@@ -42,7 +50,8 @@ impl Graph {
         let reader = stream::taken(table)?;
         let graph = working(py, tick, |progress| {
             let (schema, batches) = stream::batches(&name, reader, progress)?;
-            library::Graph::of(Frame { name, schema, batches }, &words, progress)
+            let frame = typed(Frame { name, schema, batches });
+            library::Graph::of(frame, &words, progress)
         })?;
         Ok(Self { graph })
     }
@@ -67,16 +76,36 @@ impl Graph {
         Ok(Self { graph })
     }
 
-    /// Runs an algorithm.
-    #[pyo3(signature = (words, tick=None))]
+    /// Runs an algorithm. `tables`: those of vertices that words name with `memory:` before it.
+    #[pyo3(signature = (words, tables, tick=None))]
     fn run(
+        &self,
+        py: Python<'_>,
+        words: Vec<String>,
+        tables: Vec<(String, Bound<'_, PyAny>)>,
+        tick: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Table> {
+        let tables = frames(py, tables)?;
+        let answer = working(py, tick, |progress| self.graph.run(&words, tables, progress))?;
+        Ok(Table::of(Arc::new(answer)))
+    }
+
+    /// Number of edges of each vertex.
+    #[pyo3(signature = (words, tick=None))]
+    fn degrees(
         &self,
         py: Python<'_>,
         words: Vec<String>,
         tick: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
-        let answer = working(py, tick, |progress| self.graph.run(&words, progress))?;
+        let answer = working(py, tick, |progress| self.graph.degrees(&words, progress))?;
         Ok(Table::of(Arc::new(answer)))
+    }
+
+    /// Number of vertices.
+    #[pyo3(signature = (tick=None))]
+    fn vertices(&self, py: Python<'_>, tick: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+        working(py, tick, |progress| self.graph.vertices(progress))
     }
 
     /// Says how a run would be done.
@@ -111,8 +140,24 @@ impl Graph {
         Ok(facts)
     }
 
+    /// How each file, or the table, was read, a line each.
+    fn readings(&self) -> Vec<String> {
+        self.graph.readings()
+    }
+
     /// What a person should know about how it was read.
     fn notes(&self) -> Vec<String> {
         self.graph.notes().to_vec()
     }
+}
+
+/// A table whose columns may be ids: those of one without rows may have any type or none, as
+/// libraries guess it from nothing.
+fn typed(frame: Frame) -> Frame {
+    if frame.batches.iter().any(|batch| batch.num_rows() > 0) {
+        return frame;
+    }
+    let typed = |field: &Arc<Field>| Field::new(field.name(), DataType::UInt32, true);
+    let fields: Vec<Field> = frame.schema.fields().iter().map(typed).collect();
+    Frame { schema: Arc::new(Schema::new(fields)), batches: Vec::new(), ..frame }
 }

@@ -11,22 +11,26 @@
 
 mod arrays;
 mod graph;
-mod save;
 mod stream;
 mod table;
+mod tables;
 mod work;
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use pyo3::prelude::*;
+use welter_progress::Progress;
 
 use crate::graph::Graph;
-use crate::save::{save_columns, save_stream};
 use crate::table::Table;
+use crate::work::working;
 
 /// The module.
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Graph, Table, command, save_columns, save_stream};
+    use super::{Graph, Table, command, resume};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
@@ -39,4 +43,17 @@ mod _native {
 #[pyfunction]
 fn command(py: Python<'_>, line: Vec<std::ffi::OsString>) -> u8 {
     py.detach(|| welter_cli::command(line))
+}
+
+/// Goes on with a run that is kept in a directory.
+#[pyfunction]
+#[pyo3(signature = (directory, words, tick=None))]
+fn resume(
+    py: Python<'_>,
+    directory: PathBuf,
+    words: Vec<String>,
+    tick: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Table> {
+    let resumed = |progress: &Progress| welter_cli::library::resume(&directory, &words, progress);
+    Ok(Table::of(Arc::new(working(py, tick, resumed)?)))
 }

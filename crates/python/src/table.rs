@@ -17,6 +17,8 @@ use crate::work::{raised, working};
 #[pyclass(frozen, module = "welter._native")]
 pub(crate) struct Table {
     rows: Rows,
+    /// Names of the columns that hold ids of vertices.
+    ids: Vec<String>,
 }
 
 enum Rows {
@@ -29,7 +31,7 @@ enum Rows {
 impl Table {
     /// All that was found.
     pub(crate) fn of(answer: Arc<Answer>) -> Self {
-        Self { rows: Rows::All(answer) }
+        Self { ids: answer.id_columns(), rows: Rows::All(answer) }
     }
 
     fn schema(&self) -> SchemaRef {
@@ -96,12 +98,7 @@ impl Table {
     /// Names of the columns that hold ids of vertices.
     #[getter]
     fn id_columns(&self) -> Vec<String> {
-        let schema = self.schema();
-        let ids = schema.fields().iter().enumerate().filter(|(place, field)| {
-            // None but columns of vertices may lack values.
-            field.is_nullable() || *place == 0 && field.name() == "vertex"
-        });
-        ids.map(|(_, field)| field.name().clone()).collect()
+        self.ids.clone()
     }
 
     /// The columns by name: values, and a mask of those that are missing, if some are.
@@ -127,7 +124,10 @@ impl Table {
             Rows::All(answer) => working(py, None, |_| answer.top(count))?,
             Rows::Some(batch) => batch.slice(0, count.min(batch.num_rows())),
         };
-        Ok(Self { rows: Rows::Some(rows) })
+        let schema = rows.schema();
+        let is_left = |name: &String| schema.column_with_name(name).is_some();
+        let ids = self.ids.iter().filter(|name| is_left(name)).cloned().collect();
+        Ok(Self { rows: Rows::Some(rows), ids })
     }
 
     /// The rows at the top as the command line shows them; nothing of some rows.
@@ -154,7 +154,7 @@ impl Table {
     /// The report of the run, as JSON.
     #[getter]
     fn report(&self) -> Option<&str> {
-        self.answer().map(Answer::report)
+        self.answer().and_then(Answer::report)
     }
 
     /// What the command line would have said of the run, a line each.

@@ -14,6 +14,9 @@ use welter_progress::{Progress, Unit};
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// Code of a run that was interrupted, and can be gone on with.
+const RESUMABLE: u8 = 75;
+
 /// Room for what the command's main thread would have.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -53,6 +56,8 @@ pub(crate) fn working<T: Send>(
         }
         let done = py.detach(|| worker.join());
         match (wrong, done) {
+            // It says how to go on with the run.
+            (Some(_), Ok(Err(failure))) if failure.code() == RESUMABLE => Err(raised(py, &failure)),
             (Some(error), _) => Err(error),
             (None, Ok(done)) => done.map_err(|failure| raised(py, &failure)),
             (None, Err(_)) => Err(error(py, 70, "broken invariant: a thread panicked", None)),

@@ -22,8 +22,10 @@ mod tables;
 mod traversal;
 mod triangles;
 mod wcc;
+pub(crate) mod words;
 
 pub(crate) use self::sources::begins;
+pub use self::tables::MEMORY;
 
 use std::fmt::Write;
 

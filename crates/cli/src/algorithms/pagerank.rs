@@ -222,7 +222,9 @@ impl Options {
 
     fn walk(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let graph = &ready.graph;
-        if self.weighted && !graph.plan().shape.weighted {
+        let weighted = self.weighted && graph.plan().shape.weighted;
+        // Where there are no edges, none lacks a weight.
+        if self.weighted && !weighted && graph.edges() > 0 {
             return Err(Failure::new(65, "there are no weights to follow edges by")
                 .hint("say their column with --weight COLUMN, or leave --weighted out"));
         }
@@ -233,7 +235,7 @@ impl Options {
         if self.dangling == Mode::Drop {
             program = program.losing_sinks();
         }
-        if self.weighted {
+        if weighted {
             let needed = graph.vertices() * 2 * size_of::<f64>() as u64;
             session.check_left(graph, needed, "the sums of weights")?;
             program = program.weighted(graph.out_weights()?);

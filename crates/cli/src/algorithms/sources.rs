@@ -68,7 +68,8 @@ impl SourceArgs {
                 slots.push(slot);
             }
             if !self.sources_from.is_empty() {
-                slots.extend(listed(&self.sources_from, vertices, &options, &session.progress)?);
+                let table = tables::place(&self.sources_from, session);
+                slots.extend(listed(table, vertices, &options, &session.progress)?);
             }
             Ok::<_, Failure>(slots)
         })?;

@@ -2,11 +2,12 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use welter_algorithms::{Float, Sssp};
+use welter_algorithms::{Sssp, SsspTree};
 use welter_engine::Outcome;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
+use welter_model::program::Program;
 use welter_model::table::{ColumnData, Columns};
 
 use super::sources::SourceArgs;
@@ -29,13 +30,15 @@ pub(super) const ENTRY: Entry = Entry {
     ],
     kind: "fold with a frontier; reads the edges of vertices that came nearer, the nearest first",
     weights: "added up, a negative one is an error; 1 where edges have none",
-    columns: "vertex, distance (f64 or f32; inf where no path leads)",
+    columns: "vertex, distance (f64 or f32; inf where no path leads); with --parents also parent \
+              (an id)",
     source: "Chaos, Table 1; BlitzG; LDBC Graphalytics (SSSP); Meyer and Sanders (2003)",
     examples: "\
 Examples:
   welter run sssp roads.csv --source 42                  the farthest 20, and how many were reached
   welter run sssp roads.csv --source 42 --direction both -o distances.parquet
   welter run sssp roads.csv --sources-from hospitals.txt --direction in -o nearest.csv
+  welter run sssp roads.csv --source 42 --parents -o tree.parquet
   welter run sssp roads.csv --source 42 --weight minutes --precision f32",
     python: "\
 >>> graph = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0])
@@ -53,6 +56,10 @@ pub(crate) struct Options {
     /// Which way edges are followed
     #[arg(long, value_name = "WAY", default_value = "out")]
     direction: Direction,
+    /// Also find the vertex before each on a shortest path: of several paths on the one with the
+    /// fewest edges, then the one with the smallest id; of a source itself; f64 only
+    #[arg(long)]
+    parents: bool,
     /// Width of the distances
     #[arg(long, value_name = "TYPE", default_value = "f64")]
     precision: Precision,
@@ -85,22 +92,22 @@ fn delta(text: &str) -> Result<Delta, String> {
 }
 
 impl Options {
-    fn run_as<F: Float>(
-        &self,
-        sources: Vec<u64>,
+    /// Width of a step.
+    fn step(&self, ready: &Ready) -> Result<f64, Failure> {
+        if let Delta::Width(width) = self.delta {
+            return Ok(width);
+        }
+        let mean = ready.graph.mean_weight()?;
+        Ok(if mean > 0.0 { mean } else { f64::INFINITY })
+    }
+
+    fn run_as<P: Program>(
+        program: &P,
+        count: usize,
         ready: &Ready,
         session: &Session,
     ) -> Result<Answer, Failure> {
-        let delta = match self.delta {
-            Delta::Width(width) => width,
-            Delta::Auto => {
-                let mean = ready.graph.mean_weight()?;
-                if mean > 0.0 { mean } else { f64::INFINITY }
-            }
-        };
-        let count = sources.len();
-        let program = Sssp::<F>::new(sources, delta);
-        let Outcome { values, iterations, levels, .. } = session.iterate(ready, &program)?;
+        let Outcome { values, iterations, levels, .. } = session.iterate(ready, program)?;
         let weighted = ready.graph.plan().shape.weighted;
         let note =
             Some(note(&values, (values.len(), ready.graph.all_vertices()), count, weighted)?);
@@ -152,6 +159,7 @@ impl Chosen for Options {
 
     fn layout(&self) -> Layout {
         match self.precision {
+            _ if self.parents => Layout::of::<SsspTree>(),
             Precision::F64 => Layout::of::<Sssp<f64>>(),
             Precision::F32 => Layout::of::<Sssp<f32>>(),
         }
@@ -166,6 +174,10 @@ impl Chosen for Options {
     }
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {
+        if self.parents && self.precision == Precision::F32 {
+            return Err(Failure::usage("parents on shortest paths are found with f64 only")
+                .hint("leave --precision out"));
+        }
         self.sources.check(ENTRY.name, inputs)
     }
 
@@ -201,6 +213,7 @@ impl Chosen for Options {
         json!({
             "sources": self.sources.described(),
             "direction": self.direction.name(),
+            "parents": self.parents,
             "precision": self.precision.name(),
             "delta": delta,
             "frontier": self.frontier.name(), "index": self.frontier.index_name(),
@@ -209,9 +222,11 @@ impl Chosen for Options {
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let sources = self.sources.find(ready, session)?;
+        let (count, step) = (sources.len(), self.step(ready)?);
         match self.precision {
-            Precision::F64 => self.run_as::<f64>(sources, ready, session),
-            Precision::F32 => self.run_as::<f32>(sources, ready, session),
+            _ if self.parents => Self::run_as(&SsspTree::new(sources, step), count, ready, session),
+            Precision::F64 => Self::run_as(&Sssp::<f64>::new(sources, step), count, ready, session),
+            Precision::F32 => Self::run_as(&Sssp::<f32>::new(sources, step), count, ready, session),
         }
     }
 }

@@ -1,18 +1,24 @@
-//! Tables of vertices beside the graph: files whose rows begin with the id of a vertex.
+//! Tables of vertices beside the graph, whose rows begin with the id of a vertex: files, or what a
+//! caller in this process has in memory, by its name behind [`MEMORY`].
 //!
-//! Invariant: what such a table takes counts against the budget of the run, and standard input is
-//! the graph or one table, never both.
+//! Invariants: an id that the graph has not is told where it is of a file, which may serve many
+//! graphs, and is an error where it is of a table that a caller made for this run; what such a
+//! table takes counts against the budget of the run; standard input is the graph or one table,
+//! never both.
 
-use welter_input::attributes::{AttributeOptions, Attributes, Vertices, attributes};
+use welter_input::attributes::{AttributeOptions, Attributes, Table, Vertices, attributes};
 use welter_input::source;
 
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 
+/// Begins the name of a table that a caller in this process has.
+pub const MEMORY: &str = "memory:";
+
 /// Refuses tables that are not there before anything is read. `what` they are, and the inputs that
 /// the graph is read from.
 pub(super) fn check(tables: &[String], what: &str, inputs: &[String]) -> Result<(), Failure> {
-    if tables.is_empty() {
+    if tables.is_empty() || tables.iter().all(|name| name.starts_with(MEMORY)) {
         return Ok(());
     }
     let pipe = |names: &[String]| names.iter().any(|name| name == "-");
@@ -21,6 +27,14 @@ pub(super) fn check(tables: &[String], what: &str, inputs: &[String]) -> Result<
     }
     source::names(tables)?;
     Ok(())
+}
+
+/// Where tables of these names are.
+pub(super) fn place<'a>(tables: &'a [String], session: &'a Session) -> Table<'a> {
+    let [name] = tables else { return Table::Files(tables) };
+    let name = name.strip_prefix(MEMORY);
+    let frame = name.and_then(|name| session.frames.iter().find(|frame| frame.name == name));
+    frame.map_or(Table::Files(tables), Table::Frame)
 }
 
 /// The vertices of a graph, and how tables of them are read; hands both to `read`.
@@ -64,8 +78,11 @@ pub(super) fn slot_values(
     session: &Session,
     options: impl FnOnce(AttributeOptions) -> AttributeOptions,
 ) -> Result<Vec<f64>, Failure> {
+    let table = place(tables, session);
     let read = with_vertices(ready, session, |vertices, defaults| {
-        attributes(tables, vertices, &options(defaults), &session.progress)
+        let refuse_foreign = matches!(table, Table::Frame(_));
+        let options = AttributeOptions { refuse_foreign, ..options(defaults) };
+        attributes(table, vertices, &options, &session.progress)
     })?;
     let Attributes { values, foreign, .. } = read;
     if foreign > 0 {

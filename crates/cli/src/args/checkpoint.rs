@@ -68,15 +68,6 @@ impl ResumeArgs {
             (run.output.output, run.output.output_format) = (self.output, self.output_format);
         }
         run.output.report = self.report.or(run.output.report.take());
-        let (now, then) = (self.resources, &mut run.resources);
-        then.threads = now.threads.or(then.threads);
-        then.memory = now.memory.or(then.memory);
-        if !now.scratch.is_empty() {
-            then.scratch = now.scratch;
-        }
-        then.quiet |= now.quiet;
-        then.encoding = now.encoding.or(then.encoding);
-        then.stripe_bits = now.stripe_bits.or(then.stripe_bits);
-        then.block_bits = now.block_bits.or(then.block_bits);
+        self.resources.put(&mut run.resources);
     }
 }

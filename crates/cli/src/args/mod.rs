@@ -21,7 +21,7 @@ use crate::kept::{CheckArgs, IngestArgs};
 use crate::probe::ProbeArgs;
 
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
-pub(crate) use self::graph::{GraphArgs, InputArgs, WeightArgs};
+pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::ResourceArgs;
 pub(crate) use self::values::{above_zero, bytes, count, finite, not_negative, parsed, share};
 

@@ -77,6 +77,19 @@ pub(crate) enum EncodingArg {
 }
 
 impl ResourceArgs {
+    /// Puts what is said now over what a run was told when it began.
+    pub(crate) fn put(self, then: &mut Self) {
+        then.threads = self.threads.or(then.threads);
+        then.memory = self.memory.or(then.memory);
+        if !self.scratch.is_empty() {
+            then.scratch = self.scratch;
+        }
+        then.quiet |= self.quiet;
+        then.encoding = self.encoding.or(then.encoding);
+        then.stripe_bits = self.stripe_bits.or(then.stripe_bits);
+        then.block_bits = self.block_bits.or(then.block_bits);
+    }
+
     /// The same, as the engine wants it. `held_bytes` of memory are taken already.
     pub(crate) fn settings(&self, held_bytes: u64) -> Settings {
         Settings {

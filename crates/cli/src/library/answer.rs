@@ -1,15 +1,18 @@
 //! What an algorithm found, for a caller in this process.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use welter_model::table::Columns;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use welter_model::table::{Columns, Table};
 use welter_output::{TableBatches, TableFormat, write_table};
 use welter_progress::Progress;
 
 use super::panics::caught;
-use crate::failure::{Failure, printable};
+use crate::failure::{BROKEN, Failure, printable};
 use crate::run::{self, Found};
 use crate::session::Session;
 use crate::top::{self, Top};
@@ -19,25 +22,56 @@ use crate::top::{self, Top};
 pub struct Answer {
     table: TableBatches<Box<dyn Columns>>,
     top: Top,
-    report: String,
+    report: Option<String>,
     said: Vec<String>,
     note: Option<String>,
+    /// Whether a vertex may have no value: none was found on the way from the sources. Files say -1
+    /// or inf there, as other programs do; whoever computes with a column must not take that for a
+    /// depth or a distance, so here it is null.
+    misses: bool,
 }
 
 impl Answer {
-    pub(super) fn of(found: Found, session: Session) -> Result<Self, Failure> {
-        let report = serde_json::to_string(&found.report.with_phases(&session))
+    pub(super) fn of(found: Found, session: &Session) -> Result<Self, Failure> {
+        let report = serde_json::to_string(&found.report.with_phases(session))
             .map_err(|error| Failure::new(74, format!("the report cannot be made: {error}")))?;
-        let lines = run::lines(&found, &session, false);
+        let lines = run::lines(&found, session, false);
         let Found { table, top, note, .. } = found;
         let mut said = session.said();
         said.extend(lines);
-        Ok(Self { table: TableBatches::new(table)?, top, report, said, note })
+        let misses = top == Top::Farthest;
+        let report = Some(report);
+        Ok(Self { table: TableBatches::new(table)?, top, report, said, note, misses })
+    }
+
+    /// A table that no algorithm made.
+    pub(super) fn plain(
+        table: Table<Box<dyn Columns>>,
+        note: Option<String>,
+    ) -> Result<Self, Failure> {
+        let (top, said) = (Top::Highest, Vec::new());
+        let table = TableBatches::new(table)?;
+        Ok(Self { table, top, report: None, said, note, misses: false })
     }
 
     /// Names and types of the columns.
     pub fn schema(&self) -> SchemaRef {
-        self.table.schema()
+        if self.misses { nullable(&self.table.schema()) } else { self.table.schema() }
+    }
+
+    /// Names of the columns that hold ids of vertices.
+    pub fn id_columns(&self) -> Vec<String> {
+        let schema = self.table.schema();
+        let ids = schema.fields().iter().enumerate().filter(|(place, field)| {
+            // None but columns of vertices may lack values in files.
+            field.is_nullable() || *place == 0 && field.name() == "vertex"
+        });
+        ids.map(|(_, field)| field.name().clone()).collect()
+    }
+
+    /// Some rows, with nulls where nothing was reached.
+    fn shown(&self, batch: RecordBatch) -> Result<RecordBatch, Failure> {
+        if self.misses { without_misses(&batch) } else { Ok(batch) }
     }
 
     /// Number of rows.
@@ -55,7 +89,7 @@ impl Answer {
     /// # Errors
     /// When results cannot be read from where they are.
     pub fn batch(&self, number: usize) -> Result<RecordBatch, Failure> {
-        caught(|| Ok(self.table.batch(number)?))
+        caught(|| self.shown(self.table.batch(number)?))
     }
 
     /// The rows at the top, as `welter run` shows them, the first one first.
@@ -65,7 +99,7 @@ impl Answer {
     pub fn top(&self, count: usize) -> Result<RecordBatch, Failure> {
         caught(|| {
             let (rows, columns) = top::best(self.table.table(), self.top, count)?;
-            Ok(self.table.picked(rows.as_deref(), columns)?)
+            self.shown(self.table.picked(rows.as_deref(), columns)?)
         })
     }
 
@@ -95,9 +129,10 @@ impl Answer {
         })
     }
 
-    /// The report of the run, as JSON: the plan, and time and bytes of every phase.
-    pub fn report(&self) -> &str {
-        &self.report
+    /// The report of the run, if there was one, as JSON: the plan, and time and bytes of every
+    /// phase.
+    pub fn report(&self) -> Option<&str> {
+        self.report.as_deref()
     }
 
     /// What the command says of such a run on standard error, a line each.
@@ -109,4 +144,40 @@ impl Answer {
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
+}
+
+/// The columns of depths and distances may lack values.
+fn nullable(schema: &Schema) -> SchemaRef {
+    let field = |field: &Arc<Field>| {
+        let measures = field.data_type() == &DataType::Int64 || field.data_type().is_floating();
+        let nullable = field.is_nullable() || measures;
+        Arc::new(field.as_ref().clone().with_nullable(nullable))
+    };
+    Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+}
+
+/// Nulls in the place of negative depths and infinite distances.
+fn without_misses(batch: &RecordBatch) -> Result<RecordBatch, Failure> {
+    let known = |column: &ArrayRef| match column.data_type() {
+        DataType::Int64 => known::<Int64Type>(column, |depth| depth >= 0),
+        DataType::Float32 => known::<Float32Type>(column, f32::is_finite),
+        DataType::Float64 => known::<Float64Type>(column, f64::is_finite),
+        _ => Arc::clone(column),
+    };
+    let columns = batch.columns().iter().map(known).collect();
+    RecordBatch::try_new(nullable(&batch.schema()), columns)
+        .map_err(|error| Failure::new(BROKEN, format!("broken invariant: {error}")))
+}
+
+/// A column without the values that are none.
+fn known<T: ArrowPrimitiveType>(
+    column: &ArrayRef,
+    is_known: impl Fn(T::Native) -> bool,
+) -> ArrayRef {
+    let values = column.as_primitive::<T>().values();
+    if values.iter().all(|value| is_known(*value)) {
+        return Arc::clone(column);
+    }
+    let known = values.iter().map(|&value| is_known(value).then_some(value));
+    Arc::new(known.collect::<PrimitiveArray<T>>())
 }

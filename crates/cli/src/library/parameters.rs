@@ -1,12 +1,13 @@
 //! The options of the command line, described for those who make functions of them.
 
 use std::any::TypeId as Id;
+use std::num::NonZero;
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Args, Command};
 
-use crate::algorithms::{Entry, REGISTRY};
-use crate::args::ResourceArgs;
+use crate::algorithms::{Entry, REGISTRY, words};
+use crate::args::{CheckpointArgs, ResourceArgs};
 
 /// An algorithm.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct Algorithm {
     pub name: &'static str,
     /// One line.
     pub about: &'static str,
+    /// Other words for what it finds.
+    pub words: &'static str,
     /// The mathematics, a line each.
     pub formula: &'static [&'static str],
     /// Columns of its result.
@@ -27,6 +30,13 @@ pub struct Algorithm {
     pub example: &'static str,
     /// Its options.
     pub parameters: Vec<Parameter>,
+}
+
+impl Algorithm {
+    /// Whether it can be told to read no weights.
+    pub fn ignores_weights(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.name == "no_weights")
+    }
 }
 
 /// An option.
@@ -49,6 +59,8 @@ pub struct Parameter {
 pub enum Kind {
     /// Said or not.
     Flag,
+    /// Yes, no, or not said.
+    Choice,
     /// One of these words; whether nothing can be said after the name, too.
     Word(Vec<String>, bool),
     /// A whole number.
@@ -70,6 +82,11 @@ pub fn algorithms() -> Vec<Algorithm> {
     REGISTRY.iter().map(described).collect()
 }
 
+/// Where a run is kept, so that it can be gone on with.
+pub fn checkpoints() -> Vec<Parameter> {
+    parameters(&CheckpointArgs::augment_args(Command::new("checkpoints")))
+}
+
 /// What of the machine may be taken.
 pub fn resources() -> Vec<Parameter> {
     parameters(&ResourceArgs::augment_args(Command::new("resources")))
@@ -79,6 +96,7 @@ fn described(entry: &Entry) -> Algorithm {
     Algorithm {
         name: entry.name,
         about: entry.about,
+        words: words::of(entry.name),
         formula: entry.formula,
         columns: entry.columns,
         weights: entry.weights,
@@ -103,6 +121,13 @@ fn parameter(arg: &Arg) -> Option<Parameter> {
 }
 
 fn kind(arg: &Arg) -> Kind {
+    const WHOLE: [Id; 5] = [
+        Id::of::<u64>(),
+        Id::of::<usize>(),
+        Id::of::<u32>(),
+        Id::of::<u16>(),
+        Id::of::<NonZero<u64>>(),
+    ];
     if matches!(arg.get_action(), ArgAction::SetTrue) {
         return Kind::Flag;
     }
@@ -119,7 +144,7 @@ fn kind(arg: &Arg) -> Kind {
     let is = |others: &[Id]| others.iter().any(|other| id == *other);
     if value == Some("SIZE") {
         Kind::Bytes
-    } else if is(&[Id::of::<u64>(), Id::of::<usize>(), Id::of::<u32>(), Id::of::<u16>()]) {
+    } else if is(&WHOLE) {
         Kind::Integer
     } else if is(&[Id::of::<f64>(), Id::of::<f32>()]) {
         Kind::Number

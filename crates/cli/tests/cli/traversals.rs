@@ -38,6 +38,13 @@ fn depths_parents_and_distances() {
         let line = format!("sssp roads.csv --source a {options}");
         assert_eq!(table(&sandbox, &line), distances, "{options}");
     }
+    let tree = "vertex,distance,parent\na,0.0,a\nb,1.0,a\nc,3.0,b\nd,5.5,c\nx,inf,\ny,inf,\n";
+    for options in ["", "--delta 0.5", "--frontier sparse --threads 3", "--route spill"] {
+        let line = format!("sssp roads.csv --source a --parents {options}");
+        assert_eq!(table(&sandbox, &line), tree, "{options}");
+    }
+    let narrow = "run sssp roads.csv --source a --parents --precision f32";
+    failed(&sandbox, narrow, 2, &["f64 only", "leave --precision out"]);
     let hops = "vertex,distance\na,0.0\nb,1.0\nc,2.0\nd,1.0\nx,inf\ny,inf\n";
     assert_eq!(table(&sandbox, "sssp roads.csv --source a --no-weights"), hops);
 }

@@ -1,6 +1,9 @@
 //! Tables of attributes, good and bad.
 
 use std::fs;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 
 use super::*;
 
@@ -13,7 +16,7 @@ fn read_text(
 ) -> Result<Attributes, InputError> {
     with_file(text, |path| {
         let vertices = Vertices { ids, slots, is_vertex: &|slot| slot != 1 };
-        attributes(&[path.to_owned()], &vertices, options, &Progress::new())
+        attributes(Table::Files(&[path.to_owned()]), &vertices, options, &Progress::new())
     })
 }
 
@@ -74,7 +77,32 @@ fn ids_that_are_no_vertices_are_counted_or_refused() {
     assert_eq!((read.values, read.rows, read.foreign), (vec![10.0, 0.0, 12.0], 4, 2));
     let strict = AttributeOptions { refuse_foreign: true, ..AttributeOptions::default() };
     let error = failure(text, &IdMap::Same, 3, &strict);
-    assert!(error.starts_with("table.csv: row 2: expected the id of a vertex"), "{error}");
+    let expected =
+        "table.csv: row 2: expected the id of a vertex, found 1, which the graph has not";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn tables_in_memory_are_read_as_files_are() {
+    let names: IdMap = IdMap::Names(["a", "b", "c"].into_iter().collect());
+    let vertices = Vertices { ids: &names, slots: 3, is_vertex: &|_| true };
+    let read = |ids: Vec<&str>| {
+        let ids: ArrayRef = Arc::new(StringArray::from(ids));
+        let values: ArrayRef =
+            Arc::new(Float64Array::from_iter_values((1..).map(f64::from).take(ids.len())));
+        let batch = RecordBatch::try_from_iter([("who", ids), ("share", values)]).unwrap();
+        let frame =
+            Frame { name: "shares".to_owned(), schema: batch.schema(), batches: vec![batch] };
+        let options = AttributeOptions { refuse_foreign: true, ..or(0.5) };
+        attributes(Table::Frame(&frame), &vertices, &options, &Progress::new())
+    };
+    assert_eq!(read(vec!["c", "a"]).unwrap().values, [2.0, 0.5, 1.0]);
+    assert_eq!(read(vec![]).unwrap().values, [0.5, 0.5, 0.5]);
+    let error = read(vec!["c", "z"]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "shares: row 2: expected the id of a vertex, found \"z\", which the graph has not"
+    );
 }
 
 #[test]
@@ -99,7 +127,7 @@ fn vertices_are_listed_one_a_line() {
         with_file(text, |path| {
             let vertices = Vertices { ids, slots: 3, is_vertex: &|_| true };
             let options = AttributeOptions::default();
-            listed(&[path.to_owned()], &vertices, &options, &Progress::new())
+            listed(Table::Files(&[path.to_owned()]), &vertices, &options, &Progress::new())
         })
     };
     assert_eq!(list("# hubs\n2\n0\n2\n", &IdMap::Same).unwrap(), [2, 0, 2]);
@@ -107,5 +135,6 @@ fn vertices_are_listed_one_a_line() {
     let names = IdMap::Names(["a", "b", "c"].into_iter().collect());
     assert_eq!(list("c\na", &names).unwrap(), [2, 0]);
     let error = list("0\n3\n", &IdMap::Declared).unwrap_err();
-    assert!(error.to_string().ends_with("row 2: expected the id of a vertex of the graph"));
+    let expected = "row 2: expected the id of a vertex, found 3, which the graph has not";
+    assert!(error.to_string().ends_with(expected), "{error}");
 }

@@ -168,3 +168,14 @@ fn negative_ids_are_names_and_what_is_read_is_said() {
     let ready = read(frame(columns, 2), &weighted()).unwrap();
     assert!(ready.readings[0].to_string().contains("target column 2 \"to\""));
 }
+
+#[test]
+fn a_table_without_rows_is_a_graph_without_edges() {
+    for ids in [
+        Arc::new(UInt32Array::from(vec![0; 0])) as ArrayRef,
+        Arc::new(StringArray::from(vec![""; 0])),
+    ] {
+        let ready = read(frame(vec![("a", ids.clone()), ("b", ids)], 8), &weighted()).unwrap();
+        assert_eq!((ready.edges.edges(), ready.edges.slots()), (0, Some(0)));
+    }
+}

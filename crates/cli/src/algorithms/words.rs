@@ -1,0 +1,83 @@
+//! Other words for what algorithms find, by which people look for them.
+
+use super::{Entry, REGISTRY};
+
+/// By the name of the algorithm; what stands here need not be exactly what it does, but it is the
+/// nearest that there is.
+const WORDS: &[(&str, &str)] = &[
+    (
+        "pagerank",
+        "centrality, importance, ranking, personalised PageRank, eigenvector, random walk",
+    ),
+    ("bfs", "shortest paths (unweighted), breadth-first search, hops, reachable, descendants"),
+    ("sssp", "shortest paths (weighted), Dijkstra, Bellman-Ford, delta-stepping, route"),
+    ("wcc", "connected components, weakly connected components, cc, union-find, islands"),
+    ("spmv", "matrix-vector product, degree, strength, sum over neighbours"),
+    ("hyperball", "closeness, harmonic centrality, neighbourhood function, diameter, HyperANF"),
+    ("cdlp", "community detection, communities, label propagation, LPA, Louvain, Leiden, clusters"),
+    ("kcore", "core numbers, k-core, coreness, degeneracy, k-shell"),
+    ("triangles", "triangle count, triangle counting, cliques of three"),
+    ("lcc", "local clustering coefficient, clustering, transitivity"),
+    ("mis", "maximal independent set, independent vertices"),
+    ("conductance", "cut, quality of a community, quality of a partition"),
+    ("bp", "belief propagation, inference, Markov random field, label inference"),
+    ("als", "recommendation, matrix factorisation, collaborative filtering, ratings"),
+    ("scc", "strongly connected components, Tarjan, cycles, condensation"),
+    ("mcst", "minimum spanning tree, minimum spanning forest, MST, Kruskal, Prim, Boruvka"),
+];
+
+/// Other words for an algorithm.
+pub(crate) fn of(name: &str) -> &'static str {
+    WORDS.iter().find(|(other, _)| *other == name).map_or("", |(_, words)| words)
+}
+
+/// The algorithms that a text means: those of which all its words are said, in any case.
+pub(crate) fn meant(text: &str) -> Vec<&'static Entry> {
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let says = |entry: &&Entry| {
+        let said = format!("{} {}", entry.name, of(entry.name)).to_lowercase();
+        // A word of two letters is in the midst of many.
+        let begins = |word: &str| {
+            said.split(|c: char| !c.is_alphanumeric()).any(|own| own.starts_with(word))
+        };
+        words.iter().all(|word| begins(word))
+    };
+    if words.is_empty() { Vec::new() } else { REGISTRY.iter().filter(says).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_has_other_words() {
+        for entry in REGISTRY {
+            assert!(!of(entry.name).is_empty(), "{}", entry.name);
+        }
+        assert_eq!(WORDS.len(), REGISTRY.len());
+    }
+
+    #[test]
+    fn algorithms_are_found_by_what_people_call_them() {
+        for (text, expected) in [
+            ("connected", &["wcc", "scc"][..]),
+            ("connected_components", &["wcc", "scc"]),
+            ("cc", &["wcc"]),
+            ("Louvain", &["cdlp"]),
+            ("community", &["cdlp", "conductance"]),
+            ("shortest-path", &["bfs", "sssp"]),
+            ("dijkstra", &["sssp"]),
+            ("minimum spanning", &["mcst"]),
+            ("clustering coefficient", &["lcc"]),
+            ("flow", &[]),
+            ("", &[]),
+        ] {
+            let found: Vec<&str> = meant(text).iter().map(|entry| entry.name).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}
