@@ -118,7 +118,7 @@ impl Trial<'_> {
     fn all(&self) -> Outcome {
         self.must("generate rmat 8 -q -o graph.u32")?;
         self.must(&format!("{RUN} -o expected.csv"))?;
-        let expected = self.read(&self.folder.join("expected.csv"))?.unwrap_or_default();
+        let expected = read(&self.folder.join("expected.csv"))?.unwrap_or_default();
         for nth in 1.. {
             let killed = self.run(&self.line(), Some(nth))?;
             self.device.cut(nth % 2 == 0)?;
@@ -135,7 +135,7 @@ impl Trial<'_> {
     /// Holds what is there against what should be, goes on, and empties the file system.
     fn look(&self, expected: &[u8], ended: bool) -> Outcome {
         let output = self.device.mount.join("ranks.csv");
-        match self.read(&output)? {
+        match read(&output)? {
             Some(found) if found == expected => {}
             Some(found) => return Err(format!("half a result, of {} bytes", found.len())),
             None if ended => return Err("the run said 0, and its result is not there".to_owned()),
@@ -145,7 +145,7 @@ impl Trial<'_> {
         if resumed.code() != Some(0) {
             self.must(&self.line())?;
         }
-        if self.read(&output)?.as_deref() != Some(expected) {
+        if read(&output)?.as_deref() != Some(expected) {
             return Err("another result after it went on".to_owned());
         }
         fs::remove_file(&output).map_err(|error| error.to_string())
@@ -154,14 +154,6 @@ impl Trial<'_> {
     fn line(&self) -> String {
         let at = self.device.at();
         format!("{RUN} --checkpoint {at}/cp -o {at}/ranks.csv")
-    }
-
-    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, String> {
-        match fs::read(path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(format!("{}: {error}", path.display())),
-        }
     }
 
     /// Runs the command, killed at the call of this number.
@@ -178,5 +170,14 @@ impl Trial<'_> {
     fn must(&self, line: &str) -> Outcome {
         let status = self.run(line, None)?;
         if status.success() { Ok(()) } else { Err(format!("`welter {line}` ended with {status}")) }
+    }
+}
+
+/// What a file holds, if it is there.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("{}: {error}", path.display())),
     }
 }
