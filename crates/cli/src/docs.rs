@@ -7,7 +7,6 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
-use welter_output::write_file;
 
 use crate::algorithms::REGISTRY;
 use crate::args::{Page, command};
@@ -35,7 +34,7 @@ pub(crate) fn manual(folder: Option<&Path>) -> Result<(), Failure> {
     for (words, command) in all() {
         let name = words.join("-");
         let path = folder.join(format!("{name}.1"));
-        write_file(&path, page(&command, &name)?.as_bytes())?;
+        std::fs::write(&path, page(&command, &name)?).map_err(|error| cannot(&path, error))?;
     }
     Ok(())
 }

@@ -50,8 +50,7 @@ impl Pace {
         let started = Instant::now();
         let rate = std::thread::scope(|scope| {
             for _ in 0..cores {
-                // Cores that the system gives no thread are not there.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, || {
+                scope.spawn(|| {
                     let mut work = Work::new();
                     while !done.load(Ordering::Relaxed) {
                         work.step();

@@ -22,10 +22,9 @@ use crate::args::ResourceArgs;
 use crate::failure::{BROKEN, Failure, INTERRUPTED, printable};
 use crate::line;
 use crate::load::Source;
-use crate::promise::Outputs;
 use crate::report;
 use crate::run::{self, print};
-use crate::session::Session;
+use crate::session::{Session, promise};
 use crate::text::counted;
 
 /// What `graphalytics` takes.
@@ -165,7 +164,6 @@ fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failur
     }
     let resolved = |folder: &Path| folder.canonicalize().ok();
     let inputs = Source::Files(sets.iter().flat_map(DataSet::inputs).map(PathBuf::from).collect());
-    let mut outputs = Outputs::of(&inputs);
     for job in sets.iter().flat_map(|set| &set.jobs) {
         let (Some(output), Some(folder)) = (&job.output, &args.output) else { continue };
         if resolved(folder) == resolved(&job.references) {
@@ -173,9 +171,9 @@ fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failur
             let what = format!("{folder}: outputs there would be the references of the next run");
             return Err(Failure::output(what).hint("name another folder with -o"));
         }
-        outputs.promise(output)?;
+        promise(output, &inputs)?;
     }
-    args.report.iter().try_for_each(|path| outputs.promise(path))
+    args.report.iter().try_for_each(|path| promise(path, &inputs))
 }
 
 /// Runs an algorithm and validates what it found.

@@ -17,7 +17,6 @@
 
 mod columns;
 mod manifest;
-mod remains;
 mod restore;
 mod write;
 
@@ -25,7 +24,6 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -95,9 +93,7 @@ pub struct Checkpoints {
     directory: PathBuf,
     run: u64,
     every: Every,
-    job: Mutex<Vec<u8>>,
-    /// What the edges of the input add up to; 0 where nobody said.
-    edges: AtomicU64,
+    job: Vec<u8>,
     faults: Option<Arc<Faults>>,
     progress: Mutex<Written>,
     /// Holds the lock.
@@ -173,18 +169,21 @@ impl Checkpoints {
     /// When the directory is not empty, cannot be made or written to.
     pub fn begin(options: &CheckpointOptions, job: &[u8]) -> Result<Self, StoreError> {
         let CheckpointOptions { directory, every, run, faults } = options;
-        let planned = Faults::of_process().filter(|_| faults.is_none());
-        let faults = &faults.clone().or(planned);
-        let is_made = match fs::metadata(directory) {
-            Ok(_) => false,
+        let failed = |source: io::Error| StoreError::Create { file: directory.clone(), source };
+        let is_made = match fs::read_dir(directory) {
+            Ok(mut entries) => {
+                if entries.next().is_some() {
+                    return Err(failed(ErrorKind::DirectoryNotEmpty.into()));
+                }
+                false
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 durable::make_directory(directory, faults.as_ref())?;
                 true
             }
-            Err(source) => return Err(StoreError::Create { file: directory.clone(), source }),
+            Err(error) => return Err(failed(error)),
         };
         let begun = lock_directory(directory).and_then(|locked| {
-            remains::clear(directory, faults.as_ref())?;
             let manifest = Manifest { every: *every, entries: Vec::new(), job: job.to_vec() };
             let run = run.unwrap_or_else(random_number);
             let begun = Self::new(directory, run, manifest, faults.as_ref(), locked);
@@ -209,8 +208,6 @@ impl Checkpoints {
         if !file.exists() {
             return Err(StoreError::Missing { file });
         }
-        let planned = Faults::of_process().filter(|_| faults.is_none());
-        let faults = faults.or(planned.as_ref());
         let locked = lock_directory(directory)?;
         let (run, manifest) = read_manifest(file, faults)?;
         let opened = Self::new(directory, run, manifest, faults, locked);
@@ -231,24 +228,12 @@ impl Checkpoints {
         let written = Written { entries, failed: false, since, took: None, stats, notes };
         let (directory, faults) = (directory.to_owned(), faults.cloned());
         let progress = Mutex::new(written);
-        let (job, edges) = (Mutex::new(job), AtomicU64::new(0));
-        Self { directory, run, every, job, edges, faults, progress, _locked: locked }
+        Self { directory, run, every, job, faults, progress, _locked: locked }
     }
 
     /// What the run is, as it was said when it began.
-    pub fn job(&self) -> Vec<u8> {
-        lock(&self.job).clone()
-    }
-
-    /// Says more of what the run is, from the next checkpoint on.
-    pub fn set_job(&self, job: Vec<u8>) {
-        *lock(&self.job) = job;
-    }
-
-    /// Says what the edges that were read add up to, in whatever order and parts, so that the run
-    /// goes on with the same ones only.
-    pub fn read_edges(&self, sum: u64) {
-        self.edges.store(sum, Ordering::Relaxed);
+    pub fn job(&self) -> &[u8] {
+        &self.job
     }
 
     /// The directory.
@@ -277,13 +262,21 @@ impl Checkpoints {
     /// # Errors
     /// When files cannot be removed.
     pub fn remove(self) -> Result<(), StoreError> {
-        // First the manifest, for good: whatever comes after, no checkpoint is found that is not
-        // whole.
-        durable::remove(&self.directory.join(MANIFEST), self.faults.as_ref())?;
-        durable::sync_directory(&self.directory, self.faults.as_ref())?;
+        let failed = |file: &Path, source| {
+            let (what, file) = ("remove it", file.to_owned());
+            StoreError::Io { what, file, source }
+        };
+        // First the manifest: whatever comes after, no checkpoint is found that is not whole.
+        let manifest = self.directory.join(MANIFEST);
+        fs::remove_file(&manifest).map_err(|error| failed(&manifest, error))?;
         lock(&self.progress).entries.clear();
         self.clear()?;
-        durable::remove_directory(&self.directory, self.faults.as_ref())
+        match fs::remove_dir(&self.directory) {
+            Err(error) if error.kind() != ErrorKind::DirectoryNotEmpty => {
+                Err(failed(&self.directory, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether a checkpoint is to be written after so many iterations.
@@ -330,7 +323,7 @@ impl Checkpoints {
 
     /// Writes the manifest, in place of the one before.
     fn put_manifest(&self, entries: &[Entry]) -> Result<(), StoreError> {
-        let (entries, job) = (entries.to_vec(), self.job());
+        let (entries, job) = (entries.to_vec(), self.job.clone());
         let payload = Manifest { every: self.every, entries, job }.encode();
         let identity = Identity { kind: KIND, version: VERSION, graph: self.run, generation: 0 };
         sealed::seal(&self.directory.join(MANIFEST), &identity, &payload, self.faults.as_ref())
@@ -350,20 +343,22 @@ impl Checkpoints {
 
     /// Removes files of ours that the manifest does not name.
     fn clear(&self) -> Result<(), StoreError> {
+        let failed = |what, file: &Path, source| {
+            let file = file.to_owned();
+            StoreError::Io { what, file, source }
+        };
         let names = |iterations: u64| format!("{STATE}{iterations}");
         let kept: Vec<String> =
             lock(&self.progress).entries.iter().map(|entry| names(entry.iterations)).collect();
-        let read = |source| {
-            let (what, file) = ("list it", self.directory.clone());
-            StoreError::Io { what, file, source }
-        };
+        let read = |source| failed("list it", &self.directory, source);
         for entry in fs::read_dir(&self.directory).map_err(read)? {
             let name = entry.map_err(read)?.file_name();
             let is_left = name.to_str().is_some_and(|name| {
                 is_temporary(name) || (is_state(name) && !kept.iter().any(|kept| kept == name))
             });
             if is_left {
-                durable::remove(&self.directory.join(name), self.faults.as_ref())?;
+                let path = self.directory.join(name);
+                fs::remove_file(&path).map_err(|error| failed("remove it", &path, error))?;
             }
         }
         Ok(())

@@ -20,8 +20,6 @@ pub enum EdgeFormat {
     Tsv,
     /// Comma-separated text with a header.
     Csv,
-    /// A JSON object a line: `{"source":1,"target":2}`, and `"weight"` where there are weights.
-    JsonLines,
     /// Little-endian records without a header: source, target, and the weight if there is one.
     Raw(RawLayout),
     /// Apache Parquet.
@@ -52,8 +50,6 @@ pub(super) const FORMATS: &[(&str, EdgeFormat)] = &[
     ("edgelist", EdgeFormat::Snap),
     ("tsv", EdgeFormat::Tsv),
     ("csv", EdgeFormat::Csv),
-    ("jsonl", EdgeFormat::JsonLines),
-    ("ndjson", EdgeFormat::JsonLines),
     ("parquet", EdgeFormat::Parquet),
     ("pq", EdgeFormat::Parquet),
     ("arrow", EdgeFormat::Arrow),
@@ -154,7 +150,6 @@ impl EdgeFormat {
             Self::Snap
             | Self::Tsv
             | Self::Csv
-            | Self::JsonLines
             | Self::MatrixMarket
             | Self::Dimacs
             | Self::Metis

@@ -1,0 +1,2 @@
+CREATE (:Person {name:'Ann'});
+CREATE (:Person {name:'Bob'});
