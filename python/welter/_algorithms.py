@@ -346,8 +346,13 @@ def sssp(
         weight of a sample of the edges, inf is one step
     frontier : How the edges of active vertices are found; the result is the same
     index : What they are looked up by; the result is the same
-    weight : Column of the weights, by number (from 1) or name; False: none [default: one called
-        weight, else the third if it holds numbers, else none]
+    weight : Column of the weights, by number (from 1) or name; False: none [default: the one
+        called weight, else by a word for it such as cost, distance or rating, else the one further
+        column of numbers] The same rule holds for text, tables and frames. A column whose name is
+        for something else (year, timestamp, type, or what ends in _id) is no weight. Where several
+        columns could be it, names are refused, and without names the first one behind the ends is
+        taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
+        is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
@@ -558,8 +563,13 @@ def spmv(
         error]
     iterations : Multiply so often, each result being the next vector
     precision : Width of the numbers
-    weight : Column of the weights, by number (from 1) or name; False: none [default: one called
-        weight, else the third if it holds numbers, else none]
+    weight : Column of the weights, by number (from 1) or name; False: none [default: the one
+        called weight, else by a word for it such as cost, distance or rating, else the one further
+        column of numbers] The same rule holds for text, tables and frames. A column whose name is
+        for something else (year, timestamp, type, or what ends in _id) is no weight. Where several
+        columns could be it, names are refused, and without names the first one behind the ends is
+        taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
+        is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
@@ -1346,8 +1356,13 @@ def bp(
     tolerance : Stop when no belief changes by as much in an iteration; 0 does them all
     messages : What a message is kept for
     damping : Share of a message of an edge that stays as it was, from 0 to below 1
-    weight : Column of the weights, by number (from 1) or name; False: none [default: one called
-        weight, else the third if it holds numbers, else none]
+    weight : Column of the weights, by number (from 1) or name; False: none [default: the one
+        called weight, else by a word for it such as cost, distance or rating, else the one further
+        column of numbers] The same rule holds for text, tables and frames. A column whose name is
+        for something else (year, timestamp, type, or what ends in _id) is no weight. Where several
+        columns could be it, names are refused, and without names the first one behind the ends is
+        taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
+        is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
@@ -1455,8 +1470,13 @@ def als(
     lambda_ : Weight of the penalty on large factors, above 0
     iterations : Solve for both sides so often
     seed : Picks the factors to begin with
-    weight : Column of the weights, by number (from 1) or name; False: none [default: one called
-        weight, else the third if it holds numbers, else none]
+    weight : Column of the weights, by number (from 1) or name; False: none [default: the one
+        called weight, else by a word for it such as cost, distance or rating, else the one further
+        column of numbers] The same rule holds for text, tables and frames. A column whose name is
+        for something else (year, timestamp, type, or what ends in _id) is no weight. Where several
+        columns could be it, names are refused, and without names the first one behind the ends is
+        taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
+        is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
@@ -1646,8 +1666,13 @@ def mcst(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     cost : Whether the forest weighs as little or as much as it can
     method : How the result is found; it is the same either way
-    weight : Column of the weights, by number (from 1) or name; False: none [default: one called
-        weight, else the third if it holds numbers, else none]
+    weight : Column of the weights, by number (from 1) or name; False: none [default: the one
+        called weight, else by a word for it such as cost, distance or rating, else the one further
+        column of numbers] The same rule holds for text, tables and frames. A column whose name is
+        for something else (year, timestamp, type, or what ends in _id) is no weight. Where several
+        columns could be it, names are refused, and without names the first one behind the ends is
+        taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
+        is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times

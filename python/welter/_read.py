@@ -58,8 +58,8 @@ def read_edges(
 
     Parameters
     ----------
-    source : a path, a pattern such as ``"part-*.parquet"``, or a list of these; or the directory of
-        a kept graph, or a generated graph such as ``"rmat:20"``
+    source : a path, a directory of files, a pattern such as ``"part-*.parquet"``, or a list of
+        these; or the directory of a kept graph, or a generated graph such as ``"rmat:20"``
     format : text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml,
         graphml, gexf, pajek, dot, tgf, json, ntriples, graph6, npy, graph500, webgraph, u32, u64,
         u32f32, u32f64, u64f32 or u64f64; guessed if None
@@ -73,7 +73,7 @@ def read_edges(
     header : whether the first row of text names the columns; guessed if None
     source_column, target_column : by number (from 1) or name; guessed if None
     weight : column of the weights, by number or name; False: none; None: one called weight, else
-        the third if it holds numbers, else none
+        by a word for it such as cost or distance, else the one further column of numbers, if any
     ids : what ids are: integers, names (any strings), or what a sample looks like
     vertices : the graph has the vertices 0 to ``vertices - 1``; None: those with edges
     undirected : whether every edge goes both ways; None: what the format says, else no
@@ -151,7 +151,7 @@ def from_arrow(
     table : the data frame
     source_column, target_column : by name or number (from 1); None: a telling pair of names, else
         the first two
-    weight : column of the weights; False: none; None: the one called weight, if there is one
+    weight : column of the weights; False: none; None: as of :func:`read_edges`
     name : what errors call it
 
     The others are those of :func:`read_edges`.

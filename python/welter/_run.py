@@ -41,8 +41,8 @@ def as_graph(
     graph : a :class:`Graph`, a path or several, anything with ``__arrow_c_stream__``, a sparse
         matrix, a graph of NetworkX, an array of shape (edges, 2), a list of tuples of two ends and
         perhaps a weight, or a tuple of two or three arrays
-    weight : column or attribute of the weights; False: none; None: one called weight, if there is
-        one
+    weight : column or attribute of the weights; False: none; None: as of :func:`read_edges`, and
+        the attribute called weight
 
     The others are those of :func:`read_edges`.
 

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use clap::FromArgMatches;
 use serde::{Deserialize, Serialize};
+use welter_engine::plan::Plan;
 use welter_engine::{CheckpointOptions, Checkpoints, Every};
 use welter_input::source;
 
@@ -21,8 +22,9 @@ use crate::args::{self, CheckpointArgs, Cli, Command, ResumeArgs, RunOptions};
 use crate::choice::Why;
 use crate::failure::{Failure, INTERRUPTED, RESUMABLE};
 use crate::interrupt;
+use crate::laid::Laid;
 use crate::line;
-use crate::load::Source;
+use crate::load::{Source, beside};
 use crate::run;
 
 /// What a run is. Another layout of it is another version.
@@ -38,6 +40,9 @@ struct Job {
     /// were read again need not be the same to the last bit.
     parameters: String,
     inputs: Vec<Input>,
+    /// How edges lie, once that is known, where they have states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    laid: Option<Laid>,
 }
 
 const VERSION: u32 = 1;
@@ -109,9 +114,6 @@ impl Input {
     }
 }
 
-/// Extensions of files that are read beside one that is named.
-const BESIDE: [&str; 4] = ["e", "v", "graph", "properties"];
-
 /// Files, and those that are read beside them.
 fn files(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
@@ -121,13 +123,8 @@ fn files(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
             return Err(Failure::usage(what).hint("leave --checkpoint out, or write it to a file"));
         }
         inputs.push(Input::file(path)?);
-        let own = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        if BESIDE.contains(&own) {
-            let others = BESIDE.iter().filter(|other| **other != own);
-            let others = others.map(|other| path.with_extension(other));
-            for other in others.filter(|other| other.is_file()) {
-                inputs.push(Input::file(&other)?);
-            }
+        for other in beside(path) {
+            inputs.push(Input::file(&other)?);
         }
     }
     Ok(inputs)
@@ -174,6 +171,7 @@ pub(crate) fn begin_as(
         algorithm: algorithm.entry().name.to_owned(),
         parameters: algorithm.parameters().to_string(),
         inputs: Input::all(source, &algorithm.tables())?,
+        laid: None,
     };
     let job = serde_json::to_vec(&job).map_err(|error| Failure::new(70, error.to_string()))?;
     let every = args.every.map_or(Every::Share, Every::Iterations);
@@ -188,6 +186,24 @@ pub(crate) fn begin_as(
         failure.hint(format!("a run is kept there: {command} goes on with it"))
     })?;
     Ok(Some(begun))
+}
+
+/// Keeps how the edges of a run lie, where its checkpoints depend on it.
+pub(crate) fn laid_out(checkpoints: &Checkpoints, plan: &Plan) -> Result<(), Failure> {
+    let failed = |error: serde_json::Error| Failure::new(70, error.to_string());
+    let Some(laid) = Laid::of(plan) else { return Ok(()) };
+    let job: Job = serde_json::from_slice(&checkpoints.job()).map_err(failed)?;
+    let job = Job { laid: Some(laid), ..job };
+    checkpoints.set_job(serde_json::to_vec(&job).map_err(failed)?);
+    Ok(())
+}
+
+/// Whoever may change checkpoints, if that is another user: the owner of the directory or of the
+/// manifest.
+fn other_owner(directory: &Path) -> Option<u32> {
+    let user = rustix::process::geteuid().as_raw();
+    let owners = [directory, &directory.join("checkpoint")].map(|path| fs::metadata(path).ok());
+    owners.into_iter().flatten().map(|found| found.uid()).find(|owner| *owner != user)
 }
 
 /// A run that was begun before: what it was told, and the checkpoints that it goes on from.
@@ -208,7 +224,18 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
         })
     };
     let directory = args.directory.clone();
-    let begun = reopened(&directory, there, |options| args.put(options))?;
+    let other = other_owner(&directory);
+    if let Some(owner) = other.filter(|_| !args.says_output()) {
+        let name = directory.display();
+        let what = format!("{name}: belongs to user {owner}, and says where results go");
+        return Err(Failure::new(77, what).hint("say yourself where they go, with -o"));
+    }
+    let begun = reopened(&directory, there, |options| {
+        if other.is_some() {
+            options.output.report = None;
+        }
+        args.put(options);
+    })?;
     interrupt::will_resume(&command(begun.checkpoints.directory()));
     run::run(&*begun.algorithm, &begun.options, Some(begun.checkpoints))
 }
@@ -229,7 +256,7 @@ pub(crate) fn reopened(
         let what = format!("{name}: was begun by another version of welter, and {what}");
         Failure::new(65, what)
     };
-    let job: Job = serde_json::from_slice(checkpoints.job())
+    let job: Job = serde_json::from_slice(&checkpoints.job())
         .map_err(|error| odd(&format!("what it is cannot be read: {error}")))?;
     if job.version != VERSION {
         return Err(odd(&format!("is of version {}", job.version)));
@@ -239,6 +266,9 @@ pub(crate) fn reopened(
         return Err(odd("its command is not understood"));
     };
     let algorithm = job.in_its_way(algorithm);
+    if let Some(laid) = job.laid {
+        laid.put(&mut options.resources);
+    }
     put(&mut options);
     unchanged(&job, &*algorithm, &options).map_err(|what| match what {
         Changed::Input(failure) => failure,

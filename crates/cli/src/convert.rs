@@ -9,8 +9,9 @@ use welter_output::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 use crate::args::{ConvertArgs, EdgeArgs};
 use crate::failure::{Failure, printable};
 use crate::load::{Loaded, Source};
-use crate::run::is_stdout;
-use crate::session::{Session, promise};
+use crate::promise::Outputs;
+use crate::run::{end_stdout, is_stdout, wrote};
+use crate::session::Session;
 use crate::text::{counted, seconds};
 
 impl EdgeArgs {
@@ -25,7 +26,8 @@ impl EdgeArgs {
             return Ok(());
         }
         let files = self.options().files(&self.output)?;
-        files.iter().try_for_each(|file| promise(file, source))
+        let mut outputs = Outputs::of(source);
+        files.iter().try_for_each(|file| outputs.promise(file))
     }
 }
 
@@ -64,13 +66,15 @@ pub(crate) fn write(
         let name = "standard output";
         write_edges_to(edges, ids, &mut stdout, name, &options, threads, &session.progress)
             .map_err(Failure::stream)?;
+        end_stdout()?;
         options.format.unwrap_or(EdgeFormat::Snap)
     } else {
         write_edges(edges, ids, path, &options, threads, &session.progress)?;
         options.of(path)?.1
     };
     session.end_progress();
-    session.say(&summary(session.started.elapsed()));
+    let summary = summary(session.started.elapsed());
+    session.say(&if is_stdout(path) { summary } else { wrote(path, &summary) });
     if undirected && !format.tells_direction() {
         session.say(&format!(
             "note: each edge stands for both directions, which {format} cannot say; \

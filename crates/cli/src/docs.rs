@@ -7,6 +7,7 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
+use welter_output::write_file;
 
 use crate::algorithms::REGISTRY;
 use crate::args::{Page, command};
@@ -34,7 +35,7 @@ pub(crate) fn manual(folder: Option<&Path>) -> Result<(), Failure> {
     for (words, command) in all() {
         let name = words.join("-");
         let path = folder.join(format!("{name}.1"));
-        std::fs::write(&path, page(&command, &name)?).map_err(|error| cannot(&path, error))?;
+        write_file(&path, page(&command, &name)?.as_bytes())?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use welter_output::OutputError;
 use welter_store::StoreError;
 
 use crate::interrupt;
+use crate::say;
 
 /// Exit code of damaged data and of bugs.
 pub(crate) const BROKEN: u8 = 70;
@@ -131,10 +132,10 @@ impl Failure {
     /// Tells the user, and returns the exit code.
     fn report(&self) -> u8 {
         if !self.message.is_empty() {
-            eprintln!("error: {}", printable(&self.message));
+            say::line(format_args!("error: {}", printable(&self.message)));
         }
         if let Some(hint) = &self.hint {
-            eprintln!("hint: {}", printable(hint));
+            say::line(format_args!("hint: {}", printable(hint)));
         }
         self.code
     }
@@ -242,8 +243,8 @@ pub(crate) fn hook_panics() {
     static SAID: AtomicBool = AtomicBool::new(false);
     std::panic::set_hook(Box::new(|info| {
         if !SAID.swap(true, Ordering::Relaxed) {
-            eprintln!("error: {}", describe(info));
-            eprintln!("hint: this is a bug in welter; please report it, with the command");
+            say::line(format_args!("error: {}", describe(info)));
+            say::line("hint: this is a bug in welter; please report it, with the command");
         }
     }));
 }

@@ -5,16 +5,18 @@
 //! the process at once; temporary files are removed by name then.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use welter_progress::Progress;
 
 use crate::failure::{Failure, INTERRUPTED, RESUMABLE, printable};
+use crate::say;
 
 /// How long loops may take to end. Nearly all do in 100 ms; the rest of the second is for the
 /// kernel, which takes about 100 ms to free each GB that the process held.
@@ -32,6 +34,13 @@ static OUTPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// The command that goes on with this run, where there is one.
 static RESUMES: Mutex<Option<String>> = Mutex::new(None);
 
+/// Lets a write beyond the largest file that this process may make (`ulimit -f`) fail as any other,
+/// instead of ending the process.
+pub(crate) fn ignore_file_limit() {
+    // A handler that does nothing of note. Where there can be none, the system's way stays.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
+
 /// Begins to listen for Ctrl-C, SIGTERM, and SIGHUP where nobody (such as `nohup`) has it ignored.
 pub(crate) fn listen(progress: &Progress) -> Result<(), Failure> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -46,10 +55,13 @@ pub(crate) fn listen(progress: &Progress) -> Result<(), Failure> {
         if signals.forever().next().is_some() {
             CAME.store(true, Ordering::Relaxed);
             progress.cancel();
-            std::thread::spawn(|| {
+            let watch = || {
                 std::thread::sleep(PATIENCE);
                 leave();
-            });
+            };
+            if std::thread::Builder::new().spawn(watch).is_err() {
+                watch();
+            }
         }
         if signals.forever().next().is_some() {
             leave();
@@ -92,31 +104,33 @@ fn leave() -> ! {
     let resumes = RESUMES.try_lock().ok().and_then(|resumes| resumes.clone());
     let code = if resumes.is_some() { RESUMABLE } else { INTERRUPTED };
     let (told, heard) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        eprintln!("error: interrupted");
+    let tell = move || {
+        say::line("error: interrupted");
         if let Some(command) = resumes {
-            eprintln!("hint: {} goes on from the last checkpoint", printable(&command));
+            let command = printable(&command);
+            say::line(format_args!("hint: {command} goes on from the last checkpoint"));
         }
         told.send(())
-    });
-    let _ = heard.recv_timeout(MESSAGE_PATIENCE);
+    };
+    if std::thread::Builder::new().spawn(tell).is_ok() {
+        let _ = heard.recv_timeout(MESSAGE_PATIENCE);
+    }
     std::process::exit(code.into());
 }
 
 /// Removes the temporary files that this process may have made beside an output.
 fn remove_temporary(path: &Path) {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
-    let mine = format!(".{name}.tmp-{}", std::process::id());
+    let Some(name) = path.file_name() else { return };
+    let mine = [b".", name.as_bytes(), format!(".tmp-{}", std::process::id()).as_bytes()].concat();
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
-        let own = |found: &str| {
-            found.strip_prefix(&mine).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        };
-        if entry.file_name().to_str().is_some_and(own) {
+        let found = entry.file_name();
+        let rest = found.as_bytes().strip_prefix(&mine[..]);
+        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"-")) {
             // Nobody is left to be told, and the name says what the file is.
             let path = entry.path();
             let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };

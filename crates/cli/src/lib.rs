@@ -9,6 +9,9 @@
 //! text were no faster and took 2 to 25 % more memory: what is large here is allocated a few times,
 //! and the engine maps its own.
 
+// Those macros panic where nobody can read what is said.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 mod algorithms;
 mod args;
 mod bars;
@@ -26,18 +29,23 @@ mod held;
 mod info;
 mod interrupt;
 mod kept;
+mod laid;
 mod levels;
 pub mod library;
 mod line;
 mod load;
+mod near;
 mod parts;
 mod probe;
+mod promise;
 mod python;
 mod readings;
 mod report;
 mod run;
+mod say;
 mod session;
 mod spec;
+mod summed;
 mod text;
 mod top;
 mod ways;
@@ -53,12 +61,17 @@ use crate::failure::Failure;
 /// listens for signals, and says what goes wrong on standard error.
 pub fn command(line: Vec<OsString>) -> u8 {
     failure::hook_panics();
+    interrupt::ignore_file_limit();
+    let words = line::with_help(&line);
     let parsed =
-        args::command().try_get_matches_from(&line).and_then(|all| Cli::from_arg_matches(&all));
+        args::command().try_get_matches_from(&words).and_then(|all| Cli::from_arg_matches(&all));
     line::keep(line);
     let command = match parsed {
         Ok(Cli { command }) => command,
         Err(error) => {
+            if let Some(failure) = near::explained(&error, &line::shown()) {
+                return failure::code_of(|| Err(failure));
+            }
             // Nobody reads the help any more, as in `welter --help | head`: no error.
             let _ = error.print();
             return error.exit_code() as u8;

@@ -19,3 +19,39 @@ pub(crate) fn words() -> &'static [OsString] {
 pub(crate) fn shown() -> Vec<String> {
     words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
+
+/// Commands that another word follows before options do.
+const WITH_NAMES: [&str; 3] = ["run", "explain", "generate"];
+
+/// The same with `--help` at its end where it begins with `help`, as in `welter help run bfs` or
+/// `welter run help`.
+pub(crate) fn with_help(words: &[OsString]) -> Vec<OsString> {
+    let is = |place: usize, word: &str| words.get(place).is_some_and(|found| found == word);
+    let names = WITH_NAMES.iter().any(|name| is(1, name));
+    let place = if is(1, "help") { 1 } else { 2 };
+    if !is(place, "help") || place == 2 && !(names && words.len() == 3) {
+        return words.to_vec();
+    }
+    let others = words.iter().enumerate().filter(|(number, _)| *number != place);
+    others.map(|(_, word)| word.clone()).chain([OsString::from("--help")]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_may_come_first() {
+        let with_help = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let words = super::with_help(&words);
+            words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(with_help("welter help"), "welter --help");
+        assert_eq!(with_help("welter help run bfs"), "welter run bfs --help");
+        assert_eq!(with_help("welter run help"), "welter run --help");
+        for line in ["welter", "welter run bfs help", "welter info help", "welter run help me"] {
+            assert_eq!(with_help(line), line);
+        }
+    }
+}

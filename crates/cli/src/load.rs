@@ -1,7 +1,6 @@
 //! What a graph is read from: files, or a generator that feeds a run directly.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -86,21 +85,10 @@ impl Source {
         }
     }
 
-    /// Refuses to replace an input by the output.
-    pub(crate) fn refuse_to_replace(&self, output: &Path) -> Result<(), Failure> {
-        let Self::Files(names) = self else { return Ok(()) };
-        let file = |path: &Path| {
-            let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-            Some((metadata.dev(), metadata.ino()))
-        };
-        let Some(output_file) = file(output) else { return Ok(()) };
-        match names.iter().find(|name| file(name) == Some(output_file)) {
-            Some(name) => {
-                let name = name.display();
-                Err(Failure::output(format!("{name}: is an input and cannot be the output too")))
-            }
-            None => Ok(()),
-        }
+    /// Names of the files that it is read from, with those that are read beside them.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let Self::Files(paths) = self else { return Vec::new() };
+        paths.iter().flat_map(|path| std::iter::once(path.clone()).chain(beside(path))).collect()
     }
 
     /// Whether it can be read more than once, which a pipe cannot.
@@ -249,4 +237,14 @@ pub(crate) fn stream(generated: &Generated) -> Result<Box<dyn EdgeStream>, Failu
         Generated::Rmat(options) => Box::new(Rmat::new(options)?),
         Generated::Web(options) => Box::new(Web::new(options)?),
     })
+}
+
+/// Extensions of files that are read beside one that is named.
+const BESIDE: [&str; 4] = ["e", "v", "graph", "properties"];
+
+/// Files that are read beside one.
+pub(crate) fn beside(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let own = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let others = BESIDE.iter().filter(move |other| BESIDE.contains(&own) && **other != own);
+    others.map(|other| path.with_extension(other)).filter(|other| other.is_file())
 }

@@ -22,9 +22,10 @@ pub(crate) fn lines(files: &[FileSummary]) -> Vec<String> {
 
 /// The lines without names of files, but with their number where it is not one.
 pub(crate) fn without_names(files: &[FileSummary]) -> Vec<String> {
-    let one = |group: Group<'_>| match group.files == files.len() {
-        true => printable(&group.sum.to_string()),
-        false => printable(&format!("{} ({} of the files)", group.sum, group.files)),
+    let one = |group: Group<'_>| {
+        let of = format!(" ({} of the files)", group.files);
+        let of = if group.files == files.len() { "" } else { &of[..] };
+        printable(&format!("{}{of}", group.sum))
     };
     grouped(files).map(one).collect()
 }

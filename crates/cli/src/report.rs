@@ -1,13 +1,13 @@
 //! The report of a run, as JSON: what was planned, and what each phase took.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
 use welter_engine::plan::human_bytes;
 use welter_engine::{CheckpointStats, Graph};
+use welter_output::write_file;
 use welter_progress::PhaseReport;
 use welter_store::header::Encoding;
 
@@ -318,23 +318,7 @@ pub(crate) fn write(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
     };
     let mut text = serde_json::to_string_pretty(what).map_err(|error| failed(&error))?;
     text.push('\n');
-    replace(path, &text).map_err(|error| failed(&error))
-}
-
-/// Writes a small file under a temporary name beside its own, then renames it.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes());
-    }
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.tmp-{}", std::process::id()));
-    let done = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path));
-    if done.is_err() {
-        // The error that is reported is the one that came first.
-        let _ = fs::remove_file(&temporary);
-    }
-    done
+    Ok(write_file(path, text.as_bytes())?)
 }
 
 /// The peak of the resident set, as Linux tells it.

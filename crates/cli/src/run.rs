@@ -1,12 +1,14 @@
 //! `welter run`: reads a graph, runs an algorithm, writes or shows what it found.
 
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use welter_engine::plan::human_bytes;
 use welter_engine::{Checkpoints, Level};
 use welter_model::table::{Columns, Table};
-use welter_output::{TableFormat, write_table, write_table_to};
+use welter_output::{TableFormat, sync_direct, write_table, write_table_to};
 
 use crate::algorithms::{Answer, Chosen};
 use crate::args::{GraphArgs, InputArgs, RunOptions, TableArgs};
@@ -15,8 +17,9 @@ use crate::choice;
 use crate::failure::{Failure, printable};
 use crate::levels;
 use crate::load::Source;
+use crate::promise::Outputs;
 use crate::report::Report;
-use crate::session::{Ready, Session, Wanted, promise};
+use crate::session::{Ready, Session, Wanted};
 use crate::text::{counted, seconds};
 use crate::top::{self, Top};
 
@@ -29,7 +32,8 @@ pub(crate) fn run(
     let mut session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
     algorithm.check(&args.input.shown())?;
-    check_outputs(&args.output, &source)?;
+    let outputs = Outputs::of(&source).with_tables(algorithm.tables());
+    check_outputs(&args.output, outputs.with_checkpoint(args.checkpoint.checkpoint.as_ref()))?;
     let is_resumed = resumed.is_some();
     // A run that is kept goes on in the way in which it began.
     let other = if args.checkpoint.checkpoint.is_some() && !is_resumed {
@@ -98,6 +102,9 @@ pub(crate) fn find(
         session.graph(&Wanted::of(algorithm, source, graph, &session.resources))
     })?;
     let algorithm = other.as_deref().unwrap_or(algorithm);
+    if let Some(checkpoints) = &session.checkpoints {
+        checkpoint::laid_out(checkpoints, ready.graph.used().plan())?;
+    }
     let loaded_at = Instant::now();
     let answer = algorithm.run(&ready, session)?;
     let processing = session.ended().saturating_duration_since(loaded_at);
@@ -150,6 +157,10 @@ fn answer(
     for line in lines(&found, session, args.output.report.is_some()) {
         session.say(&line);
     }
+    if let Some(path) = args.output.output.as_deref().filter(|path| !is_stdout(path)) {
+        let rows = found.table.columns.listed().map_or(found.vertices, |rows| rows as u64);
+        session.say(&wrote(path, &counted(rows, "row", "rows")));
+    }
     Ok(())
 }
 
@@ -175,19 +186,12 @@ pub(crate) fn lines(found: &Found, session: &Session, levels: bool) -> Vec<Strin
 }
 
 /// Checks everything that will be written before anything is read.
-fn check_outputs(args: &TableArgs, source: &Source) -> Result<(), Failure> {
+fn check_outputs(args: &TableArgs, mut outputs: Outputs) -> Result<(), Failure> {
     if let Some(path) = args.output.as_deref().filter(|path| !is_stdout(path)) {
         TableFormat::of(path, args.output_format)?;
-        promise(path, source)?;
+        outputs.promise(path)?;
     }
-    if let Some(path) = &args.report {
-        if args.output.as_ref() == Some(path) {
-            let path = path.display();
-            return Err(Failure::usage(format!("{path}: is the output and the report")));
-        }
-        promise(path, source)?;
-    }
-    Ok(())
+    args.report.iter().try_for_each(|path| outputs.promise(path))
 }
 
 /// Writes a result.
@@ -204,7 +208,15 @@ pub(crate) fn write(
     let mut stdout = std::io::stdout();
     let format = format.unwrap_or(TableFormat::Csv);
     write_table_to(table, &mut stdout, "standard output", format, threads, &session.progress)
-        .map_err(Failure::stream)
+        .map_err(Failure::stream)?;
+    end_stdout()
+}
+
+/// A line on a file that was written.
+pub(crate) fn wrote(path: &Path, what: &str) -> String {
+    let size = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+    let size = size.map_or(String::new(), |found| format!(", {}", human_bytes(found.len())));
+    format!("{}: {what}{size}", printable(&path.display().to_string()))
 }
 
 /// Whether an output is standard output.
@@ -215,6 +227,18 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 /// Writes to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::stdout(&error))
+    stdout.write_all(text.as_bytes()).map_err(|error| Failure::stdout(&error))?;
+    drop(stdout);
+    end_stdout()
+}
+
+/// Waits until all that was written to standard output is where it goes: on the device, if that is
+/// a file.
+pub(crate) fn end_stdout() -> Result<(), Failure> {
+    let mut stdout = std::io::stdout();
+    let ended = stdout.flush().and_then(|()| {
+        let file = stdout.as_fd().try_clone_to_owned()?;
+        sync_direct(&file.into())
+    });
+    ended.map_err(|error| Failure::stdout(&error))
 }

@@ -4,7 +4,6 @@ mod execute;
 mod wanted;
 
 use std::cell::{Cell, RefCell};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -14,7 +13,6 @@ use welter_engine::plan::{Layout, Plan, Settings, Shape, StorageMode, human_byte
 use welter_engine::{Checkpoints, Generation, Graph, Pace, Storage, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
 use welter_model::edges::{Duplicates, EdgeStream, Reading};
-use welter_output::probe;
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
 
@@ -28,6 +26,8 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::kept::{Fit, fit};
 use crate::load::{Loaded, Source};
+use crate::say;
+use crate::summed::Summed;
 
 /// Edges a vertex where the number of vertices is not known before reading. Real graphs have more
 /// and fewer; what is decided with it is decided again once the graph is read.
@@ -154,7 +154,7 @@ impl Session {
         if let Some(said) = &self.said {
             said.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
         } else if !self.resources.quiet {
-            eprintln!("{text}");
+            say::line(text);
         }
     }
 
@@ -302,7 +302,12 @@ impl Session {
             self.load(wanted.source, wanted.options.clone())?;
         let mut reading = wanted.reading(undirected);
         let undirected = reading.undirected;
-        let edges = around(edges, &mut reading);
+        let mut edges = around(edges, &mut reading);
+        let mut sums = None;
+        if self.checkpoints.is_some() {
+            let (summed, sum) = Summed::of(edges);
+            (edges, sums) = (summed, Some(sum));
+        }
         let count = edges.edges();
         let shape = wanted.shape(&*edges, reading);
         let plan = self.plan(shape, wanted, ids.bytes())?;
@@ -311,6 +316,9 @@ impl Session {
         let edges = (edges, &begins[..]);
         let progress = &self.progress;
         let graph = Graph::ingest_for_search(edges, &ids, reading, &plan, &workers, progress)?;
+        if let (Some(checkpoints), Some(sums)) = (&self.checkpoints, sums) {
+            checkpoints.read_edges(sums.total());
+        }
         let reversed = reading.reversed && !undirected;
         let edges = count;
         let loaded = Origin { ids, files, readings, bytes, edges, undirected, reversed, notes };
@@ -405,14 +413,6 @@ fn check_scratch(resources: &ResourceArgs) -> Result<(), Failure> {
             Err(Failure::output(format!("{other}: no directory for temporary files")))
         }
     }
-}
-
-/// Checks, before any work is done, that a file can be written and replaces no input.
-pub(crate) fn promise(output: &Path, source: &Source) -> Result<(), Failure> {
-    source.refuse_to_replace(output)?;
-    probe(output)?;
-    interrupt::will_write(output);
-    Ok(())
 }
 
 /// Reads with slots that were guessed from a sample; anew without, if the guess was wrong.

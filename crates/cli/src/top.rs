@@ -169,10 +169,12 @@ impl Best {
 /// Columns side by side.
 fn lines(columns: &[Shown]) -> String {
     let rows = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+    let widths: Vec<usize> = columns.iter().map(Shown::width).collect();
     let mut text = String::new();
     // One line for the titles, then one for each row.
     for line in 0..=rows {
-        let cells: Vec<String> = columns.iter().map(|column| column.padded(line)).collect();
+        let padded = |(column, width): (&Shown, &usize)| column.padded(line, *width);
+        let cells: Vec<String> = columns.iter().zip(&widths).map(padded).collect();
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", cells.join("  ").trim_end());
     }
@@ -188,11 +190,19 @@ struct Shown {
 }
 
 impl Shown {
-    /// The title (line 0) or a cell, as wide as the widest.
-    fn padded(&self, line: usize) -> String {
-        let lines = || std::iter::once(&self.title).chain(&self.cells);
-        let width = lines().map(|cell| cell.width()).max().unwrap_or(0);
-        let cell = lines().nth(line).map_or("", String::as_str);
+    /// That of the widest of the title and the cells.
+    fn width(&self) -> usize {
+        let lines = std::iter::once(&self.title).chain(&self.cells);
+        lines.map(|cell| cell.width()).max().unwrap_or(0)
+    }
+
+    /// The title (line 0) or a cell, as wide as that.
+    fn padded(&self, line: usize, width: usize) -> String {
+        let cell = match line.checked_sub(1) {
+            None => Some(&self.title),
+            Some(row) => self.cells.get(row),
+        };
+        let cell = cell.map_or("", String::as_str);
         let padding = " ".repeat(width - cell.width());
         if self.left { format!("{cell}{padding}") } else { format!("{padding}{cell}") }
     }
@@ -351,6 +361,15 @@ mod tests {
         let lines = ["   component  vertices", "1         11         3", "2         10         2"];
         assert_eq!(render(&table, Top::Groups, 2), lines.join("\n") + "\n");
         assert_eq!(render(&table, Top::Groups, 9).lines().count(), 4);
+    }
+
+    #[test]
+    fn as_many_rows_as_are_wanted_are_shown() {
+        // In time that is proportional to them: otherwise this takes minutes.
+        let rows = 200_000_u32;
+        let values = (0..rows).map(|row| f64::from(row) / 7.0).collect();
+        let table = table(VertexColumn::Range(0..rows.into()), values);
+        assert_eq!(render(&table, Top::Highest, usize::MAX).lines().count(), rows as usize + 1);
     }
 
     #[test]

@@ -380,7 +380,7 @@ fn write_tiles<W: Waiting>(
     std::thread::scope(|scope| {
         if let (Some(source), false) = (recipe.bins, shelves.is_empty()) {
             let window = &window;
-            scope.spawn(move || extent::read_ahead(shelves, source, window));
+            Workers::beside(scope, move || extent::read_ahead(shelves, source, window))?;
         }
         let done = workers.tasks(stripes.len(), progress, &writers, |writer, task| {
             let Some((stripe, bins)) = lock(&stripes[task]).take() else { return Ok(()) };

@@ -50,7 +50,8 @@ impl Pace {
         let started = Instant::now();
         let rate = std::thread::scope(|scope| {
             for _ in 0..cores {
-                scope.spawn(|| {
+                // Cores that the system gives no thread are not there.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, || {
                     let mut work = Work::new();
                     while !done.load(Ordering::Relaxed) {
                         work.step();

@@ -188,14 +188,14 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
             (0..workers.threads()).map(|_| channel()).unzip();
         let receivers: Vec<_> = receivers.into_iter().map(|end| Mutex::new(Some(end))).collect();
         let (read, met) = std::thread::scope(|scope| {
-            let read = scope.spawn(move || self.run(side, order, &senders));
+            let read = Workers::beside(scope, move || self.run(side, order, &senders))?;
             let met = workers.each(|worker| {
                 // Taken here, so that it is dropped when the worker ends, whatever ends it.
                 let receiver = lock(&receivers[worker]).take();
                 receiver.map_or(Ok(false), |windows| work(worker, &windows))
             });
-            (read.join(), met)
-        });
+            Ok::<_, EngineError>((read.join(), met))
+        })?;
         read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         if !met?.into_iter().all(|whole| whole) {
             return Err(EngineError::Configuration("signals of sources are missing".to_owned()));

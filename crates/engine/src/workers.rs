@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Scope, ScopedJoinHandle};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_progress::Progress;
@@ -35,6 +36,16 @@ impl Workers {
             .build()
             .map(|pool| Self { pool, arena: Arena::default(), storage: None })
             .map_err(|error| EngineError::Configuration(format!("{threads} threads: {error}")))
+    }
+
+    /// Starts a thread beside the workers.
+    pub(crate) fn beside<'s, T: Send + 's>(
+        scope: &'s Scope<'s, '_>,
+        work: impl FnOnce() -> T + Send + 's,
+    ) -> Result<ScopedJoinHandle<'s, T>, EngineError> {
+        std::thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
+            EngineError::Configuration(format!("the system starts no more threads: {error}"))
+        })
     }
 
     /// Says where what does not fit in memory may go.

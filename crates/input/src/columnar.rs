@@ -105,6 +105,10 @@ fn pick_before(
     stored: usize,
     options: &ReadOptions,
 ) -> Result<Picked, InputError> {
+    if schema.fields().is_empty() {
+        let what = "expected a source and a target column, found a table without columns";
+        return Err(InputError::content(file, what));
+    }
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let holds = schema.fields().iter().enumerate().map(|(place, field)| {
         if place < stored { holds(field.data_type()) } else { Holds::Unknown }

@@ -36,6 +36,9 @@ pub(crate) static DOT: SmallReader =
 /// Blocks inside each other.
 const DEPTH_MAX: usize = 100;
 
+/// Bytes that a step of a chain takes until its attributes are known, beside its nodes.
+const STEP_BYTES: u64 = 96;
+
 /// Whether a file that begins so is surely of this format: comments, then the head of a graph.
 pub(crate) fn begins(head: &[u8]) -> bool {
     let mut tokens = Tokens::new(Bytes::of_slice("", head), head.len());
@@ -158,6 +161,7 @@ impl Graph<'_, '_, '_> {
             }
             token = self.tokens.next()?;
             let (to, after) = self.ends(token)?;
+            self.small.hold(STEP_BYTES + 2 * size_of_val(&to[..]) as u64)?;
             chain.push((std::mem::replace(&mut from, to.clone()), to));
             token = after;
         }

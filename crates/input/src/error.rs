@@ -160,6 +160,12 @@ pub enum InputError {
         /// Which options, and what is wrong with them.
         what: String,
     },
+    /// The system starts no more threads.
+    #[error("cannot start threads: {what}")]
+    Threads {
+        /// What it says.
+        what: String,
+    },
     /// Somebody asked the run to end.
     #[error("interrupted")]
     Cancelled,
@@ -182,7 +188,7 @@ impl InputError {
             | Self::ScratchFull { .. }
             | Self::ScratchShort { .. }
             | Self::Scratch { .. } => 74,
-            Self::Budget { .. } | Self::Ids { .. } => 78,
+            Self::Budget { .. } | Self::Ids { .. } | Self::Threads { .. } => 78,
             Self::Options { .. } => 2,
             Self::Cancelled => 130,
         }

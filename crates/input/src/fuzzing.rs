@@ -1,5 +1,6 @@
 //! Bodies of the fuzz targets, so that tests can replay their seeds; no part of the interface.
 
+use std::io::Write;
 use std::sync::OnceLock;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -13,7 +14,7 @@ use crate::layout::Separator;
 use crate::options::{IdKind, Limits, ReadOptions, WeightChoice};
 use crate::reader::Context;
 use crate::source::Source;
-use crate::unpack::{Layer, Unpacked};
+use crate::unpack::{Layer, Unpacked, zip};
 use crate::{Format, Input};
 
 /// Reads bytes as text, twice: the fast and the careful way must agree, and neither may panic. The
@@ -46,9 +47,10 @@ pub fn unpack(data: &[u8]) {
         Layer::Encoded(encoding_rs::UTF_16LE),
         Layer::Encoded(encoding_rs::WINDOWS_1252),
     ];
-    for layer in layers {
-        let stored = Box::new(std::io::Cursor::new(data.to_vec()));
-        let Ok(mut unpacked) = Unpacked::new("fuzz", &[layer], stored, &limits) else { return };
+    let whole = layers.into_iter().map(|layer| (layer, data));
+    for (layer, bytes) in whole.chain(zipped(data)) {
+        let stored = Box::new(std::io::Cursor::new(bytes.to_vec()));
+        let Ok(mut unpacked) = Unpacked::new("fuzz", &[layer], stored, &limits) else { continue };
         let mut buffer = vec![0; 64 << 10];
         let mut total = 0;
         while let Ok(count @ 1..) = unpacked.read(&mut buffer) {
@@ -57,6 +59,15 @@ pub fn unpack(data: &[u8]) {
             assert!(total <= allowed + buffer.len() as u64);
         }
     }
+}
+
+/// The data of the one file of a zip archive, if bytes are one.
+fn zipped(data: &[u8]) -> Option<(Layer, &[u8])> {
+    let mut file = tempfile::tempfile().ok().filter(|_| data.starts_with(zip::MAGIC))?;
+    file.write_all(data).ok()?;
+    let (member, _) = zip::only(&file, data.len() as u64).ok()?;
+    let (start, packed) = (member.start as usize, member.packed as usize);
+    Some((Layer::Zip(member), &data[start..start + packed]))
 }
 
 fn options(choice: u8, vertices: u8) -> ReadOptions {

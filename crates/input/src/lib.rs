@@ -352,5 +352,5 @@ fn pool(threads: usize) -> Result<ThreadPool, InputError> {
         .num_threads(threads)
         .thread_name(|index| format!("read-{index}"))
         .build()
-        .map_err(|error| InputError::Options { what: format!("cannot start threads: {error}") })
+        .map_err(|error| InputError::Threads { what: error.to_string() })
 }

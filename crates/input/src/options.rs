@@ -9,6 +9,7 @@ use crate::layout::{Comment, Escape, Quote, Separator};
 
 /// How inputs are to be read. The default guesses everything from the files.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is said apart from the others")]
 pub struct ReadOptions {
     /// Format of all inputs; `None` guesses it for each from its first bytes and its name.
     pub format: Option<Format>,

@@ -238,8 +238,9 @@ impl<'a> Small<'a> {
         self.nodes[place].line = line;
         self.unread |= !self.wants_labels() && label.is_some_and(|label| label != key);
         if let Some(label) = label.filter(|label| !label.is_empty() && self.wants_labels()) {
-            let label = std::str::from_utf8(label)
-                .map_err(|_| self.wrong(line, "expected a label in UTF-8"))?;
+            let label = std::str::from_utf8(label).map_err(|_| {
+                self.wrong(line, "expected a label in UTF-8 (convert the file: iconv -t UTF-8)")
+            })?;
             self.labels.push(label);
             self.nodes[place].label = self.labels.len() as u32;
             self.hold(label.len() as u64 + NODE_BYTES)?;

@@ -94,7 +94,8 @@ fn ends_are_where_names_and_kinds_say() {
             "1>2:10 2>3:20 3>1:30",
         ),
         (
-            "start_id,start_vertex_type,end_id,end_vertex_type\n12,comment,7,person\n13,comment,7,person\n",
+            "start_id,start_vertex_type,end_id,end_vertex_type\n12,comment,7,person\n\
+             13,comment,7,person\n",
             "12>7 13>7",
         ),
         (",u,v\n0,10,20\n1,20,30\n2,30,40\n", "10>20 20>30 30>40"),

@@ -43,10 +43,8 @@ pub fn write_edges(
     if format == EdgeFormat::Graphalytics {
         return graphalytics::write(&edges, path, &edges.job(&name, threads, progress));
     }
-    let target = Target::create(path)?;
-    if let Some(mut file) = target.file() {
-        edges.write(&mut file, format, compression, &edges.job(&name, threads, progress))?;
-    }
+    let mut target = Target::create(path)?;
+    edges.write(&mut target, format, compression, &edges.job(&name, threads, progress))?;
     target.commit()
 }
 
@@ -119,6 +117,14 @@ impl IdView<'_> {
         }
     }
 
+    /// Appends the id of a slot as a value of JSON.
+    fn append_json(&self, text: &mut Vec<u8>, slot: u32) {
+        match self {
+            Self::Names(names) => crate::json::string(text, names.get(slot as usize)),
+            _ => crate::text::integer(text, self.integer(slot)),
+        }
+    }
+
     /// The integer id of a slot.
     fn integer(&self, slot: u32) -> u64 {
         match self {
@@ -176,7 +182,11 @@ impl<'a> Edges<'a> {
             }
             EdgeFormat::Adjacency => adjacency::check_lists(&edges, name)?,
             EdgeFormat::Graphalytics => graphalytics::check(&edges, name)?,
-            EdgeFormat::Tsv | EdgeFormat::Csv | EdgeFormat::Parquet | EdgeFormat::Arrow => {}
+            EdgeFormat::Tsv
+            | EdgeFormat::Csv
+            | EdgeFormat::JsonLines
+            | EdgeFormat::Parquet
+            | EdgeFormat::Arrow => {}
         }
         Ok(edges)
     }
@@ -197,6 +207,7 @@ impl<'a> Edges<'a> {
             EdgeFormat::Snap | EdgeFormat::Tsv | EdgeFormat::Csv => {
                 text::write(self, sink, compression, format, job)
             }
+            EdgeFormat::JsonLines => text::write_json(self, sink, compression, job),
             EdgeFormat::Raw(layout) => raw::write(self, sink, layout, job),
             EdgeFormat::Graph500 => raw::write_packed(self, sink, job),
             EdgeFormat::Parquet => {

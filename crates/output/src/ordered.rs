@@ -121,7 +121,13 @@ pub(crate) fn run<S>(
     };
     let helpers = (job.threads as u64).min(count).saturating_sub(1);
     std::thread::scope(|scope| {
-        (0..helpers).for_each(|_| drop(scope.spawn(work)));
+        for _ in 0..helpers {
+            // Where the system starts no more threads, those that are there do it all.
+            let started = std::thread::Builder::new().spawn_scoped(scope, work);
+            if started.is_err() {
+                break;
+            }
+        }
         work();
     });
     let inner = queue.inner.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -3,10 +3,11 @@
 //! One file of this module is one format; what they share is the checked [`View`] of a table, of
 //! which they ask for the rows of a block at a time: the whole need not be in memory. A column of
 //! vertices (parents, components) holds ids of the same type as the column `vertex`; no vertex is
-//! an empty field in text, a null in Parquet and Arrow, and see [`npy`] for numpy. Vertices that
+//! an empty field in text, a null in JSON, Parquet and Arrow, and see [`npy`] for numpy. Vertices that
 //! share a row in memory ([`Spread`]) have one each in files.
 
 mod columns;
+mod lines;
 mod npy;
 mod text;
 
@@ -38,6 +39,8 @@ pub enum TableFormat {
     Csv,
     /// Tab-separated text with a header; gzip or zstd where the name ends so.
     Tsv,
+    /// A JSON object a line; gzip or zstd where the name ends so.
+    JsonLines,
     /// Apache Parquet.
     Parquet,
     /// An Arrow IPC file.
@@ -53,6 +56,8 @@ const FORMATS: &[(&str, TableFormat)] = &[
     ("csv", TableFormat::Csv),
     ("tsv", TableFormat::Tsv),
     ("txt", TableFormat::Tsv),
+    ("jsonl", TableFormat::JsonLines),
+    ("ndjson", TableFormat::JsonLines),
     ("parquet", TableFormat::Parquet),
     ("pq", TableFormat::Parquet),
     ("arrow", TableFormat::Arrow),
@@ -87,7 +92,7 @@ impl TableFormat {
         format: Option<Self>,
     ) -> Result<(Compression, TableFormat), OutputError> {
         let (compression, format) = compression::resolve(path, format)?;
-        let text = matches!(format, Self::Csv | Self::Tsv | Self::Ldbc);
+        let text = matches!(format, Self::Csv | Self::Tsv | Self::JsonLines | Self::Ldbc);
         compression::check(compression, text, format, path)?;
         Ok((compression, format))
     }
@@ -112,10 +117,8 @@ pub fn write_table(
     let (compression, format) = TableFormat::of(path, format)?;
     let view = View::of(table, &name)?;
     check(&view, format)?;
-    let target = Target::create(path)?;
-    if let Some(mut file) = target.file() {
-        write(&view, &mut file, format, compression, target.name(), threads, progress)?;
-    }
+    let mut target = Target::create(path)?;
+    write(&view, &mut target, format, compression, &name, threads, progress)?;
     target.commit()
 }
 
@@ -144,7 +147,11 @@ fn check(view: &View<'_>, format: TableFormat) -> Result<(), OutputError> {
     match format {
         TableFormat::Npy => npy::check(view),
         TableFormat::Ldbc => text::check_ldbc(view),
-        TableFormat::Csv | TableFormat::Tsv | TableFormat::Parquet | TableFormat::Arrow => Ok(()),
+        TableFormat::Csv
+        | TableFormat::Tsv
+        | TableFormat::JsonLines
+        | TableFormat::Parquet
+        | TableFormat::Arrow => Ok(()),
     }
 }
 
@@ -163,6 +170,7 @@ fn write(
     match format {
         TableFormat::Csv => text::write(view, sink, compression, text::CSV, &job),
         TableFormat::Tsv => text::write(view, sink, compression, text::TSV, &job),
+        TableFormat::JsonLines => lines::write(view, sink, compression, &job),
         TableFormat::Ldbc => text::write(view, sink, compression, text::LDBC, &job),
         TableFormat::Parquet => columnar::write_parquet(&columns::Rows::new(view), sink, &job),
         TableFormat::Arrow => columnar::write_arrow(&columns::Rows::new(view), sink, &job),

@@ -1,133 +1,131 @@
-//! Files that appear whole or not at all.
+//! Files that appear whole or not at all, and are on the device when that is said.
 //!
-//! A file is written under a temporary name beside its own (`.name.tmp-PID`) and renamed when it is
-//! complete; until then what was there before stays. The temporary file is removed on every other
-//! way out, panics included. It is not synchronised to the disk: a result can be computed again,
-//! and waiting for the disk would take longer than computing it.
+//! A file is written as a [`Draft`]: under a temporary name beside its own (`.name.tmp-PID`), then
+//! synchronised, then renamed, then its directory is synchronised; until the rename what was there
+//! before stays. The temporary file is removed on every other way out, panics included.
 //!
-//! Where the name is that of a pipe or a device (`/dev/null`), there is nothing to replace, and
-//! bytes go there directly. A symbolic link is followed: what it points to is replaced.
+//! Where the name is that of a pipe, a device (`/dev/null`) or something that this process has open
+//! (`/dev/stdout`), there is nothing to replace, and bytes go there directly. A symbolic link is
+//! followed, also one that dangles: what it points to is made or replaced.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use welter_store::StoreError;
+use welter_store::durable::Draft;
 
 use crate::error::OutputError;
-
-/// Temporary names tried before giving up: others are left from killed processes of the same id.
-const NAMES_MAX: u32 = 100;
+use crate::place::Place;
 
 /// An output file that is being written.
 #[derive(Debug)]
 pub(crate) struct Target {
     name: String,
-    file: Option<File>,
-    /// Temporary and final path; `None` when bytes go to the final path directly.
-    rename: Option<(PathBuf, PathBuf)>,
+    sink: Sink,
+}
+
+/// Where its bytes go.
+#[derive(Debug)]
+enum Sink {
+    Draft(Draft),
+    Direct(File),
 }
 
 impl Target {
     /// Creates the file that will be called `path`.
     pub(crate) fn create(path: &Path) -> Result<Self, OutputError> {
         let name = path.display().to_string();
-        let created = match open(path) {
-            Ok((file, rename)) => Ok(Self { name: name.clone(), file: Some(file), rename }),
-            Err(error) => Err(error),
+        match Place::of(path).and_then(Sink::open) {
+            Ok(sink) => Ok(Self { name, sink }),
+            Err(source) => Err(OutputError::Create { name, source }),
+        }
+    }
+
+    /// Waits until all is on the device, and gives the file its name.
+    pub(crate) fn commit(self) -> Result<(), OutputError> {
+        let done = match self.sink {
+            Sink::Draft(draft) => draft.commit().map_err(StoreError::into_io),
+            Sink::Direct(file) => sync_direct(&file),
         };
-        created.map_err(|source| OutputError::Create { name, source })
+        done.map_err(|error| OutputError::write(&self.name, error))
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.sink {
+            Sink::Draft(draft) => draft.write(bytes),
+            Sink::Direct(file) => file.write(bytes),
+        }
     }
 
-    /// The name that errors use.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Where to write.
-    pub(crate) fn file(&self) -> Option<&File> {
-        self.file.as_ref()
-    }
-
-    /// Gives the file its name.
-    pub(crate) fn commit(mut self) -> Result<(), OutputError> {
-        self.file = None;
-        let Some((temporary, path)) = &self.rename else { return Ok(()) };
-        fs::rename(temporary, path).map_err(|error| OutputError::write(&self.name, error))?;
-        self.rename = None;
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-impl Drop for Target {
-    fn drop(&mut self) {
-        if let Some((temporary, _)) = &self.rename {
-            // Nobody is left to be told, and the name says what the file is.
-            let _removed = fs::remove_file(temporary);
+impl Sink {
+    fn open(place: Place) -> io::Result<Self> {
+        match place {
+            Place::Direct(path) => Ok(Self::Direct(OpenOptions::new().write(true).open(path)?)),
+            // What was in it before it was opened for us, as by `>> all.csv`, stays.
+            Place::Descriptor(path) => {
+                Ok(Self::Direct(OpenOptions::new().append(true).open(path)?))
+            }
+            Place::File(path) => {
+                let draft = Draft::create(&path, None).map_err(StoreError::into_io)?;
+                if let Ok(found) = fs::metadata(&path) {
+                    draft.file().set_permissions(found.permissions())?;
+                }
+                Ok(Self::Draft(draft))
+            }
         }
     }
+}
+
+/// Waits until what was written to a file is on the device, as far as it has one: a pipe or a
+/// terminal has none.
+///
+/// # Errors
+/// What the device says.
+pub fn sync_direct(file: &File) -> io::Result<()> {
+    let found = file.metadata()?;
+    if !found.is_file() && !found.file_type().is_block_device() {
+        return Ok(());
+    }
+    file.sync_all()
+}
+
+/// Writes a small file, whole or not at all.
+///
+/// # Errors
+/// See [`OutputError`]. What was at `path` before is untouched then.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+    let mut target = Target::create(path)?;
+    target.write_all(bytes).map_err(|error| OutputError::write(&target.name, error))?;
+    target.commit()
 }
 
 /// Finds out whether a file can be created at `path`, before the work is done whose result it will
-/// hold. Nothing is left behind, and what is there stays.
+/// hold, and where that is. Nothing is left behind, and what is there stays.
 ///
 /// # Errors
 /// [`OutputError::Create`] when it cannot.
-pub fn probe(path: &Path) -> Result<(), OutputError> {
-    let special = |metadata: fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+pub fn probe(path: &Path) -> Result<Place, OutputError> {
+    let failed = |source| OutputError::Create { name: path.display().to_string(), source };
+    let place = Place::of(path).map_err(failed)?;
     // Opening a pipe would wait for its reader, and closing it would tell the reader that all is
     // said.
-    if fs::metadata(path).is_ok_and(special) {
-        return Ok(());
+    if let Place::File(_) = place {
+        Sink::open(place.clone()).map_err(failed)?;
     }
-    Target::create(path).map(drop)
-}
-
-type Opened = (File, Option<(PathBuf, PathBuf)>);
-
-fn open(path: &Path) -> io::Result<Opened> {
-    let path = match fs::canonicalize(path) {
-        Ok(path) => path,
-        Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(error),
-    };
-    let existing = match fs::metadata(&path) {
-        Ok(metadata) if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
-        Ok(metadata) if !metadata.is_file() => {
-            return Ok((OpenOptions::new().write(true).open(&path)?, None));
-        }
-        existing => existing.ok(),
-    };
-    let (file, temporary) = create_beside(&path)?;
-    let rename = Some((temporary, path));
-    if let Some(metadata) = existing {
-        file.set_permissions(metadata.permissions())?;
-    }
-    Ok((file, rename))
-}
-
-/// A new file in the directory of `path`.
-fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
-    let Some(name) = path.file_name() else { return Err(ErrorKind::InvalidFilename.into()) };
-    for attempt in 0..NAMES_MAX {
-        let mut temporary = std::ffi::OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".tmp-{}", std::process::id()));
-        if attempt > 0 {
-            temporary.push(format!("-{attempt}"));
-        }
-        let temporary = path.with_file_name(temporary);
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Ok(file) => return Ok((file, temporary)),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(ErrorKind::AlreadyExists.into())
+    Ok(place)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
     fn names(directory: &Path) -> Vec<String> {
@@ -143,8 +141,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out");
         fs::write(&path, "old").unwrap();
-        let target = Target::create(&path).unwrap();
-        target.file().unwrap().write_all(b"new").unwrap();
+        let mut target = Target::create(&path).unwrap();
+        target.write_all(b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         probe(&path).unwrap();
         target.commit().unwrap();
@@ -172,6 +170,11 @@ mod tests {
         Target::create(&link).unwrap().commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let (far, dangling) = (directory.path().join("far"), directory.path().join("dangling"));
+        std::os::unix::fs::symlink("far", &dangling).unwrap();
+        write_file(&dangling, b"behind").unwrap();
+        assert_eq!(fs::read(&far).unwrap(), b"behind");
+        assert!(fs::symlink_metadata(&dangling).unwrap().is_symlink());
         Target::create(Path::new("/dev/null")).unwrap().commit().unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
@@ -179,11 +182,30 @@ mod tests {
     #[test]
     fn what_cannot_be_created_says_so() {
         let directory = tempfile::tempdir().unwrap();
-        for path in [directory.path().to_owned(), directory.path().join("no/such/place")] {
+        let folder = directory.path();
+        std::os::unix::fs::symlink("round", folder.join("round")).unwrap();
+        for name in ["", "no/such/place", "new/", "round"] {
+            let path = if name.is_empty() { folder.to_owned() } else { folder.join(name) };
             let error = Target::create(&path).unwrap_err();
             assert_eq!(error.exit_code(), 73);
             assert_eq!(probe(&path).unwrap_err().to_string(), error.to_string());
             assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
         }
+    }
+
+    #[test]
+    fn outputs_that_are_one_file_are_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("there"), "").unwrap();
+        fs::hard_link(at("there"), at("hard")).unwrap();
+        std::os::unix::fs::symlink("new", at("soft")).unwrap();
+        let place = |name: &str| probe(&at(name)).unwrap();
+        for (one, other) in [("new", "./new"), ("there", "hard"), ("soft", "new")] {
+            assert!(place(one).is(&place(other)), "{one} {other}");
+        }
+        assert!(!place("new").is(&place("newer")) && !place("there").is(&place("new")));
+        let null = probe(Path::new("/dev/null")).unwrap();
+        assert!(!null.is(&null), "a device takes the bytes of both");
     }
 }

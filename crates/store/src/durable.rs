@@ -12,7 +12,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use crate::StoreError;
-use crate::io::{Call, Faults, check, parent, sync_directory, write_all};
+pub use crate::io::sync_directory;
+use crate::io::{Call, Faults, check, parent, write_all};
 
 /// Temporary names tried before giving up: others are left from killed processes of the same id.
 const NAMES_MAX: u32 = 100;
@@ -43,12 +44,19 @@ impl Draft {
     /// # Errors
     /// When it cannot be made.
     pub fn create(path: &Path, faults: Option<&Arc<Faults>>) -> Result<Self, StoreError> {
+        let planned = Faults::of_process().filter(|_| faults.is_none());
+        let faults = faults.or(planned.as_ref());
         let made = check(faults, Call::Create).map_err(io::Error::from);
         let (file, temporary) = made
             .and_then(|()| create_beside(path))
             .map_err(|error| StoreError::create(path, error))?;
         let temporary = Some(temporary);
         Ok(Self { file, temporary, path: path.to_owned(), bytes: 0, faults: faults.cloned() })
+    }
+
+    /// The file, for what is not in its bytes, such as who may read it.
+    pub fn file(&self) -> &File {
+        &self.file
     }
 
     /// Adds bytes at the end.
@@ -78,7 +86,25 @@ impl Draft {
                 .map_err(|error| failed("give it its name", error))?;
             self.temporary = None;
         }
-        sync_directory(parent(&self.path), faults.as_ref())
+        match sync_directory(parent(&self.path), faults.as_ref()) {
+            Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+                // Names may be made in it and not be read. All of the file system has them too.
+                rustix::fs::syncfs(&self.file).map_err(|error| failed("sync its directory", error))
+            }
+            synced => synced,
+        }
+    }
+}
+
+/// What is written is added at the end.
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.append(bytes).map_err(StoreError::into_io)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -152,6 +178,35 @@ pub fn publish(from: &Path, to: &Path, faults: Option<&Arc<Faults>>) -> Result<(
         sync_directory(parent(from), faults)?;
     }
     Ok(())
+}
+
+/// Removes a file. One that is not there is no error.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn remove(path: &Path, faults: Option<&Arc<Faults>>) -> Result<(), StoreError> {
+    let removed = check(faults, Call::Remove).map_err(io::Error::from);
+    match removed.and_then(|()| fs::remove_file(path)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(StoreError::io("remove it", path, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes a directory, unless something is in it or it is not there.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn remove_directory(path: &Path, faults: Option<&Arc<Faults>>) -> Result<(), StoreError> {
+    let kept = [ErrorKind::NotFound, ErrorKind::DirectoryNotEmpty];
+    let removed = check(faults, Call::Remove).map_err(io::Error::from);
+    match removed.and_then(|()| fs::remove_dir(path)) {
+        Err(error) if !kept.contains(&error.kind()) => {
+            Err(StoreError::io("remove it", path, error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a directory whose file system cannot take so many more bytes.

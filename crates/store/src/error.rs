@@ -188,6 +188,18 @@ impl StoreError {
         }
     }
 
+    /// What the system said, where it said something; else the text of this.
+    pub fn into_io(self) -> io::Error {
+        match self {
+            Self::Create { source, .. }
+            | Self::Transfer { source, .. }
+            | Self::Io { source, .. }
+            | Self::Ring(source) => source,
+            Self::Full { .. } => rustix::io::Errno::NOSPC.into(),
+            other => io::Error::other(other),
+        }
+    }
+
     pub(crate) fn create(file: &Path, source: io::Error) -> Self {
         Self::Create { file: file.to_owned(), source }
     }

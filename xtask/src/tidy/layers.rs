@@ -29,7 +29,11 @@ const LAYERS: &[Layer] = &[
         may_use: Some(&["model", "progress", "store"]),
         may_use_others: None,
     },
-    Layer { folder: "crates/output", may_use: Some(&["model", "progress"]), may_use_others: None },
+    Layer {
+        folder: "crates/output",
+        may_use: Some(&["model", "progress", "store"]),
+        may_use_others: None,
+    },
     Layer { folder: "crates/store", may_use: Some(&["model", "progress"]), may_use_others: None },
     Layer {
         folder: "crates/engine",

@@ -35,7 +35,7 @@ pub(crate) struct ResumeArgs {
     /// told]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// csv, tsv, parquet, arrow, npy or ldbc [default: what the name of the file ends with]
+    /// csv, tsv, jsonl, parquet, arrow, npy or ldbc [default: what the name of the file ends with]
     #[arg(long, value_name = "FORMAT", requires = "output", help_heading = "Output")]
     #[arg(value_parser = parsed::<TableFormat>)]
     output_format: Option<TableFormat>,
@@ -60,6 +60,11 @@ impl ResumeArgs {
         self.report.iter_mut().try_for_each(whole)?;
         self.resources.scratch.iter_mut().try_for_each(whole)?;
         Ok(self)
+    }
+
+    /// Whether it says where results go.
+    pub(crate) fn says_output(&self) -> bool {
+        self.output.is_some()
     }
 
     /// Puts what is said now over what the run was told.

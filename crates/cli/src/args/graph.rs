@@ -77,7 +77,7 @@ pub(crate) struct InputArgs {
 #[command(next_help_heading = "Graph")]
 pub(crate) struct DirectionArgs {
     /// Every edge goes both ways [default: what the format says, else no]
-    #[arg(long, overrides_with = "directed")]
+    #[arg(long, conflicts_with = "directed")]
     pub(crate) undirected: bool,
     /// Every edge goes one way, also where the format says otherwise
     #[arg(long)]

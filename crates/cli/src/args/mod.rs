@@ -22,12 +22,12 @@ use crate::probe::ProbeArgs;
 
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
-pub(crate) use self::resources::ResourceArgs;
+pub(crate) use self::resources::{ResourceArgs, RouteArg};
 pub(crate) use self::values::{above_zero, bytes, count, finite, not_negative, parsed, share};
 
 /// Graph analytics: from an edge list to ranks with one command.
 #[derive(Debug, Parser)]
-#[command(name = "welter", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "welter", version = env!("WELTER_VERSION"), max_term_width = 100, after_help = EXAMPLES)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -48,7 +48,7 @@ Exit codes:
    66  an input is not there       75  interrupted; `welter resume` goes on
   130  interrupted                 78  it does not fit the memory budget
 
-`welter COMMAND --help` says more.";
+`welter help COMMAND`, or `welter COMMAND --help`, says more.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -241,8 +241,8 @@ pub(crate) struct TableArgs {
     /// Write the result of every vertex here; `-` for standard output. Without it, the top is shown
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// csv, tsv, parquet, arrow, npy or ldbc (a line `vertex value` each, as in LDBC Graphalytics)
-    /// [default: what the name of the file ends with]
+    /// csv, tsv, jsonl, parquet, arrow, npy or ldbc (a line `vertex value` each, as in LDBC
+    /// Graphalytics) [default: what the name of the file ends with]
     #[arg(long, value_name = "FORMAT", requires = "output", value_parser = parsed::<TableFormat>)]
     pub(crate) output_format: Option<TableFormat>,
     /// How many vertices are shown
@@ -293,7 +293,7 @@ pub(crate) struct EdgeArgs {
     /// Write the edges here; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// snap, tsv, csv, parquet, arrow, mtx, dimacs, metis, adjacency, ldbc, graph500, or raw
+    /// snap, tsv, csv, jsonl, parquet, arrow, mtx, dimacs, metis, adjacency, ldbc, graph500, or raw
     /// records: u32, u64, u32f32, u32f64, u64f32, u64f64 [default: what the name of the file ends
     /// with; snap on standard output]
     ///

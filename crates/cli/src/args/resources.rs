@@ -76,6 +76,16 @@ pub(crate) enum EncodingArg {
     Compressed,
 }
 
+impl From<Encoding> for EncodingArg {
+    fn from(encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Packed => Self::Packed,
+            Encoding::Short => Self::Short,
+            Encoding::Compressed => Self::Compressed,
+        }
+    }
+}
+
 impl ResourceArgs {
     /// Puts what is said now over what a run was told when it began.
     pub(crate) fn put(self, then: &mut Self) {

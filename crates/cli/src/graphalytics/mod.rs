@@ -22,9 +22,10 @@ use crate::args::ResourceArgs;
 use crate::failure::{BROKEN, Failure, INTERRUPTED, printable};
 use crate::line;
 use crate::load::Source;
+use crate::promise::Outputs;
 use crate::report;
 use crate::run::{self, print};
-use crate::session::{Session, promise};
+use crate::session::Session;
 use crate::text::counted;
 
 /// What `graphalytics` takes.
@@ -164,6 +165,7 @@ fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failur
     }
     let resolved = |folder: &Path| folder.canonicalize().ok();
     let inputs = Source::Files(sets.iter().flat_map(DataSet::inputs).map(PathBuf::from).collect());
+    let mut outputs = Outputs::of(&inputs);
     for job in sets.iter().flat_map(|set| &set.jobs) {
         let (Some(output), Some(folder)) = (&job.output, &args.output) else { continue };
         if resolved(folder) == resolved(&job.references) {
@@ -171,9 +173,9 @@ fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failur
             let what = format!("{folder}: outputs there would be the references of the next run");
             return Err(Failure::output(what).hint("name another folder with -o"));
         }
-        promise(output, &inputs)?;
+        outputs.promise(output)?;
     }
-    args.report.iter().try_for_each(|path| promise(path, &inputs))
+    args.report.iter().try_for_each(|path| outputs.promise(path))
 }
 
 /// Runs an algorithm and validates what it found.

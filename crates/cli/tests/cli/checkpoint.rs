@@ -126,6 +126,16 @@ fn messages_of_edges_are_gone_on_with_where_edges_lie_alike() {
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
     assert!(sandbox.read("beliefs.csv") == expected);
+    for (then, now) in [("1GiB", "64MiB"), ("64MiB", "1GiB"), ("1GiB", "32MiB")] {
+        fs::remove_file(sandbox.path().join("beliefs.csv")).unwrap();
+        let child = begun(&sandbox, &format!("{line} --memory {then}"));
+        signal(&child, "INT");
+        assert_eq!(ended(child).code, Some(75));
+        let resumed = sandbox.run(&format!("resume kept.run --memory {now}"));
+        assert_eq!(resumed.code, Some(0), "{then} {now}: {}", resumed.stderr);
+        assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+        assert!(sandbox.read("beliefs.csv") == expected, "{then} {now}");
+    }
 }
 
 #[test]
@@ -311,4 +321,56 @@ fn a_full_disk_is_told_with_the_command_that_goes_on() {
     let resumed = sandbox.read("ranks.csv");
     sandbox.must(&line.replace("--iterations 9", "--iterations 900"));
     assert!(sandbox.read("ranks.csv") == resumed);
+}
+
+#[test]
+fn a_run_begins_where_another_was_killed_as_it_began_or_ended() {
+    let sandbox = Sandbox::new();
+    graph(&sandbox);
+    let child = begun(&sandbox, LONG);
+    signal(&child, "KILL");
+    ended(child);
+    let state = fs::read_dir(sandbox.path().join("kept.run")).unwrap();
+    let mut names = state.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let state = format!("kept.run/{}", names.find(|name| name.starts_with("state-")).unwrap());
+    let state = sandbox.read(&state);
+    let line = "run pagerank graph.tsv --iterations 3 --checkpoint kept.run -q -o ranks.csv";
+    for (name, bytes, code) in [
+        (".checkpoint.tmp-77", &b"half of a mani"[..], 0),
+        (".state-4.tmp-77", &state[..99], 0),
+        ("state-4", &state, 0),
+        ("state-4", b"of somebody else", 73),
+        ("notes.txt", b"mine", 73),
+    ] {
+        let _ = fs::remove_dir_all(sandbox.path().join("kept.run"));
+        fs::create_dir(sandbox.path().join("kept.run")).unwrap();
+        sandbox.write(&format!("kept.run/{name}"), bytes);
+        assert_eq!(sandbox.run("resume kept.run").code, Some(66));
+        let ended = sandbox.run(line);
+        assert_eq!(ended.code, Some(code), "{name}: {}", ended.stderr);
+        if code == 73 {
+            assert_eq!(sandbox.read(&format!("kept.run/{name}")), bytes);
+        }
+    }
+}
+
+#[test]
+fn an_older_checkpoint_that_is_gone_is_not_missed() {
+    let sandbox = Sandbox::new();
+    graph(&sandbox);
+    sandbox.must(&format!("{LONG} -q"));
+    let expected = sandbox.read("ranks.csv");
+    let child = begun(&sandbox, LONG);
+    signal(&child, "INT");
+    assert_eq!(ended(child).code, Some(75));
+    let kept = sandbox.path().join("kept.run");
+    let mut states: Vec<_> = fs::read_dir(&kept).unwrap().map(|it| it.unwrap().path()).collect();
+    states.retain(|path| path.file_name().unwrap().to_str().unwrap().starts_with("state-"));
+    let newest = kept.join(format!("state-{}", last(&kept)));
+    for older in states.iter().filter(|path| **path != newest) {
+        fs::remove_file(older).unwrap();
+    }
+    sandbox.must("resume kept.run -q");
+    assert!(sandbox.read("ranks.csv") == expected);
+    assert!(!kept.exists());
 }

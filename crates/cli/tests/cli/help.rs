@@ -63,7 +63,60 @@ fn every_command_has_examples() {
 #[test]
 fn the_version_is_told() {
     let version = Sandbox::new().must("--version");
-    assert_eq!(version, format!("welter {}\n", env!("CARGO_PKG_VERSION")));
+    let rest = version.strip_prefix(concat!("welter ", env!("CARGO_PKG_VERSION"))).unwrap();
+    // Without git, as from an archive, there is no commit.
+    let commit = rest.trim_end().strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
+    let is_commit = |text: &str| text.len() >= 7 && text.chars().all(|c| c.is_ascii_hexdigit());
+    assert!(rest == "\n" || commit.is_some_and(is_commit), "{version}");
+}
+
+#[test]
+fn help_may_come_first() {
+    let sandbox = Sandbox::new();
+    for (line, same) in [
+        ("help", "--help"),
+        ("help run", "run --help"),
+        ("help run bfs", "run bfs --help"),
+        ("run help", "run --help"),
+        ("help generate rmat", "generate rmat --help"),
+    ] {
+        assert!(sandbox.must(line) == sandbox.must(same), "{line}");
+    }
+    assert_eq!(sandbox.run("help rnu").code, Some(2));
+}
+
+#[test]
+fn unknown_algorithms_are_answered_with_near_ones() {
+    let sandbox = Sandbox::new();
+    for (name, said) in [
+        ("louvain", "\"louvain\"; cdlp: communities by label propagation"),
+        ("cc", "wcc: which vertices hang together"),
+        ("mst", "mcst: "),
+        ("betweenness", "hyperball: "),
+        ("degree", "`welter info` describes degrees"),
+        ("closeness", "hyperball: "),
+        ("'shortest path'", "sssp: "),
+        ("label-propagation", "cdlp: "),
+        ("pagernak", "pagerank: "),
+        ("zzz", "there are pagerank, bfs, sssp"),
+    ] {
+        for command in ["run", "explain"] {
+            let ended = sandbox.run(&format!("{command} {name} e.csv"));
+            assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+            assert!(ended.stderr.contains(said), "{name}: {}", ended.stderr);
+            assert!(ended.stderr.contains("`welter algorithms` lists all"), "{}", ended.stderr);
+        }
+    }
+    let ended = sandbox.run("pagerank e.csv");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.ends_with("hint: welter run pagerank\n"), "{}", ended.stderr);
+}
+
+#[test]
+fn edges_go_one_way_or_both() {
+    let ended = Sandbox::new().run("run wcc rmat:4 --undirected --directed");
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("--directed"), "{}", ended.stderr);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -101,4 +102,158 @@ fn a_report_tells_plan_and_phases() {
     let bytes = sandbox.read("graph.tsv").len() as u64;
     assert!(read["done"].as_u64().unwrap() > bytes / 2 && read["bytes"].is_u64());
     assert!(report["resident_bytes_max"].as_u64().unwrap() > 1 << 20);
+}
+
+#[test]
+fn outputs_that_would_destroy_something_are_refused_before_the_run() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 6 -q -o graph.tsv");
+    sandbox.must("ingest graph.tsv -q -o kept");
+    sandbox.write("graph.v", "0\n");
+    sandbox.write("graph.e", "0 1\n");
+    sandbox.write("known.csv", "0,0.9,0.1\n");
+    sandbox.write("there.csv", "mine");
+    std::fs::hard_link(sandbox.path().join("there.csv"), sandbox.path().join("hard.csv")).unwrap();
+    std::fs::create_dir(sandbox.path().join("cp")).unwrap();
+    let before = sandbox.files();
+    for (line, code, said) in [
+        ("run wcc graph.tsv -o x.csv --report ./x.csv", 2, "is the same file as the output x.csv"),
+        ("run wcc graph.tsv -o there.csv --report hard.csv", 2, "is the same file as"),
+        ("run wcc kept -o kept/manifest --output-format csv", 73, "a graph is kept in"),
+        ("run wcc graph.tsv -o kept/gen-0/ids --output-format csv", 73, "a graph is kept in"),
+        ("run wcc kept --report kept/report.json", 73, "a graph is kept in"),
+        ("run wcc graph.e -o graph.v --output-format csv", 73, "graph.v: is an input"),
+        ("run bp graph.tsv --priors-from known.csv -o known.csv", 73, "known.csv: is an input"),
+        ("run pagerank graph.tsv --checkpoint cp -o cp/x.csv", 2, "checkpoints are kept in"),
+        ("run wcc graph.tsv -o new/ --output-format csv", 73, "new/: cannot create it"),
+        ("run wcc graph.tsv -o cp --output-format csv", 73, "cp: cannot create it"),
+    ] {
+        let ended = sandbox.run(line);
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+    }
+    assert_eq!(sandbox.files(), before);
+    assert_eq!(sandbox.read("there.csv"), b"mine");
+    sandbox.must("check kept -q");
+}
+
+#[test]
+fn a_link_is_followed_and_what_is_open_already_is_added_to() {
+    let sandbox = Sandbox::new();
+    sandbox.must("run wcc rmat:5 -q -o plain.csv");
+    symlink("far.csv", sandbox.path().join("link.csv")).unwrap();
+    sandbox.must("run wcc rmat:5 -q -o link.csv");
+    assert!(sandbox.path().join("link.csv").is_symlink());
+    assert!(sandbox.read("far.csv") == sandbox.read("plain.csv"));
+    sandbox.write("all.csv", "mine\n");
+    let file = std::fs::File::options().append(true).open(sandbox.path().join("all.csv")).unwrap();
+    let line = "run wcc rmat:5 -q -o /dev/stdout --output-format csv";
+    assert!(sandbox.command(line).stdout(file).status().unwrap().success());
+    let expected = [b"mine\n", &sandbox.read("plain.csv")[..]].concat();
+    assert!(sandbox.read("all.csv") == expected);
+}
+
+#[test]
+fn a_file_that_is_mounted_is_refused_before_the_run() {
+    let sandbox = Sandbox::new();
+    sandbox.write("mine.csv", "mine");
+    sandbox.write("there.csv", "there");
+    sandbox.write("bad.tsv", "1 x\n");
+    let [mine, there] = ["mine.csv", "there.csv"].map(|name| sandbox.path().join(name));
+    let mount = Command::new("mount").arg("--bind").args([&mine, &there]).output();
+    if !mount.is_ok_and(|mount| mount.status.success()) {
+        let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
+        assert!(required.split(',').all(|it| it != "mount"), "WELTER_REQUIRE asks for mounts");
+        eprintln!("SKIPPED: nobody lets this test mount a file");
+        return;
+    }
+    let ended = sandbox.run("run wcc bad.tsv -o there.csv");
+    Command::new("umount").arg(&there).status().unwrap();
+    assert_eq!(ended.code, Some(73), "{}", ended.stderr);
+    assert!(ended.stderr.contains("mounted by itself"), "{}", ended.stderr);
+    assert_eq!(sandbox.read("mine.csv"), b"mine");
+}
+
+#[test]
+fn standard_error_that_cannot_be_written_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let run = |line: &str| {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        [full.into(), Stdio::from(writer)]
+            .map(|stderr| sandbox.command(line).stderr(stderr).status().unwrap().code())
+    };
+    sandbox.must("run wcc rmat:5 -q -o expected.csv");
+    for (line, code) in [
+        ("run wcc rmat:5 -o out.csv", 0),
+        ("run pagerank rmat:8 -o ranks.csv --checkpoint cp --every 1", 0),
+        ("run wcc rmat:5 --no-such-option", 2),
+        ("run wcc none.tsv", 66),
+        ("run pagerank rmat:8 --memory 1", 78),
+        ("", 2),
+    ] {
+        assert_eq!(run(line), [Some(code); 2], "{line}");
+    }
+    assert!(sandbox.read("out.csv") == sandbox.read("expected.csv"));
+    assert_eq!(sandbox.files(), ["expected.csv", "out.csv", "ranks.csv"]);
+}
+
+#[test]
+fn a_file_beyond_the_limit_of_the_process_is_an_error() {
+    let sandbox = Sandbox::new();
+    let script = "ulimit -f 8; exec \"$0\" generate rmat 14 -o out.tsv";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_welter")]).current_dir(sandbox.path());
+    let ended = Ended::of(command.output().unwrap());
+    assert_eq!(ended.code, Some(74), "{}", ended.stderr);
+    assert!(ended.stderr.contains("File too large"), "{}", ended.stderr);
+    assert_eq!(sandbox.files(), [""; 0]);
+}
+
+#[test]
+fn what_was_written_is_told() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run("run wcc rmat:5 -o out.csv");
+    let last = ended.stderr.lines().last().unwrap();
+    assert!(last.starts_with("out.csv: ") && last.contains(" rows, "), "{last}");
+    let rows = sandbox.read("out.csv").iter().filter(|byte| **byte == b'\n').count() - 1;
+    assert!(last.contains(&format!(": {rows} rows")), "{last}");
+    let ended = sandbox.run("generate rmat 5 -o graph.tsv");
+    assert!(ended.stderr.starts_with("graph.tsv: 32 vertices, 512 edges, "), "{}", ended.stderr);
+    assert_eq!(sandbox.run("run wcc rmat:5 -q -o out.csv").stderr, "");
+}
+
+#[test]
+fn json_lines_hold_what_other_formats_hold() {
+    let sandbox = Sandbox::new();
+    sandbox.write("graph.csv", "source,target,weight\na,\"say \"\"b\"\"\",0.5\nx,y,2\n");
+    sandbox.must("run sssp graph.csv --source a --weight weight -q -o far.jsonl");
+    let text = String::from_utf8(sandbox.read("far.jsonl")).unwrap();
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let expected = serde_json::json!([
+        { "vertex": "a", "distance": 0.0 },
+        { "vertex": "say \"b\"", "distance": 0.5 },
+        { "vertex": "x", "distance": null },
+        { "vertex": "y", "distance": null },
+    ]);
+    assert_eq!(Value::Array(rows), expected);
+    sandbox.must("run bfs graph.csv --source a --parents -q -o tree.ndjson.gz");
+    sandbox.must("convert graph.csv -q -o edges.jsonl");
+    let text = String::from_utf8(sandbox.read("edges.jsonl")).unwrap();
+    let second = "{\"source\":\"x\",\"target\":\"y\",\"weight\":2}";
+    assert_eq!(text.lines().nth(1), Some(second));
+    let stdout = sandbox.must("generate rmat 3 -q --output-format jsonl");
+    let first: Value = serde_json::from_str(stdout.lines().next().unwrap()).unwrap();
+    assert!(first["source"].is_u64() && first.get("weight").is_none(), "{first}");
+}
+
+#[test]
+fn an_output_may_have_any_name() {
+    use std::os::unix::ffi::OsStrExt;
+    let sandbox = Sandbox::new();
+    let name = std::ffi::OsStr::from_bytes(b"out\xff.csv");
+    let mut command = sandbox.command("run wcc rmat:5 -q -o");
+    assert_eq!(command.arg(name).status().unwrap().code(), Some(0));
+    assert!(std::fs::read(sandbox.path().join(name)).unwrap().starts_with(b"vertex,component"));
 }

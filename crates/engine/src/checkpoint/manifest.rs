@@ -33,8 +33,9 @@ pub(super) struct Manifest {
 pub(crate) struct Shape {
     pub(super) vertices: u64,
     pub(super) edges: u64,
-    /// CRC-32C of the out-degrees of all vertices.
-    pub(super) degrees: u32,
+    /// CRC-32C of the out-degrees of all vertices, and what the edges of the input add up to where
+    /// that was said ([`super::Checkpoints::read_edges`]), in one number.
+    pub(super) edges_read: u32,
     /// Bytes of a value.
     pub(super) value_bytes: u32,
     /// Bytes of the totals.
@@ -164,7 +165,7 @@ mod tests {
         let shape = Shape {
             vertices: 9,
             edges: 20,
-            degrees: 1,
+            edges_read: 1,
             value_bytes: 8,
             total_bytes: 16,
             frontier: 1,

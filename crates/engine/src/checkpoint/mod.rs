@@ -17,6 +17,7 @@
 
 mod columns;
 mod manifest;
+mod remains;
 mod restore;
 mod write;
 
@@ -24,6 +25,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -93,7 +95,9 @@ pub struct Checkpoints {
     directory: PathBuf,
     run: u64,
     every: Every,
-    job: Vec<u8>,
+    job: Mutex<Vec<u8>>,
+    /// What the edges of the input add up to; 0 where nobody said.
+    edges: AtomicU64,
     faults: Option<Arc<Faults>>,
     progress: Mutex<Written>,
     /// Holds the lock.
@@ -169,21 +173,18 @@ impl Checkpoints {
     /// When the directory is not empty, cannot be made or written to.
     pub fn begin(options: &CheckpointOptions, job: &[u8]) -> Result<Self, StoreError> {
         let CheckpointOptions { directory, every, run, faults } = options;
-        let failed = |source: io::Error| StoreError::Create { file: directory.clone(), source };
-        let is_made = match fs::read_dir(directory) {
-            Ok(mut entries) => {
-                if entries.next().is_some() {
-                    return Err(failed(ErrorKind::DirectoryNotEmpty.into()));
-                }
-                false
-            }
+        let planned = Faults::of_process().filter(|_| faults.is_none());
+        let faults = &faults.clone().or(planned);
+        let is_made = match fs::metadata(directory) {
+            Ok(_) => false,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 durable::make_directory(directory, faults.as_ref())?;
                 true
             }
-            Err(error) => return Err(failed(error)),
+            Err(source) => return Err(StoreError::Create { file: directory.clone(), source }),
         };
         let begun = lock_directory(directory).and_then(|locked| {
+            remains::clear(directory, faults.as_ref())?;
             let manifest = Manifest { every: *every, entries: Vec::new(), job: job.to_vec() };
             let run = run.unwrap_or_else(random_number);
             let begun = Self::new(directory, run, manifest, faults.as_ref(), locked);
@@ -208,6 +209,8 @@ impl Checkpoints {
         if !file.exists() {
             return Err(StoreError::Missing { file });
         }
+        let planned = Faults::of_process().filter(|_| faults.is_none());
+        let faults = faults.or(planned.as_ref());
         let locked = lock_directory(directory)?;
         let (run, manifest) = read_manifest(file, faults)?;
         let opened = Self::new(directory, run, manifest, faults, locked);
@@ -228,12 +231,24 @@ impl Checkpoints {
         let written = Written { entries, failed: false, since, took: None, stats, notes };
         let (directory, faults) = (directory.to_owned(), faults.cloned());
         let progress = Mutex::new(written);
-        Self { directory, run, every, job, faults, progress, _locked: locked }
+        let (job, edges) = (Mutex::new(job), AtomicU64::new(0));
+        Self { directory, run, every, job, edges, faults, progress, _locked: locked }
     }
 
     /// What the run is, as it was said when it began.
-    pub fn job(&self) -> &[u8] {
-        &self.job
+    pub fn job(&self) -> Vec<u8> {
+        lock(&self.job).clone()
+    }
+
+    /// Says more of what the run is, from the next checkpoint on.
+    pub fn set_job(&self, job: Vec<u8>) {
+        *lock(&self.job) = job;
+    }
+
+    /// Says what the edges that were read add up to, in whatever order and parts, so that the run
+    /// goes on with the same ones only.
+    pub fn read_edges(&self, sum: u64) {
+        self.edges.store(sum, Ordering::Relaxed);
     }
 
     /// The directory.
@@ -262,21 +277,13 @@ impl Checkpoints {
     /// # Errors
     /// When files cannot be removed.
     pub fn remove(self) -> Result<(), StoreError> {
-        let failed = |file: &Path, source| {
-            let (what, file) = ("remove it", file.to_owned());
-            StoreError::Io { what, file, source }
-        };
-        // First the manifest: whatever comes after, no checkpoint is found that is not whole.
-        let manifest = self.directory.join(MANIFEST);
-        fs::remove_file(&manifest).map_err(|error| failed(&manifest, error))?;
+        // First the manifest, for good: whatever comes after, no checkpoint is found that is not
+        // whole.
+        durable::remove(&self.directory.join(MANIFEST), self.faults.as_ref())?;
+        durable::sync_directory(&self.directory, self.faults.as_ref())?;
         lock(&self.progress).entries.clear();
         self.clear()?;
-        match fs::remove_dir(&self.directory) {
-            Err(error) if error.kind() != ErrorKind::DirectoryNotEmpty => {
-                Err(failed(&self.directory, error))
-            }
-            _ => Ok(()),
-        }
+        durable::remove_directory(&self.directory, self.faults.as_ref())
     }
 
     /// Whether a checkpoint is to be written after so many iterations.
@@ -323,7 +330,7 @@ impl Checkpoints {
 
     /// Writes the manifest, in place of the one before.
     fn put_manifest(&self, entries: &[Entry]) -> Result<(), StoreError> {
-        let (entries, job) = (entries.to_vec(), self.job.clone());
+        let (entries, job) = (entries.to_vec(), self.job());
         let payload = Manifest { every: self.every, entries, job }.encode();
         let identity = Identity { kind: KIND, version: VERSION, graph: self.run, generation: 0 };
         sealed::seal(&self.directory.join(MANIFEST), &identity, &payload, self.faults.as_ref())
@@ -343,22 +350,20 @@ impl Checkpoints {
 
     /// Removes files of ours that the manifest does not name.
     fn clear(&self) -> Result<(), StoreError> {
-        let failed = |what, file: &Path, source| {
-            let file = file.to_owned();
-            StoreError::Io { what, file, source }
-        };
         let names = |iterations: u64| format!("{STATE}{iterations}");
         let kept: Vec<String> =
             lock(&self.progress).entries.iter().map(|entry| names(entry.iterations)).collect();
-        let read = |source| failed("list it", &self.directory, source);
+        let read = |source| {
+            let (what, file) = ("list it", self.directory.clone());
+            StoreError::Io { what, file, source }
+        };
         for entry in fs::read_dir(&self.directory).map_err(read)? {
             let name = entry.map_err(read)?.file_name();
             let is_left = name.to_str().is_some_and(|name| {
                 is_temporary(name) || (is_state(name) && !kept.iter().any(|kept| kept == name))
             });
             if is_left {
-                let path = self.directory.join(name);
-                fs::remove_file(&path).map_err(|error| failed("remove it", &path, error))?;
+                durable::remove(&self.directory.join(name), self.faults.as_ref())?;
             }
         }
         Ok(())

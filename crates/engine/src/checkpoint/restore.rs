@@ -35,6 +35,7 @@ pub(crate) fn restore_columns<V: Pod, T: Pod + Default>(
     shape: Shape,
     mut columns: impl Settable<V>,
 ) -> Result<Option<Reached<T>>, EngineError> {
+    let shape = checkpoints.of_edges(shape);
     let entries = lock(&checkpoints.progress).entries.clone();
     let mut first = None;
     for entry in entries {
@@ -94,7 +95,7 @@ fn belongs(checkpoints: &Checkpoints, then: &Shape, now: &Shape) -> Result<(), E
                     with the threads, the memory, the encoding and the route of then";
         return Err(EngineError::Changed(format!("{directory}: {what}")));
     }
-    if (now.vertices, now.edges, now.degrees) == (then.vertices, then.edges, then.degrees) {
+    if (now.vertices, now.edges, now.edges_read) == (then.vertices, then.edges, then.edges_read) {
         let what = format!("{directory}: the run was begun by another version of this program");
         return Err(EngineError::Changed(what));
     }
@@ -105,7 +106,7 @@ fn belongs(checkpoints: &Checkpoints, then: &Shape, now: &Shape) -> Result<(), E
         then.edges,
         now.vertices,
         now.edges,
-        if now.degrees == then.degrees { "" } else { ", and other out-degrees" },
+        if now.edges_read == then.edges_read { "" } else { ", and other edges" },
     )))
 }
 

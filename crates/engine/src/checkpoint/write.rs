@@ -1,6 +1,6 @@
 //! Writing a checkpoint, stripe by stripe.
 
-use std::fs;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytemuck::{Pod, bytes_of, cast_slice};
@@ -29,7 +29,7 @@ impl Shape {
         Self {
             vertices: graph.vertices(),
             edges: graph.edges(),
-            degrees: match &graph.degrees_stored {
+            edges_read: match &graph.degrees_stored {
                 Some(stored) => stored.checksum::<u32>(),
                 None => checksum::of(cast_slice(&graph.degrees[..graph.vertices() as usize])),
             },
@@ -48,6 +48,12 @@ impl Shape {
 }
 
 impl Checkpoints {
+    /// The same with what the edges add up to that were read.
+    pub(super) fn of_edges(&self, shape: Shape) -> Shape {
+        let sum = self.edges.load(Ordering::Relaxed);
+        Shape { edges_read: shape.edges_read ^ (sum ^ sum >> 32) as u32, ..shape }
+    }
+
     /// Refuses, before the first iteration, a directory that has no room for what the run keeps:
     /// the last checkpoint, the one before, and the one that is being written.
     pub(crate) fn check_space<P: Program>(&self, graph: &Graph) -> Result<(), StoreError> {
@@ -81,6 +87,7 @@ pub(crate) fn write_columns<V: Pod + Send, T: Pod>(
     columns: Columns<'_, V>,
     reached: &Reached<T>,
 ) -> Result<(), EngineError> {
+    let shape = checkpoints.of_edges(shape);
     if std::mem::replace(&mut lock(&checkpoints.progress).failed, true) {
         return Err(StoreError::Poisoned { file: checkpoints.directory.clone() }.into());
     }
@@ -97,11 +104,8 @@ pub(crate) fn write_columns<V: Pod + Send, T: Pod>(
     }
     checkpoints.committed(entries, bytes, started.elapsed());
     for old in gone {
-        let file = checkpoints.state_path(old.iterations);
-        fs::remove_file(&file).map_err(|source| {
-            let what = "remove it";
-            StoreError::Io { what, file, source }
-        })?;
+        // One that is gone already was not needed.
+        durable::remove(&checkpoints.state_path(old.iterations), checkpoints.faults.as_ref())?;
     }
     Ok(())
 }

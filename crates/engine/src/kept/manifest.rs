@@ -282,8 +282,9 @@ impl Manifest {
         let flag = |bit| head.flags & bit != 0;
         let stripe_bits = u32::from(head.stripe_bits);
         let block_bits = u32::from(head.block_bits);
-        let ends =
-            head.first_id.checked_add(head.slots).and_then(|end| end.checked_add(head.others));
+        // The last slot stands for the others, of which there are some.
+        let named = head.slots - u64::from(head.others > 0 && head.slots > 0);
+        let ends = head.first_id.checked_add(named).and_then(|end| end.checked_add(head.others));
         let checks = [
             (head.slots <= 1 << 32, 0, head.slots),
             (head.vertices <= head.slots, 8, head.vertices),

@@ -93,6 +93,13 @@ fn columns_of_wrong_types_are_named() {
 }
 
 #[test]
+fn a_table_without_columns_is_refused() {
+    let error = pick("f", &schema(&[]), &ReadOptions::default()).unwrap_err();
+    assert_eq!(error.exit_code(), 65);
+    assert!(error.to_string().contains("found a table without columns"), "{error}");
+}
+
+#[test]
 fn integers_of_every_width_are_ids() {
     let narrow =
         gathered(&Int8Array::from(vec![1, 2]), &UInt32Array::from(vec![7, u32::MAX]), false);

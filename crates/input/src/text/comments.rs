@@ -1,8 +1,8 @@
 //! Which lines are comments.
 //!
 //! A line whose first character is `#` or `%` is a comment where it cannot be a row: before the
-//! first row, or where it does not have as many fields as rows have, or where it has no ids. Else it
-//! is a row, whose first name begins so. What the user says is kept to as it is.
+//! first row, or where it does not have as many fields as rows have, or where it has no ids. Else
+//! it is a row, whose first name begins so. What the user says is kept to as it is.
 
 use super::fields::{Fields, Spelling};
 use crate::columns::Columns;

@@ -198,9 +198,8 @@ impl Spelling {
     /// Reads an integer id.
     pub(crate) fn parse(self, field: &[u8]) -> Result<u64, String> {
         match self {
-            Self::Digits => parse_id(field),
             Self::Printed if field.len() > 1 && field[0] == b'0' => Err(not_an_id(field)),
-            Self::Printed => parse_id(field),
+            Self::Digits | Self::Printed => parse_id(field),
             Self::Floats => {
                 let whole = without_fraction(field);
                 let printed = whole.len() <= 1 || whole[0] != b'0';

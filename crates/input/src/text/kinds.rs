@@ -87,9 +87,8 @@ pub(super) fn has_decimal_comma(cell: &[u8]) -> bool {
 
 fn is_uuid(cell: &[u8]) -> bool {
     let dash = |place: usize| matches!(place, 8 | 13 | 18 | 23);
-    let good = |(place, byte): (usize, &u8)| match dash(place) {
-        true => *byte == b'-',
-        false => byte.is_ascii_hexdigit(),
+    let good = |(place, byte): (usize, &u8)| {
+        if dash(place) { *byte == b'-' } else { byte.is_ascii_hexdigit() }
     };
     cell.len() == 36 && cell.iter().enumerate().all(good)
 }

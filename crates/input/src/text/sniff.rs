@@ -6,10 +6,10 @@
 //! says is never guessed. Each step ends in a choice that is certain, in one that is said in a
 //! note, or in an error that names the options that decide.
 //!
-//! - **Comments** before the first row are left out, unless ids below begin with such a mark and the
-//!   line has as many fields as rows have.
-//! - **Ids** are names if most of a column are neither integers nor numbers, so that one bad line in
-//!   a file of integers is an error; and where an integer is not written as it is printed (`007`,
+//! - **Comments** before the first row are left out, unless ids below begin with such a mark and
+//!   the line has as many fields as rows have.
+//! - **Ids** are names if most of a column are neither integers nor numbers, so that one bad line
+//!   in a file of integers is an error; and where an integer is not written as it is printed (`007`,
 //!   `-7`), so that ids come out as they came in. Columns of floats without fractions are integers.
 
 use std::borrow::Cow;
@@ -123,34 +123,13 @@ pub(super) fn guess(
     refuse_irregular(&candidate, options).map_err(wrong)?;
     let konect = sample.text.split(|byte| *byte == b'\n').next().and_then(Konect::of);
     let mut notes = Vec::new();
-    if options.quote.is_none() && candidate.layout.quote.is_none() {
-        notes.push(
-            "quotes are read as they are, because some do not close or do not end a field (--quote \
-             double makes that an error)"
-                .to_owned(),
-        );
-    }
+    notes.extend(said_of_quotes(&candidate, options));
     first_rows(&sample, &mut candidate);
     let shifted = has_row_names(&candidate.rows);
     if shifted && options.header != Some(false) {
         candidate.rows[0].insert(0, Cow::Borrowed(b""));
     }
-    let header = match header::of(&candidate.rows, options) {
-        Header::Names if candidate.rows.is_empty() => {
-            return Err(InputError::content(file, "expected a header row, found no row"));
-        }
-        Header::Perhaps => {
-            let row = &candidate.rows[0];
-            notes.push(format!(
-                "the first row, {} and {}, is read as an edge (--header if it names columns)",
-                show(&row[0]),
-                show(row.get(1).map_or(b"", AsRef::as_ref))
-            ));
-            None
-        }
-        Header::Names => Some(texts(&candidate.rows[0])),
-        Header::Row => None,
-    };
+    let header = header_of(file, &candidate, options, &mut notes)?;
     let counted =
         if header.is_some() { Counted::No } else { Counted::of(&candidate.rows, options) };
     let skipped = usize::from(header.is_some() || counted != Counted::No);
@@ -262,7 +241,8 @@ fn refuse_irregular(candidate: &Candidate<'_>, options: &ReadOptions) -> Result<
     ))
 }
 
-/// Whether rows are an adjacency matrix: of names as its rows and columns have, or of zeros and ones.
+/// Whether rows are an adjacency matrix: with the same names for rows and columns, or of zeros and
+/// ones.
 fn is_matrix(rows: &[Row<'_>]) -> bool {
     let Some((first, rest)) = rows.split_first() else { return false };
     let named = rest.len() > 1
@@ -300,6 +280,40 @@ fn first_rows<'a>(sample: &Sample<'a>, candidate: &mut Candidate<'a>) {
             return;
         }
         at += line.len();
+    }
+}
+
+/// What is to be said where quotes are characters as others.
+fn said_of_quotes(candidate: &Candidate<'_>, options: &ReadOptions) -> Option<String> {
+    let guessed = options.quote.is_none() && candidate.layout.quote.is_none();
+    let note = "quotes are read as they are, because some do not close or do not end a field \
+                (--quote double makes that an error)";
+    guessed.then(|| note.to_owned())
+}
+
+/// Names of the columns in the first row, if it has them.
+fn header_of(
+    file: &str,
+    candidate: &Candidate<'_>,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<Option<Vec<String>>, InputError> {
+    let first = candidate.rows.first();
+    match (header::of(&candidate.rows, options), first) {
+        (Header::Names, None) => {
+            Err(InputError::content(file, "expected a header row, found no row"))
+        }
+        (Header::Names, Some(row)) => Ok(Some(texts(row))),
+        (Header::Perhaps, Some(row)) => {
+            let cell = |place: usize| show(row.get(place).map_or(b"", AsRef::as_ref));
+            notes.push(format!(
+                "the first row, {} and {}, is read as an edge (--header if it names columns)",
+                cell(0),
+                cell(1)
+            ));
+            Ok(None)
+        }
+        (Header::Perhaps, None) | (Header::Row, _) => Ok(None),
     }
 }
 

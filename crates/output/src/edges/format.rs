@@ -20,6 +20,8 @@ pub enum EdgeFormat {
     Tsv,
     /// Comma-separated text with a header.
     Csv,
+    /// A JSON object a line: `{"source":1,"target":2}`, and `"weight"` where there are weights.
+    JsonLines,
     /// Little-endian records without a header: source, target, and the weight if there is one.
     Raw(RawLayout),
     /// Apache Parquet.
@@ -50,6 +52,8 @@ pub(super) const FORMATS: &[(&str, EdgeFormat)] = &[
     ("edgelist", EdgeFormat::Snap),
     ("tsv", EdgeFormat::Tsv),
     ("csv", EdgeFormat::Csv),
+    ("jsonl", EdgeFormat::JsonLines),
+    ("ndjson", EdgeFormat::JsonLines),
     ("parquet", EdgeFormat::Parquet),
     ("pq", EdgeFormat::Parquet),
     ("arrow", EdgeFormat::Arrow),
@@ -150,6 +154,7 @@ impl EdgeFormat {
             Self::Snap
             | Self::Tsv
             | Self::Csv
+            | Self::JsonLines
             | Self::MatrixMarket
             | Self::Dimacs
             | Self::Metis

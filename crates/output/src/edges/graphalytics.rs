@@ -5,7 +5,6 @@
 //! one that names the others last.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -34,30 +33,19 @@ pub(super) fn write(edges: &Edges<'_>, path: &Path, job: &Job<'_>) -> Result<(),
         let what = "expected the name of a file".to_owned();
         return Err(OutputError::Format { name: job.name.to_owned(), what });
     };
-    let vertices = Target::create(&path.with_extension("v"))?;
-    let arcs = Target::create(&path.with_extension("e"))?;
-    let properties = Target::create(path)?;
+    let mut vertices = Target::create(&path.with_extension("v"))?;
+    let mut arcs = Target::create(&path.with_extension("e"))?;
+    let mut properties = Target::create(path)?;
     let present = present(edges, job)?;
-    let count = write_vertices(edges, present.as_deref(), &vertices, job)?;
-    with_file(&arcs, |mut file| {
-        text::write_runs(edges, &mut file, Compression::None, "", job, |run, line| {
-            text::lines(edges.ids, run, b' ', line);
-        })
+    let count = write_vertices(edges, present.as_deref(), &mut vertices, job)?;
+    text::write_runs(edges, &mut arcs, Compression::None, "", job, |run, line| {
+        text::lines(edges.ids, run, b' ', line);
     })?;
-    with_file(&properties, |mut file| {
-        let said = describe(edges, &stem, count);
-        file.write_all(said.as_bytes()).map_err(|error| OutputError::write(job.name, error))
-    })?;
+    let said = describe(edges, &stem, count);
+    properties.write_all(said.as_bytes()).map_err(|error| OutputError::write(job.name, error))?;
     vertices.commit()?;
     arcs.commit()?;
     properties.commit()
-}
-
-fn with_file(
-    target: &Target,
-    write: impl FnOnce(&File) -> Result<(), OutputError>,
-) -> Result<(), OutputError> {
-    target.file().map_or(Ok(()), write)
 }
 
 /// Which slots are vertices, a bit each; none where all are.
@@ -79,22 +67,20 @@ fn present(edges: &Edges<'_>, job: &Job<'_>) -> Result<Option<Vec<u64>>, OutputE
 fn write_vertices(
     edges: &Edges<'_>,
     present: Option<&[u64]>,
-    target: &Target,
+    target: &mut Target,
     job: &Job<'_>,
 ) -> Result<u64, OutputError> {
     let slots = edges.slots(job)?;
     let is_vertex =
         |slot: u64| present.is_none_or(|bits| bits[(slot / 64) as usize] >> (slot % 64) & 1 == 1);
-    with_file(target, |mut file| {
-        let blocks = slots.div_ceil(BLOCK_SLOTS);
-        write_text(job, &mut file, Compression::None, &[], blocks, |block, index, turn| {
-            let first = index * BLOCK_SLOTS;
-            for slot in (first..slots.min(first + BLOCK_SLOTS)).filter(|slot| is_vertex(*slot)) {
-                integer(&mut block.text, edges.ids.integer(slot as u32));
-                block.text.push(b'\n');
-            }
-            hand_on_if_large(block, turn)
-        })
+    let blocks = slots.div_ceil(BLOCK_SLOTS);
+    write_text(job, target, Compression::None, &[], blocks, |block, index, turn| {
+        let first = index * BLOCK_SLOTS;
+        for slot in (first..slots.min(first + BLOCK_SLOTS)).filter(|slot| is_vertex(*slot)) {
+            integer(&mut block.text, edges.ids.integer(slot as u32));
+            block.text.push(b'\n');
+        }
+        hand_on_if_large(block, turn)
     })?;
     let counted = |bits: &[u64]| bits.iter().map(|word| u64::from(word.count_ones())).sum();
     Ok(present.map_or(slots, counted))

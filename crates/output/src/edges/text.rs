@@ -1,4 +1,4 @@
-//! Edge lists as SNAP text, TSV and CSV.
+//! Edge lists as SNAP text, TSV, CSV and JSON lines.
 
 use std::io::Write;
 
@@ -7,6 +7,7 @@ use welter_model::edges::Batch;
 use super::{EdgeFormat, Edges, IdView};
 use crate::compression::Compression;
 use crate::error::OutputError;
+use crate::json;
 use crate::ordered::Job;
 use crate::text;
 
@@ -66,6 +67,32 @@ pub(super) fn write_runs(
             }
             Ok(())
         })
+    })
+}
+
+/// Writes a JSON object a line.
+pub(super) fn write_json(
+    edges: &Edges<'_>,
+    sink: &mut (dyn Write + Send),
+    compression: Compression,
+    job: &Job<'_>,
+) -> Result<(), OutputError> {
+    let keys = json::keys(["source", "target", "weight"].into_iter());
+    write_runs(edges, sink, compression, "", job, |run, text| {
+        for (edge, ends) in run.pairs.iter().enumerate() {
+            for (key, end) in keys.iter().zip(ends) {
+                text.extend_from_slice(key);
+                edges.ids.append_json(text, *end);
+            }
+            if let Some(weights) = run.weights {
+                text.extend_from_slice(&keys[2]);
+                match weights[edge] {
+                    weight if weight.is_finite() => text::weight(text, weight),
+                    _ => text.extend_from_slice(json::NULL),
+                }
+            }
+            text.extend_from_slice(b"}\n");
+        }
     })
 }
 

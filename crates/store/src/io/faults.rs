@@ -4,8 +4,8 @@
 //! 2, 3, ... until it did not, every call of the run has failed once. Without a plan a call costs
 //! one look at an `Option`.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_process};
@@ -25,6 +25,8 @@ pub enum Call {
     Sync,
     /// Giving a file its name.
     Rename,
+    /// Taking the name of a file or a directory away.
+    Remove,
 }
 
 /// What happens instead of what was asked for.
@@ -72,6 +74,23 @@ impl Faults {
     fn plan(only: Option<Call>, nth: u64, fault: Fault, lasting: bool) -> Self {
         let (seen, fired) = (AtomicU64::new(0), AtomicBool::new(false));
         Self { only, nth, lasting, fault, seen, fired }
+    }
+
+    /// The plan for the durable writes of this process, in the words of its environment, for tests
+    /// of whole commands: `WELTER_FAULT="kill 7"`, or `"5 7"` for error 5, is what happens to the
+    /// seventh call. Only builds for development look.
+    pub fn of_process() -> Option<Arc<Self>> {
+        static PLAN: OnceLock<Option<Arc<Faults>>> = OnceLock::new();
+        let read = || {
+            let words = std::env::var("WELTER_FAULT").ok().filter(|_| cfg!(debug_assertions))?;
+            let (fault, nth) = words.split_once(' ')?;
+            let fault = match fault {
+                "kill" => Fault::Kill,
+                number => Fault::Errno(number.parse().ok()?),
+            };
+            Some(Self::nth(nth.parse().ok()?, fault))
+        };
+        PLAN.get_or_init(read).clone()
     }
 
     /// Whether a call failed on purpose.

@@ -1,7 +1,7 @@
 //! Opening the files of a volume.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -89,13 +89,19 @@ pub(crate) fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Waits until the names in a directory are on the device.
-pub(crate) fn sync_directory(
-    directory: &Path,
-    faults: Option<&Arc<Faults>>,
-) -> Result<(), StoreError> {
+/// Waits until the names in a directory are on the device. Some file systems of other machines know
+/// no such call, and have them there as soon as they are made.
+///
+/// # Errors
+/// When the directory cannot be opened, or the device says no.
+pub fn sync_directory(directory: &Path, faults: Option<&Arc<Faults>>) -> Result<(), StoreError> {
     let failed = |error: io::Error| StoreError::io("sync", directory, error);
     let opened = File::open(directory).map_err(failed)?;
     faults::check(faults, Call::Sync).map_err(|error| failed(error.into()))?;
-    opened.sync_all().map_err(failed)
+    match opened.sync_all() {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        synced => synced.map_err(failed),
+    }
 }

@@ -85,8 +85,12 @@ impl<M: Memory> Backend<M> for Threads<M> {
                 Ok(thread) => self.workers.push(thread),
                 // Those that are there will do it.
                 Err(_) if !self.workers.is_empty() => {}
-                Err(error) => {
-                    return Err(StoreError::Request(format!("cannot start a thread: {error}")));
+                // Where the system starts no more threads, this one does it.
+                Err(_) => {
+                    self.in_flight += 1;
+                    // The queue holds a receiver itself.
+                    let _ = self.answer.send(request.run());
+                    return Ok(());
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::StoreError;
 const STALLS_MAX: u32 = 1000;
 
 /// A request on its way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Transfer {
     pub(super) place: Place,
     pub(super) wrote: bool,

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::Advice;
 use rustix::io::Errno;
@@ -30,6 +30,8 @@ pub struct Volume {
     turn: AtomicUsize,
     writable: bool,
     poisoned: AtomicBool,
+    /// The first write that failed, and how: whatever was to be read from there is not.
+    lost: OnceLock<(Transfer, Errno)>,
     counters: Counters,
     faults: Option<Arc<Faults>>,
 }
@@ -119,6 +121,7 @@ impl Volume {
             turn: AtomicUsize::new(0),
             writable,
             poisoned: AtomicBool::new(false),
+            lost: OnceLock::new(),
             counters: Counters::new(&options.tally),
             faults: options.faults.clone(),
         })
@@ -239,8 +242,12 @@ impl Volume {
         blocking::run(self, transfer, memory)
     }
 
-    /// The error of a place that was read and is not what was written.
+    /// The error of a place that was read and is not what was written: that of a write that failed
+    /// before, if one did, since those who read may see it sooner than those who wrote.
     pub fn damaged(&self, place: Place, what: impl Into<String>) -> StoreError {
+        if let Some((transfer, error)) = self.lost.get() {
+            return self.refused(transfer, *error);
+        }
         StoreError::Damaged {
             file: self.files[usize::from(place.file)].path.clone(),
             offset: place.offset,
@@ -283,6 +290,13 @@ impl Volume {
 
     /// The error of a request that the system refused.
     pub(super) fn failed(&self, transfer: &Transfer, error: Errno) -> StoreError {
+        if transfer.wrote {
+            self.lost.get_or_init(|| (transfer.clone(), error));
+        }
+        self.refused(transfer, error)
+    }
+
+    fn refused(&self, transfer: &Transfer, error: Errno) -> StoreError {
         let stripe = &self.files[usize::from(transfer.place.file)];
         if transfer.wrote && matches!(error, Errno::NOSPC | Errno::DQUOT) {
             return StoreError::Full { directory: stripe.directory().to_owned() };
@@ -298,6 +312,9 @@ impl Volume {
 
     /// The error of a read that met the end of its file.
     pub(super) fn ended(&self, place: Place, have: usize) -> StoreError {
+        if let Some((transfer, error)) = self.lost.get() {
+            return self.refused(transfer, *error);
+        }
         StoreError::Ended {
             file: self.files[usize::from(place.file)].path.clone(),
             offset: place.offset,

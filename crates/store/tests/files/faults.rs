@@ -141,3 +141,22 @@ fn nothing_is_trusted_after_a_failed_sync() {
     let mut queue = Queue::new(&options, 2).unwrap();
     assert!(poisoned(queue.read(&volume, place, dirty(place), 0)));
 }
+
+#[test]
+fn what_is_read_where_a_write_failed_is_no_damage() {
+    for options in all_options() {
+        let folder = tempfile::tempdir().unwrap();
+        let faults = Faults::nth_of(Call::Write, 1, ENOSPC);
+        let options = with_faults(&options, &faults);
+        let volume = Arc::new(Volume::scratch(&[folder.path().to_owned()], &options).unwrap());
+        let place = volume.reserve(BYTES);
+        let mut queue: Queue<Pages> = Queue::new(&options, 1).unwrap();
+        queue.write(&volume, place, filled(place, 1), 0).unwrap();
+        let full = queue.wait().unwrap_err().to_string();
+        let mut memory = dirty(place);
+        let ended = volume.read_at_once(place, &mut memory).unwrap_err();
+        for error in [ended, volume.damaged(place, "it is not what was written")] {
+            assert_eq!((error.exit_code(), error.to_string()), (74, full.clone()));
+        }
+    }
+}

@@ -44,7 +44,7 @@ fn interrupted<P: Program>(
     }
     drop(begun);
     let opened = Checkpoints::open(&place(&folder), None).unwrap();
-    assert_eq!(opened.job(), JOB);
+    assert_eq!(opened.job(), JOB.to_vec());
     let found = second.run_resumable(graph, reading, program, Some(&opened));
     assert_eq!(opened.stats().resumed_at, last);
     assert_eq!(opened.notes(), [""; 0]);

@@ -186,7 +186,7 @@ fn another_graph_or_program_is_refused() {
     refused(go_on(&directory, &more, &program()).unwrap_err(), "900 edges then, 300 and 901 now");
     let mut turned = graph();
     turned.pairs[0].reverse();
-    refused(go_on(&directory, &turned, &program()).unwrap_err(), "other out-degrees");
+    refused(go_on(&directory, &turned, &program()).unwrap_err(), "other edges");
     refused(
         go_on(&directory, &graph(), &Sssp::<f64>::new(vec![7], 1.0)).unwrap_err(),
         "another version of this program",

@@ -1,0 +1,62 @@
+//! How edges lie of a run that keeps a state for each of them: checkpoints have these states in the
+//! order of the edges, so the run goes on where they lie alike, whatever its budget is then.
+//!
+//! Only what decides on that order is kept. On route `ranges` it also follows from the memory that
+//! a window of sources takes, and the engine refuses to go on where that is another one.
+
+use serde::{Deserialize, Serialize};
+use welter_engine::plan::Plan;
+use welter_store::header::Encoding;
+
+use crate::args::{ResourceArgs, RouteArg};
+
+/// What the order of edges follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Laid {
+    /// As in the header of chunks.
+    encoding: u8,
+    stripe_bits: u32,
+    block_bits: u32,
+    route: Way,
+    /// Workers share ranges.
+    threads: usize,
+}
+
+/// Where updates wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Way {
+    Fold,
+    Ranges,
+    Spill,
+}
+
+impl Laid {
+    /// That of a plan in which edges have states.
+    pub(crate) fn of(plan: &Plan) -> Option<Self> {
+        let route = match plan.route() {
+            "fold" => Way::Fold,
+            "ranges" => Way::Ranges,
+            "spill" => Way::Spill,
+            _ => return None,
+        };
+        let Plan { encoding, stripe_bits, block_bits, threads, .. } = *plan;
+        let encoding = encoding as u8;
+        (plan.layout.edge > 0).then_some(Self { encoding, stripe_bits, block_bits, route, threads })
+    }
+
+    /// Lets edges lie so again.
+    pub(crate) fn put(self, resources: &mut ResourceArgs) {
+        resources.encoding = Encoding::from_byte(self.encoding).map(Into::into);
+        resources.stripe_bits = Some(self.stripe_bits);
+        resources.block_bits = Some(self.block_bits);
+        resources.route = Some(match self.route {
+            Way::Fold => RouteArg::Fold,
+            Way::Ranges => RouteArg::Ranges,
+            Way::Spill => RouteArg::Spill,
+        });
+        if self.route == Way::Ranges {
+            resources.threads = Some(self.threads);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Outputs, looked at before any work is done: that they can be made, and destroy nothing.
+//!
+//! Invariants: no output is an input, or a part of a kept graph or of checkpoints, by whatever name
+//! · no two outputs are one file · what is found out here leaves nothing behind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use welter_engine::kept::is_kept;
+use welter_output::{Place, probe};
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::load::Source;
+
+/// The outputs of a command.
+#[derive(Debug, Default)]
+pub(crate) struct Outputs {
+    inputs: Vec<PathBuf>,
+    checkpoint: Option<PathBuf>,
+    places: Vec<(String, Place)>,
+}
+
+impl Outputs {
+    /// Of a command that reads this.
+    pub(crate) fn of(source: &Source) -> Self {
+        Self { inputs: source.files(), ..Self::default() }
+    }
+
+    /// And these tables.
+    pub(crate) fn with_tables(mut self, tables: Vec<String>) -> Self {
+        self.inputs.extend(tables.into_iter().map(PathBuf::from));
+        self
+    }
+
+    /// And keeps checkpoints in this directory.
+    pub(crate) fn with_checkpoint(mut self, directory: Option<&PathBuf>) -> Self {
+        self.checkpoint = directory.and_then(|directory| fs::canonicalize(directory).ok());
+        self
+    }
+
+    /// Refuses an output that cannot be made, or is something else already.
+    pub(crate) fn promise(&mut self, path: &Path) -> Result<(), Failure> {
+        let place = probe(path)?;
+        let name = path.display().to_string();
+        if let Some(file) = place.file() {
+            self.refuse(&name, &place)?;
+            interrupt::will_write(file);
+        }
+        self.places.push((name, place));
+        Ok(())
+    }
+
+    fn refuse(&self, name: &str, place: &Place) -> Result<(), Failure> {
+        let is = |path: &Path| place.is(&Place::File(path.to_owned()));
+        if let Some(input) = self.inputs.iter().find(|input| is(input)) {
+            let input = input.display();
+            let what = format!("{input}: is an input and cannot be the output too");
+            return Err(Failure::output(what));
+        }
+        let mut folders = place.file().into_iter().flat_map(Path::ancestors).skip(1);
+        // A graph has its files in the folder of a generation, and no folders in that.
+        if let Some(graph) = folders.clone().take(2).find(|folder| is_kept(folder)) {
+            let what = format!("{name}: a graph is kept in {}", graph.display());
+            return Err(Failure::output(what).hint("name a file in another directory"));
+        }
+        let checkpoint = self.checkpoint.as_deref();
+        if checkpoint.is_some_and(|directory| folders.any(|folder| folder == directory)) {
+            return Err(Failure::usage(format!("{name}: checkpoints are kept in that directory")));
+        }
+        match self.places.iter().find(|(_, other)| place.is(other)) {
+            Some((other, _)) if *other == *name => {
+                Err(Failure::usage(format!("{name}: is the output and the report")))
+            }
+            Some((other, _)) => {
+                Err(Failure::usage(format!("{name}: is the same file as the output {other}")))
+            }
+            None => Ok(()),
+        }
+    }
+}
