@@ -7,7 +7,7 @@ use welter_input::{InputError, ReadOptions, WeightChoice, read};
 use welter_progress::Progress;
 
 /// Name, content, and what the error must say.
-const FILES: [(&str, &str, &str); 12] = [
+const FILES: [(&str, &str, &str); 16] = [
     ("plain.txt", "1 2 5\n2 3 0\n3 1 -4\n", ":3: expected a weight that is not negative, found"),
     ("many.csv", "a,b,weight\n1,2,1.5\n2,3,-1e-3\n", ":3: expected a weight that is not negative"),
     ("names.tsv", "x\ty\t-0.5\ny\tz\t1\n", ":1: expected a weight that is not negative"),
@@ -40,6 +40,24 @@ const FILES: [(&str, &str, &str); 12] = [
          <graph edgedefault=\"directed\"><node id=\"1\"/><node id=\"2\"/>\n\
          <edge source=\"1\" target=\"2\"><data key=\"w\">-2.5</data></edge></graph></graphml>\n",
         ":3: expected a weight that is not negative",
+    ),
+    (
+        "graph.gexf",
+        "<gexf><graph><nodes><node id=\"1\"/><node id=\"2\"/></nodes><edges>\n\
+         <edge source=\"1\" target=\"2\" weight=\"-2.5\"/></edges></graph></gexf>\n",
+        ":2: expected a weight that is not negative",
+    ),
+    (
+        "graph.net",
+        "*Vertices 2\n*Edges\n1 2 -2\n",
+        ":3: expected a weight that is not negative, found \"-2\"",
+    ),
+    ("graph.dot", "graph {\n1 -- 2 [weight=-2]\n}\n", ":2: expected a weight that is not negative"),
+    (
+        "graph.json",
+        "{\"source\": 1, \"target\": 2, \"weight\": 1}\n\
+         {\"source\": 2, \"target\": 1, \"weight\": -0.5}\n",
+        ":2: expected a weight that is not negative",
     ),
     ("zero.txt", "1 2 5\n2 3 -0.0\n", ""),
 ];
