@@ -11,7 +11,7 @@ import numpy as np
 
 from ._errors import InputError, UsageError
 
-__all__ = ["column", "strings", "typed"]
+__all__ = ["column", "strings", "typed", "weights"]
 
 Ids = np.ndarray | list[str | None]
 
@@ -56,6 +56,11 @@ def column(name: str, values: Any, *, weights: bool = False) -> Ids:
         array = array.astype(np.uint32)
     native = array.dtype.newbyteorder("=")
     return np.require(array, native, ["C_CONTIGUOUS", "ALIGNED"])
+
+
+def weights(name: str, values: Any) -> np.ndarray:
+    """Numbers in one piece, copied where they are not."""
+    return np.asarray(column(name, values, weights=True))
 
 
 def _refused_weights(name: str, values: Ids, weights: bool) -> Ids:

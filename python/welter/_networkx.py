@@ -237,7 +237,8 @@ def _selected(
     if nodes is None:
         return dict(zip(G.nodes, values, strict=True))
     if nodes in G:
-        return values[G.places[nodes]]
+        places: dict[Any, int] = G.places
+        return values[places[nodes]]
     chosen = [node for node in G.original.nbunch_iter(nodes)]
     return {node: values[G.places[node]] for node in chosen}
 

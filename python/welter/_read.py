@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from . import _native
+from . import _columns, _native
 from ._columns import column, typed
 from ._errors import InputError, UsageError
 from ._graph import Graph, Path
@@ -218,7 +218,7 @@ def from_numpy(
     {'a': 0, 'b': 1, 'c': 2}
     """
     ends = column("source", source), column("target", target)
-    weights = None if weight is None else column("weight", weight, weights=True)
+    weights = None if weight is None else _columns.weights("weight", weight)
     for other in (ends[1], weights):
         if other is not None and len(other) != len(ends[0]):
             raise UsageError(f"{len(ends[0])} sources and {len(other)} targets or weights")
@@ -344,7 +344,7 @@ def from_networkx(
     target = np.fromiter((places[edge[1]] for edge in edges), np.uint32, len(edges))
     weights = None
     if weight and any(edge[2] is not None for edge in edges):
-        weights = column("weight", _weights(edges, weight), weights=True)
+        weights = _columns.weights("weight", _weights(edges, weight))
     made = from_numpy(
         source,
         target,

@@ -256,9 +256,8 @@ class Result:
                 if values.dtype.kind in "iu":
                     columns[name] = pandas.arrays.IntegerArray(data, missing)
                 else:
-                    columns[name] = np.where(
-                        missing, None if data.dtype == object else np.nan, data
-                    )
+                    none: Any = None if data.dtype == object else np.nan
+                    columns[name] = np.where(missing, none, data)
             else:
                 columns[name] = values
         return pandas.DataFrame(columns)
