@@ -13,10 +13,10 @@
 //!
 //! Vertices count from 1. The number of arcs must be the stated one. Lines that describe vertices
 //! (`n`, and `d`, `v`, `x` of colouring) are counted and passed over. Other problems, such as
-//! minimum-cost flow, are no graphs with one weight an edge, and are refused. Of colouring graphs there are
-//! two kinds: most list each edge once; some list both of its directions and state half as many,
-//! and are read as the arcs that they list. Those that list both directions and count both cannot
-//! be told from graphs with parallel edges: dropping duplicates helps.
+//! minimum-cost flow, are no graphs with one weight an edge, and are refused. Of colouring graphs
+//! there are two kinds: most list each edge once; some list both of its directions and state half
+//! as many, and are read as the arcs that they list. Those that list both directions and count both
+//! cannot be told from graphs with parallel edges: dropping duplicates helps.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

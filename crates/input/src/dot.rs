@@ -279,8 +279,8 @@ impl Graph<'_, '_, '_> {
         let count = (from.len() as u64).saturating_mul(to.len() as u64);
         if count.saturating_add(self.small.edge_count() as u64) > allowed {
             let what = format!(
-                "expected at most {allowed} edges in a file of this size, found groups with {count} \
-                 edges between them"
+                "expected at most {allowed} edges in a file of this size, found groups with \
+                 {count} edges between them"
             );
             return Err(self.small.wrong(edge.line, what));
         }

@@ -6,8 +6,8 @@
 //! - graph6: a bit for each pair of vertices, (0,1), (0,2), (1,2), (0,3), ...
 //! - digraph6, after `&`: a bit for each ordered pair, (0,0), (0,1), ..., row by row.
 //! - sparse6, after `:`: a vertex v that begins with 0, and steps of 1 + k bits, where k bits hold
-//!   n-1: the first bit moves v to the next vertex, the others are x; v becomes x where x is larger,
-//!   and else there is an edge between x and v.
+//!   n-1: the first bit moves v to the next vertex, the others are x; v becomes x where x is
+//!   larger, and else there is an edge between x and v.
 //!
 //! `>>graph6<<`, `>>sparse6<<` and `>>digraph6<<` may come first. Vertices are 0 to n-1. A file of
 //! several graphs is refused, and so is the incremental form (`;`).

@@ -5,14 +5,14 @@
 //!   places in the list of nodes where they are no ids, which is said.
 //! - Adjacency (NetworkX): `{"nodes": [{"id": 7}], "adjacency": [[{"id": 7}]]}`.
 //! - JGF: `{"graph": {"nodes": {"a": {"label": "Ann"}}, "edges": [{"source": "a", ...}]}}`.
-//! - Cytoscape: `{"elements": {"nodes": [{"data": {"id": "a"}}], "edges": [{"data": ...}]}}`, or one
-//!   list of elements.
+//! - Cytoscape: `{"elements": {"nodes": [{"data": {"id": "a"}}], "edges": [{"data": ...}]}}`, or
+//!   one list of elements.
 //! - Objects with a source and a target, or lists of two and perhaps a weight, one a line or in one
 //!   list; they bring their nodes with them.
 //!
 //! Ids are `id` (`key` of graphology), else the place; where names are wanted (`--ids names`),
-//! `label`, else `name`. The source is `source`, `from` or `src`, the target `target`, `to`, `dst` or
-//! `dest`. A file of another shape is refused with the keys that it has.
+//! `label`, else `name`. The source is `source`, `from` or `src`, the target `target`, `to`, `dst`
+//! or `dest`. A file of another shape is refused with the keys that it has.
 //!
 //! Invariant: a file is read once, from its beginning to its end; what no shape asks for is passed
 //! over without being kept.

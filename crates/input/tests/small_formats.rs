@@ -90,7 +90,8 @@ fn what_the_user_says_about_direction_wins() {
 #[test]
 fn beginnings_tell_whatever_the_name_is() {
     let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
-    let gexf = "<?xml version=\"1.0\"?>\n<gexf><graph><nodes><node id=\"1\"/><node id=\"2\"/></nodes>\
+    let gexf = "<?xml version=\"1.0\"?>\n<gexf><graph>\
+                <nodes><node id=\"1\"/><node id=\"2\"/></nodes>\
                 <edges><edge source=\"1\" target=\"2\"/></edges></graph></gexf>";
     let gml = "Creator \"x\"\nVersion 1\ngraph\n[\nnode [ id 1 ]\nnode [ id 2 ]\n\
                edge [ source 1 target 2 ]\n]\n";

@@ -1,7 +1,8 @@
 //! The words of DOT: names, brackets and operators, each with its line.
 //!
 //! A name is a word of letters, digits and `_`, a number, a text between `"`, or HTML between `<`
-//! and `>`. Texts that `+` joins are one. Comments are `//`, `/* */`, and lines that begin with `#`.
+//! and `>`. Texts that `+` joins are one. Comments are `//`, `/* */`, and lines that begin
+//! with `#`.
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;

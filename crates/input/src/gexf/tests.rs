@@ -9,7 +9,8 @@ const GEPHI: &str = r#"<?xml version='1.0' encoding='UTF-8'?>
 <gexf xmlns="http://gexf.net/1.3" version="1.3" xmlns:viz="http://gexf.net/1.3/viz">
   <meta lastmodifieddate="2024-01-01"><creator>Gephi 0.10.1</creator></meta>
   <graph defaultedgetype="undirected" idtype="string">
-    <attributes class="node" mode="static"><attribute id="w" title="weight" type="float"/></attributes>
+    <attributes class="node" mode="static">
+      <attribute id="w" title="weight" type="float"/></attributes>
     <attributes class="edge" mode="static">
       <attribute id="len" title="length" type="double"><default>4.5</default></attribute>
     </attributes>
@@ -21,7 +22,8 @@ const GEPHI: &str = r#"<?xml version='1.0' encoding='UTF-8'?>
     </nodes>
     <edges count="2">
       <edge id="0" source="n0" target="n1" weight="2.5"/>
-      <edge id="1" source="n1" target="n0"><attvalues><attvalue for="len" value="7"/></attvalues></edge>
+      <edge id="1" source="n1" target="n0">
+        <attvalues><attvalue for="len" value="7"/></attvalues></edge>
     </edges>
   </graph>
 </gexf>
@@ -62,7 +64,8 @@ fn a_graph_of_networkx_is_read() {
 
 #[test]
 fn kinds_of_edges_and_nodes_inside_nodes() {
-    let text = r#"<gexf version="1.1"><graph mode="dynamic"><nodes><node id="1"><nodes><node id="2"/></nodes>
+    let text = r#"<gexf version="1.1"><graph mode="dynamic">
+        <nodes><node id="1"><nodes><node id="2"/></nodes>
         <edges><edge source="1" target="2" type="mutual"/></edges></node><node id="3"/></nodes>
         <edges><edge source="2" target="3"/><edge source="3" target="3" type="directed"/></edges>
         </graph></gexf>"#;
@@ -85,9 +88,7 @@ fn what_is_no_graph_is_refused_with_its_line() {
         (graph("<edges>\n<edge source='1'/></edges>"), "f:2: expected the attribute target"),
         (graph("<edges>\n<edge source='1' target='1'/></edges>"), "f:2: expected an edge between"),
         (
-            graph(
-                "<nodes><node id='1'/></nodes><edges><edge source='1' target='1' type='x'/></edges>",
-            ),
+            graph("<nodes><node id='1'/></nodes><edges><edge source='1' target='1' type='x'/>"),
             "f:1: expected type directed, undirected or mutual",
         ),
     ] {

@@ -41,8 +41,8 @@ fn lists_of_steps() {
     assert_eq!(seen(">>sparse6<<:Fa@x^").0, example);
     assert_eq!(seen(":@\n"), (vec![], Some(1), Some(true)));
     // Zachary's karate club, as NetworkX writes it.
-    let club = ">>sparse6<<:a_O?K?AA_OG?OJ??__[?DA_@?kA?B_?OOM_DBO?LK?@i_?LcmWl_axaDVLOPC?oXMO`?w]QIDa\
-                xs{^cAPgw]QHdAp[sZMFRp|@\n";
+    let club = ">>sparse6<<:a_O?K?AA_OG?OJ??__[?DA_@?kA?B_?OOM_DBO?LK?@i_?LcmWl_axaDVLOPC?oXMO`?w]Q\
+                IDaxs{^cAPgw]QHdAp[sZMFRp|@\n";
     let (edges, slots, undirected) = seen(club);
     assert_eq!((edges.len(), slots, undirected), (78, Some(34), Some(true)));
 }

@@ -95,7 +95,8 @@ fn what_is_no_graph_is_refused_with_its_line() {
 fn groups_of_yed_are_parts_of_the_graph() {
     let text = document(
         r#"<key for="node" id="d6" yfiles.type="nodegraphics"/><graph edgedefault="directed" id="G">
-        <data key="d0"/><node id="n0" yfiles.foldertype="group"><data key="d6"><x><graph/></x></data>
+        <data key="d0"/><node id="n0" yfiles.foldertype="group">
+        <data key="d6"><x><graph/></x></data>
         <port name="north"/>
         <graph edgedefault="undirected" id="n0:"><node id="n0::n0"/><node id="n0::n1">
         <graph id="n0::n1:"><node id="deep"/></graph></node>
@@ -113,7 +114,8 @@ fn text_is_in_the_encoding_that_is_named() {
     let graph = |encoding: &str| {
         let name = "M\u{fc}ller";
         format!(
-            "<?xml version=\"1.0\" encoding='{encoding}' ?>\n<graphml><graph edgedefault=\"directed\">\
+            "<?xml version=\"1.0\" encoding='{encoding}' ?>\n<graphml>\
+             <graph edgedefault=\"directed\">\
              <node id=\"{name}\"/><edge source=\"{name}\" target=\"{name}\"/></graph></graphml>"
         )
     };

@@ -14,9 +14,11 @@ fn names(text: &str) -> Seen {
 
 #[test]
 fn node_link_of_networkx() {
-    let text = r#"{"directed": true, "multigraph": false, "graph": {"name": "x", "data": [1, {"nodes": 2}]},
+    let text = r#"{"directed": true, "multigraph": false,
+        "graph": {"name": "x", "data": [1, {"nodes": 2}]},
         "nodes": [{"id": 0, "x": NULL}, {"id": 7}, {"size": [1, {"id": 5}], "id": 3}],
-        "links": [{"weight": 2.5, "source": 0, "target": 7}, {"source": 7, "target": 0, "weight": 1}]}"#;
+        "links": [{"weight": 2.5, "source": 0, "target": 7},
+        {"source": 7, "target": 0, "weight": 1}]}"#;
     let text = text.replace("NULL", "null");
     let seen = read(&text);
     assert_eq!(seen.edges, named(&[("0", "7"), ("7", "0")]));
@@ -25,7 +27,8 @@ fn node_link_of_networkx() {
     let text = text.replace("\"links\"", "\"edges\"").replace("true", "false");
     assert_eq!(read(&text).undirected, Some(true));
     // Multigraphs have keys, and graphs of strings names.
-    let text = r#"{"edges": [{"source": "a", "target": "b", "key": 0}], "nodes": [{"id": "a"}, {"id": "b"}],
+    let text = r#"{"edges": [{"source": "a", "target": "b", "key": 0}],
+        "nodes": [{"id": "a"}, {"id": "b"}],
         "graph": {}, "multigraph": true, "directed": false}"#;
     assert_eq!(names(text).edges, named(&[("a", "b")]));
 }
@@ -52,7 +55,8 @@ fn ends_are_ids_or_places() {
 
 #[test]
 fn adjacency_of_networkx() {
-    let text = r#"{"directed": false, "multigraph": false, "graph": [], "nodes": [{"id": 5}, {"id": 3}, {"id": 9}],
+    let text = r#"{"directed": false, "multigraph": false, "graph": [],
+        "nodes": [{"id": 5}, {"id": 3}, {"id": 9}],
         "adjacency": [[{"id": 3, "weight": 4}, {"id": 5}], [{"id": 5, "weight": 4}], []]}"#;
     let seen = see(
         &JSON,
@@ -78,7 +82,8 @@ fn jgf_cytoscape_and_graphology() {
     assert_eq!((seen.edges, seen.weights), (named(&[("Ann", "b")]), Some(vec![2.0])));
     assert_eq!((seen.vertices.len(), seen.undirected), (3, Some(true)));
     let cytoscape = r#"{"data": [], "directed": false, "elements": {
-        "nodes": [{"data": {"id": "0", "value": 0, "name": "0"}}, {"data": {"id": "1", "name": "1"}}],
+        "nodes": [{"data": {"id": "0", "value": 0, "name": "0"}},
+        {"data": {"id": "1", "name": "1"}}],
         "edges": [{"data": {"weight": 7, "source": 0, "target": 1}}]}}"#;
     let seen = read(cytoscape);
     assert_eq!((seen.edges, seen.weights), (named(&[("0", "1")]), Some(vec![7.0])));
@@ -89,14 +94,16 @@ fn jgf_cytoscape_and_graphology() {
     assert_eq!(names(&within).vertices, ["a", "b"]);
     let graphology = r#"{"options": {"type": "directed", "multi": false}, "attributes": {},
         "nodes": [{"key": "a", "attributes": {"label": "A", "x": 1}}, {"key": "b"}],
-        "edges": [{"key": "e", "source": "a", "target": "b", "attributes": {"weight": 3}, "undirected": true}]}"#;
+        "edges": [{"key": "e", "source": "a", "target": "b",
+        "attributes": {"weight": 3}, "undirected": true}]}"#;
     let seen = names(graphology);
     assert_eq!((seen.edges, seen.undirected), (named(&[("A", "b")]), Some(true)));
 }
 
 #[test]
 fn rows_bring_their_nodes_with_them() {
-    let lines = "{\"source\": \"a\", \"target\": \"b\", \"weight\": 2}\n{\"source\": \"b\", \"target\": \"c\", \"weight\": 1}\n";
+    let lines = "{\"source\": \"a\", \"target\": \"b\", \"weight\": 2}\n\
+                 {\"source\": \"b\", \"target\": \"c\", \"weight\": 1}\n";
     let seen = names(lines);
     assert_eq!(seen.edges, named(&[("a", "b"), ("b", "c")]));
     assert_eq!((seen.weights, seen.undirected), (Some(vec![2.0, 1.0]), None));
