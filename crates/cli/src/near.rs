@@ -105,7 +105,7 @@ fn meant(name: &str) -> Vec<&'static str> {
         let few = word.len() < LETTERS_FEW;
         if few { name.split('-').any(|part| part == *word) } else { name.contains(*word) }
     };
-    let found = MEANINGS.iter().filter(|(words, _)| words.iter().any(|word| is(word)));
+    let found = MEANINGS.iter().filter(|(words, _)| words.iter().any(&is));
     found.flat_map(|(_, names)| names.iter().copied()).collect()
 }
 

@@ -90,12 +90,11 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        match fs::read_link(&path) {
-            Ok(to) => path = folder.join(to),
-            Err(_) => {
-                let Some(name) = path.file_name() else { break };
-                return Ok(fs::canonicalize(folder)?.join(name));
-            }
+        if let Ok(to) = fs::read_link(&path) {
+            path = folder.join(to);
+        } else {
+            let Some(name) = path.file_name() else { break };
+            return Ok(fs::canonicalize(folder)?.join(name));
         }
     }
     Err(ErrorKind::InvalidFilename.into())
