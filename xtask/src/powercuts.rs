@@ -1,14 +1,14 @@
-//! Power cuts: a run with checkpoints is killed at each call that makes something durable, the power
-//! of its file system goes at that moment, and what is found afterwards is looked at.
+//! Power cuts: a run with checkpoints is killed at each call that makes something durable, the
+//! power of its file system goes at that moment, and what is found afterwards is looked at.
 //!
 //! ```text
 //! image ─► mkfs ─► mount ─► run, killed at the Nth call ─► shutdown ─► umount ─► mount ─► look
 //! ```
-//! Every other cut takes what the journal has in memory too. A run that said 0 must have its result;
-//! another one has the whole result or none, and `resume` or the same command makes it.
+//! Every other cut takes what the journal has in memory too. A run that said 0 must have its
+//! result; another one has the whole result or none, and `resume` or the same command makes it.
 //!
-//! It needs root, loop devices, `mkfs` of the file system and `xfs_io`. A file system that cannot be
-//! had is passed over aloud; `WELTER_REQUIRE=powercuts` makes a failure of that.
+//! It needs root, loop devices, `mkfs` of the file system and `xfs_io`. A file system that cannot
+//! be had is passed over aloud; `WELTER_REQUIRE=powercuts` makes a failure of that.
 
 use std::fs;
 use std::path::{Path, PathBuf};

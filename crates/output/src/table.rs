@@ -3,8 +3,8 @@
 //! One file of this module is one format; what they share is the checked [`View`] of a table, of
 //! which they ask for the rows of a block at a time: the whole need not be in memory. A column of
 //! vertices (parents, components) holds ids of the same type as the column `vertex`; no vertex is
-//! an empty field in text, a null in JSON, Parquet and Arrow, and see [`npy`] for numpy. Vertices that
-//! share a row in memory ([`Spread`]) have one each in files.
+//! an empty field in text, a null in JSON, Parquet and Arrow, and see [`npy`] for numpy. Vertices
+//! that share a row in memory ([`Spread`]) have one each in files.
 
 mod columns;
 mod lines;

@@ -27,7 +27,8 @@ pub(crate) use self::values::{above_zero, bytes, count, finite, not_negative, pa
 
 /// Graph analytics: from an edge list to ranks with one command.
 #[derive(Debug, Parser)]
-#[command(name = "welter", version = env!("WELTER_VERSION"), max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "welter", version = env!("WELTER_VERSION"))]
+#[command(max_term_width = 100, after_help = EXAMPLES)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]

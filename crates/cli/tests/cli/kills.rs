@@ -1,5 +1,5 @@
-//! A run with checkpoints that is ended, or refused by the system, at each call that makes something
-//! durable: the results are there and whole, or `resume` or the same command makes them.
+//! A run with checkpoints that is ended, or refused by the system, at each call that makes
+//! something durable: the results are there and whole, or `resume` or the same command makes them.
 //!
 //! The command of a development build takes the plan of faults from its environment
 //! (`welter_store::io::Faults`). What the power takes with it is looked at by `cargo xtask
