@@ -299,7 +299,9 @@ pub(super) fn is_index(name: &str) -> bool {
         "objectid",
         "unnamed__0",
     ];
-    index.contains(&&plain(name)[..]) || name.starts_with("Unnamed")
+    // As pandas names an index that has no name, in CSV and in Parquet.
+    let pandas = ["Unnamed", "__index_level_"];
+    index.contains(&&plain(name)[..]) || pandas.iter().any(|index| name.starts_with(index))
 }
 
 /// Whether two names tell the source from the target.
@@ -421,6 +423,7 @@ mod tests {
         );
         assert!(!is_weight("year") && !is_attribute("cost") && !is_attribute("paid"));
         assert!(is_index("Unnamed: 0") && is_index("") && !is_index("u"));
+        assert!(is_index("__index_level_0__") && !is_index("level"));
         assert!(
             are_surely(&["a", "weight"]) && are_surely(&["src", "dst"]) && !are_surely(&["u", "v"])
         );

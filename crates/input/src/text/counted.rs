@@ -53,7 +53,7 @@ impl Counted {
             return Self::No;
         }
         let pairs = Columns { source: 0, target: 1, weight: None };
-        if sniff::guess_ids(&rows[1..], pairs).0 == IdKind::Names {
+        if sniff::guess_ids(rows, pairs).0 == IdKind::Names {
             return Self::No;
         }
         let number = |place: usize| first.get(place).and_then(|field| parse_id(field).ok());

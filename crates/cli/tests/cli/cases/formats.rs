@@ -11,6 +11,11 @@ fn what_is_packed_is_read() {
 }
 
 #[test]
+fn arrays_of_numpy_are_edges() {
+    assert_eq!(converted(&with("e.npy", kept("pairs.npy")), "e.npy"), "0>1 1>2");
+}
+
+#[test]
 fn pajek_has_edges_and_arcs() {
     let vertices = "*Vertices 5\n1 \"Ann\"\n2 \"Bob\"\n3 \"Cat\"\n4 \"Dan\"\n5 \"Eve Lu\"\n";
     let sandbox = with("g.net", format!("{vertices}*Edges\n1 2\n2 3\n*Arcs\n4 5 2.5\n"));
@@ -44,6 +49,16 @@ fn dot_is_read() {
     assert_eq!(components(&sandbox, "g.dot"), "a b c | d e");
     let sandbox = with("g.txt", "graph {\n  a -- b\n  \"c d\"\n}\n");
     assert_eq!(components(&sandbox, "g.txt"), "a b | c d");
+}
+
+#[test]
+fn n_triples_are_subject_and_object() {
+    let line = |s: &str, p: &str, o: &str| {
+        format!("<http://e.x/{s}> <http://e.x/{p}> <http://e.x/{o}> .\n")
+    };
+    let text = line("a", "knows", "b") + &line("b", "knows", "c") + &line("d", "likes", "e");
+    let parts = components(&with("g.nt", text), "g.nt").replace("http://e.x/", "");
+    assert_eq!(parts.replace(['<', '>'], ""), "a b c | d e");
 }
 
 #[test]

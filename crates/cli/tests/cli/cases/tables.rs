@@ -33,6 +33,19 @@ fn brotli_is_read_within_parquet() {
 }
 
 #[test]
+fn columns_in_the_path_are_columns() {
+    let sandbox = Sandbox::new();
+    for source in [1, 2] {
+        fs::create_dir_all(sandbox.path().join(format!("edges/src={source}"))).unwrap();
+        let name = format!("edges/src={source}/part-0.parquet");
+        sandbox.write(&name, kept(&format!("hive-{source}.parquet")));
+    }
+    for input in ["'edges/**/*.parquet'", "edges"] {
+        assert_eq!(converted(&sandbox, input), "1>2 2>3 2>4", "{input}");
+    }
+}
+
+#[test]
 fn a_folder_is_its_files_without_those_that_are_hidden() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path().join("out")).unwrap();

@@ -24,6 +24,9 @@ fn comments_that_are_no_rows_stay_comments() {
 fn what_is_not_written_as_an_integer_is_a_name() {
     let sandbox = with("e.csv", "from,to\n01234,02139\n1234,94110\n");
     assert_eq!(components(&sandbox, "e.csv"), "01234 02139 | 1234 94110");
+    // The first of rows without a header may not be taken for sizes.
+    let sandbox = with("e.csv", "01234,02139\n1234,94110\n");
+    assert_eq!(components(&sandbox, "e.csv"), "01234 02139 | 1234 94110");
     let sandbox = with("e.csv", "+4915,+3361\n+3361,4915\n");
     assert_eq!(components(&sandbox, "e.csv"), "+3361 +4915 4915");
     let rare = |rows: usize| with("e.csv", format!("{}7,007\n", "7,8\n".repeat(rows)));
