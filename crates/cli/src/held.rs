@@ -88,7 +88,7 @@ impl Held {
 
     /// What is known before a run.
     pub(crate) fn estimate(&self, options: &ReadOptions) -> Estimate {
-        let names = matches!(self.ids, IdMap::Names(_));
+        let names = self.ids.are_names();
         Estimate {
             bytes: self.loaded.bytes,
             edges: Some(self.edges.edges()),

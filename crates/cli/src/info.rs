@@ -272,14 +272,16 @@ impl Figures {
         }
         let rows = self.ids.len();
         row("vertices", grouped(self.ids.vertices()));
-        let kind = match self.ids {
-            VertexColumn::Names(_) => "names",
-            _ => "integers",
-        };
+        let kind = if self.ids.are_names() { "names" } else { "integers" };
         let range = match &self.ids {
             VertexColumn::NonCompact(ids) => {
                 let all = ids.all();
                 format!(", from {} to {}, non-compact", all.start, all.end - 1)
+            }
+            VertexColumn::TwoKinds(ids) => {
+                let (sources, targets) = (ids.sources(), ids.len() as u64 - ids.sources());
+                let (sources, targets) = (grouped(sources), grouped(targets));
+                format!(", two kinds: {sources} of sources, {targets} of targets")
             }
             _ if rows == 0 => String::new(),
             _ => format!(", from {} to {}", id(&self.ids, 0), id(&self.ids, rows - 1)),

@@ -214,7 +214,7 @@ pub(crate) fn fit(kept: &Kept, wanted: &Wanted<'_>) -> Result<Fit, Failure> {
 /// Refuses what is said of an input and a kept graph cannot follow any more.
 pub(crate) fn refuse_reading(args: &InputArgs, kept: &Kept) -> Result<(), Failure> {
     let path = kept.path().display();
-    if args.says_of_files() || args.vertices.is_some() || args.says_of_ids() {
+    if args.says_of_files() || args.says_of_vertices() || args.says_of_ids() {
         return Err(Failure::usage(format!(
             "{path}: a kept graph has been read; leave out what is said of formats, columns, ids \
              and vertices"
@@ -231,7 +231,7 @@ pub(crate) fn refuse_reading(args: &InputArgs, kept: &Kept) -> Result<(), Failur
 /// What ids are, for the plan that is shown.
 pub(crate) fn id_kind(manifest: &Manifest) -> IdKind {
     match manifest.ids {
-        kept::KeptIds::Names => IdKind::Names,
+        kept::KeptIds::Names | kept::KeptIds::TwoKindsOfNames => IdKind::Names,
         _ => IdKind::Integers,
     }
 }

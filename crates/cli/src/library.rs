@@ -15,7 +15,6 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use clap::{Args, Parser};
-use welter_engine::kept::KeptIds;
 use welter_input::{Frame, IdKind, WeightChoice};
 use welter_progress::Progress;
 
@@ -144,12 +143,28 @@ impl Graph {
     /// # Errors
     /// As of `welter run`.
     pub fn of(frame: Frame, words: &[String], progress: &Progress) -> Result<Self, Failure> {
+        Self::of_tables(frame, Vec::new(), words, progress)
+    }
+
+    /// Takes a table of edges, and tables of vertices: a row a vertex, so that those without edges
+    /// exist too. `--vertex-column` among the words names the column of their ids, which is the
+    /// first if it does not.
+    ///
+    /// # Errors
+    /// As of `welter run`.
+    pub fn of_tables(
+        edges: Frame,
+        vertices: Vec<Frame>,
+        words: &[String],
+        progress: &Progress,
+    ) -> Result<Self, Failure> {
         panics::caught(|| {
             let ReadWords { input, weights, reading, resources } = parsed(words)?;
             let session = Session::within(resources, progress)?;
             let mut options = input.options(weights.choice(), session.resources.threads);
+            options.vertex_tables.frames = vertices;
             session.limit(&mut options);
-            let held = Held::read(frame, &options, progress)?;
+            let held = Held::read(edges, &options, progress)?;
             let source = Source::Held(Arc::new(held));
             Ok(Self { source, input, reading, weights, words: None, vertices: OnceLock::new() })
         })
@@ -245,7 +260,7 @@ impl Graph {
         let (name, names) = match &self.source {
             Source::Held(held) => (held.name().to_owned(), estimate.ids == IdKind::Names),
             Source::Kept(directory, kept) => {
-                (directory.clone(), matches!(kept.manifest().ids, KeptIds::Names))
+                (directory.clone(), kept::id_kind(kept.manifest()) == IdKind::Names)
             }
             Source::Generator(spec, _) => (spec.clone(), false),
             Source::Files(names) => (load::shown(names), false),

@@ -66,13 +66,20 @@ impl Source {
             kept::refuse_reading(args, &kept)?;
             return Ok(Self::Kept(name.to_string(), Box::new(kept)));
         }
+        let inputs = args.inputs.iter().map(PathBuf::as_path);
+        let all = inputs.chain(args.vertex_tables().map(Path::new));
+        if all.filter(|path| *path == Path::new("-")).count() > 1 {
+            let what = "standard input is either the graph or one table of its vertices";
+            return Err(Failure::usage(what));
+        }
         match args.inputs.iter().find_map(generated) {
             None => Ok(Self::Files(source::names(&args.inputs)?)),
             Some((input, _)) if args.inputs.len() > 1 => {
                 Err(Failure::usage(format!("{input}: a generated graph is read alone")))
             }
-            Some((input, _)) if args.vertices.is_some() => Err(Failure::usage(format!(
-                "{input}: a generated graph has its own number of vertices; leave --vertices out"
+            Some((input, _)) if args.says_of_vertices() => Err(Failure::usage(format!(
+                "{input}: a generated graph has its own vertices, of one kind; leave --vertices, \
+                 --vertices-from and --bipartite out"
             ))),
             Some((input, _)) if args.says_of_files() => Err(Failure::usage(format!(
                 "{input}: a generated graph is no file; leave out what is said of formats, rows \

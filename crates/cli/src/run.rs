@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use welter_engine::plan::human_bytes;
 use welter_engine::{Checkpoints, Level};
-use welter_model::table::{Columns, Table};
+use welter_model::table::{Columns, Table, VertexColumn};
+use welter_model::two_kinds::WithSides;
 use welter_output::{TableFormat, sync_direct, write_table, write_table_to};
 
 use crate::algorithms::{Answer, Chosen};
@@ -119,7 +120,12 @@ pub(crate) fn find(
     // The memory of the graph goes before results are read: they may need some of it.
     drop(workers);
     let ids = graph.into_vertex_column(loaded.ids);
+    let sides = if let VertexColumn::TwoKinds(ids) = &ids { Some(ids.sources()) } else { None };
     let Answer { columns, iterations, note, levels, top, .. } = answer;
+    let columns: Box<dyn Columns> = match sides {
+        Some(sources) => Box::new(WithSides::new(columns, sources)),
+        None => columns,
+    };
     Ok(Found {
         table: Table { vertices: ids, columns },
         report,

@@ -10,6 +10,7 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 use welter_model::table::{Column, ColumnData, Columns, Id, NO_VERTEX, Table, VertexColumn};
+use welter_model::two_kinds::Side;
 
 use crate::failure::{Failure, printable};
 use crate::parts::{PART_ROWS, for_parts};
@@ -41,7 +42,7 @@ pub(crate) fn render(
 ) -> Result<String, Failure> {
     let Table { vertices, columns } = table;
     let heads = columns.part(0..0).map_err(Failure::read)?;
-    let Some(first) = heads.first() else { return Ok(String::new()) };
+    let Some(first) = judged(&heads) else { return Ok(String::new()) };
     if let (Top::Groups, ColumnData::Vertices(_)) = (top, &first.data) {
         return groups(&first.name, vertices, sizes(columns, vertices.len())?, count);
     }
@@ -56,7 +57,7 @@ pub(crate) fn render(
         ColumnData::Vertices(values) => {
             ids(&name, vertices, values.iter().map(|&vertex| vertex as usize))
         }
-        data => Shown { title: name, cells: cells(data), left: false },
+        _ => of_values(Column { name, data }),
     }));
     Ok(lines(&shown))
 }
@@ -71,12 +72,14 @@ pub(crate) fn best(
     let Table { vertices, columns } = table;
     let heads = columns.part(0..0).map_err(Failure::read)?;
     if let (Top::Groups, Some(Column { name, data: ColumnData::Vertices(_) })) =
-        (top, heads.into_iter().next())
+        (top, heads.into_iter().find(|head| !is_sides(head)))
     {
         let (rows, sizes) = largest(sizes(columns, vertices.len())?, count)?;
-        let rows = rows.into_iter().map(|row| row as u64).collect();
+        let rows: Vec<u64> = rows.into_iter().map(|row| row as u64).collect();
         let sizes = Column { name: "vertices".to_owned(), data: ColumnData::U32(sizes) };
-        return Ok((None, vec![Column { name, data: ColumnData::Vertices(rows) }, sizes]));
+        let sides = sides(&name, vertices, &rows);
+        let groups = Column { name, data: ColumnData::Vertices(rows) };
+        return Ok((None, [groups].into_iter().chain(sides).chain([sizes]).collect()));
     }
     let listed = columns.listed();
     let Best { rows, columns } = Best::of(columns, listed.unwrap_or(vertices.len()), top, count)?;
@@ -111,14 +114,39 @@ fn groups(
     };
     let cells = rows.iter().zip(&sizes).map(cell).collect();
     let sizes = Shown { title: "vertices".to_owned(), cells, left: false };
-    Ok(lines(&[numbers(rows.len()), ids(title, vertices, rows), sizes]))
+    let groups: Vec<u64> = rows.iter().map(|row| *row as u64).collect();
+    let sides = sides(title, vertices, &groups).map(of_values);
+    let groups = [numbers(rows.len()), ids(title, vertices, rows)];
+    Ok(lines(&groups.into_iter().chain(sides).chain([sizes]).collect::<Vec<_>>()))
+}
+
+/// The column by which rows are judged: the first that says more than which side a vertex is of.
+fn judged(columns: &[Column]) -> Option<&Column> {
+    columns.iter().find(|column| !is_sides(column))
+}
+
+fn is_sides(column: &Column) -> bool {
+    matches!(column.data, ColumnData::Sides(_))
+}
+
+/// The sides of groups that are named by these vertices, where there are two.
+fn sides(title: &str, vertices: &VertexColumn, groups: &[u64]) -> Option<Column> {
+    let VertexColumn::TwoKinds(ids) = vertices else { return None };
+    let sides = groups.iter().map(|vertex| Some(ids.side(*vertex))).collect();
+    Some(Column { name: format!("{title}_side"), data: ColumnData::Sides(sides) })
+}
+
+/// A column of values as text.
+fn of_values(Column { name, data }: Column) -> Shown {
+    let left = matches!(data, ColumnData::Sides(_));
+    Shown { title: name, cells: cells(&data), left }
 }
 
 /// How many rows have each vertex as the value of their first column.
 pub(crate) fn sizes(columns: &dyn Columns, rows: usize) -> Result<Vec<u32>, Failure> {
     let mut sizes = vec![0; rows];
     for_parts(columns, rows, |_, part| {
-        let Some(ColumnData::Vertices(values)) = part.first().map(|column| &column.data) else {
+        let Some(ColumnData::Vertices(values)) = judged(&part).map(|column| &column.data) else {
             return;
         };
         for value in values {
@@ -224,17 +252,17 @@ fn ids(title: &str, vertices: &VertexColumn, rows: impl IntoIterator<Item = usiz
             Id::Others(count) => format!("({} others)", grouped(count)),
         }
     };
-    let left = matches!(vertices, VertexColumn::Names(_));
+    let left = vertices.are_names();
     Shown { title: title.to_owned(), cells: rows.into_iter().map(cell).collect(), left }
 }
 
 /// The rows with the highest values in the column that is judged, highest first.
 fn highest(columns: &[Column], top: Top, count: usize) -> Vec<usize> {
-    let judged = match top {
+    let by = match top {
         Top::Heaviest | Top::Lightest => columns.last(),
-        Top::Highest | Top::Farthest | Top::Groups => columns.first(),
+        Top::Highest | Top::Farthest | Top::Groups => judged(columns),
     };
-    let Some(Column { data, .. }) = judged else { return Vec::new() };
+    let Some(Column { data, .. }) = by else { return Vec::new() };
     let key = |value: f64| match top {
         Top::Farthest if value.is_infinite() => f64::NEG_INFINITY,
         Top::Lightest => -value,
@@ -272,6 +300,9 @@ fn cells(data: &ColumnData) -> Vec<String> {
         ColumnData::U32(values) => values.iter().map(u32::to_string).collect(),
         ColumnData::U64(values) => values.iter().map(u64::to_string).collect(),
         ColumnData::I64(values) => values.iter().map(i64::to_string).collect(),
+        ColumnData::Sides(values) => {
+            values.iter().map(|side| side.map_or("-", Side::name).to_owned()).collect()
+        }
         _ => vec![String::new(); data.len()],
     }
 }

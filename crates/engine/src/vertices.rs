@@ -130,6 +130,7 @@ impl Vertices {
             (IdMap::Sparse(ids), _) => VertexColumn::Integers(ids.clone()),
             (IdMap::Names(names), _) => VertexColumn::Names(names.clone()),
             (IdMap::NonCompact(ids), _) => VertexColumn::NonCompact(ids.clone()),
+            (IdMap::TwoKinds(ids), _) => VertexColumn::TwoKinds(ids.clone()),
             (IdMap::Offset(first), _) => VertexColumn::Range(*first..*first + self.count),
             (_, None) => VertexColumn::Range(0..self.count),
             (_, Some(present)) => VertexColumn::Marked(Arc::clone(present)),
@@ -142,6 +143,7 @@ impl Vertices {
             IdMap::Sparse(ids) => VertexColumn::Integers(ids),
             IdMap::Names(names) => VertexColumn::Names(names),
             IdMap::NonCompact(ids) => VertexColumn::NonCompact(ids),
+            IdMap::TwoKinds(ids) => VertexColumn::TwoKinds(ids),
             ids => self.column(&ids),
         }
     }

@@ -13,6 +13,8 @@ mod tests;
 
 use rayon::prelude::*;
 use welter_model::ids::IdMap;
+use welter_model::table::Id;
+use welter_model::two_kinds::{Side, TwoKinds};
 use welter_progress::{Progress, Unit};
 
 use crate::collect::{Collector, Ids, Part};
@@ -88,6 +90,13 @@ pub enum Table<'a> {
 /// Stands for an id that is no vertex.
 const FOREIGN: u32 = u32::MAX;
 
+/// Stands for an id that two vertices have.
+const AMBIGUOUS: u32 = u32::MAX - 1;
+
+/// Said of such an id.
+const EITHER: &str = "a source and a target have this id; say which with source: or target: before \
+                      it";
+
 /// Said of an id without a state of its own.
 const SHARED: &str = "expected the id of a vertex with edges: of more than 2^32 vertices those \
                       without are not told apart here";
@@ -110,6 +119,9 @@ pub fn attributes(
     let (mut count, mut foreign) = (0, 0);
     for row @ Row { file, number, slot, value, .. } in rows.iter() {
         count += 1;
+        if slot == AMBIGUOUS {
+            return Err(wrong_row(file, number, EITHER));
+        }
         if slot == FOREIGN {
             foreign += 1;
             if options.refuse_foreign {
@@ -165,6 +177,7 @@ pub fn listed(
 ) -> Result<Vec<u32>, InputError> {
     let rows = read_rows(table, vertices, options, WeightChoice::Ignore, progress)?;
     let slot = |row: Row<'_>| match row.slot {
+        AMBIGUOUS => Err(wrong_row(row.file, row.number, EITHER)),
         FOREIGN => Err(row.is_foreign()),
         slot if vertices.is_shared(slot) => Err(wrong_row(row.file, row.number, SHARED)),
         slot => Ok(slot),
@@ -193,6 +206,9 @@ impl Vertices<'_> {
     /// # Errors
     /// What is wrong with the id: there is no such vertex, or it has no slot of its own.
     pub fn find(&self, id: &str) -> Result<u32, &'static str> {
+        if let IdMap::TwoKinds(ids) = self.ids {
+            return self.of_two_kinds(ids, id);
+        }
         let slot = match (self.ids, parse_id(id.as_bytes())) {
             (IdMap::Names(_), _) => self.of_name(id),
             (_, Ok(id)) => self.of_integer(id),
@@ -202,6 +218,23 @@ impl Vertices<'_> {
             FOREIGN => Err("the graph has no vertex of this id"),
             slot if self.is_shared(slot) => Err(SHARED),
             slot => Ok(slot),
+        }
+    }
+
+    /// The slot of an id of one of two kinds, with `source:` or `target:` before it where both have
+    /// it.
+    fn of_two_kinds(&self, ids: &TwoKinds, id: &str) -> Result<u32, &'static str> {
+        let mut found = [Side::Source, Side::Target].map(|side| ids.find(side, id)).to_vec();
+        if let Some((side, rest)) = id.split_once(':')
+            && let Ok(side) = side.parse()
+        {
+            found.push(ids.find(side, rest));
+        }
+        let mut found = found.into_iter().flatten();
+        match (found.next(), found.next()) {
+            (None, _) => Err("the graph has no vertex of this id"),
+            (Some(slot), None) => Ok(slot as u32),
+            (Some(_), Some(_)) => Err(EITHER),
         }
     }
 
@@ -215,13 +248,20 @@ impl Vertices<'_> {
             IdMap::NonCompact(ids) if ids.all().contains(&id) => {
                 Some(ids.slot(id).unwrap_or(ids.named().len() as u64))
             }
-            IdMap::NonCompact(_) | IdMap::Names(_) => None,
+            IdMap::NonCompact(_) | IdMap::Names(_) | IdMap::TwoKinds(_) => None,
         };
         self.checked(slot)
     }
 
     /// The slot of a name.
     fn of_name(&self, name: &str) -> u32 {
+        if let IdMap::TwoKinds(ids) = self.ids {
+            return match self.of_two_kinds(ids, name) {
+                Ok(slot) => slot,
+                Err(EITHER) => AMBIGUOUS,
+                Err(_) => FOREIGN,
+            };
+        }
         let IdMap::Names(names) = self.ids else { return FOREIGN };
         let (mut low, mut high) = (0, names.len());
         while low < high {
@@ -247,6 +287,10 @@ impl Vertices<'_> {
             IdMap::Offset(first) => (first + u64::from(slot)).to_string(),
             IdMap::Sparse(ids) => ids[slot as usize].to_string(),
             IdMap::Names(names) => format!("{:?}", names.get(slot as usize)),
+            IdMap::TwoKinds(ids) => match ids.get(slot as usize) {
+                Id::Name(name) => format!("{:?}", format!("{}:{name}", ids.side(slot.into()))),
+                id => format!("{}:{}", ids.side(slot.into()), id.integer().unwrap_or_default()),
+            },
             IdMap::NonCompact(ids) => match ids.named().get(slot as usize) {
                 Some(id) => id.to_string(),
                 None => format!("one of {} without edges", ids.others()),
@@ -325,7 +369,8 @@ fn read_rows(
         target: Some(id),
         weight,
         ids: match vertices.ids {
-            IdMap::Names(_) => IdKind::Names,
+            // The side may stand before an integer.
+            IdMap::Names(_) | IdMap::TwoKinds(_) => IdKind::Names,
             _ => IdKind::Integers,
         },
         guessed_ids: true,

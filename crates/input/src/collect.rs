@@ -9,6 +9,8 @@
 //! at most: what would be more is written to files, all of it, and every part from then on; one
 //! write of each edge, by the thread that parsed it.
 
+mod directions;
+mod kinds;
 #[cfg(test)]
 mod tests;
 
@@ -17,9 +19,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use welter_model::edges::Pair;
 use welter_model::ids::Names;
+use welter_model::two_kinds::Side;
 use welter_progress::{PhaseReport, Progress};
 
+pub(crate) use self::directions::agreed;
 use crate::error::InputError;
+use crate::ids::sides::{Largest, lettered};
 use crate::reading::{self, FileSummary, PassedOver};
 use crate::scratch::Scratch;
 use crate::scratch::blob::Blob;
@@ -175,6 +180,8 @@ pub struct Collector {
     directories: Vec<PathBuf>,
     /// How much of the input was read, by which room on files is foreseen.
     progress: Progress,
+    /// Whether sources and targets are two kinds of vertices; `None` leaves it to formats.
+    two_kinds: Option<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -190,6 +197,12 @@ struct State {
     scratch: Option<Scratch>,
     /// With the sources that said it.
     stated: Vec<(usize, Stated)>,
+    /// The same of one of two kinds.
+    sided: Vec<(usize, Side, Stated)>,
+    /// Sources that state that theirs are two kinds of vertices.
+    two_kinds: Vec<usize>,
+    /// Of parts of two kinds.
+    largest: Largest,
     /// Integers that somebody will ask for.
     named: Vec<u64>,
     undirected: Vec<(usize, bool)>,
@@ -202,6 +215,10 @@ pub(crate) struct Gathered {
     pub(crate) files: Vec<String>,
     pub(crate) parts: Vec<Placed>,
     pub(crate) stated: Vec<(usize, Stated)>,
+    /// Vertices of each of two kinds.
+    pub(crate) sided: Vec<(usize, Side, Stated)>,
+    /// The largest ids of sources and of targets, where they are two kinds of vertices.
+    pub(crate) largest: Option<Largest>,
     pub(crate) named: Vec<u64>,
     pub(crate) memory_bytes_max: Option<u64>,
     /// Where files can be made for parts that are in memory.
@@ -236,16 +253,27 @@ impl Collector {
         state.readings.push(FileSummary { name, ..FileSummary::default() });
     }
 
+    /// Begins tables of vertices, which hold no edges: what is stated next is theirs.
+    pub(crate) fn begin_vertices(&self, files: &str) {
+        self.lock().files.push(files.to_owned());
+    }
+
     /// Takes a part of the present source. `number` orders the parts of a source; numbers may come
     /// in any order and may have gaps. Parts without edges are dropped.
     ///
     /// # Errors
     /// [`InputError::Budget`] when more memory is held than the run may take, and where files help
     /// against that, when they cannot be made or written.
-    pub fn push(&self, number: u64, part: Part) -> Result<(), InputError> {
+    pub fn push(&self, number: u64, mut part: Part) -> Result<(), InputError> {
         debug_assert!(part.weights.as_ref().is_none_or(|weights| weights.len() == part.ids.len()));
         if part.ids.is_empty() {
             return Ok(());
+        }
+        if self.has_two_kinds() {
+            let mut largest = Largest::default();
+            largest.see(&part.ids);
+            self.lock().largest.merge(largest);
+            part.ids = lettered(part.ids);
         }
         let bytes = part.bytes();
         let mut state = self.make_room(bytes)?;
@@ -268,7 +296,24 @@ impl Collector {
     /// [`InputError::Content`] when a range ends beyond 2^64,
     /// [`InputError::Budget`] when more memory is held than the run may take.
     pub fn state(&self, stated: Stated) -> Result<(), InputError> {
-        let bytes = match &stated {
+        if self.has_two_kinds() {
+            let file = self.lock().files.last().cloned().unwrap_or_default();
+            let what = format!(
+                "{file}: states its vertices, of one kind; --bipartite is for rows of text, tables \
+                 and matrices"
+            );
+            return Err(InputError::Options { what });
+        }
+        let bytes = self.stated_bytes(&stated)?;
+        let mut state = self.hold(bytes)?;
+        let source = state.source();
+        state.stated.push((source, stated));
+        Ok(())
+    }
+
+    /// Bytes of stated vertices, which end below 2^64.
+    fn stated_bytes(&self, stated: &Stated) -> Result<u64, InputError> {
+        Ok(match stated {
             Stated::Range { first, count } => {
                 let beyond = || format!("expected vertex ids below 2^64, found {first} + {count}");
                 let fits = first.checked_add(*count).map(|_| ()).ok_or_else(beyond);
@@ -278,25 +323,13 @@ impl Collector {
             }
             Stated::Integers(ids) => size_of_val(&ids[..]) as u64,
             Stated::Names(names) => names.bytes(),
-        };
-        let mut state = self.hold(bytes)?;
-        let source = state.source();
-        state.stated.push((source, stated));
-        Ok(())
+        })
     }
 
     /// Notes integers that somebody will ask for, such as sources. Where vertices without edges
     /// share a slot, these have slots of their own, if they are vertices.
     pub fn name(&self, ids: &[u64]) {
         self.lock().named.extend(ids);
-    }
-
-    /// States whether each edge of the present source stands for both directions (`true`), or is an
-    /// arc as it is, as also where a format lists both arcs of an edge (`false`).
-    pub fn state_undirected(&self, undirected: bool) {
-        let mut state = self.lock();
-        let source = state.source();
-        state.undirected.push((source, undirected));
     }
 
     /// Notes something about the present source that a person should know, though it is no error:
@@ -331,16 +364,6 @@ impl Collector {
         self.lock().readings.clone()
     }
 
-    /// Whether each edge stands for both directions, where sources say so.
-    ///
-    /// # Errors
-    /// [`InputError::Inputs`] when two of them say different things.
-    pub fn undirected(&self) -> Result<Option<bool>, InputError> {
-        let state = self.lock();
-        let said = state.undirected.iter().map(|(source, said)| (&state.files[*source][..], *said));
-        agreed(said)
-    }
-
     /// What was noted, in input order.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.lock().notes.clone()
@@ -348,13 +371,25 @@ impl Collector {
 
     /// All parts in input order, with the names of the sources and what they state.
     pub(crate) fn gathered(self) -> Gathered {
-        let State { files, mut parts, stated, named, scratch, mut spilled, .. } =
-            self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let State { files, mut parts, stated, named, scratch, mut spilled, .. } = state;
+        let two_kinds = self.two_kinds.unwrap_or(!state.two_kinds.is_empty());
+        let (sided, largest) = (state.sided, two_kinds.then_some(state.largest));
         parts.sort_by_key(|placed| (placed.source, placed.number));
         spilled.sort_by_key(|spilled| (spilled.source, spilled.number));
         let spilled = scratch.map(|scratch| (scratch, spilled));
         let Self { memory_bytes_max, directories, .. } = self;
-        Gathered { files, parts, stated, named, memory_bytes_max, directories, spilled }
+        Gathered {
+            files,
+            parts,
+            stated,
+            sided,
+            largest,
+            named,
+            memory_bytes_max,
+            directories,
+            spilled,
+        }
     }
 
     /// Keeps a part that its reader cannot push before it has seen others: in memory, or on a file
@@ -450,26 +485,4 @@ impl State {
     fn source(&self) -> usize {
         self.files.len().saturating_sub(1)
     }
-}
-
-/// What all that say something about direction say; an error names two that disagree.
-pub(crate) fn agreed<'a>(
-    said: impl Iterator<Item = (&'a str, bool)>,
-) -> Result<Option<bool>, InputError> {
-    let mut first: Option<(&str, bool)> = None;
-    for (file, undirected) in said {
-        match first {
-            None => first = Some((file, undirected)),
-            Some((other, agreed)) if agreed != undirected => {
-                let (undirected, directed) = if agreed { (other, file) } else { (file, other) };
-                let what = format!(
-                    "{undirected} has undirected edges and {directed} directed ones; \
-                     say --directed or --undirected for all"
-                );
-                return Err(InputError::Inputs { what });
-            }
-            Some(_) => {}
-        }
-    }
-    Ok(first.map(|(_, undirected)| undirected))
 }

@@ -28,7 +28,7 @@ use crate::reader::{Context, Ready};
 use crate::reading::FileSummary;
 
 /// Columns of a table in memory, in batches.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// What errors call it.
     pub name: String,
@@ -48,21 +48,26 @@ pub fn read_frame(
     progress: &Progress,
 ) -> Result<Ready, InputError> {
     let pool = crate::pool(options.thread_count())?;
+    let tables = options.vertex_tables.open()?;
     let mut rows = Rows::of(frame, options)?;
     if options.ids == IdKind::Auto && options.vertices.is_none() && !rows.picked.names {
         rows.picked.names = pool.install(|| rows.have_negative_ids());
     }
     let phase = progress.phase("read", Unit::Edges, Some(rows.edges));
-    if rows.edges == 0 && options.vertices.is_none() {
+    if rows.edges == 0 && options.vertices.is_none() && tables.is_empty() {
         // A selection that came out empty is a graph, too.
         let readings = vec![rows.summary()];
         let stream = Box::new(RowStream { rows, slots: Some(0) });
         return Ok(Ready { readings, ..Ready::new(stream, IdMap::Declared) });
     }
-    let ids = if rows.picked.names { IdKind::Names } else { IdKind::Integers };
-    let options = &ReadOptions { ids, ..options.clone() };
     let context = Context { options, progress, phase: &phase, pool: &pool };
-    if !rows.picked.names && rows.edges > 0 {
+    rows.picked.names = rows.picked.names || tables.are_names(&context)?;
+    let named = rows.picked.names;
+    let ids = if named { IdKind::Names } else { IdKind::Integers };
+    let options = &ReadOptions { ids, ..options.clone() };
+    let context = Context { options, ..context };
+    let is_plain = tables.is_empty() && options.two_kinds != Some(true);
+    if !named && rows.edges > 0 && is_plain {
         let largest = rows.largest(&context)?;
         if let Some(vertices) = options.vertices {
             if u32::try_from(vertices).is_ok() {
@@ -75,7 +80,24 @@ pub fn read_frame(
         }
     }
     // All rows were counted when they were looked at.
-    crate::collected(&context, &Progress::new(), |collector| rows.collect(&context, collector))
+    let read = |collector: &Collector| rows.collect(&context, collector);
+    crate::collected(&context, &Progress::new(), &tables, read)
+}
+
+impl Frame {
+    /// Whether ids are names, if it is read so.
+    pub(crate) fn are_names(&self, options: &ReadOptions) -> Result<bool, InputError> {
+        Ok(pick(&self.name, &self.schema, options)?.names)
+    }
+
+    /// Leaves its rows with a collector.
+    pub(crate) fn collect(
+        &self,
+        context: &Context<'_>,
+        collector: &Collector,
+    ) -> Result<(), InputError> {
+        Rows::of(self.clone(), context.options)?.collect(context, collector)
+    }
 }
 
 /// Hands all rows of a table over to be numbered.

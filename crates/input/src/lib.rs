@@ -67,6 +67,7 @@ mod text;
 mod tgf;
 mod tntp;
 pub mod unpack;
+mod vertices;
 mod webgraph;
 
 use std::ffi::OsStr;
@@ -89,6 +90,8 @@ pub use crate::reader::Estimate;
 use crate::reader::{Context, Ready};
 pub use crate::reading::{FileColumn, FileSummary, PassedOver, RowsOfText};
 use crate::source::{Source, Watched};
+use crate::vertices::Tables;
+pub use crate::vertices::VertexTables;
 
 /// A graph's edges and the way back to its ids.
 pub struct Input {
@@ -141,19 +144,22 @@ fn read_sources(
     options: &ReadOptions,
     progress: &Progress,
 ) -> Result<Input, InputError> {
+    let tables = options.vertex_tables.open()?;
     let bytes = sources.iter().map(Source::bytes).sum::<Option<u64>>();
     let pool = pool(options.thread_count())?;
-    let phase = progress.phase("read", Unit::Bytes, bytes);
-    let options = with_id_kind(sources, options, progress, &phase, &pool)?;
-    let context = Context { options: &options, progress, phase: &phase, pool: &pool };
-    let witnesses = || sources.iter().filter_map(Source::witness);
+    let all = bytes.zip(tables.bytes()).map(|(edges, vertices)| edges + vertices);
+    let phase = progress.phase("read", Unit::Bytes, all);
+    let context = Context { options, progress, phase: &phase, pool: &pool };
+    let options = with_id_kind(sources, &tables, &context)?;
+    let context = Context { options: &options, ..context };
+    let witnesses = || sources.iter().filter_map(Source::witness).chain(tables.witnesses());
     let Ready { edges, ids, undirected, notes, readings, scratch_bytes } =
-        match stream(sources, &context)? {
+        match stream(sources, &tables, &context)? {
             Some(ready) => {
                 let watched = Watched { edges: ready.edges, witnesses: witnesses().collect() };
                 Ready { edges: Box::new(watched), ..ready }
             }
-            None => collect(sources, &context)?,
+            None => collect(sources, &tables, &context)?,
         };
     witnesses().try_for_each(|witness| witness.check())?;
     let summary = InputSummary {
@@ -209,6 +215,7 @@ pub fn estimate<S: AsRef<OsStr>>(
             all.ids = one.ids;
         }
     }
+    unstated |= !options.vertex_tables.is_empty() || options.two_kinds == Some(true);
     all.slots = options.vertices.or(all.slots.filter(|_| !unstated));
     // Of more vertices only those with edges have slots, and how many these are is not known.
     all.slots = all.slots.filter(|vertices| *vertices <= SLOTS_MAX);
@@ -272,44 +279,48 @@ fn check_rows(source: &Source, options: &ReadOptions) -> Result<(), InputError> 
 /// Settles whether ids are integers or names: one source with names makes all names.
 fn with_id_kind(
     sources: &[Source],
-    options: &ReadOptions,
-    progress: &Progress,
-    phase: &welter_progress::Phase,
-    pool: &ThreadPool,
+    tables: &Tables<'_>,
+    context: &Context<'_>,
 ) -> Result<ReadOptions, InputError> {
-    let mut options = options.clone();
+    let mut options = context.options.clone();
     if options.ids != IdKind::Auto {
         return Ok(options);
     }
-    let mut kind = IdKind::Integers;
+    let mut named = tables.are_names(context)?;
     for source in sources {
-        let context = Context { options: &options, progress, phase, pool };
-        if reader::of(source).id_kind(source, &context)? == IdKind::Names {
-            kind = IdKind::Names;
-            break;
-        }
+        named = named || reader::of(source).id_kind(source, context)? == IdKind::Names;
     }
+    let kind = if named { IdKind::Names } else { IdKind::Integers };
     (options.ids, options.guessed_ids) = (kind, true);
     Ok(options)
 }
 
-/// All sources as one stream, where their format can do that.
-fn stream(sources: &[Source], context: &Context<'_>) -> Result<Option<Ready>, InputError> {
+/// All sources as one stream, where their format can do that and nothing is stated beside them.
+fn stream(
+    sources: &[Source],
+    tables: &Tables<'_>,
+    context: &Context<'_>,
+) -> Result<Option<Ready>, InputError> {
     let first = &sources[0];
-    if sources.iter().any(|source| source.format() != first.format()) {
+    let differ = sources.iter().any(|source| source.format() != first.format());
+    if differ || !tables.is_empty() || context.options.two_kinds == Some(true) {
         return Ok(None);
     }
     reader::of(first).stream(sources, context)
 }
 
-fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputError> {
+fn collect(
+    sources: &[Source],
+    tables: &Tables<'_>,
+    context: &Context<'_>,
+) -> Result<Ready, InputError> {
     // What parts take of files is foreseen from those that were read, if all are of a kind.
     let like = |one: &Source, other: &Source| {
         one.format() == other.format() && one.layers().eq(other.layers())
     };
     let alike = sources.iter().all(|source| like(source, &sources[0]));
     let ahead = if alike { context.progress.clone() } else { Progress::new() };
-    collected(context, &ahead, |collector| {
+    collected(context, &ahead, tables, |collector| {
         for source in sources {
             collector.begin(source.name());
             collector.describe(|file| *file = FileSummary::of(source));
@@ -326,12 +337,15 @@ fn collect(sources: &[Source], context: &Context<'_>) -> Result<Ready, InputErro
 fn collected(
     context: &Context<'_>,
     ahead: &Progress,
+    tables: &Tables<'_>,
     read: impl FnOnce(&Collector) -> Result<(), InputError>,
 ) -> Result<Ready, InputError> {
     let ReadOptions { limits, scratch, named, .. } = context.options;
-    let collector = Collector::with_scratch(limits.memory_bytes_max, scratch, ahead);
+    let collector = Collector::with_scratch(limits.memory_bytes_max, scratch, ahead)
+        .with_two_kinds(context.options.two_kinds);
     collector.name(named);
     read(&collector)?;
+    let listed = if tables.is_empty() { None } else { Some(tables.state(context, &collector)?) };
     let undirected = match context.options.undirected {
         None => collector.undirected()?,
         said => said,
@@ -339,6 +353,7 @@ fn collected(
     let (mut notes, readings) = (collector.notes(), collector.readings());
     let Finished { edges, ids, scratch_bytes } =
         collector.finish(context.options.vertices, context.pool, context.progress)?;
+    notes.extend(listed.and_then(|listed| vertices::unlisted(listed, edges.slots())));
     let in_memory = scratch::in_memory(&context.options.scratch);
     if let Some(directory) = in_memory.filter(|_| scratch_bytes > 0) {
         let name = directory.display();

@@ -1,4 +1,4 @@
-//! Matrix Market coordinates: the entries of a square matrix are the edges of a graph.
+//! Matrix Market coordinates: the entries of a matrix are the edges of a graph.
 //!
 //! ```text
 //! %%MatrixMarket matrix coordinate real symmetric     banner, in any case, with one % or two
@@ -18,12 +18,15 @@
 //! first entry shows whether they have values.
 //!
 //! Refused: dense (`array`), complex and Hermitian matrices, which are no graphs with one weight an
-//! edge; rectangular ones, which are no adjacency matrices; counts that are not what is found;
-//! values that the stated type cannot hold.
+//! edge; counts that are not what is found; values that the stated type cannot hold.
+//!
+//! Rows and columns of a matrix that is not square are two kinds of vertices, each numbered from 1.
 
 mod banner;
 #[cfg(test)]
 mod tests;
+
+use welter_model::two_kinds::Side;
 
 use self::banner::{Field, Symmetry, parse_banner, type_values};
 use crate::collect::{Collector, Ids, Part, Stated};
@@ -55,7 +58,8 @@ struct Header {
     field: Field,
     symmetry: Symmetry,
     values: Values,
-    size: u64,
+    /// Numbers of rows and of columns.
+    sizes: [u64; 2],
     entries: u64,
     /// How entries are read.
     dialect: Dialect,
@@ -76,7 +80,7 @@ impl Reader for MatrixMarket {
                         whose mirrored entries are";
             return Err(InputError::content(source.name(), what));
         }
-        collector.state(Stated::Range { first: 1, count: header.size })?;
+        state(&header, source.name(), collector)?;
         collector.state_undirected(header.symmetry == Symmetry::Symmetric);
         if header.bare {
             collector.note("there is no banner, so it is read as a general matrix");
@@ -100,7 +104,8 @@ impl Reader for MatrixMarket {
             bytes: source.bytes(),
             edges: Some(header.entries.saturating_mul(arcs)),
             exact: true,
-            slots: Some(header.size),
+            // Of two kinds, each number may be a vertex twice.
+            slots: Some(header.sizes[0]).filter(|size| *size == header.sizes[1]),
             slots_seen: None,
             ids: IdKind::Integers,
             weighted: weighted(source, header.field, options)?,
@@ -111,6 +116,36 @@ impl Reader for MatrixMarket {
 
 fn weighted(source: &Source, field: Field, options: &ReadOptions) -> Result<bool, InputError> {
     columns::fixed(source.name(), field != Field::Pattern, options)
+}
+
+/// States rows and columns as vertices: of one kind where the matrix is square, unless the user
+/// says otherwise, else of two.
+fn state(header: &Header, file: &str, collector: &Collector) -> Result<(), InputError> {
+    let [rows, columns] = header.sizes;
+    let all = |count| Stated::Range { first: 1, count };
+    let square = rows == columns;
+    let two_kinds = if square { collector.has_two_kinds() } else { collector.state_two_kinds() };
+    if two_kinds {
+        if header.symmetry != Symmetry::General {
+            let what = "a symmetric matrix has rows and columns of one kind; leave --bipartite out";
+            return Err(InputError::Options { what: format!("{file}: {what}") });
+        }
+        if !square {
+            collector.note(&format!(
+                "{rows} rows and {columns} columns are two kinds of vertices, as with --bipartite"
+            ));
+        }
+        collector.state_side(Side::Source, all(rows))?;
+        return collector.state_side(Side::Target, all(columns));
+    }
+    if square {
+        return collector.state(all(rows));
+    }
+    let what = format!(
+        "expected a square matrix, whose rows and columns are vertices of one kind, found {rows} \
+         rows and {columns} columns (leave --no-bipartite out)"
+    );
+    Err(InputError::content(file, what))
 }
 
 /// Reads what comes before the entries.
@@ -141,9 +176,12 @@ fn header(source: &Source, options: &ReadOptions) -> Result<Header, InputError> 
         line = head.next();
     };
     let sizes = sizes(size, banner.is_some()).map_err(|what| head.error(what))?;
-    let fits = plausible(source, &options.limits, sizes.1, ENTRY_BYTES_MIN, "entries");
+    let (sizes, entries) = sizes;
+    let fits = plausible(source, &options.limits, entries, ENTRY_BYTES_MIN, "entries");
     fits.map_err(|what| head.error(what))?;
-    let (size, entries) = sizes;
+    if sizes[0] != sizes[1] && symmetry != Symmetry::General {
+        return Err(head.error("expected a square matrix, as the banner says that it is symmetric"));
+    }
     let start = head.at();
     let field = banner.map_or_else(|| field_of(&mut head), |(field, _)| field);
     let values = stated.unwrap_or(match field {
@@ -151,10 +189,12 @@ fn header(source: &Source, options: &ReadOptions) -> Result<Header, InputError> 
         Field::Unsigned => Values::Integers(0.0, u64::MAX as f64),
         Field::Real | Field::Pattern => Values::Any,
     });
-    let known = Known::Range(1..size + 1);
+    let [rows, columns] = sizes;
+    // Of two kinds, numbers beyond the smaller one are looked at when all are read.
+    let known = Known::Range(1..rows.max(columns).saturating_add(1));
     let dialect = Dialect::fixed(&sample.bytes, start, field != Field::Pattern, known);
     let bare = banner.is_none();
-    Ok(Header { bare, field, symmetry, values, size, entries, dialect })
+    Ok(Header { bare, field, symmetry, values, sizes, entries, dialect })
 }
 
 /// What entries have, where no banner says so: as much as the first of them.
@@ -167,7 +207,7 @@ fn field_of(head: &mut Head<'_>) -> Field {
 }
 
 /// Reads the size line: rows, columns, entries.
-fn sizes(line: &[u8], banner: bool) -> Result<(u64, u64), String> {
+fn sizes(line: &[u8], banner: bool) -> Result<([u64; 2], u64), String> {
     let numbers: Option<Vec<u64>> = words(line).map(|word| parse_id(word).ok()).collect();
     let Some(&[rows, columns, entries]) = numbers.as_deref() else {
         let banner = if banner { "" } else { "the banner %%MatrixMarket, or " };
@@ -176,16 +216,7 @@ fn sizes(line: &[u8], banner: bool) -> Result<(u64, u64), String> {
             "expected {banner}the numbers of rows, columns and entries, found {found}"
         ));
     };
-    if rows != columns {
-        return Err(format!(
-            "expected a square matrix, whose rows and columns are vertices, \
-             found {rows} rows and {columns} columns (where these are two kinds of vertices, such \
-             as users and items: number the columns from {} on and state {} rows and columns)",
-            rows.saturating_add(1),
-            rows.saturating_add(columns)
-        ));
-    }
-    Ok((rows, entries))
+    Ok(([rows, columns], entries))
 }
 
 /// The entries of a matrix.
@@ -219,6 +250,7 @@ impl Lines for Matrix<'_> {
         let many = |what| InputError::content(self.file, format!("expected entries, {what}"));
         self.tally.add(rows.len()).map_err(many)?;
         let mut part = rows.into_part();
+        check_sides(&part.ids, self.header.sizes).map_err(many)?;
         if !self.weighted {
             part.weights = None;
         }
@@ -226,6 +258,28 @@ impl Lines for Matrix<'_> {
             part = both_arcs(part);
         }
         collector.push(number, part)
+    }
+}
+
+/// Refuses entries beyond a matrix that is not square; those of a square one were looked at before.
+fn check_sides(ids: &Ids, [rows, columns]: [u64; 2]) -> Result<(), String> {
+    let beyond = |row: u64, column: u64| row > rows || column > columns;
+    let found = match ids {
+        _ if rows == columns => None,
+        Ids::Narrow { pairs, .. } => {
+            let mut pairs = pairs.iter().map(|pair| pair.map(u64::from));
+            pairs.find(|[row, column]| beyond(*row, *column))
+        }
+        Ids::Wide { pairs, .. } => {
+            pairs.iter().copied().find(|[row, column]| beyond(*row, *column))
+        }
+        Ids::Names { .. } => None,
+    };
+    match found {
+        Some([row, column]) => Err(format!(
+            "in row {rows} and column {columns} at most: found one in row {row} and column {column}"
+        )),
+        None => Ok(()),
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use crate::format::Format;
 use crate::layout::{Comment, Escape, Quote, Separator};
+use crate::vertices::VertexTables;
 
 /// How inputs are to be read. The default guesses everything from the files.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +36,8 @@ pub struct ReadOptions {
     pub finite: bool,
     /// Number of vertices: ids are `0..vertices`, and those without an edge are vertices too.
     pub vertices: Option<u64>,
+    /// Tables of vertices: those without an edge are vertices too, whatever ids are.
+    pub vertex_tables: VertexTables,
     /// Integer ids that somebody will ask for, such as sources. They have slots of their own also
     /// where vertices without edges share one
     /// ([`NonCompact`](welter_model::non_compact::NonCompact)).
@@ -42,6 +45,9 @@ pub struct ReadOptions {
     /// Whether each edge stands for both directions; `None` leaves it to formats that say so. What
     /// is said here wins over them, also where they disagree.
     pub undirected: Option<bool>,
+    /// Whether sources and targets are two kinds of vertices, which may have the same ids; `None`
+    /// leaves it to formats that say so.
+    pub two_kinds: Option<bool>,
     /// What ids are.
     pub ids: IdKind,
     /// Whether `ids` was guessed from all inputs together, rather than said. Where integers are

@@ -22,6 +22,9 @@ fn read_with(text: &[u8], options: &ReadOptions) -> Result<(String, InputSummary
         IdMap::Offset(first) => (first + u64::from(slot)).to_string(),
         IdMap::Names(names) => names.get(slot as usize).to_owned(),
         IdMap::NonCompact(_) => panic!("ids are few"),
+        IdMap::TwoKinds(ids) => {
+            format!("{}:{}", ids.side(slot.into()), ids.get(slot as usize).integer().unwrap())
+        }
     };
     let mut edges = Vec::new();
     for part in 0..input.edges.parts() {
@@ -273,7 +276,8 @@ fn what_first_lines_state_is_kept_to_or_said() {
     assert_eq!((&edges[..], summary.undirected), ("1>2:5 2>3:7", Some(false)));
     let (edges, _) = read("% sym unweighted\n1 2 5 99\n2 3 7 98\n").unwrap();
     assert_eq!(edges, "1>2 2>3");
-    let (_, summary) = read("% bip weighted\n1 1 5\n2 1 7\n").unwrap();
+    let (edges, summary) = read("% bip weighted\n1 1 5\n2 1 7\n").unwrap();
+    assert_eq!(edges, "source:1>target:1:5 source:2>target:1:7");
     assert!(summary.notes[0].contains("two kinds of vertices"), "{:?}", summary.notes);
     for (text, expected) in [
         ("6 6 4\n0 5\n5 4\n1 2\n3 3\n", "0>5 5>4 1>2 3>3"),

@@ -15,7 +15,9 @@ fn rows(input: &Input) -> Rows {
         IdMap::Sparse(ids) => ids[slot as usize],
         IdMap::Same | IdMap::Declared => u64::from(slot),
         IdMap::Offset(first) => first + u64::from(slot),
-        IdMap::Names(_) | IdMap::NonCompact(_) => panic!("ids are integers, and few"),
+        IdMap::Names(_) | IdMap::NonCompact(_) | IdMap::TwoKinds(_) => {
+            panic!("ids are integers of one kind, and few")
+        }
     };
     let mut rows = Rows::default();
     for part in 0..input.edges.parts() {

@@ -79,7 +79,9 @@ fn survey(input: &Input) -> (Vec<u64>, u64) {
                 IdMap::Sparse(ids) => ids[*slot as usize],
                 IdMap::Same | IdMap::Declared => u64::from(*slot),
                 IdMap::Offset(first) => first + u64::from(*slot),
-                IdMap::Names(_) | IdMap::NonCompact(_) => panic!("ids are integers, and few"),
+                IdMap::Names(_) | IdMap::NonCompact(_) | IdMap::TwoKinds(_) => {
+                    panic!("ids are integers of one kind, and few")
+                }
             }));
             assert!(batch.weights.is_none_or(|weights| weights.len() == batch.pairs.len()));
             true

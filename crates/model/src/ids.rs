@@ -4,6 +4,7 @@
 //! slots and on ids.
 
 use crate::non_compact::NonCompact;
+use crate::two_kinds::TwoKinds;
 
 /// Original ids by slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,12 +24,23 @@ pub enum IdMap {
     /// Sparse integers among more vertices than there are slots; the last slot stands for all
     /// others.
     NonCompact(NonCompact),
+    /// Vertices of two kinds, which may have the same ids; each is a vertex.
+    TwoKinds(TwoKinds),
 }
 
 impl IdMap {
     /// Whether every slot is a vertex, so that nobody has to look which ones occur.
     pub fn all_present(&self) -> bool {
         !matches!(self, Self::Same)
+    }
+
+    /// Whether ids are strings.
+    pub fn are_names(&self) -> bool {
+        match self {
+            Self::Names(_) => true,
+            Self::TwoKinds(ids) => ids.are_names(),
+            _ => false,
+        }
     }
 
     /// Heap bytes that the map takes.
@@ -38,6 +50,7 @@ impl IdMap {
             Self::Sparse(ids) => size_of_val(&ids[..]) as u64,
             Self::Names(names) => names.bytes(),
             Self::NonCompact(ids) => size_of_val(ids.named()) as u64,
+            Self::TwoKinds(ids) => ids.bytes(),
         }
     }
 

@@ -17,3 +17,4 @@ pub mod straight;
 pub mod stream;
 pub mod table;
 pub mod tally;
+pub mod two_kinds;

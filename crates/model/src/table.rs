@@ -13,6 +13,7 @@ use crate::edges::StreamError;
 use crate::ids::Names;
 use crate::marked::Marked;
 use crate::non_compact::NonCompact;
+use crate::two_kinds::{Side, TwoKinds};
 
 /// The ids of the rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub enum VertexColumn {
     /// The integers that have slots, ascending, and then one row for all others, if there are any.
     /// A [`Spread`](crate::non_compact::Spread) has a row for each of them.
     NonCompact(NonCompact),
+    /// Ids of two kinds of vertices, sources first.
+    TwoKinds(TwoKinds),
 }
 
 impl VertexColumn {
@@ -39,6 +42,7 @@ impl VertexColumn {
             Self::Marked(slots) => slots.count() as usize,
             Self::Names(names) => names.len(),
             Self::NonCompact(ids) => ids.slots() as usize,
+            Self::TwoKinds(ids) => ids.len(),
         }
     }
 
@@ -66,6 +70,7 @@ impl VertexColumn {
                 Id::Others(ids.others())
             }
             Self::NonCompact(ids) => Id::Integer(ids.named()[row]),
+            Self::TwoKinds(ids) => ids.get(row),
         }
     }
 
@@ -75,7 +80,7 @@ impl VertexColumn {
             Self::Range(ids) => ids.contains(&id).then(|| (id - ids.start) as usize),
             Self::Integers(ids) => ids.binary_search(&id).ok(),
             Self::Marked(slots) => slots.number(id).map(|number| number as usize),
-            Self::Names(_) => None,
+            Self::Names(_) | Self::TwoKinds(_) => None,
             Self::NonCompact(ids) => ids.named().binary_search(&id).ok(),
         }
     }
@@ -94,8 +99,28 @@ impl VertexColumn {
                 slots.extend_slots(numbers, &mut ids);
                 Some(Cow::Owned(ids))
             }
-            Self::Names(_) | Self::NonCompact(_) => None,
+            Self::TwoKinds(ids) if !ids.are_names() => {
+                Some(rows.filter_map(|row| ids.get(row).integer()).collect())
+            }
+            Self::Names(_) | Self::NonCompact(_) | Self::TwoKinds(_) => None,
         }
+    }
+
+    /// Whether ids are strings.
+    pub fn are_names(&self) -> bool {
+        match self {
+            Self::Names(_) => true,
+            Self::TwoKinds(ids) => ids.are_names(),
+            _ => false,
+        }
+    }
+
+    /// The string that is the id of a row; empty where ids are no strings.
+    ///
+    /// # Panics
+    /// When there are not so many rows.
+    pub fn name(&self, row: usize) -> &str {
+        if let Id::Name(name) = self.get(row) { name } else { "" }
     }
 }
 
@@ -108,6 +133,13 @@ pub enum Id<'a> {
     Name(&'a str),
     /// So many vertices, which are all alike.
     Others(u64),
+}
+
+impl Id<'_> {
+    /// The id, if it is an integer.
+    pub fn integer(self) -> Option<u64> {
+        if let Self::Integer(id) = self { Some(id) } else { None }
+    }
 }
 
 /// The values of one column.
@@ -126,6 +158,8 @@ pub enum ColumnData {
     I64(Vec<i64>),
     /// Vertices by their numbers, shown as their ids; [`NO_VERTEX`] where there is none.
     Vertices(Vec<u64>),
+    /// Which end of edges a vertex is; `None` where there is none.
+    Sides(Vec<Option<Side>>),
 }
 
 /// Stands for no vertex in [`ColumnData::Vertices`].
@@ -140,6 +174,7 @@ macro_rules! of_vector {
             ColumnData::U32($values) => $result,
             ColumnData::U64($values) | ColumnData::Vertices($values) => $result,
             ColumnData::I64($values) => $result,
+            ColumnData::Sides($values) => $result,
         }
     };
 }
@@ -154,6 +189,7 @@ macro_rules! like {
             ColumnData::U64($values) => ColumnData::U64($result),
             ColumnData::I64($values) => ColumnData::I64($result),
             ColumnData::Vertices($values) => ColumnData::Vertices($result),
+            ColumnData::Sides($values) => ColumnData::Sides($result),
         }
     };
 }
@@ -192,6 +228,7 @@ impl ColumnData {
             (Self::F64(values), Self::F64(mut others)) => values.append(&mut others),
             (Self::I64(values), Self::I64(mut others)) => values.append(&mut others),
             (Self::U32(values), Self::U32(mut others)) => values.append(&mut others),
+            (Self::Sides(values), Self::Sides(mut others)) => values.append(&mut others),
             (Self::U64(values), Self::U64(mut others))
             | (Self::Vertices(values), Self::Vertices(mut others)) => values.append(&mut others),
             _ => panic!("columns of two types are one column"),

@@ -15,6 +15,8 @@ use std::path::Path;
 
 use welter_model::edges::{Batch, EdgeStream};
 use welter_model::ids::{IdMap, Names};
+use welter_model::table::Id;
+use welter_model::two_kinds::TwoKinds;
 use welter_progress::{Progress, Unit};
 
 use crate::columnar;
@@ -97,6 +99,8 @@ enum IdView<'a> {
     Integers(&'a [u64]),
     /// A string.
     Names(&'a Names),
+    /// An id of one of two kinds of vertices.
+    TwoKinds(&'a TwoKinds),
 }
 
 impl IdView<'_> {
@@ -104,6 +108,8 @@ impl IdView<'_> {
     fn beyond_u32(&self) -> Option<u64> {
         let last = match self {
             Self::Offset { last, .. } | Self::Integers([.., last]) => *last,
+            // Those of each kind ascend, and it is not worth a look which are larger.
+            Self::TwoKinds(_) => u64::MAX,
             _ => 0,
         };
         (last > u32::MAX.into()).then_some(last)
@@ -113,6 +119,10 @@ impl IdView<'_> {
     fn append(&self, text: &mut Vec<u8>, slot: u32, separator: u8) {
         match self {
             Self::Names(names) => crate::text::name(text, names.get(slot as usize), separator),
+            Self::TwoKinds(ids) => match ids.get(slot as usize) {
+                Id::Name(name) => crate::text::name(text, name, separator),
+                id => crate::text::integer(text, id.integer().unwrap_or_default()),
+            },
             _ => crate::text::integer(text, self.integer(slot)),
         }
     }
@@ -130,6 +140,7 @@ impl IdView<'_> {
         match self {
             Self::Offset { first, .. } => first + u64::from(slot),
             Self::Integers(ids) => ids[slot as usize],
+            Self::TwoKinds(ids) => ids.get(slot as usize).integer().unwrap_or_default(),
             Self::Slots | Self::Names(_) => slot.into(),
         }
     }
@@ -153,6 +164,12 @@ impl<'a> Edges<'a> {
             }
             IdMap::Sparse(ids) => IdView::Integers(ids),
             IdMap::Names(names) => IdView::Names(names),
+            IdMap::TwoKinds(_) if !format.has_two_columns() => {
+                let what = "two kinds of vertices have two columns of ids; write CSV, TSV, \
+                            Parquet or Arrow";
+                return Err(OutputError::unfit(name, what));
+            }
+            IdMap::TwoKinds(ids) => IdView::TwoKinds(ids),
             IdMap::NonCompact(ids) => {
                 if format.counts_vertices() {
                     let what = format!(
@@ -229,6 +246,7 @@ impl<'a> Edges<'a> {
         match self.ids {
             IdView::Integers(ids) => return Ok(ids.len() as u64),
             IdView::Names(names) => return Ok(names.len() as u64),
+            IdView::TwoKinds(ids) => return Ok(ids.len() as u64),
             IdView::Slots | IdView::Offset { .. } => {}
         }
         if let Some(slots) = self.stream.slots() {

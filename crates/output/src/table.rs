@@ -21,6 +21,7 @@ use std::str::FromStr;
 
 use welter_model::non_compact::Spread;
 use welter_model::table::{Column, ColumnData, Columns, Table, VertexColumn};
+use welter_model::two_kinds::Side;
 use welter_progress::{Progress, Unit};
 
 use crate::columnar;
@@ -201,6 +202,8 @@ enum Cells {
     /// Numbers of vertices, shown as their ids; below their number, or
     /// [`NO_VERTEX`](welter_model::table::NO_VERTEX).
     Vertices(Vec<u64>),
+    /// Which end of edges vertices are.
+    Sides(Vec<Option<Side>>),
 }
 
 impl<'a> View<'a> {
@@ -259,6 +262,7 @@ impl Cells {
             ColumnData::U64(values) => Self::U64(values),
             ColumnData::I64(values) => Self::I64(values),
             ColumnData::Vertices(values) => Self::Vertices(values),
+            ColumnData::Sides(values) => Self::Sides(values),
             _ => return Err(format!("column \"{}\" has a type that no format has", column.name)),
         })
     }

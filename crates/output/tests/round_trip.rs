@@ -44,6 +44,7 @@ fn shown(ids: &IdMap, slot: u32) -> String {
         IdMap::Sparse(ids) => ids[slot as usize].to_string(),
         IdMap::Names(names) => names.get(slot as usize).to_owned(),
         IdMap::NonCompact(ids) => ids.named()[slot as usize].to_string(),
+        IdMap::TwoKinds(ids) => ids.get(slot as usize).integer().unwrap().to_string(),
     }
 }
 

@@ -134,7 +134,8 @@ fn items(ready: &Ready) -> Result<(Sides, [u64; 2]), Failure> {
                     Id::Others(count) => format!("one of {count}"),
                 };
                 let what = format!("{id} rates and is rated: ratings go from users to items");
-                let hint = "give users and items ids that differ, such as a letter before each";
+                let hint = "say --bipartite where users and items are two kinds of vertices that \
+                            have the same ids";
                 return Err(Failure::new(65, what).hint(hint));
             }
             (false, true, Some(vertex)) => items.push(vertex),

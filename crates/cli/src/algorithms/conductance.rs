@@ -112,7 +112,7 @@ impl Options {
 fn odd(ready: &Ready) -> Result<Sides, Failure> {
     let Ready { graph, loaded, .. } = ready;
     let id = |slot: u64| match &loaded.ids {
-        IdMap::Same | IdMap::Declared | IdMap::Names(_) => slot,
+        IdMap::Same | IdMap::Declared | IdMap::Names(_) | IdMap::TwoKinds(_) => slot,
         IdMap::Offset(first) => first + slot,
         IdMap::Sparse(ids) => ids[slot as usize],
         IdMap::NonCompact(ids) => ids.named().get(slot as usize).copied().unwrap_or_default(),

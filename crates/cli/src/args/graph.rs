@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use welter_input::{
-    ColumnRef, Comment, Escape, Format, IdKind, Quote, ReadOptions, Separator, WeightChoice,
+    ColumnRef, Comment, Escape, Format, IdKind, Quote, ReadOptions, Separator, VertexTables,
+    WeightChoice,
 };
 use welter_model::edges::{Duplicates, Reading};
 
@@ -66,8 +67,26 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "KIND", default_value = "auto")]
     pub(crate) ids: Ids,
     /// The graph has the vertices 0 to N-1, with or without edges [default: those with edges]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "vertices_from")]
     pub(crate) vertices: Option<u64>,
+    /// Files that list vertices, a row or line each, so that those without edges exist too,
+    /// whatever ids are; `-` is standard input. Ends of edges that are in none are vertices as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vertices_from: Vec<String>,
+    /// The same of targets, where these are another kind of vertices than sources (--bipartite)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) target_vertices_from: Vec<String>,
+    /// Column of the ids in those files, by number (from 1) or name [default: 1]
+    #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
+    pub(crate) vertex_column: Option<ColumnRef>,
+    /// Sources and targets are two kinds of vertices, such as users and items, which may have the
+    /// same ids: results say the side of each, and `source:7` or `target:7` names one where both
+    /// have the id [default: what the format says, else no]
+    #[arg(long, overrides_with = "no_bipartite")]
+    pub(crate) bipartite: bool,
+    /// Vertices are of one kind, also where the format says otherwise
+    #[arg(long)]
+    pub(crate) no_bipartite: bool,
     #[command(flatten)]
     pub(crate) direction: DirectionArgs,
 }
@@ -115,6 +134,20 @@ impl InputArgs {
         self.inputs.iter().map(|input| input.display().to_string()).collect()
     }
 
+    /// Whether something is said of vertices.
+    pub(crate) fn says_of_vertices(&self) -> bool {
+        self.vertices.is_some()
+            || self.vertex_column.is_some()
+            || self.bipartite
+            || self.no_bipartite
+            || self.vertex_tables().next().is_some()
+    }
+
+    /// Files that list vertices.
+    pub(crate) fn vertex_tables(&self) -> impl Iterator<Item = &String> {
+        self.vertices_from.iter().chain(&self.target_vertices_from)
+    }
+
     /// Whether something is said of ids.
     pub(crate) fn says_of_ids(&self) -> bool {
         !matches!(self.ids, Ids::Auto)
@@ -138,6 +171,17 @@ impl InputArgs {
             target: self.target_column.clone(),
             weight,
             vertices: self.vertices,
+            vertex_tables: VertexTables {
+                files: self.vertices_from.clone(),
+                target_files: self.target_vertices_from.clone(),
+                column: self.vertex_column.clone(),
+                ..VertexTables::default()
+            },
+            two_kinds: match (self.bipartite, self.no_bipartite) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            },
             undirected: match (self.direction.undirected, self.direction.directed) {
                 (true, _) => Some(true),
                 (_, true) => Some(false),

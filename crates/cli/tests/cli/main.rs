@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bars;
+mod bipartite;
 mod bombs;
 mod cases;
 mod cgroup;
@@ -31,3 +32,4 @@ mod streams;
 mod top;
 mod traversals;
 mod vectors;
+mod vertices;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use welter_model::edges::{Batch, EdgeStream, Reading, StreamError};
 use welter_model::ids::{IdMap, Names};
 use welter_model::look::{Look, Sample};
+use welter_model::two_kinds::Keys;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
 use welter_store::io::{IoOptions, Volume};
@@ -113,6 +114,10 @@ pub fn keep(
             IdMap::NonCompact(ids) => {
                 KeptIds::NonCompact { first: ids.all().start, others: ids.others() }
             }
+            IdMap::TwoKinds(ids) => match ids.keys() {
+                Keys::Integers(_, added) => KeptIds::TwoKindsOfIntegers { added: *added },
+                Keys::Names(_) => KeptIds::TwoKindsOfNames,
+            },
         },
         files: vec![KeptFile { name: EDGES.to_owned(), bytes: volume.bytes(), checksum: 0 }],
     };
@@ -160,6 +165,10 @@ impl Columns<'_> {
             IdMap::Sparse(ids) => manifest.files.push(self.column(INTEGERS, ids)?),
             IdMap::NonCompact(ids) => manifest.files.push(self.column(INTEGERS, ids.named())?),
             IdMap::Names(names) => manifest.files.push(self.names(names)?),
+            IdMap::TwoKinds(ids) => manifest.files.push(match ids.keys() {
+                Keys::Integers(ids, _) => self.column(INTEGERS, ids)?,
+                Keys::Names(names) => self.names(names)?,
+            }),
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use welter_model::ids::{IdMap, Names};
 use welter_model::non_compact::NonCompact;
+use welter_model::two_kinds::{Keys, TwoKinds};
 use welter_progress::{Progress, Unit};
 use welter_store::StoreError;
 use welter_store::io::{Place, Queue, Volume};
@@ -287,6 +288,13 @@ pub(super) fn ids(kept: &Kept) -> Result<IdMap, EngineError> {
             })?)
         }
         KeptIds::Names => IdMap::Names(names(kept, slots)?),
+        KeptIds::TwoKindsOfIntegers { added } => {
+            let ids = integers(kept, slots, 0..=u64::MAX)?;
+            IdMap::TwoKinds(TwoKinds::new(Keys::Integers(ids, added)))
+        }
+        KeptIds::TwoKindsOfNames => {
+            IdMap::TwoKinds(TwoKinds::new(Keys::Names(names(kept, slots)?)))
+        }
     })
 }
 

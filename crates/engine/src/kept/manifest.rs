@@ -28,6 +28,8 @@ const KNOWN: u16 = 127;
 
 /// Ids of a graph in the non-compact form.
 const NON_COMPACT: u8 = 5;
+const TWO_KINDS_OF_INTEGERS: u8 = 6;
+const TWO_KINDS_OF_NAMES: u8 = 7;
 
 /// What the ids of a kept graph are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,13 @@ pub enum KeptIds {
         /// Number of vertices that are not in the file.
         others: u64,
     },
+    /// Integers of two kinds of vertices, in a file; to those of targets this number was added.
+    TwoKindsOfIntegers {
+        /// Larger than all ids of sources.
+        added: u64,
+    },
+    /// Strings of two kinds of vertices, in a file.
+    TwoKindsOfNames,
 }
 
 /// A file of a kept graph.
@@ -197,6 +206,8 @@ impl Manifest {
             KeptIds::Integers => (3, 0, 0),
             KeptIds::Names => (4, 0, 0),
             KeptIds::NonCompact { first, others } => (NON_COMPACT, first, others),
+            KeptIds::TwoKindsOfIntegers { added } => (TWO_KINDS_OF_INTEGERS, added, 0),
+            KeptIds::TwoKindsOfNames => (TWO_KINDS_OF_NAMES, 0, 0),
         };
         let head = Head {
             slots: self.slots,
@@ -267,6 +278,8 @@ impl Manifest {
             3 => KeptIds::Integers,
             4 => KeptIds::Names,
             NON_COMPACT => KeptIds::NonCompact { first: head.first_id, others: head.others },
+            TWO_KINDS_OF_INTEGERS => KeptIds::TwoKindsOfIntegers { added: head.first_id },
+            TWO_KINDS_OF_NAMES => KeptIds::TwoKindsOfNames,
             other => return Err(odd(75, other.into())),
         };
         let duplicates = match head.duplicates {
@@ -293,7 +306,11 @@ impl Manifest {
             (head.chunks <= head.edges, 32, head.chunks),
             (head.extents <= head.chunks, 40, head.extents),
             (head.chunk_bytes >= head.chunks, 48, head.chunk_bytes),
-            (head.first_id == 0 || [2, NON_COMPACT].contains(&head.ids), 56, head.first_id),
+            (
+                head.first_id == 0 || [2, NON_COMPACT, TWO_KINDS_OF_INTEGERS].contains(&head.ids),
+                56,
+                head.first_id,
+            ),
             (head.stripes <= 1 << 16, 64, head.stripes.into()),
             (head.partitions <= 1 << 16, 68, head.partitions.into()),
             ((SEGMENT_BITS..=24).contains(&stripe_bits), 72, stripe_bits.into()),

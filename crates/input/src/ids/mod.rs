@@ -9,6 +9,7 @@ mod lookup;
 mod need;
 mod runs;
 mod shards;
+pub(crate) mod sides;
 mod spilled;
 mod stated;
 mod way;
@@ -59,8 +60,58 @@ impl Collector {
         pool: &ThreadPool,
         progress: &Progress,
     ) -> Result<Finished, InputError> {
-        let Gathered { files, parts, stated, named, memory_bytes_max, directories, spilled } =
-            self.gathered();
+        self.check_kinds()?;
+        let gathered = self.gathered();
+        let Some(largest) = gathered.largest else {
+            return gathered.finish(vertices, pool, progress);
+        };
+        if vertices.is_some() {
+            let what = "a number of vertices is of one kind, and sources and targets are two; \
+                        list them with --vertices-from and --target-vertices-from";
+            return Err(InputError::Options { what: what.to_owned() });
+        }
+        let added = largest.added()?;
+        let apart = pool.install(|| gathered.put_apart(added))?;
+        let finished = apart.finish(None, pool, progress)?;
+        Ok(Finished { ids: sides::parted(finished.ids, added), ..finished })
+    }
+
+    /// The same where no part went to a file.
+    #[cfg(test)]
+    pub(crate) fn finish_list(
+        self,
+        vertices: Option<u64>,
+        pool: &ThreadPool,
+        progress: &Progress,
+    ) -> Result<(EdgeList, IdMap), InputError> {
+        let Gathered { files, parts, stated, named, memory_bytes_max, .. } = self.gathered();
+        let foreign =
+            |stating: &[usize], known: Known<'_>| refuse_foreign(&parts, stating, &files, known);
+        let decide = || way(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
+        let way = pool.install(decide)?.naming(named);
+        pool.install(|| listed(parts, way, progress))
+    }
+}
+
+impl Gathered {
+    /// Maps ids to slots; see [`Collector::finish`].
+    fn finish(
+        self,
+        vertices: Option<u64>,
+        pool: &ThreadPool,
+        progress: &Progress,
+    ) -> Result<Finished, InputError> {
+        let Self {
+            files,
+            parts,
+            stated,
+            largest,
+            named,
+            memory_bytes_max,
+            directories,
+            spilled,
+            ..
+        } = self;
         let mapping = |scratch, parts| Mapping {
             files: &files,
             scratch,
@@ -73,14 +124,19 @@ impl Collector {
             let mapping = mapping(scratch, parts);
             let foreign =
                 |stating: &[usize], known: Known<'_>| mapping.refuse_foreign(stating, known);
-            let decide =
-                || way(&mapping.parts, stated, vertices, &files, memory_bytes_max, &foreign);
+            let decide = || match largest {
+                Some(_) => sides::way(&mapping.parts, stated, &files, memory_bytes_max),
+                None => way(&mapping.parts, stated, vertices, &files, memory_bytes_max, &foreign),
+            };
             let way = pool.install(decide)?.naming(named);
             return mapping.finish(way);
         }
         let foreign =
             |stating: &[usize], known: Known<'_>| refuse_foreign(&parts, stating, &files, known);
-        let decide = || way(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
+        let decide = || match largest {
+            Some(_) => sides::way(&parts, stated, &files, memory_bytes_max),
+            None => way(&parts, stated, vertices, &files, memory_bytes_max, &foreign),
+        };
         let way = pool.install(decide)?.naming(named);
         if !directories.is_empty()
             && let Some(allowed) = memory_bytes_max
@@ -104,22 +160,6 @@ impl Collector {
         }
         let (edges, ids) = pool.install(|| listed(parts, way, progress))?;
         Ok(Finished { edges: Box::new(edges), ids, scratch_bytes: 0 })
-    }
-
-    /// The same where no part went to a file.
-    #[cfg(test)]
-    pub(crate) fn finish_list(
-        self,
-        vertices: Option<u64>,
-        pool: &ThreadPool,
-        progress: &Progress,
-    ) -> Result<(EdgeList, IdMap), InputError> {
-        let Gathered { files, parts, stated, named, memory_bytes_max, .. } = self.gathered();
-        let foreign =
-            |stating: &[usize], known: Known<'_>| refuse_foreign(&parts, stating, &files, known);
-        let decide = || way(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
-        let way = pool.install(decide)?.naming(named);
-        pool.install(|| listed(parts, way, progress))
     }
 }
 

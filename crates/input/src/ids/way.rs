@@ -131,7 +131,8 @@ fn check_declared(vertices: u64, named: bool, stated: &Vertices) -> Result<(), I
     };
     match last {
         _ if named => {
-            let what = "a number of vertices goes with integer ids, and these are names";
+            let what = "a number of vertices goes with integer ids, and these are names; list \
+                        the vertices in a table with --vertices-from";
             refuse(what.to_owned())
         }
         Some(last) if last >= vertices => refuse(format!(
@@ -146,7 +147,7 @@ fn length(range: &Range<u64>) -> u64 {
     range.end - range.start
 }
 
-fn no_edges(files: &[String]) -> InputError {
+pub(super) fn no_edges(files: &[String]) -> InputError {
     let names = files.join(", ");
     let what = if files.is_empty() { String::new() } else { names + ": " };
     let what = what + "expected edges, found none";
@@ -178,7 +179,11 @@ fn check_ids_below(
 ) -> Result<(), InputError> {
     match parts.iter().find(|part| part.max() >= vertices) {
         Some(part) => {
-            let what = format!("expected vertex ids below {vertices}, found {}", part.max());
+            let what = format!(
+                "expected vertex ids below {vertices}, found {}; where ids do not count from 0, \
+                 list the vertices in a table with --vertices-from",
+                part.max()
+            );
             Err(InputError::content(&files[part.source()], what))
         }
         None => Ok(()),
@@ -200,7 +205,7 @@ pub(super) fn weighted(parts: &[impl Described], files: &[String]) -> Result<boo
 }
 
 /// Whether ids are names: those of all edges and stated vertices, or of none.
-fn names(
+pub(super) fn names(
     parts: &[impl Described],
     files: &[String],
     stated: &Vertices,

@@ -47,6 +47,8 @@ pub(crate) struct Dialect {
     pub(super) header: Option<Vec<String>>,
     /// Whether edges go both ways, where the first lines say so.
     pub(super) undirected: Option<bool>,
+    /// Whether sources and targets are two kinds of vertices, as the first lines say.
+    pub(super) two_kinds: bool,
     /// What a person should know about the guess, a sentence each.
     pub(crate) notes: Vec<String>,
 }
@@ -93,6 +95,7 @@ impl Dialect {
             before: PassedOver::default(),
             header: None,
             undirected: None,
+            two_kinds: false,
             notes: Vec::new(),
         }
     }

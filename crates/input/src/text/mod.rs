@@ -76,6 +76,12 @@ impl Reader for TextReader {
         if let Some(undirected) = dialect.undirected {
             collector.state_undirected(undirected);
         }
+        if dialect.two_kinds && collector.state_two_kinds() {
+            collector.note(
+                "the first line says that edges go between two kinds of vertices, each numbered by \
+                 itself (bip), as with --bipartite",
+            );
+        }
         let line = dialect.start_line(&sample.bytes).saturating_sub(1);
         counted::read(source.name(), line, &dialect, collector, |lines| {
             lines::read(source, lines, context, collector)

@@ -143,7 +143,7 @@ pub(super) fn guess(
     notes.extend(more);
     let (ids, spelling) = settle_ids(body, columns, options, &mut notes);
     let weights = weights_of(&candidate, body, &mut columns, options, &mut notes);
-    let undirected = konect.map(|konect| said_by(konect, &mut notes));
+    let kind = konect.map(|konect| konect.kind);
     let start = match (candidate.spans.first(), skipped) {
         (Some((_, behind)), 1..) => *behind,
         (Some((start, _)), 0) => *start,
@@ -185,7 +185,12 @@ pub(super) fn guess(
         counted,
         before: PassedOver::default(),
         header,
-        undirected: undirected.flatten(),
+        undirected: match kind {
+            Some(konect::Kind::Undirected) => Some(true),
+            Some(konect::Kind::Directed) => Some(false),
+            Some(konect::Kind::Bipartite) | None => None,
+        },
+        two_kinds: kind == Some(konect::Kind::Bipartite),
         notes,
     };
     dialect.before = passed(&sample, &dialect);
@@ -437,22 +442,6 @@ fn weights_of(
         return Weights::Numbers;
     }
     if candidate.has_decimal_commas(place) { Weights::DecimalCommas } else { Weights::Numbers }
-}
-
-/// What the first line of a file of KONECT says of directions.
-fn said_by(konect: Konect, notes: &mut Vec<String>) -> Option<bool> {
-    match konect.kind {
-        konect::Kind::Undirected => Some(true),
-        konect::Kind::Directed => Some(false),
-        konect::Kind::Bipartite => {
-            notes.push(
-                "the first line says that edges go between two kinds of vertices, each numbered by \
-                 itself (bip); vertices of one number are one here"
-                    .to_owned(),
-            );
-            None
-        }
-    }
 }
 
 /// What is passed over before rows begin.

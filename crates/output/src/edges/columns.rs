@@ -8,6 +8,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use welter_model::edges::Batch;
+use welter_model::table::Id;
 
 use super::{Edges, IdView};
 use crate::columnar::{BATCH_ROWS, Batches, Give};
@@ -34,6 +35,7 @@ impl<'a> Rows<'a> {
     pub(super) fn new(edges: &'a Edges<'a>, job: &'a Job<'a>) -> Self {
         let (kind, id) = match edges.ids {
             IdView::Names(_) => (Kind::Names, DataType::LargeUtf8),
+            IdView::TwoKinds(ids) if ids.are_names() => (Kind::Names, DataType::LargeUtf8),
             ids if ids.beyond_u32().is_some() => (Kind::U64, DataType::UInt64),
             _ => (Kind::U32, DataType::UInt32),
         };
@@ -51,6 +53,13 @@ impl<'a> Rows<'a> {
         match (self.kind, self.edges.ids) {
             (_, IdView::Names(names)) => {
                 let names = slots.iter().map(|slot| names.get(*slot as usize));
+                Arc::new(LargeStringArray::from_iter_values(names))
+            }
+            (Kind::Names, IdView::TwoKinds(ids)) => {
+                let names = slots.iter().map(|slot| match ids.get(*slot as usize) {
+                    Id::Name(name) => name,
+                    Id::Integer(_) | Id::Others(_) => "",
+                });
                 Arc::new(LargeStringArray::from_iter_values(names))
             }
             (Kind::U32, IdView::Slots) => Arc::new(UInt32Array::from(slots)),

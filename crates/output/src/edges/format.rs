@@ -148,6 +148,11 @@ impl EdgeFormat {
         self.tells_direction()
     }
 
+    /// Whether its rows have two columns of ids that may be of two kinds.
+    pub(super) fn has_two_columns(self) -> bool {
+        matches!(self, Self::Snap | Self::Tsv | Self::Csv | Self::Parquet | Self::Arrow)
+    }
+
     /// Whether it is text, which may be compressed.
     pub(super) fn is_text(self) -> bool {
         match self {

@@ -24,6 +24,7 @@ pub(super) fn check(edges: &Edges<'_>, name: &str) -> Result<(), OutputError> {
         IdView::Slots | IdView::Offset { .. } => return Ok(()),
         IdView::Integers(_) => "sparse ids",
         IdView::Names(_) => "names",
+        IdView::TwoKinds(_) => "ids of two kinds",
     };
     let what = format!(
         "the format numbers vertices from 1 on without gaps, found {found}; \

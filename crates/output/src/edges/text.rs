@@ -16,6 +16,13 @@ const RUN_EDGES: usize = 1 << 16;
 
 /// Refuses names that would not read back as one column: SNAP text knows no quotes.
 pub(super) fn check_snap(edges: &Edges<'_>, name: &str) -> Result<(), OutputError> {
+    if let IdView::TwoKinds(ids) = edges.ids {
+        if !ids.are_names() {
+            return Ok(());
+        }
+        let what = "names of two kinds of vertices are not for SNAP text; write TSV or CSV";
+        return Err(OutputError::unfit(name, what));
+    }
     let IdView::Names(names) = edges.ids else { return Ok(()) };
     let unfit = |id: &&str| {
         id.is_empty() || id.contains([' ', '\t', '\n', '\r', '"']) || id.starts_with(['#', '%'])
@@ -113,6 +120,9 @@ pub(super) fn lines(ids: IdView<'_>, batch: Batch<'_>, separator: u8, text: &mut
         }
         IdView::Offset { .. } | IdView::Integers(_) => {
             rows(batch, separator, text, |text, slot| text::integer(text, ids.integer(slot)));
+        }
+        IdView::TwoKinds(_) => {
+            rows(batch, separator, text, |text, slot| ids.append(text, slot, separator));
         }
         IdView::Names(names) => rows(batch, separator, text, |text, slot| {
             text::name(text, names.get(slot as usize), separator);

@@ -10,6 +10,7 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use welter_model::non_compact::Spread;
 use welter_model::table::{Column, ColumnData, Columns, Id, NO_VERTEX, Table, VertexColumn};
+use welter_model::two_kinds::Side;
 
 use super::{Cells, View};
 use crate::columnar::{BATCH_ROWS, Batches, Give};
@@ -23,10 +24,7 @@ pub(super) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub(super) fn new(view: &'a View<'a>) -> Self {
-        let id = match view.vertices {
-            VertexColumn::Names(_) => DataType::LargeUtf8,
-            _ => DataType::UInt64,
-        };
+        let id = if view.vertices.are_names() { DataType::LargeUtf8 } else { DataType::UInt64 };
         let vertex = view.vertex_title().map(|title| Field::new(title, id.clone(), false));
         let mut fields: Vec<Field> = vertex.into_iter().collect();
         fields.extend(view.heads.iter().map(|head| {
@@ -36,9 +34,11 @@ impl<'a> Rows<'a> {
                 ColumnData::U32(_) => DataType::UInt32,
                 ColumnData::U64(_) => DataType::UInt64,
                 ColumnData::I64(_) => DataType::Int64,
+                ColumnData::Sides(_) => DataType::LargeUtf8,
                 _ => id.clone(),
             };
-            Field::new(&head.name, kind, matches!(head.data, ColumnData::Vertices(_)))
+            let has_nulls = matches!(head.data, ColumnData::Vertices(_) | ColumnData::Sides(_));
+            Field::new(&head.name, kind, has_nulls)
         }));
         Self { view, schema: Arc::new(Schema::new(fields)) }
     }
@@ -54,6 +54,10 @@ impl<'a> Rows<'a> {
                 Cells::U64(values) => Arc::new(UInt64Array::from(values)),
                 Cells::I64(values) => Arc::new(Int64Array::from(values)),
                 Cells::Vertices(values) => self.named(&values),
+                Cells::Sides(values) => {
+                    let names = values.into_iter().map(|side| side.map(Side::name));
+                    Arc::new(names.collect::<LargeStringArray>())
+                }
             }
         }));
         RecordBatch::try_new(Arc::clone(&self.schema), columns)
@@ -72,6 +76,9 @@ impl<'a> Rows<'a> {
             VertexColumn::Names(names) => {
                 Arc::new(LargeStringArray::from_iter_values(rows.map(|row| names.get(row))))
             }
+            ids if ids.are_names() => {
+                Arc::new(LargeStringArray::from_iter_values(rows.map(|row| ids.name(row))))
+            }
             ids => {
                 let ids = ids.integers(rows).unwrap_or_default();
                 Arc::new(UInt64Array::from(ids.into_owned()))
@@ -84,7 +91,7 @@ impl<'a> Rows<'a> {
         let ids = vertices
             .iter()
             .map(|&vertex| (vertex != NO_VERTEX).then(|| self.view.vertices.get(vertex as usize)));
-        if let VertexColumn::Names(_) = self.view.vertices {
+        if self.view.vertices.are_names() {
             let name = |id| if let Id::Name(name) = id { Some(name) } else { None };
             return Arc::new(ids.map(|id| id.and_then(name)).collect::<LargeStringArray>());
         }

@@ -56,6 +56,10 @@ fn lines(
                 Cells::U32(values) => text::integer(text, values[place].into()),
                 Cells::U64(values) => text::integer(text, values[place]),
                 Cells::I64(values) => text::signed(text, values[place]),
+                Cells::Sides(values) => match values[place] {
+                    Some(side) => json::string(text, side.name()),
+                    None => text.extend_from_slice(json::NULL),
+                },
                 Cells::Vertices(values) if values[place] == NO_VERTEX => {
                     text.extend_from_slice(json::NULL);
                 }

@@ -20,8 +20,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::ops::Range;
 
-use welter_model::ids::Names;
 use welter_model::table::{ColumnData, Id, NO_VERTEX, VertexColumn};
+use welter_model::two_kinds::Side;
 
 use super::{Cells, View};
 use crate::error::OutputError;
@@ -58,8 +58,11 @@ pub(super) fn check(view: &View<'_>) -> Result<(), OutputError> {
         );
         return Err(OutputError::unfit(name, what));
     }
-    let VertexColumn::Names(names) = view.vertices else { return Ok(()) };
-    let width = width(names);
+    if !view.vertices.are_names() {
+        return Ok(());
+    }
+    let names = || names(view.vertices);
+    let width = width(view.vertices);
     if width > NAME_CHARS_MAX {
         let what = format!(
             "a name has {width} characters, expected at most {NAME_CHARS_MAX} in npy; \
@@ -67,8 +70,8 @@ pub(super) fn check(view: &View<'_>) -> Result<(), OutputError> {
         );
         return Err(OutputError::unfit(name, what));
     }
-    let padded = 4 * width as u64 * view.rows.max(names.len()) as u64;
-    let bytes: u64 = names.iter().map(|name| name.len() as u64).sum();
+    let padded = 4 * width as u64 * view.rows.max(view.vertices.len()) as u64;
+    let bytes: u64 = names().map(|name| name.len() as u64).sum();
     if padded > PADDED_BYTES_FREE && padded / PADDED_RATIO_MAX > bytes {
         let what = format!(
             "names of {bytes} bytes would take {padded} bytes in npy, which makes all as wide as \
@@ -76,7 +79,7 @@ pub(super) fn check(view: &View<'_>) -> Result<(), OutputError> {
         );
         return Err(OutputError::unfit(name, what));
     }
-    if names.iter().any(|name| name.ends_with('\0')) {
+    if names().any(|name| name.ends_with('\0')) {
         let what = "a name ends in a zero character, which npy cannot hold; write Parquet or Arrow";
         return Err(OutputError::unfit(name, what));
     }
@@ -131,12 +134,11 @@ struct Field<'a> {
 }
 
 fn fields<'a>(view: &'a View<'_>) -> Vec<Field<'a>> {
-    let (kind, bytes) = match view.vertices {
-        VertexColumn::Names(names) => {
-            let width = width(names);
-            (format!("<U{width}"), 4 * width)
-        }
-        _ => ("<u8".to_owned(), 8),
+    let (kind, bytes) = if view.vertices.are_names() {
+        let width = width(view.vertices);
+        (format!("<U{width}"), 4 * width)
+    } else {
+        ("<u8".to_owned(), 8)
     };
     let vertex = view.vertex_title().map(|name| Field { name, kind: kind.clone(), bytes });
     let mut fields: Vec<Field<'_>> = vertex.into_iter().collect();
@@ -147,6 +149,7 @@ fn fields<'a>(view: &'a View<'_>) -> Vec<Field<'a>> {
             ColumnData::U32(_) => ("<u4", 4),
             ColumnData::U64(_) => ("<u8", 8),
             ColumnData::I64(_) => ("<i8", 8),
+            ColumnData::Sides(_) => ("<U6", 4 * 6),
             _ => (kind.as_str(), bytes),
         };
         Field { name: &head.name, kind: kind.to_owned(), bytes }
@@ -155,8 +158,12 @@ fn fields<'a>(view: &'a View<'_>) -> Vec<Field<'a>> {
 }
 
 /// Characters of the longest name, at least 1: numpy has no strings of width 0 in files.
-fn width(names: &Names) -> usize {
-    names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(1)
+fn width(ids: &VertexColumn) -> usize {
+    names(ids).map(|name| name.chars().count()).max().unwrap_or(0).max(1)
+}
+
+fn names(ids: &VertexColumn) -> impl Iterator<Item = &str> {
+    (0..ids.len()).map(|row| ids.name(row))
 }
 
 fn header(view: &View<'_>) -> Vec<u8> {
@@ -194,7 +201,7 @@ fn records(
     let mut place = Place { block, stride: widths.iter().sum(), offset: 0 };
     match view.vertices {
         _ if view.is_list => {}
-        VertexColumn::Names(names) => place.names(rows.map(|row| names.get(row)), widths[0]),
+        ids if ids.are_names() => place.names(rows.map(|row| ids.name(row)), widths[0]),
         ids => {
             let ids = ids.integers(rows).unwrap_or_default();
             place.fill(ids.iter().map(|id| id.to_le_bytes()));
@@ -204,10 +211,14 @@ fn records(
     for (number, cells) in columns.iter().enumerate() {
         place.offset = widths[..first + number].iter().sum();
         match (cells, view.vertices) {
-            (Cells::Vertices(vertices), VertexColumn::Names(names)) => {
+            (Cells::Sides(sides), _) => {
+                let names = sides.iter().map(|side| side.map_or("", Side::name));
+                place.names(names, widths[first + number]);
+            }
+            (Cells::Vertices(vertices), ids) if ids.are_names() => {
                 let name = |&vertex: &u64| match vertex {
                     NO_VERTEX => "",
-                    vertex => names.get(vertex as usize),
+                    vertex => ids.name(vertex as usize),
                 };
                 place.names(vertices.iter().map(name), widths[first + number]);
             }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::ops::Range;
 
 use welter_model::table::{Id, NO_VERTEX, VertexColumn};
+use welter_model::two_kinds::Side;
 
 use super::{Cells, View};
 use crate::compression::Compression;
@@ -40,7 +41,7 @@ pub(super) fn check_ldbc(view: &View<'_>) -> Result<(), OutputError> {
         let what = format!("LDBC Graphalytics has one value a vertex, found {columns}; write CSV");
         return Err(OutputError::unfit(view.name, what));
     }
-    if let VertexColumn::Names(_) = view.vertices {
+    if view.vertices.are_names() {
         let what = "LDBC Graphalytics has integer ids, found names; write CSV";
         return Err(OutputError::unfit(view.name, what));
     }
@@ -107,6 +108,10 @@ fn lines(
                 Cells::U32(values) => text::integer(text, values[place].into()),
                 Cells::U64(values) => text::integer(text, values[place]),
                 Cells::I64(values) => text::signed(text, values[place]),
+                Cells::Sides(values) => {
+                    let name = values[place].map_or("", Side::name);
+                    text.extend_from_slice(name.as_bytes());
+                }
                 Cells::Vertices(values) if values[place] == NO_VERTEX => {}
                 Cells::Vertices(values) => {
                     vertex(view.vertices, values[place] as usize, separator, text);

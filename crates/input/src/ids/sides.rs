@@ -1,0 +1,225 @@
+//! Ids of two kinds of vertices, sources and targets, on their way to slots.
+//!
+//! One list of keys holds both kinds, so that all that maps ids maps these too: a number is added
+//! to integers of targets that is larger than every source ([`apart`]), and names get the letter of
+//! their side ([`lettered`]). See [`TwoKinds`].
+
+use rayon::prelude::*;
+use welter_model::edges::Pair;
+use welter_model::ids::{IdMap, Names};
+use welter_model::two_kinds::{Keys, Side, TwoKinds};
+
+use super::stated::{self, Vertices};
+use super::way::{Described, Way, names, no_edges, weighted};
+use crate::collect::{Gathered, Ids, Part, Stated};
+use crate::error::InputError;
+use crate::scratch::blob::Blob;
+
+/// The largest integer of sources and of targets, which tells how far apart they are put.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Largest {
+    source: u64,
+    target: u64,
+}
+
+impl Largest {
+    /// Looks at the edges of a part.
+    pub(crate) fn see(&mut self, ids: &Ids) {
+        match ids {
+            Ids::Narrow { pairs, .. } => {
+                pairs.iter().for_each(|pair| self.pair(pair.map(u64::from)));
+            }
+            Ids::Wide { pairs, .. } => pairs.iter().for_each(|pair| self.pair(*pair)),
+            Ids::Names { .. } => {}
+        }
+    }
+
+    /// Looks at vertices that are stated.
+    pub(crate) fn see_stated(&mut self, side: Side, stated: &Stated) {
+        let last = match stated {
+            Stated::Range { first, count } => first.saturating_add(*count).saturating_sub(1),
+            Stated::Integers(ids) => ids.iter().copied().max().unwrap_or(0),
+            Stated::Names(_) => 0,
+        };
+        let largest = if side == Side::Source { &mut self.source } else { &mut self.target };
+        *largest = last.max(*largest);
+    }
+
+    /// The largest of both.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.source = self.source.max(other.source);
+        self.target = self.target.max(other.target);
+    }
+
+    fn pair(&mut self, [source, target]: [u64; 2]) {
+        self.source = self.source.max(source);
+        self.target = self.target.max(target);
+    }
+
+    /// The number that is added to targets.
+    pub(super) fn added(self) -> Result<u64, InputError> {
+        if (self.source | self.target) >> 62 == 0 {
+            return Ok(self.source + 1);
+        }
+        let what = format!(
+            "ids of two kinds of vertices are below 2^62, found {}; read them as names, with \
+             --ids names",
+            self.source.max(self.target)
+        );
+        Err(InputError::Inputs { what })
+    }
+}
+
+impl Gathered {
+    /// Puts all that is of targets behind what is of sources. What is on files is written anew.
+    pub(super) fn put_apart(mut self, added: u64) -> Result<Self, InputError> {
+        self.parts.par_iter_mut().for_each(|placed| apart(&mut placed.part, added));
+        let sided = std::mem::take(&mut self.sided).into_iter();
+        let stated = sided.map(|(source, side, it)| (source, stated_apart(side, it, added)));
+        self.stated.extend(stated);
+        if let Some((scratch, parts)) = &mut self.spilled {
+            let integers = parts.par_iter_mut().filter(|spilled| !spilled.named());
+            integers.try_for_each(|spilled| {
+                let mut part = spilled.blob.load(scratch)?;
+                apart(&mut part, added);
+                spilled.blob = Blob::write(scratch, part)?;
+                Ok(())
+            })?;
+        }
+        Ok(self)
+    }
+}
+
+/// Puts integers of targets behind those of sources.
+pub(super) fn apart(part: &mut Part, added: u64) {
+    let ids = std::mem::replace(&mut part.ids, Ids::narrow(Vec::new()));
+    part.ids = match ids {
+        Ids::Narrow { mut pairs, max } if u64::from(max) + added <= u32::MAX.into() => {
+            pairs.iter_mut().for_each(|[_, target]| *target += added as u32);
+            Ids::narrow(pairs)
+        }
+        names @ Ids::Names { .. } => names,
+        integers => {
+            let mut pairs = integers.into_wide();
+            pairs.iter_mut().for_each(|[_, target]| *target += added);
+            Ids::integers(pairs)
+        }
+    };
+}
+
+/// The same of vertices that are stated.
+pub(super) fn stated_apart(side: Side, stated: Stated, added: u64) -> Stated {
+    match stated {
+        Stated::Range { first, count } if side == Side::Target => {
+            Stated::Range { first: first.saturating_add(added), count }
+        }
+        Stated::Integers(mut ids) if side == Side::Target => {
+            ids.iter_mut().for_each(|id| *id += added);
+            Stated::Integers(ids)
+        }
+        stated => stated,
+    }
+}
+
+/// Names of a part with the letters of their sides; one that is on both comes twice.
+pub(crate) fn lettered(ids: Ids) -> Ids {
+    let Ids::Names { names, mut pairs } = ids else { return ids };
+    let mut all = Names::with_capacity(names.len(), names.text().len() + names.len());
+    let mut places = [vec![u32::MAX; names.len()], vec![u32::MAX; names.len()]];
+    let mut text = String::new();
+    let mut place = |side: Side, name: u32, places: &mut Vec<u32>| {
+        let place = &mut places[name as usize];
+        if *place == u32::MAX {
+            *place = all.len() as u32;
+            text.clear();
+            text.push(side.letter());
+            text.push_str(names.get(name as usize));
+            all.push(&text);
+        }
+        *place
+    };
+    let [sources, targets] = &mut places;
+    for pair in &mut pairs {
+        let [source, target]: Pair = *pair;
+        *pair = [place(Side::Source, source, sources), place(Side::Target, target, targets)];
+    }
+    Ids::Names { names: all, pairs }
+}
+
+/// Stated names with the letter of their side.
+pub(crate) fn stated_lettered(side: Side, stated: Stated) -> Stated {
+    let Stated::Names(names) = stated else { return stated };
+    let mut all = Names::with_capacity(names.len(), names.text().len() + names.len());
+    let mut text = String::new();
+    for name in names.iter() {
+        text.clear();
+        text.push(side.letter());
+        text.push_str(name);
+        all.push(&text);
+    }
+    Stated::Names(all)
+}
+
+/// How the keys of both kinds become slots.
+pub(super) fn way<P: Described>(
+    parts: &[P],
+    stated: Vec<(usize, Stated)>,
+    files: &[String],
+    memory_bytes_max: Option<u64>,
+) -> Result<Way, InputError> {
+    weighted(parts, files)?;
+    let stated = stated::merge(stated, files, memory_bytes_max)?;
+    let named = names(parts, files, &stated)?;
+    if parts.is_empty() && stated.none() {
+        return Err(no_edges(files));
+    }
+    Ok(match stated {
+        Vertices::Names(stated) => Way::Names(stated),
+        Vertices::Integers(stated) => Way::Integers(stated),
+        Vertices::Range(range) => {
+            stated::list_fits(range.end - range.start, files, memory_bytes_max)?;
+            Way::Integers(range.collect())
+        }
+        Vertices::Unstated if named => Way::Names(Vec::new()),
+        Vertices::Unstated => Way::Integers(Vec::new()),
+    })
+}
+
+/// The way back, with the sides.
+pub(super) fn parted(ids: IdMap, added: u64) -> IdMap {
+    match ids {
+        IdMap::Sparse(ids) => IdMap::TwoKinds(TwoKinds::new(Keys::Integers(ids, added))),
+        IdMap::Names(names) => IdMap::TwoKinds(TwoKinds::new(Keys::Names(names))),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_on_both_sides_is_two() {
+        let names = ["a", "b", "c"].into_iter().collect();
+        let Ids::Names { names, pairs } =
+            lettered(Ids::Names { names, pairs: vec![[0, 1], [1, 0]] })
+        else {
+            unreachable!()
+        };
+        assert_eq!(names.iter().collect::<Vec<_>>(), ["sa", "tb", "sb", "ta"]);
+        assert_eq!(pairs, [[0, 1], [2, 3]]);
+    }
+
+    #[test]
+    fn integers_of_targets_come_behind_those_of_sources() {
+        let mut largest = Largest::default();
+        let mut part = Part { ids: Ids::narrow(vec![[5, 5], [1, u32::MAX]]), weights: None };
+        largest.see(&part.ids);
+        let added = largest.added().unwrap();
+        assert_eq!(added, 6);
+        apart(&mut part, added);
+        assert_eq!(part.ids, Ids::integers(vec![[5, 11], [1, u64::from(u32::MAX) + 6]]));
+        largest.see_stated(Side::Source, &Stated::Integers(vec![1 << 62]));
+        assert!(largest.added().unwrap_err().to_string().contains("--ids names"));
+    }
+}
