@@ -10,6 +10,9 @@ use welter_model::table::ColumnData;
 pub trait Float:
     Pod + Send + Sync + Debug + Default + PartialEq + Add<Output = Self> + Mul<Output = Self>
 {
+    /// The largest finite value.
+    const MOST: Self;
+
     /// The nearest value.
     fn of(value: f64) -> Self;
     /// The same value.
@@ -22,6 +25,8 @@ pub trait Float:
 }
 
 impl Float for f32 {
+    const MOST: Self = Self::MAX;
+
     #[inline(always)]
     fn of(value: f64) -> Self {
         value as Self
@@ -43,6 +48,8 @@ impl Float for f32 {
 }
 
 impl Float for f64 {
+    const MOST: Self = Self::MAX;
+
     #[inline(always)]
     fn of(value: f64) -> Self {
         value

@@ -189,16 +189,27 @@ impl Best {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Edges offer themselves to the components at their ends.
-    Offer,
-    /// Components hook over their best edges.
-    Hook,
-    /// Vertices follow the labels of their labels, until those are components. So many components
-    /// grew in the last pass and are still some.
-    Flatten {
-        /// How many.
+    Offer {
+        /// Components that grew in the last pass and are still some; 0 where that is not known.
         growing: u64,
     },
+    /// Components hook over their best edges.
+    Hook {
+        /// As before the pass.
+        growing: u64,
+    },
+    /// Vertices follow the labels of their labels, until those are components.
+    Flatten {
+        /// Components that grew in this pass and are still some.
+        growing: u64,
+        /// How often vertices have followed before.
+        rounds: u64,
+    },
 }
+
+/// Rounds after which any vertex has found its component: each halves the way, which is no longer
+/// than there are vertices. One more finds out that nothing is left to do.
+const ROUNDS_MAX: u64 = u32::BITS as u64 + 1;
 
 /// What is counted when vertices are settled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -291,18 +302,35 @@ impl Stream for Mcst {
     }
 
     fn first(&self) -> Next<Step> {
-        Next::Pass(Step::Offer)
+        Next::Pass(Step::Offer { growing: 0 })
     }
 
     fn next(&self, step: Step, seen: &Seen<Counts>) -> Next<Step> {
         match step {
-            Step::Offer if seen.news == 0 => Next::Stop,
-            Step::Offer => Next::Settle(Step::Hook),
-            Step::Hook => Next::Settle(Step::Flatten { growing: seen.total.growing }),
-            Step::Flatten { .. } if seen.total.moved > 0 => Next::Settle(step),
+            Step::Offer { .. } if seen.news == 0 => Next::Stop,
+            Step::Offer { growing } => Next::Settle(Step::Hook { growing }),
+            Step::Hook { .. } => {
+                Next::Settle(Step::Flatten { growing: seen.total.growing, rounds: 0 })
+            }
+            Step::Flatten { growing, rounds } if seen.total.moved > 0 => {
+                Next::Settle(Step::Flatten { growing, rounds: rounds + 1 })
+            }
             // Components that had no edge out are trees, so there is none to a single one.
-            Step::Flatten { growing: 0 | 1 } => Next::Stop,
-            Step::Flatten { .. } => Next::Pass(Step::Offer),
+            Step::Flatten { growing: 0 | 1, .. } => Next::Stop,
+            Step::Flatten { growing, .. } => Next::Pass(Step::Offer { growing }),
+        }
+    }
+
+    /// Of two components that share their best edge one hooks, and all others do.
+    fn broken(&self, step: Step, seen: &Seen<Counts>) -> Option<&'static str> {
+        match step {
+            Step::Hook { growing } if growing > 0 && seen.total.growing > growing / 2 => {
+                Some("a pass at least halves the components that grow")
+            }
+            Step::Flatten { rounds, .. } if rounds > ROUNDS_MAX => {
+                Some("the way from a vertex to its component halves in each round")
+            }
+            _ => None,
         }
     }
 
@@ -346,8 +374,8 @@ impl Stream for Mcst {
 
     fn settle(&self, step: Step, known: Known<'_, Self>, vertex: u32) -> Counts {
         match step {
-            Step::Offer => Counts::default(),
-            Step::Hook => hook(known, vertex),
+            Step::Offer { .. } => Counts::default(),
+            Step::Hook { .. } => hook(known, vertex),
             Step::Flatten { .. } => flatten(known, vertex),
         }
     }
@@ -384,17 +412,17 @@ impl Lasting for Mcst {
 
     fn words(step: Step) -> [u64; STEP_WORDS] {
         match step {
-            Step::Offer => [0; STEP_WORDS],
-            Step::Hook => [1, 0, 0, 0, 0],
-            Step::Flatten { growing } => [2, growing, 0, 0, 0],
+            Step::Offer { growing } => [0, growing, 0, 0, 0],
+            Step::Hook { growing } => [1, growing, 0, 0, 0],
+            Step::Flatten { growing, rounds } => [2, growing, rounds, 0, 0],
         }
     }
 
     fn step(words: [u64; STEP_WORDS]) -> Option<Step> {
         match words {
-            [0, 0, 0, 0, 0] => Some(Step::Offer),
-            [1, 0, 0, 0, 0] => Some(Step::Hook),
-            [2, growing, 0, 0, 0] => Some(Step::Flatten { growing }),
+            [0, growing, 0, 0, 0] => Some(Step::Offer { growing }),
+            [1, growing, 0, 0, 0] => Some(Step::Hook { growing }),
+            [2, growing, rounds, 0, 0] => Some(Step::Flatten { growing, rounds }),
             _ => None,
         }
     }
@@ -408,14 +436,28 @@ mod tests {
 
     #[test]
     fn steps_that_were_kept_are_restored_and_others_are_none() {
-        for step in [Step::Offer, Step::Hook, Step::Flatten { growing: u64::MAX }] {
+        let growing = u64::MAX;
+        for step in
+            [Step::Offer { growing }, Step::Hook { growing }, Step::Flatten { growing, rounds: 3 }]
+        {
             for next in [Next::Few(step), Next::Pass(step), Next::Settle(step), Next::Rest(step)] {
                 assert_eq!(decode::<Mcst>(encode::<Mcst>(next)), Some(next));
             }
         }
         assert_eq!(decode::<Mcst>(encode::<Mcst>(Next::Stop)), Some(Next::Stop));
-        let odd = [[0, 0, 0, 0, 0, 1], [5, 0, 0, 0, 0, 0], [2, 3, 0, 0, 0, 0], [3, 1, 1, 0, 0, 0]];
+        let odd = [[0, 0, 0, 0, 0, 1], [5, 0, 0, 0, 0, 0], [2, 3, 0, 0, 0, 0], [3, 1, 1, 1, 0, 0]];
         assert!(odd.iter().all(|words| decode::<Mcst>(*words).is_none()));
+    }
+
+    #[test]
+    fn steps_that_no_graph_has_are_told() {
+        let seen = |growing| Seen { total: Counts { growing, moved: 1 }, ..Seen::default() };
+        let is_broken = |step, growing| Mcst::default().broken(step, &seen(growing)).is_some();
+        assert!(!is_broken(Step::Hook { growing: 0 }, 9));
+        assert!(!is_broken(Step::Hook { growing: 9 }, 4));
+        assert!(is_broken(Step::Hook { growing: 9 }, 5));
+        assert!(!is_broken(Step::Flatten { growing: 9, rounds: ROUNDS_MAX }, 9));
+        assert!(is_broken(Step::Flatten { growing: 9, rounds: ROUNDS_MAX + 1 }, 9));
     }
 
     #[test]

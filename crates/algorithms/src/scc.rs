@@ -314,6 +314,13 @@ impl Stream for Scc {
         }
     }
 
+    fn broken(&self, step: Step, seen: &Seen<Counts>) -> Option<&'static str> {
+        let Counts { decided, open, .. } = seen.total;
+        let decides = matches!(step.stage, Stage::Part | Stage::Decide);
+        (decides && decided == 0 && open > 0)
+            .then_some("each round decides the vertex of a colour or pivot at least")
+    }
+
     fn again(&self, step: Step) -> Again {
         match step.stage {
             Stage::Reach => Again::EitherChanged,

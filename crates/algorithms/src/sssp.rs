@@ -8,7 +8,8 @@
 //! Vertices whose distance fell tell their neighbours, those of the nearest `bucket` of distances
 //! first (delta-stepping): farther ones would likely be improved upon. The width of a bucket
 //! decides how much is done, never what comes out: a path's length is summed from its source on, so
-//! distances are the same bits in any order.
+//! distances are the same bits in any order. A path whose length is beyond what floats hold has the
+//! largest of them, so that its end is not taken for a vertex that no path leads to.
 //!
 //! Source: Chaos, Table 1; LDBC Graphalytics (`SSSP`); Meyer and Sanders, "Delta-stepping: a
 //! parallelizable shortest path algorithm", 2003.
@@ -80,7 +81,8 @@ impl<F: Float> Program for Sssp<F> {
 
     #[inline(always)]
     fn scatter(&self, signal: F, weight: f64) -> Option<F> {
-        Some(signal + F::of(weight))
+        let length = signal + F::of(weight);
+        Some(if signal == F::of(f64::INFINITY) { length } else { length.least(F::MOST) })
     }
 
     #[inline(always)]

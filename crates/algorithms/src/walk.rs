@@ -12,9 +12,12 @@
 //! ```
 //!
 //! Without weights each is 1, and `W` the out-degree; where it is not said, `q = p`, and `p` and
-//! `r` are `1 / V`. With all of that it is [`pagerank`](crate::pagerank). This is the personalised
-//! PageRank of Page and others (1999), as `NetworkX` has it. One pass over the edges an iteration.
+//! `r` are `1 / V`. Where sums of weights, or their inverses, would leave the range of floats, all
+//! weights are multiplied by a power of two ([`scale`]), which changes no rank. With all of that it
+//! is [`pagerank`](crate::pagerank). This is the personalised PageRank of Page and others (1999),
+//! as `NetworkX` has it. One pass over the edges an iteration.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
@@ -34,6 +37,8 @@ pub struct Walk {
     starts: Option<Arc<[f64]>>,
     /// `W` by the number of the vertex; the out-degree where it is not said.
     weights: Option<Arc<[f64]>>,
+    /// What weights are multiplied by, in `W` too.
+    scale: f64,
     vertices: f64,
     damping: f64,
     iterations: u64,
@@ -51,6 +56,7 @@ impl Walk {
             exits: None,
             starts: None,
             weights: None,
+            scale: 1.0,
             vertices,
             damping,
             iterations,
@@ -85,11 +91,54 @@ impl Walk {
         Self { weights: Some(sums.into()), ..self }
     }
 
+    /// The same with weights that are multiplied by this power of two, as those were that the sums
+    /// are of.
+    #[must_use]
+    pub fn scaled(self, scale: f64) -> Self {
+        Self { scale, ..self }
+    }
+
     /// The same, but the rank of sinks is lost.
     #[must_use]
     pub fn losing_sinks(self) -> Self {
         Self { keeps_sinks: false, ..self }
     }
+}
+
+/// Exponents of sums of weights that need no scale: a rank divided by one is a proper float.
+const EXPONENTS: RangeInclusive<i32> = -500..=500;
+/// The exponent that the largest sum gets where a scale is needed.
+const EXPONENT_MOST: i32 = 500;
+/// An exponent that no sum exceeds, of as many finite weights as a graph has edges.
+const EXPONENT_BEYOND: i32 = 1024 + 64;
+/// No scale is larger: the smallest floats need no more.
+const SCALE_MOST: i32 = 1000;
+
+/// The power of two by which weights must be multiplied that have these sums: 1 unless some are
+/// beyond the range of floats or near its ends.
+pub fn scale(sums: &[f64]) -> f64 {
+    let positive = sums.iter().copied().filter(|sum| *sum > 0.0);
+    if positive.clone().all(|sum| EXPONENTS.contains(&exponent(sum))) {
+        return 1.0;
+    }
+    let most = positive.map(exponent).max().unwrap_or(0);
+    f64::from(EXPONENT_MOST - most).min(f64::from(SCALE_MOST)).exp2()
+}
+
+/// The first vertex along whose edges no walk goes in proportion to the weights, if there is one:
+/// of these sums of scaled weights its own is too small beside the largest, or there is none
+/// because a weight is not finite. `before`: the sums without the scale.
+pub fn misfit(sums: &[f64], before: &[f64]) -> Option<usize> {
+    let fits = |(sum, before): (&f64, &f64)| {
+        sum.is_finite() && (*before <= 0.0 || exponent(*sum) >= -SCALE_MOST)
+    };
+    let mut both = sums.iter().zip(before);
+    both.position(|both| !fits(both))
+}
+
+/// The exponent of a number above 0; about as small as floats have of 0 and of subnormal ones.
+fn exponent(number: f64) -> i32 {
+    if number.is_finite() { (number.to_bits() >> 52) as i32 - 1023 } else { EXPONENT_BEYOND }
 }
 
 /// Proportions as shares of 1; `None` when they are none.
@@ -149,7 +198,7 @@ impl Program for Walk {
 
     #[inline(always)]
     fn scatter(&self, signal: f64, weight: f64) -> Option<f64> {
-        Some(signal * weight)
+        Some(signal * (weight * self.scale))
     }
 
     #[inline(always)]
@@ -189,6 +238,26 @@ impl Program for Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_at_the_ends_of_the_range_are_scaled_and_others_are_not() {
+        let is =
+            |sums: &[f64], power: i32| scale(sums).to_bits() == f64::from(power).exp2().to_bits();
+        assert!(is(&[], 0) && is(&[0.0, 1e-150, 1e150], 0));
+        assert!(is(&[1.0, f64::INFINITY], EXPONENT_MOST - EXPONENT_BEYOND));
+        assert!(is(&[1.5, 1e-309], EXPONENT_MOST));
+        assert!(is(&[1e-309, 0.0], SCALE_MOST));
+        let large = scale(&[1e308, 2.0]);
+        assert!(exponent(1e308 * large) == EXPONENT_MOST && exponent(2.0 * large) >= -SCALE_MOST);
+    }
+
+    #[test]
+    fn sums_that_no_scale_fits_are_named() {
+        assert_eq!(misfit(&[1.0, 0.0], &[2.0, 0.0]), None);
+        assert_eq!(misfit(&[1.0, 0.0], &[f64::INFINITY, 1e-300]), Some(1));
+        assert_eq!(misfit(&[f64::INFINITY], &[f64::INFINITY]), Some(0));
+        assert_eq!(misfit(&[f64::NAN], &[f64::NAN]), Some(0));
+    }
 
     #[test]
     fn proportions_are_normalised_and_impossible_ones_refused() {

@@ -2,6 +2,7 @@
 //!
 //! Invariant: nobody but [`Failure::report`] and the hook for panics writes an error.
 
+use std::any::Any;
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,12 +32,20 @@ pub struct Failure {
     hint: Option<String>,
     wrong_guess: bool,
     need: Option<u64>,
+    ids: Option<(u64, u64)>,
 }
 
 impl Failure {
     /// With one of the documented exit codes.
     pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, wrong_guess: false, need: None }
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            wrong_guess: false,
+            need: None,
+            ids: None,
+        }
     }
 
     /// An input with wrong content.
@@ -89,6 +98,11 @@ impl Failure {
     /// The smallest budget of memory that would do, where it is too small.
     pub(crate) fn need(&self) -> Option<u64> {
         self.need
+    }
+
+    /// How many distinct ids there are, and what they take, where that is too much.
+    pub(crate) fn ids(&self) -> Option<(u64, u64)> {
+        self.ids
     }
 
     /// Whether slots were guessed from a sample, and there are more.
@@ -156,6 +170,7 @@ pub(crate) fn code_of(work: impl FnOnce() -> Result<(), Failure>) -> u8 {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => failure.report(),
         // The hook has said what.
+        Err(payload) if is_refused_thread(&*payload) => 78,
         Err(_) => BROKEN,
     }
 }
@@ -172,7 +187,11 @@ pub(crate) fn printable(text: &str) -> String {
 impl From<InputError> for Failure {
     fn from(error: InputError) -> Self {
         let wrong_guess = matches!(error, InputError::Unlikely { .. });
-        let failure = Self { wrong_guess, ..Self::new(error.exit_code(), error.to_string()) };
+        let ids = match error {
+            InputError::Ids { count, needed_bytes, .. } => Some((count, needed_bytes)),
+            _ => None,
+        };
+        let failure = Self { wrong_guess, ids, ..Self::new(error.exit_code(), error.to_string()) };
         match hint(&error) {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -242,11 +261,27 @@ fn hint(error: &InputError) -> Option<&'static str> {
 pub(crate) fn hook_panics() {
     static SAID: AtomicBool = AtomicBool::new(false);
     std::panic::set_hook(Box::new(|info| {
-        if !SAID.swap(true, Ordering::Relaxed) {
+        if SAID.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if is_refused_thread(info.payload()) {
+            say::line(format_args!("error: {NO_THREAD}"));
+        } else {
             say::line(format_args!("error: {}", describe(info)));
             say::line("hint: this is a bug in welter; please report it, with the command");
         }
     }));
+}
+
+/// Why a run ends whose threads the system did not all start.
+pub(crate) const NO_THREAD: &str = "the system starts no more threads, of which it allows users \
+                                    and groups so many; take fewer --threads";
+
+/// Whether a panic is that of a thread which the system did not start: the library has no other way
+/// to say so of threads that share what the caller has.
+pub(crate) fn is_refused_thread(payload: &(dyn Any + Send)) -> bool {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.is_some_and(|text| text.starts_with("failed to spawn thread"))
 }
 
 fn describe(info: &PanicHookInfo<'_>) -> String {

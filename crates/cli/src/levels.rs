@@ -12,7 +12,7 @@ const ENTRIES_MAX: usize = 1000;
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Iterations {
     #[serde(rename = "iterations")]
-    count: usize,
+    count: u64,
     /// `dense`, `pull`, `sparse`, `local`, or `mixed`.
     mode: &'static str,
     /// Vertices that scattered.
@@ -25,7 +25,7 @@ pub(crate) struct Iterations {
 pub(crate) fn summarised(levels: &[Level]) -> Vec<Iterations> {
     let each = levels.len().div_ceil(ENTRIES_MAX).max(1);
     let sum = |levels: &[Level]| Iterations {
-        count: levels.len(),
+        count: levels.iter().map(|level| level.iterations).sum(),
         mode: match levels.iter().find(|level| level.mode != levels[0].mode) {
             Some(_) => "mixed",
             None => name(levels[0].mode),
@@ -39,7 +39,9 @@ pub(crate) fn summarised(levels: &[Level]) -> Vec<Iterations> {
 /// The line for the terminal. `edges`: those of the graph.
 pub(crate) fn line(levels: &[Level], edges: u64) -> String {
     let looked: u64 = levels.iter().map(|level| level.edges).sum();
-    let count = |mode| levels.iter().filter(|level| level.mode == mode).count() as u64;
+    let count = |mode| -> u64 {
+        levels.iter().filter(|level| level.mode == mode).map(|level| level.iterations).sum()
+    };
     let modes =
         [Mode::Dense, Mode::Pull, Mode::Sparse, Mode::Local].map(|mode| (count(mode), name(mode)));
     let modes: Vec<String> = modes
@@ -49,7 +51,7 @@ pub(crate) fn line(levels: &[Level], edges: u64) -> String {
         .collect();
     format!(
         "frontier: {} ({}), {} looked at in all ({:.2} times those of the graph)",
-        counted(levels.len() as u64, "iteration", "iterations"),
+        counted(levels.iter().map(|level| level.iterations).sum(), "iteration", "iterations"),
         modes.join(", "),
         counted(looked, "edge", "edges"),
         looked as f64 / edges.max(1) as f64,
@@ -69,8 +71,8 @@ fn name(mode: Mode) -> &'static str {
 mod tests {
     use super::*;
 
-    const SPARSE: Level = Level { mode: Mode::Sparse, active: 2, edges: 5 };
-    const DENSE: Level = Level { mode: Mode::Dense, active: 100, edges: 1000 };
+    const SPARSE: Level = Level { mode: Mode::Sparse, active: 2, edges: 5, iterations: 1 };
+    const DENSE: Level = Level { mode: Mode::Dense, active: 100, edges: 1000, iterations: 1 };
 
     #[test]
     fn few_iterations_have_an_entry_each() {
@@ -86,7 +88,7 @@ mod tests {
         levels[4] = DENSE;
         let entries = summarised(&levels);
         assert!(entries.len() <= ENTRIES_MAX);
-        assert_eq!(entries.iter().map(|entry| entry.count).sum::<usize>(), 2500);
+        assert_eq!(entries.iter().map(|entry| entry.count).sum::<u64>(), 2500);
         assert_eq!(entries.iter().map(|entry| entry.edges).sum::<u64>(), 2499 * 5 + 1000);
         assert_eq!((entries[0].mode, entries[1].mode), ("sparse", "mixed"));
     }

@@ -23,6 +23,7 @@ mod ends;
 mod expected;
 mod explain;
 mod failure;
+mod finite;
 mod generate;
 mod graphalytics;
 mod held;
@@ -60,6 +61,7 @@ use crate::failure::Failure;
 /// Does what a command line asks for, its name first, and returns the exit code. Once a process: it
 /// listens for signals, and says what goes wrong on standard error.
 pub fn command(line: Vec<OsString>) -> u8 {
+    welter_engine::keep_little();
     failure::hook_panics();
     interrupt::ignore_file_limit();
     let words = line::with_help(&line);

@@ -165,6 +165,14 @@ impl Source {
         Ok(0)
     }
 
+    /// Bytes of memory that it takes while it is read, and bytes of its ids, where both are known
+    /// beforehand.
+    pub(crate) fn opened_bytes(&self, options: &ReadOptions) -> Result<(u64, u64), Failure> {
+        let Self::Kept(_, kept) = self else { return Ok((0, 0)) };
+        let (edges, ids) = kept.stream(options.weight != WeightChoice::Ignore)?;
+        Ok((edges.resident_bytes(), ids.bytes()))
+    }
+
     /// Bytes of memory that it takes before and after it is read.
     pub(crate) fn held_bytes(&self) -> u64 {
         if let Self::Held(held) = self { held.bytes() } else { 0 }

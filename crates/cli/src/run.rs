@@ -16,6 +16,7 @@ use crate::args::{GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::checkpoint;
 use crate::choice;
 use crate::failure::{Failure, printable};
+use crate::finite;
 use crate::levels;
 use crate::load::Source;
 use crate::promise::Outputs;
@@ -122,6 +123,10 @@ pub(crate) fn find(
     let ids = graph.into_vertex_column(loaded.ids);
     let sides = if let VertexColumn::TwoKinds(ids) = &ids { Some(ids.sources()) } else { None };
     let Answer { columns, iterations, note, levels, top, .. } = answer;
+    // Without numbers of the user's all are finite.
+    if algorithm.weighs() || !algorithm.tables().is_empty() {
+        finite::check(&columns, &ids, top)?;
+    }
     let columns: Box<dyn Columns> = match sides {
         Some(sources) => Box::new(WithSides::new(columns, sources)),
         None => columns,

@@ -1,5 +1,6 @@
 //! What all commands have in common: progress, Ctrl-C, the machine, and the plan of a graph.
 
+mod budget;
 mod execute;
 mod wanted;
 
@@ -9,15 +10,15 @@ use std::time::Instant;
 
 use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
 use welter_engine::machine::Machine;
-use welter_engine::plan::{Layout, Plan, Settings, Shape, StorageMode, human_bytes};
+use welter_engine::plan::{self, Plan, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Pace, Storage, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
-use welter_model::edges::{Duplicates, EdgeStream, Reading};
+use welter_model::edges::{EdgeStream, Reading};
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
 
+use self::budget::{PROCESS_BYTES, WITHIN_BYTES};
 pub(crate) use self::wanted::Wanted;
-use self::wanted::arcs;
 use crate::algorithms::begins;
 use crate::args::ResourceArgs;
 use crate::bars::Bars;
@@ -28,10 +29,6 @@ use crate::kept::{Fit, fit};
 use crate::load::{Loaded, Source};
 use crate::say;
 use crate::summed::Summed;
-
-/// Edges a vertex where the number of vertices is not known before reading. Real graphs have more
-/// and fewer; what is decided with it is decided again once the graph is read.
-const FACTOR_GUESS: u64 = 8;
 
 /// A command at work.
 #[derive(Debug)]
@@ -53,6 +50,8 @@ pub(crate) struct Session {
     /// When the last run of a program ended.
     ended: Cell<Instant>,
     machine: Machine,
+    /// Bytes of memory that the process takes whatever it does.
+    process_bytes: u64,
     bars: Option<Bars>,
     /// What a person should know meanwhile, where nobody reads standard error.
     said: Option<Mutex<Vec<String>>>,
@@ -105,7 +104,7 @@ impl Session {
         let session = Self::within(resources, &Progress::new())?;
         interrupt::listen(&session.progress)?;
         let bars = Bars::start(&session.progress, session.resources.quiet);
-        Ok(Self { bars: Some(bars), said: None, ..session })
+        Ok(Self { process_bytes: PROCESS_BYTES, bars: Some(bars), said: None, ..session })
     }
 
     /// The same for a caller in this process, who draws progress, ends the run and says what there
@@ -122,6 +121,7 @@ impl Session {
             left: RefCell::default(),
             ended: Cell::new(Instant::now()),
             machine: Machine::detect(),
+            process_bytes: WITHIN_BYTES,
             bars: None,
             said: Some(Mutex::default()),
         })
@@ -156,45 +156,6 @@ impl Session {
         } else if !self.resources.quiet {
             say::line(text);
         }
-    }
-
-    /// Plans a run before reading. `None` where nothing is known, as of a pipe.
-    ///
-    /// What certainly cannot fit is refused here; what perhaps can is decided after reading.
-    pub(crate) fn forecast(&self, wanted: &Wanted<'_>) -> Result<Option<Forecast>, Failure> {
-        let mut estimate = wanted.source.estimate(&wanted.options)?;
-        let reading = wanted.reading(estimate.undirected.unwrap_or(false));
-        estimate.undirected = Some(reading.undirected);
-        if let Source::Kept(_, kept) = wanted.source
-            && fit(kept, wanted)? == Fit::AsKept
-        {
-            let plan = kept.plan(wanted.layout, &self.settings(wanted, 0), &self.machine)?;
-            return Ok(Some(Forecast { plan, estimate }));
-        }
-        let weighted = wanted.keeps_weights(estimate.weighted);
-        let Some(edges) = estimate.edges else {
-            // Settings that make no sense are still refused.
-            let shape = Shape { slots: 0, edges: 0, weighted, estimated: true, input_bytes: 0 };
-            self.plan(shape, wanted, 0)?;
-            return Ok(None);
-        };
-        let read = wanted.reads_weights(estimate.weighted);
-        let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, read)?;
-        let shape = |slots| Shape {
-            slots,
-            edges: arcs(edges, reading),
-            weighted,
-            estimated: !estimate.exact || estimate.slots.is_none(),
-            // What is more goes to temporary files.
-            input_bytes: edges.saturating_mul(edge_bytes).min(self.budget() / 2),
-        };
-        let known = estimate.slots.or(estimate.slots_seen);
-        let likely = known.unwrap_or((edges / FACTOR_GUESS).max(1));
-        // What is guessed refuses nobody.
-        let plan = self
-            .plan(shape(likely), wanted, 0)
-            .or_else(|_| self.plan(shape(known.unwrap_or(1)), wanted, 0))?;
-        Ok(Some(Forecast { plan, estimate }))
     }
 
     /// Reads a graph: plans, loads, plans again with what is known then, and ingests.
@@ -233,7 +194,7 @@ impl Session {
             let what = "was kept with every edge both ways; which end was which is not known";
             return Err(Failure::usage(format!("{input}: {what}")));
         }
-        let plan = kept.plan(wanted.layout, &self.settings(wanted, 0), &self.machine)?;
+        let plan = self.plan_kept(kept, wanted)?;
         let workers = self.workers(plan.threads, kept.io())?;
         let graph = kept.load(&plan, &workers, &self.progress)?;
         let Manifest { input_edges, reading, .. } = *kept.manifest();
@@ -269,9 +230,10 @@ impl Session {
             self.load(wanted.source, wanted.options.clone())?;
         let reading = wanted.reading(undirected);
         let shape = wanted.shape(&*edges, reading);
-        let held_bytes = ids.bytes() + wanted.source.held_bytes();
-        let settings = kept::settings(&self.resources.settings(held_bytes));
-        let plan = Plan::new(shape, wanted.layout, &settings, &self.machine)?;
+        let plan = plan::within(self.budget(), |budget| {
+            let settings = kept::settings(&self.settings(wanted, ids.bytes(), budget));
+            Plan::new(shape, wanted.layout, &settings, &self.machine)
+        })?;
         let workers = self.workers(plan.threads, &IoOptions::default())?;
         let (manifest, leftovers) =
             kept::keep(edges, &ids, reading, &plan, options, &workers, &self.progress)?;
@@ -298,8 +260,9 @@ impl Session {
         if let Some(Forecast { plan, .. }) = self.forecast(wanted)? {
             self.storage().check_room(&plan, 0)?;
         }
-        let Loaded { edges, ids, files, readings, bytes, undirected, notes } =
-            self.load(wanted.source, wanted.options.clone())?;
+        let Loaded { edges, ids, files, readings, bytes, undirected, notes } = self
+            .load(wanted.source, wanted.options.clone())
+            .map_err(|failure| self.with_enough(failure, wanted))?;
         let mut reading = wanted.reading(undirected);
         let undirected = reading.undirected;
         let mut edges = around(edges, &mut reading);
@@ -310,7 +273,14 @@ impl Session {
         }
         let count = edges.edges();
         let shape = wanted.shape(&*edges, reading);
-        let plan = self.plan(shape, wanted, ids.bytes())?;
+        let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, shape.weighted)?;
+        let budget = self.budget();
+        let plan = self.plan(wanted, ids.bytes(), |more| {
+            // With more memory less of it goes to temporary files.
+            let all = count.saturating_mul(edge_bytes).min(more / 2);
+            let all = if more > budget { all } else { 0 };
+            Shape { input_bytes: shape.input_bytes.max(all), ..shape }
+        })?;
         let workers = self.workers(plan.threads, &IoOptions::default())?;
         let begins = begins(&wanted.options.named, &ids, edges.slots());
         let edges = (edges, &begins[..]);
@@ -332,21 +302,20 @@ impl Session {
         mut options: ReadOptions,
     ) -> Result<Loaded, Failure> {
         self.limit(&mut options);
-        source.load(&options, &self.progress)
-    }
-
-    /// Says what of the machine reading may take.
-    pub(crate) fn limit(&self, options: &mut ReadOptions) {
-        options.limits.memory_bytes_max = Some(self.budget());
-        let left = self.machine.memory_bytes.saturating_sub(self.budget());
-        options.limits.cache_bytes_max = Some(left);
-        options.scratch = self.resources.scratch();
+        let loaded = source.load(&options, &self.progress)?;
+        welter_engine::trim();
+        Ok(loaded)
     }
 
     /// Threads, and where they may put what does not fit in memory.
     fn workers(&self, threads: usize, io: &IoOptions) -> Result<Workers, Failure> {
         let storage = Storage { io: io.clone(), ..self.storage() };
-        Ok(Workers::new(threads)?.with_storage(storage))
+        let workers = Workers::new(threads)?.with_storage(storage);
+        if workers.threads() < threads {
+            let started = workers.threads();
+            self.say(&format!("note: the system starts {started} of {threads} threads"));
+        }
+        Ok(workers)
     }
 
     fn storage(&self) -> Storage {
@@ -357,50 +326,6 @@ impl Session {
     pub(crate) fn pace(&self, plan: &Plan) -> Result<Pace, Failure> {
         let Some(storage) = plan.storage else { return Ok(Pace::of_core()) };
         Ok(self.workers(plan.threads, &IoOptions::default())?.pace(storage.room.peak())?)
-    }
-
-    /// Bytes of memory that may be used.
-    pub(crate) fn budget(&self) -> u64 {
-        self.resources.memory.unwrap_or(self.machine.memory_bytes / 16 * 15)
-    }
-
-    /// Refuses what a program holds beside its plan and does not fit.
-    pub(crate) fn check_left(&self, graph: &Graph, bytes: u64, what: &str) -> Result<(), Failure> {
-        let held = graph.resident_bytes().saturating_add(bytes);
-        if held <= self.budget() {
-            return Ok(());
-        }
-        let least = human_bytes(held.next_multiple_of(1 << 20));
-        Err(Failure::new(
-            78,
-            format!("{what} do not fit into memory beside the graph: {least} at least"),
-        )
-        .hint("give it more with --memory, where the machine has it"))
-    }
-
-    fn plan(&self, shape: Shape, wanted: &Wanted<'_>, held_bytes: u64) -> Result<Plan, Failure> {
-        let settings = self.settings(wanted, held_bytes);
-        // Edges that are merged must meet, and iterations that are kept are those of a graph.
-        let merged = wanted.reading.duplicates != Duplicates::Keep;
-        let straight = wanted.layout.straight.filter(|takes| {
-            // Edges that are made take longer than edges that are read, in each pass.
-            let pays = takes.always || !matches!(wanted.source, Source::Generator(..));
-            pays && !merged && self.checkpoints.is_none()
-        });
-        let layout = Layout { straight, ..wanted.layout };
-        Ok(Plan::new(shape, layout, &settings, &self.machine)?)
-    }
-
-    fn settings(&self, wanted: &Wanted<'_>, held_bytes: u64) -> Settings {
-        Settings {
-            frontier: wanted.frontier,
-            index: wanted.index,
-            storage: match self.resources.cache {
-                Some(cache_bytes) => StorageMode::Always { cache_bytes, values: false },
-                None => StorageMode::Auto,
-            },
-            ..self.resources.settings(held_bytes + wanted.source.held_bytes())
-        }
     }
 }
 

@@ -27,6 +27,9 @@ pub enum EngineError {
         /// What would help.
         advice: String,
     },
+    /// The system starts no thread.
+    #[error("the system starts no thread: {0}")]
+    Threads(String),
     /// A parameter of the plan is out of its range.
     #[error("{0}")]
     Configuration(String),
@@ -61,6 +64,9 @@ pub enum EngineError {
         /// What is wrong.
         error: ChunkError,
     },
+    /// Edges contradict what holds in every graph, so they are not those that were read.
+    #[error("damaged edges: {0}, and here it did not; `welter check` says where, of a kept graph")]
+    Invariant(&'static str),
     /// A chunk that a machine pulled is not what was written for the cell that it asked for.
     #[error("a chunk that was pulled for cell ({source_partition}, {stripe}): {error}")]
     Pulled {
@@ -119,7 +125,8 @@ impl EngineError {
             Self::Input(error) => error.downcast_ref::<Self>().map_or(65, Self::exit_code),
             Self::Route { .. } => 2,
             Self::Vertex { .. } | Self::Changed(_) => 65,
-            Self::Budget { .. } | Self::Configuration(_) | Self::Memory(_) => 78,
+            Self::Budget { .. } | Self::Configuration(_) | Self::Memory(_) | Self::Threads(_) => 78,
+            Self::Invariant(_) => 70,
             Self::Chunk { .. } | Self::Pulled { .. } | Self::Updates { .. } => 70,
             Self::Disk { .. } => 74,
             Self::Store(error) => error.exit_code(),

@@ -39,8 +39,9 @@ use crate::EngineError;
 use crate::arena::Buffer;
 use crate::checkpoint::{self, Checkpoints, Columns, Reached, Visit};
 use crate::graph::{Graph, Stripe};
-use crate::iterate::{Driver, Level, Mode, Outcome};
+use crate::iterate::{Driver, Outcome};
 use crate::kernel::{Coding, Scratch};
+use crate::levels::{Level, Mode};
 use crate::parts::Part;
 use crate::plan::{FrontierMode, Plan};
 use crate::read_ahead::ReadAhead;
@@ -137,7 +138,7 @@ pub(crate) fn finish<P: Program>(
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let graph = driver.graph;
     let values = run(driver, cut, state, |level, standing| {
-        reached.levels.push(level);
+        level.note(&mut reached.levels);
         reached.totals.push(P::Total::default());
         reached.iterations += 1;
         phase.add(1);
@@ -205,7 +206,7 @@ fn run<P: Program>(
         graph.stripes.iter().map(|stripe| Mutex::new(flags.take(stripe.width()))).collect();
     let desks = workers.states(|| Desk::<'_, P>::new(graph, cut.words))?;
     let idle = workers.states(|| Ok(()))?;
-    let nothing = Level { mode: Mode::Local, active: 0, edges: 0 };
+    let nothing = Level::of(Mode::Local, 0, 0);
     let (mut pass, mut began) = (nothing, news.wave);
     let mut regions = regions(graph, desks.len());
     loop {

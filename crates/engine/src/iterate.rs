@@ -28,6 +28,7 @@ use crate::graph::Graph;
 use crate::groups::Groups;
 use crate::index::IndexedTiles;
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
+use crate::levels::{Level, Mode};
 use crate::lookups::Lookups;
 use crate::plan::Plan;
 use crate::pull;
@@ -56,31 +57,6 @@ pub struct Outcome<V: Pod + Send, T> {
     pub totals: Vec<T>,
     /// What was done in each iteration of a program with a frontier; empty for others.
     pub levels: Vec<Level>,
-}
-
-/// How an iteration found its edges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// All stripes were folded; tiles without an active source were skipped.
-    Dense,
-    /// Vertices that an update could change looked among their neighbours for one that is active.
-    Pull,
-    /// Only the bands of active sources were read, and only what they reached was applied.
-    Sparse,
-    /// A pass over all parts that something new leads into, each of which was relaxed until
-    /// nothing changed, out of step with the others.
-    Local,
-}
-
-/// An iteration of a program with a frontier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    /// How edges were found.
-    pub mode: Mode,
-    /// Vertices that scattered.
-    pub active: u64,
-    /// Edges that were looked at.
-    pub edges: u64,
 }
 
 /// Runs a program on a graph whose signals are in memory.
@@ -178,7 +154,7 @@ pub(crate) fn run<P: Program>(
             },
         };
         if P::FRONTIER {
-            levels.push(level);
+            level.note(&mut levels);
         }
         totals.push(total);
         iterations += 1;
@@ -342,7 +318,7 @@ impl<P: Program> Driver<'_, P> {
         drop(parts);
         state.active_count = active_count;
         let edges = benches.iter().map(|bench| std::mem::take(&mut lock(bench).edges)).sum();
-        Ok((state.close(), Level { mode: Mode::Dense, active: scattering, edges }))
+        Ok((state.close(), Level::of(Mode::Dense, scattering, edges)))
     }
 
     /// Numbers of the chunks of a stripe that may have an active source; of all without masks.

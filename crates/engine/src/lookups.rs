@@ -6,7 +6,7 @@ use welter_progress::Progress;
 use crate::EngineError;
 use crate::frontier::Selected;
 use crate::graph::Graph;
-use crate::iterate::Level;
+use crate::levels::Level;
 use crate::plan::FrontierMode;
 use crate::rows::Rows;
 use crate::workers::Workers;

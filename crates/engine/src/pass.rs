@@ -48,7 +48,7 @@ use crate::workers::{Workers, lock};
 pub use self::resume::pass_resumable;
 
 pub(crate) use self::contract::WORKER_BYTES as CONTRACT_BYTES;
-pub(crate) use self::learnt::{Learnt, add_up};
+pub(crate) use self::learnt::{Learnt, add_up, check};
 pub(crate) use self::left::WORKER_BYTES as LEFT_BYTES;
 
 /// Cells that are made or settled in one task.
@@ -179,6 +179,7 @@ impl<'a, S: Stream> Run<'a, S> {
                 Next::Rest(step) => (step, self.rest(step)?),
                 Next::Stop => return self.end(),
             };
+            check(self.program, step, &seen)?;
             next = self.program.next(step, &seen);
             if self.passes > passes {
                 passed(&self, next)?;

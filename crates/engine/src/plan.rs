@@ -36,6 +36,7 @@ pub use self::forecast::{Forecast, Round, Stage};
 pub use self::kept::KeptShape;
 pub use self::memory::{Layout, Memory};
 pub use self::ranges::RangesPlan;
+pub use self::refusal::within;
 pub use self::room::Room;
 pub use self::rows::RowsPlan;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
@@ -167,7 +168,7 @@ impl Plan {
         } else {
             block_bits
         };
-        let budget_bytes = settings.memory_bytes.unwrap_or(machine.memory_bytes / 16 * 15);
+        let budget_bytes = settings.budget(machine);
         let rows_wanted =
             settings.index != IndexMode::Bands && layout.looks_up() && shape.edges < 1 << 32;
         let plan = |(encoding, rows)| {
@@ -230,7 +231,12 @@ impl Plan {
             let straight = Self::straight(plan((best, false)), takes);
             if straight.pays(takes, made.as_ref()) {
                 let instead = made.and_then(|plan| plan.after(&straight)).map(Box::new);
-                return Ok(Self { instead, ..straight });
+                let has_way_out = takes.always || instead.is_some();
+                // With fewer threads there may be one.
+                if has_way_out || threads == 1 || settings.threads.is_some() {
+                    return Ok(Self { instead, ..straight });
+                }
+                return Err(refusal(&[straight], budget_bytes));
             }
             plans.insert(0, straight);
         }
@@ -377,19 +383,22 @@ const MOST_BINS: u64 = 1 << 14;
 /// Edges that a worker can always sort at once.
 const SORT_EDGES_LEAST: usize = 1 << 18;
 
-/// The plan with as many threads as the user says; else with one a core, or with as many fewer as
-/// it takes to fit: each has buffers of its own.
+/// As many threads are taken if the user says so, however small a graph is.
+const THREADS_LEAST: usize = 16;
+
+/// The plan with as many threads as the user says, if they are of any use; else with one a core, or
+/// with as many fewer as it takes to fit: each has buffers of its own.
 fn with_threads(
     settings: &Settings,
     machine: &Machine,
     edges: u64,
     plan: impl Fn(usize) -> Result<Plan, EngineError>,
 ) -> Result<Plan, EngineError> {
-    if let Some(threads) = settings.threads {
-        return plan(threads);
-    }
     // Below a few hundred thousand edges a second thread costs more than it does.
     let useful = (edges >> 17).clamp(1, 1 << 16) as usize;
+    if let Some(threads) = settings.threads {
+        return plan(threads.min(useful.max(THREADS_LEAST)));
+    }
     let mut threads = machine.cores.min(useful);
     loop {
         match plan(threads) {

@@ -15,7 +15,8 @@ use welter_model::program::Program;
 
 use crate::EngineError;
 use crate::frontier::Frontier;
-use crate::iterate::{Driver, Level, Mode};
+use crate::iterate::Driver;
+use crate::levels::{Level, Mode};
 use crate::reached::{List, Reached, ranges, with};
 use crate::rows::View;
 use crate::state::State;
@@ -85,7 +86,7 @@ pub(crate) fn iterate<P: Program>(
     state.active_count = found.len() as u64;
     frontier.replace(found);
     let edges = lookers.iter().map(|looker| lock(looker).seen).sum();
-    Ok((total, Level { mode: Mode::Pull, active, edges }))
+    Ok((total, Level::of(Mode::Pull, active, edges)))
 }
 
 /// A vertex that looks for an active source.

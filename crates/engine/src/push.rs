@@ -13,8 +13,9 @@ use welter_model::program::{Program, Total};
 
 use crate::EngineError;
 use crate::frontier::{FEW_EDGES, Frontier, Selected};
-use crate::iterate::{Driver, Level, Mode};
+use crate::iterate::Driver;
 use crate::kernel::fetch;
+use crate::levels::{Level, Mode};
 use crate::plan::FrontierMode;
 use crate::reached::{List, apply, ranges, with};
 use crate::rows::View;
@@ -69,7 +70,7 @@ pub(crate) fn iterate<P: Program>(
         }
     }
     frontier.add(driver.program, &state.values, changed);
-    Ok((total, Level { mode: Mode::Sparse, active: sources.len() as u64, edges }))
+    Ok((total, Level::of(Mode::Sparse, sources.len() as u64, edges)))
 }
 
 /// One thread, source after source.

@@ -29,8 +29,9 @@ use crate::checkpoint::{self, Checkpoints, Reached};
 use crate::dispatch::dispatched;
 use crate::frontier::Masks;
 use crate::graph::{Graph, Stripe};
-use crate::iterate::{Level, Mode, Outcome};
+use crate::iterate::Outcome;
 use crate::kernel::{Coding, Scratch, Sources, fold_short, fold_tile};
+use crate::levels::{Level, Mode};
 use crate::plan::RangesPlan;
 use crate::read_ahead::ReadAhead;
 use crate::renew::{apply_part, begin_part, init_part, resume_part};
@@ -77,7 +78,7 @@ pub(crate) fn run<P: Program>(
         let (total, level) = driver.iterate(&mut reader, &mut state, &reached.total())?;
         reached.totals.push(total);
         if P::FRONTIER {
-            reached.levels.push(level);
+            level.note(&mut reached.levels);
         }
         reached.iterations += 1;
         phase.add(1);
@@ -264,7 +265,7 @@ impl<P: Program> Driver<'_, P> {
         state.masks = left.into_masks();
         state.turn += 1;
         let (total, edges) = self.close(state);
-        Ok((total, Level { mode: Mode::Dense, active: scattering, edges }))
+        Ok((total, Level::of(Mode::Dense, scattering, edges)))
     }
 
     /// Ends an iteration: its totals, and the edges that were looked at.

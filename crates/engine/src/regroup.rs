@@ -17,8 +17,9 @@ use crate::arena::Buffer;
 use crate::dispatch::dispatched;
 use crate::graph::Graph;
 use crate::groups::AHEAD;
-use crate::iterate::{Benches, Driver, Level, Mode};
+use crate::iterate::{Benches, Driver};
 use crate::kernel::fetch;
+use crate::levels::{Level, Mode};
 use crate::renew::apply_part;
 use crate::rows::View;
 use crate::state::{Parts, State};
@@ -99,7 +100,7 @@ impl<'g> Regroup<'g> {
             self.tell(driver, state)?;
         }
         let edges = benches.iter().map(|bench| std::mem::take(&mut lock(bench).edges)).sum();
-        Ok((total, Level { mode: Mode::Dense, active, edges }))
+        Ok((total, Level::of(Mode::Dense, active, edges)))
     }
 
     /// Tells the neighbours of those who say something new.

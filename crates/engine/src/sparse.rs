@@ -15,8 +15,9 @@ use crate::EngineError;
 use crate::arena::Buffer;
 use crate::frontier::{Frontier, Masks, Selected};
 use crate::index::{IndexedTiles, band_bits};
-use crate::iterate::{Driver, Level, Mode};
+use crate::iterate::Driver;
 use crate::kernel::{Coding, Scratch};
+use crate::levels::{Level, Mode};
 use crate::plan::FrontierMode;
 use crate::state::{Column, State};
 use crate::workers::lock;
@@ -46,7 +47,7 @@ pub(crate) fn iterate<P: Program>(
     } else {
         together(driver, tiles, state, frontier, &selected.vertices, last)?
     };
-    let level = Level { mode: Mode::Sparse, active: selected.vertices.len() as u64, edges };
+    let level = Level::of(Mode::Sparse, selected.vertices.len() as u64, edges);
     Ok((total, level))
 }
 

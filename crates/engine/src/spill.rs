@@ -36,8 +36,9 @@ use crate::dispatch::dispatched;
 use crate::frontier::Masks;
 use crate::graph::Graph;
 use crate::groups::Groups;
-use crate::iterate::{Level, Mode, Outcome};
+use crate::iterate::Outcome;
 use crate::kernel::{Coding, Scratch, Sources, fold_tile};
+use crate::levels::{Level, Mode};
 use crate::plan::SpillPlan;
 use crate::read_ahead::ReadAhead;
 use crate::renew::{apply_part, init_part, resume_part};
@@ -99,7 +100,7 @@ pub(crate) fn run<P: Program>(
         let total = driver.turn(&mut state, &mut window, Basis::Updates(&last), go_on)?;
         reached.totals.push(total);
         if P::FRONTIER {
-            reached.levels.push(Level { mode: Mode::Dense, active, edges });
+            Level::of(Mode::Dense, active, edges).note(&mut reached.levels);
         }
         reached.iterations += 1;
         phase.add(1);

@@ -86,6 +86,15 @@ impl Graph {
     /// # Errors
     /// When a chunk is damaged.
     pub fn out_weights(&self) -> Result<Vec<f64>, EngineError> {
+        self.out_weights_times(1.0)
+    }
+
+    /// The sums of [`Self::out_weights`], of weights that are multiplied by `scale` before: a power
+    /// of two, by which sums that would leave the range of floats stay within it.
+    ///
+    /// # Errors
+    /// When a chunk is damaged.
+    pub fn out_weights_times(&self, scale: f64) -> Result<Vec<f64>, EngineError> {
         let mut sums = vec![Sum::default(); self.vertices() as usize];
         let mut scratch = Scratch::new();
         let mut reader = ReadAhead::new(self)?;
@@ -98,7 +107,7 @@ impl Graph {
                     let sums = sums.get_mut(tile.source as usize..).unwrap_or_default();
                     let mut add = |key: u32, weight: f64| {
                         if let Some(sum) = sums.get_mut((key >> label.target_bits) as usize) {
-                            sum.add(weight);
+                            sum.add(weight * scale);
                         }
                     };
                     let all = 0..tile.edges;

@@ -25,17 +25,25 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts `threads` workers.
+    /// Starts `threads` workers, or as many of them as the system lets be.
     ///
     /// # Errors
-    /// When the system starts no more threads.
+    /// When the system starts not even one thread.
     pub fn new(threads: usize) -> Result<Self, EngineError> {
-        ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|index| format!("welter-{index}"))
-            .build()
-            .map(|pool| Self { pool, arena: Arena::default(), storage: None })
-            .map_err(|error| EngineError::Configuration(format!("{threads} threads: {error}")))
+        let start = |threads| {
+            ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .thread_name(|index| format!("welter-{index}"))
+                .build()
+        };
+        let mut fewer = threads;
+        loop {
+            match start(fewer) {
+                Ok(pool) => return Ok(Self { pool, arena: Arena::default(), storage: None }),
+                Err(error) if fewer <= 1 => return Err(EngineError::Threads(error.to_string())),
+                Err(_) => fewer = fewer.div_ceil(2),
+            }
+        }
     }
 
     /// Starts a thread beside the workers.

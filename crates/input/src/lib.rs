@@ -362,10 +362,22 @@ fn collected(
     Ok(Ready { edges, ids, undirected, notes, readings, scratch_bytes })
 }
 
+/// As many threads, or as many of them as the system lets be.
 fn pool(threads: usize) -> Result<ThreadPool, InputError> {
-    ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .thread_name(|index| format!("read-{index}"))
-        .build()
-        .map_err(|error| InputError::Threads { what: error.to_string() })
+    let start = |threads| {
+        ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|index| format!("read-{index}"))
+            .build()
+    };
+    let mut fewer = threads;
+    loop {
+        match start(fewer) {
+            Ok(pool) => return Ok(pool),
+            Err(error) if fewer <= 1 => {
+                return Err(InputError::Threads { what: error.to_string() });
+            }
+            Err(_) => fewer = fewer.div_ceil(2),
+        }
+    }
 }

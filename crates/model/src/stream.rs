@@ -56,6 +56,12 @@ pub trait Stream: Sync {
     /// What follows a step in which this was seen.
     fn next(&self, step: Self::Step, seen: &Seen<Self::Total>) -> Next<Self::Step>;
 
+    /// The invariant that a step in which this was seen contradicts, as only edges do that no graph
+    /// has. Without that, a loop whose end rests on the invariant would have none.
+    fn broken(&self, _step: Self::Step, _seen: &Seen<Self::Total>) -> Option<&'static str> {
+        None
+    }
+
     /// When edges can be news again that are none in a step.
     fn again(&self, _step: Self::Step) -> Again {
         Again::Anytime

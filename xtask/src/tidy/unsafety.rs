@@ -62,7 +62,7 @@ const ALLOWED: &[Allowed] = &[
     Allowed { path: "crates/engine/src/sift.rs", reason: "cells indexed without a check" },
     Allowed {
         path: "crates/engine/src/trim.rs",
-        reason: "a call to the allocator of the C library",
+        reason: "calls to the allocator of the C library",
     },
 ];
 

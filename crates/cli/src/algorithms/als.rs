@@ -6,7 +6,8 @@ use welter_algorithms::Sides;
 use welter_algorithms::als::{Als, Als4, Als8, Als16, Errors};
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
-use welter_input::WeightChoice;
+use welter_input::{ReadOptions, WeightChoice};
+use welter_model::edges::Reading;
 use welter_model::table::Id;
 
 use super::{Answer, Chosen, Entry};
@@ -101,6 +102,10 @@ impl Options {
         let Outcome { values, totals, levels, .. } = session.iterate(ready, &program)?;
         // Users and items in turns, users first.
         let rmse: Vec<f64> = totals.iter().skip(2).step_by(2).map(Errors::rmse).collect();
+        if !rmse.iter().all(|rmse| rmse.is_finite()) {
+            let what = "squares of the ratings add up to more than floats hold";
+            return Err(Failure::new(65, what).hint("divide all ratings by the same number"));
+        }
         let ratings = totals.last().map_or(0, |last| last.ratings as u64);
         let [users, items] = counts;
         let found = json!({ "rmse": rmse, "ratings": ratings, "users": users, "items": items });
@@ -178,6 +183,10 @@ impl Chosen for Options {
 
     fn ways(&self) -> Ways {
         Ways::Both
+    }
+
+    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
+        options.finite = true;
     }
 
     fn sees_ends(&self) -> bool {

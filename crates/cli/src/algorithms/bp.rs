@@ -332,6 +332,7 @@ impl Chosen for Options {
 
     fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
         options.non_negative = true;
+        options.finite = true;
     }
 
     fn weighs(&self) -> bool {

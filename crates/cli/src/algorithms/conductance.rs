@@ -90,7 +90,13 @@ impl Options {
         let within = (0..ready.graph.slots()).filter(|slot| sides.has(*slot));
         let within = within.filter_map(|slot| ready.graph.vertex_of_slot(slot));
         let program = Conductance::<A>::new(Sides::of(ready.graph.vertices(), within));
-        Ok(answer::<A>(session.iterate(ready, &program)?))
+        let outcome = session.iterate(ready, &program)?;
+        let Cut { cut, volumes, .. } = outcome.total;
+        if [cut, volumes[0], volumes[1]].iter().all(|sum| sum.is_finite()) {
+            return Ok(answer::<A>(outcome));
+        }
+        let what = "the weights of a side add up to more than floats hold";
+        Err(Failure::new(65, what).hint("divide all weights by the same number"))
     }
 
     /// The sides of all slots.
@@ -213,6 +219,7 @@ impl Chosen for Options {
     fn read(&self, options: &mut ReadOptions, reading: &mut Reading) {
         self.direction.put(reading);
         options.non_negative = self.weighted;
+        options.finite = self.weighted;
     }
 
     fn tables(&self) -> Vec<String> {

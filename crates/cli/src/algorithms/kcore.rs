@@ -26,7 +26,8 @@ pub(super) const ENTRY: Entry = Entry {
         "core(v) = the largest k whose core v belongs to",
         "edges have no direction; parallel ones count once, self-loops do not",
     ],
-    kind: "group; reads all edges in each iteration until no bound falls, or peels rows that fit",
+    kind: "group; reads all edges in each iteration until no bound falls, which on grids and paths \
+           are as many as these are long, or peels rows that fit",
     weights: "not looked at",
     columns: "vertex, core (u32)",
     source: "Lü, Zhou, Zhang and Stanley (2016); Montresor, De Pellegrini and Miorandi (2011)",

@@ -7,7 +7,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::pagerank::{Dangling, PageRank};
-use welter_algorithms::{Float, Walk, pagerank};
+use welter_algorithms::{Float, Walk, pagerank, walk};
 use welter_engine::plan::Layout;
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
@@ -16,6 +16,7 @@ use welter_model::edges::Reading;
 use super::{Answer, Chosen, Entry, Precision, tables};
 use crate::args::{not_negative, parsed, share};
 use crate::failure::Failure;
+use crate::finite::named;
 use crate::session::{Ready, Session};
 use crate::top::Top;
 
@@ -220,6 +221,14 @@ impl Options {
         self.weighted || !self.tables().is_empty()
     }
 
+    /// Bytes that a walk holds for a vertex: a sum of weights with what rounding lost of it, and
+    /// the sum before it was scaled; a number of each table, and one more while they are read.
+    fn own_bytes(&self) -> u64 {
+        let tables = self.proportions().iter().filter(|table| !table.files.is_empty()).count();
+        let sums = if self.weighted { 3 } else { 0 };
+        (sums + tables + usize::from(tables > 0)) as u64 * size_of::<f64>() as u64
+    }
+
     fn walk(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let graph = &ready.graph;
         let weighted = self.weighted && graph.plan().shape.weighted;
@@ -236,9 +245,7 @@ impl Options {
             program = program.losing_sinks();
         }
         if weighted {
-            let needed = graph.vertices() * 2 * size_of::<f64>() as u64;
-            session.check_left(graph, needed, "the sums of weights")?;
-            program = program.weighted(graph.out_weights()?);
+            program = follow_weights(program, ready)?;
         }
         let [jumps, exits, starts] = self.proportions();
         let of = (ready, session);
@@ -295,6 +302,30 @@ impl Options {
     }
 }
 
+/// The walk along edges in proportion to their weights, which are scaled where their sums would
+/// leave the range of floats.
+fn follow_weights(program: Walk, ready: &Ready) -> Result<Walk, Failure> {
+    let Ready { graph, loaded, .. } = ready;
+    let sums = graph.out_weights()?;
+    let scale = walk::scale(&sums);
+    if scale.to_bits() == 1.0_f64.to_bits() {
+        return Ok(program.weighted(sums));
+    }
+    let scaled = graph.out_weights_times(scale)?;
+    let Some(number) = walk::misfit(&scaled, &sums) else {
+        return Ok(program.weighted(scaled).scaled(scale));
+    };
+    let vertex = named(&graph.vertex_column(&loaded.ids), number);
+    let sum = sums[number];
+    let what = format!("the weights of the edges that leave vertex {vertex} add up to {sum:e}");
+    let hint = "divide all weights by the same number, or leave out edges of tiny weights";
+    Err(if sum.is_finite() {
+        Failure::new(65, format!("{what}, too little beside those of others")).hint(hint)
+    } else {
+        Failure::new(65, format!("{what}, and expected is a finite sum"))
+    })
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
@@ -302,7 +333,7 @@ impl Chosen for Options {
 
     fn layout(&self) -> Layout {
         if self.is_partial() {
-            return Layout::of::<Walk>();
+            return Layout { own: self.own_bytes(), ..Layout::of::<Walk>() };
         }
         match self.precision {
             Precision::F64 => Layout::of::<PageRank<f64>>(),
@@ -324,6 +355,7 @@ impl Chosen for Options {
 
     fn read(&self, options: &mut ReadOptions, _reading: &mut Reading) {
         options.non_negative = self.weighted;
+        options.finite = self.weighted;
     }
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {

@@ -7,7 +7,8 @@ use welter_algorithms::spmv::{Element, Product, Spmv, Vector};
 use welter_engine::Outcome;
 use welter_engine::plan::{Layout, Straightness};
 use welter_input::attributes::AttributeOptions;
-use welter_input::{ColumnRef, WeightChoice};
+use welter_input::{ColumnRef, ReadOptions, WeightChoice};
+use welter_model::edges::Reading;
 
 use super::{Answer, Chosen, Entry, Precision, tables};
 use crate::args::{WeightArgs, finite, parsed};
@@ -148,6 +149,10 @@ impl Chosen for Options {
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {
         tables::check(&self.vector_from, "the vector", inputs)
+    }
+
+    fn read(&self, options: &mut ReadOptions, _: &mut Reading) {
+        options.finite = true;
     }
 
     fn weighs(&self) -> bool {

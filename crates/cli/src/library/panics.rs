@@ -3,11 +3,14 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::failure::{BROKEN, Failure};
+use crate::failure::{BROKEN, Failure, NO_THREAD, is_refused_thread};
 
 /// Does something, and makes a failure of a panic.
 pub(super) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        if is_refused_thread(&*payload) {
+            return Err(Failure::new(78, NO_THREAD));
+        }
         let what = format!("broken invariant: {}", message(&*payload));
         Err(Failure::new(BROKEN, what)
             .hint("this is a bug in welter; please report it, with what led to it"))

@@ -176,7 +176,7 @@ fn components_go_by_labels_where_cells_do_not_fit() {
     let sandbox = Sandbox::new();
     sandbox.write("few.csv", "1,2\n2,1\n5,6\n7,7\n");
     let of = "few.csv --vertices 5000000 --threads 1";
-    for (program, too_little) in [("wcc", "40M"), ("scc", "45M"), ("mcst", "90M")] {
+    for (program, too_little) in [("wcc", "46M"), ("scc", "51M"), ("mcst", "96M")] {
         let (plenty, tight) = (format!("{program} {of}"), format!("{program} {of} --memory"));
         let tight = format!("{tight} {too_little}");
         assert!(
@@ -195,8 +195,8 @@ fn components_go_by_labels_where_cells_do_not_fit() {
         let note = |text: &str| text.lines().next().map(str::to_owned);
         assert_eq!(note(&expected.stderr), note(&found.stderr));
         // Where nothing fits, the way that needs less is told; and a pipe is not read again.
-        let refused = sandbox.run(&format!("run {plenty} --memory 20M"));
-        let labels = sandbox.run(&format!("run {plenty} --memory 20M --method labels"));
+        let refused = sandbox.run(&format!("run {plenty} --memory 26M"));
+        let labels = sandbox.run(&format!("run {plenty} --memory 26M --method labels"));
         assert_eq!((refused.code, &refused.stderr), (Some(78), &labels.stderr), "{program}");
         let piped = tight.replace("few.csv", "-");
         let piped = sandbox.run_with(&format!("run {piped}"), b"1,2\n2,1\n");

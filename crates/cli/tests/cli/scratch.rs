@@ -77,7 +77,7 @@ fn a_disk_that_will_be_full_is_told_before_it_is() {
         drop(mounted);
         Some((ended.code, ended.stderr))
     };
-    let Some(right) = convert("graph.tsv", "8MiB", 18 << 10) else {
+    let Some(right) = convert("graph.tsv", "16MiB", 18 << 10) else {
         let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
         assert!(required.split(',').all(|it| it != "mount"), "WELTER_REQUIRE asks for mounts");
         eprintln!("SKIPPED: nobody lets this test mount a small file system");
@@ -87,20 +87,20 @@ fn a_disk_that_will_be_full_is_told_before_it_is() {
     // Formats that are read piece by piece are not taken to be longer than they are.
     for format in ["parquet", "arrow", "mtx", "tsv.gz"] {
         sandbox.must(&format!("convert graph.tsv -o graph.{format} -q"));
-        let ended = convert(&format!("graph.{format}"), "8MiB", 18 << 10).unwrap();
+        let ended = convert(&format!("graph.{format}"), "16MiB", 18 << 10).unwrap();
         assert_eq!(ended, (Some(0), String::new()), "{format}");
     }
     // The last line is read where there is room for all, and where there is not it never is.
-    assert_eq!(convert("odd.tsv", "8MiB", 18 << 10).unwrap().0, Some(65));
-    let (code, said) = convert("odd.tsv", "8MiB", 12 << 10).unwrap();
+    assert_eq!(convert("odd.tsv", "16MiB", 18 << 10).unwrap().0, Some(65));
+    let (code, said) = convert("odd.tsv", "16MiB", 12 << 10).unwrap();
     assert_eq!(code, Some(74), "{said}");
     assert!(said.starts_with("error: small: this run may need "), "{said}");
     assert!(said.contains("\nhint: name another directory "), "{said}");
 
     // Ids in order take about as much as edges did, and once more when they are put together.
-    assert_eq!(convert("sparse.tsv", "36MiB", 80 << 10), Some((Some(0), String::new())));
+    assert_eq!(convert("sparse.tsv", "44MiB", 80 << 10), Some((Some(0), String::new())));
     for kilobytes in [34 << 10, 48 << 10] {
-        let (code, said) = convert("sparse.tsv", "36MiB", kilobytes).unwrap();
+        let (code, said) = convert("sparse.tsv", "44MiB", kilobytes).unwrap();
         assert_eq!(code, Some(74), "{said}");
         assert!(said.starts_with("error: small: this run may need "), "{said}");
     }

@@ -142,13 +142,13 @@ fn a_search_whose_edges_do_not_fit_reads_its_input() {
     let sandbox = Sandbox::new();
     sandbox.write("many.u32", many());
     let job = "bfs many.u32 --source 1 --threads 2";
-    let plan = sandbox.must(&format!("explain {job} --memory 40M"));
+    let plan = sandbox.must(&format!("explain {job} --memory 46M"));
     assert!(plan.contains("route     straight over the input, a level at a time"), "{plan}");
     assert!(plan.contains("instead   fold, edges on storage, if few levels"), "{plan}");
-    let found = report_of(&sandbox, &format!("{job} --memory 40M -o depths.csv"));
+    let found = report_of(&sandbox, &format!("{job} --memory 46M -o depths.csv"));
     assert_eq!(found["plan"]["route"], "straight", "{found}");
     assert!(found["iterations"].as_u64() < Some(7), "{found}");
-    for (more, route) in [("", "fold"), ("--memory 40M --route fold", "fold")] {
+    for (more, route) in [("", "fold"), ("--memory 46M --route fold", "fold")] {
         let other = report_of(&sandbox, &format!("{job} {more} -o other.csv"));
         assert_eq!((&other["plan"]["route"], &other["note"]), (&route.into(), &found["note"]));
         assert_eq!(sandbox.read("depths.csv"), sandbox.read("other.csv"));
@@ -163,9 +163,9 @@ fn a_search_that_does_not_spread_goes_on_with_a_graph() {
     let path: Vec<u8> = path.flatten().flat_map(u32::to_le_bytes).collect();
     sandbox.write("deep.u32", [path, many()].concat());
     let job = "bfs deep.u32 --source 16384 --threads 2";
-    let plan = sandbox.must(&format!("explain {job} --memory 40M"));
+    let plan = sandbox.must(&format!("explain {job} --memory 46M"));
     assert!(plan.contains("route     straight over the input"), "{plan}");
-    let found = report_of(&sandbox, &format!("{job} --memory 40M -o depths.csv"));
+    let found = report_of(&sandbox, &format!("{job} --memory 46M -o depths.csv"));
     assert_eq!(found["plan"]["route"], "fold", "{found}");
     assert!(found["graph"]["chunks"].as_u64() > Some(0), "{found}");
     let other = report_of(&sandbox, &format!("{job} -o other.csv"));

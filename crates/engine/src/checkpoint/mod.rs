@@ -44,7 +44,8 @@ pub(crate) use self::write::{write, write_columns};
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION};
 use crate::graph::Graph;
 use crate::ingest::random_number;
-use crate::iterate::{Level, Mode, Outcome};
+use crate::iterate::Outcome;
+use crate::levels::{Level, Mode};
 use crate::results::Values;
 use crate::workers::lock;
 

@@ -6,12 +6,12 @@ use welter_store::sealed::SealedReader;
 use welter_store::{StoreError, checksum};
 
 use super::columns::{Resident, Settable, Stored};
-use super::manifest::{Entry, LEVEL_BYTES, Shape, VERSION};
+use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
 use super::{Checkpoints, Reached, STATE_KIND};
 use crate::EngineError;
 use crate::fixpoint;
 use crate::graph::Graph;
-use crate::iterate::{Level, Mode};
+use crate::levels::{Level, Mode};
 use crate::values::StoredValues;
 use crate::workers::lock;
 
@@ -223,14 +223,15 @@ impl Payload {
         for _ in 0..count {
             let mut record = [0_u64; LEVEL_BYTES as usize / 8];
             self.read(cast_slice_mut(&mut record))?;
-            let mode = match record[0] {
+            let mode = match record[0] & ((1 << MODE_BITS) - 1) {
                 0 => Mode::Dense,
                 1 => Mode::Pull,
                 2 => Mode::Sparse,
                 3 => Mode::Local,
                 _ => return Err(self.damaged(64, "an iteration was done in a way unknown")),
             };
-            levels.push(Level { mode, active: record[1], edges: record[2] });
+            let iterations = (record[0] >> MODE_BITS) + 1;
+            levels.push(Level { mode, active: record[1], edges: record[2], iterations });
         }
         Ok(levels)
     }

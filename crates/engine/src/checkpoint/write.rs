@@ -8,11 +8,11 @@ use welter_model::program::Program;
 use welter_store::sealed::SealedWriter;
 use welter_store::{StoreError, checksum, durable};
 
-use super::manifest::{Entry, KEPT, LEVEL_BYTES, Shape};
+use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape};
 use super::{Checkpoints, Columns, Reached};
 use crate::EngineError;
 use crate::graph::Graph;
-use crate::iterate::{Level, Mode};
+use crate::levels::{Level, Mode};
 use crate::workers::lock;
 
 /// Vertices whose flags are packed at a time.
@@ -177,14 +177,14 @@ impl Payload {
     }
 
     fn levels(&mut self, levels: &[Level]) -> Result<(), StoreError> {
-        for Level { mode, active, edges } in levels {
+        for Level { mode, active, edges, iterations } in levels {
             let mode: u64 = match mode {
                 Mode::Dense => 0,
                 Mode::Pull => 1,
                 Mode::Sparse => 2,
                 Mode::Local => 3,
             };
-            let record = [mode, *active, *edges];
+            let record = [mode | (iterations - 1) << MODE_BITS, *active, *edges];
             debug_assert_eq!(size_of_val(&record) as u64, LEVEL_BYTES);
             self.append(bytes_of(&record))?;
         }

@@ -59,6 +59,15 @@ impl<S: Stream> Learnt<S> {
     }
 }
 
+/// Refuses to go on where a step contradicts what the end of the program rests on.
+pub(crate) fn check<S: Stream>(
+    program: &S,
+    step: S::Step,
+    seen: &Seen<S::Total>,
+) -> Result<(), EngineError> {
+    program.broken(step, seen).map_or(Ok(()), |what| Err(EngineError::Invariant(what)))
+}
+
 /// What workers have seen since they were asked last, with room for so many edges.
 pub(crate) fn add_up<'a, T: Default>(
     seen: impl Iterator<Item = &'a mut Seen<()>>,

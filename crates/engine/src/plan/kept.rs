@@ -120,7 +120,7 @@ impl Plan {
             vertices: kept.vertices,
             layout,
             settings: *settings,
-            budget_bytes: settings.memory_bytes.unwrap_or(machine.memory_bytes / 16 * 15),
+            budget_bytes: settings.budget(machine),
             pace: None,
             memory: Memory::default(),
         };
@@ -243,7 +243,7 @@ fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) ->
     // What is looked up needs accumulators of its own.
     let looked_up = if plan.rows { count * layout.sparse } else { 0 };
     Memory {
-        held: settings.held_bytes,
+        held: settings.taken_bytes() + count * layout.own,
         chunks,
         vertices: if values_stored && layout.intersects() { 0 } else { count * 4 }
             + has_holes * marks

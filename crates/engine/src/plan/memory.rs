@@ -53,6 +53,8 @@ pub struct Layout {
     pub told: u64,
     /// Bytes that are neither values nor signals.
     pub beside: u64,
+    /// Bytes that the caller holds in memory for the program, such as what tables say of vertices.
+    pub own: u64,
     /// Whether it is a fold program, whose signals need not be in memory all at once.
     pub folds: bool,
     /// Bytes that a stream program learns beside its cell.
@@ -101,7 +103,7 @@ impl Layout {
 
     /// Bytes that a program takes for a vertex in memory, beside degrees.
     pub fn bytes_a_vertex(&self) -> u64 {
-        self.value + self.column() + 2 * self.active + self.sparse + self.beside
+        self.value + self.column() + 2 * self.active + self.sparse + self.beside + self.own
     }
 
     /// Bytes of what edges look up of a vertex: signals in two columns, where iterations follow
@@ -211,7 +213,7 @@ impl Layout {
 /// Memory of a run by use, bytes. Ingest and iterations do not overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// What the caller holds all along: the ids, for instance.
+    /// What the caller holds all along, such as the ids, and what the process takes anyway.
     pub held: u64,
     /// The input while it is ingested.
     pub input: u64,
@@ -292,7 +294,7 @@ impl Memory {
         let padding = 1 << (KEY_BITS - plan.stripe_bits);
         let marks = (threads + 1) * segments * (1 << SEGMENT_BITS) / 8;
         Self {
-            held: plan.settings.held_bytes,
+            held: plan.settings.taken_bytes() + vertices * layout.own,
             input: input_bytes,
             marks,
             bins: marks

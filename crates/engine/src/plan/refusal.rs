@@ -7,12 +7,57 @@ use crate::vertices::SEGMENT_BITS;
 
 /// The error of plans none of which fits.
 pub(super) fn refusal(plans: &[Plan], budget: u64) -> EngineError {
-    let need = plans.iter().map(least_budget).min().unwrap_or(0);
+    refused(plans.iter().map(least_budget).min().unwrap_or(0), budget)
+}
+
+/// The refusal of a budget, which names one that is enough.
+fn refused(need: u64, budget: u64) -> EngineError {
     let advice = format!(
         "give it --memory {} or more on a machine that has it, or a smaller graph",
         human_bytes(need).replace(' ', "")
     );
     EngineError::Budget { need, budget, advice }
+}
+
+/// What `plan` makes with a budget. Where it refuses that, the error names a budget with which it
+/// makes one, as it is rounded for people: what an input or a cache takes follows the budget too,
+/// so the first one that is named need not be enough.
+///
+/// # Errors
+/// Those of `plan`.
+pub fn within<T>(
+    budget: u64,
+    plan: impl Fn(u64) -> Result<T, EngineError>,
+) -> Result<T, EngineError> {
+    let mut next = match plan(budget) {
+        Err(EngineError::Budget { need, .. }) => need,
+        planned => return planned,
+    };
+    for step in 0..STEPS_MAX {
+        match plan(shown(next)) {
+            Err(EngineError::Budget { need, .. }) => {
+                // Where needs follow the budget closely it would take long to catch up.
+                let ahead = if step < STEPS_EXACT { 1 } else { next / 16 };
+                next = need.max(next + ahead);
+            }
+            _ => break,
+        }
+    }
+    Err(refused(shown(next), budget))
+}
+
+/// Budgets that are tried, and those of them that are as small as they can be.
+const STEPS_MAX: u32 = 200;
+const STEPS_EXACT: u32 = 40;
+
+/// The bytes that a person means who reads off a number of bytes.
+fn shown(bytes: u64) -> u64 {
+    let text = human_bytes(bytes);
+    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+    let power = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"].iter().position(|name| *name == unit);
+    let number = number.parse::<f64>().unwrap_or(0.0);
+    // As the option is read.
+    (number * 1024_f64.powi(power.unwrap_or(0) as i32)) as u64
 }
 
 /// The smallest budget that a refused plan fits. With edges on storage, more memory is used for

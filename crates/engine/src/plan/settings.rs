@@ -4,7 +4,14 @@ use welter_store::header::Encoding;
 
 use super::CHUNK_BYTES_MAX;
 use crate::EngineError;
+use crate::machine::Machine;
 use crate::vertices::SEGMENT_BITS;
+
+/// One part in so many of what is free is left to others,
+const FREE_SHARE: u64 = 16;
+/// and so many bytes where that is less: tables of pages, buffers of the system, files in its
+/// cache.
+const FREE_LEAST: u64 = 8 << 20;
 
 /// What the user may force. `None` leaves the choice to the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +22,8 @@ pub struct Settings {
     pub memory_bytes: Option<u64>,
     /// Bytes of the budget that are taken already and stay so: the ids, for instance.
     pub held_bytes: u64,
+    /// Bytes of the budget that the process takes whatever it does.
+    pub process_bytes: u64,
     /// How edges are held in memory.
     pub encoding: Option<Encoding>,
     /// Log2 of the width of a stripe, 12 to 24.
@@ -126,6 +135,17 @@ impl FrontierMode {
 }
 
 impl Settings {
+    /// Bytes of the budget that are no run's to take.
+    pub(super) fn taken_bytes(&self) -> u64 {
+        self.held_bytes + self.process_bytes
+    }
+
+    /// Bytes of memory that may be used: what was said, else most of what is free.
+    pub fn budget(&self, machine: &Machine) -> u64 {
+        let free = machine.memory_bytes;
+        self.memory_bytes.unwrap_or(free - (free / FREE_SHARE).max(FREE_LEAST).min(free))
+    }
+
     /// Whether the user says how a graph is to be made, and so that one is.
     pub(super) fn says_how(&self) -> bool {
         let widths = self.stripe_bits.is_some() || self.block_bits.is_some();

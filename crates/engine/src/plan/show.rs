@@ -51,6 +51,13 @@ impl Plan {
 }
 
 impl Plan {
+    /// What is held all along.
+    fn held(&self, held: u64) -> [(u64, &'static str); 2] {
+        let process = self.settings.process_bytes;
+        let ids = if self.layout.own > 0 { "ids, and what the program is given" } else { "ids" };
+        [(process, "the process itself"), (held - process, ids)]
+    }
+
     /// Whether passes over the input may turn out to be too many.
     fn may_give_up(&self) -> bool {
         self.layout.straight.is_some_and(|takes| !takes.always)
@@ -77,13 +84,12 @@ impl Plan {
         let Memory { held, input, marks, vertices, counts, workers, .. } = self.memory;
         writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
         writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
-        for (bytes, what) in [
-            (held, "ids"),
+        for (bytes, what) in self.held(held).into_iter().chain([
             (input, "input"),
             (marks + vertices, "which ids are vertices"),
             (counts, "what vertices are told, and values"),
             (workers, "buffers of the workers"),
-        ] {
+        ]) {
             if bytes > 0 {
                 writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
             }
@@ -91,6 +97,16 @@ impl Plan {
         if let Some(made) = self.instead.as_deref().filter(|_| self.may_give_up()) {
             writeln!(lines, "instead   {}, if few levels do not reach most:", route(made))?;
             writeln!(lines, "          {:>10}  at most then", human_bytes(made.memory.peak()))?;
+        }
+        if let Some(most) = self.passes_max().filter(|_| self.may_give_up()) {
+            writeln!(
+                lines,
+                "passes    one a level, {most} at most: to make a graph instead there is"
+            )?;
+            writeln!(
+                lines,
+                "          not the memory; a run that needs more ends, and says how much"
+            )?;
         }
         Ok(())
     }
@@ -191,8 +207,8 @@ impl fmt::Display for Plan {
         }
         writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
         writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
-        if held > 0 {
-            writeln!(lines, "          {:>10}  ids", human_bytes(held))?;
+        for (bytes, what) in self.held(held).into_iter().filter(|(bytes, _)| *bytes > 0) {
+            writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
         }
         let state_is = match self.storage {
             Some(StoragePlan { streamed: Some(Streamed::Rows(_)), .. }) => {

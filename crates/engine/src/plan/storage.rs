@@ -128,7 +128,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let gathered = (layout.accum << plan.stripe_bits) + plan.group_bytes();
     let iterate = gathered + read_ahead::SLABS as u64 * SLAB + plan.edge_buffers();
     let workers = threads * (memory::WORKER_BYTES + ingest.max(iterate));
-    let fixed = settings.held_bytes + all.vertices + workers;
+    let fixed = all.held + all.vertices + workers;
 
     let Open { bins, bins_most, bytes: open, listed } =
         Open::new(&plan, waiting, stripes, segments * stripes);

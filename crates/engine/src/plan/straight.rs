@@ -4,7 +4,9 @@ use welter_model::straight::Straight;
 use welter_model::stream::BySlot;
 
 use super::memory::WORKER_BYTES;
+use super::refusal::refusal;
 use super::{Memory, Plan, Shape, storage};
+use crate::EngineError;
 use crate::vertices::SEGMENT_BITS;
 
 /// What a straight program has in memory.
@@ -33,6 +35,10 @@ impl Straightness {
     }
 }
 
+/// Passes over an input after which a search that does not spread ends, where there is no room for
+/// the graph that would be made instead: those of a grid or a road are as many as it is wide.
+const PASSES_MAX: u64 = 64;
+
 /// Bytes of pairs that a part of an input has at most, as streams are asked to have it.
 pub(crate) const PART_BYTES: usize = 16 << 20;
 
@@ -47,6 +53,24 @@ impl Plan {
     pub(super) fn pays(&self, takes: Straightness, made: Option<&Self>) -> bool {
         let is_stored = made.is_none_or(|plan| plan.storage.is_some());
         (takes.always || is_stored) && self.memory.peak() <= self.budget_bytes
+    }
+
+    /// The passes over the input that are made at most, where those are bounded that the program
+    /// would rather not make.
+    pub(crate) fn passes_max(&self) -> Option<u64> {
+        self.instead.is_none().then_some(PASSES_MAX)
+    }
+
+    /// Why passes over the input end, with what it takes to make a graph of it instead.
+    pub(crate) fn too_many_passes(&self) -> EngineError {
+        let made = storage::plan(Self { straight: false, ..self.clone() });
+        match refusal(&[made], self.budget_bytes) {
+            EngineError::Budget { need, budget, advice } => {
+                let what = format!("for a graph instead of more than {PASSES_MAX} passes");
+                EngineError::Budget { need, budget, advice: format!("{what}; {advice}") }
+            }
+            other => other,
+        }
     }
 
     /// Bytes of the budget that nothing is planned for.
@@ -82,7 +106,7 @@ impl Memory {
         // counts, in lists that grow.
         let look = 16 * words + 64 * slots.div_ceil(1 << SEGMENT_BITS);
         Self {
-            held: plan.settings.held_bytes,
+            held: plan.settings.taken_bytes(),
             input: input_bytes.max(look),
             marks: (threads + 1) * words * 8,
             vertices: words * 12,

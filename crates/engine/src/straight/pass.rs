@@ -19,7 +19,7 @@ use crate::EngineError;
 use crate::dispatch::dispatched;
 use crate::graph::Graph;
 use crate::kernel::BUFFER;
-use crate::pass::{Learnt, Passed, REST_BYTES, add_up};
+use crate::pass::{Learnt, Passed, REST_BYTES, add_up, check};
 use crate::results::Values;
 use crate::workers::{Workers, lock};
 
@@ -141,9 +141,16 @@ impl<'a, S: BySlot> Passes<'a, S> {
                 Next::Rest(step) => (step, self.rest(step)?),
                 Next::Stop => return self.end().map(Some),
             };
-            if self.graph.plan.instead.is_some() && self.program.gives_up(step, &seen) {
-                return Ok(None);
+            if self.program.gives_up(step, &seen) {
+                match self.graph.plan.passes_max() {
+                    None => return Ok(None),
+                    Some(most) if self.made >= most => {
+                        return Err(self.graph.plan.too_many_passes());
+                    }
+                    Some(_) => {}
+                }
             }
+            check(self.program, step, &seen)?;
             next = self.program.next(step, &seen);
         }
     }

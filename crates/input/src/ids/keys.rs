@@ -9,6 +9,9 @@ use welter_model::ids::Names;
 pub(super) trait Keys: Default + Send + Sync {
     /// One of them.
     type Key: ?Sized + Ord + Sync;
+    /// The beginning of one: all of it, unless it is long. Heads are in the order of their keys,
+    /// and a head that is less than another is of a key that is less than all keys of that.
+    type Head: Ord + Clone + Send + Sync;
 
     /// None yet, and room for so many, of which the text takes so many bytes.
     fn with_room(count: usize, text_bytes: usize) -> Self;
@@ -24,6 +27,12 @@ pub(super) trait Keys: Default + Send + Sync {
     fn clear(&mut self);
     /// Bytes that the keys take while they are being sorted.
     fn sort_bytes(&self) -> u64;
+    /// The same of so many other keys, written down in so many bytes, when there is room for them.
+    fn sort_bytes_of(count: u64, encoded_bytes: u64) -> u64;
+    /// The head of a key.
+    fn head(key: &Self::Key) -> Self::Head;
+    /// Whether a key is less than a head.
+    fn is_before(key: &Self::Key, head: &Self::Head) -> bool;
     /// Makes the keys ascending and distinct.
     fn sort(&mut self);
     /// Writes keys down.
@@ -36,6 +45,7 @@ pub(super) trait Keys: Default + Send + Sync {
 
 impl Keys for Vec<u64> {
     type Key = u64;
+    type Head = u64;
 
     fn with_room(count: usize, _text_bytes: usize) -> Self {
         Self::with_capacity(count)
@@ -62,7 +72,19 @@ impl Keys for Vec<u64> {
     }
 
     fn sort_bytes(&self) -> u64 {
-        size_of_val(&self[..]) as u64
+        (self.capacity() * size_of::<u64>()) as u64
+    }
+
+    fn sort_bytes_of(_: u64, encoded_bytes: u64) -> u64 {
+        encoded_bytes
+    }
+
+    fn head(key: &u64) -> u64 {
+        *key
+    }
+
+    fn is_before(key: &u64, head: &u64) -> bool {
+        key < head
     }
 
     fn sort(&mut self) {
@@ -85,11 +107,15 @@ impl Keys for Vec<u64> {
     }
 }
 
+/// Bytes of a name that tell where it goes, at most. Few in tests, so that some names are longer.
+const HEAD_BYTES: usize = if cfg!(test) { 5 } else { 1 << 10 };
+
 /// Bytes before each name that is written down: its length.
 const LENGTH_BYTES: usize = size_of::<u32>();
 
 impl Keys for Names {
     type Key = str;
+    type Head = Box<[u8]>;
 
     fn with_room(count: usize, text_bytes: usize) -> Self {
         Self::with_capacity(count, text_bytes)
@@ -116,8 +142,22 @@ impl Keys for Names {
     }
 
     fn sort_bytes(&self) -> u64 {
-        // The text and its ends twice, and the order.
-        (2 * self.text().len() + self.len() * (2 * size_of::<u64>() + size_of::<Order>())) as u64
+        // What is there, and once more what is of use, and the order.
+        let used = self.text().len() + self.len() * (size_of::<u64>() + size_of::<Order>());
+        self.bytes() + used as u64
+    }
+
+    fn sort_bytes_of(count: u64, encoded_bytes: u64) -> u64 {
+        let text = encoded_bytes - count * LENGTH_BYTES as u64;
+        2 * text + count * (2 * size_of::<u64>() + size_of::<Order>()) as u64
+    }
+
+    fn head(key: &str) -> Box<[u8]> {
+        key.as_bytes()[..key.len().min(HEAD_BYTES)].into()
+    }
+
+    fn is_before(key: &str, head: &Box<[u8]>) -> bool {
+        key.as_bytes() < &head[..]
     }
 
     fn sort(&mut self) {

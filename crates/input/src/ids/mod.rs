@@ -409,7 +409,9 @@ fn map_names(
         })
         .collect::<Result<_, InputError>>()?;
     drop(slots);
-    let names: Names = sorted.into_iter().collect();
+    let mut names = Names::with_capacity(sorted.len(), sorted.iter().map(|name| name.len()).sum());
+    sorted.iter().for_each(|name| names.push(name));
+    drop(sorted);
     drop(dictionaries);
     for ((mut pairs, weights), places) in edges.into_iter().zip(places) {
         go_on(progress)?;

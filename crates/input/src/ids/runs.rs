@@ -6,13 +6,15 @@
 //!          and write, if many left                     at once, by any thread
 //! ```
 //!
-//! Each key is written at most twice (in a run, in the result) and read twice, whatever their
-//! number: a range is as many blocks of runs as fit, found from the first key of each block, which
-//! stays in memory. That is one pass of merging as long as a block of every run fits, which `n`
-//! bytes of memory allow for about `n^2 / 2^18` bytes of keys.
+//! A range is as many blocks of runs as fit, found from the head of the first key of each block,
+//! which stays in memory. A part of a block of every run may be in it beside them, so only so many
+//! runs are merged at once that these fit too; where there are more, some are merged to one first.
+//! So each key is written twice (in a run, in the result) and read twice as long as a thread has
+//! room for a block of every run, which `n` bytes allow for about `n^2 / 2^20` bytes of keys; and
+//! once more for each further pass.
 //!
-//! Invariant: no more than the room of each thread is held, plus a block of each run and the first
-//! keys of all blocks.
+//! Invariant: no more than twice the room of each thread is held, plus the heads of all blocks, if
+//! not more keys than that begin alike.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -27,8 +29,13 @@ use crate::scratch::{Place, Scratch};
 /// Bytes of a block of keys, or one key that is longer. Small in tests, so that runs have several.
 const BLOCK_BYTES: usize = if cfg!(test) { 256 } else { 16 << 10 };
 
+/// Bytes of a key that is written down, of many a block: names are longer mostly.
+const KEY_BYTES: usize = 8;
+/// Runs that are merged at once, whatever they take.
+const RUNS_LEAST: usize = 4;
+
 /// Keys of all threads, on their way to be distinct.
-pub(super) struct Distinct<K> {
+pub(super) struct Distinct<K: Keys> {
     scratch: Scratch,
     /// Bytes that a sorter may hold.
     room: u64,
@@ -39,10 +46,10 @@ pub(super) struct Distinct<K> {
 }
 
 /// Ascending, distinct keys on a file.
-struct Run<K> {
+struct Run<K: Keys> {
     blocks: Vec<Stored>,
-    /// The first key of each block.
-    firsts: K,
+    /// The head of the first key of each block.
+    firsts: Vec<K::Head>,
 }
 
 #[derive(Clone, Copy)]
@@ -50,10 +57,18 @@ struct Stored {
     place: Place,
     bytes: u32,
     sum: u32,
+    keys: u32,
+}
+
+impl Stored {
+    /// Bytes that its keys take while they are sorted with others.
+    fn sort_bytes<K: Keys>(&self) -> u64 {
+        K::sort_bytes_of(self.keys.into(), self.bytes.into())
+    }
 }
 
 /// Distinct keys of all threads, ascending, on a file.
-pub(super) struct Sorted<K> {
+pub(super) struct Sorted<K: Keys> {
     scratch: Scratch,
     runs: Vec<Run<K>>,
     /// Number of keys.
@@ -63,7 +78,7 @@ pub(super) struct Sorted<K> {
 }
 
 /// What one thread holds.
-pub(super) struct Sorter<'a, K> {
+pub(super) struct Sorter<'a, K: Keys> {
     distinct: &'a Distinct<K>,
     keys: K,
     /// Keys since the last run was written.
@@ -83,34 +98,80 @@ impl<K: Keys> Distinct<K> {
 
     /// Puts all that sorters wrote in order. More than `most_bytes` are of no use.
     pub(super) fn merge(self, pool: &ThreadPool, most_bytes: u64) -> Result<Sorted<K>, InputError> {
-        let Self { scratch, room, runs, .. } = self;
+        let Self { mut scratch, room, runs, .. } = self;
+        let mut runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let at_once = runs_at_once::<K>(room);
+        while runs.len() > at_once {
+            let to = scratch.beside()?;
+            let bytes = scratch.bytes();
+            to.ask(bytes + bytes / 64)?;
+            let merge = |some: &[Run<K>]| Ok(joined(merged(&scratch, &to, some, room, pool)?));
+            runs = runs.chunks(at_once).map(merge).collect::<Result<_, InputError>>()?;
+            scratch = to;
+        }
         // Ends of blocks do not fill what the system gives.
         let bytes = scratch.bytes().min(most_bytes);
         scratch.ask(bytes + bytes / 64)?;
-        let runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let starts = starts(&runs, room);
-        let next = AtomicUsize::new(0);
-        let merge = |done: &mut Vec<_>| {
-            loop {
-                let range = next.fetch_add(1, Ordering::Relaxed);
-                let Some(first) = starts.get(range) else { return Ok(()) };
-                let keys = gathered(&scratch, &runs, *first, starts.get(range + 1).copied())?;
-                let run = write(&scratch, &keys)?;
-                done.push((range, run, keys.count(), keys.text_bytes()));
-            }
-        };
-        let work = |_: rayon::BroadcastContext<'_>| {
-            let mut done = Vec::new();
-            merge(&mut done).map(|()| done)
-        };
-        let merged = pool.broadcast(work).into_iter().collect::<Result<Vec<_>, InputError>>()?;
-        let mut merged: Vec<_> = merged.into_iter().flatten().collect();
-        merged.sort_unstable_by_key(|(range, ..)| *range);
-        let count = merged.iter().map(|(_, _, count, _)| count).sum();
-        let text_bytes = merged.iter().map(|(_, _, _, bytes)| bytes).sum();
-        let runs = merged.into_iter().map(|(_, run, ..)| run).collect();
+        let merged = merged(&scratch, &scratch, &runs, room, pool)?;
+        let count = merged.iter().map(|range| range.count).sum();
+        let text_bytes = merged.iter().map(|range| range.text_bytes).sum();
+        let runs = merged.into_iter().map(|range| range.run).collect();
         Ok(Sorted { scratch, runs, count, text_bytes })
     }
+}
+
+/// Runs of which a thread can hold a part of a block each beside its range.
+fn runs_at_once<K: Keys>(room: u64) -> usize {
+    let keys = (BLOCK_BYTES / KEY_BYTES) as u64;
+    ((room / K::sort_bytes_of(keys, BLOCK_BYTES as u64)) as usize).max(RUNS_LEAST)
+}
+
+/// Keys of a range that were merged.
+struct Merged<K: Keys> {
+    run: Run<K>,
+    count: usize,
+    text_bytes: usize,
+}
+
+/// The keys of some runs, range by range, each ascending and after those before it; written to
+/// other files, or the same. Threads share the ranges.
+fn merged<K: Keys>(
+    from: &Scratch,
+    to: &Scratch,
+    runs: &[Run<K>],
+    room: u64,
+    pool: &ThreadPool,
+) -> Result<Vec<Merged<K>>, InputError> {
+    let starts = starts(runs, room);
+    let next = AtomicUsize::new(0);
+    let merge = |done: &mut Vec<_>| {
+        loop {
+            let range = next.fetch_add(1, Ordering::Relaxed);
+            let Some(first) = starts.get(range) else { return Ok(()) };
+            let keys = gathered(from, runs, first, starts.get(range + 1).copied())?;
+            let run = write(to, &keys)?;
+            let (count, text_bytes) = (keys.count(), keys.text_bytes());
+            done.push((range, Merged { run, count, text_bytes }));
+        }
+    };
+    let work = |_: rayon::BroadcastContext<'_>| {
+        let mut done = Vec::new();
+        merge(&mut done).map(|()| done)
+    };
+    let merged = pool.broadcast(work).into_iter().collect::<Result<Vec<_>, InputError>>()?;
+    let mut merged: Vec<_> = merged.into_iter().flatten().collect();
+    merged.sort_unstable_by_key(|(range, _)| *range);
+    Ok(merged.into_iter().map(|(_, merged)| merged).collect())
+}
+
+/// One run of ranges that follow each other.
+fn joined<K: Keys>(ranges: Vec<Merged<K>>) -> Run<K> {
+    let mut all = Run { blocks: Vec::new(), firsts: Vec::new() };
+    for Merged { mut run, .. } in ranges {
+        all.blocks.append(&mut run.blocks);
+        all.firsts.append(&mut run.firsts);
+    }
+    all
 }
 
 impl<K: Keys> Sorter<'_, K> {
@@ -166,7 +227,7 @@ impl<K: Keys> Sorted<K> {
 
 /// Writes ascending keys as a run.
 fn write<K: Keys>(scratch: &Scratch, keys: &K) -> Result<Run<K>, InputError> {
-    let mut run = Run { blocks: Vec::new(), firsts: K::default() };
+    let mut run = Run { blocks: Vec::new(), firsts: Vec::new() };
     let (mut begin, mut bytes) = (0, Vec::with_capacity(BLOCK_BYTES));
     while begin < keys.count() {
         let range = block(keys, begin);
@@ -174,8 +235,9 @@ fn write<K: Keys>(scratch: &Scratch, keys: &K) -> Result<Run<K>, InputError> {
         keys.encode(range.clone(), &mut bytes);
         let place = scratch.place(bytes.len() as u64)?;
         let sum = scratch.write(place, &bytes)?;
-        run.blocks.push(Stored { place, bytes: bytes.len() as u32, sum });
-        run.firsts.add(keys.key(begin));
+        let (bytes, count) = (bytes.len() as u32, range.len() as u32);
+        run.blocks.push(Stored { place, bytes, sum, keys: count });
+        run.firsts.push(K::head(keys.key(begin)));
         begin = range.end;
     }
     Ok(run)
@@ -207,24 +269,23 @@ fn read<K: Keys>(
     Ok(())
 }
 
-/// First keys of ranges that hold about `room` bytes each. The first range begins with the smallest
-/// key of all.
-fn starts<K: Keys>(runs: &[Run<K>], room: u64) -> Vec<&K::Key> {
-    let mut blocks: Vec<(&K::Key, u64)> = Vec::new();
+/// Heads of the first keys of ranges that take about `room` bytes each while they are sorted. The
+/// first range begins with the smallest key of all.
+fn starts<K: Keys>(runs: &[Run<K>], room: u64) -> Vec<&K::Head> {
+    let mut blocks: Vec<(&K::Head, u64)> = Vec::new();
     for run in runs {
-        let firsts = (0..run.blocks.len()).map(|block| run.firsts.key(block));
-        blocks.extend(firsts.zip(run.blocks.iter().map(|stored| u64::from(stored.bytes))));
+        let bytes = run.blocks.iter().map(Stored::sort_bytes::<K>);
+        blocks.extend(run.firsts.iter().zip(bytes));
     }
     blocks.sort_unstable();
-    let mut starts: Vec<&K::Key> = Vec::new();
+    let mut starts: Vec<&K::Head> = Vec::new();
     let mut filled = 0;
     for (first, bytes) in blocks {
         if starts.last().is_none_or(|start| filled + bytes > room && *start < first) {
             starts.push(first);
             filled = 0;
         }
-        // Sorting takes more than the keys do.
-        filled += 2 * bytes;
+        filled += bytes;
     }
     starts
 }
@@ -233,21 +294,19 @@ fn starts<K: Keys>(runs: &[Run<K>], room: u64) -> Vec<&K::Key> {
 fn gathered<K: Keys>(
     scratch: &Scratch,
     runs: &[Run<K>],
-    first: &K::Key,
-    end: Option<&K::Key>,
+    first: &K::Head,
+    end: Option<&K::Head>,
 ) -> Result<K, InputError> {
     let mut keys = K::default();
     let mut bytes = Vec::new();
     for run in runs {
-        let blocks = run.blocks.len();
-        let from = partition_point(blocks, |block| run.firsts.key(block) <= first);
-        let to = match end {
-            Some(end) => partition_point(blocks, |block| run.firsts.key(block) < end),
-            None => blocks,
-        };
-        for stored in &run.blocks[from.saturating_sub(1)..to] {
+        // What comes before the first key of a block may be in the block before it.
+        let from = run.firsts.partition_point(|head| head < first).saturating_sub(1);
+        let to = end.map_or(run.blocks.len(), |end| run.firsts.partition_point(|head| head < end));
+        for stored in &run.blocks[from.min(to)..to] {
             read::<K>(scratch, *stored, &mut bytes, &mut |key| {
-                if key >= first && end.is_none_or(|end| key < end) {
+                let is_within = end.is_none_or(|end| K::is_before(key, end));
+                if is_within && !K::is_before(key, first) {
                     keys.add(key);
                 }
             })?;

@@ -30,9 +30,13 @@ use crate::scratch::parts::Spilled;
 use crate::scratch::stream::SpilledEdges;
 
 /// The least that a thread sorts at once. Little in tests, so that there are several runs.
-const ROOM_BYTES_MIN: u64 = if cfg!(test) { 1 << 10 } else { 64 << 10 };
+const ROOM_BYTES_MIN: u64 = if cfg!(test) { 1 << 10 } else { 512 << 10 };
 /// Bytes of memory that an integer takes until all edges are mapped: itself, and a lookup.
 const INTEGER_BYTES: u64 = 9;
+
+/// The names of a part take so many times their bytes while their places are found: as they are
+/// read, as names, and their order with the places.
+const PLACES_TIMES: u64 = 4;
 
 impl Described for Spilled {
     fn source(&self) -> usize {
@@ -167,14 +171,25 @@ impl Mapping<'_> {
             }
             None => stated.iter().flat_map(Names::iter).try_for_each(|name| sorter.add(name)),
         })?;
-        self.check_ids(sorted.count, (sorted.count * 8 + sorted.text_bytes) as u64)?;
+        let ids_bytes = (sorted.count * 8 + sorted.text_bytes) as u64;
+        let part_bytes = self.parts.iter().map(|part| part.blob.names_bytes()).max().unwrap_or(0);
+        let place_bytes = PLACES_TIMES * part_bytes;
+        self.check_ids(sorted.count, ids_bytes + place_bytes)?;
         let names = sorted.load()?;
         let (scratch, progress) = (&self.scratch, self.progress);
+        // As many parts at a time as fit beside the names.
+        let at_once = (self.allowed_bytes - ids_bytes) / place_bytes.max(1);
+        let at_once = at_once.clamp(1, self.pool.current_num_threads() as u64) as usize;
         self.pool.install(|| {
-            self.parts.par_iter_mut().try_for_each_init(Buffer::default, |buffer, part| {
-                go_on(progress)?;
-                let slots = places(&part.blob.names(scratch)?, &names);
-                part.blob.replace(scratch, buffer, &|place| slots[place as usize])
+            self.parts.chunks_mut(at_once).try_for_each(|parts| {
+                parts.par_iter_mut().with_max_len(1).try_for_each_init(
+                    Buffer::default,
+                    |buffer, part| {
+                        go_on(progress)?;
+                        let slots = places(&part.blob.names(scratch)?, &names);
+                        part.blob.replace(scratch, buffer, &|place| slots[place as usize])
+                    },
+                )
             })
         })?;
         let slots = names.len() as u64;

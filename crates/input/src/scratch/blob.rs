@@ -351,6 +351,11 @@ impl Blob {
         self.names.map_or(0, |stored| stored.count)
     }
 
+    /// Bytes of the names of the part; 0 of other parts.
+    pub(crate) fn names_bytes(&self) -> u64 {
+        self.names.map_or(0, |stored| (stored.count * 8 + stored.text_bytes) as u64)
+    }
+
     /// Reads the names of a part; none, of other parts.
     pub(crate) fn names(&self, scratch: &Scratch) -> Result<Names, InputError> {
         let Some(stored) = self.names else { return Ok(Names::new()) };

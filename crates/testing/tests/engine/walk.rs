@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use welter_algorithms::pagerank::Dangling;
+use welter_algorithms::walk::{misfit, scale};
 use welter_algorithms::{PageRank, Walk};
 use welter_model::edges::Reading;
 use welter_testing::executors::{Nearness, judge};
@@ -12,6 +13,8 @@ use welter_testing::strategies::wide_graphs;
 /// The plain loop adds up the ranks of up to 200,000 sinks one after the other: so many half units
 /// in the last place. The engine sums by segments and is nearer to the truth.
 const ROUNDING: f64 = 200_000.0 * f64::EPSILON / 2.0;
+
+const ROUNDED: Nearness = Nearness::Within(ROUNDING);
 
 /// Graphs with weights, some of which are 0.
 fn weighted_graphs() -> impl Strategy<Value = Graph> {
@@ -113,6 +116,30 @@ proptest! {
         if keeps_sinks && vertices > 0 {
             let mass: f64 = answer.numbers().iter().sum();
             prop_assert!((mass - 1.0).abs() < 1e-9, "{}", mass);
+        }
+    }
+
+    /// Ranks do not depend on what all weights are multiplied by, be it to the ends of the range of
+    /// floats.
+    #[test]
+    fn scaled_weights_are_the_same_walk(graph in weighted_graphs(), power in 900_i32..1019) {
+        let vertices = graph.vertices() as u64;
+        let walk = |sums| Walk::new(vertices, 0.85, 4, 0.0).weighted(sums);
+        let expected = judge(&graph, Reading::default(), &walk(sums(&graph)), ROUNDED);
+        for power in [power, -power] {
+            let times = |graph: &Graph, factor: f64| {
+                let weights = graph.weights.iter().flatten().map(|weight| weight * factor);
+                Graph { weights: Some(weights.collect()), ..graph.clone() }
+            };
+            let graph = times(&graph, f64::from(power).exp2());
+            let before = sums(&graph);
+            let scale = scale(&before);
+            prop_assert!((scale - 1.0).abs() > 0.1 || before.iter().all(|sum| *sum <= 0.0));
+            let scaled = sums(&times(&graph, scale));
+            prop_assert_eq!(misfit(&scaled, &before), None);
+            let walk = walk(scaled).scaled(scale);
+            let ranks = judge(&graph, Reading::default(), &walk, ROUNDED);
+            prop_assert!(relative_error(&expected.numbers(), &ranks.numbers()) < ROUNDING);
         }
     }
 

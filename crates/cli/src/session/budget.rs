@@ -1,0 +1,216 @@
+//! What a run may take of the machine, and the plan that it gets for that.
+//!
+//! Invariants: the budget is all that the process holds, so what it takes anyway is in every plan;
+//! a refusal names a budget that is enough, as it is rounded for people, because that is found by
+//! the planning that a run with it would do.
+
+use welter_engine::EngineError;
+use welter_engine::kept::Kept;
+use welter_engine::plan::{self, Layout, Plan, Settings, Shape, StorageMode};
+use welter_input::{Estimate, IdKind, ReadOptions};
+use welter_model::edges::Duplicates;
+
+use super::wanted::arcs;
+use super::{Forecast, Session, Wanted};
+use crate::failure::Failure;
+use crate::kept::{Fit, fit};
+use crate::load::Source;
+
+/// Bytes of memory that the command takes whatever it does: tables of the program, its options,
+/// stacks of threads, and what the allocator has beyond what it was asked for. 5 MiB were seen.
+pub(super) const PROCESS_BYTES: u64 = 6 << 20;
+/// The same for a caller in this process, whose memory is its own.
+pub(super) const WITHIN_BYTES: u64 = 4 << 20;
+
+/// Bytes of text that a thread has in its hands while it reads, and lists that it makes of them.
+const READER_BYTES: u64 = 2 << 20;
+/// Threads a core that are of use while an input is read, or as many where these are more.
+const READERS: usize = 4;
+const READERS_LEAST: usize = 16;
+
+/// Edges a vertex where the number of vertices is not known before reading. Real graphs have more
+/// and fewer; what is decided with it is decided again once the graph is read.
+const FACTOR_GUESS: u64 = 8;
+
+impl Session {
+    /// Plans a run before reading. `None` where nothing is known, as of a pipe.
+    ///
+    /// What certainly cannot fit is refused here; what perhaps can is decided after reading.
+    pub(crate) fn forecast(&self, wanted: &Wanted<'_>) -> Result<Option<Forecast>, Failure> {
+        let mut estimate = wanted.source.estimate(&wanted.options)?;
+        let reading = wanted.reading(estimate.undirected.unwrap_or(false));
+        estimate.undirected = Some(reading.undirected);
+        if let Source::Kept(_, kept) = wanted.source
+            && fit(kept, wanted)? == Fit::AsKept
+        {
+            let plan = self.plan_kept(kept, wanted)?;
+            return Ok(Some(Forecast { plan, estimate }));
+        }
+        let weighted = wanted.keeps_weights(estimate.weighted);
+        let Some(edges) = estimate.edges else {
+            // Settings that make no sense are still refused.
+            let shape = Shape { slots: 0, edges: 0, weighted, estimated: true, input_bytes: 0 };
+            self.plan(wanted, 0, |_| shape)?;
+            return Ok(None);
+        };
+        let read = wanted.reads_weights(estimate.weighted);
+        let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, read)?;
+        let shape = |slots, edges: u64, budget| Shape {
+            slots,
+            edges: arcs(edges, reading),
+            weighted,
+            estimated: !estimate.exact || estimate.slots.is_none(),
+            // What is more goes to temporary files.
+            input_bytes: edges.saturating_mul(edge_bytes).min(budget / 2),
+        };
+        let known = estimate.slots.or(estimate.slots_seen);
+        let likely = known.unwrap_or((edges / FACTOR_GUESS).max(1));
+        let budget = self.budget();
+        // What is guessed refuses nobody.
+        let plan = self.plan_with(wanted, 0, shape(likely, edges, budget), budget).or_else(|_| {
+            self.plan_with(wanted, 0, shape(known.unwrap_or(1), edges, budget), budget)
+        });
+        let plan = match plan {
+            Err(EngineError::Budget { .. }) => {
+                // A refusal names what is enough, whatever the rest of the input is like.
+                let enough = Enough::of(&estimate, edges);
+                let (input_bytes, ids_bytes) = wanted.source.opened_bytes(&wanted.options)?;
+                let shape = |budget| {
+                    let shape = shape(enough.slots, enough.edges, budget);
+                    Shape { input_bytes: shape.input_bytes.max(input_bytes), ..shape }
+                };
+                self.plan(wanted, enough.ids_bytes + ids_bytes, shape)?
+            }
+            plan => plan?,
+        };
+        Ok(Some(Forecast { plan, estimate }))
+    }
+
+    /// Names a budget that is enough where distinct ids take too much, which are counted by then.
+    pub(super) fn with_enough(&self, failure: Failure, wanted: &Wanted<'_>) -> Failure {
+        let Some((count, bytes)) = failure.ids() else { return failure };
+        let Ok(estimate) = wanted.source.estimate(&wanted.options) else { return failure };
+        let edges = estimate.edges.unwrap_or(count);
+        let Enough { edges, .. } = Enough::of(&estimate, edges.max(count / 2));
+        let shape = |budget| Shape {
+            slots: count,
+            edges: arcs(edges, wanted.reading(estimate.undirected.unwrap_or(false))),
+            weighted: wanted.keeps_weights(estimate.weighted),
+            estimated: false,
+            input_bytes: edges.saturating_mul(16).min(budget / 2),
+        };
+        let readers = self.reading_bytes(wanted.options.thread_count(), u64::MAX);
+        // What maps ids comes before the rest, and is gone by then.
+        let mapping = bytes + bytes / 2 + readers + self.process_bytes;
+        match self.plan(wanted, bytes, shape) {
+            Err(EngineError::Budget { need, .. }) => {
+                let enough = plan::human_bytes(need.max(mapping)).replace(' ', "");
+                failure.hint(format!("give it --memory {enough} or more, where the machine has it"))
+            }
+            _ => {
+                let enough = plan::human_bytes(mapping).replace(' ', "");
+                failure.hint(format!("give it --memory {enough} or more, where the machine has it"))
+            }
+        }
+    }
+
+    /// Bytes that so many threads hold while they read, of a budget.
+    fn reading_bytes(&self, threads: usize, budget: u64) -> u64 {
+        (self.readers(threads) as u64 * READER_BYTES).min(budget / 4)
+    }
+
+    /// Threads that read where so many may.
+    fn readers(&self, threads: usize) -> usize {
+        threads.min((READERS * self.machine.cores).max(READERS_LEAST))
+    }
+
+    /// Says what of the machine reading may take.
+    pub(crate) fn limit(&self, options: &mut ReadOptions) {
+        let budget = self.budget();
+        options.threads = self.readers(options.thread_count());
+        // What readers hold beside parts of the input.
+        let buffers = self.reading_bytes(options.threads, budget);
+        options.limits.memory_bytes_max = Some(budget.saturating_sub(self.process_bytes + buffers));
+        let left = self.machine.memory_bytes.saturating_sub(self.budget());
+        options.limits.cache_bytes_max = Some(left);
+        options.scratch = self.resources.scratch();
+    }
+
+    /// Bytes of memory that may be used.
+    pub(crate) fn budget(&self) -> u64 {
+        self.resources.settings(0).budget(&self.machine)
+    }
+
+    /// The plan of a graph that is kept.
+    pub(super) fn plan_kept(&self, kept: &Kept, wanted: &Wanted<'_>) -> Result<Plan, EngineError> {
+        plan::within(self.budget(), |budget| {
+            kept.plan(wanted.layout, &self.settings(wanted, 0, budget), &self.machine)
+        })
+    }
+
+    /// The plan of a graph whose shape may depend on the budget. A refusal names one that is
+    /// enough.
+    pub(super) fn plan(
+        &self,
+        wanted: &Wanted<'_>,
+        held_bytes: u64,
+        shape: impl Fn(u64) -> Shape,
+    ) -> Result<Plan, EngineError> {
+        let plan = |budget| self.plan_with(wanted, held_bytes, shape(budget), budget);
+        plan::within(self.budget(), plan)
+    }
+
+    fn plan_with(
+        &self,
+        wanted: &Wanted<'_>,
+        held_bytes: u64,
+        shape: Shape,
+        budget: u64,
+    ) -> Result<Plan, EngineError> {
+        let settings = self.settings(wanted, held_bytes, budget);
+        // Edges that are merged must meet, and iterations that are kept are those of a graph.
+        let merged = wanted.reading.duplicates != Duplicates::Keep;
+        let straight = wanted.layout.straight.filter(|takes| {
+            // Edges that are made take longer than edges that are read, in each pass.
+            let pays = takes.always || !matches!(wanted.source, Source::Generator(..));
+            pays && !merged && self.checkpoints.is_none()
+        });
+        let layout = Layout { straight, ..wanted.layout };
+        Plan::new(shape, layout, &settings, &self.machine)
+    }
+
+    pub(super) fn settings(&self, wanted: &Wanted<'_>, held_bytes: u64, budget: u64) -> Settings {
+        Settings {
+            memory_bytes: Some(budget),
+            process_bytes: self.process_bytes,
+            frontier: wanted.frontier,
+            index: wanted.index,
+            storage: match self.resources.cache {
+                Some(cache_bytes) => StorageMode::Always { cache_bytes, values: false },
+                None => StorageMode::Auto,
+            },
+            ..self.resources.settings(held_bytes + wanted.source.held_bytes())
+        }
+    }
+}
+
+/// A graph that is hardly larger than that of an input of which only a part was looked at.
+struct Enough {
+    edges: u64,
+    slots: u64,
+    /// What its ids take.
+    ids_bytes: u64,
+}
+
+impl Enough {
+    /// Of so many edges, about. Few graphs have more than a vertex for two edges, unless these are
+    /// names, and names seldom more than 32 bytes.
+    fn of(estimate: &Estimate, edges: u64) -> Self {
+        let edges = if estimate.exact { edges } else { edges + edges / 16 };
+        let named = estimate.ids == IdKind::Names;
+        let many = if named { edges } else { edges / 2 }.max(1);
+        let seen = estimate.slots_seen.map(|seen| seen + seen / 16);
+        let slots = estimate.slots.unwrap_or(seen.unwrap_or(many));
+        Self { edges, slots, ids_bytes: if named { slots * 40 } else { 0 } }
+    }
+}

@@ -1,0 +1,239 @@
+//! Budgets that hold: the default in small control groups, the one that a refusal names, and memory
+//! that no plan used to count.
+//!
+//! Every algorithm runs in groups of 64 to 256 MiB without `--memory`, on every kind of input, and
+//! ends with an answer or with 78, never killed.
+
+use std::fmt::Write;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use crate::cgroup::{Group, skipped};
+use crate::sandbox::Sandbox;
+
+/// Every algorithm, with what it must be told.
+const ALGORITHMS: [&str; 16] = [
+    "pagerank --iterations 3",
+    "pagerank --weighted --iterations 3",
+    "bfs --source 1",
+    "sssp --source 1",
+    "wcc",
+    "scc",
+    "mcst",
+    "spmv",
+    "hyperball --iterations 2",
+    "cdlp --iterations 2",
+    "kcore",
+    "triangles",
+    "lcc",
+    "mis",
+    "conductance",
+    "bp --iterations 2",
+];
+
+/// The same graph in every kind of input.
+const INPUTS: [&str; 6] = ["g.u32f32", "g.tsv", "g.tsv.gz", "g.parquet", "g.arrow", "kept"];
+
+/// Ratings, for `als`.
+const RATINGS: &str = "als --iterations 1 ratings.tsv";
+
+/// A graph of 2^scale vertices in every kind of input.
+fn inputs(scale: u32) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.must(&format!("generate rmat {scale} --weights 255 -q -o g.u32f32"));
+    for input in &INPUTS[1..5] {
+        sandbox.must(&format!("convert g.u32f32 -q -o {input}"));
+    }
+    sandbox.must("ingest g.u32f32 -q -o kept");
+    let ratings = (0..20_000_u64).fold(String::new(), |mut rows, row| {
+        let _ = writeln!(rows, "{}\t{}\t{}", row % 997, 1000 + row * row % 751, row % 5 + 1);
+        rows
+    });
+    sandbox.write("ratings.tsv", ratings);
+    sandbox
+}
+
+/// Names by the thousand: `edges` rows between `names` of them.
+fn names(edges: u64, names: u64) -> String {
+    let name = |place: u64| place.wrapping_mul(0x9e37_79b9_7f4a_7c15) % names;
+    (0..edges).fold(String::new(), |mut rows, row| {
+        let _ = writeln!(rows, "n{:x}\tn{:x}", name(2 * row), name(2 * row + 1));
+        rows
+    })
+}
+
+/// All algorithms in a group of so many MiB, each on the next kind of input.
+fn all_end_in(mib: u64) {
+    let sandbox = inputs(14);
+    sandbox.write("names.tsv", names(300_000, 200_000));
+    let inputs: Vec<&str> = INPUTS.into_iter().chain(["names.tsv"]).collect();
+    let lines = ALGORITHMS.iter().enumerate().map(|(number, algorithm)| {
+        // Sources are numbers, and rows of names have no weights.
+        let wants = algorithm.contains("--source") || algorithm.contains("weight");
+        let kinds = if wants { &INPUTS[..] } else { &inputs[..] };
+        format!("{algorithm} {}", kinds[(number + mib as usize) % kinds.len()])
+    });
+    for line in lines.chain([RATINGS.to_owned()]) {
+        let group = match Group::new(mib << 20) {
+            Ok(group) => group,
+            Err(why) => return skipped(&why),
+        };
+        let ended = group.run(&sandbox.command(&format!("run {line} -q -o out.csv")));
+        assert!(
+            matches!(ended.code, Some(0 | 78)),
+            "{line} in {mib} MiB: {:?} {}",
+            ended.code,
+            ended.stderr
+        );
+    }
+}
+
+#[test]
+fn all_algorithms_end_in_groups_of_64_mib() {
+    all_end_in(64);
+}
+
+#[test]
+fn all_algorithms_end_in_groups_of_100_mib() {
+    all_end_in(100);
+}
+
+#[test]
+fn all_algorithms_end_in_groups_of_128_mib() {
+    all_end_in(128);
+}
+
+#[test]
+fn all_algorithms_end_in_groups_of_256_mib() {
+    all_end_in(256);
+}
+
+#[test]
+fn graphs_beyond_a_group_end_in_it() {
+    let sandbox = inputs(17);
+    sandbox.write("names.tsv", names(1_500_000, 1_000_000));
+    for (mib, line) in [
+        (24, "pagerank --iterations 2 g.u32f32"),
+        (24, "wcc g.tsv"),
+        (64, "pagerank --iterations 2 g.tsv.gz"),
+        (64, "sssp --source 1 g.parquet"),
+        (64, "kcore g.arrow"),
+        (64, "wcc names.tsv"),
+        (100, "pagerank --iterations 2 names.tsv"),
+        (64, "spmv kept"),
+    ] {
+        let group = match Group::new(mib << 20) {
+            Ok(group) => group,
+            Err(why) => return skipped(&why),
+        };
+        let ended = group.run(&sandbox.command(&format!("run {line} -q --top 1")));
+        assert!(matches!(ended.code, Some(0 | 78)), "{line} in {mib} MiB: {:?}", ended.code);
+    }
+}
+
+/// The budget that a refusal names.
+fn named(stderr: &str) -> &str {
+    let (_, rest) = stderr.split_once("--memory ").unwrap_or_else(|| panic!("{stderr}"));
+    rest.split_once(" or more").unwrap().0
+}
+
+#[test]
+fn the_budget_that_a_refusal_names_is_enough() {
+    let sandbox = inputs(14);
+    sandbox.write("names.tsv", names(60_000, 50_000));
+    for input in INPUTS.into_iter().chain(["names.tsv"]) {
+        for algorithm in ["wcc", "pagerank --iterations 1", "kcore"] {
+            let line = format!("run {algorithm} {input} -q --top 1");
+            let refused = sandbox.run(&format!("{line} --memory 1MiB"));
+            assert_eq!(refused.code, Some(78), "{line}: {}", refused.stderr);
+            let budget = named(&refused.stderr);
+            let ended = sandbox.run(&format!("{line} --memory {budget}"));
+            assert_eq!(ended.code, Some(0), "{line} with {budget}: {}", ended.stderr);
+        }
+    }
+}
+
+/// The most anonymous memory that a command had, bytes.
+fn anonymous_peak(sandbox: &Sandbox, line: &str) -> u64 {
+    let mut child = sandbox.command(line).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let field = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kib = field.and_then(|field| field.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = peak.max(kib.unwrap_or(0) << 10);
+        thread::sleep(Duration::from_millis(2));
+    }
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(0), "{line}: {said}");
+    peak
+}
+
+fn keeps(sandbox: &Sandbox, line: &str, mib: u64) {
+    let line = format!("run {line} -q --top 1 --memory {mib}MiB");
+    let peak = anonymous_peak(sandbox, &line);
+    assert!(peak <= mib << 20, "{line}: {} MiB", peak >> 20);
+}
+
+#[test]
+fn names_keep_their_budget() {
+    let sandbox = Sandbox::new();
+    sandbox.write("names.tsv", names(1_000_000, 1_000_000));
+    keeps(&sandbox, "wcc names.tsv", 48);
+    keeps(&sandbox, "pagerank --iterations 2 names.tsv", 80);
+}
+
+#[test]
+fn every_kind_of_input_keeps_its_budget() {
+    let sandbox = inputs(16);
+    for input in INPUTS {
+        keeps(&sandbox, &format!("pagerank --iterations 2 {input}"), 64);
+    }
+}
+
+#[test]
+fn deep_graphs_keep_their_budget() {
+    let sandbox = Sandbox::new();
+    let bytes = |vertex: u32| [vertex, vertex + 1].into_iter().flat_map(u32::to_le_bytes);
+    sandbox.write("path.u32", (0..400_000_u32).flat_map(bytes).collect::<Vec<u8>>());
+    keeps(&sandbox, "bfs --source 0 path.u32", 64);
+}
+
+#[test]
+fn searches_over_the_input_have_a_way_out() {
+    let sandbox = Sandbox::new();
+    let side = 300_u32;
+    let edges = (0..side * side).flat_map(|at| {
+        let right = (at % side + 1 < side).then_some([at, at + 1]);
+        let below = (at + side < side * side).then_some([at, at + side]);
+        [right, below].into_iter().flatten().flatten().flat_map(u32::to_le_bytes)
+    });
+    sandbox.write("grid.u32", edges.collect::<Vec<u8>>());
+    let line = "bfs grid.u32 --source 0 --undirected";
+    for tenths in 60..160 {
+        let budget = format!("--memory {}.{}MiB", tenths / 10, tenths % 10);
+        let shown = sandbox.run(&format!("explain {line} {budget}"));
+        if shown.code != Some(0) || !shown.stdout.contains("straight over the input, a level") {
+            assert!(matches!(shown.code, Some(0 | 78)), "{budget}: {}", shown.stderr);
+            continue;
+        }
+        if !shown.stdout.contains("instead   fold") {
+            assert!(shown.stdout.contains("passes    one a level, 64 at most"), "{}", shown.stdout);
+            let ended = sandbox.run(&format!("run {line} {budget} -q --top 1"));
+            assert_eq!(ended.code, Some(78), "{budget}: {}", ended.stderr);
+            assert!(ended.stderr.contains("more than 64 passes"), "{}", ended.stderr);
+            return;
+        }
+    }
+}
+
+#[test]
+fn threads_beyond_use_are_not_started() {
+    let sandbox = inputs(12);
+    let shown = sandbox.must("explain pagerank g.u32f32 --threads 1000");
+    assert!(shown.contains("threads   16\n"), "{shown}");
+    sandbox.must("run pagerank g.tsv --threads 1000 -q --top 1");
+}
