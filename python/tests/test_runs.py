@@ -189,6 +189,7 @@ def test_every_option_of_reading_has_its_parameter():
     assert {"source-column", "memory", "undirected"} <= options
     # One parameter for two options, or for those of all runs.
     merged = {"no-header": "header", "directed": "undirected", "no-weights": "weight"}
+    merged["no-bipartite"] = "bipartite"
     names = set(inspect.signature(welter.read_edges).parameters)
     elsewhere = {"output", "quiet", "help"}
     elsewhere |= {"cache", "encoding", "stripe-bits", "block-bits", "route"}

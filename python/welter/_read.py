@@ -46,6 +46,10 @@ def read_edges(
     weight: Column | Literal[False] | None = None,
     ids: Literal["auto", "integers", "names"] | None = None,
     vertices: int | None = None,
+    vertices_from: Path | Sequence[Path] | None = None,
+    target_vertices_from: Path | Sequence[Path] | None = None,
+    vertex_column: Column | None = None,
+    bipartite: bool | None = None,
     undirected: bool | None = None,
     drop_self_loops: bool = False,
     drop_duplicates: Duplicates = False,
@@ -76,6 +80,11 @@ def read_edges(
         by a word for it such as cost or distance, else the one further column of numbers, if any
     ids : what ids are: integers, names (any strings), or what a sample looks like
     vertices : the graph has the vertices 0 to ``vertices - 1``; None: those with edges
+    vertices_from : files that list vertices, so that those without edges exist too, whatever ids are
+    target_vertices_from : the same of targets, where these are another kind of vertices
+    vertex_column : column of the ids in those files, by number or name; None: the first
+    bipartite : whether sources and targets are two kinds of vertices, which may have the same ids;
+        None: what the format says, else no
     undirected : whether every edge goes both ways; None: what the format says, else no
     drop_self_loops : leave out edges from a vertex to itself
     drop_duplicates : keep one of parallel edges, with the first, the smallest (``"min"``) or the
@@ -115,6 +124,10 @@ def read_edges(
         "weight": weight,
         "ids": ids,
         "vertices": vertices,
+        "vertices_from": vertices_from,
+        "target_vertices_from": target_vertices_from,
+        "vertex_column": vertex_column,
+        "bipartite": bipartite,
         **_shape(undirected, drop_self_loops, drop_duplicates),
         **{"memory": memory, "threads": threads, "scratch": scratch},
     }

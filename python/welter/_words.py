@@ -28,6 +28,8 @@ def words(options: Mapping[str, Any]) -> list[str]:
             option, value = "--no-weights", True
         elif name == "undirected" and value is False:
             option, value = "--directed", True
+        elif name == "bipartite" and value is False:
+            option, value = "--no-bipartite", True
         if value is None or value is False:
             continue
         if value is True:
