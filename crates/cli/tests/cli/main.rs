@@ -28,6 +28,7 @@ mod resume;
 mod routes;
 mod sandbox;
 mod scratch;
+mod sources;
 mod straight;
 mod streams;
 mod top;
