@@ -9,6 +9,8 @@ fn the_example_ranks_libc6_first() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     insta::assert_snapshot!("top", ended.stdout);
     let (summary, time) = ended.stderr.trim_end().rsplit_once(", ").unwrap();
+    let (note, summary) = summary.rsplit_once('\n').unwrap();
+    assert!(note.ends_with("ids are names; 5 comment lines passed over"), "{note}");
     assert_eq!(summary, "59,445 vertices, 264,196 edges, 69 iterations");
     assert!(time.ends_with(" s"), "{time}");
     assert_eq!(sandbox.files(), [""; 0]);
