@@ -173,7 +173,8 @@ def networkx_text(edges: Table, folder: Path, chance: random.Random) -> Written:
     path = (
         folder / f"networkx.{'edgelist' if kind in ('edgelist', 'weighted', 'bare') else 'adjlist'}"
     )
-    separator = chance.choice([" ", " ", "\t", ","])
+    # NetworkX quotes nothing: names with spaces, commas and braces cannot be told apart.
+    separator = "\t" if edges.kind == "odd" else chance.choice([" ", " ", "\t", ","])
     wanted = listed(made)
     # The file says nothing of directions.
     options = [] if made.is_directed() else ["--undirected"]

@@ -30,17 +30,18 @@ TELLING = [
 PLAIN = [("u", "v"), ("a", "b"), ("user", "item"), ("node1", "node2")]
 
 
-def names(edges: Table, chance: random.Random) -> list[str]:
-    """Names of the columns."""
+def names(edges: Table, chance: random.Random, *, json: bool = False) -> list[str]:
+    """Names of the columns; of JSON, only ``weight`` is the weight."""
     ends = chance.choice(TELLING + PLAIN if edges.numbers else TELLING)
     if not edges.weighted:
         return list(ends)
-    return [*ends, chance.choice(["weight", "weight", "Weight", "cost", "value"])]
+    weights = ["weight", "weight", "Weight", "cost", "value"]
+    return [*ends, "weight" if json else chance.choice(weights)]
 
 
-def columns(edges: Table, chance: random.Random) -> dict[str, list[Any]]:
+def columns(edges: Table, chance: random.Random, *, json: bool = False) -> dict[str, list[Any]]:
     """The columns by name, sometimes with one more behind them."""
-    found = dict(zip(names(edges, chance), edges.columns, strict=True))
+    found = dict(zip(names(edges, chance, json=json), edges.columns, strict=True))
     if chance.random() < 0.2:
         if not edges.weighted:
             found["kind"] = [chance.choice(["x", "y, z"]) for _ in edges.edges]
@@ -57,9 +58,9 @@ def plain(found: dict[str, list[Any]]) -> dict[str, list[Any]]:
     }
 
 
-def arrow(edges: Table, chance: random.Random) -> pyarrow.Table:
+def arrow(edges: Table, chance: random.Random, *, json: bool = False) -> pyarrow.Table:
     """The table with some of the types that its values fit."""
-    found = columns(edges, chance)
+    found = columns(edges, chance, json=json)
     arrays = {}
     for place, (name, values) in enumerate(found.items()):
         kind: pyarrow.DataType | None = None
@@ -119,21 +120,19 @@ def pandas_csv(edges: Table, folder: Path, chance: random.Random) -> Written:
 
 
 def pandas_json(edges: Table, folder: Path, chance: random.Random) -> Written:
-    frame = pandas.DataFrame(plain(columns(edges, chance)))
+    frame = pandas.DataFrame(plain(columns(edges, chance, json=True)))
     options = {
         "orient": chance.choice(["records", "records", "split", "columns", "values", "table"])
     }
     if options["orient"] == "records":
         options["lines"] = chance.random() < 0.5
     path = folder / chance.choice(["pandas.json", "pandas.jsonl"])
-    # Fewer digits than a float has would be another graph.
     frame.to_json(path, double_precision=15, **options)
-    exact = all(weight == round(weight, 15) for _, _, weight in weighted(edges))
-    return Written(path, edges.edges if exact else [], how=f"pandas to_json {options}")
-
-
-def weighted(edges: Table) -> list[tuple[Any, Any, float]]:
-    return [(a, b, float(weight)) for a, b, weight in edges.edges] if edges.weighted else []
+    # As many digits behind the point as pandas can write.
+    wanted = [
+        (*edge[:2], *(round(float(weight), 15) for weight in edge[2:])) for edge in edges.edges
+    ]
+    return Written(path, wanted, how=f"pandas to_json {options}")
 
 
 def pandas_binary(edges: Table, folder: Path, chance: random.Random) -> Written:
@@ -171,8 +170,9 @@ def polars_csv(edges: Table, folder: Path, chance: random.Random) -> Written:
 
 
 def polars_other(edges: Table, folder: Path, chance: random.Random) -> Written:
-    frame = polars.DataFrame(columns(edges, chance), strict=False, infer_schema_length=None)
     kind = chance.choice(["json", "ndjson", "parquet", "parquet", "ipc", "ipc", "stream", "avro"])
+    found = columns(edges, chance, json=kind.endswith("json"))
+    frame = polars.DataFrame(found, strict=False, infer_schema_length=None)
     path = folder / f"polars.{kind if kind != 'stream' else 'arrows'}"
     codec = ""
     match kind:
@@ -262,8 +262,8 @@ def plain_type(kind: pyarrow.DataType) -> pyarrow.DataType:
 
 
 def duckdb_any(edges: Table, folder: Path, chance: random.Random) -> Written:
-    made = arrow(edges, chance)
     kind = chance.choice(["csv", "csv", "json", "parquet"])
+    made = arrow(edges, chance, json=kind == "json")
     ending = ""
     options = [f"format {kind}"]
     if kind == "csv":

@@ -3,7 +3,8 @@ graph that was written, or refused: never as another one without a word.
 
 Each case is a number from which everything follows; a failure names it. ``WELTER_ROUND_TRIPS=5000``
 tries more of them, from ``WELTER_ROUND_TRIPS_FROM`` on. What this does not show: that a refusal is
-needed, beyond a share that has to be read; and vertices without edges.
+needed, beyond a share that has to be read; vertices without edges; and names such as ``007`` in
+graph formats and JSON, whose readers take them for 7.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import round_trips
 import round_trips_graphs
 import round_trips_tables
@@ -27,6 +27,14 @@ from welter import _native
 CASES = int(os.environ.get("WELTER_ROUND_TRIPS", "300"))
 FIRST = int(os.environ.get("WELTER_ROUND_TRIPS_FROM", "0"))
 WRITERS = round_trips_tables.WRITERS + round_trips_graphs.WRITERS
+#: Writers of rows and of tables with types, which tell 007 from 7.
+OF_ROWS = {
+    round_trips_tables.pandas_csv,
+    round_trips_tables.pandas_binary,
+    round_trips_tables.polars_csv,
+    round_trips_tables.pyarrow_any,
+    round_trips_graphs.networkx_text,
+}
 
 
 @contextlib.contextmanager
@@ -90,7 +98,10 @@ def test_what_libraries_write_is_read_back_or_refused(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         edges = round_trips.table(chance)
-        written = WRITERS[number % len(WRITERS)](edges, folder, chance)
+        writer = WRITERS[number % len(WRITERS)]
+        while edges.kind == "digits" and writer not in OF_ROWS:
+            edges = round_trips.table(chance)
+        written = writer(edges, folder, chance)
         verdict = judge(written, folder)
         library = written.how.split()[0]
         if verdict not in ("read", "refused"):
@@ -105,5 +116,3 @@ def test_what_libraries_write_is_read_back_or_refused(tmp_path: Path) -> None:
     assert not wrong, "\n\n".join(wrong)
     read = sum(count for (_, verdict), count in verdicts.items() if verdict == "read")
     assert read >= CASES // 2, verdicts
-
-
