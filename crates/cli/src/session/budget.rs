@@ -77,7 +77,8 @@ impl Session {
                 let (input_bytes, ids_bytes) = wanted.source.opened_bytes(&wanted.options)?;
                 let shape = |budget| {
                     let shape = shape(enough.slots, enough.edges, budget);
-                    Shape { input_bytes: shape.input_bytes.max(input_bytes), ..shape }
+                    let input_bytes = shape.input_bytes.max(input_bytes).max(WINDOW_BYTES);
+                    Shape { input_bytes, ..shape }
                 };
                 self.plan(wanted, enough.ids_bytes + ids_bytes, shape)?
             }
@@ -194,6 +195,11 @@ impl Session {
     }
 }
 
+/// Slots of two segments of a graph.
+const SEGMENTS_SLOTS: u64 = 2 << 12;
+/// Bytes of an input that are in memory at a time, whatever else of it is.
+const WINDOW_BYTES: u64 = 1 << 20;
+
 /// A graph that is hardly larger than that of an input of which only a part was looked at.
 struct Enough {
     edges: u64,
@@ -209,7 +215,8 @@ impl Enough {
         let edges = if estimate.exact { edges } else { edges + edges / 16 };
         let named = estimate.ids == IdKind::Names;
         let many = if named { edges } else { edges / 2 }.max(1);
-        let seen = estimate.slots_seen.map(|seen| seen + seen / 16);
+        // Few ids lie beyond the largest of a sample, but columns grow by segments.
+        let seen = estimate.slots_seen.map(|seen| seen + seen / 16 + SEGMENTS_SLOTS);
         let slots = estimate.slots.unwrap_or(seen.unwrap_or(many));
         Self { edges, slots, ids_bytes: if named { slots * 40 } else { 0 } }
     }
