@@ -21,7 +21,7 @@ const FILE_SYSTEMS: [&str; 2] = ["ext4", "xfs"];
 /// XFS wants 300 MiB.
 const IMAGE_BYTES: u64 = 400 << 20;
 
-const RUN: &str = "run pagerank graph.u32 --iterations 4 --tolerance 0 --every 1 -q";
+const RUN: &str = "run pagerank graph.u32 --iterations 4 --tolerance 0 -q";
 
 /// Calls of a run, roughly: fewer would mean that they are not counted.
 const CALLS_LEAST: u32 = 50;
@@ -153,7 +153,7 @@ impl Trial<'_> {
 
     fn line(&self) -> String {
         let at = self.device.at();
-        format!("{RUN} --checkpoint {at}/cp -o {at}/ranks.csv")
+        format!("{RUN} --every 1 --checkpoint {at}/cp -o {at}/ranks.csv")
     }
 
     /// Runs the command, killed at the call of this number.
