@@ -105,7 +105,7 @@ fn sources(root: &Path, target: &str) -> Vec<PathBuf> {
     match target {
         "chunk" => places = vec![root.join("crates/store/src")],
         "gml" | "graphml" | "gexf" | "pajek" | "dot" | "tgf" | "json" => {
-            places.extend([input.join("small.rs"), input.join("small")])
+            places.extend([input.join("small.rs"), input.join("small")]);
         }
         "parquet" | "arrow" => places.extend([input.join("columnar.rs"), input.join("columnar")]),
         _ => {}

@@ -55,6 +55,10 @@ impl Path {
 
     /// Whether this path is shorter, or as long and has fewer edges.
     #[inline(always)]
+    #[expect(
+        clippy::float_cmp,
+        reason = "paths are as long only where their lengths are the same bits"
+    )]
     fn beats(self, other: Self) -> bool {
         self.distance < other.distance
             || self.distance == other.distance && self.edges < other.edges

@@ -135,11 +135,10 @@ fn typed(parameter: &Parameter) -> (String, String) {
         Kind::Integer => ("int".to_owned(), default.map(str::to_owned)),
         Kind::Number => ("float".to_owned(), default.map(number)),
         Kind::Choice => ("bool".to_owned(), default.map(str::to_owned)),
-        Kind::Bytes => ("int | str".to_owned(), default.map(quoted)),
         Kind::Column if parameter.name == "weight" => {
             ("int | str | Literal[False]".to_owned(), default.map(quoted))
         }
-        Kind::Column => ("int | str".to_owned(), default.map(quoted)),
+        Kind::Column | Kind::Bytes => ("int | str".to_owned(), default.map(quoted)),
         // A data frame or a dictionary, too.
         Kind::Path if parameter.name.ends_with("_from") => ("Any".to_owned(), default.map(quoted)),
         Kind::Path if parameter.many => ("Path | Sequence[Path]".to_owned(), default.map(quoted)),

@@ -126,8 +126,10 @@ impl EngineError {
             Self::Route { .. } => 2,
             Self::Vertex { .. } | Self::Changed(_) => 65,
             Self::Budget { .. } | Self::Configuration(_) | Self::Memory(_) | Self::Threads(_) => 78,
-            Self::Invariant(_) => 70,
-            Self::Chunk { .. } | Self::Pulled { .. } | Self::Updates { .. } => 70,
+            Self::Invariant(_)
+            | Self::Chunk { .. }
+            | Self::Pulled { .. }
+            | Self::Updates { .. } => 70,
             Self::Disk { .. } => 74,
             Self::Store(error) => error.exit_code(),
             Self::Cancelled => 130,

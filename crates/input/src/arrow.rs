@@ -102,12 +102,11 @@ fn beginning<'a>(
     source: &'a Source,
     options: &'a ReadOptions,
 ) -> Result<(Messages<'a>, Picked), InputError> {
-    let feed = match source.bytes() {
-        Some(_) => feed(source, options)?,
-        None => {
-            let bytes = source.sample(SAMPLE_BYTES, &options.limits)?.bytes;
-            Feed::Bytes { bytes, at: 0, whole: false }
-        }
+    let feed = if source.bytes().is_some() {
+        feed(source, options)?
+    } else {
+        let bytes = source.sample(SAMPLE_BYTES, &options.limits)?.bytes;
+        Feed::Bytes { bytes, at: 0, whole: false }
     };
     let mut messages = Messages::new(source.name(), feed, &options.limits)?;
     let mut schema = fenced(source.name(), || messages.schema())?;

@@ -207,7 +207,7 @@ impl Vertices<'_> {
     /// What is wrong with the id: there is no such vertex, or it has no slot of its own.
     pub fn find(&self, id: &str) -> Result<u32, &'static str> {
         if let IdMap::TwoKinds(ids) = self.ids {
-            return self.of_two_kinds(ids, id);
+            return Self::of_two_kinds(ids, id);
         }
         let slot = match (self.ids, parse_id(id.as_bytes())) {
             (IdMap::Names(_), _) => self.of_name(id),
@@ -223,7 +223,7 @@ impl Vertices<'_> {
 
     /// The slot of an id of one of two kinds, with `source:` or `target:` before it where both have
     /// it.
-    fn of_two_kinds(&self, ids: &TwoKinds, id: &str) -> Result<u32, &'static str> {
+    fn of_two_kinds(ids: &TwoKinds, id: &str) -> Result<u32, &'static str> {
         let mut found = [Side::Source, Side::Target].map(|side| ids.find(side, id)).to_vec();
         if let Some((side, rest)) = id.split_once(':')
             && let Ok(side) = side.parse()
@@ -256,7 +256,7 @@ impl Vertices<'_> {
     /// The slot of a name.
     fn of_name(&self, name: &str) -> u32 {
         if let IdMap::TwoKinds(ids) = self.ids {
-            return match self.of_two_kinds(ids, name) {
+            return match Self::of_two_kinds(ids, name) {
                 Ok(slot) => slot,
                 Err(EITHER) => AMBIGUOUS,
                 Err(_) => FOREIGN,

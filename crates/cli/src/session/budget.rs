@@ -103,16 +103,12 @@ impl Session {
         let readers = self.reading_bytes(wanted.options.thread_count(), u64::MAX);
         // What maps ids comes before the rest, and is gone by then.
         let mapping = bytes + bytes / 2 + readers + self.process_bytes;
-        match self.plan(wanted, bytes, shape) {
-            Err(EngineError::Budget { need, .. }) => {
-                let enough = plan::human_bytes(need.max(mapping)).replace(' ', "");
-                failure.hint(format!("give it --memory {enough} or more, where the machine has it"))
-            }
-            _ => {
-                let enough = plan::human_bytes(mapping).replace(' ', "");
-                failure.hint(format!("give it --memory {enough} or more, where the machine has it"))
-            }
-        }
+        let need = match self.plan(wanted, bytes, shape) {
+            Err(EngineError::Budget { need, .. }) => need.max(mapping),
+            _ => mapping,
+        };
+        let enough = plan::human_bytes(need).replace(' ', "");
+        failure.hint(format!("give it --memory {enough} or more, where the machine has it"))
     }
 
     /// Bytes that so many threads hold while they read, of a budget.

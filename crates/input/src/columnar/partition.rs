@@ -107,13 +107,10 @@ impl PathColumn {
     }
 
     fn array(&self, rows: usize) -> ArrayRef {
-        match self.integer() {
-            Some(value) => Arc::new(UInt64Array::from_value(value, rows)),
-            None => {
-                let values = std::iter::repeat_n(&self.value, rows);
-                Arc::new(StringArray::from_iter_values(values))
-            }
+        if let Some(value) = self.integer() {
+            return Arc::new(UInt64Array::from_value(value, rows));
         }
+        Arc::new(StringArray::from_iter_values(std::iter::repeat_n(&self.value, rows)))
     }
 }
 
@@ -124,16 +121,9 @@ fn decoded(text: &str) -> String {
     while let Some((first, after)) = rest.split_first() {
         let digits = after.get(..2).filter(|_| *first == b'%');
         let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
     }
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }

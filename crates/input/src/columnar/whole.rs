@@ -1,6 +1,6 @@
 //! Values of other types than integers, as ids and weights: decimals, floats and fixed-size bytes.
 //!
-//! Databases export keys as decimals (Snowflake, Oracle, DuckDB), pandas turns integers beside
+//! Databases export keys as decimals (Snowflake, Oracle, `DuckDB`), pandas turns integers beside
 //! missing values into floats. Each value that is a whole number is that id; one with a fraction, or
 //! a float so large that neighbours are rounded to it, is an error and never another id.
 
@@ -11,6 +11,7 @@ use arrow_array::types::{
     UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
+use arrow_buffer::i256;
 use arrow_schema::DataType;
 
 /// The integer that the value of a row is, or what is wrong with it.
@@ -49,7 +50,7 @@ pub(super) fn wholes(array: &dyn Array) -> Option<Wholes<'_>> {
             decimals(array.as_primitive::<Decimal128Type>(), *scale, Some)
         }
         DataType::Decimal256(_, scale) => {
-            decimals(array.as_primitive::<Decimal256Type>(), *scale, |value| value.to_i128())
+            decimals(array.as_primitive::<Decimal256Type>(), *scale, i256::to_i128)
         }
         DataType::Dictionary(..) => {
             let coded = array.as_any_dictionary_opt()?;

@@ -410,7 +410,9 @@ fn map_names(
         .collect::<Result<_, InputError>>()?;
     drop(slots);
     let mut names = Names::with_capacity(sorted.len(), sorted.iter().map(|name| name.len()).sum());
-    sorted.iter().for_each(|name| names.push(name));
+    for name in &sorted {
+        names.push(name);
+    }
     drop(sorted);
     drop(dictionaries);
     for ((mut pairs, weights), places) in edges.into_iter().zip(places) {

@@ -27,9 +27,15 @@ impl Largest {
     pub(crate) fn see(&mut self, ids: &Ids) {
         match ids {
             Ids::Narrow { pairs, .. } => {
-                pairs.iter().for_each(|pair| self.pair(pair.map(u64::from)));
+                for pair in pairs {
+                    self.pair(pair.map(u64::from));
+                }
             }
-            Ids::Wide { pairs, .. } => pairs.iter().for_each(|pair| self.pair(*pair)),
+            Ids::Wide { pairs, .. } => {
+                for pair in pairs {
+                    self.pair(*pair);
+                }
+            }
             Ids::Names { .. } => {}
         }
     }
@@ -95,13 +101,17 @@ pub(super) fn apart(part: &mut Part, added: u64) {
     let ids = std::mem::replace(&mut part.ids, Ids::narrow(Vec::new()));
     part.ids = match ids {
         Ids::Narrow { mut pairs, max } if u64::from(max) + added <= u32::MAX.into() => {
-            pairs.iter_mut().for_each(|[_, target]| *target += added as u32);
+            for [_, target] in &mut pairs {
+                *target += added as u32;
+            }
             Ids::narrow(pairs)
         }
         names @ Ids::Names { .. } => names,
         integers => {
             let mut pairs = integers.into_wide();
-            pairs.iter_mut().for_each(|[_, target]| *target += added);
+            for [_, target] in &mut pairs {
+                *target += added;
+            }
             Ids::integers(pairs)
         }
     };
@@ -114,7 +124,9 @@ pub(super) fn stated_apart(side: Side, stated: Stated, added: u64) -> Stated {
             Stated::Range { first: first.saturating_add(added), count }
         }
         Stated::Integers(mut ids) if side == Side::Target => {
-            ids.iter_mut().for_each(|id| *id += added);
+            for id in &mut ids {
+                *id += added;
+            }
             Stated::Integers(ids)
         }
         stated => stated,

@@ -77,7 +77,7 @@ impl Watched {
     fn check(&self, part: usize) -> Result<(), StreamError> {
         let parts = self.edges.parts().max(1);
         let each = self.witnesses.iter().skip(part).step_by(parts);
-        each.map(Witness::check).collect::<Result<(), _>>()?;
+        each.map(Witness::check).try_for_each(|checked| checked)?;
         if let Some(more) = part.checked_rem(self.witnesses.len()) {
             self.witnesses[more].check()?;
         }

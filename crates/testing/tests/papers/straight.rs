@@ -9,7 +9,7 @@ use welter_algorithms::spmv::{Product, Vector};
 use welter_algorithms::{Bfs, Float, Levels, Wcc};
 use welter_engine::plan::{Layout, Plan, Settings, Shape, Straightness};
 use welter_engine::{pass_over, run};
-use welter_model::edges::{Batch, Duplicates, EdgeList, EdgeStream, Reading, StreamError};
+use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
@@ -162,7 +162,7 @@ fn readings() -> impl Strategy<Value = Reading> {
         undirected,
         reversed,
         drop_self_loops,
-        duplicates: Duplicates::Keep,
+        ..Reading::default()
     })
 }
 
