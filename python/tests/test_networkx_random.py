@@ -72,7 +72,8 @@ def calls(name: str, graph: nx.Graph, rng: random.Random):
     if name.startswith("single"):
         cutoffs = [{"cutoff": cutoff} for cutoff in (0, 1, 1.5, 2, -1)]
         more = [{"weight": None}] if "dijkstra" in name else []
-        return [((node,), given) for given in ({}, *cutoffs, *more)] + [(("nobody",), {}), (([],), {})]
+        wrong = [(("nobody",), {}), (([],), {})]
+        return [((node,), given) for given in ({}, *cutoffs, *more)] + wrong
     if name == "pagerank":
         shares = {node: 2, other: 1.5}
         return [

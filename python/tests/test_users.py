@@ -107,7 +107,8 @@ def test_ends_of_different_types_are_refused():
     with pytest.raises(welter.InputError, match="source: row 2: expected .*alike, found 'b'"):
         welter.from_numpy([1, "b"], [2, 3])
     frame = polars.DataFrame({"id": [1, 2], "name": ["a", "b"]})
-    with pytest.raises(welter.WelterError, match="expected two columns of ids of one kind.*ids=.names"):
+    expected = "expected two columns of ids of one kind.*ids=.names"
+    with pytest.raises(welter.WelterError, match=expected):
         welter.pagerank(frame)
     # Who means it says so.
     named = welter.from_arrow(frame, ids="names")
@@ -224,7 +225,8 @@ def test_ranks_of_a_graph_without_edges_are_those_of_networkx():
 def test_what_is_no_graph_is_refused_with_the_right_way(tmp_path, calls):
     path = tmp_path / "edges.csv"
     path.write_text("0,1\n")
-    with open(path) as file, pytest.raises(TypeError, match="TextIOWrapper: give the name of the file"):
+    expected = "TextIOWrapper: give the name of the file"
+    with open(path) as file, pytest.raises(TypeError, match=expected):
         welter.pagerank(file)
     with open(path) as file, pytest.raises(TypeError, match=r"welter\.read_edges\('.*edges.csv'\)"):
         welter.read_edges(file)

@@ -80,7 +80,7 @@ def read_edges(
         by a word for it such as cost or distance, else the one further column of numbers, if any
     ids : what ids are: integers, names (any strings), or what a sample looks like
     vertices : the graph has the vertices 0 to ``vertices - 1``; None: those with edges
-    vertices_from : files that list vertices, so that those without edges exist too, whatever ids are
+    vertices_from : files that list vertices, so that those without edges exist too, of any ids
     target_vertices_from : the same of targets, where these are another kind of vertices
     vertex_column : column of the ids in those files, by number or name; None: the first
     bipartite : whether sources and targets are two kinds of vertices, which may have the same ids;

@@ -1,6 +1,6 @@
 //! Formats for small graphs, in which nodes and edges are described one by one, with attributes and
-//! in any order: GML, GraphML, GEXF, Pajek, DOT, JSON, TGF. This is what they share: the graph while
-//! it is read, and the reader around their parsers.
+//! in any order: GML, GraphML, GEXF, Pajek, DOT, JSON, TGF. They share what is here: the graph
+//! while it is read, and the reader around their parsers.
 //!
 //! - A node has a key, by which edges name it. Keys are the ids, as integers where all of them are
 //!   that. Where ids are read as names and the format has labels, labels are the ids.

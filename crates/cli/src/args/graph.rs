@@ -26,20 +26,21 @@ pub(crate) struct InputArgs {
     /// ending .br), or be the one file of a zip or tar archive; text may be in UTF-16 with a mark,
     /// and XML in the encoding that it names. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx),
     /// METIS (.graph), DIMACS (.gr, .col), LDBC Graphalytics (.e with its .v, or .properties), TNTP
-    /// (.tntp), adjacency lists (.adj), GML, GraphML, GEXF, Pajek (.net), DOT (.dot, .gv), TGF, JSON
-    /// (node-link, adjacency, JGF, Cytoscape), graph6 and sparse6 (.g6, .s6) and WebGraph (name the
+    /// (.tntp), adjacency lists (.adj), GML, GraphML, GEXF, Pajek (.net), DOT (.dot, .gv), TGF,
+    /// JSON (node-link, adjacency, JGF, Cytoscape), graph6 and sparse6 (.g6, .s6) and WebGraph (name the
     /// .properties) state their vertices, so those without edges exist too, and most of them
     /// whether edges are directed. N-Triples (.nt), JSON lines with a source and a target and NumPy
     /// arrays (.npy) are edges alone. Known formats that are not read are named.
     #[arg(value_name = "INPUT", required = true, help_heading = None::<&str>)]
     pub(crate) inputs: Vec<PathBuf>,
     /// text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml, graphml,
-    /// gexf, pajek, dot, tgf, json, ntriples, graph6, npy, graph500, webgraph, or raw records: u32, u64, u32f32, u32f64, u64f32, u64f64
+    /// gexf, pajek, dot, tgf, json, ntriples, graph6, npy, graph500, webgraph, or raw records: u32,
+    /// u64, u32f32, u32f64, u64f32, u64f64
     /// [default: guessed]
     #[arg(long, value_name = "FORMAT", value_parser = parsed::<Format>)]
     pub(crate) format: Option<Format>,
-    /// What separates the columns of rows of text: tab, comma, semicolon, pipe, colon, spaces, or any
-    /// string, such as :: or \\x01; refused where a format has no such rows [default: guessed]
+    /// What separates the columns of rows of text: tab, comma, semicolon, pipe, colon, spaces, or
+    /// any string, such as :: or \\x01; refused where a format has no such rows [default: guessed]
     #[arg(long, value_name = "SEPARATOR", value_parser = parsed::<Separator>)]
     pub(crate) separator: Option<Separator>,
     /// What fields of text are quoted with: none, \" or '; where it is said, a quoted field may go
@@ -49,7 +50,8 @@ pub(crate) struct InputArgs {
     /// How a quote within quotes is written in text: doubled or backslash [default: guessed]
     #[arg(long, value_name = "ESCAPE", value_parser = parsed::<Escape>)]
     pub(crate) escape: Option<Escape>,
-    /// What begins a comment line of text, or none [default: # and % where the line cannot be a row]
+    /// What begins a comment line of text, or none [default: # and % where the line cannot be a
+    /// row]
     #[arg(long, value_name = "PREFIX", value_parser = parsed::<Comment>)]
     pub(crate) comment: Option<Comment>,
     /// The first row of text names the columns [default: guessed]
@@ -253,8 +255,8 @@ pub(crate) struct WeightArgs {
     /// word for it such as cost, distance or rating, else the one further column of numbers]
     ///
     /// The same rule holds for text, tables and frames. A column whose name is for something else
-    /// (year, timestamp, type, or what ends in _id) is no weight. Where several columns could be it,
-    /// names are refused, and without names the first one behind the ends is taken. Of dictionaries
+    /// (year, timestamp, type, or what ends in _id) is no weight. Where several columns could be
+    /// it, names are refused, and without names the first one behind the ends is taken. Of dictionaries
     /// at the end of a row, as NetworkX writes them, the value of weight is.
     #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
     pub(crate) weight: Option<ColumnRef>,

@@ -65,7 +65,9 @@ pub(crate) fn groups(text: &str) -> String {
         groups.entry(group).or_default().push(vertex);
     }
     let mut groups: Vec<_> = groups.into_values().collect();
-    groups.iter_mut().for_each(|vertices| vertices.sort());
+    for vertices in &mut groups {
+        vertices.sort();
+    }
     groups.sort();
     groups.iter().map(|vertices| vertices.join(" ")).collect::<Vec<_>>().join(" | ")
 }

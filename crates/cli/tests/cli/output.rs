@@ -217,7 +217,7 @@ fn what_was_written_is_told() {
     let ended = sandbox.run("run wcc rmat:5 -o out.csv");
     let last = ended.stderr.lines().last().unwrap();
     assert!(last.starts_with("out.csv: ") && last.contains(" rows, "), "{last}");
-    let rows = sandbox.read("out.csv").iter().filter(|byte| **byte == b'\n').count() - 1;
+    let rows = String::from_utf8(sandbox.read("out.csv")).unwrap().lines().count() - 1;
     assert!(last.contains(&format!(": {rows} rows")), "{last}");
     let ended = sandbox.run("generate rmat 5 -o graph.tsv");
     assert!(ended.stderr.starts_with("graph.tsv: 32 vertices, 512 edges, "), "{}", ended.stderr);

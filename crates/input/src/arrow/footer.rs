@@ -4,11 +4,11 @@
 //! "ARROW1" 0 0 | messages, and whatever lies between them | footer | its length i32 | "ARROW1"
 //! ```
 //!
-//! A file need not be a stream between its magic bytes: what counts is the schema in the footer, and
-//! the blocks that it lists.
+//! A file need not be a stream between its magic bytes: what counts is the schema in the footer,
+//! and the blocks that it lists.
 //!
-//! Invariant: blocks lie inside the file and are together no longer than it, so that nothing is read
-//! many times over because it is listed many times.
+//! Invariant: blocks lie inside the file and are together no longer than it, so that nothing is
+//! read many times over because it is listed many times.
 
 use arrow_ipc::root_as_footer;
 use arrow_schema::Schema;

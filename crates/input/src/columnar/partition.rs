@@ -1,5 +1,5 @@
-//! Columns that stand in the path of a file: `edges/src=1/part.parquet` holds rows whose `src` is 1,
-//! as Hive, Spark, Dask and others partition tables.
+//! Columns that stand in the path of a file: `edges/src=1/part.parquet` holds rows whose `src` is
+//! 1, as Hive, Spark, Dask and others partition tables.
 //!
 //! They come behind the columns of the file, and where both have one name, that of the file counts.
 //! A value that is written as its integer is printed is an integer, others are strings; nothing of

@@ -1,8 +1,8 @@
 //! Values of other types than integers, as ids and weights: decimals, floats and fixed-size bytes.
 //!
 //! Databases export keys as decimals (Snowflake, Oracle, `DuckDB`), pandas turns integers beside
-//! missing values into floats. Each value that is a whole number is that id; one with a fraction, or
-//! a float so large that neighbours are rounded to it, is an error and never another id.
+//! missing values into floats. Each value that is a whole number is that id; one with a fraction,
+//! or a float so large that neighbours are rounded to it, is an error and never another id.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

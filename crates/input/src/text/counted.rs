@@ -152,8 +152,8 @@ impl<'a> Counting<'a> {
             Counted::Perhaps { vertices, edges, weight } if counted.holds(rows, max) => {
                 let sizes = weight.map_or(String::new(), |_| format!("{vertices} "));
                 collector.note(&format!(
-                    "the first row, {vertices} {sizes}{edges}, is taken for the numbers of vertices \
-                     and edges and not for an edge (--no-header makes it one)"
+                    "the first row, {vertices} {sizes}{edges}, is taken for the numbers of \
+                     vertices and edges and not for an edge (--no-header makes it one)"
                 ));
                 Ok(())
             }

@@ -2,8 +2,8 @@
 //!
 //! An archive is blocks of 512 bytes: a header and the data of an entry, one after the other, and
 //! two blocks of zeros. Directories, links, and files that begin with a dot or `_` (what macOS and
-//! Spark write beside the data) are passed over, as in a directory; a second file is an error, found
-//! when the first one ends. Sizes are those of the header, or of the extension before it.
+//! Spark write beside the data) are passed over, as in a directory; a second file is an error,
+//! found when the first one ends. Sizes are those of the header, or of the extension before it.
 //!
 //! Invariant: what extensions hold is kept to [`EXTENSION_BYTES_MAX`]; nothing else is held.
 

@@ -8,8 +8,8 @@
 //! integers. A row never waits for the end of the row before it.
 //!
 //! Invariant: a row is taken only if its bytes are 1-8 digits, the separator, 1-8 digits, the line
-//! end, and no number has a zero in front. The kernel ends at the first row that is not, and a little before the end of the text,
-//! where it could read beyond it.
+//! end, and no number has a zero in front. The kernel ends at the first row that is not, and a
+//! little before the end of the text, where it could read beyond it.
 
 #![cfg_attr(
     target_arch = "x86_64",
