@@ -27,10 +27,10 @@ pub(crate) struct InputArgs {
     /// and XML in the encoding that it names. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx),
     /// METIS (.graph), DIMACS (.gr, .col), LDBC Graphalytics (.e with its .v, or .properties), TNTP
     /// (.tntp), adjacency lists (.adj), GML, GraphML, GEXF, Pajek (.net), DOT (.dot, .gv), TGF,
-    /// JSON (node-link, adjacency, JGF, Cytoscape), graph6 and sparse6 (.g6, .s6) and WebGraph (name the
-    /// .properties) state their vertices, so those without edges exist too, and most of them
-    /// whether edges are directed. N-Triples (.nt), JSON lines with a source and a target and NumPy
-    /// arrays (.npy) are edges alone. Known formats that are not read are named.
+    /// JSON (node-link, adjacency, JGF, Cytoscape), graph6 and sparse6 (.g6, .s6) and WebGraph
+    /// (name the .properties) state their vertices, so those without edges exist too, and most of
+    /// them whether edges are directed. N-Triples (.nt), JSON lines with a source and a target and
+    /// NumPy arrays (.npy) are edges alone. Known formats that are not read are named.
     #[arg(value_name = "INPUT", required = true, help_heading = None::<&str>)]
     pub(crate) inputs: Vec<PathBuf>,
     /// text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml, graphml,
@@ -256,8 +256,8 @@ pub(crate) struct WeightArgs {
     ///
     /// The same rule holds for text, tables and frames. A column whose name is for something else
     /// (year, timestamp, type, or what ends in _id) is no weight. Where several columns could be
-    /// it, names are refused, and without names the first one behind the ends is taken. Of dictionaries
-    /// at the end of a row, as NetworkX writes them, the value of weight is.
+    /// it, names are refused, and without names the first one behind the ends is taken. Of
+    /// dictionaries at the end of a row, as NetworkX writes them, the value of weight is.
     #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
     pub(crate) weight: Option<ColumnRef>,
     /// Read no weights, also where there are some

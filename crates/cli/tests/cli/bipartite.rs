@@ -65,7 +65,7 @@ fn als_takes_users_and_items_of_the_same_ids() {
     let ended = sandbox.run("run als r.mtx --factors 4 -o -");
     assert!(ended.stderr.contains("4 rows and 3 columns are two kinds"), "{}", ended.stderr);
     assert_eq!(values(&ended.stdout, &["vertex", "side"])[3..5].join(" "), "4,source 1,target");
-    let top = sandbox.must("run als u.data --factors 4 --bipartite --top 2 -q");
+    let top = sandbox.must("run als u.data --factors 4 --bipartite --top 7 -q");
     assert!(top.contains("side") && top.contains("target"), "{top}");
 }
 

@@ -10,7 +10,8 @@
 //!   the line has as many fields as rows have.
 //! - **Ids** are names if most of a column are neither integers nor numbers, so that one bad line
 //!   in a file of integers is an error; and where an integer is not written as it is printed
-//!   (`007`, `-7`), so that ids come out as they came in. Columns of floats without fractions are integers.
+//!   (`007`, `-7`), so that ids come out as they came in. Columns of floats without fractions are
+//!   integers.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Text in other encodings, as UTF-8, and lines that end in carriage returns alone.
 //!
 //! The encoding of text is decided from its first bytes: a mark of UTF-8 or UTF-16, or XML in words
-//! of 16 bits. Files in UTF-8 without a mark come by here not at all; what an XML declaration names is
+//! of 16 bits. Files in UTF-8 without a mark do not come by here; what an XML declaration names is
 //! for the reader of XML.
 
 use std::io::{self, BufRead, Read};
