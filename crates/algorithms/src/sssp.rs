@@ -82,7 +82,9 @@ impl<F: Float> Program for Sssp<F> {
     #[inline(always)]
     fn scatter(&self, signal: F, weight: f64) -> Option<F> {
         let length = signal + F::of(weight);
-        Some(if signal == F::of(f64::INFINITY) { length } else { length.least(F::MOST) })
+        // An edge that is infinitely long leads nowhere; other lengths saturate.
+        let endless = signal == F::of(f64::INFINITY) || weight == f64::INFINITY;
+        Some(if endless { F::of(f64::INFINITY) } else { length.least(F::MOST) })
     }
 
     #[inline(always)]

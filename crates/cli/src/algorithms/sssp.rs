@@ -189,7 +189,6 @@ impl Chosen for Options {
         self.direction.put(reading);
         options.named = self.sources.integers();
         options.non_negative = true;
-        options.finite = true;
     }
 
     fn tables(&self) -> Vec<String> {

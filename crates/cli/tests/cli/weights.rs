@@ -45,11 +45,12 @@ fn ranks_follow_weights_of_any_size() {
 #[test]
 fn weights_that_are_not_finite_are_named_where_they_are_added() {
     let sandbox = sandbox(&[("inf.csv", "1,2,1\n2,3,inf\n3,1,2\n")]);
-    for command in
-        ["pagerank --weighted", "conductance --weighted", "spmv", "sssp --source 1", "als", "bp"]
-    {
+    for command in ["pagerank --weighted", "conductance --weighted", "spmv", "als", "bp"] {
         is_refused(&sandbox, &format!("run {command} inf.csv"), &["inf.csv:3", "finite"]);
     }
+    // An edge that is infinitely long leads nowhere.
+    let distances = sandbox.must("run sssp inf.csv --source 1 -q -o -");
+    assert_eq!(distances, "vertex,distance\n1,0.0\n2,1.0\n3,inf\n");
     // Compared, and not added.
     sandbox.must("run mcst inf.csv -q -o -");
     sandbox.must("ingest inf.csv -q -o kept");
