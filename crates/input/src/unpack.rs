@@ -141,14 +141,25 @@ impl Unpacked {
     ) -> Result<Self, InputError> {
         let stored = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&stored);
-        let mut inner: Bytes = Box::new(Counted::new(stored_bytes, count));
-        for layer in layers {
-            // Only the outermost counts what is stored.
-            let decoder = layer.over(Counted::new(inner, Arc::default()), limits);
+        let limited = |layer: Layer, counted: Counted| -> Result<Bytes, InputError> {
+            let decoder = layer.over(counted, limits);
             let decoder = decoder.map_err(|error| InputError::io(file, "decompress", error))?;
             let stored = Arc::clone(&stored);
-            inner = Box::new(Limited { layer: *layer, decoder, stored, given: 0, limits: *limits });
-        }
+            Ok(Box::new(Limited { layer, decoder, stored, given: 0, limits: *limits }))
+        };
+        // Only the outermost counts what is stored: bytes that its decoder has taken, and none that
+        // are only buffered.
+        let outermost = Counted::new(stored_bytes, count);
+        let inner: Bytes = match layers.split_first() {
+            None => Box::new(outermost),
+            Some((first, rest)) => {
+                let mut inner = limited(*first, outermost)?;
+                for layer in rest {
+                    inner = limited(*layer, Counted::new(inner, Arc::default()))?;
+                }
+                inner
+            }
+        };
         Ok(Self { file: file.to_owned(), inner, stored })
     }
 

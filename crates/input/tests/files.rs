@@ -204,7 +204,8 @@ fn bad_content_is_65_with_its_place() {
         (
             "one.txt",
             b"1\n2\n",
-            "one.txt:1: expected at least 2 columns separated by spaces, found 1",
+            "one.txt: expected rows of at least 2 columns, found one column in most of them if \
+            spaces separate columns (--separator says what does)",
         ),
         (
             "x.bin",
