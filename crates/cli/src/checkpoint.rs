@@ -18,7 +18,7 @@ use welter_engine::{CheckpointOptions, Checkpoints, Every};
 use welter_input::source;
 
 use crate::algorithms::Chosen;
-use crate::args::{self, CheckpointArgs, Cli, Command, ResumeArgs, RunOptions};
+use crate::args::{self, CheckpointArgs, Cli, Command, InputArgs, ResumeArgs, RunOptions};
 use crate::choice::Why;
 use crate::failure::{Failure, INTERRUPTED, RESUMABLE};
 use crate::interrupt;
@@ -130,9 +130,14 @@ fn files(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     Ok(inputs)
 }
 
+/// Files of vertices that a run reads beside the edges.
+fn tables(algorithm: &dyn Chosen, input: &InputArgs) -> Vec<String> {
+    algorithm.tables().into_iter().chain(input.vertex_tables().cloned()).collect()
+}
+
 /// Begins to keep checkpoints, where the user wants that.
 pub(crate) fn begin(
-    args: &CheckpointArgs,
+    args: &RunOptions,
     algorithm: &dyn Chosen,
     source: &Source,
 ) -> Result<Option<Checkpoints>, Failure> {
@@ -141,7 +146,7 @@ pub(crate) fn begin(
             Failure::usage(format!("{}: is no text, and cannot be kept", word.display()))
         })
     };
-    if args.checkpoint.is_none() {
+    if args.checkpoint.checkpoint.is_none() {
         return Ok(None);
     }
     let arguments = line::words().iter().skip(1).map(text).collect::<Result<_, _>>()?;
@@ -155,11 +160,12 @@ pub(crate) fn begin(
 /// The same for a run that a command of these words, without its name, would begin.
 pub(crate) fn begin_as(
     arguments: Vec<String>,
-    args: &CheckpointArgs,
+    args: &RunOptions,
     algorithm: &dyn Chosen,
     source: &Source,
 ) -> Result<Option<Checkpoints>, Failure> {
-    let Some(directory) = args.checkpoint.clone() else { return Ok(None) };
+    let CheckpointArgs { checkpoint, every, .. } = &args.checkpoint;
+    let Some(directory) = checkpoint.clone() else { return Ok(None) };
     if let Some(why) = algorithm.has_no_iterations() {
         return Err(Failure::usage(why).hint("leave --checkpoint out"));
     }
@@ -170,11 +176,11 @@ pub(crate) fn begin_as(
         directory: std::env::current_dir().map_err(here)?,
         algorithm: algorithm.entry().name.to_owned(),
         parameters: algorithm.parameters().to_string(),
-        inputs: Input::all(source, &algorithm.tables())?,
+        inputs: Input::all(source, &tables(algorithm, &args.input))?,
         laid: None,
     };
     let job = serde_json::to_vec(&job).map_err(|error| Failure::new(70, error.to_string()))?;
-    let every = args.every.map_or(Every::Share, Every::Iterations);
+    let every = every.map_or(Every::Share, Every::Iterations);
     let options = CheckpointOptions { directory, every, run: None, faults: None };
     let begun = Checkpoints::begin(&options, &job).map_err(|error| {
         let failure = Failure::from(error);
@@ -301,7 +307,8 @@ fn unchanged(job: &Job, algorithm: &dyn Chosen, options: &RunOptions) -> Result<
         return Err(Changed::Parameters);
     }
     let source = Source::of(&options.input).map_err(Changed::Input)?;
-    let inputs = Input::all(&source, &algorithm.tables()).map_err(Changed::Input)?;
+    let tables = tables(algorithm, &options.input);
+    let inputs = Input::all(&source, &tables).map_err(Changed::Input)?;
     let changed = |name: &str, what: &str| {
         Changed::Input(Failure::new(65, format!("{name}: {what} since the run was begun")))
     };

@@ -46,7 +46,7 @@ pub(crate) fn run(
     let algorithm = other.as_deref().unwrap_or(algorithm);
     session.checkpoints = match resumed {
         Some(checkpoints) => Some(checkpoints),
-        None => checkpoint::begin(&args.checkpoint, algorithm, &source)?,
+        None => checkpoint::begin(args, algorithm, &source)?,
     };
     let done = answer(algorithm, args, &source, &mut session);
     checkpoint::end(session.checkpoints.take(), is_resumed, done)

@@ -207,7 +207,7 @@ impl Vertices<'_> {
     /// What is wrong with the id: there is no such vertex, or it has no slot of its own.
     pub fn find(&self, id: &str) -> Result<u32, &'static str> {
         if let IdMap::TwoKinds(ids) = self.ids {
-            return Self::of_two_kinds(ids, id);
+            return of_two_kinds(ids, id);
         }
         let slot = match (self.ids, parse_id(id.as_bytes())) {
             (IdMap::Names(_), _) => self.of_name(id),
@@ -218,23 +218,6 @@ impl Vertices<'_> {
             FOREIGN => Err("the graph has no vertex of this id"),
             slot if self.is_shared(slot) => Err(SHARED),
             slot => Ok(slot),
-        }
-    }
-
-    /// The slot of an id of one of two kinds, with `source:` or `target:` before it where both have
-    /// it.
-    fn of_two_kinds(ids: &TwoKinds, id: &str) -> Result<u32, &'static str> {
-        let mut found = [Side::Source, Side::Target].map(|side| ids.find(side, id)).to_vec();
-        if let Some((side, rest)) = id.split_once(':')
-            && let Ok(side) = side.parse()
-        {
-            found.push(ids.find(side, rest));
-        }
-        let mut found = found.into_iter().flatten();
-        match (found.next(), found.next()) {
-            (None, _) => Err("the graph has no vertex of this id"),
-            (Some(slot), None) => Ok(slot as u32),
-            (Some(_), Some(_)) => Err(EITHER),
         }
     }
 
@@ -256,7 +239,7 @@ impl Vertices<'_> {
     /// The slot of a name.
     fn of_name(&self, name: &str) -> u32 {
         if let IdMap::TwoKinds(ids) = self.ids {
-            return match Self::of_two_kinds(ids, name) {
+            return match of_two_kinds(ids, name) {
                 Ok(slot) => slot,
                 Err(EITHER) => AMBIGUOUS,
                 Err(_) => FOREIGN,
@@ -296,6 +279,23 @@ impl Vertices<'_> {
                 None => format!("one of {} without edges", ids.others()),
             },
         }
+    }
+}
+
+/// The slot of an id of one of two kinds, with `source:` or `target:` before it where both have
+/// it.
+fn of_two_kinds(ids: &TwoKinds, id: &str) -> Result<u32, &'static str> {
+    let mut found = [Side::Source, Side::Target].map(|side| ids.find(side, id)).to_vec();
+    if let Some((side, rest)) = id.split_once(':')
+        && let Ok(side) = side.parse()
+    {
+        found.push(ids.find(side, rest));
+    }
+    let mut found = found.into_iter().flatten();
+    match (found.next(), found.next()) {
+        (None, _) => Err("the graph has no vertex of this id"),
+        (Some(slot), None) => Ok(slot as u32),
+        (Some(_), Some(_)) => Err(EITHER),
     }
 }
 
@@ -381,7 +381,10 @@ fn read_rows(
     let pool = crate::pool(options.thread_count())?;
     let collector = Collector::new(options.limits.memory_bytes_max);
     match table {
-        Table::Files(inputs) => read_files(inputs, (&options, &pool), &collector, progress)?,
+        Table::Files(inputs) => {
+            let two_kinds = matches!(vertices.ids, IdMap::TwoKinds(_));
+            read_files((inputs, two_kinds), (&options, &pool), &collector, progress)?;
+        }
         Table::Frame(table) => {
             let phase = progress.phase("attributes", Unit::Edges, None);
             let context = Context { options: &options, progress, phase: &phase, pool: &pool };
@@ -399,7 +402,7 @@ fn read_rows(
 
 /// Hands the rows of files over.
 fn read_files(
-    inputs: &[String],
+    (inputs, two_kinds): (&[String], bool),
     (options, pool): (&ReadOptions, &rayon::ThreadPool),
     collector: &Collector,
     progress: &Progress,
@@ -408,14 +411,18 @@ fn read_files(
     let bytes = sources.iter().map(Source::bytes).sum::<Option<u64>>();
     let phase = progress.phase("attributes", Unit::Bytes, bytes);
     let context = Context { options, progress, phase: &phase, pool };
+    // In a list of vertices of two kinds, `source:7` above integers is no header.
+    let bare = &ReadOptions { header: options.header.or(Some(false)), ..options.clone() };
     for source in &sources {
         if !matches!(source.format(), Format::Text | Format::Parquet | Format::Arrow) {
             let what =
                 format!("expected a table (text, Parquet, Arrow), found {}", source.format());
             return Err(InputError::content(source.name(), what));
         }
+        let listed = options.weight == WeightChoice::Ignore && source.format() == Format::Text;
+        let options = if two_kinds && listed { bare } else { options };
         collector.begin(source.name());
-        reader::of(source).read(source, &context, collector)?;
+        reader::of(source).read(source, &Context { options, ..context }, collector)?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use welter_model::edges::{Duplicates, Reading};
 use super::values::{count, parsed};
 
 /// What to read, and how.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]

@@ -43,8 +43,7 @@ impl Graph {
         let graph = (&options.input, options.graph);
         let other = run::settled(&*algorithm, graph, &source, &session)?;
         let algorithm = other.unwrap_or(algorithm);
-        session.checkpoints =
-            checkpoint::begin_as(arguments, &options.checkpoint, &*algorithm, &source)?;
+        session.checkpoints = checkpoint::begin_as(arguments, &options, &*algorithm, &source)?;
         answer((&*algorithm, &options), &source, session, false)
     }
 }

@@ -53,10 +53,9 @@ fn ends_of_edges_that_no_table_lists_are_vertices_and_counted() {
 #[test]
 fn tables_of_integers_give_what_a_number_of_vertices_gives() {
     let sandbox = Sandbox::new();
-    let edges: String = (0..200_u64).map(|e| format!("{} {}\n", e * 37 % 90, e * e % 90)).collect();
+    let row = |e: u64| format!("{} {}\n", e * 37 % 90, e * e % 90);
+    let edges: String = (0..200).map(row).collect();
     sandbox.write("dense.txt", &edges);
-    let all: String = (0..100).map(|id| format!("{id}\n")).collect();
-    sandbox.write("all.txt", all);
     // Names, and integers far apart, in the same order.
     let far = |id: &str| id.parse::<u64>().unwrap() * 1_000_003;
     let name = |id: &str| format!("v{:03}", id.parse::<u64>().unwrap());
@@ -67,6 +66,7 @@ fn tables_of_integers_give_what_a_number_of_vertices_gives() {
     sandbox.write("far.txt", mapped(&|id| far(id).to_string()));
     sandbox.write("names.txt", mapped(&name));
     let ids = |of: &dyn Fn(u64) -> String| -> String { (0..100).map(|id| of(id) + "\n").collect() };
+    sandbox.write("all.txt", ids(&|id| id.to_string()));
     sandbox.write("far-ids.txt", ids(&|id| (id * 1_000_003).to_string()));
     sandbox.write("name-ids.txt", ids(&|id| format!("v{id:03}")));
     let values = |line: String| -> Vec<String> {
@@ -109,4 +109,13 @@ fn what_makes_no_sense_is_refused_with_what_decides() {
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
         assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
     }
+}
+
+#[test]
+fn a_table_that_cannot_be_read_again_is_for_no_run_that_goes_on() {
+    let sandbox = Sandbox::new();
+    sandbox.write("edges.csv", "src,dst\nann,bob\nbob,cy\n");
+    let ended = sandbox.run("run pagerank edges.csv --vertices-from - --checkpoint kept.run -q");
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("standard input cannot be read again"), "{}", ended.stderr);
 }
