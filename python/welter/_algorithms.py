@@ -121,8 +121,10 @@ def pagerank(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -239,8 +241,10 @@ def bfs(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -360,8 +364,10 @@ def sssp(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -462,8 +468,10 @@ def wcc(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -577,8 +585,10 @@ def spmv(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -683,8 +693,10 @@ def hyperball(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -777,8 +789,10 @@ def cdlp(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -868,8 +882,10 @@ def kcore(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -956,8 +972,10 @@ def triangles(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -1044,8 +1062,10 @@ def lcc(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -1135,8 +1155,10 @@ def mis(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -1243,8 +1265,10 @@ def conductance(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -1370,8 +1394,10 @@ def bp(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -1484,8 +1510,10 @@ def als(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -1577,8 +1605,10 @@ def scc(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
@@ -1680,8 +1710,10 @@ def mcst(
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB; what cannot fit is refused before it
-        is read [default: most of what is free]
+    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
+        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        takes back when it needs them, are not counted. What cannot fit is refused before it is
+        read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between

@@ -62,11 +62,6 @@ fn looks(first: &Row<'_>, rest: &[Row<'_>], single: bool) -> Header {
         let numbered = first.len() > 2 && first.iter().enumerate().all(number);
         return if numbered { Header::Perhaps } else { Header::Row };
     }
-    // `source:5` is a vertex of one of two kinds, and no name of a column.
-    let sided = |text: &&str| ["source:", "target:"].iter().any(|side| text.starts_with(side));
-    if single && texts.iter().any(sided) {
-        return Header::Row;
-    }
     let typed =
         |(place, kind): (usize, &Kind)| *kind == Kind::Word && Column::of(rest, place).is_typed();
     if kinds.iter().enumerate().any(typed) {
