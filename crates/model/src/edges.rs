@@ -153,7 +153,6 @@ pub enum Duplicates {
 /// How an edge list is to be read as a graph.
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each says one thing, and any may go together")]
 pub struct Reading {
     /// Each edge stands for both directions. A self-loop is still one arc.
     pub undirected: bool,

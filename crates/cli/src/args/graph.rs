@@ -15,7 +15,6 @@ use super::values::{count, parsed};
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct InputArgs {
     /// Files, directories of files, patterns such as 'part-*.csv', or `-` for standard input; or
     /// one graph that `welter ingest` keeps in a directory; or one generated graph: rmat:SCALE or
