@@ -1,6 +1,5 @@
 //! The command, run as a user runs it: what it prints, what it writes, and how it ends.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
-#![expect(clippy::format_collect, reason = "inputs of tests are small")]
 
 mod bad_input;
 mod bars;
