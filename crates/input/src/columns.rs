@@ -1,7 +1,7 @@
 //! Which columns of a table are the source, the target and the weight of an edge. One rule serves
 //! text, tables and frames, with and without names of columns.
 //!
-//! - **Ends**: what the user said; else two columns whose names tell ([`super::names`]); else the
+//! - **Ends**: what the user said; else two columns whose names tell ([`names`]); else the
 //!   first two columns, leaving out an index (a column of row numbers under an empty name or one
 //!   such as `id`), if both hold ids of one kind and no third column of names could be an end as
 //!   well. What is left is refused with the options that decide.

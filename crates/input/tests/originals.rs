@@ -165,8 +165,8 @@ fn adjacency_lists_of_ldbc_load() {
 /// Matrix Market files of `LAGraph` whose rows and columns are two kinds of vertices.
 const RECTANGULAR: [&str; 3] = ["lp_afiro", "lp_afiro_structure", "sources_7"];
 
-/// Whether a Matrix Market file of `LAGraph` is no graph: mangled on purpose, dense, complex, empty,
-/// or with a weight that is not a number.
+/// Whether a Matrix Market file of `LAGraph` is no graph: mangled on purpose, dense, complex,
+/// empty, or with a weight that is not a number.
 fn is_no_graph(name: &str) -> bool {
     let others = ["empty", "comments_west0067"];
     let dense = ["full", "full_noheader", "full_symmetric", "comments_full", "complex"];
