@@ -50,7 +50,7 @@ pub(crate) struct InputArgs {
     /// How a quote within quotes is written in text: doubled or backslash [default: guessed]
     #[arg(long, value_name = "ESCAPE", value_parser = parsed::<Escape>)]
     pub(crate) escape: Option<Escape>,
-    /// What begins a comment line of text, or none [default: hash and percent where no row can begin so]
+    /// What begins a comment line of text, or none; by default # and % where no row can begin so
     #[arg(long, value_name = "PREFIX", value_parser = parsed::<Comment>)]
     pub(crate) comment: Option<Comment>,
     /// The first row of text names the columns [default: guessed]
