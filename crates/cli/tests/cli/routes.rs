@@ -85,8 +85,8 @@ fn rows_of_triangles_go_by_spill_too() {
         for route in ["spill", "spill-combined", "spill-fused", "spill-plain"] {
             for (input, more) in [
                 ("graph.tsv", "--threads 1"),
-                ("graph.tsv", "--threads 3 --memory 64M --stripe-bits 12"),
-                ("kept", "--memory 64M"),
+                ("graph.tsv", "--threads 3 --memory 80M --stripe-bits 12"),
+                ("kept", "--memory 80M"),
             ] {
                 let found = run(input, &format!("--route {route} {more}"));
                 assert!(found == expected, "{program} {input} {route} {more}");
