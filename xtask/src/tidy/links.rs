@@ -1,7 +1,8 @@
-//! Markdown: relative links lead somewhere, places that docs/papers.md names exist, and the README
-//! names the two commands.
+//! Markdown: relative links lead to files and headings that exist, places that docs/papers.md
+//! names exist, and the README names the two commands.
 
 use super::{Finding, Source};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a person types on a fresh machine. The README must show both as they are.
@@ -21,39 +22,71 @@ pub(super) fn check_commands(sources: &[Source]) -> Vec<Finding> {
     missing.map(|command| Finding::new(readme, 0, format!("does not show `{command}`"))).collect()
 }
 
-/// Relative links of a Markdown file that lead nowhere.
+/// Relative links of a Markdown file that lead nowhere: to no file, or to no heading of one.
 pub(super) fn check(source: &Source, root: &Path) -> Vec<Finding> {
     if !source.is("md") {
         return Vec::new();
     }
     let folder = root.join(Path::new(&source.path).parent().unwrap_or(Path::new("")));
     let mut findings = Vec::new();
-    let mut fenced = false;
-    for (number, line) in source.numbered() {
-        fenced ^= line.trim_start().starts_with("```");
-        if fenced {
-            continue;
-        }
+    for (number, line) in prose(&source.text) {
+        let mut find = |message| findings.push(Finding::new(source, number, message));
         if source.path == PAPERS {
             for place in places(line).filter(|place| !root.join(place).exists()) {
-                let message = format!("there is no `{place}`");
-                findings.push(Finding::new(source, number, message));
+                find(format!("there is no `{place}`"));
             }
         }
-        for link in targets(line).filter(|link| !folder.join(link).exists()) {
-            findings.push(Finding::new(source, number, format!("the link `{link}` leads nowhere")));
+        for link in targets(line).filter(|link| !leads_somewhere(link, source, &folder)) {
+            find(format!("the link `{link}` leads nowhere"));
         }
     }
     findings
 }
 
-/// The files that a line links to: `[text](file#anchor)`, without what leaves the repository.
+/// The numbered lines of a Markdown text that are not code.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        (!fenced && !fence).then_some((index + 1, line))
+    })
+}
+
+/// The links of a line, `[text](file#anchor)`, without what leaves the repository.
 fn targets(text: &str) -> impl Iterator<Item = &str> {
     text.split("](").skip(1).filter_map(|rest| {
         let link = rest.split([')', ' ']).next()?;
-        let file = link.split('#').next()?;
         let leaves = link.contains("://") || link.starts_with("mailto:");
-        (!leaves && !file.is_empty()).then_some(file)
+        (!leaves && !link.is_empty()).then_some(link)
+    })
+}
+
+/// Whether the file of a link exists and, where it is Markdown, has the heading that is named.
+fn leads_somewhere(link: &str, source: &Source, folder: &Path) -> bool {
+    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    if anchor.is_empty() {
+        return folder.join(file).exists();
+    }
+    if file.is_empty() {
+        return anchors(&source.text).any(|found| found == anchor);
+    }
+    let text = std::fs::read_to_string(folder.join(file));
+    let is_markdown = Path::new(file).extension().is_some_and(|kind| kind == "md");
+    text.is_ok_and(|text| !is_markdown || anchors(&text).any(|found| found == anchor))
+}
+
+/// The anchors that a viewer gives to the headings of a Markdown text: small letters, digits,
+/// hyphens for spaces; a heading that occurred `n` times before gets `-n`.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    let mut earlier: BTreeMap<String, usize> = BTreeMap::new();
+    prose(text).filter(|(_, line)| line.starts_with('#')).map(move |(_, line)| {
+        let title = line.trim_start_matches('#').trim();
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let anchor = kept.collect::<String>().to_lowercase().replace(' ', "-");
+        let count = earlier.entry(anchor.clone()).or_default();
+        *count += 1;
+        if *count == 1 { anchor } else { format!("{anchor}-{}", *count - 1) }
     })
 }
 
@@ -71,11 +104,22 @@ mod tests {
 
     #[test]
     fn a_dead_link_is_found_with_its_line() {
-        let text = "[a](run.rs) [b](https://example.org/x)\n\n[c](gone.md#there) [d](#here)\n";
+        let text = "[a](run.rs) [b](https://example.org/x)\n\n[c](gone.md#there)\n";
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let findings = check(&source("src/x.md", text), root);
         assert_eq!(findings.len(), 1);
-        assert_eq!(findings[0].to_string(), "src/x.md:3: the link `gone.md` leads nowhere");
+        assert_eq!(findings[0].to_string(), "src/x.md:3: the link `gone.md#there` leads nowhere");
+    }
+
+    #[test]
+    fn a_link_to_a_heading_that_is_gone_is_found() {
+        let text = "# A `b`, (c)\n## D\n```\n# E\n```\n## D\n\n[1](#a-b-c) [2](#d-1) [3](#e)\n\
+            [4](../CONTRIBUTING.md#set-up) [5](../CONTRIBUTING.md#tear-down) [6](Cargo.toml#any)\n";
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let found = check(&source("x.md", text), root);
+        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let expected = ["x.md:8: the link `#e`", "x.md:9: the link `../CONTRIBUTING.md#tear-down`"];
+        assert_eq!(lines, expected.map(|found| format!("{found} leads nowhere")));
     }
 
     #[test]
