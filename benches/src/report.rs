@@ -1,4 +1,4 @@
-//! Tables: aligned for people, Markdown for docs/performance.md.
+//! Tables: aligned for people, Markdown for docs/notebook.
 
 use std::fmt::Write;
 use std::fs;
@@ -51,7 +51,7 @@ impl Table {
             if markdown { format!("| {text} |") } else { text.trim_end().to_owned() }
         };
         let mut out = String::new();
-        let _ = writeln!(out, "{}{}", if markdown { "#### " } else { "== " }, self.title);
+        let _ = writeln!(out, "{}{}", if markdown { "## " } else { "== " }, self.title);
         if markdown {
             out.push('\n');
         }
@@ -135,7 +135,7 @@ mod tests {
     fn tables_are_aligned() {
         let text = "== speed\nwho       ns\nwelter  0.70\nCSR     12.5\nLower is better.\n";
         assert_eq!(table().show(false), text);
-        let text = "#### speed\n\n| who    |   ns |\n| ------ | ---: |\n| welter | 0.70 |\n\
+        let text = "## speed\n\n| who    |   ns |\n| ------ | ---: |\n| welter | 0.70 |\n\
             | CSR    | 12.5 |\n\nLower is better.\n";
         assert_eq!(table().show(true), text);
     }
