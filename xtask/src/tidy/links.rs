@@ -1,5 +1,5 @@
-//! Markdown: relative links lead to files and headings that exist, places that docs/papers.md
-//! names exist, and the README names the two commands.
+//! Markdown: relative links lead to files and headings that exist, places that maps of the code
+//! name exist, and the README names the two commands.
 
 use super::{Finding, Source};
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use std::path::Path;
 const COMMANDS: [&str; 2] =
     ["cargo run --release -- run pagerank examples/debian-depends.tsv.zst", "cargo xtask test"];
 
-/// The table that says where each mechanism of the papers is.
-const PAPERS: &str = "docs/papers.md";
+/// Pages whose places in the code must exist: the map, and where each mechanism of the papers is.
+const MAPS: [&str; 2] = ["ARCHITECTURE.md", "docs/papers.md"];
 
 /// The README's commands that are missing.
 pub(super) fn check_commands(sources: &[Source]) -> Vec<Finding> {
@@ -31,7 +31,7 @@ pub(super) fn check(source: &Source, root: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (number, line) in prose(&source.text) {
         let mut find = |message| findings.push(Finding::new(source, number, message));
-        if source.path == PAPERS {
+        if MAPS.contains(&source.path.as_str()) {
             for place in places(line).filter(|place| !root.join(place).exists()) {
                 find(format!("there is no `{place}`"));
             }
