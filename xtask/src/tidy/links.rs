@@ -10,7 +10,10 @@ const COMMANDS: [&str; 2] =
     ["cargo run --release -- run pagerank examples/debian-depends.tsv.zst", "cargo xtask test"];
 
 /// Pages whose places in the code must exist: the map, and where each mechanism of the papers is.
-const MAPS: [&str; 2] = ["ARCHITECTURE.md", "docs/papers.md"];
+const MAPS: [&str; 3] = ["ARCHITECTURE.md", GLOSSARY, "docs/papers.md"];
+
+/// The words of the code, each with the file that has it.
+const GLOSSARY: &str = "docs/glossary.md";
 
 /// The README's commands that are missing.
 pub(super) fn check_commands(sources: &[Source]) -> Vec<Finding> {
@@ -35,6 +38,11 @@ pub(super) fn check(source: &Source, root: &Path) -> Vec<Finding> {
             for place in places(line).filter(|place| !root.join(place).exists()) {
                 find(format!("there is no `{place}`"));
             }
+        }
+        if source.path == GLOSSARY {
+            strangers(line, root).for_each(|(word, place)| {
+                find(format!("`{word}` does not occur in `{place}`"));
+            });
         }
         for link in targets(line).filter(|link| !leads_somewhere(link, source, &folder)) {
             find(format!("the link `{link}` leads nowhere"));
@@ -97,6 +105,20 @@ fn places(text: &str) -> impl Iterator<Item = &str> {
         .filter(|quoted| ["crates/", "benches/", "python/"].iter().any(|of| quoted.starts_with(of)))
 }
 
+/// Words of a row of the glossary, `| word, word | ... | place |`, that its place does not have.
+fn strangers<'a>(row: &'a str, root: &Path) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let place = places(row).last();
+    let text = place.and_then(|place| std::fs::read_to_string(root.join(place)).ok());
+    let words =
+        row.split('|').nth(1).unwrap_or("").split(',').map(|word| word.trim_matches([' ', '`']));
+    let text = text.map(|text| text.to_lowercase().replace(['-', '_'], " "));
+    words.filter_map(move |word| {
+        let plain = word.to_lowercase().replace(['-', '_'], " ");
+        let occurs = text.as_ref().is_none_or(|text| text.contains(&plain));
+        (!occurs).then_some((word, place?))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::source;
@@ -129,6 +151,15 @@ mod tests {
         let findings = check(&source("docs/papers.md", text), &root);
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert!(check(&source("docs/other.md", text), &root).is_empty());
+    }
+
+    #[test]
+    fn a_word_of_the_glossary_that_its_place_has_lost_is_found() {
+        let text = "| word | field |\n|---|---|\n| fold, `No_Such` | x | `crates/model/src/program.rs` |\n";
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let findings = check(&source(GLOSSARY, text), &root);
+        let found: Vec<&str> = findings.iter().map(|found| found.message.as_str()).collect();
+        assert_eq!(found, ["`No_Such` does not occur in `crates/model/src/program.rs`"]);
     }
 
     #[test]
