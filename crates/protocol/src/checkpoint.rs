@@ -104,7 +104,7 @@ impl Manifest {
     }
 
     /// Whether it needs this block.
-    pub(crate) fn needs(&self, name: &BlockName) -> bool {
+    pub fn needs(&self, name: &BlockName) -> bool {
         match name.kind {
             Kind::Edges => name.generation() == self.generation,
             Kind::Vertices => name.epoch == self.made && name.iteration == self.version,

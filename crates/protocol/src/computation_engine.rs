@@ -22,6 +22,8 @@
 mod stealing;
 mod storing;
 mod task;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -121,8 +123,6 @@ impl ComputationEngine {
         if begin.step.phase == Phase::Ingest {
             self.ingest.begin(cx, begin.edges_only);
             self.waiting.clear();
-            let token = cx.work(Work::Ingest { first: true });
-            self.working = Some((token, None));
             self.task = Some(Task::new(0, false, Stage::Reading));
         } else {
             self.waiting = own.into();
@@ -134,7 +134,7 @@ impl ComputationEngine {
     /// Does what can be done now.
     fn advance(&mut self, cx: &mut Context) {
         let Some(step) = self.at_work() else { return };
-        if self.working.is_none() {
+        if self.working.is_none() && cx.may_work() {
             self.advance_task(cx, step);
         }
         let waits = self.task.as_ref().is_none_or(|task| {
@@ -161,8 +161,9 @@ impl ComputationEngine {
             let partition = task.partition;
             match task.stage {
                 Stage::Reading => {
-                    if !self.storing.is_full(cx) {
-                        self.working = Some((cx.work(Work::Ingest { first: false }), None));
+                    let first = !std::mem::replace(&mut self.ingest.begun, true);
+                    if first || !self.storing.is_full(cx) {
+                        self.working = Some((cx.work(Work::Ingest { first }), None));
                     }
                     return;
                 }
@@ -283,7 +284,10 @@ impl ComputationEngine {
 
     /// The program has done what was asked.
     pub(crate) fn done(&mut self, cx: &mut Context, token: u64, outcome: Outcome) {
-        let Some((_, block)) = self.working.take_if(|(waited, _)| *waited == token) else { return };
+        let Some((_, block)) = self.working.take_if(|(waited, _)| *waited == token) else {
+            // It was asked for in an epoch before, and now others can be.
+            return self.advance(cx);
+        };
         let (Some(step), Some(mut task)) = (self.step(), self.task.take()) else { return };
         let partition = task.partition;
         match outcome {

@@ -9,8 +9,9 @@ use crate::counters::{Counters, Path};
 use crate::failure::Failure;
 use crate::messages::{Effect, Envelope, Exit, Message};
 use crate::names::{BlockName, Cell, Epoch, Kind, MAKER_SHIFT, Rank, Role, Time};
+use crate::planted::Bug;
 use crate::random::Random;
-use crate::work::Work;
+use crate::work::{UnderWay, Work};
 
 /// The machine as its parts see it.
 pub(crate) struct Context {
@@ -27,6 +28,8 @@ pub(crate) struct Context {
     /// The newest process of each rank that was heard of.
     pub(crate) roster: Vec<u32>,
     pub(crate) counters: Counters,
+    /// What the program is at.
+    pub(crate) works: UnderWay,
     /// Only a new epoch helps.
     pub(crate) distress: bool,
     /// Why the run must end, as soon as the present event is dealt with.
@@ -52,6 +55,7 @@ impl Context {
             channels: (0..machines).map(|_| Channel::default()).collect(),
             roster: vec![0; machines],
             counters: Counters::default(),
+            works: UnderWay::default(),
             distress: false,
             failure: None,
             exited: false,
@@ -69,6 +73,7 @@ impl Context {
         self.epoch = epoch;
         self.local.clear();
         self.distress = false;
+        self.works.leave_epoch();
         self.channels.iter_mut().for_each(|channel| *channel = Channel::default());
         self.counters.count(Path::Epoch);
     }
@@ -131,8 +136,18 @@ impl Context {
         self.tokens
     }
 
+    /// Whether the program is at nothing of an epoch before.
+    pub(crate) fn may_work(&mut self) -> bool {
+        let may = self.works.none_before();
+        if !may {
+            self.counters.count(Path::WorkWaited);
+        }
+        may || self.config.has(Bug::WorksOverlap)
+    }
+
     pub(crate) fn work(&mut self, work: Work) -> u64 {
         let token = self.token();
+        self.works.begin(token);
         self.effects.push(Effect::Work { token, epoch: self.epoch, work });
         token
     }

@@ -73,6 +73,10 @@ paths! {
     Suspected,
     /// An epoch began.
     Epoch,
+    /// A block was on its way to the disk when an epoch ended, and was deleted.
+    Orphaned,
+    /// The program was at work of an epoch before when there was work in this one.
+    WorkWaited,
     /// An epoch began while another one was being begun.
     EpochAgain,
     /// A checkpoint was committed.

@@ -30,6 +30,8 @@ pub(crate) struct Ingest {
     /// Degrees by partition and machine. Others may be ahead, so these may come before the step.
     degrees: BTreeMap<u32, BTreeMap<Rank, Payload>>,
     pub(crate) edges_only: bool,
+    /// Whether the first piece of the input was asked for, and the last one read.
+    pub(crate) begun: bool,
     pub(crate) read: bool,
     /// Own partitions without values.
     pub(crate) without_values: usize,
@@ -38,6 +40,7 @@ pub(crate) struct Ingest {
 impl Ingest {
     pub(crate) fn begin(&mut self, cx: &Context, edges_only: bool) {
         self.edges_only = edges_only;
+        self.begun = false;
         self.read = false;
         let own = cx.config.partitions.of_master(cx.rank).count();
         self.without_values = if edges_only { 0 } else { own };

@@ -71,6 +71,9 @@ impl Machine {
         std::mem::swap(&mut self.cx.effects, effects);
         let before = self.cx.effects.len();
         self.waits.answered(&event);
+        if let Event::Done { token, .. } = &event {
+            self.cx.works.ended(*token);
+        }
         match (event, &mut self.ending) {
             (Event::Message(envelope), _) => self.envelope(envelope),
             (Event::Tick, Some(ending)) => ending.tick(&mut self.cx),
@@ -201,7 +204,7 @@ impl Machine {
 
     /// Leaves all older epochs.
     fn enter(&mut self, epoch: Epoch) {
-        self.storage.leave_epoch(&self.cx);
+        self.storage.leave_epoch(&mut self.cx);
         self.cx.enter(epoch);
         self.computation.leave_epoch(&self.cx);
         self.recovery = Recovery::default();

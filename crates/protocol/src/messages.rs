@@ -387,6 +387,10 @@ pub enum Exit {
 }
 
 /// What a machine wants done.
+///
+/// What is wanted of one block ([`Effect::Read`], [`Effect::Write`], [`Effect::Sync`],
+/// [`Effect::Delete`]), or of manifests of one age, takes place in the order in which it is wanted.
+/// All else may overlap and overtake: where an order matters, the machine waits for an answer.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// Send a message.
@@ -407,7 +411,8 @@ pub enum Effect {
         /// Its bytes.
         payload: Payload,
     },
-    /// Make blocks durable that were written, and their names.
+    /// Make blocks durable that were written, and their names. One that was deleted since is left
+    /// out.
     Sync {
         /// For the answer.
         token: u64,

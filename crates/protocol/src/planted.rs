@@ -39,6 +39,12 @@ pub enum Bug {
     StoresNotAwaited,
     /// Work goes on however much is under way to storage.
     StoresUnbounded,
+    /// Blocks whose writes were under way when an epoch ended are left where they are.
+    OrphansLeft,
+    /// What is wanted of one block is done in any order (planted in the simulated disk).
+    EffectsOvertake,
+    /// After a new epoch began, work begins while the program is at work of the one before.
+    WorksOverlap,
     /// After a recovery totals are those of the iteration that was lost.
     StaleTotals,
     /// A chunk is left out if its first source is inactive.

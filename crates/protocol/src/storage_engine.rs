@@ -10,6 +10,9 @@
 //! told "closed s" at a checkpoint  =>  all that the checkpoint takes from here is durable
 //! ```
 //!
+//! **Invariant:** when an epoch ends, what is on the disk, or on its way there, is in `here` or is
+//! deleted: `written(b) or writing(b)  =>  b in here, or deleted(b)`.
+//!
 //! **Invariant:** while an epoch lasts, what is told stored stays until its step has ended and no
 //! kept manifest needs it: `needed(b, t) and stored(b) <= t  =>  b in here(t)`, unless the disk
 //! damages it.
@@ -68,8 +71,16 @@ fn active_in(active: &[u64], step: Step, cell: Cell) -> u64 {
 }
 
 impl StorageEngine {
-    /// Forgets all that belongs to the epoch that ends. What is stored stays.
-    pub(crate) fn leave_epoch(&mut self, cx: &Context) {
+    /// Forgets all that belongs to the epoch that ends. What is stored stays; what is on its way to
+    /// the disk is in no table, and goes as soon as it is there.
+    pub(crate) fn leave_epoch(&mut self, cx: &mut Context) {
+        if let Some(name) = self.service.writing()
+            && !self.blocks.contains_key(&name)
+            && !cx.config.has(Bug::OrphansLeft)
+        {
+            cx.counters.count(Path::Orphaned);
+            cx.effects.push(Effect::Delete(name));
+        }
         if !cx.config.has(Bug::KeptUpdates) {
             self.sets.clear();
         }

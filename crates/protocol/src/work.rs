@@ -7,8 +7,17 @@
 //! decide                                on rank 0, at the barrier
 //! ```
 //!
+//! **Invariant:** the program does one thing at a time. An epoch may end while it is at one; work of
+//! the next epoch begins when that has ended, and its outcome counts for nothing:
+//!
+//! ```text
+//! begins(w) at t   =>   for all w' before w: ended(w') <= t
+//! ```
+//!
 //! **Invariant:** `made = sum of records of what was filled`, over a scatter phase: records that
 //! stand for several updates, because these were combined, say for how many.
+
+use std::collections::BTreeSet;
 
 use crate::names::{Block, Payload, Step};
 
@@ -139,4 +148,32 @@ pub enum Outcome {
         /// What all machines must know of it.
         control: Payload,
     },
+}
+
+/// What the program was asked to do and has not done, by tokens.
+#[derive(Debug, Default)]
+pub(crate) struct UnderWay {
+    now: BTreeSet<u64>,
+    /// Of epochs that have ended.
+    before: BTreeSet<u64>,
+}
+
+impl UnderWay {
+    pub(crate) fn begin(&mut self, token: u64) {
+        self.now.insert(token);
+    }
+
+    pub(crate) fn ended(&mut self, token: u64) {
+        self.now.remove(&token);
+        self.before.remove(&token);
+    }
+
+    /// Another epoch begins.
+    pub(crate) fn leave_epoch(&mut self) {
+        self.before.append(&mut self.now);
+    }
+
+    pub(crate) fn none_before(&self) -> bool {
+        self.before.is_empty()
+    }
 }

@@ -1,23 +1,28 @@
 //! A disk that is worse than real ones.
 //!
-//! Blocks that are not synced when a machine crashes are lost, torn or kept, each for itself, and
-//! what was deleted without a sync may come back. A write may land in another block's place, a
-//! write or a sync may fail (and then what was to be synced is gone, whatever a second attempt
-//! says), there may be no room for a while, a bit may flip, all may be slow for a while. Manifests
-//! are kept as a whole, but one that was on its way in a crash may be torn, and they rot too.
+//! What it is asked for takes place when it is done ([`device`]), so requests overlap and overtake,
+//! but for those on one block. When a machine crashes, what is under way is done or not, each
+//! request for itself; blocks that are not synced are lost, torn or kept, and what was deleted
+//! without a sync may come back. A write may land in another block's place, a write or a sync may
+//! fail (and then what was to be synced is gone, whatever a second attempt says), there may be no
+//! room for a while, a bit may flip, all may be slow for a while. Manifests are kept as a whole, but
+//! one that was on its way in a crash may be torn, and they rot too.
+
+mod crash;
+pub mod device;
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
-use welter_protocol::Time;
 use welter_protocol::audit::Sum;
 use welter_protocol::block::{Damage, HEADER_BYTES, header, open, seal};
 use welter_protocol::checkpoint::{Age, Manifest};
-use welter_protocol::messages::Event;
 use welter_protocol::names::Kind as BlockKind;
 use welter_protocol::names::{Block, BlockName, Epoch, Generation, Payload, Role};
 use welter_protocol::random::Random;
+use welter_protocol::{Effect, Event, Time};
 
+use self::device::{Device, Key, Load, Speed};
 use crate::happened::{Happened, Kind};
 
 /// What a disk does wrong next.
@@ -49,49 +54,44 @@ pub struct Slow {
     pub times: u64,
 }
 
-/// How fast a disk is. Nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Speed {
-    /// Of every request.
-    pub latency: Time,
-    /// Of every byte, in thousandths.
-    pub byte_thousandths: Time,
-}
-
 #[derive(Clone)]
 struct File {
     bytes: Vec<u8>,
-    /// When it is durable.
-    durable_at: Time,
+    is_durable: bool,
 }
 
-/// Not yet.
-const NEVER: Time = Time::MAX;
+/// What a disk is asked for.
+enum Request {
+    Read { token: u64, name: BlockName },
+    Write { token: u64, block: Block, payload: Payload },
+    Sync { token: u64, names: Vec<BlockName> },
+    Persist { token: u64, manifest: Arc<Manifest> },
+    Forget(Age),
+    Delete(BlockName),
+}
 
-/// Leaves the beginning of what was written, and nothing or zeros after it.
-fn tear(bytes: &mut Vec<u8>, random: &mut Random) {
-    let end = random.below(bytes.len() as u64) as usize;
-    if random.chance(500) {
-        bytes.truncate(end);
-    } else {
-        bytes[end..].fill(0);
+impl Request {
+    /// What it must not overtake.
+    fn keys(&self) -> Vec<Key> {
+        match self {
+            Self::Read { name, .. } | Self::Delete(name) => vec![Key::Block(*name)],
+            Self::Write { block, .. } => vec![Key::Block(block.name)],
+            Self::Sync { names, .. } => names.iter().copied().map(Key::Block).collect(),
+            Self::Persist { manifest, .. } => vec![Key::Manifest(manifest.age())],
+            Self::Forget(age) => vec![Key::Manifest(*age)],
+        }
     }
-}
-
-/// Flips a bit.
-fn flip(bytes: &mut [u8], random: &mut Random) {
-    let bit = random.below(8 * bytes.len() as u64) as usize;
-    bytes[bit / 8] ^= 1 << (bit % 8);
 }
 
 /// A disk.
 pub struct Disk {
     files: BTreeMap<BlockName, File>,
     deleted: BTreeMap<BlockName, File>,
-    manifests: BTreeMap<Age, (Payload, Time)>,
-    free_at: Time,
-    /// Its speed.
-    pub speed: Speed,
+    manifests: BTreeMap<Age, Payload>,
+    /// Requests in the order in which they were made, by their tickets.
+    under_way: BTreeMap<u64, Request>,
+    tickets: u64,
+    device: Device,
     /// What goes wrong next.
     pub fault: Option<Fault>,
     /// Whether there is room.
@@ -104,10 +104,6 @@ pub struct Disk {
     pub lies: bool,
     /// Whether damage is looked for.
     pub trusts: bool,
-    /// Bytes that were read or written.
-    pub bytes: u64,
-    /// Nanoseconds that it was busy.
-    pub busy: Time,
 }
 
 impl Disk {
@@ -117,43 +113,114 @@ impl Disk {
             files: BTreeMap::new(),
             deleted: BTreeMap::new(),
             manifests: BTreeMap::new(),
-            free_at: 0,
-            speed,
+            under_way: BTreeMap::new(),
+            tickets: 0,
+            device: Device::new(speed),
             fault: None,
             full: None,
             slow: None,
             happened: Happened::default(),
             lies: false,
             trusts: false,
-            bytes: 0,
-            busy: 0,
         }
     }
 
-    /// When a request for so many bytes will be done.
-    fn takes(&mut self, now: Time, bytes: usize) -> Time {
-        let mut time = self.speed.latency + bytes as u64 * self.speed.byte_thousandths / 1000;
-        if let Some(slow) = self.slow.filter(|slow| now < slow.until) {
+    /// Lets requests on one block overtake each other, which is a bug.
+    pub fn overtakes(&mut self, overtakes: bool) {
+        self.device.overtakes = overtakes;
+    }
+
+    /// Nanoseconds that it was busy.
+    pub fn busy(&self) -> Time {
+        self.device.busy
+    }
+
+    /// Takes a request, if this is one for a disk, and says when it will be done, and by which
+    /// ticket.
+    pub fn ask(&mut self, now: Time, effect: &Effect, random: &mut Random) -> Option<(Time, u64)> {
+        let request = match effect {
+            &Effect::Read { token, name } => Request::Read { token, name },
+            &Effect::Write { token, block, ref payload } => {
+                Request::Write { token, block, payload: payload.clone() }
+            }
+            &Effect::Sync { token, ref names } => Request::Sync { token, names: names.clone() },
+            &Effect::Persist { token, ref manifest } => {
+                Request::Persist { token, manifest: manifest.clone() }
+            }
+            Effect::Forget(manifest) => Request::Forget(manifest.age()),
+            &Effect::Delete(name) => Request::Delete(name),
+            _ => return None,
+        };
+        let load = self.load(now, &request);
+        let done = self.device.ends(now, &load, &request.keys(), random);
+        self.tickets += 1;
+        self.under_way.insert(self.tickets, request);
+        Some((done, self.tickets))
+    }
+
+    /// What a request asks of the device.
+    fn load(&mut self, now: Time, request: &Request) -> Load {
+        let (latencies, bytes, is_transfer) = match request {
+            Request::Read { name, .. } => {
+                (1, self.files.get(name).map_or(0, |file| file.bytes.len()), true)
+            }
+            Request::Write { payload, .. } => (1, payload.len(), true),
+            Request::Sync { .. } => (2, 0, true),
+            Request::Persist { manifest, .. } => (3, manifest.encode().len(), true),
+            Request::Forget(_) | Request::Delete(_) => (1, 0, false),
+        };
+        let slow = self.slow.filter(|slow| now < slow.until);
+        if slow.is_some() && is_transfer {
             self.happened.count(Kind::Slow);
-            time *= slow.times;
         }
-        self.free_at = self.free_at.max(now) + time;
-        self.busy += time;
-        self.bytes += bytes as u64;
-        self.free_at
+        Load {
+            latencies,
+            bytes: bytes as u64,
+            is_transfer,
+            times: slow.map_or(1, |slow| slow.times),
+        }
     }
 
-    /// Reads a block.
-    pub fn read(&mut self, now: Time, token: u64, name: BlockName) -> (Time, Event) {
-        let (result, bytes) = match self.files.get(&name) {
-            None => (Err(Damage::Missing), 0),
+    /// A request is done. None if it is no more under way, or nobody waits for it.
+    pub fn done(&mut self, now: Time, ticket: u64, random: &mut Random) -> Option<Event> {
+        let request = self.under_way.remove(&ticket)?;
+        self.device.ended(now, &request.keys());
+        let (token, ok) = match request {
+            Request::Read { token, name } => {
+                return Some(Event::Read { token, result: self.read(name) });
+            }
+            Request::Write { token, block, payload } => {
+                (token, self.write(now, &block, &payload, random))
+            }
+            Request::Sync { token, names } => (token, self.sync(&names)),
+            Request::Persist { token, manifest } => {
+                let ok = !self.fails(now) && !self.sync_fails();
+                if ok {
+                    self.manifests.insert(manifest.age(), manifest.encode());
+                }
+                (token, ok)
+            }
+            Request::Forget(age) => {
+                self.manifests.remove(&age);
+                return None;
+            }
+            Request::Delete(name) => {
+                self.delete(name);
+                return None;
+            }
+        };
+        Some(Event::Written { token, ok })
+    }
+
+    fn read(&self, name: BlockName) -> Result<(Block, Payload), Damage> {
+        match self.files.get(&name) {
+            None => Err(Damage::Missing),
             Some(File { bytes, .. }) if self.trusts => {
                 let payload: Payload = bytes.get(HEADER_BYTES..).unwrap_or_default().into();
-                (Ok((Block::of(name, 0, u64::MAX, &payload), payload)), bytes.len())
+                Ok((Block::of(name, 0, u64::MAX, &payload), payload))
             }
-            Some(File { bytes, .. }) => (open(bytes, name), bytes.len()),
-        };
-        (self.takes(now, bytes), Event::Read { token, result })
+            Some(File { bytes, .. }) => open(bytes, name),
+        }
     }
 
     /// Whether this write fails: for want of room, or for no reason.
@@ -168,54 +235,42 @@ impl Disk {
         full || fails
     }
 
-    /// Writes a block.
-    pub fn write(
-        &mut self,
-        now: Time,
-        token: u64,
-        (block, payload): (&Block, &[u8]),
-        random: &mut Random,
-    ) -> (Time, Event) {
-        let time = self.takes(now, payload.len());
+    fn write(&mut self, now: Time, block: &Block, payload: &[u8], random: &mut Random) -> bool {
         if self.fails(now) {
-            return (time, Event::Written { token, ok: false });
+            return false;
         }
         let bytes = seal(block, payload);
-        let file = File { bytes, durable_at: NEVER };
         match self.fault {
             Some(Fault::Misdirected) if !self.files.is_empty() => {
                 self.fault = None;
                 self.happened.count(Kind::Misdirected);
                 let place = random.below(self.files.len() as u64) as usize;
-                let victim = self.files.values_mut().nth(place);
-                if let Some(victim) = victim {
-                    victim.bytes.clone_from(&file.bytes);
+                if let Some(victim) = self.files.values_mut().nth(place) {
+                    victim.bytes = bytes;
                 }
             }
             _ => {
-                self.files.insert(block.name, file);
+                self.files.insert(block.name, File { bytes, is_durable: false });
             }
         }
-        (time, Event::Written { token, ok: true })
+        true
     }
 
-    /// Makes blocks durable.
-    pub fn sync(&mut self, now: Time, token: u64, names: &[BlockName]) -> (Time, Event) {
-        let time = self.takes(now, 0) + self.speed.latency;
+    fn sync(&mut self, names: &[BlockName]) -> bool {
         let fails = self.sync_fails();
         for name in names {
             if fails {
                 // What is durable already was not to be written any more.
-                if self.files.get(name).is_some_and(|file| file.durable_at > now) {
+                if self.files.get(name).is_some_and(|file| !file.is_durable) {
                     self.files.remove(name);
                 }
             } else if !self.lies
                 && let Some(file) = self.files.get_mut(name)
             {
-                file.durable_at = file.durable_at.min(time);
+                file.is_durable = true;
             }
         }
-        (time, Event::Written { token, ok: !fails })
+        !fails
     }
 
     fn sync_fails(&mut self) -> bool {
@@ -226,27 +281,8 @@ impl Disk {
         fails
     }
 
-    /// Keeps a manifest: it is there as a whole when that is done, or an error is told.
-    pub fn persist(&mut self, now: Time, token: u64, manifest: &Manifest) -> (Time, Event) {
-        let bytes = manifest.encode();
-        let time = self.takes(now, bytes.len()) + 2 * self.speed.latency;
-        if self.fails(now) || self.sync_fails() {
-            return (time, Event::Written { token, ok: false });
-        }
-        // The new one takes the old one's name at once: the same one is never not there.
-        let old = self.manifests.get(&manifest.age()).filter(|(old, _)| *old == bytes);
-        let done = old.map_or(time, |(_, done)| time.min(*done));
-        self.manifests.insert(manifest.age(), (bytes, done));
-        (time, Event::Written { token, ok: true })
-    }
-
-    /// Forgets a manifest.
-    pub fn forget(&mut self, manifest: &Manifest) {
-        self.manifests.remove(&manifest.age());
-    }
-
     /// Deletes a block, which makes room, and may come back in a crash.
-    pub fn delete(&mut self, name: BlockName) {
+    fn delete(&mut self, name: BlockName) {
         if let Some(file) = self.files.remove(&name) {
             self.full.take_if(|full| full.ours);
             self.deleted.insert(name, file);
@@ -256,115 +292,58 @@ impl Disk {
         }
     }
 
-    /// The power goes.
-    pub fn crash(&mut self, now: Time, random: &mut Random) {
-        let happened = &mut self.happened;
-        for (name, file) in std::mem::take(&mut self.deleted) {
-            if random.chance(300)
-                && let Entry::Vacant(place) = self.files.entry(name)
-            {
-                happened.count(Kind::Resurrected);
-                place.insert(file);
-            }
-        }
-        self.files.retain(|_, file| {
-            if file.durable_at <= now {
-                return true;
-            }
-            if random.chance(300) {
-                happened.count(Kind::Torn);
-                tear(&mut file.bytes, random);
-                return true;
-            }
-            let stays = random.chance(500);
-            if !stays {
-                happened.count(Kind::Unsynced);
-            }
-            stays
-        });
-        // One that had not come to its end is there, or not, or half; and what is there stays.
-        self.manifests.retain(|_, (bytes, done)| {
-            if *done <= now {
-                return true;
-            }
-            *done = now;
-            if random.chance(500) {
-                happened.count(Kind::ManifestTorn);
-                let mut torn = bytes.to_vec();
-                tear(&mut torn, random);
-                *bytes = torn.into();
-                return true;
-            }
-            random.chance(500)
-        });
-        self.fault = None;
-        self.free_at = now;
+    /// What a process finds that starts here. A place without a whole header is free.
+    pub fn start(&mut self) -> Event {
+        let block =
+            |name: &BlockName, file: &File| header(&file.bytes).filter(|block| block.name == *name);
+        self.files.retain(|name, file| block(name, file).is_some());
+        let blocks = self.files.iter().filter_map(|(name, file)| block(name, file)).collect();
+        Event::Start { blocks, manifests: self.manifests.values().cloned().collect() }
     }
 
-    /// Flips a bit of the newest manifest. False where there is none.
-    pub fn rot_manifest(&mut self, random: &mut Random) -> bool {
-        let Some((bytes, _)) = self.manifests.values_mut().next_back() else { return false };
-        let mut rotten = bytes.to_vec();
-        flip(&mut rotten, random);
-        *bytes = rotten.into();
-        self.happened.count(Kind::ManifestRot);
-        true
-    }
-
-    /// Flips a bit of a block. False where there is nothing.
-    pub fn rot(&mut self, random: &mut Random) -> bool {
-        let mut files: Vec<&mut File> =
-            self.files.values_mut().filter(|file| !file.bytes.is_empty()).collect();
-        let count = files.len() as u64;
-        if count == 0 {
-            return false;
-        }
-        flip(&mut files[random.below(count) as usize].bytes, random);
-        self.happened.count(Kind::Rot);
-        true
-    }
-
-    /// What a process finds that starts here.
-    pub fn start(&self) -> Event {
-        let blocks = self
-            .files
-            .iter()
-            .filter_map(|(name, file)| header(&file.bytes).filter(|block| block.name == *name));
-        let manifests = self.manifests.values().map(|manifest| manifest.0.clone()).collect();
-        Event::Start { blocks: blocks.collect(), manifests }
+    /// Blocks that are there to stay: which nobody wants to be deleted or written.
+    pub fn names(&self) -> impl Iterator<Item = &BlockName> {
+        let is_changed = |name: &BlockName| {
+            self.under_way.values().any(|request| match request {
+                Request::Delete(deleted) => deleted == name,
+                Request::Write { block, .. } => block.name == *name,
+                _ => false,
+            })
+        };
+        self.files.keys().filter(move |name| !is_changed(name))
     }
 
     /// A block that is whole, and whether it is durable.
-    pub fn whole(&self, now: Time, name: BlockName) -> Option<(Block, Payload, bool)> {
+    pub fn whole(&self, name: BlockName) -> Option<(Block, Payload, bool)> {
         let file = self.files.get(&name)?;
         let (block, payload) = open(&file.bytes, name).ok()?;
-        Some((block, payload, file.durable_at <= now))
+        Some((block, payload, file.is_durable))
     }
 
     /// Whether a block was synced.
-    pub fn is_durable(&self, now: Time, name: BlockName) -> bool {
-        self.files.get(&name).is_some_and(|file| file.durable_at <= now)
+    pub fn is_durable(&self, name: BlockName) -> bool {
+        self.files.get(&name).is_some_and(|file| file.is_durable)
     }
 
     /// Whether a manifest is there to stay.
-    pub fn has_manifest(&self, now: Time, age: Age) -> bool {
-        self.manifests.get(&age).is_some_and(|(_, done)| *done <= now)
+    pub fn has_manifest(&self, age: Age) -> bool {
+        self.manifests.contains_key(&age)
     }
 
     /// All edges of a generation that were synced, in a role.
-    pub fn durable_edges(&self, now: Time, generation: Generation, role: Role) -> Sum {
+    pub fn durable_edges(&self, generation: Generation, role: Role) -> Sum {
         let wanted = (BlockKind::Edges, role, generation);
-        self.durable(now, |name| (name.kind, name.role, name.generation()) == wanted)
+        self.durable(|name| (name.kind, name.role, name.generation()) == wanted)
     }
 
     /// All updates of an epoch and iteration that were synced.
-    pub fn durable_updates(&self, now: Time, epoch: Epoch, iteration: u32) -> Sum {
+    pub fn durable_updates(&self, epoch: Epoch, iteration: u32) -> Sum {
         let wanted = (BlockKind::Updates, epoch, iteration);
-        self.durable(now, |name| (name.kind, name.epoch, name.iteration) == wanted)
+        self.durable(|name| (name.kind, name.epoch, name.iteration) == wanted)
     }
 
-    fn durable(&self, now: Time, these: impl Fn(&BlockName) -> bool) -> Sum {
-        let files = self.files.iter().filter(|(name, file)| these(name) && file.durable_at <= now);
+    fn durable(&self, these: impl Fn(&BlockName) -> bool) -> Sum {
+        let files = self.files.iter().filter(|(name, file)| these(name) && file.is_durable);
         let blocks: Vec<Block> = files.filter_map(|(_, file)| header(&file.bytes)).collect();
         Sum::of(&blocks)
     }

@@ -59,6 +59,8 @@ kinds! {
     Unsynced = "unsynced block lost",
     /// A block that was not synced was half there after a crash.
     Torn = "block torn",
+    /// A request was under way in a crash, and took place.
+    UnderWay = "request done in a crash",
     /// A block that was deleted was there again after a crash.
     Resurrected = "deleted block came back",
     /// A write landed in the place of another block.

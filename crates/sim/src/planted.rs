@@ -6,7 +6,7 @@ use crate::schedule::Wishes;
 use crate::world::attempt;
 
 /// All bugs.
-pub const BUGS: [Bug; 35] = [
+pub const BUGS: [Bug; 38] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -23,6 +23,9 @@ pub const BUGS: [Bug; 35] = [
     Bug::StealerDrops,
     Bug::StoresNotAwaited,
     Bug::StoresUnbounded,
+    Bug::OrphansLeft,
+    Bug::EffectsOvertake,
+    Bug::WorksOverlap,
     Bug::StaleTotals,
     Bug::WrongSummary,
     Bug::EarlyDelete,
@@ -47,6 +50,11 @@ pub const BUGS: [Bug; 35] = [
 /// Whether disks say that blocks are durable when they are not.
 pub fn lies(bug: Option<Bug>) -> bool {
     bug == Some(Bug::NoSync)
+}
+
+/// Whether what is wanted of one block is done in any order.
+pub fn overtakes(bug: Option<Bug>) -> bool {
+    bug == Some(Bug::EffectsOvertake)
 }
 
 /// Whether damaged blocks are taken as they are.

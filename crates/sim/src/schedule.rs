@@ -14,7 +14,7 @@ use welter_store::header::Encoding;
 
 use crate::catalogue::{ALGORITHMS, graph, job};
 use crate::checkers::progress::EVENTS_MAX;
-use crate::disk::Speed;
+use crate::disk::device::Speed;
 use crate::faults::{Fault, faults};
 use crate::job::{Cut, Job};
 use crate::network::Weather;
@@ -69,6 +69,8 @@ pub struct Schedule {
     pub hasty: u64,
     /// Nanoseconds of work a record.
     pub record_nanos: Time,
+    /// Works, of a thousand, that take some milliseconds more (a machine swaps, or others are on it).
+    pub late_works: u64,
     /// Nanoseconds of a look-up in the central directory, where there is one.
     pub directory_nanos: Time,
     /// What happened on the same disks before.
@@ -120,14 +122,19 @@ impl Schedule {
         let calm = wishes.calm || random.chance(150);
         let weather = weather(random, calm);
         let slowest = if random.chance(200) { 20 } else { 2 };
+        let (depth, late) = (1 + random.below(4) as usize, 30 * random.below(2));
         let speeds = (0..machines).map(|_| Speed {
             latency: (10 + random.below(40)) * MICROS * (1 + random.below(slowest)),
             byte_thousandths: 1000 * (1 + random.below(40)),
+            depth,
+            gap: 0,
+            late,
         });
         let speeds = speeds.collect();
         let faults = if calm { Vec::new() } else { faults(random, machines) };
         let hasty = if random.chance(300) { 700 } else { 0 };
         let record_nanos = 20 + random.below(2000);
+        let late_works = if !calm && random.chance(200) { 30 } else { 0 };
         let directory_nanos = random.below(20 * MICROS);
         let config = Arc::new(config);
         Self {
@@ -140,6 +147,7 @@ impl Schedule {
             faults,
             hasty,
             record_nanos,
+            late_works,
             directory_nanos,
             before: None,
             events_max: EVENTS_MAX,
@@ -216,7 +224,7 @@ impl Schedule {
             wired: false,
             garbled: 0,
         };
-        let speed = Speed { latency: 10 * MICROS, byte_thousandths: 500 };
+        let speed = Speed::serial(10 * MICROS, 500);
         Self {
             seed: 1,
             job,
@@ -227,6 +235,7 @@ impl Schedule {
             faults: Vec::new(),
             hasty: 0,
             record_nanos: 4 * MICROS,
+            late_works: 0,
             directory_nanos: 4 * MICROS,
             before: None,
             events_max: 100 * EVENTS_MAX,

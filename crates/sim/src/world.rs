@@ -4,6 +4,7 @@
 //! Events happen in the order of their times, and of those at one time in the order in which they
 //! were put into the queue. Nothing else decides anything, so a seed always gives the same run.
 
+mod effects;
 mod host;
 mod restart;
 
@@ -12,7 +13,7 @@ use std::collections::BinaryHeap;
 
 use welter_protocol::config::Loss;
 use welter_protocol::counters::Counters;
-use welter_protocol::messages::{Envelope, Exit, Message};
+use welter_protocol::messages::Exit;
 use welter_protocol::names::{Epoch, Step};
 use welter_protocol::random::{Random, mix};
 use welter_protocol::{Effect, Event, Machine, Rank, Time};
@@ -20,11 +21,11 @@ use welter_protocol::{Effect, Event, Machine, Rank, Time};
 use crate::checkers::endings::Last;
 use crate::checkers::fencing::{Outside, Receiver};
 use crate::checkers::progress::{End, Excuses, judge};
-use crate::checkers::{Checkers, Scene, answer, checkpoints, endings, fencing};
+use crate::checkers::{Checkers, answer, endings, fencing};
 use crate::describe;
 use crate::disk::Disk;
 use crate::faults::{Fault, Stuck};
-use crate::happened::{Happened, Kind};
+use crate::happened::Happened;
 use crate::job::Worker;
 use crate::network::Network;
 use crate::planted;
@@ -37,6 +38,8 @@ const BOUND: Time = 20_000 * MILLIS;
 enum Happening {
     /// To a process.
     Event(usize, Box<Event>),
+    /// To a request to a disk, made by a process that waits for the answer.
+    Disk(Option<usize>, usize, u64),
     /// A process looks at its clock.
     Tick(usize),
     /// Something goes wrong.
@@ -265,6 +268,12 @@ impl<'a> World<'a> {
                 self.put(next, Happening::Tick(at));
                 self.step(at, Event::Tick);
             }
+            Happening::Disk(at, disk, ticket) => {
+                let event = self.disks[disk].done(self.now, ticket, &mut self.random);
+                if let (Some(at), Some(event)) = (at, event) {
+                    self.happen(Happening::Event(at, Box::new(event)));
+                }
+            }
             Happening::Event(at, event) if self.processes[at].alive => {
                 let until = self.processes[at].paused_until;
                 if self.now < until {
@@ -308,86 +317,6 @@ impl<'a> World<'a> {
         self.effects = effects;
     }
 
-    fn effect(&mut self, at: usize, effect: Effect) {
-        let Process { rank, incarnation, disk, .. } = self.processes[at];
-        if let Some(trace) = &mut self.trace {
-            trace.extend(describe::effect(self.now, rank, incarnation, &effect));
-        }
-        let epoch = self.processes[at].machine.epoch();
-        let scene = Scene { now: self.now, process: at, rank, epoch, step: None };
-        let of = |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
-        let checked = |effect: &Effect| {
-            let work = matches!(effect, Effect::Work { .. } | Effect::Write { .. });
-            work || matches!(effect, Effect::Persist { .. } | Effect::Send(_))
-        };
-        if checked(&effect) {
-            // What a coordinator believes that was replaced is of no weight.
-            let looks = self.current[rank] == Some(at) && checkpoints::looks_at_disks(&effect);
-            let disks = looks.then(|| self.current.iter().filter_map(of).collect::<Vec<_>>());
-            self.checkers.effect(scene, &effect, disks.as_deref());
-        }
-        let now = self.now;
-        let (done, event) = match effect {
-            Effect::Send(envelope) => return self.send(envelope),
-            Effect::Read { token, name } => self.disks[disk].read(now, token, name),
-            Effect::Write { token, block, payload } => {
-                self.disks[disk].write(now, token, (&block, &payload), &mut self.random)
-            }
-            Effect::Sync { token, names } => self.disks[disk].sync(now, token, &names),
-            Effect::Persist { token, manifest } => self.disks[disk].persist(now, token, &manifest),
-            Effect::Consult { token } => {
-                (now + self.schedule.directory_nanos, Event::Consulted { token })
-            }
-            Effect::Forget(manifest) => return self.disks[disk].forget(&manifest),
-            Effect::Delete(name) => return self.disks[disk].delete(name),
-            Effect::Work { token, epoch, work } => {
-                self.worked = self.worked.max(Some(epoch));
-                let process = &mut self.processes[at];
-                if let welter_protocol::Work::Open { step, .. } = &work {
-                    process.step = Some((epoch, *step));
-                }
-                let outcome = match process.worker.work(&work) {
-                    Ok(outcome) => outcome,
-                    Err(error) => {
-                        let what = format!("{rank} works: {}: {error}", describe::asked(&work));
-                        return self.checkers.note(Err(what));
-                    }
-                };
-                let step = process.step.filter(|step| step.0 == epoch).map(|step| step.1);
-                let took = 2000 + process.worker.looked_at() * self.schedule.record_nanos;
-                let scene = Scene { now, process: at, rank, epoch, step };
-                self.checkers.work(scene, &work, &outcome);
-                (now + took, Event::Done { token, outcome })
-            }
-            Effect::Suspect(rank) => return self.suspect(rank),
-            Effect::Finished(manifest) => {
-                self.processes[at].finished = true;
-                self.result = Some(manifest);
-                return;
-            }
-            Effect::Exit(failure) => return self.exit(at, failure.why),
-        };
-        if self.is_stuck(at, &event) {
-            return;
-        }
-        self.put(done, Happening::Event(at, Box::new(event)));
-    }
-
-    /// Whether the answer that a process waits for is the one that never comes.
-    fn is_stuck(&mut self, at: usize, event: &Event) -> bool {
-        let of_program = matches!(event, Event::Done { .. });
-        let of_disk = matches!(event, Event::Read { .. } | Event::Written { .. });
-        let stuck = self.processes[at].stuck.take_if(|stuck| match stuck {
-            Stuck::Program => of_program,
-            Stuck::Disk => of_disk,
-        });
-        if stuck.is_some() {
-            self.happened.count(Kind::Stuck);
-            self.excuses.stalled = true;
-        }
-        stuck.is_some()
-    }
-
     /// How each machine has ended.
     fn ends(&self) -> Vec<Last> {
         let end = |current: &Option<usize>| match current.map(|at| &self.processes[at]) {
@@ -396,39 +325,6 @@ impl<'a> World<'a> {
             None => Last::Gone,
         };
         self.current.iter().map(end).collect()
-    }
-
-    /// Puts an envelope on its way to all processes that have, or think they have, its rank.
-    fn send(&mut self, envelope: Envelope) {
-        let bytes = payload_bytes(&envelope.message);
-        let ends = [envelope.from, envelope.to];
-        let arrivals = self.network.arrivals(self.now, ends, bytes, &mut self.random);
-        if arrivals == [None; 2] {
-            return;
-        }
-        let machines = self.schedule.config.machines();
-        let carried = self.network.carried(envelope, machines, &mut self.random);
-        let envelope = match carried {
-            Ok(Some(envelope)) => envelope,
-            Ok(None) => return,
-            Err(failure) => return self.checkers.note(Err(failure)),
-        };
-        let mut last = None;
-        for arrival in arrivals.into_iter().flatten() {
-            for at in 0..self.processes.len() {
-                let process = &self.processes[at];
-                if process.alive
-                    && process.rank == envelope.to
-                    && let Some((arrival, at)) = last.replace((arrival, at))
-                {
-                    let event = Box::new(Event::Message(envelope.clone()));
-                    self.put(arrival, Happening::Event(at, event));
-                }
-            }
-        }
-        if let Some((arrival, at)) = last {
-            self.put(arrival, Happening::Event(at, Box::new(Event::Message(envelope))));
-        }
     }
 
     fn report(mut self, end: End) -> Report {
@@ -444,12 +340,16 @@ impl<'a> World<'a> {
         let mut judged = false;
         if let (End::Finished, Some(manifest)) = (end, &self.result) {
             self.checkers.finished(manifest.committed);
+            for process in self.current.iter().flatten().map(|&at| &self.processes[at]) {
+                let names = self.disks[process.disk].names();
+                self.checkers.left(process.rank, manifest.committed, names);
+            }
             let of =
                 |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
             let disks: Vec<&Disk> = self.current.iter().filter_map(of).collect();
             let strictly = !self.schedule.has_bad_disks() && self.replacements == 0;
             let (job, cut) = (&*self.schedule.job, &self.schedule.cut);
-            let found = answer::check(job, cut, manifest, &disks, (self.now, strictly));
+            let found = answer::check(job, cut, manifest, &disks, strictly);
             judged = found == Ok(true);
             self.checkers.note(found.map(|_| ()));
         }
@@ -462,7 +362,7 @@ impl<'a> World<'a> {
         self.disks.iter().for_each(|disk| happened.add(&disk.happened));
         let current = self.current.iter().flatten().map(|&at| &self.processes[at]);
         let idle = current.clone().map(|process| process.machine.idle(self.now)).collect();
-        let busy = current.map(|process| self.disks[process.disk].busy).collect();
+        let busy = current.map(|process| self.disks[process.disk].busy()).collect();
         Report {
             failure: self.checkers.failure,
             end,
@@ -476,18 +376,5 @@ impl<'a> World<'a> {
             busy,
             trace: self.trace.unwrap_or_default(),
         }
-    }
-}
-
-/// Bytes that a message carries along.
-fn payload_bytes(message: &Message) -> usize {
-    match message {
-        Message::Store { payload, .. }
-        | Message::Chunk { payload, .. }
-        | Message::Got { payload, .. }
-        | Message::Copied { payload, .. }
-        | Message::Degrees { payload, .. }
-        | Message::Accumulators { payload, .. } => 100 + payload.len(),
-        _ => 100,
     }
 }

@@ -16,7 +16,8 @@ const SEEDS: u64 = 3000;
 
 /// Paths that may be rarer than one in a hundred schedules, which is asked of all others: their own
 /// least share, in thousandths of schedules.
-const RARE: [(&str, u64); 3] = [("gone for good", 2), ("ScatterLost", 3), ("manifest torn", 2)];
+const RARE: [(&str, u64); 4] =
+    [("gone for good", 2), ("ScatterLost", 3), ("manifest torn", 1), ("WorkWaited", 3)];
 
 #[test]
 fn seeds_are_clean_and_every_path_is_taken() {
@@ -89,6 +90,9 @@ fn bugs_that_need_a_fault_are_not_seen_without_one() {
         Bug::PieceSkipped,
         Bug::NotRestored,
         Bug::OlderProcess,
+        Bug::OrphansLeft,
+        Bug::EffectsOvertake,
+        Bug::WorksOverlap,
     ] {
         let wishes = Wishes { bug: Some(bug), calm: true, ..Wishes::default() };
         let failures = run(0, 200, 2, &wishes).failures;

@@ -12,7 +12,7 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
 use welter_protocol::window::Width;
 use welter_sim::checkers::progress::End;
-use welter_sim::disk::Speed;
+use welter_sim::disk::device::Speed;
 use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
 use welter_sim::schedule::{MICROS, Schedule};
@@ -52,7 +52,7 @@ fn measure(width: Width, delay: Time, seed: u64) -> (f64, f64) {
     let mut schedule = Schedule::calm(Arc::new(FoldJob::new("pagerank", &graph, program)), cut);
     let config = Arc::make_mut(&mut schedule.config);
     (config.width, config.seed) = (width, seed);
-    schedule.speeds = vec![Speed { latency: 500 * MICROS, byte_thousandths: 0 }; MACHINES];
+    schedule.speeds = vec![Speed::serial(500 * MICROS, 0); MACHINES];
     schedule.weather.delay_min = delay;
     schedule.weather.delay_max = delay;
     let report = World::run(&schedule, false);

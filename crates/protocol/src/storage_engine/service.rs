@@ -58,6 +58,14 @@ impl Service {
         self.queue.push_back(Request { from, since: now, wanted });
     }
 
+    /// The block that is on its way to the disk.
+    pub(super) fn writing(&self) -> Option<BlockName> {
+        match &self.busy.as_ref()?.2.wanted {
+            Wanted::Store(block, _) | Wanted::Restore(block, _) => Some(block.name),
+            _ => None,
+        }
+    }
+
     /// One copy less will come than was announced.
     fn one_copy_less(&mut self, to: Rank, of: Role) {
         for waiting in &mut self.queue {

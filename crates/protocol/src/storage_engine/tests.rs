@@ -104,3 +104,34 @@ fn what_remains_is_what_can_still_be_handed_out() {
     engine.step = Some(next);
     assert_eq!(engine.remaining(&cx, next, 0), 16, "another step begins anew");
 }
+
+#[test]
+fn what_is_on_its_way_to_the_disk_when_an_epoch_ends_is_deleted() {
+    let (mut cx, mut engine) = (context(), StorageEngine::default());
+    let deleted = |cx: &mut Context| -> Vec<BlockName> {
+        let deleted = |effect| match effect {
+            Effect::Delete(name) => Some(name),
+            _ => None,
+        };
+        std::mem::take(&mut cx.effects).into_iter().filter_map(deleted).collect()
+    };
+    let (first, second, third) = (edges(1), edges(2), edges(3));
+    for (block, payload) in [first.clone(), second.clone(), third] {
+        engine.store(&mut cx, 1, block, payload);
+    }
+    let (token, _) = asked(&mut cx);
+    engine.written(&mut cx, token);
+    cx.effects.clear();
+    engine.leave_epoch(&mut cx);
+    assert_eq!(deleted(&mut cx), [second.0.name], "the first is known, the third was not written");
+    assert!(engine.blocks.contains_key(&first.0.name));
+    // A block that is restored, on its way when the epoch ends, is restored again in the next one.
+    let (block, payload) = second;
+    engine.restore(&mut cx, block, payload.clone());
+    cx.effects.clear();
+    engine.leave_epoch(&mut cx);
+    engine.restore(&mut cx, block, payload);
+    let order: Vec<bool> =
+        cx.effects.iter().map(|effect| matches!(effect, Effect::Delete(_))).collect();
+    assert_eq!(order, [true, false], "the deletion is wanted before the new write");
+}

@@ -2,7 +2,6 @@
 //!
 //! Not checked: that copies are whole too, and runs that end with a reason instead of a result.
 
-use welter_protocol::Time;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::placement::vertex_engine;
 
@@ -19,13 +18,13 @@ pub fn check(
     cut: &Cut,
     manifest: &Manifest,
     disks: &[&Disk],
-    (now, strictly): (Time, bool),
+    strictly: bool,
 ) -> Result<bool, String> {
     let mut values = Vec::new();
     for part in &manifest.parts {
         let name = manifest.name(part.partition, part.chunk);
         let engine = vertex_engine(disks.len(), part.partition, part.chunk);
-        match disks[engine].whole(now, name) {
+        match disks[engine].whole(name) {
             Some((_, payload, durable)) if durable || !strictly => {
                 values.extend_from_slice(&payload);
             }

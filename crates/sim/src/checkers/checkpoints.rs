@@ -27,7 +27,7 @@ use std::sync::Arc;
 use welter_protocol::checkpoint::{Age, Manifest};
 use welter_protocol::config::{Config, Copies, Edges, Shape};
 use welter_protocol::messages::{Envelope, Install, Message};
-use welter_protocol::names::{Epoch, Kind, Phase, Role, Time};
+use welter_protocol::names::{Epoch, Kind, Phase, Role};
 use welter_protocol::placement::{mirror, vertex_engine};
 use welter_protocol::{Effect, Rank};
 
@@ -113,12 +113,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// When something that it names is not durable.
-    pub fn persisted(
-        &self,
-        now: Time,
-        manifest: &Arc<Manifest>,
-        disks: &[&Disk],
-    ) -> Result<(), String> {
+    pub fn persisted(&self, manifest: &Arc<Manifest>, disks: &[&Disk]) -> Result<(), String> {
         if self.harmed {
             return Ok(());
         }
@@ -127,14 +122,14 @@ impl Checkpoints {
             let engine = vertex_engine(disks.len(), part.partition, part.chunk);
             for (rank, role) in self.holders(engine, self.copies.vertices) {
                 let name = manifest.name(part.partition, part.chunk).as_role(role);
-                if !disks[rank].is_durable(now, name) {
+                if !disks[rank].is_durable(name) {
                     return Err(format!("{name} is not durable when version {version} is"));
                 }
             }
         }
         for (engine, sum) in manifest.edges.iter().enumerate() {
             for (rank, role) in self.holders(engine, self.copies.edges) {
-                if disks[rank].durable_edges(now, manifest.generation, role) != *sum {
+                if disks[rank].durable_edges(manifest.generation, role) != *sum {
                     let what = format!("edges of {engine} are not durable at {rank}, as {role:?}");
                     return Err(format!("{what}, when version {version} is"));
                 }
@@ -143,7 +138,7 @@ impl Checkpoints {
         let Some(scattered) = &manifest.scattered else { return Ok(()) };
         for (engine, sum) in scattered.chunks.iter().enumerate() {
             for (rank, _) in self.holders(engine, false) {
-                if disks[rank].durable_updates(now, scattered.epoch, version) != *sum {
+                if disks[rank].durable_updates(scattered.epoch, version) != *sum {
                     return Err(format!("updates of {rank} are not durable when a manifest is"));
                 }
             }
@@ -155,19 +150,14 @@ impl Checkpoints {
     ///
     /// # Errors
     /// When an epoch goes back too far, or edges are read again that are there.
-    pub fn said(
-        &mut self,
-        now: Time,
-        envelope: &Envelope,
-        disks: Option<&[&Disk]>,
-    ) -> Result<(), String> {
+    pub fn said(&mut self, envelope: &Envelope, disks: Option<&[&Disk]>) -> Result<(), String> {
         if envelope.epoch < self.epoch {
             // All have left that epoch: a process that was replaced says again what it said.
             return Ok(());
         }
         if let Some(manifest) = told(&envelope.message) {
             self.told = self.told.max(Some(manifest.age()));
-            self.is_kept(now, manifest, disks)?;
+            self.is_kept(manifest, disks)?;
         }
         match &envelope.message {
             Message::Install(install) => self.installed(envelope.epoch, install),
@@ -183,15 +173,10 @@ impl Checkpoints {
     }
 
     /// A manifest is told of: it must be durable, and its copy.
-    fn is_kept(
-        &self,
-        now: Time,
-        manifest: &Arc<Manifest>,
-        disks: Option<&[&Disk]>,
-    ) -> Result<(), String> {
+    fn is_kept(&self, manifest: &Arc<Manifest>, disks: Option<&[&Disk]>) -> Result<(), String> {
         let Some(disks) = disks.filter(|_| !self.harmed) else { return Ok(()) };
         for (rank, _) in self.holders(0, self.copies.vertices || self.copies.edges) {
-            if !disks[rank].has_manifest(now, manifest.age()) {
+            if !disks[rank].has_manifest(manifest.age()) {
                 let age = manifest.age();
                 return Err(format!("the manifest {age:?} is told of, and not durable at {rank}"));
             }

@@ -11,13 +11,15 @@ pub mod endings;
 pub mod exactly_once;
 pub mod fencing;
 pub mod mass;
+pub mod orphans;
 pub mod progress;
 pub mod stealing;
 pub mod stores;
+pub mod works;
 
 use welter_protocol::config::Config;
 use welter_protocol::messages::Effect;
-use welter_protocol::names::{Epoch, Step};
+use welter_protocol::names::{BlockName, Epoch, Step};
 use welter_protocol::{Event, Outcome, Rank, Time, Work};
 
 use crate::disk::Disk;
@@ -45,6 +47,8 @@ pub struct Checkers {
     checkpoints: checkpoints::Checkpoints,
     stealing: stealing::Stealing,
     stores: stores::Stores,
+    orphans: orphans::Orphans,
+    works: works::Works,
     /// What was found first.
     pub failure: Option<String>,
 }
@@ -59,6 +63,8 @@ impl Checkers {
             checkpoints: checkpoints::Checkpoints::new(config),
             stealing: stealing::Stealing::default(),
             stores: stores::Stores::new(config.store_window_bytes),
+            orphans: orphans::Orphans::default(),
+            works: works::Works::default(),
             failure: None,
         }
     }
@@ -83,6 +89,28 @@ impl Checkers {
         self.note(found);
     }
 
+    /// A machine has taken up a partition in this epoch, and has these blocks.
+    pub fn opened<'a>(
+        &mut self,
+        process: usize,
+        epoch: Epoch,
+        blocks: impl Iterator<Item = &'a BlockName>,
+    ) {
+        let found = self.orphans.opened(process, epoch, blocks);
+        self.note(found);
+    }
+
+    /// The run has ended in this epoch, and a machine has these blocks.
+    pub fn left<'a>(
+        &mut self,
+        rank: Rank,
+        epoch: Epoch,
+        blocks: impl Iterator<Item = &'a BlockName>,
+    ) {
+        let found = self.orphans.look(rank, epoch, blocks);
+        self.note(found);
+    }
+
     /// The run has ended with a result that was committed in this epoch.
     pub fn finished(&mut self, epoch: Epoch) {
         let found = self.exactly_once.finished(epoch);
@@ -94,6 +122,8 @@ impl Checkers {
     /// Something happens to a machine.
     pub fn event(&mut self, process: usize, event: &Event) {
         self.stealing.event(process, event);
+        self.orphans.event(process, event);
+        self.works.event(process, event);
         self.stores.event(process, event);
     }
 
@@ -103,17 +133,20 @@ impl Checkers {
         self.note(found);
         let found = self.stealing.effect(scene, effect);
         self.note(found);
+        let found = self.works.effect(scene, effect);
+        self.note(found);
+        self.orphans.effect(effect);
         match (effect, disks) {
             (Effect::Write { block, .. }, _) => self.exactly_once.stored(block),
             // One that was committed in an epoch before is put back in its place.
             (Effect::Persist { manifest, .. }, Some(disks))
                 if scene.rank == 0 && manifest.committed == scene.epoch =>
             {
-                let found = self.checkpoints.persisted(scene.now, manifest, disks);
+                let found = self.checkpoints.persisted(manifest, disks);
                 self.note(found);
             }
             (Effect::Send(envelope), disks) => {
-                let found = self.checkpoints.said(scene.now, envelope, disks);
+                let found = self.checkpoints.said(envelope, disks);
                 self.note(found);
             }
             _ => {}

@@ -15,9 +15,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use welter_protocol::Event;
 use welter_protocol::messages::{Begin, Effect, Envelope, Message};
 use welter_protocol::names::{Block, BlockName, Epoch, Kind, Phase, Role, Step};
+use welter_protocol::{Event, Rank};
 
 use super::Scene;
 
@@ -26,6 +26,9 @@ use super::Scene;
 pub struct Stealing {
     disks: BTreeMap<usize, BTreeMap<BlockName, Block>>,
     read: BTreeMap<usize, BTreeSet<BlockName>>,
+    /// Numbers of the answers of each process to others, the last of each: what is sent again is no
+    /// news.
+    answers: BTreeMap<(usize, Rank), (Epoch, u64)>,
     /// Active ranges of the partitions, by the step that they are of.
     active: BTreeMap<(Epoch, Step), Arc<[u64]>>,
 }
@@ -37,6 +40,7 @@ impl Stealing {
             Event::Start { blocks, .. } => {
                 let blocks = blocks.iter().map(|block| (block.name, *block)).collect();
                 self.disks.insert(process, blocks);
+                self.answers.retain(|(of, _), _| *of != process);
             }
             Event::Message(Envelope { message: Message::Begin(_), .. }) => {
                 self.read.remove(&process);
@@ -61,7 +65,7 @@ impl Stealing {
             Effect::Read { name, .. } => {
                 self.read.entry(process).or_default().insert(*name);
             }
-            Effect::Send(Envelope { epoch, message, .. }) => match message {
+            Effect::Send(Envelope { epoch, to, number, message, .. }) => match message {
                 // The coordinator begins the step itself when it first says so.
                 Message::Begin(Begin { step, active, .. })
                     if self.active.insert((*epoch, *step), active.clone()).is_none() =>
@@ -69,6 +73,11 @@ impl Stealing {
                     self.read.remove(&process);
                 }
                 Message::Proposed { step, partition, accepted: true } => {
+                    let last = self.answers.entry((process, *to)).or_default();
+                    if (*epoch, *number) <= *last {
+                        return Ok(());
+                    }
+                    *last = (*epoch, *number);
                     return self.accepted(scene, *step, *partition);
                 }
                 _ => {}

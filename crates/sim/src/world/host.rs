@@ -32,6 +32,7 @@ impl World<'_> {
         let bug = self.schedule.config.planted;
         self.disks[disk].lies = planted::lies(bug);
         self.disks[disk].trusts = planted::trusts(bug);
+        self.disks[disk].overtakes(planted::overtakes(bug));
         let incarnation = self.incarnations[rank];
         let machine = Machine::new(self.schedule.config.clone(), rank, incarnation);
         let worker = self.schedule.job.worker(self.schedule.cut, rank);

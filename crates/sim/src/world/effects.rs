@@ -1,0 +1,149 @@
+//! What machines want done: by the disk, the network, the program and the host.
+
+use welter_protocol::messages::{Envelope, Message};
+use welter_protocol::{Effect, Event};
+
+use super::{Happening, Process, World};
+use crate::checkers::{Scene, checkpoints};
+use crate::describe;
+use crate::faults::Stuck;
+use crate::happened::Kind;
+use crate::schedule::MILLIS;
+
+impl World<'_> {
+    pub(super) fn effect(&mut self, at: usize, effect: Effect) {
+        let Process { rank, incarnation, disk, .. } = self.processes[at];
+        if let Some(trace) = &mut self.trace {
+            trace.extend(describe::effect(self.now, rank, incarnation, &effect));
+        }
+        self.check(at, &effect);
+        let now = self.now;
+        // What is never answered may be done all the same.
+        let is_stuck = self.is_stuck(at, &effect);
+        if let Some((done, ticket)) = self.disks[disk].ask(now, &effect, &mut self.random) {
+            let waits = (!is_stuck).then_some(at);
+            return self.put(done, Happening::Disk(waits, disk, ticket));
+        }
+        let (done, event) = match effect {
+            Effect::Send(envelope) => return self.send(envelope),
+            Effect::Consult { token } => {
+                (now + self.schedule.directory_nanos, Event::Consulted { token })
+            }
+            Effect::Work { token, epoch, work } => {
+                self.worked = self.worked.max(Some(epoch));
+                let process = &mut self.processes[at];
+                if let welter_protocol::Work::Open { step, .. } = &work {
+                    process.step = Some((epoch, *step));
+                    let names = self.disks[disk].names();
+                    self.checkers.opened(at, epoch, names);
+                }
+                let process = &mut self.processes[at];
+                let outcome = match process.worker.work(&work) {
+                    Ok(outcome) => outcome,
+                    Err(error) => {
+                        let what = format!("{rank} works: {}: {error}", describe::asked(&work));
+                        return self.checkers.note(Err(what));
+                    }
+                };
+                let step = process.step.filter(|step| step.0 == epoch).map(|step| step.1);
+                let mut took = 2000 + process.worker.looked_at() * self.schedule.record_nanos;
+                if self.schedule.late_works > 0 && self.random.chance(self.schedule.late_works) {
+                    took += self.random.below(10 * MILLIS);
+                }
+                let scene = Scene { now, process: at, rank, epoch, step };
+                self.checkers.work(scene, &work, &outcome);
+                (now + took, Event::Done { token, outcome })
+            }
+            Effect::Suspect(rank) => return self.suspect(rank),
+            Effect::Finished(manifest) => {
+                self.processes[at].finished = true;
+                self.result = Some(manifest);
+                return;
+            }
+            Effect::Exit(failure) => return self.exit(at, failure.why),
+            _ => return,
+        };
+        if !is_stuck {
+            self.put(done, Happening::Event(at, Box::new(event)));
+        }
+    }
+
+    /// Shows an effect to the checkers that look at such.
+    fn check(&mut self, at: usize, effect: &Effect) {
+        let rank = self.processes[at].rank;
+        let epoch = self.processes[at].machine.epoch();
+        let scene = Scene { now: self.now, process: at, rank, epoch, step: None };
+        let of = |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
+        // What a coordinator believes that was replaced is of no weight.
+        let looks = self.current[rank] == Some(at) && checkpoints::looks_at_disks(effect);
+        let disks = looks.then(|| self.current.iter().filter_map(of).collect::<Vec<_>>());
+        self.checkers.effect(scene, effect, disks.as_deref());
+    }
+
+    /// Whether the answer that a process will wait for is the one that never comes.
+    fn is_stuck(&mut self, at: usize, effect: &Effect) -> bool {
+        let of_program = matches!(effect, Effect::Work { .. });
+        let of_disk = matches!(
+            effect,
+            Effect::Read { .. }
+                | Effect::Write { .. }
+                | Effect::Sync { .. }
+                | Effect::Persist { .. }
+        );
+        let stuck = self.processes[at].stuck.take_if(|stuck| match stuck {
+            Stuck::Program => of_program,
+            Stuck::Disk => of_disk,
+        });
+        if stuck.is_some() {
+            self.happened.count(Kind::Stuck);
+            self.excuses.stalled = true;
+        }
+        stuck.is_some()
+    }
+
+    /// Puts an envelope on its way to all processes that have, or think they have, its rank.
+    fn send(&mut self, envelope: Envelope) {
+        let bytes = payload_bytes(&envelope.message);
+        let ends = [envelope.from, envelope.to];
+        let arrivals = self.network.arrivals(self.now, ends, bytes, &mut self.random);
+        if arrivals == [None; 2] {
+            return;
+        }
+        let machines = self.schedule.config.machines();
+        let carried = self.network.carried(envelope, machines, &mut self.random);
+        let envelope = match carried {
+            Ok(Some(envelope)) => envelope,
+            Ok(None) => return,
+            Err(failure) => return self.checkers.note(Err(failure)),
+        };
+        let mut last = None;
+        for arrival in arrivals.into_iter().flatten() {
+            for at in 0..self.processes.len() {
+                let process = &self.processes[at];
+                if process.alive
+                    && process.rank == envelope.to
+                    && let Some((arrival, at)) = last.replace((arrival, at))
+                {
+                    let event = Box::new(Event::Message(envelope.clone()));
+                    self.put(arrival, Happening::Event(at, event));
+                }
+            }
+        }
+        if let Some((arrival, at)) = last {
+            self.put(arrival, Happening::Event(at, Box::new(Event::Message(envelope))));
+        }
+    }
+}
+
+/// Bytes that a message carries along.
+fn payload_bytes(message: &Message) -> usize {
+    match message {
+        Message::Store { payload, .. }
+        | Message::Chunk { payload, .. }
+        | Message::Got { payload, .. }
+        | Message::Copied { payload, .. }
+        | Message::Degrees { payload, .. }
+        | Message::Accumulators { payload, .. } => 100 + payload.len(),
+        _ => 100,
+    }
+}
