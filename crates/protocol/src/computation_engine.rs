@@ -39,6 +39,7 @@ use crate::messages::{Begin, Made, Message, Pull};
 use crate::names::{Block, BlockName, Cell, Payload, Phase, Rank, Step, Time};
 use crate::planted::Bug;
 use crate::steal::Rounds;
+use crate::times::{Clock, Spent};
 use crate::window::Window;
 use crate::work::{Outcome, Work};
 
@@ -63,8 +64,7 @@ pub(crate) struct ComputationEngine {
     worked: Worked,
     made: Vec<Made>,
     window: Window,
-    idle: Time,
-    idle_since: Option<Time>,
+    pub(crate) clock: Clock,
 }
 
 impl ComputationEngine {
@@ -85,20 +85,15 @@ impl ComputationEngine {
             worked: Worked::default(),
             made: Vec::new(),
             window: Window::new(cx.config.width, cx.machines()),
-            idle: 0,
-            idle_since: None,
+            clock: Clock::default(),
         }
     }
 
     /// Forgets all that belongs to the epoch that ends.
     pub(crate) fn leave_epoch(&mut self, cx: &Context) {
-        let idle = self.idle;
-        *self = Self { idle, window: self.window.clone(), ..Self::new(cx) };
-    }
-
-    /// Nanoseconds without work, at barriers and for masters or stealers.
-    pub(crate) fn idle(&self, now: Time) -> Time {
-        self.idle + self.idle_since.map_or(0, |since| now - since)
+        let mut clock = self.clock;
+        clock.turn(cx.now, Spent::Idle);
+        *self = Self { clock, window: self.window.clone(), ..Self::new(cx) };
     }
 
     /// The step at work, unless all that can be done in it is.
@@ -132,22 +127,14 @@ impl ComputationEngine {
     }
 
     /// Does what can be done now.
-    fn advance(&mut self, cx: &mut Context) {
+    pub(crate) fn advance(&mut self, cx: &mut Context) {
         let Some(step) = self.at_work() else { return };
         if self.working.is_none() && cx.may_work() {
             self.advance_task(cx, step);
         }
-        let waits = self.task.as_ref().is_none_or(|task| {
-            self.working.is_none() && matches!(task.stage, Stage::Waiting | Stage::Collecting)
-        });
-        match (waits, self.idle_since) {
-            (true, None) => self.idle_since = Some(cx.now),
-            (false, Some(since)) => {
-                self.idle += cx.now - since;
-                self.idle_since = None;
-            }
-            _ => {}
-        }
+        let works = self.working.is_some();
+        let spent = self.task.as_ref().map_or(Spent::Idle, |task| task.spent(works));
+        self.clock.turn(cx.now, spent);
     }
 
     fn advance_task(&mut self, cx: &mut Context, step: Step) {

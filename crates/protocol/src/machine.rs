@@ -25,6 +25,7 @@ use crate::placement::mirror;
 use crate::planted::Bug;
 use crate::recovery::Recovery;
 use crate::storage_engine::StorageEngine;
+use crate::times::Times;
 use crate::work::Outcome;
 
 /// A machine of the cluster.
@@ -144,9 +145,9 @@ impl Machine {
         &self.cx.counters
     }
 
-    /// Nanoseconds in which its computation engine waited for others.
-    pub fn idle(&self, now: Time) -> Time {
-        self.computation.idle(now)
+    /// What its computation engine spent its time on.
+    pub fn times(&self, now: Time) -> Times {
+        self.computation.clock.times(now)
     }
 
     fn event(&mut self, event: Event) {
@@ -188,6 +189,8 @@ impl Machine {
                 if let Some(coordinator) = &mut self.coordinator {
                     coordinator.decided(&mut self.cx, token, goes_on, control);
                 }
+                // It may have been asked for in an epoch before: now there can be other work.
+                self.computation.advance(&mut self.cx);
             }
             Event::Done { token, outcome } => self.computation.done(&mut self.cx, token, outcome),
         }

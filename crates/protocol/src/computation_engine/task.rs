@@ -26,6 +26,7 @@ use crate::placement::vertex_engine;
 use crate::planted::Bug;
 use crate::pulls::Pulls;
 use crate::rewriting::by_cells;
+use crate::times::Spent;
 use crate::work::Work;
 
 /// Work on one partition.
@@ -82,6 +83,18 @@ impl Task {
     /// What is pulled.
     pub(super) fn cell(&self) -> Cell {
         Cell { partition: self.partition, source: self.source }
+    }
+
+    /// What its engine spends time on, which has the program at work, or waits.
+    pub(super) fn spent(&self, works: bool) -> Spent {
+        match self.stage {
+            Stage::Waiting | Stage::Collecting if !works => Spent::Idle,
+            Stage::Collecting => Spent::Merging,
+            Stage::HandingOver => Spent::Copying,
+            Stage::Loading | Stage::Opening | Stage::Turning if self.stolen => Spent::Copying,
+            _ if self.stolen => Spent::Stolen,
+            _ => Spent::Own,
+        }
     }
 
     /// Whether the sources of the cell at work are not loaded.
