@@ -145,7 +145,7 @@ impl Machine {
         &self.cx.counters
     }
 
-    /// What its computation engine spent its time on.
+    /// Times of its computation engine by kind.
     pub fn times(&self, now: Time) -> Times {
         self.computation.clock.times(now)
     }
@@ -289,7 +289,7 @@ impl Machine {
         }
     }
 
-    /// What must come once in its epoch.
+    /// Takes a message that must come once in its epoch.
     fn numbered(&mut self, from: Rank, epoch: Epoch, number: u64, message: Message) {
         let cx = &mut self.cx;
         let lenient = cx.config.has(Bug::StaleEpoch);
@@ -305,7 +305,7 @@ impl Machine {
         self.said(from, message);
     }
 
-    /// What may come in any epoch, lost or repeated.
+    /// Takes a message that may come in any epoch, lost or repeated.
     fn cast(&mut self, from: Rank, epoch: Epoch, message: Message) {
         match (message, &mut self.coordinator) {
             (Message::Hello { distress: true }, Some(coordinator))
@@ -328,7 +328,7 @@ impl Machine {
         }
     }
 
-    /// What somebody of this epoch says, for the first time.
+    /// Takes a message of this epoch, for the first time.
     fn said(&mut self, from: Rank, message: Message) {
         let Self { cx, storage, computation, recovery, .. } = self;
         match message {
@@ -415,7 +415,7 @@ impl Machine {
         }
     }
 
-    /// What the coordinator is told.
+    /// Hands a message to the coordinator.
     fn coordinated(&mut self, from: Rank, message: Message) {
         let Some(coordinator) = &mut self.coordinator else { return };
         let cx = &mut self.cx;

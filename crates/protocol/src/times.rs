@@ -12,7 +12,7 @@
 
 use crate::names::Time;
 
-/// What time is spent on.
+/// Kind of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Spent {
     Own,
@@ -30,9 +30,9 @@ pub struct Times {
     pub own: Time,
     /// Work on partitions of others.
     pub stolen: Time,
-    /// What helping costs the stealer.
+    /// Time of a stealer for vertex sets that it copies.
     pub copying: Time,
-    /// What being helped costs the master.
+    /// Time of a master for accumulators that it merges.
     pub merging: Time,
     /// Nothing.
     pub idle: Time,
@@ -72,7 +72,7 @@ impl Clock {
         self.spent = spent;
     }
 
-    /// What it was spent on until now.
+    /// Times by kind until now.
     pub(crate) fn times(&self, now: Time) -> Times {
         let mut clock = *self;
         clock.turn(now, self.spent);

@@ -7,8 +7,8 @@
 //! decide                                on rank 0, at the barrier
 //! ```
 //!
-//! **Invariant:** the program does one thing at a time. An epoch may end while it is at one; work of
-//! the next epoch begins when that has ended, and its outcome counts for nothing:
+//! **Invariant:** the program does one thing at a time. An epoch may end while it is at one; work
+//! of the next epoch begins when that has ended, and its outcome counts for nothing:
 //!
 //! ```text
 //! begins(w) at t   =>   for all w' before w: ended(w') <= t
@@ -38,7 +38,7 @@ pub struct Filled {
     pub payload: Payload,
 }
 
-/// What the program (on its host) shall do. One thing at a time.
+/// Piece of work for the program on its host, one at a time.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// Read a piece of this machine's share of the input; the first where `first`.
@@ -62,7 +62,7 @@ pub enum Work {
         /// Chunks of its vertex set, in order; none for a stealer on route `fold`, who does not
         /// apply, unless edges see both their ends.
         vertices: Vec<Payload>,
-        /// What the program decided after the last iteration.
+        /// Decision of the program after the last iteration.
         control: Payload,
     },
     /// Make signals of a source partition: edges of this cell of the open partition come next
@@ -88,18 +88,18 @@ pub enum Work {
     Merge(Payload),
     /// Apply accumulators to vertices.
     Apply,
-    /// What follows this many iterations, the last of which had these totals by partition.
+    /// Decision that follows this many iterations, the last of which had these totals.
     Decide {
         /// How many; 0 after the ingest.
         iterations: u32,
-        /// What was decided before.
+        /// Decision before.
         control: Payload,
         /// Totals.
         totals: Vec<(u32, Payload)>,
     },
 }
 
-/// What came of a [`Work`].
+/// Result of a [`Work`].
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// Edges that were read. With the last piece come the degrees, one for each partition.
@@ -130,27 +130,27 @@ pub enum Outcome {
         made: u64,
         /// Updates that were gathered, from where they were stored.
         gathered: u64,
-        /// The same edges, where the program rewrites them.
+        /// Edges of the chunk as they are now, where the program rewrites them.
         rewritten: Option<Payload>,
         /// Buffers that are full.
         filled: Vec<Filled>,
     },
-    /// What was left in buffers.
+    /// Chunks of all that was left in buffers.
     Flushed(Vec<Filled>),
     /// Accumulators.
     HandedOver(Payload),
     /// Accumulators were merged.
     Merged,
-    /// What follows.
+    /// Decision on the next iteration.
     Decided {
         /// Whether there is another iteration.
         goes_on: bool,
-        /// What all machines must know of it.
+        /// State of the program that all machines must know.
         control: Payload,
     },
 }
 
-/// What the program was asked to do and has not done, by tokens.
+/// Work that the program has not ended, by tokens.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
     now: BTreeSet<u64>,

@@ -5,8 +5,8 @@
 //! request for itself; blocks that are not synced are lost, torn or kept, and what was deleted
 //! without a sync may come back. A write may land in another block's place, a write or a sync may
 //! fail (and then what was to be synced is gone, whatever a second attempt says), there may be no
-//! room for a while, a bit may flip, all may be slow for a while. Manifests are kept as a whole, but
-//! one that was on its way in a crash may be torn, and they rot too.
+//! room for a while, a bit may flip, all may be slow for a while. Manifests are kept as a whole,
+//! but one that was on its way in a crash may be torn, and they rot too.
 
 mod crash;
 pub mod device;

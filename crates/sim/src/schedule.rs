@@ -69,7 +69,7 @@ pub struct Schedule {
     pub hasty: u64,
     /// Nanoseconds of work a record.
     pub record_nanos: Time,
-    /// Works, of a thousand, that take some milliseconds more (a machine swaps, or others are on it).
+    /// Works, of a thousand, that take some milliseconds more (a machine swaps, or is shared).
     pub late_works: u64,
     /// Nanoseconds of a look-up in the central directory, where there is one.
     pub directory_nanos: Time,

@@ -25,7 +25,7 @@ fn edges(number: u64) -> (Block, Payload) {
     (Block::of(name, 1, u64::MAX, &payload), payload)
 }
 
-/// What the device is asked for, which must be one thing: its token, and whether it is a write.
+/// The one request to the device: its token, and whether it is a write.
 fn asked(cx: &mut Context) -> (u64, bool) {
     let mut asked = std::mem::take(&mut cx.effects).into_iter().filter_map(|effect| match effect {
         Effect::Write { token, .. } => Some((token, true)),

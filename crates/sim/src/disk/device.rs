@@ -4,7 +4,7 @@
 //! ```text
 //! begins(r) = max(asked(r), a place of `depth` is free, `gap` after the beginning of the last one,
 //!                 ends(r') for the requests r' before r on a block or manifest of r)
-//! ends(r)   = max(begins(r) + latency, the bus is free) + bytes(r) * byte      then the bus is free
+//! ends(r)   = max(begins(r) + latency, the bus is free) + bytes(r) * byte    then the bus is free
 //! ```
 //!
 //! A write takes the bus at once, or, as long as there is room in memory, when it is synced. A sync
