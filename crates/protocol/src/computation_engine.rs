@@ -11,8 +11,11 @@
 //!                                  first chunk has come, load vertices(s) for their signals
 //! ```
 //!
-//! Loading, streaming and what comes after are stages of one [`Task`]; the program works on one
-//! chunk at a time while pulls for the next ones are open.
+//! Loading, streaming and what comes after are stages of one [`Task`]; the program works on as many
+//! chunks at a time as it has cores for (`Config::streams`) while pulls for the next ones are open.
+//!
+//! **Invariant:** what is no stream is alone: a cell is left, and a partition flushed or applied,
+//! when all chunks that were begun are streamed.
 //!
 //! **Invariant:** no piece of the input is read and no chunk streamed while as many bytes are under
 //! way to storage as the window of stores allows ([`storing`]).
@@ -57,7 +60,9 @@ pub(crate) struct ComputationEngine {
     /// Partitions of which masters asked for accumulators.
     collected: BTreeSet<u32>,
     ingest: Ingest,
-    working: Option<(u64, Option<Block>)>,
+    /// What the program is at, by its token: chunks that are streamed, or something else.
+    working: Option<u64>,
+    streaming: BTreeMap<u64, Block>,
     storing: Storing,
     /// Chunks for which a directory is asked, where there is one.
     placing: BTreeMap<BlockName, (Block, Payload)>,
@@ -80,11 +85,12 @@ impl ComputationEngine {
             collected: BTreeSet::new(),
             ingest: Ingest::default(),
             working: None,
+            streaming: BTreeMap::new(),
             storing: Storing::default(),
             placing: BTreeMap::new(),
             worked: Worked::default(),
             made: Vec::new(),
-            window: Window::new(cx.config.width, cx.machines()),
+            window: Window::new(cx.config.width, cx.machines(), cx.config.depth),
             clock: Clock::default(),
         }
     }
@@ -111,6 +117,7 @@ impl ComputationEngine {
         self.arrived = false;
         self.task = None;
         self.working = None;
+        self.streaming.clear();
         self.rounds = Rounds::default();
         self.collected.clear();
         self.worked = Worked::default();
@@ -150,14 +157,15 @@ impl ComputationEngine {
                 Stage::Reading => {
                     let first = !std::mem::replace(&mut self.ingest.begun, true);
                     if first || !self.storing.is_full(cx) {
-                        self.working = Some((cx.work(Work::Ingest { first }), None));
+                        self.working = Some(cx.work(Work::Ingest { first }));
                     }
                     return;
                 }
                 Stage::Streaming => {
                     let what = (step, task.cell(), task.active);
                     task.pulls.fill(cx, &self.window, what);
-                    if self.storing.is_full(cx) {
+                    let streams = self.streaming.len();
+                    if streams >= cx.config.streams.max(1) || self.storing.is_full(cx) {
                         return;
                     }
                     if task.pulls.has_next() && task.needs_signals() {
@@ -166,10 +174,14 @@ impl ComputationEngine {
                     }
                     if let Some((block, payload)) = task.pulls.next() {
                         let token = cx.work(Work::Stream { block, payload });
-                        self.working = Some((token, Some(block)));
-                        return task.pulls.fill(cx, &self.window, what);
+                        self.streaming.insert(token, block);
+                        if streams > 0 {
+                            cx.counters.count(Path::StreamedTogether);
+                        }
+                        continue;
                     }
-                    if !task.pulls.ended() {
+                    let waits = streams > 0 && !cx.config.has(Bug::StreamsNotAwaited);
+                    if waits || !task.pulls.ended() {
                         return;
                     }
                     if task.needs_signals() {
@@ -182,16 +194,16 @@ impl ComputationEngine {
                         return;
                     }
                     task.stage = Stage::HandingOver;
-                    self.working = Some((cx.work(Work::HandOver), None));
+                    self.working = Some(cx.work(Work::HandOver));
                 }
                 Stage::Collecting => {
                     let Some(owned) = self.owned.get_mut(&partition) else { return };
                     if let Some(payload) = owned.merge() {
                         cx.counters.count(Path::Merged);
-                        self.working = Some((cx.work(Work::Merge(payload)), None));
+                        self.working = Some(cx.work(Work::Merge(payload)));
                     } else if owned.is_whole() {
                         task.stage = Stage::Applying;
-                        self.working = Some((cx.work(Work::Apply), None));
+                        self.working = Some(cx.work(Work::Apply));
                     }
                     return;
                 }
@@ -205,7 +217,7 @@ impl ComputationEngine {
         if step.phase == Phase::Ingest {
             if let Some((partition, work)) = self.ingest.next(cx) {
                 self.task = Some(Task::new(partition, false, Stage::Making));
-                self.working = Some((cx.work(work), None));
+                self.working = Some(cx.work(work));
                 return true;
             }
             if self.ingest.ended() {
@@ -253,7 +265,7 @@ impl ComputationEngine {
         }
         if step.phase == Phase::Scatter {
             task.stage = Stage::Flushing;
-            self.working = Some((cx.work(Work::Flush), None));
+            self.working = Some(cx.work(Work::Flush));
         } else if !task.stolen {
             task.stage = Stage::Collecting;
             if let Some(owned) = self.owned.get_mut(&partition) {
@@ -261,7 +273,7 @@ impl ComputationEngine {
             }
         } else if cx.config.handover == Handover::Storage {
             task.stage = Stage::HandingOver;
-            self.working = Some((cx.work(Work::HandOver), None));
+            self.working = Some(cx.work(Work::HandOver));
         } else {
             task.stage = Stage::Waiting;
             let asked = self.collected.contains(&partition);
@@ -271,10 +283,11 @@ impl ComputationEngine {
 
     /// The program has done what was asked.
     pub(crate) fn done(&mut self, cx: &mut Context, token: u64, outcome: Outcome) {
-        let Some((_, block)) = self.working.take_if(|(waited, _)| *waited == token) else {
+        let block = self.streaming.remove(&token);
+        if block.is_none() && self.working.take_if(|waited| *waited == token).is_none() {
             // It was asked for in an epoch before, and now others can be.
             return self.advance(cx);
-        };
+        }
         let (Some(step), Some(mut task)) = (self.step(), self.task.take()) else { return };
         let partition = task.partition;
         match outcome {

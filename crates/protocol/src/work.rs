@@ -7,19 +7,24 @@
 //! decide                                on rank 0, at the barrier
 //! ```
 //!
-//! **Invariant:** the program does one thing at a time. An epoch may end while it is at one; work
-//! of the next epoch begins when that has ended, and its outcome counts for nothing:
+//! **Invariant:** the program does one thing at a time, or streams several chunks of one cell. An
+//! epoch may end in the middle; work of the next one begins when all that was asked has ended, and
+//! the outcome of that counts for nothing:
 //!
 //! ```text
-//! begins(w) at t   =>   for all w' before w: ended(w') <= t
+//! begins(w) at t   =>   for all w' before w: ended(w') <= t, or both stream chunks of one cell
+//! streams at a time <= Config::streams
 //! ```
+//!
+//! The checksum of what the program makes comes with it ([`Sealed`]): none is made in a step of the
+//! machine, which would take most of its time.
 //!
 //! **Invariant:** `made = sum of records of what was filled`, over a scatter phase: records that
 //! stand for several updates, because these were combined, say for how many.
 
 use std::collections::BTreeSet;
 
-use crate::names::{Block, Payload, Step};
+use crate::names::{Block, Payload, Sealed, Step};
 
 /// Records that the program made, to be stored as a chunk.
 #[derive(Clone, Debug)]
@@ -35,10 +40,11 @@ pub struct Filled {
     /// Which sources are there.
     pub sources: u64,
     /// The bytes.
-    pub payload: Payload,
+    pub sealed: Sealed,
 }
 
-/// Piece of work for the program on its host, one at a time.
+/// Piece of work for the program on its host, one at a time, but for chunks: several streams of one
+/// cell may be under way ([`crate::Config::streams`]).
 #[derive(Clone, Debug)]
 pub enum Work {
     /// Read a piece of this machine's share of the input; the first where `first`.
@@ -114,7 +120,7 @@ pub enum Outcome {
     /// Values of a partition, by chunks, and their total.
     Made {
         /// Chunks of the vertex set.
-        vertices: Vec<Payload>,
+        vertices: Vec<Sealed>,
         /// The total.
         total: Payload,
         /// Which of 64 ranges of these vertices have active ones.
@@ -131,14 +137,14 @@ pub enum Outcome {
         /// Updates that were gathered, from where they were stored.
         gathered: u64,
         /// Edges of the chunk as they are now, where the program rewrites them.
-        rewritten: Option<Payload>,
+        rewritten: Option<Sealed>,
         /// Buffers that are full.
         filled: Vec<Filled>,
     },
     /// Chunks of all that was left in buffers.
     Flushed(Vec<Filled>),
     /// Accumulators.
-    HandedOver(Payload),
+    HandedOver(Sealed),
     /// Accumulators were merged.
     Merged,
     /// Decision on the next iteration.

@@ -69,6 +69,8 @@ pub struct Schedule {
     pub hasty: u64,
     /// Nanoseconds of work a record.
     pub record_nanos: Time,
+    /// Cores of each machine.
+    pub cores: usize,
     /// Works, of a thousand, that take some milliseconds more (a machine swaps, or is shared).
     pub late_works: u64,
     /// Nanoseconds of a look-up in the central directory, where there is one.
@@ -150,6 +152,7 @@ impl Schedule {
             faults,
             hasty,
             record_nanos,
+            cores: 1 + (mix(seed) >> 8) as usize % 4,
             late_works,
             directory_nanos,
             before: None,
@@ -200,6 +203,8 @@ impl Schedule {
             bias: Bias::PAPER,
             placement: Placement::Random,
             width: Width::Measured,
+            depth: 1,
+            streams: 1,
             store_window_bytes: 1 << 20,
             handover: Handover::Memory,
             checkpoint_interval: 1,
@@ -239,6 +244,7 @@ impl Schedule {
             faults: Vec::new(),
             hasty: 0,
             record_nanos: 4 * MICROS,
+            cores: 1,
             late_works: 0,
             directory_nanos: 4 * MICROS,
             before: None,
@@ -270,6 +276,8 @@ impl Schedule {
             bias,
             placement,
             width,
+            depth: 1 + random.below(4) as usize,
+            streams: 1 + random.below(3) as usize,
             store_window_bytes: *random.pick(&[1, 500, 4000, 1 << 20]),
             handover,
             checkpoint_interval: 1 + random.below(3) as u32,

@@ -60,6 +60,8 @@ struct Process {
     disk: usize,
     alive: bool,
     paused_until: Time,
+    /// When each core is free.
+    cores: Vec<Time>,
     finished: bool,
     exited: Option<Exit>,
     /// Something that it asks for next is never answered.

@@ -52,7 +52,13 @@ impl World<'_> {
                 }
                 let scene = Scene { now, process: at, rank, epoch, step };
                 self.checkers.work(scene, &work, &outcome);
-                (now + took, Event::Done { token, outcome })
+                let process = &mut self.processes[at];
+                let core = process.cores.iter_mut().min();
+                let done = core.map_or(now + took, |core| {
+                    *core = now.max(*core) + took;
+                    *core
+                });
+                (done, Event::Done { token, outcome })
             }
             Effect::Suspect(rank) => return self.suspect(rank),
             Effect::Finished(manifest) => {
