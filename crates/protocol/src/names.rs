@@ -228,8 +228,8 @@ impl Block {
     }
 }
 
-/// Bytes of a block with their checksum, which whoever makes the bytes makes too: on the thread of a
-/// worker, and not on the one that steps.
+/// Bytes of a block with their checksum, which is made with the bytes: on the thread of a worker,
+/// and not on the one that steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
     /// The bytes.
