@@ -153,7 +153,7 @@ fn speed((encoding, name): (Encoding, &str), shape: Shape, settings: &Settings) 
 
 const COPY: &str = "memcpy";
 
-/// Checks that decoding gives the keys that were encoded.
+/// What is decoded is what was encoded.
 fn check(tiles: &Tiles, level: Level) -> Result<()> {
     let mut rest = &tiles.keys[..];
     let mut same = true;

@@ -126,7 +126,7 @@ def test_declared_vertices_exist_and_others_are_refused():
     matrix = scipy.sparse.csr_matrix(([1.0], ([0], [2])), shape=(3, 3))
     assert welter.wcc(welter.from_scipy(matrix)).to_dict() == {0: 0, 1: 1, 2: 0}
     with pytest.raises(welter.UsageError, match="square"):
-        welter.from_scipy(scipy.sparse.csr_matrix((2, 3)))
+        welter.from_scipy(scipy.sparse.csr_matrix((2, 3)), bipartite=False)
 
 
 def test_undirected_loops_and_duplicates():

@@ -276,7 +276,7 @@ def test_ids_that_the_graph_has_not_are_refused(calls):
                 welter.pagerank(graph, **{name: table}, **options)
     with pytest.raises(welter.InputError, match="vector_from: row 1: .*found 9"):
         welter.spmv(welter.from_numpy([0], [1]), vector_from={9: 1}, vector_default=0.0)
-    many = networkx.Graph([("a", "b")])
+    many = networkx.Graph([("a", ("b", 1))])
     with pytest.raises(welter.InputError, match="teleport_from: 'c' is no node"):
         welter.pagerank(many, teleport_from={"c": 1})
     with pytest.raises(welter.UsageError, match="give a dictionary"):

@@ -17,10 +17,11 @@ from ._algorithms import __all__ as _algorithms_all
 from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors_all
 from ._find import find
+from ._foreign import from_networkx, from_scipy
 from ._generate import rmat, web
 from ._graph import Graph
 from ._native import __version__
-from ._read import from_arrow, from_networkx, from_numpy, from_scipy, open, read_edges
+from ._read import from_arrow, from_numpy, open, read_edges
 from ._report import Report
 from ._result import Result
 from ._resume import resume

@@ -12,6 +12,7 @@ from . import _native
 from ._errors import InputError, UsageError
 from ._progress import ticking
 from ._result import Result
+from ._sides import is_sided, placed
 from ._tables import Taken, taken
 from ._words import spoken, words
 
@@ -152,6 +153,9 @@ class Graph:
         ...     welter.open(kept).num_edges
         2
         """
+        if self._nodes is not None:
+            what = "the vertices are objects of Python, which no directory holds"
+            raise UsageError(what, hint=_as_strings(self._nodes))
         options = {"memory": memory, "threads": threads, "scratch": scratch}
         with ticking(progress) as tick:
             self._graph.keep(os.fspath(directory), words(options), tick)
@@ -167,19 +171,18 @@ class Graph:
         if options.get("weight"):
             what = "the column of the weights is chosen where the graph is made"
             raise UsageError(f"weight={options['weight']!r}: {what}")
-        places = self._places()
-        said, tables = taken(options, places)
+        places, two_kinds = self._places(), self._graph.facts()["two_kinds"]
+        said, tables = taken(options, places, two_kinds)
         source = options.get("source")
         if source is None:
             return said, tables
         several = (list, set, frozenset, np.ndarray) + (() if places is not None else (tuple,))
-        sources = list(source) if isinstance(source, several) else [source]
-        if places is not None:
-            missing = [node for node in sources if node not in places]
-            if missing:
-                raise InputError(f"source={missing[0]!r}: is no node of the graph")
-            sources = [places[node] for node in sources]
-        return {**said, "source": sources}, tables
+        one = two_kinds and is_sided(source) or not isinstance(source, several)
+        sources = [source] if one else list(source)
+        try:
+            return {**said, "source": placed(sources, places, two_kinds)}, tables
+        except LookupError as missing:
+            raise InputError(f"source={missing.args[0]!r}: is no node of the graph") from None
 
     def __copy__(self) -> Graph:
         return self
@@ -206,3 +209,10 @@ class Graph:
         lines = [f"<welter.Graph of {facts['name']}: {edges}, {', '.join(kinds)}>"]
         lines.extend([*self.readings, *self.notes])
         return "\n".join(lines)
+
+
+def _as_strings(nodes: Sequence[Any]) -> str:
+    """How vertices come to be what files hold."""
+    if all(isinstance(node, int) for node in nodes):
+        return 'read them as strings, as in welter.from_numpy(source, target, ids="names")'
+    return "make strings of the nodes before, as in networkx.relabel_nodes(graph, str)"

@@ -5,6 +5,8 @@ from typing import Any, final
 import numpy as np
 
 _Tick = Callable[[str, str, int, int | None], None] | None
+_Ids = np.ndarray | list[str | None]
+_Tables = Sequence[tuple[str, Any, bool]] | None
 __all__ = ["Graph", "Table", "__version__", "command", "resume"]
 
 __version__: str
@@ -18,19 +20,25 @@ def resume(
 @final
 class Graph:
     @staticmethod
-    def read(words: Sequence[str], tick: _Tick = None, held: bool = True) -> Graph: ...
+    def read(
+        words: Sequence[str], tick: _Tick = None, held: bool = True, tables: _Tables = None
+    ) -> Graph: ...
     @staticmethod
     def from_stream(
-        name: str, table: Any, words: Sequence[str], tick: _Tick = None
+        name: str,
+        table: Any,
+        words: Sequence[str],
+        tick: _Tick = None,
+        tables: _Tables = None,
     ) -> Graph: ...
     @staticmethod
     def from_arrays(
         name: str,
-        source: np.ndarray | list[str | None],
-        target: np.ndarray | list[str | None],
+        ends: tuple[_Ids, _Ids],
         weight: np.ndarray | None,
         words: Sequence[str],
         tick: _Tick = None,
+        tables: _Tables = None,
     ) -> Graph: ...
     def run(
         self, words: Sequence[str], tables: Sequence[tuple[str, Any]], tick: _Tick = None

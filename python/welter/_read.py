@@ -10,9 +10,10 @@ import numpy as np
 
 from . import _columns, _native
 from ._columns import column, typed
-from ._errors import InputError, UsageError
+from ._errors import UsageError
 from ._graph import Graph, Path
 from ._progress import ticking
+from ._vertices import Listed, Vertices, beside, is_frame, one_kind
 from ._words import words
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Column",
     "from_arrow",
-    "from_networkx",
     "from_numpy",
-    "from_scipy",
     "open",
     "read_edges",
 ]
@@ -45,7 +44,8 @@ def read_edges(
     target_column: Column | None = None,
     weight: Column | Literal[False] | None = None,
     ids: Literal["auto", "integers", "names"] | None = None,
-    vertices: int | None = None,
+    vertices: Vertices | None = None,
+    target_vertices: Vertices | None = None,
     vertices_from: Path | Sequence[Path] | None = None,
     target_vertices_from: Path | Sequence[Path] | None = None,
     vertex_column: Column | None = None,
@@ -79,12 +79,16 @@ def read_edges(
     weight : column of the weights, by number or name; False: none; None: one called weight, else
         by a word for it such as cost or distance, else the one further column of numbers, if any
     ids : what ids are: integers, names (any strings), or what a sample looks like
-    vertices : the graph has the vertices 0 to ``vertices - 1``; None: those with edges
-    vertices_from : files that list vertices, so that those without edges exist too, of any ids
-    target_vertices_from : the same of targets, where these are another kind of vertices
-    vertex_column : column of the ids in those files, by number or name; None: the first
-    bipartite : whether sources and targets are two kinds of vertices, which may have the same ids;
-        None: what the format says, else no
+    vertices : vertices, with or without edges: ids of any kind (a list, an array, a column), a data
+        frame with a row for each, or a number N for the integers 0 to N - 1; ends of edges that are
+        not among ids are vertices as well; None: those with edges
+    target_vertices : the same of targets, where these are another kind of vertices
+    vertices_from, target_vertices_from : files with a row or line for each, in their place
+    vertex_column : column of the ids in data frames and files of vertices, by number or name; None:
+        the first
+    bipartite : whether sources and targets are two kinds of vertices, such as users and items, which
+        may have the same ids; None: what the format says, else no. Such a vertex is
+        ``("source", 7)`` or ``("target", 7)`` where one is named or found
     undirected : whether every edge goes both ways; None: what the format says, else no
     drop_self_loops : leave out edges from a vertex to itself
     drop_duplicates : keep one of parallel edges, with the first, the smallest (``"min"``) or the
@@ -111,6 +115,7 @@ def read_edges(
     >>> welter.wcc(graph).to_dict()
     {'home': 'home', 'news': 'home'}
     """
+    count, tables = beside(vertices, target_vertices)
     options = {
         "format": format,
         "separator": separator,
@@ -123,7 +128,7 @@ def read_edges(
         "target_column": target_column,
         "weight": weight,
         "ids": ids,
-        "vertices": vertices,
+        "vertices": count,
         "vertices_from": vertices_from,
         "target_vertices_from": target_vertices_from,
         "vertex_column": vertex_column,
@@ -133,7 +138,7 @@ def read_edges(
     }
     with ticking(progress) as tick:
         line = [*words(options), "--", *_paths(source)]
-        return Graph(_native.Graph.read(line, tick))
+        return Graph(_native.Graph.read(line, tick, True, tables))
 
 
 def from_arrow(
@@ -143,7 +148,10 @@ def from_arrow(
     target_column: Column | None = None,
     weight: Column | Literal[False] | None = None,
     ids: Literal["auto", "integers", "names"] | None = None,
-    vertices: int | None = None,
+    vertices: Vertices | None = None,
+    target_vertices: Vertices | None = None,
+    vertex_column: Column | None = None,
+    bipartite: bool = False,
     undirected: bool = False,
     drop_self_loops: bool = False,
     drop_duplicates: Duplicates = False,
@@ -176,22 +184,34 @@ def from_arrow(
     >>> graph = welter.from_arrow(frame, source_column="who", target_column="whom", weight="km")
     >>> welter.sssp(graph, source="ann").to_dict()
     {'ann': 0.0, 'bob': 2.0, 'cid': 5.5}
+
+    Vertices without edges are listed beside these; users and items may have the same ids:
+
+    >>> welter.from_arrow(frame, vertices=["ann", "bob", "cid", "dee"]).num_vertices
+    4
+    >>> stars = polars.DataFrame({"user": [1, 1, 2], "item": [1, 2, 2], "stars": [5, 3, 4]})
+    >>> ratings = welter.from_arrow(stars, bipartite=True)
+    >>> welter.bfs(ratings, source=("source", 1)).to_dict()[("target", 2)]
+    1
     """
+    count, tables = beside(vertices, target_vertices, vertex_column)
     options = {
         "source_column": source_column,
         "target_column": target_column,
         "weight": weight,
         "ids": ids,
-        "vertices": vertices,
+        "vertices": count,
+        "vertex_column": vertex_column,
+        "bipartite": _two_kinds(bipartite, target_vertices),
         **_shape(undirected, drop_self_loops, drop_duplicates),
         **{"memory": memory, "threads": threads, "scratch": scratch},
     }
-    if not hasattr(table, "__arrow_c_stream__"):
+    if not is_frame(table):
         what = "expected a data frame (anything with __arrow_c_stream__)"
         raise TypeError(f"{what}, found {type(table).__name__}{instead(table)}")
     with ticking(progress) as tick:
         line = [*words(options), "--", name]
-        return Graph(_native.Graph.from_stream(name, typed(table), line, tick))
+        return Graph(_native.Graph.from_stream(name, typed(table), line, tick, tables))
 
 
 def from_numpy(
@@ -199,7 +219,11 @@ def from_numpy(
     target: ArrayLike,
     weight: ArrayLike | None = None,
     *,
-    vertices: int | None = None,
+    ids: Literal["auto", "integers", "names"] | None = None,
+    vertices: Vertices | None = None,
+    target_vertices: Vertices | None = None,
+    vertex_column: Column | None = None,
+    bipartite: bool = False,
     undirected: bool = False,
     drop_self_loops: bool = False,
     drop_duplicates: Duplicates = False,
@@ -229,159 +253,53 @@ def from_numpy(
     {7: 0.0, 8: 1.5, 9: 4.0}
     >>> welter.bfs(welter.from_numpy(["a", "b"], ["b", "c"]), source="a").to_dict()
     {'a': 0, 'b': 1, 'c': 2}
+    >>> welter.wcc(welter.from_numpy(["a"], ["b"], vertices=["a", "b", "z"])).to_dict()
+    {'a': 'a', 'b': 'a', 'z': 'z'}
     """
     ends = column("source", source), column("target", target)
     weights = None if weight is None else _columns.weights("weight", weight)
     for other in (ends[1], weights):
         if other is not None and len(other) != len(ends[0]):
             raise UsageError(f"{len(ends[0])} sources and {len(other)} targets or weights")
-    kinds = ["strings" if isinstance(end, list) else "integers" for end in ends]
-    if len(ends[0]) and kinds[0] != kinds[1]:
-        what = f"source holds {kinds[0]} and target {kinds[1]}: is one of them another column?"
-        raise UsageError(
-            what, hint="where they are ids alike, make strings of both (map(str, ...))"
-        )
-    ends, nodes = _counted(ends) if vertices is None else (ends, None)
+    count, tables = beside(vertices, target_vertices, vertex_column)
+    nodes = None
+    if ids != "names":
+        listed = [(name, table) for name, table, _ in tables if not is_frame(table)]
+        one_kind([("source", ends[0]), ("target", ends[1]), *listed])
+        if count is None and len(listed) == len(tables):
+            ends, tables, nodes = _counted(ends, tables)
     options = {
-        "vertices": vertices if nodes is None else len(nodes),
+        "ids": ids,
+        "vertices": count,
+        "vertex_column": vertex_column,
+        "bipartite": _two_kinds(bipartite, target_vertices),
         **_shape(undirected, drop_self_loops, drop_duplicates),
         **{"memory": memory, "threads": threads, "scratch": scratch},
     }
     with ticking(progress) as tick:
         line = [*words(options), "--", "arrays"]
-        return Graph(_native.Graph.from_arrays("arrays", *ends, weights, line, tick), nodes)
+        made = _native.Graph.from_arrays("arrays", ends, weights, line, tick, tables)
+        return Graph(made, nodes)
 
 
-def _counted(ends: tuple[Any, Any]) -> tuple[tuple[Any, Any], list[int] | None]:
+def _counted(
+    ends: tuple[Any, Any], tables: Listed
+) -> tuple[tuple[Any, Any], Listed, list[int] | None]:
     """Negative integers by their places among all, and the way back; others as they are."""
-    signed = [isinstance(end, np.ndarray) and end.dtype.kind == "i" for end in ends]
-    if not any(
-        kind and end.ndim == 1 and (end < 0).any() for kind, end in zip(signed, ends, strict=True)
-    ):
-        return ends, None
-    if not all(
-        kind or end.size == 0 or int(end.max()) < 2**63
-        for kind, end in zip(signed, ends, strict=True)
-    ):
-        return ends, None
-    both = np.concatenate([end.astype(np.int64) for end in ends])
-    nodes, places = np.unique(both, return_inverse=True)
+    columns = [*ends, *(ids for _, ids, _ in tables)]
+    whole = all(
+        isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1 for ids in columns
+    )
+    if not whole or not any(len(ids) and ids.min() < 0 for ids in columns):
+        return ends, tables, None
+    if any(len(ids) and int(ids.max()) >= 2**63 for ids in columns):
+        return ends, tables, None
+    every = np.concatenate([ids.astype(np.int64) for ids in columns])
+    nodes, places = np.unique(every, return_inverse=True)
     small = places.astype(np.uint32 if len(nodes) < 2**32 else np.uint64)
-    count = len(ends[0])
-    return (small[:count], small[count:]), nodes.tolist()
-
-
-def from_scipy(
-    matrix: Any,
-    *,
-    weighted: bool = True,
-    undirected: bool = False,
-    memory: int | str | None = None,
-    threads: int | None = None,
-    scratch: Path | Sequence[Path] | None = None,
-    progress: bool | None = None,
-) -> Graph:
-    """Takes a square sparse matrix of SciPy: an entry in row u and column v is an edge from u to v.
-
-    Columns and values are held as they are; the rows of a CSR matrix are written out, four bytes an
-    edge. Every row is a vertex, with or without edges.
-
-    Parameters
-    ----------
-    matrix : in any sparse format; CSR and COO are not converted
-    weighted : whether values are weights
-
-    The others are those of :func:`read_edges`.
-
-    Examples
-    --------
-    >>> import welter, scipy.sparse
-    >>> matrix = scipy.sparse.csr_matrix([[0, 2.0, 0], [0, 0, 0], [0, 0, 0]])
-    >>> welter.wcc(welter.from_scipy(matrix)).to_dict()
-    {0: 0, 1: 0, 2: 2}
-    """
-    rows, columns = matrix.shape
-    if rows != columns:
-        raise UsageError(f"expected a square matrix, found {rows} rows and {columns} columns")
-    if matrix.format == "csr":
-        degrees = np.diff(matrix.indptr)
-        small = np.uint32 if rows <= 1 << 32 else np.uint64
-        source = np.repeat(np.arange(rows, dtype=small), degrees)
-        target, values = matrix.indices, matrix.data
-    else:
-        entries = matrix.tocoo()
-        source, target, values = entries.row, entries.col, entries.data
-    return from_numpy(
-        source,
-        target,
-        values if weighted else None,
-        vertices=rows,
-        undirected=undirected,
-        memory=memory,
-        threads=threads,
-        scratch=scratch,
-        progress=progress,
-    )
-
-
-def from_networkx(
-    graph: Any,
-    *,
-    weight: Any = "weight",
-    memory: int | str | None = None,
-    threads: int | None = None,
-    scratch: Path | Sequence[Path] | None = None,
-    progress: bool | None = None,
-) -> Graph:
-    """Takes a graph of NetworkX, directed or not, with its nodes, which may be any objects.
-
-    Parameters
-    ----------
-    graph : of NetworkX; parallel edges of multigraphs are kept
-    weight : attribute of the weights, 1 where an edge has none; there are no weights if no edge has
-        it, or if it is None
-
-    The others are those of :func:`read_edges`.
-
-    Examples
-    --------
-    >>> import welter, networkx
-    >>> path = networkx.path_graph(["a", "b", ("c", 3)])
-    >>> welter.bfs(welter.from_networkx(path), source="a").to_dict()
-    {'a': 0, 'b': 1, ('c', 3): 2}
-    """
-    nodes = list(graph)
-    places = {node: place for place, node in enumerate(nodes)}
-    edges = list(graph.edges(data=weight, default=None)) if weight else list(graph.edges())
-    source = np.fromiter((places[edge[0]] for edge in edges), np.uint32, len(edges))
-    target = np.fromiter((places[edge[1]] for edge in edges), np.uint32, len(edges))
-    weights = None
-    if weight and any(edge[2] is not None for edge in edges):
-        weights = _columns.weights("weight", _weights(edges, weight))
-    made = from_numpy(
-        source,
-        target,
-        weights,
-        vertices=len(nodes),
-        undirected=not graph.is_directed(),
-        memory=memory,
-        threads=threads,
-        scratch=scratch,
-        progress=progress,
-    )
-    plain = all(type(node) is int and node == place for place, node in enumerate(nodes))
-    return Graph(made._graph, None if plain else nodes)
-
-
-def _weights(edges: list[Any], weight: Any) -> np.ndarray:
-    """The weight of each edge, 1 where it has none."""
-    weights = np.empty(len(edges), dtype=object)
-    for row, (source, target, value) in enumerate(edges):
-        weights[row] = 1.0 if value is None else value
-        if isinstance(value, (str, bytes, complex)):
-            what = f"expected a number as {weight!r}, found {value!r}"
-            raise InputError(f"edge {source!r} to {target!r}: {what}")
-    return weights
+    source, target, *listed = np.split(small, np.cumsum([len(ids) for ids in columns])[:-1])
+    named = [(name, ids, side) for (name, _, side), ids in zip(tables, listed, strict=True)]
+    return (source, target), named, nodes.tolist()
 
 
 def open(directory: Path) -> Graph:
@@ -399,6 +317,14 @@ def open(directory: Path) -> Graph:
     graph = Graph(_native.Graph.read(["--", *_paths(directory)], None))
     graph._travels = (open, (os.path.abspath(directory),))
     return graph
+
+
+def _two_kinds(bipartite: bool, target_vertices: Any) -> bool | None:
+    """Whether it is said that there are two kinds of vertices."""
+    if target_vertices is not None and not bipartite:
+        what = "target_vertices are for two kinds of vertices"
+        raise UsageError(what, hint="say bipartite=True, or list all as vertices")
+    return bipartite or None
 
 
 def _shape(

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ._errors import UsageError
 from ._extras import needed
 from ._progress import ticking
 from ._report import Report
+from ._sides import SIDES, is_sided
 from ._words import spoken
 
 if TYPE_CHECKING:
@@ -74,14 +76,17 @@ class Result:
         return zip(*columns, strict=True)
 
     def __getitem__(self, vertex: Any) -> Any:
-        """What was found of a vertex: the value, or a tuple where there are several columns.
+        """What was found of a vertex: the value, or a tuple where there are several columns. Of two
+        kinds of vertices one is ``("source", 7)`` or ``("target", 7)``, or its id where the other
+        kind has it not.
 
         >>> import welter
         >>> welter.wcc(welter.from_numpy([0, 2], [1, 3]))[3]
         2
         """
         row = self._row(vertex)
-        found = [_item(values, row) for name, values in self._arrays.items() if name != "vertex"]
+        own = ("vertex", "side") if self._two_kinds else ("vertex",)
+        found = [_item(values, row) for name, values in self._arrays.items() if name not in own]
         return found[0] if len(found) == 1 else tuple(found)
 
     def __contains__(self, vertex: Any) -> bool:
@@ -97,20 +102,48 @@ class Result:
             raise KeyError("a list has no vertices to find its rows by; see to_numpy")
         if not self._arrays:
             self._arrays = self.to_numpy()
-        vertices = self._arrays["vertex"]
-        if self._nodes is not None:
-            if not self._places:
-                self._places = {node: row for row, node in enumerate(vertices.tolist())}
-            row = self._places.get(vertex)
-        elif self._all is not None:
-            rows = np.flatnonzero(vertices == vertex)
-            row = int(rows[0]) if len(rows) else None
-        else:
-            row = _searched(vertices, vertex)
-        if row is None:
+        found = [row for row in map(self._found, self._named(vertex)) if row is not None]
+        if len(found) == 2:
+            what = f"{vertex!r} is a source and a target: say which, as in"
+            raise KeyError(f'{what} result["source", {vertex!r}]')
+        if not found:
             hint = f': to_numpy()["{vertex}"] is the column' if vertex in self.columns else ""
             raise KeyError(f"{vertex!r} is no vertex of the result{hint}")
-        return row
+        return found[0]
+
+    @property
+    def _two_kinds(self) -> bool:
+        """Whether vertices are sources and targets, which may have the same ids."""
+        return self.columns[:2] == ["vertex", "side"]
+
+    def _named(self, vertex: Any) -> list[Any]:
+        """The vertices that one may be: of two kinds, with its side."""
+        if not self._two_kinds or is_sided(vertex):
+            return [vertex]
+        return [(side, vertex) for side in SIDES]
+
+    def _found(self, vertex: Any) -> int | None:
+        """The row of a vertex, if it is there."""
+        vertices = self._arrays["vertex"]
+        if self._nodes is not None or self._all is not None:
+            if not self._places:
+                self._places = {own: row for row, own in enumerate(self._keys(self._arrays))}
+            return self._places.get(vertex)
+        if not self._two_kinds:
+            return _searched(vertices, vertex)
+        side, own = vertex
+        sources = int(np.count_nonzero(self._arrays["side"] == SIDES[0]))
+        if side == SIDES[0]:
+            return _searched(vertices[:sources], own)
+        row = _searched(vertices[sources:], own)
+        return None if row is None else sources + row
+
+    def _keys(self, columns: dict[str, np.ndarray]) -> list[Any]:
+        """The vertices of the rows, with their sides where there are two kinds."""
+        vertices: list[Any] = columns["vertex"].tolist()
+        if not self._two_kinds:
+            return vertices
+        return list(zip(columns["side"].tolist(), vertices, strict=True))
 
     def path(self, target: Any) -> list[Any] | None:
         """The vertices on the shortest path to one, from its source on; None if there is none.
@@ -125,12 +158,14 @@ class Result:
         if "parent" not in self.columns or self._all is not None:
             raise ValueError("paths are known where bfs or sssp ran with parents=True")
         row = self._row(target)
-        parents = self._arrays["parent"]
-        path = [_item(self._arrays["vertex"], row)]
+        parents, sides = self._arrays["parent"], self._arrays.get("parent_side")
+        first = _item(self._arrays["vertex"], row)
+        path = [first if sides is None else (_item(self._arrays["side"], row), first)]
         while True:
             parent = _item(parents, row)
             if parent is None:
                 return None
+            parent = parent if sides is None else (_item(sides, row), parent)
             if parent == path[-1]:
                 return path[::-1]
             path.append(parent)
@@ -205,17 +240,21 @@ class Result:
         return out
 
     def to_dict(self, column: str | None = None) -> dict[Any, Any]:
-        """The results by vertex: of one column, or of the only one; else a tuple each.
+        """The results by vertex: of one column, or of the only one; else a tuple each. Of two kinds
+        of vertices each is ``("source", 7)`` or ``("target", 7)``.
 
         >>> import welter
         >>> graph = welter.from_numpy([0, 1], [1, 2])
         >>> welter.bfs(graph, source=0).to_dict()
         {0: 0, 1: 1, 2: 2}
         """
-        columns = {name: values.tolist() for name, values in self.to_numpy().items()}
-        if "vertex" not in columns:
+        if "vertex" not in self.columns:
             raise ValueError("a list has no vertices to find its rows by; see to_numpy")
-        vertices = columns.pop("vertex")
+        arrays = self.to_numpy()
+        vertices = self._keys(arrays)
+        columns = {name: values.tolist() for name, values in arrays.items() if name != "vertex"}
+        if self._two_kinds:
+            del columns["side"]
         if column is not None:
             if column not in columns:
                 raise KeyError(f"{column}: expected one of {', '.join(columns)}")
@@ -276,11 +315,12 @@ class Result:
         self,
         path: str | os.PathLike[str],
         *,
-        format: Literal["csv", "tsv", "parquet", "arrow", "npy", "ldbc"] | None = None,
+        format: Literal["csv", "tsv", "jsonl", "parquet", "arrow", "npy", "ldbc"] | None = None,
         threads: int = 0,
         progress: bool | None = None,
     ) -> None:
-        """Writes all rows to a file, whole or not at all; its name tells the format.
+        """Writes all rows to a file, whole or not at all, and on the device when that is done; its
+        name tells the format. A file that was read for the result is not replaced.
 
         >>> import welter, tempfile, os
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -290,6 +330,9 @@ class Result:
         ...         print(rows.readline().strip())
         vertex,rank
         """
+        if self._nodes is not None:
+            what = "the vertices are objects of Python, which files of welter do not hold"
+            raise UsageError(what, hint="write the frame that to_polars or to_pandas gives")
         with ticking(progress) as tick:
             self._table.write(os.fspath(path), format, threads, tick)
 

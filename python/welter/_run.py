@@ -9,17 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ._errors import UsageError
+from ._foreign import from_networkx, from_scipy
 from ._graph import Graph, Path
-from ._read import (
-    Column,
-    instead,
-    from_arrow,
-    from_networkx,
-    from_numpy,
-    from_scipy,
-    read_edges,
-    unread,
-)
+from ._read import Column, from_arrow, from_numpy, instead, read_edges, unread
 from ._result import Result
 
 __all__ = ["as_graph", "run"]

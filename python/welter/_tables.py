@@ -10,6 +10,7 @@ import numpy as np
 
 from ._columns import strings, typed
 from ._errors import InputError, UsageError
+from ._sides import placed
 
 __all__ = ["taken"]
 
@@ -24,7 +25,7 @@ Taken = list[tuple[str, Any]]
 
 
 def taken(
-    options: Mapping[str, Any], places: Mapping[Any, int] | None
+    options: Mapping[str, Any], places: Mapping[Any, int] | None, two_kinds: bool
 ) -> tuple[dict[str, Any], Taken]:
     """The same options with names in the place of tables in memory, and these tables.
 
@@ -33,18 +34,19 @@ def taken(
     options : those whose names end with ``_from`` may be anything with ``__arrow_c_stream__``, or a
         dictionary from vertices to numbers, beside paths
     places : the numbers of nodes, where the vertices of the graph are others than its nodes
+    two_kinds : whether vertices may be named with their sides
     """
     said, tables = dict(options), []
     for name, table in options.items():
         if not name.endswith("_from") or table is None:
             continue
         if isinstance(table, Mapping):
-            tables.append((name, _columns(name, table, places)))
+            tables.append((name, _columns(name, table, places, two_kinds)))
             default = name.removesuffix("_from") + "_default"
             if name in _SHARES and said.get(default) is None:
                 said[default] = 0.0
         elif places is not None:
-            what = "the vertices are nodes of NetworkX, which files and data frames do not hold"
+            what = "the vertices are objects of Python, which files and data frames do not hold"
             raise UsageError(f"{name}: {what}", hint="give a dictionary from nodes to numbers")
         elif hasattr(table, "__arrow_c_stream__"):
             tables.append((name, typed(table)))
@@ -68,7 +70,7 @@ def _is_paths(table: Any) -> bool:
 
 
 def _columns(
-    name: str, table: Mapping[Any, float], places: Mapping[Any, int] | None
+    name: str, table: Mapping[Any, float], places: Mapping[Any, int] | None, two_kinds: bool
 ) -> tuple[list[str | None] | np.ndarray, np.ndarray]:
     """Ids and numbers."""
     ids = list(table)
@@ -76,9 +78,7 @@ def _columns(
         values = np.fromiter((float(value) for value in table.values()), np.float64, len(ids))
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name}: expected numbers as values: {error}") from None
-    if places is not None:
-        missing = [node for node in ids if node not in places]
-        if missing:
-            raise InputError(f"{name}: {missing[0]!r} is no node of the graph")
-        ids = [places[node] for node in ids]
-    return strings(name, ids), values
+    try:
+        return strings(name, placed(ids, places, two_kinds)), values
+    except LookupError as missing:
+        raise InputError(f"{name}: {missing.args[0]!r} is no node of the graph") from None

@@ -18,6 +18,13 @@ _OTHERWISE = {
     "directed": "undirected=False",
 }
 
+#: Words of the command that functions have in another form.
+_MEANT = {
+    "`welter ingest`": "the method save of a graph",
+    "say which with source: or target: before it": 'say which, as in ("source", ID)',
+    "say bipartite=True where users": "make the graph with bipartite=True where users",
+}
+
 
 def words(options: Mapping[str, Any]) -> list[str]:
     """``--name=value`` of each option that is not None; of each value, where there are several."""
@@ -64,7 +71,9 @@ def spoken(text: str) -> str:
     text = re.sub(r"^--([a-z][a-z-]*) (.+?): ", _begun, text)
     text = re.sub(r"(?<![\w-])--([a-z][a-z-]*)( out\b)?(?:[ =]([^\s,;:()`']+))?", _said, text)
     text = re.sub(r"`welter resume ([^`]+)`", _resumed, text)
-    return text.replace("`welter ingest`", "the method save of a graph")
+    for said, meant in _MEANT.items():
+        text = text.replace(said, meant)
+    return text
 
 
 def _begun(found: re.Match[str]) -> str:

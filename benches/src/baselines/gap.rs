@@ -19,7 +19,7 @@ pub(crate) struct Gap {
     folder: PathBuf,
 }
 
-/// Times of a program of the suite.
+/// What a program of the suite took.
 pub(crate) struct Trials {
     /// Seconds of reading text and of building rows.
     pub(crate) load_s: f64,

@@ -22,7 +22,7 @@ use crate::system::{Pinned, Usage};
 /// Iterations of PageRank in a job.
 pub(crate) const ITERATIONS: u64 = 10;
 
-/// Program that does the job.
+/// Who does the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
     /// welter, with ranks in f32.
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     pub(crate) jobs: usize,
 }
 
-/// Times of the jobs of a child.
+/// What the jobs of a child took.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) jobs: Vec<JobReport>,
@@ -65,7 +65,7 @@ pub(crate) struct Report {
     pub(crate) system_seconds: f64,
 }
 
-/// Times of one job.
+/// What one job took.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct JobReport {
     pub(crate) seconds: f64,

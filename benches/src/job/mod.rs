@@ -38,7 +38,7 @@ pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
 struct Contender {
     name: &'static str,
     engine: Engine,
-    /// Formats that the job reads and writes, as the table shows them.
+    /// What the job reads and writes, as the table shows it.
     job: &'static str,
     input: PathBuf,
     extension: &'static str,

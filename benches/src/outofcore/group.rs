@@ -46,7 +46,7 @@ impl Drop for Group {
     }
 }
 
-/// Limits of a job.
+/// What a job may take.
 pub(super) struct Limits {
     memory: Group,
     device: Option<Group>,
@@ -63,7 +63,7 @@ impl Limits {
         Ok(Self { memory, device })
     }
 
-    /// Command that runs another one in the groups.
+    /// The same command, in the groups.
     pub(super) fn confine(&self, command: &Command) -> Command {
         let mut shell = Command::new("sh");
         let join = r#"for group in $0; do echo $$ > "$group" || exit 1; done; exec "$@""#;

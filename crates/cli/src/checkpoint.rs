@@ -19,12 +19,13 @@ use welter_input::source;
 
 use crate::algorithms::Chosen;
 use crate::args::{self, CheckpointArgs, Cli, Command, InputArgs, ResumeArgs, RunOptions};
+use crate::beside::beside;
 use crate::choice::Why;
 use crate::failure::{Failure, INTERRUPTED, RESUMABLE};
 use crate::interrupt;
 use crate::laid::Laid;
 use crate::line;
-use crate::load::{Source, beside};
+use crate::load::Source;
 use crate::run;
 
 /// What a run is. Another layout of it is another version.
@@ -131,7 +132,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
 }
 
 /// Files of vertices that a run reads beside the edges.
-fn tables(algorithm: &dyn Chosen, input: &InputArgs) -> Vec<String> {
+pub(crate) fn tables(algorithm: &dyn Chosen, input: &InputArgs) -> Vec<String> {
     algorithm.tables().into_iter().chain(input.vertex_tables().cloned()).collect()
 }
 

@@ -76,6 +76,11 @@ impl Held {
         self.edges.as_ref().resident_bytes() + self.ids.bytes()
     }
 
+    /// Whether sources and targets are two kinds of vertices.
+    pub(crate) fn has_two_kinds(&self) -> bool {
+        matches!(self.ids, IdMap::TwoKinds(_))
+    }
+
     /// What a person should know about how it was read.
     pub(crate) fn notes(&self) -> &[String] {
         &self.loaded.notes

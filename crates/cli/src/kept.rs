@@ -228,6 +228,14 @@ pub(crate) fn refuse_reading(args: &InputArgs, kept: &Kept) -> Result<(), Failur
     Ok(())
 }
 
+/// Whether sources and targets are two kinds of vertices.
+pub(crate) fn has_two_kinds(manifest: &Manifest) -> bool {
+    matches!(
+        manifest.ids,
+        kept::KeptIds::TwoKindsOfNames | kept::KeptIds::TwoKindsOfIntegers { .. }
+    )
+}
+
 /// What ids are, for the plan that is shown.
 pub(crate) fn id_kind(manifest: &Manifest) -> IdKind {
     match manifest.ids {

@@ -15,6 +15,7 @@
 mod algorithms;
 mod args;
 mod bars;
+mod beside;
 mod checkpoint;
 mod choice;
 mod convert;

@@ -10,8 +10,9 @@ mod lasting;
 mod panics;
 mod parameters;
 mod usage;
+mod vertices;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use clap::{Args, Parser};
@@ -23,6 +24,7 @@ pub use self::lasting::resume;
 pub use self::parameters::{
     Algorithm as Described, Kind, Parameter, algorithms, checkpoints, resources,
 };
+pub use self::vertices::Vertices;
 use crate::algorithms::Algorithm;
 pub use crate::algorithms::MEMORY;
 use crate::args::{CheckpointArgs, DirectionArgs, GraphArgs, InputArgs, ResourceArgs, WeightArgs};
@@ -31,6 +33,7 @@ pub use crate::failure::Failure;
 use crate::held::Held;
 use crate::kept;
 use crate::load::{self, Source};
+use crate::promise::table_files;
 use crate::readings;
 use crate::run;
 use crate::session::Session;
@@ -42,8 +45,10 @@ pub struct Graph {
     input: InputArgs,
     reading: GraphArgs,
     weights: WeightArgs,
-    /// What [`Self::read`] was told.
+    /// What [`Self::read`] was told, where that is enough to read it again.
     words: Option<Vec<String>>,
+    /// Files that it was read from, or is read from by each run.
+    files: Vec<PathBuf>,
     /// Number of vertices, once it was asked for.
     vertices: OnceLock<u64>,
 }
@@ -63,6 +68,8 @@ pub struct Facts {
     pub undirected: bool,
     /// Whether ids are strings.
     pub names: bool,
+    /// Whether sources and targets are two kinds of vertices.
+    pub two_kinds: bool,
     /// Bytes of memory that it takes between runs.
     pub held_bytes: u64,
 }
@@ -110,26 +117,38 @@ struct ResourceWords {
 
 impl Graph {
     /// Reads files, or opens a kept graph, or gets a generator ready. Files are read whole, but raw
-    /// records stay where they are; if they are not to be `held`, each run reads them.
+    /// records stay where they are; if they are not to be `held`, each run reads them. Vertices that
+    /// the caller has are stated beside those of files.
     ///
     /// # Errors
     /// As of `welter run`: see [`Failure::code`].
-    pub fn read(words: &[String], held: bool, progress: &Progress) -> Result<Self, Failure> {
+    pub fn read(
+        words: &[String],
+        held: bool,
+        vertices: Vertices,
+        progress: &Progress,
+    ) -> Result<Self, Failure> {
         panics::caught(|| {
             let ReadWords { input, weights, reading, resources } = parsed(words)?;
             let source = Source::of(&input)?;
+            let files = files(&source, &input);
+            let words = vertices.is_empty().then(|| words.to_vec());
             let source = match source {
                 Source::Files(names) if held => {
                     let session = Session::within(resources, progress)?;
-                    let options = input.options(weights.choice(), session.resources.threads);
+                    let mut options = input.options(weights.choice(), session.resources.threads);
+                    vertices.put(&mut options);
                     let name = load::shown(&names);
                     let loaded = session.load(&Source::Files(names), options)?;
                     Source::Held(Arc::new(Held::of(name, loaded)))
                 }
-                other => other,
+                other => {
+                    vertices.refuse_beside(&input)?;
+                    other
+                }
             };
-            let (words, vertices) = (Some(words.to_vec()), OnceLock::new());
-            let graph = Self { source, input, reading, weights, words, vertices };
+            let vertices = OnceLock::new();
+            let graph = Self { source, input, reading, weights, words, files, vertices };
             // A generator that cannot be is found here, and not in a run.
             graph.facts()?;
             Ok(graph)
@@ -143,7 +162,7 @@ impl Graph {
     /// # Errors
     /// As of `welter run`.
     pub fn of(frame: Frame, words: &[String], progress: &Progress) -> Result<Self, Failure> {
-        Self::of_tables(frame, Vec::new(), words, progress)
+        Self::of_tables(frame, Vertices::default(), words, progress)
     }
 
     /// Takes a table of edges, and tables of vertices: a row a vertex, so that those without edges
@@ -154,7 +173,7 @@ impl Graph {
     /// As of `welter run`.
     pub fn of_tables(
         edges: Frame,
-        vertices: Vec<Frame>,
+        vertices: Vertices,
         words: &[String],
         progress: &Progress,
     ) -> Result<Self, Failure> {
@@ -162,11 +181,13 @@ impl Graph {
             let ReadWords { input, weights, reading, resources } = parsed(words)?;
             let session = Session::within(resources, progress)?;
             let mut options = input.options(weights.choice(), session.resources.threads);
-            options.vertex_tables.frames = vertices;
+            vertices.put(&mut options);
             session.limit(&mut options);
             let held = Held::read(edges, &options, progress)?;
             let source = Source::Held(Arc::new(held));
-            Ok(Self { source, input, reading, weights, words: None, vertices: OnceLock::new() })
+            let files = table_files(input.vertex_tables().cloned());
+            let (words, vertices) = (None, OnceLock::new());
+            Ok(Self { source, input, reading, weights, words, files, vertices })
         })
     }
 
@@ -198,7 +219,8 @@ impl Graph {
             algorithm.check(&input.shown())?;
             let graph = (&input, self.reading);
             let found = run::find(&*algorithm, graph, &self.source, &session)?;
-            Answer::of(found, &session)
+            let files = table_files(algorithm.tables());
+            Answer::of(found, &session, self.files.iter().cloned().chain(files).collect())
         })
     }
 
@@ -257,6 +279,7 @@ impl Graph {
     pub fn facts(&self) -> Result<Facts, Failure> {
         let options = self.input.options(self.weights.choice(), None);
         let estimate = self.source.estimate(&options)?;
+        let two_kinds = self.source.has_two_kinds();
         let (name, names) = match &self.source {
             Source::Held(held) => (held.name().to_owned(), estimate.ids == IdKind::Names),
             Source::Kept(directory, kept) => {
@@ -276,6 +299,7 @@ impl Graph {
             weighted: estimate.weighted,
             undirected: estimate.undirected.unwrap_or(false),
             names,
+            two_kinds,
             held_bytes: self.source.held_bytes(),
         })
     }
@@ -294,6 +318,11 @@ impl Graph {
     pub fn notes(&self) -> &[String] {
         if let Source::Held(held) = &self.source { held.notes() } else { &[] }
     }
+}
+
+/// All files that a graph is read from.
+fn files(source: &Source, input: &InputArgs) -> Vec<PathBuf> {
+    source.files().into_iter().chain(table_files(input.vertex_tables().cloned())).collect()
 }
 
 /// What words say, or what is wrong with them.

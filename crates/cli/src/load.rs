@@ -14,6 +14,7 @@ use welter_model::ids::IdMap;
 use welter_progress::Progress;
 
 use crate::args::InputArgs;
+use crate::beside::beside;
 use crate::failure::Failure;
 use crate::held::Held;
 use crate::kept;
@@ -173,6 +174,15 @@ impl Source {
         Ok((edges.resident_bytes(), ids.bytes()))
     }
 
+    /// Whether sources and targets are two kinds of vertices, as far as is known before reading.
+    pub(crate) fn has_two_kinds(&self) -> bool {
+        match self {
+            Self::Held(held) => held.has_two_kinds(),
+            Self::Kept(_, kept) => kept::has_two_kinds(kept.manifest()),
+            Self::Files(_) | Self::Generator(..) => false,
+        }
+    }
+
     /// Bytes of memory that it takes before and after it is read.
     pub(crate) fn held_bytes(&self) -> u64 {
         if let Self::Held(held) = self { held.bytes() } else { 0 }
@@ -252,14 +262,4 @@ pub(crate) fn stream(generated: &Generated) -> Result<Box<dyn EdgeStream>, Failu
         Generated::Rmat(options) => Box::new(Rmat::new(options)?),
         Generated::Web(options) => Box::new(Web::new(options)?),
     })
-}
-
-/// Extensions of files that are read beside one that is named.
-const BESIDE: [&str; 4] = ["e", "v", "graph", "properties"];
-
-/// Files that are read beside one.
-pub(crate) fn beside(path: &Path) -> impl Iterator<Item = PathBuf> {
-    let own = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let others = BESIDE.iter().filter(move |other| BESIDE.contains(&own) && **other != own);
-    others.map(|other| path.with_extension(other)).filter(|other| other.is_file())
 }

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use welter_engine::kept::is_kept;
+use welter_input::source;
 use welter_output::{Place, probe};
 
 use crate::failure::Failure;
@@ -27,9 +28,14 @@ impl Outputs {
         Self { inputs: source.files(), ..Self::default() }
     }
 
+    /// Beside these files.
+    pub(crate) fn beside(inputs: Vec<PathBuf>) -> Self {
+        Self { inputs, ..Self::default() }
+    }
+
     /// And these tables.
-    pub(crate) fn with_tables(mut self, tables: Vec<String>) -> Self {
-        self.inputs.extend(tables.into_iter().map(PathBuf::from));
+    pub(crate) fn with_tables(mut self, tables: impl IntoIterator<Item = String>) -> Self {
+        self.inputs.extend(table_files(tables));
         self
     }
 
@@ -41,16 +47,24 @@ impl Outputs {
 
     /// Refuses an output that cannot be made, or is something else already.
     pub(crate) fn promise(&mut self, path: &Path) -> Result<(), Failure> {
-        let place = probe(path)?;
-        let name = path.display().to_string();
+        let place = self.checked(path)?;
         if let Some(file) = place.file() {
-            self.refuse(&name, &place)?;
             interrupt::will_write(file);
         }
-        self.places.push((name, place));
+        self.places.push((path.display().to_string(), place));
         Ok(())
     }
 
+    /// Where an output goes, which can be made and is nothing else already.
+    pub(crate) fn checked(&self, path: &Path) -> Result<Place, Failure> {
+        let place = probe(path)?;
+        if place.file().is_some() {
+            self.refuse(&path.display().to_string(), &place)?;
+        }
+        Ok(place)
+    }
+
+    /// Refuses what is something else already.
     fn refuse(&self, name: &str, place: &Place) -> Result<(), Failure> {
         let is = |path: &Path| place.is(&Place::File(path.to_owned()));
         if let Some(input) = self.inputs.iter().find(|input| is(input)) {
@@ -78,4 +92,11 @@ impl Outputs {
             None => Ok(()),
         }
     }
+}
+
+/// The files of tables, which patterns and directories may stand for. What is not there is found
+/// out when it is read.
+pub(crate) fn table_files(tables: impl IntoIterator<Item = String>) -> Vec<PathBuf> {
+    let files = |table: String| source::names(&[&table]).unwrap_or_else(|_| vec![table.into()]);
+    tables.into_iter().flat_map(files).collect()
 }

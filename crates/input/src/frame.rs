@@ -50,6 +50,7 @@ pub fn read_frame(
     let pool = crate::pool(options.thread_count())?;
     let tables = options.vertex_tables.open()?;
     let mut rows = Rows::of(frame, options)?;
+    let are_strings = rows.picked.names;
     if options.ids == IdKind::Auto && options.vertices.is_none() && !rows.picked.names {
         rows.picked.names = pool.install(|| rows.have_negative_ids());
     }
@@ -61,6 +62,9 @@ pub fn read_frame(
         return Ok(Ready { readings, ..Ready::new(stream, IdMap::Declared) });
     }
     let context = Context { options, progress, phase: &phase, pool: &pool };
+    if options.ids == IdKind::Auto && rows.edges > 0 {
+        tables.agree(&context, (&rows.name, are_strings))?;
+    }
     rows.picked.names = rows.picked.names || tables.are_names(&context)?;
     let named = rows.picked.names;
     let ids = if named { IdKind::Names } else { IdKind::Integers };
@@ -87,7 +91,18 @@ pub fn read_frame(
 impl Frame {
     /// Whether ids are names, if it is read so.
     pub(crate) fn are_names(&self, options: &ReadOptions) -> Result<bool, InputError> {
+        let rows = Rows::of(self.clone(), options)?;
+        Ok(rows.picked.names || options.ids == IdKind::Auto && rows.have_negative_ids())
+    }
+
+    /// Whether ids are strings, by the type of their column.
+    pub(crate) fn are_strings(&self, options: &ReadOptions) -> Result<bool, InputError> {
         Ok(pick(&self.name, &self.schema, options)?.names)
+    }
+
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
     /// Leaves its rows with a collector.

@@ -100,16 +100,19 @@ fn headless(options: &ReadOptions) -> ReadOptions {
 
 /// The list of vertices that belongs to a file of edges, if it is there.
 fn beside(edges: &Path) -> Option<PathBuf> {
-    let ends = |path: &Path, ending: &str| path.extension().is_some_and(|end| end == ending);
-    let plain = if COMPRESSED.iter().any(|ending| ends(edges, ending)) {
-        edges.with_extension("")
+    let plain = plain(edges);
+    let is_list = plain.extension().is_some_and(|end| end == "e");
+    existing(&plain.with_extension("v")).filter(|_| is_list)
+}
+
+/// The name of a file without the ending that says how it is compressed.
+pub fn plain(path: &Path) -> PathBuf {
+    let compressed = |end| COMPRESSED.iter().any(|ending| end == *ending);
+    if path.extension().is_some_and(compressed) {
+        path.with_extension("")
     } else {
-        edges.to_path_buf()
-    };
-    if !ends(&plain, "e") {
-        return None;
+        path.to_path_buf()
     }
-    existing(&plain.with_extension("v"))
 }
 
 /// The file of this name as it lies there, compressed or not: `g.v`, else `g.v.gz` or `g.v.zst`.

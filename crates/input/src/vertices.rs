@@ -134,6 +134,31 @@ impl Tables<'_> {
         Ok(false)
     }
 
+    /// Refuses tables in memory whose ids are of another type than the ends of `edges`: strings, or
+    /// integers.
+    pub(crate) fn agree(
+        &self,
+        context: &Context<'_>,
+        (edges, strings): (&str, bool),
+    ) -> Result<(), InputError> {
+        let options = &self.options(context.options);
+        let frames = self.sides.iter().flat_map(|(_, _, frames)| *frames);
+        for frame in frames.filter(|frame| frame.rows() > 0) {
+            if frame.are_strings(options)? != strings {
+                let kind = |strings| if strings { "strings" } else { "integers" };
+                let what = format!(
+                    "{edges}: ends of edges are {}, and vertices in {} are {}; where they are ids \
+                     alike, read both with --ids names",
+                    kind(strings),
+                    frame.name,
+                    kind(!strings)
+                );
+                return Err(InputError::Inputs { what });
+            }
+        }
+        Ok(())
+    }
+
     /// States the vertices of all tables, and says how many they are.
     pub(crate) fn state(
         &self,
@@ -141,7 +166,7 @@ impl Tables<'_> {
         collector: &Collector,
     ) -> Result<u64, InputError> {
         if self.of.of_targets() && !collector.any_two_kinds() {
-            let what = "--target-vertices-from is for two kinds of vertices; say --bipartite";
+            let what = "a table of targets is for two kinds of vertices; say --bipartite";
             return Err(InputError::Options { what: what.to_owned() });
         }
         let mut options = self.options(context.options);

@@ -176,7 +176,8 @@ impl Write for Counted<'_> {
     }
 }
 
-/// Error of the library; an I/O error inside of it is kept itself, and not its text alone.
+/// What remains of an I/O error inside an error of the library is its text; keep the error itself
+/// where it is there.
 fn parquet_failed(name: &str, error: ParquetError) -> OutputError {
     let error = match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -25,7 +25,7 @@ pub enum Place {
     File(PathBuf),
     /// Something that is opened and written to: a pipe or a device.
     Direct(PathBuf),
-    /// File that this process has open already, and that is added to.
+    /// What this process has open already, and is added to.
     Descriptor(PathBuf),
 }
 

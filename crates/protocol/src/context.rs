@@ -22,13 +22,13 @@ pub(crate) struct Context {
     pub(crate) now: Time,
     pub(crate) random: Random,
     pub(crate) effects: Vec<Effect>,
-    /// Messages of the machine to itself, which pass no network.
+    /// What the machine tells itself: no network lies in between.
     pub(crate) local: VecDeque<Message>,
     pub(crate) channels: Vec<Channel>,
     /// The newest process of each rank that was heard of.
     pub(crate) roster: Vec<u32>,
     pub(crate) counters: Counters,
-    /// Work that the program has not ended.
+    /// What the program is at.
     pub(crate) works: UnderWay,
     /// Only a new epoch helps.
     pub(crate) distress: bool,

@@ -7,24 +7,19 @@
 //! decide                                on rank 0, at the barrier
 //! ```
 //!
-//! **Invariant:** the program does one thing at a time, or streams several chunks of one cell. An
-//! epoch may end in the middle; work of the next one begins when all that was asked has ended, and
-//! the outcome of that counts for nothing:
+//! **Invariant:** the program does one thing at a time. An epoch may end while it is at one; work of
+//! the next epoch begins when that has ended, and its outcome counts for nothing:
 //!
 //! ```text
-//! begins(w) at t   =>   for all w' before w: ended(w') <= t, or both stream chunks of one cell
-//! streams at a time <= Config::streams
+//! begins(w) at t   =>   for all w' before w: ended(w') <= t
 //! ```
-//!
-//! The checksum of what the program makes comes with it ([`Sealed`]): none is made in a step of the
-//! machine, which would take most of its time.
 //!
 //! **Invariant:** `made = sum of records of what was filled`, over a scatter phase: records that
 //! stand for several updates, because these were combined, say for how many.
 
 use std::collections::BTreeSet;
 
-use crate::names::{Block, Payload, Sealed, Step};
+use crate::names::{Block, Payload, Step};
 
 /// Records that the program made, to be stored as a chunk.
 #[derive(Clone, Debug)]
@@ -40,11 +35,10 @@ pub struct Filled {
     /// Which sources are there.
     pub sources: u64,
     /// The bytes.
-    pub sealed: Sealed,
+    pub payload: Payload,
 }
 
-/// Piece of work for the program on its host, one at a time, but for chunks: several streams of one
-/// cell may be under way ([`crate::Config::streams`]).
+/// What the program (on its host) shall do. One thing at a time.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// Read a piece of this machine's share of the input; the first where `first`.
@@ -68,7 +62,7 @@ pub enum Work {
         /// Chunks of its vertex set, in order; none for a stealer on route `fold`, who does not
         /// apply, unless edges see both their ends.
         vertices: Vec<Payload>,
-        /// Decision of the program after the last iteration.
+        /// What the program decided after the last iteration.
         control: Payload,
     },
     /// Make signals of a source partition: edges of this cell of the open partition come next
@@ -94,18 +88,18 @@ pub enum Work {
     Merge(Payload),
     /// Apply accumulators to vertices.
     Apply,
-    /// Decision that follows this many iterations, the last of which had these totals.
+    /// What follows this many iterations, the last of which had these totals by partition.
     Decide {
         /// How many; 0 after the ingest.
         iterations: u32,
-        /// Decision before.
+        /// What was decided before.
         control: Payload,
         /// Totals.
         totals: Vec<(u32, Payload)>,
     },
 }
 
-/// Result of a [`Work`].
+/// What came of a [`Work`].
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// Edges that were read. With the last piece come the degrees, one for each partition.
@@ -120,7 +114,7 @@ pub enum Outcome {
     /// Values of a partition, by chunks, and their total.
     Made {
         /// Chunks of the vertex set.
-        vertices: Vec<Sealed>,
+        vertices: Vec<Payload>,
         /// The total.
         total: Payload,
         /// Which of 64 ranges of these vertices have active ones.
@@ -136,27 +130,27 @@ pub enum Outcome {
         made: u64,
         /// Updates that were gathered, from where they were stored.
         gathered: u64,
-        /// Edges of the chunk as they are now, where the program rewrites them.
-        rewritten: Option<Sealed>,
+        /// The same edges, where the program rewrites them.
+        rewritten: Option<Payload>,
         /// Buffers that are full.
         filled: Vec<Filled>,
     },
-    /// Chunks of all that was left in buffers.
+    /// What was left in buffers.
     Flushed(Vec<Filled>),
     /// Accumulators.
-    HandedOver(Sealed),
+    HandedOver(Payload),
     /// Accumulators were merged.
     Merged,
-    /// Decision on the next iteration.
+    /// What follows.
     Decided {
         /// Whether there is another iteration.
         goes_on: bool,
-        /// State of the program that all machines must know.
+        /// What all machines must know of it.
         control: Payload,
     },
 }
 
-/// Work that the program has not ended, by tokens.
+/// What the program was asked to do and has not done, by tokens.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
     now: BTreeSet<u64>,

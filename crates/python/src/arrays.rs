@@ -39,8 +39,7 @@ struct Lent {
 
 /// A batch of edges whose columns are those arrays, without a copy.
 pub(crate) fn batch(
-    source: Column<'_>,
-    target: Column<'_>,
+    (source, target): (Column<'_>, Column<'_>),
     weight: Option<Column<'_>>,
 ) -> PyResult<RecordBatch> {
     let mut columns = vec![("source", lent(&source.0)?), ("target", lent(&target.0)?)];

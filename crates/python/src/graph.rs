@@ -12,7 +12,7 @@ use welter_input::Frame;
 use crate::arrays::{Column, batch};
 use crate::stream;
 use crate::table::Table;
-use crate::tables::frames;
+use crate::tables::{frames, listed};
 use crate::work::{raised, working};
 
 /// A graph that was read, or that is known where to read.
@@ -23,55 +23,60 @@ pub(crate) struct Graph {
 
 #[pymethods]
 impl Graph {
-    /// Reads files, or leaves them to each run if they are not to be held; opens a kept graph or
+    /// Reads files, beside tables of vertices, or leaves them to each run if they are not to be held; opens a kept graph or
     /// makes a generator ready.
     #[staticmethod]
-    #[pyo3(signature = (words, tick=None, held=true))]
+    #[pyo3(signature = (words, tick=None, held=true, tables=None))]
     fn read(
         py: Python<'_>,
         words: Vec<String>,
         tick: Option<&Bound<'_, PyAny>>,
         held: bool,
+        tables: Option<Vec<Listed<'_>>>,
     ) -> PyResult<Self> {
-        let graph = working(py, tick, |progress| library::Graph::read(&words, held, progress))?;
-        Ok(Self { graph })
+        let vertices = vertices(py, tables)?;
+        let read = |progress: &_| library::Graph::read(&words, held, vertices, progress);
+        Ok(Self { graph: working(py, tick, read)? })
     }
 
     /// Takes the rows of an object that has `__arrow_c_stream__`.
     #[staticmethod]
-    #[pyo3(signature = (name, table, words, tick=None))]
+    #[pyo3(signature = (name, table, words, tick=None, tables=None))]
     fn from_stream(
         py: Python<'_>,
         name: String,
         table: &Bound<'_, PyAny>,
         words: Vec<String>,
         tick: Option<&Bound<'_, PyAny>>,
+        tables: Option<Vec<Listed<'_>>>,
     ) -> PyResult<Self> {
+        let vertices = vertices(py, tables)?;
         let reader = stream::taken(table)?;
         let graph = working(py, tick, |progress| {
             let (schema, batches) = stream::batches(&name, reader, progress)?;
             let frame = typed(Frame { name, schema, batches });
-            library::Graph::of(frame, &words, progress)
+            library::Graph::of_tables(frame, vertices, &words, progress)
         })?;
         Ok(Self { graph })
     }
 
     /// Takes columns of numpy: sources, targets, and weights if there are some.
     #[staticmethod]
-    #[pyo3(signature = (name, source, target, weight, words, tick=None))]
+    #[pyo3(signature = (name, ends, weight, words, tick=None, tables=None))]
     fn from_arrays(
         py: Python<'_>,
         name: String,
-        source: Column<'_>,
-        target: Column<'_>,
+        ends: (Column<'_>, Column<'_>),
         weight: Option<Column<'_>>,
         words: Vec<String>,
         tick: Option<&Bound<'_, PyAny>>,
+        tables: Option<Vec<Listed<'_>>>,
     ) -> PyResult<Self> {
-        let batch = batch(source, target, weight)?;
+        let vertices = vertices(py, tables)?;
+        let batch = batch(ends, weight)?;
         let graph = working(py, tick, |progress| {
             let frame = Frame { name, schema: batch.schema(), batches: vec![batch] };
-            library::Graph::of(frame, &words, progress)
+            library::Graph::of_tables(frame, vertices, &words, progress)
         })?;
         Ok(Self { graph })
     }
@@ -127,8 +132,8 @@ impl Graph {
 
     /// What is known of it.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let library::Facts { name, edges, vertices, weighted, undirected, names, held_bytes } =
-            self.graph.facts().map_err(|failure| raised(py, &failure))?;
+        let known = self.graph.facts().map_err(|failure| raised(py, &failure))?;
+        let library::Facts { name, edges, vertices, weighted, undirected, names, .. } = known;
         let facts = PyDict::new(py);
         facts.set_item("name", name)?;
         facts.set_item("edges", edges)?;
@@ -136,7 +141,8 @@ impl Graph {
         facts.set_item("weighted", weighted)?;
         facts.set_item("undirected", undirected)?;
         facts.set_item("names", names)?;
-        facts.set_item("held_bytes", held_bytes)?;
+        facts.set_item("two_kinds", known.two_kinds)?;
+        facts.set_item("held_bytes", known.held_bytes)?;
         Ok(facts)
     }
 
@@ -149,6 +155,20 @@ impl Graph {
     fn notes(&self) -> Vec<String> {
         self.graph.notes().to_vec()
     }
+}
+
+/// A table of vertices, or a column of them, with its name and whether these are targets apart from
+/// sources.
+type Listed<'py> = (String, Bound<'py, PyAny>, bool);
+
+/// Tables of vertices beside edges.
+fn vertices(py: Python<'_>, tables: Option<Vec<Listed<'_>>>) -> PyResult<library::Vertices> {
+    let mut vertices = library::Vertices::default();
+    for (name, table, are_targets) in tables.unwrap_or_default() {
+        let side = if are_targets { &mut vertices.targets } else { &mut vertices.listed };
+        side.push(typed(listed(py, name, &table)?));
+    }
+    Ok(vertices)
 }
 
 /// A table whose columns may be ids: those of one without rows may have any type or none, as

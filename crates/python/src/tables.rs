@@ -25,6 +25,20 @@ fn frame(py: Python<'_>, name: String, table: &Bound<'_, PyAny>) -> PyResult<Fra
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         return Ok(Frame { name, schema: batch.schema(), batches: vec![batch] });
     }
+    streamed(py, name, table)
+}
+
+/// A table of vertices: what has `__arrow_c_stream__`, or a column of ids.
+pub(crate) fn listed(py: Python<'_>, name: String, table: &Bound<'_, PyAny>) -> PyResult<Frame> {
+    if table.hasattr("__arrow_c_stream__")? {
+        return streamed(py, name, table);
+    }
+    let batch = RecordBatch::try_from_iter([("vertex", lent(table)?)])
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(Frame { name, schema: batch.schema(), batches: vec![batch] })
+}
+
+fn streamed(py: Python<'_>, name: String, table: &Bound<'_, PyAny>) -> PyResult<Frame> {
     let reader = stream::taken(table)?;
     let (schema, batches) = working(py, None, |progress| stream::batches(&name, reader, progress))?;
     Ok(Frame { name, schema, batches })

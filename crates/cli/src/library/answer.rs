@@ -1,6 +1,6 @@
 //! What an algorithm found, for a caller in this process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -13,6 +13,7 @@ use welter_progress::Progress;
 
 use super::panics::caught;
 use crate::failure::{BROKEN, Failure, printable};
+use crate::promise::Outputs;
 use crate::run::{self, Found};
 use crate::session::Session;
 use crate::top::{self, Top};
@@ -29,10 +30,17 @@ pub struct Answer {
     /// or inf there, as other programs do; whoever computes with a column must not take that for a
     /// depth or a distance, so here it is null.
     misses: bool,
+    /// Files that were read for it, which it must not replace.
+    files: Vec<PathBuf>,
 }
 
 impl Answer {
-    pub(super) fn of(found: Found, session: &Session) -> Result<Self, Failure> {
+    /// What a run found; `files`: what it read.
+    pub(super) fn of(
+        found: Found,
+        session: &Session,
+        files: Vec<PathBuf>,
+    ) -> Result<Self, Failure> {
         let report = serde_json::to_string(&found.report.with_phases(session))
             .map_err(|error| Failure::new(74, format!("the report cannot be made: {error}")))?;
         let lines = run::lines(&found, session, false);
@@ -41,17 +49,18 @@ impl Answer {
         said.extend(lines);
         let misses = top == Top::Farthest;
         let report = Some(report);
-        Ok(Self { table: TableBatches::new(table)?, top, report, said, note, misses })
+        Ok(Self { table: TableBatches::new(table)?, top, report, said, note, misses, files })
     }
 
     /// A table that no algorithm made.
     pub(super) fn plain(
         table: Table<Box<dyn Columns>>,
         note: Option<String>,
+        files: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
         let (top, said) = (Top::Highest, Vec::new());
         let table = TableBatches::new(table)?;
-        Ok(Self { table, top, report: None, said, note, misses: false })
+        Ok(Self { table, top, report: None, said, note, misses: false, files })
     }
 
     /// Names and types of the columns.
@@ -63,8 +72,9 @@ impl Answer {
     pub fn id_columns(&self) -> Vec<String> {
         let schema = self.table.schema();
         let ids = schema.fields().iter().enumerate().filter(|(place, field)| {
-            // None but columns of vertices may lack values in files.
-            field.is_nullable() || *place == 0 && field.name() == "vertex"
+            // None but columns of vertices, and of their sides, may lack values in files.
+            field.is_nullable() && !field.name().ends_with("side")
+                || *place == 0 && field.name() == "vertex"
         });
         ids.map(|(_, field)| field.name().clone()).collect()
     }
@@ -111,10 +121,11 @@ impl Answer {
         caught(|| top::render(self.table.table(), self.top, count))
     }
 
-    /// Writes all rows to a file, in a format that its name tells unless `format` does.
+    /// Writes all rows to a file, in a format that its name tells unless `format` does. The file is
+    /// whole and on the device when that is done, or as it was.
     ///
     /// # Errors
-    /// As of `welter run -o`.
+    /// As of `welter run -o`: also where the file is one that was read, or lies in a kept graph.
     pub fn write(
         &self,
         path: &Path,
@@ -125,6 +136,7 @@ impl Answer {
         caught(|| {
             let format: Option<TableFormat> =
                 format.map(str::parse).transpose().map_err(Failure::usage)?;
+            Outputs::beside(self.files.clone()).checked(path)?;
             Ok(write_table(self.table.table(), path, format, threads, progress)?)
         })
     }

@@ -12,7 +12,8 @@ use welter_engine::run;
 use welter_input::WeightChoice;
 use welter_model::edges::{Batch, Duplicates, EdgeStream, Reading};
 use welter_model::ids::IdMap;
-use welter_model::table::{Column, ColumnData, Columns, Table};
+use welter_model::table::{Column, ColumnData, Columns, Table, VertexColumn};
+use welter_model::two_kinds::WithSides;
 use welter_progress::Progress;
 
 use super::{Answer, Graph, ResourceWords, panics, parsed};
@@ -105,7 +106,11 @@ impl Graph {
             let Ready { graph, loaded, workers, .. } = ready;
             drop(workers);
             let vertices = graph.into_vertex_column(loaded.ids);
-            Answer::plain(Table { vertices, columns: Box::new(columns) }, note)
+            let columns: Box<dyn Columns> = match &vertices {
+                VertexColumn::TwoKinds(ids) => Box::new(WithSides::new(columns, ids.sources())),
+                _ => Box::new(columns),
+            };
+            Answer::plain(Table { vertices, columns }, note, self.files.clone())
         })
     }
 }

@@ -15,6 +15,7 @@ use crate::args::RunOptions;
 use crate::checkpoint::{self, Begun};
 use crate::failure::Failure;
 use crate::load::Source;
+use crate::promise::table_files;
 use crate::run;
 use crate::session::Session;
 
@@ -29,7 +30,7 @@ impl Graph {
         progress: &Progress,
     ) -> Result<Answer, Failure> {
         let Some(read) = &self.words else {
-            let what = "edges in memory are not there to go on with: no checkpoints of such a run";
+            let what = "what is in memory is not there to go on with: no checkpoints of such a run";
             let hint = "keep the graph with its method save, and open it with welter.open";
             return Err(Failure::usage(what).hint(hint));
         };
@@ -81,7 +82,10 @@ fn answer(
     resumed: bool,
 ) -> Result<Answer, Failure> {
     let found = run::find(algorithm, (&options.input, options.graph), source, &session);
-    let done = found.and_then(|found| Answer::of(found, &session));
+    let done = found.and_then(|found| {
+        let tables = table_files(checkpoint::tables(algorithm, &options.input));
+        Answer::of(found, &session, source.files().into_iter().chain(tables).collect())
+    });
     let checkpoints: Option<Checkpoints> = session.checkpoints.take();
     checkpoint::end(checkpoints, resumed, done)
 }

@@ -15,7 +15,6 @@ pub mod orphans;
 pub mod progress;
 pub mod stealing;
 pub mod stores;
-pub mod windows;
 pub mod works;
 
 use welter_protocol::config::Config;
@@ -50,7 +49,6 @@ pub struct Checkers {
     stores: stores::Stores,
     orphans: orphans::Orphans,
     works: works::Works,
-    windows: windows::Windows,
     /// What was found first.
     pub failure: Option<String>,
 }
@@ -66,8 +64,7 @@ impl Checkers {
             stealing: stealing::Stealing::default(),
             stores: stores::Stores::new(config.store_window_bytes),
             orphans: orphans::Orphans::default(),
-            works: works::Works::new(config.streams),
-            windows: windows::Windows::new(config),
+            works: works::Works::default(),
             failure: None,
         }
     }
@@ -127,7 +124,6 @@ impl Checkers {
         self.stealing.event(process, event);
         self.orphans.event(process, event);
         self.works.event(process, event);
-        self.windows.event(process, event);
         self.stores.event(process, event);
     }
 
@@ -138,8 +134,6 @@ impl Checkers {
         let found = self.stealing.effect(scene, effect);
         self.note(found);
         let found = self.works.effect(scene, effect);
-        self.note(found);
-        let found = self.windows.effect(scene, effect);
         self.note(found);
         self.orphans.effect(effect);
         match (effect, disks) {
