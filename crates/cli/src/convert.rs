@@ -21,12 +21,16 @@ impl EdgeArgs {
     }
 
     /// Checks, before any work is done, that all files can be written and replace no input.
-    pub(crate) fn promise(&self, source: &Source) -> Result<(), Failure> {
+    pub(crate) fn promise(
+        &self,
+        source: &Source,
+        tables: impl IntoIterator<Item = String>,
+    ) -> Result<(), Failure> {
         if is_stdout(&self.output) {
             return Ok(());
         }
         let files = self.options().files(&self.output)?;
-        let mut outputs = Outputs::of(source);
+        let mut outputs = Outputs::of(source).with_tables(tables);
         files.iter().try_for_each(|file| outputs.promise(file))
     }
 }
@@ -35,7 +39,7 @@ impl EdgeArgs {
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
-    args.output.promise(&source)?;
+    args.output.promise(&source, args.input.vertex_tables().cloned())?;
     let options = args.input.options(args.weights.choice(), args.resources.threads);
     let Loaded { edges, ids, readings, notes, undirected, .. } = session.load(&source, options)?;
     for note in crate::readings::lines(&readings).iter().chain(&notes) {

@@ -87,7 +87,7 @@ pub(crate) fn generate(generator: Generator) -> Result<(), Failure> {
     };
     let session = Session::start(common.resources)?;
     let edges = stream(&generated)?;
-    common.output.promise(&Source::Files(Vec::new()))?;
+    common.output.promise(&Source::Files(Vec::new()), [])?;
     let count = edges.edges();
     let vertices = edges.slots().unwrap_or(0);
     write(session, &*edges, &IdMap::Declared, false, &common.output, |elapsed| {

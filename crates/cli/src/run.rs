@@ -34,7 +34,7 @@ pub(crate) fn run(
     let mut session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
     algorithm.check(&args.input.shown())?;
-    let outputs = Outputs::of(&source).with_tables(algorithm.tables());
+    let outputs = Outputs::of(&source).with_tables(checkpoint::tables(algorithm, &args.input));
     check_outputs(&args.output, outputs.with_checkpoint(args.checkpoint.checkpoint.as_ref()))?;
     let is_resumed = resumed.is_some();
     // A run that is kept goes on in the way in which it began.

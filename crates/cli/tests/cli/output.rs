@@ -112,6 +112,12 @@ fn outputs_that_would_destroy_something_are_refused_before_the_run() {
     sandbox.write("graph.v", "0\n");
     sandbox.write("graph.e", "0 1\n");
     sandbox.write("known.csv", "0,0.9,0.1\n");
+    sandbox.write("shares.csv", "0,1\n");
+    sandbox.write("packed.e.gz", "0 1\n");
+    sandbox.write("packed.v.gz", "0\n");
+    sandbox.write("far.properties", "graph.far.vertex-file = v.csv\ngraph.far.edge-file = e.csv\n");
+    sandbox.write("v.csv", "0\n1\n");
+    sandbox.write("e.csv", "0 1\n");
     sandbox.write("there.csv", "mine");
     std::fs::hard_link(sandbox.path().join("there.csv"), sandbox.path().join("hard.csv")).unwrap();
     std::fs::create_dir(sandbox.path().join("cp")).unwrap();
@@ -124,6 +130,23 @@ fn outputs_that_would_destroy_something_are_refused_before_the_run() {
         ("run wcc kept --report kept/report.json", 73, "a graph is kept in"),
         ("run wcc graph.e -o graph.v --output-format csv", 73, "graph.v: is an input"),
         ("run bp graph.tsv --priors-from known.csv -o known.csv", 73, "known.csv: is an input"),
+        ("run wcc graph.tsv --vertices-from v.csv -o v.csv", 73, "v.csv: is an input"),
+        ("run wcc graph.tsv --vertices-from v*.csv -o v.csv", 73, "v.csv: is an input"),
+        ("run wcc graph.tsv --vertices-from v.csv --report v.csv", 73, "v.csv: is an input"),
+        ("convert graph.tsv --vertices-from v.csv -o v.csv", 73, "v.csv: is an input"),
+        (
+            "run wcc graph.tsv --bipartite --target-vertices-from v.csv -o v.csv",
+            73,
+            "v.csv: is an input",
+        ),
+        ("run bfs graph.tsv --sources-from v.csv -o v.csv", 73, "v.csv: is an input"),
+        ("run sssp graph.tsv --sources-from v.csv -o v.csv", 73, "v.csv: is an input"),
+        ("run spmv graph.tsv --vector-from shares.csv -o shares.csv", 73, "is an input"),
+        ("run pagerank graph.tsv --teleport-from shares.csv -o shares.csv", 73, "is an input"),
+        ("run pagerank graph.tsv --teleport-from sh*.csv -o shares.csv", 73, "is an input"),
+        ("run conductance graph.tsv --side-from shares.csv -o shares.csv", 73, "is an input"),
+        ("run wcc packed.e.gz -o packed.v.gz --output-format csv", 73, "packed.v.gz: is an input"),
+        ("run wcc far.properties -o v.csv", 73, "v.csv: is an input"),
         ("run pagerank graph.tsv --checkpoint cp -o cp/x.csv", 2, "checkpoints are kept in"),
         ("run wcc graph.tsv -o new/ --output-format csv", 73, "new/: cannot create it"),
         ("run wcc graph.tsv -o cp --output-format csv", 73, "cp: cannot create it"),
