@@ -61,7 +61,7 @@ pub(crate) fn table(settings: &Settings) -> Result<Table> {
     Ok(table)
 }
 
-/// What chunks hold.
+/// Counts of edges and bytes in chunks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     edges: u64,

@@ -153,7 +153,7 @@ fn speed((encoding, name): (Encoding, &str), shape: Shape, settings: &Settings) 
 
 const COPY: &str = "memcpy";
 
-/// What is decoded is what was encoded.
+/// Checks that decoding gives the keys that were encoded.
 fn check(tiles: &Tiles, level: Level) -> Result<()> {
     let mut rest = &tiles.keys[..];
     let mut same = true;

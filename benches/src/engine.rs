@@ -41,7 +41,7 @@ impl Loaded {
         Self::read_as(path, layout, settings, workers, progress)
     }
 
-    /// The same with other settings.
+    /// Reads a graph with other settings.
     pub(crate) fn read_as(
         path: &Path,
         layout: Layout,
@@ -56,7 +56,7 @@ impl Loaded {
         Self::ingest(edges, ids, layout, settings, workers, progress)
     }
 
-    /// The same with weights that are made from the ends of each edge.
+    /// Reads a graph with weights that are made from the ends of each edge.
     pub(crate) fn read_with_weights(
         path: &Path,
         layout: Layout,

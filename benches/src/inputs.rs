@@ -22,12 +22,12 @@ use welter_progress::Progress;
 use crate::baselines::pairs::PairFile;
 use crate::baselines::search::weight;
 
-/// What kind of graph.
+/// Kind of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// R-MAT with Graph500's parameters: hubs have low ids.
     Rmat,
-    /// The same with ids at random.
+    /// R-MAT with ids at random.
     RmatScrambled,
     /// Web-like: most links are near, edges are in the order of their sources as crawls are.
     Web,
@@ -65,7 +65,7 @@ impl Shape {
         self.stream_with(Weights::None)
     }
 
-    /// The same with weights, of those that a generator makes.
+    /// Stream of a generated graph with weights.
     fn stream_with(self, weights: Weights) -> Result<Box<dyn EdgeStream>> {
         let Self { kind, scale } = self;
         if !(10..=27).contains(&scale) {
@@ -167,7 +167,7 @@ impl Inputs {
         Self::records(&path, || shape.stream(), RawWeight::None)
     }
 
-    /// The same with weights of 1 to 255, as `f32`, which grids do not have.
+    /// File of raw pairs with weights of 1 to 255, as `f32`, which grids do not have.
     pub(crate) fn raw_weighted(&self, shape: Shape) -> Result<PathBuf> {
         let path = self.folder.join(format!("{}.u32f32", shape.name()));
         let stream = || shape.stream_with(Weights::Integers { max: 255 });

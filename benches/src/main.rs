@@ -40,7 +40,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Parser)]
 #[command(name = "cargo xtask bench")]
 struct Arguments {
-    /// What to measure; all of it when nothing is said.
+    /// Benchmark to run; all of them when none is named.
     #[command(subcommand)]
     what: Option<What>,
     #[command(flatten)]
@@ -118,7 +118,7 @@ struct Options {
     /// Folder of a build of the GAP benchmark suite, which `traverse` then measures too.
     #[arg(long, global = true, value_name = "FOLDER")]
     gap: Option<PathBuf>,
-    /// What `algorithms` measures, by name, or `outofcore`: budgets, rates, turns [default: all].
+    /// Names of jobs of `algorithms`, or of `outofcore`: budgets, rates, turns [default: all].
     #[arg(long, global = true, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
     /// Python with the packages of benches/peers/requirements.txt, which `algorithms` then measures
@@ -136,7 +136,7 @@ struct Options {
     clean: bool,
 }
 
-/// What is measured, and how often.
+/// Sizes and kinds that are measured, and how often.
 struct Settings {
     scales: Vec<u32>,
     kinds: Vec<Kind>,

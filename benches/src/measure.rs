@@ -26,7 +26,7 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// What was measured of one contender.
+/// Samples of one contender.
 #[derive(Clone, Debug)]
 pub(crate) struct Samples {
     pub(crate) name: String,

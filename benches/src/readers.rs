@@ -27,7 +27,7 @@ use crate::report::{Table, digits};
 /// Scale of the graph: about 7.6 million edges.
 const SCALE: u32 = 18;
 
-/// What is read, and the extension of its file.
+/// Formats that are read, each with the extension of its file.
 const FORMATS: &[(&str, &str)] = &[
     ("text, two columns", "tsv"),
     ("raw pairs", "u32"),

@@ -28,7 +28,7 @@ pub(crate) fn describe() -> String {
     )
 }
 
-/// What this process has used up to now.
+/// Processor time and pages that this process has used up to now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     /// Largest resident set, bytes.

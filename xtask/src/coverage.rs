@@ -123,7 +123,7 @@ fn total(report: &str) -> Option<(u64, u64)> {
     Some((all, all.checked_sub(missed)?))
 }
 
-/// What a command prints; what it says of its failure, if it fails.
+/// Output of a command, or the text of its failure.
 fn output(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let run = command.output().map_err(|error| format!("{program} cannot be run: {error}"))?;

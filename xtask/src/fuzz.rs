@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
-/// What a run of libFuzzer has to say, read from the lines that it prints.
+/// Report of a run of libFuzzer, read from the lines that it prints.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Figures {
     executions: u64,

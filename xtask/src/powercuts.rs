@@ -173,7 +173,7 @@ impl Trial<'_> {
     }
 }
 
-/// What a file holds, if it is there.
+/// Content of a file, if it is there.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// What a task ends with; the error is a sentence for the person who ran it.
+/// Result of a task; the error is a sentence for the person who ran it.
 pub(crate) type Outcome = Result<(), String>;
 
 /// A command that prints itself when it is run.

@@ -73,7 +73,7 @@ fn cells(name: &str, budget: u64, taken: &Taken) -> Vec<String> {
     ]
 }
 
-/// What the command says that it needs.
+/// Memory that the command says it needs.
 fn need(said: &str) -> String {
     let needs = said.split_once("needs ").and_then(|(_, rest)| rest.split_once(" of memory"));
     needs.map_or("refused".to_owned(), |(bytes, _)| format!("refused: needs {bytes}"))

@@ -21,12 +21,12 @@ pub(super) struct Job {
     xstream_seconds: Option<f64>,
 }
 
-/// What an answer is, by the column that it is in.
+/// Kind of an answer, with the column that it is in.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     Groups(&'static str),
     Numbers(&'static str),
-    /// What is negative or infinite was not reached.
+    /// Lengths, of which negative and infinite ones were not reached.
     Paths(&'static str),
     Ranks,
     Triangles,
@@ -129,7 +129,7 @@ pub(super) const JOBS: [Job; 15] = [
     Job::new(&["hyperball", "--iterations", "5"], Answer::Nothing),
 ];
 
-/// Those with these names, in their order; all where there are no names.
+/// Jobs with these names, in their order; all where there are no names.
 ///
 /// # Errors
 /// When a name is none of them.

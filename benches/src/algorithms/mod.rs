@@ -32,7 +32,7 @@ use summary::Summary;
 /// Seconds beyond which a contender is run once only.
 const LONG: f64 = 60.0;
 
-/// Who is measured, by the name in the table.
+/// Names of contenders in the table.
 const WELTER: &str = "welter";
 const COST: &str = "COST";
 
@@ -103,7 +103,7 @@ impl<'a> Bench<'a> {
         Ok((taken, summary))
     }
 
-    /// The same, as others are measured. The answer is written, and that is part of the time.
+    /// Measures welter as others are measured. The answer is written, which is part of the time.
     fn welter_beside_others(&self, job: &Job) -> Outcome {
         let (taken, summary) = match self.welter(job, None) {
             Ok(ran) => ran,
@@ -125,7 +125,7 @@ impl<'a> Bench<'a> {
         outcome::of(command, self.settings.timeout)
     }
 
-    /// Who has an algorithm; welter is the first.
+    /// Contenders that have an algorithm; welter is the first.
     fn contenders(&self, job: &Job) -> Vec<String> {
         let peers = self.peers.all.iter().filter(|peer| peer.has(job.name()));
         let cost = job.has_loop().then(|| COST.to_owned());

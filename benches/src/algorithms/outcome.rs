@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::summary::Summary;
 
-/// What a contender prints, as a line of JSON.
+/// Line of JSON that a contender prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Said {
     /// Seconds from the start of reading to a graph in memory.
@@ -22,7 +22,7 @@ pub(crate) struct Said {
     pub(crate) summary: Summary,
 }
 
-/// What a contender took.
+/// Times and memory of a contender.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Took {
     /// Seconds from the raw pairs to the answer.

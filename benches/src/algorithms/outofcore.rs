@@ -82,7 +82,7 @@ fn least(bench: &Bench<'_>, job: &Job) -> Result<(u64, Taken, Summary)> {
     bail!("refused with every budget from a quarter of the raw pairs")
 }
 
-/// What is tried for so many bytes of raw pairs.
+/// Budgets that are tried for a number of bytes of raw pairs.
 fn budgets(raw_bytes: u64) -> impl Iterator<Item = u64> {
     BUDGETS.into_iter().map(|budget| budget * MIB).filter(move |&budget| budget >= raw_bytes / 4)
 }

@@ -29,7 +29,7 @@ impl Peer {
     }
 }
 
-/// Those that are there.
+/// Peers that are installed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peers {
     python: PathBuf,
@@ -82,7 +82,7 @@ fn listed_in(stdout: &[u8]) -> Result<Vec<Peer>> {
     serde_json::from_slice(stdout).context("the list of peers")
 }
 
-/// What others than welter are given.
+/// Task that peers are given.
 pub(super) struct Task<'a> {
     pub(super) algorithm: &'a str,
     pub(super) input: &'a Path,

@@ -72,7 +72,7 @@ impl Edges {
         named
     }
 
-    /// What ids have, of those that are vertices.
+    /// Values of the ids that are vertices.
     fn of_vertices<T>(&self, values: Vec<T>) -> impl Iterator<Item = T> + use<T> {
         values.into_iter().zip(self.named()).filter_map(|(value, named)| named.then_some(value))
     }

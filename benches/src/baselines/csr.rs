@@ -13,7 +13,7 @@ use welter_engine::Buffer;
 
 use super::pairs::PairFile;
 
-/// What memory an array lies in.
+/// Memory that an array lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pages {
     /// Plain vectors: pages as the system gives them, 4 KiB unless it is told otherwise.
@@ -37,7 +37,7 @@ impl<T: Pod> Array<T> {
         })
     }
 
-    /// The same elements in another kind of memory.
+    /// Copy of the elements in another kind of memory.
     pub(crate) fn copied(&self, pages: Pages) -> Result<Self> {
         let mut copy = Self::zeroed(self.len(), pages)?;
         copy.copy_from_slice(self);
@@ -103,7 +103,7 @@ impl Csr {
         Ok(Self { offsets, sources, out_degrees })
     }
 
-    /// The same graph in another kind of memory.
+    /// Copy of the graph in another kind of memory.
     pub(crate) fn copied(&self, pages: Pages) -> Result<Self> {
         Ok(Self {
             offsets: self.offsets.copied(pages)?,
@@ -179,7 +179,7 @@ pub(crate) struct Ranking<F> {
     pub(crate) base: F,
     pub(crate) damping: F,
     pub(crate) ranks: Array<F>,
-    /// What each id tells its neighbours.
+    /// Signal of each id to its neighbours.
     pub(crate) signals: Array<F>,
     pub(crate) shares: Array<F>,
     start: F,

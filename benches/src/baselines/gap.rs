@@ -19,7 +19,7 @@ pub(crate) struct Gap {
     folder: PathBuf,
 }
 
-/// What a program of the suite took.
+/// Times of a program of the suite.
 pub(crate) struct Trials {
     /// Seconds of reading text and of building rows.
     pub(crate) load_s: f64,

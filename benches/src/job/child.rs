@@ -22,7 +22,7 @@ use crate::system::{Pinned, Usage};
 /// Iterations of PageRank in a job.
 pub(crate) const ITERATIONS: u64 = 10;
 
-/// Who does the job.
+/// Program that does the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
     /// welter, with ranks in f32.
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     pub(crate) jobs: usize,
 }
 
-/// What the jobs of a child took.
+/// Times of the jobs of a child.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) jobs: Vec<JobReport>,
@@ -65,7 +65,7 @@ pub(crate) struct Report {
     pub(crate) system_seconds: f64,
 }
 
-/// What one job took.
+/// Times of one job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct JobReport {
     pub(crate) seconds: f64,

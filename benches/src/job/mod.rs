@@ -38,7 +38,7 @@ pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
 struct Contender {
     name: &'static str,
     engine: Engine,
-    /// What the job reads and writes, as the table shows it.
+    /// Formats that the job reads and writes, as the table shows them.
     job: &'static str,
     input: PathBuf,
     extension: &'static str,

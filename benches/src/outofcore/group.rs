@@ -46,7 +46,7 @@ impl Drop for Group {
     }
 }
 
-/// What a job may take.
+/// Limits of a job.
 pub(super) struct Limits {
     memory: Group,
     device: Option<Group>,
@@ -63,7 +63,7 @@ impl Limits {
         Ok(Self { memory, device })
     }
 
-    /// The same command, in the groups.
+    /// Command that runs another one in the groups.
     pub(super) fn confine(&self, command: &Command) -> Command {
         let mut shell = Command::new("sh");
         let join = r#"for group in $0; do echo $$ > "$group" || exit 1; done; exec "$@""#;

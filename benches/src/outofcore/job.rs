@@ -16,7 +16,7 @@ pub(crate) const BEYOND_BYTES: u64 = 32 << 20;
 /// Exit code of a command that is given too small a budget.
 const DOES_NOT_FIT: i32 = 78;
 
-/// What is run.
+/// Job that is run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
     /// As the table shows it.
@@ -34,7 +34,7 @@ pub(crate) struct Job {
 /// How it is run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way<'a> {
-    /// What is read: a file or a generator.
+    /// Input: a file or a generator.
     pub(crate) input: &'a str,
     /// Where searches begin.
     pub(crate) source: u32,
@@ -61,14 +61,14 @@ pub(crate) enum Ended {
     DoesNotFit(String),
 }
 
-/// What it took.
+/// Times and memory of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
     /// From the start of the process to its end.
     pub(crate) seconds: f64,
     /// The most memory that the group had at any time.
     pub(crate) peak_bytes: Option<u64>,
-    /// What the command reports.
+    /// Report of the command.
     pub(crate) report: Value,
 }
 

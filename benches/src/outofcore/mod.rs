@@ -79,7 +79,7 @@ pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// What is said of a device.
+/// Rates of a device.
 struct Device {
     read: f64,
     write: f64,
@@ -115,7 +115,7 @@ struct Bench<'a> {
     device: &'a Device,
     /// The pairs as a file, unless they are generated as they are read.
     raw: Option<PathBuf>,
-    /// The same with weights.
+    /// Pairs with weights.
     weighted: Option<PathBuf>,
     folder: PathBuf,
     /// Where searches begin: the source of the first edge, so that they get somewhere.

@@ -1,6 +1,8 @@
 //! Completions, manual pages and `docs/cli.md`, all made from the same description of the command
 //! line.
 
+mod reference;
+
 use std::fmt::Write;
 use std::path::Path;
 
@@ -14,9 +16,6 @@ use crate::args::{Page, command};
 use crate::failure::Failure;
 use crate::python;
 use crate::run::print;
-
-/// Width of the help in `docs/cli.md`.
-const COLUMNS: usize = 96;
 
 /// `welter completions`.
 pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
@@ -52,7 +51,7 @@ fn page(command: &Command, name: &str) -> Result<String, Failure> {
 /// The text of a page.
 pub(crate) fn markdown(page: Page) -> String {
     match page {
-        Page::Cli => help(),
+        Page::Cli => reference::page(),
         Page::Algorithms => algorithms(),
         Page::Python => python::module(),
     }
@@ -62,8 +61,8 @@ pub(crate) fn markdown(page: Page) -> String {
 fn algorithms() -> String {
     let mut text = String::from(
         "# The algorithms\n\n\
-         Made by `cargo run -- markdown algorithms > docs/algorithms.md`; a test holds it \
-         against the code. Bytes are those of values, signals and what else a program has \
+         Made by `cargo run -- markdown algorithms > docs/algorithms.md`; a test compares \
+         it with the code. Bytes are those of values, signals and what else a program has \
          for a vertex, with the default options; edges, degrees and ids are not \
          among them, but what a program has for each edge and direction is said. \
          `welter run NAME --help` says more of each.\n\n\
@@ -102,22 +101,6 @@ fn cell(text: &str) -> String {
 fn code(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     format!("`{}`", cell(&words.join(" ")))
-}
-
-/// The text of `docs/cli.md`.
-fn help() -> String {
-    let mut text = String::from(
-        "# The command line\n\nMade by `cargo run -- markdown > docs/cli.md`; a test holds it \
-         against the command.\n",
-    );
-    for (words, command) in all() {
-        let help = command.term_width(COLUMNS).render_long_help().to_string();
-        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-        let help = lines.join("\n");
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n## {}\n\n```text\n{}\n```\n", words.join(" "), help.trim_end());
-    }
-    text
 }
 
 /// All commands that are not hidden, each with the words that lead to it.

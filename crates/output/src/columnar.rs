@@ -176,8 +176,7 @@ impl Write for Counted<'_> {
     }
 }
 
-/// What remains of an I/O error inside an error of the library is its text; keep the error itself
-/// where it is there.
+/// Error of the library; an I/O error inside of it is kept itself, and not its text alone.
 fn parquet_failed(name: &str, error: ParquetError) -> OutputError {
     let error = match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

@@ -88,7 +88,7 @@ struct Edges<'a> {
     memory_bytes_max: Option<u64>,
 }
 
-/// What is written for a slot.
+/// Ids as they are written for slots.
 #[derive(Clone, Copy)]
 enum IdView<'a> {
     /// The slot.

@@ -17,7 +17,7 @@ pub enum OutputError {
     Format {
         /// Name of the output.
         name: String,
-        /// What was expected.
+        /// Expectation that was not met.
         what: String,
     },
     /// The file cannot be created.
@@ -28,12 +28,12 @@ pub enum OutputError {
         /// The system's answer.
         source: io::Error,
     },
-    /// What is to be written does not fit the format.
+    /// Data does not fit the format.
     #[error("{name}: {what}")]
     Unfit {
         /// Name of the output.
         name: String,
-        /// What does not fit, and what to use instead.
+        /// Sentence: which data does not fit, and what to use instead.
         what: String,
     },
     /// More memory would be needed than the run may take.
@@ -44,9 +44,9 @@ pub enum OutputError {
     Budget {
         /// Name of the output.
         name: String,
-        /// What it takes.
+        /// Bytes that it takes.
         needed_bytes: u64,
-        /// What there is.
+        /// Bytes that there are.
         allowed_bytes: u64,
     },
     /// Writing, or giving the file its name, failed; the disk may be full.
@@ -57,7 +57,7 @@ pub enum OutputError {
         /// The system's answer.
         source: io::Error,
     },
-    /// What is to be written could not be read. The text is that of the reader, which may know a
+    /// Data could not be read. The text is that of the reader, which may know a
     /// better exit code.
     #[error("{0}")]
     Input(StreamError),

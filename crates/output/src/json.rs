@@ -5,7 +5,7 @@ use crate::text;
 /// No value.
 pub(crate) const NULL: &[u8] = b"null";
 
-/// What comes before each value of an object with these keys: `{"first":` and `,"second":`.
+/// Text before each value of an object with these keys: `{"first":` and `,"second":`.
 pub(crate) fn keys<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Vec<u8>> {
     let key = |(number, name)| {
         let mut text = vec![if number == 0 { b'{' } else { b',' }];

@@ -15,7 +15,7 @@ use welter_progress::{Phase, Progress};
 
 use crate::error::OutputError;
 
-/// What every writer is given beside its data.
+/// Settings of a writer, beside its data.
 pub(crate) struct Job<'a> {
     /// Name of the output, for errors.
     pub(crate) name: &'a str,

@@ -25,7 +25,7 @@ pub enum Place {
     File(PathBuf),
     /// Something that is opened and written to: a pipe or a device.
     Direct(PathBuf),
-    /// What this process has open already, and is added to.
+    /// File that this process has open already, and that is added to.
     Descriptor(PathBuf),
 }
 

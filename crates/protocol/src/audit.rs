@@ -57,7 +57,7 @@ impl Sum {
     }
 }
 
-/// What a computation engine did in a step.
+/// Sums of a computation engine in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Worked {
     /// Chunks that were streamed.
@@ -72,7 +72,7 @@ pub struct Worked {
     pub gathered: u64,
 }
 
-/// What a storage engine did in a step.
+/// Sums of a storage engine in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Served {
     /// Chunks that were handed out.
@@ -83,14 +83,14 @@ pub struct Served {
     pub all: Sum,
 }
 
-/// What an audit found wrong.
+/// Sums that an audit found unequal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// Chunks were handed out and not streamed, or streamed more than once.
     Consumed,
     /// Chunks were neither handed out nor inactive.
     LeftOut,
-    /// What was stored does not stand for the updates that were made.
+    /// Stored records do not stand for the updates that were made.
     Stored,
     /// Not as many updates were gathered as made.
     Updates,

@@ -37,7 +37,7 @@ impl Barrier {
         self.arrived.len()
     }
 
-    /// What became of all partitions, in their order, so that sums of floats come out the same.
+    /// Outcomes of all partitions, in their order, so that sums of floats come out equal.
     pub(crate) fn partitions(&mut self) -> Vec<Made> {
         let mut made = std::mem::take(&mut self.made);
         made.sort_by_key(|one| one.partition);

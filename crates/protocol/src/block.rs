@@ -54,7 +54,7 @@ pub fn seal(block: &Block, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What the header of a block says, if it is whole.
+/// Name and sums that the header of a block states, if it is whole.
 pub fn header(bytes: &[u8]) -> Option<Block> {
     let header = bytes.first_chunk::<HEADER_BYTES>()?;
     let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| header[at + byte]));

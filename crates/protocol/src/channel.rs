@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use crate::messages::Message;
 use crate::names::Time;
 
-/// What the sender of a message has received.
+/// Numbers of the messages that a sender has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
     /// All up to this number.
@@ -60,7 +60,7 @@ impl Channel {
         self.sent
     }
 
-    /// What to tell the peer with whatever is sent to it.
+    /// Acknowledgement that goes along with the next message to the peer.
     pub(crate) fn acknowledge(&mut self) -> Ack {
         self.owes = false;
         self.received
@@ -97,7 +97,7 @@ impl Channel {
         true
     }
 
-    /// What was sent so long ago that it may be lost, to be sent again now.
+    /// Messages sent so long ago that they may be lost, to be sent again now.
     pub(crate) fn overdue(&mut self, now: Time, resend: Time) -> Vec<(u64, Message)> {
         let mut overdue = Vec::new();
         for sent in &mut self.unacknowledged {

@@ -27,7 +27,7 @@ use crate::config::Shape;
 use crate::names::{BlockName, Epoch, Generation, Kind, Payload, Role, checksum};
 use crate::wire::{Reader, Wire};
 
-/// What manifests of this version begin with.
+/// First bytes of manifests of this version.
 const MAGIC: &[u8; 8] = b"wltrmnf1";
 
 /// A chunk of a vertex set in a checkpoint.
@@ -58,7 +58,7 @@ pub struct Scattered {
 /// next iteration was scattered.
 pub type Age = (Epoch, u32, bool);
 
-/// What a checkpoint consists of.
+/// List of all that a checkpoint consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// How the cluster cut what it stored.
@@ -73,7 +73,7 @@ pub struct Manifest {
     pub finished: bool,
     /// The edges.
     pub generation: Generation,
-    /// What the program decided.
+    /// Decision of the program.
     pub control: Payload,
     /// Which ranges of each partition have active vertices.
     pub active: Arc<[u64]>,
@@ -129,7 +129,7 @@ impl Manifest {
         bytes.into()
     }
 
-    /// What these bytes say, if they are those of a manifest.
+    /// Manifest of these bytes, if they are one.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (body, sum) = bytes.split_last_chunk::<8>()?;
         if checksum(body).to_le_bytes() != *sum {

@@ -11,8 +11,11 @@
 //!                                  first chunk has come, load vertices(s) for their signals
 //! ```
 //!
-//! Loading, streaming and what comes after are stages of one [`Task`]; the program works on one
-//! chunk at a time while pulls for the next ones are open.
+//! Loading, streaming and what comes after are stages of one [`Task`]; the program works on as many
+//! chunks at a time as it has cores for (`Config::streams`) while pulls for the next ones are open.
+//!
+//! **Invariant:** what is no stream is alone: a cell is left, and a partition flushed or applied,
+//! when all chunks that were begun are streamed.
 //!
 //! **Invariant:** no piece of the input is read and no chunk streamed while as many bytes are under
 //! way to storage as the window of stores allows ([`storing`]).
@@ -39,6 +42,7 @@ use crate::messages::{Begin, Made, Message, Pull};
 use crate::names::{Block, BlockName, Cell, Payload, Phase, Rank, Step, Time};
 use crate::planted::Bug;
 use crate::steal::Rounds;
+use crate::times::{Clock, Spent};
 use crate::window::Window;
 use crate::work::{Outcome, Work};
 
@@ -56,15 +60,16 @@ pub(crate) struct ComputationEngine {
     /// Partitions of which masters asked for accumulators.
     collected: BTreeSet<u32>,
     ingest: Ingest,
-    working: Option<(u64, Option<Block>)>,
+    /// What the program is at, by its token: chunks that are streamed, or something else.
+    working: Option<u64>,
+    streaming: BTreeMap<u64, Block>,
     storing: Storing,
     /// Chunks for which a directory is asked, where there is one.
     placing: BTreeMap<BlockName, (Block, Payload)>,
     worked: Worked,
     made: Vec<Made>,
     window: Window,
-    idle: Time,
-    idle_since: Option<Time>,
+    pub(crate) clock: Clock,
 }
 
 impl ComputationEngine {
@@ -80,25 +85,21 @@ impl ComputationEngine {
             collected: BTreeSet::new(),
             ingest: Ingest::default(),
             working: None,
+            streaming: BTreeMap::new(),
             storing: Storing::default(),
             placing: BTreeMap::new(),
             worked: Worked::default(),
             made: Vec::new(),
-            window: Window::new(cx.config.width, cx.machines()),
-            idle: 0,
-            idle_since: None,
+            window: Window::new(cx.config.width, cx.machines(), cx.config.depth),
+            clock: Clock::default(),
         }
     }
 
     /// Forgets all that belongs to the epoch that ends.
     pub(crate) fn leave_epoch(&mut self, cx: &Context) {
-        let idle = self.idle;
-        *self = Self { idle, window: self.window.clone(), ..Self::new(cx) };
-    }
-
-    /// Nanoseconds without work, at barriers and for masters or stealers.
-    pub(crate) fn idle(&self, now: Time) -> Time {
-        self.idle + self.idle_since.map_or(0, |since| now - since)
+        let mut clock = self.clock;
+        clock.turn(cx.now, Spent::Idle);
+        *self = Self { clock, window: self.window.clone(), ..Self::new(cx) };
     }
 
     /// The step at work, unless all that can be done in it is.
@@ -116,6 +117,7 @@ impl ComputationEngine {
         self.arrived = false;
         self.task = None;
         self.working = None;
+        self.streaming.clear();
         self.rounds = Rounds::default();
         self.collected.clear();
         self.worked = Worked::default();
@@ -132,22 +134,14 @@ impl ComputationEngine {
     }
 
     /// Does what can be done now.
-    fn advance(&mut self, cx: &mut Context) {
+    pub(crate) fn advance(&mut self, cx: &mut Context) {
         let Some(step) = self.at_work() else { return };
         if self.working.is_none() && cx.may_work() {
             self.advance_task(cx, step);
         }
-        let waits = self.task.as_ref().is_none_or(|task| {
-            self.working.is_none() && matches!(task.stage, Stage::Waiting | Stage::Collecting)
-        });
-        match (waits, self.idle_since) {
-            (true, None) => self.idle_since = Some(cx.now),
-            (false, Some(since)) => {
-                self.idle += cx.now - since;
-                self.idle_since = None;
-            }
-            _ => {}
-        }
+        let works = self.working.is_some();
+        let spent = self.task.as_ref().map_or(Spent::Idle, |task| task.spent(works));
+        self.clock.turn(cx.now, spent);
     }
 
     fn advance_task(&mut self, cx: &mut Context, step: Step) {
@@ -163,14 +157,15 @@ impl ComputationEngine {
                 Stage::Reading => {
                     let first = !std::mem::replace(&mut self.ingest.begun, true);
                     if first || !self.storing.is_full(cx) {
-                        self.working = Some((cx.work(Work::Ingest { first }), None));
+                        self.working = Some(cx.work(Work::Ingest { first }));
                     }
                     return;
                 }
                 Stage::Streaming => {
                     let what = (step, task.cell(), task.active);
                     task.pulls.fill(cx, &self.window, what);
-                    if self.storing.is_full(cx) {
+                    let streams = self.streaming.len();
+                    if streams >= cx.config.streams.max(1) || self.storing.is_full(cx) {
                         return;
                     }
                     if task.pulls.has_next() && task.needs_signals() {
@@ -179,10 +174,14 @@ impl ComputationEngine {
                     }
                     if let Some((block, payload)) = task.pulls.next() {
                         let token = cx.work(Work::Stream { block, payload });
-                        self.working = Some((token, Some(block)));
-                        return task.pulls.fill(cx, &self.window, what);
+                        self.streaming.insert(token, block);
+                        if streams > 0 {
+                            cx.counters.count(Path::StreamedTogether);
+                        }
+                        continue;
                     }
-                    if !task.pulls.ended() {
+                    let waits = streams > 0 && !cx.config.has(Bug::StreamsNotAwaited);
+                    if waits || !task.pulls.ended() {
                         return;
                     }
                     if task.needs_signals() {
@@ -195,16 +194,16 @@ impl ComputationEngine {
                         return;
                     }
                     task.stage = Stage::HandingOver;
-                    self.working = Some((cx.work(Work::HandOver), None));
+                    self.working = Some(cx.work(Work::HandOver));
                 }
                 Stage::Collecting => {
                     let Some(owned) = self.owned.get_mut(&partition) else { return };
                     if let Some(payload) = owned.merge() {
                         cx.counters.count(Path::Merged);
-                        self.working = Some((cx.work(Work::Merge(payload)), None));
+                        self.working = Some(cx.work(Work::Merge(payload)));
                     } else if owned.is_whole() {
                         task.stage = Stage::Applying;
-                        self.working = Some((cx.work(Work::Apply), None));
+                        self.working = Some(cx.work(Work::Apply));
                     }
                     return;
                 }
@@ -218,7 +217,7 @@ impl ComputationEngine {
         if step.phase == Phase::Ingest {
             if let Some((partition, work)) = self.ingest.next(cx) {
                 self.task = Some(Task::new(partition, false, Stage::Making));
-                self.working = Some((cx.work(work), None));
+                self.working = Some(cx.work(work));
                 return true;
             }
             if self.ingest.ended() {
@@ -266,7 +265,7 @@ impl ComputationEngine {
         }
         if step.phase == Phase::Scatter {
             task.stage = Stage::Flushing;
-            self.working = Some((cx.work(Work::Flush), None));
+            self.working = Some(cx.work(Work::Flush));
         } else if !task.stolen {
             task.stage = Stage::Collecting;
             if let Some(owned) = self.owned.get_mut(&partition) {
@@ -274,7 +273,7 @@ impl ComputationEngine {
             }
         } else if cx.config.handover == Handover::Storage {
             task.stage = Stage::HandingOver;
-            self.working = Some((cx.work(Work::HandOver), None));
+            self.working = Some(cx.work(Work::HandOver));
         } else {
             task.stage = Stage::Waiting;
             let asked = self.collected.contains(&partition);
@@ -284,10 +283,11 @@ impl ComputationEngine {
 
     /// The program has done what was asked.
     pub(crate) fn done(&mut self, cx: &mut Context, token: u64, outcome: Outcome) {
-        let Some((_, block)) = self.working.take_if(|(waited, _)| *waited == token) else {
+        let block = self.streaming.remove(&token);
+        if block.is_none() && self.working.take_if(|waited| *waited == token).is_none() {
             // It was asked for in an epoch before, and now others can be.
             return self.advance(cx);
-        };
+        }
         let (Some(step), Some(mut task)) = (self.step(), self.task.take()) else { return };
         let partition = task.partition;
         match outcome {

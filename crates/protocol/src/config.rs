@@ -112,6 +112,10 @@ pub struct Config {
     pub placement: Placement,
     /// How many pulls are open.
     pub width: Width,
+    /// Requests that a storage engine has with its disk at a time.
+    pub depth: usize,
+    /// Chunks that a computation engine streams at a time, on as many cores.
+    pub streams: usize,
     /// Bytes of blocks that a computation engine has under way to storage from which on it begins
     /// no further piece of the input and no further chunk.
     pub store_window_bytes: u64,
@@ -199,6 +203,8 @@ pub(crate) fn of_two() -> Config {
         bias: Bias::PAPER,
         placement: Placement::Random,
         width: Width::Forced(1),
+        depth: 1,
+        streams: 1,
         store_window_bytes: 1 << 20,
         handover: Handover::Memory,
         checkpoint_interval: 1,

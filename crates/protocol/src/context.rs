@@ -22,13 +22,13 @@ pub(crate) struct Context {
     pub(crate) now: Time,
     pub(crate) random: Random,
     pub(crate) effects: Vec<Effect>,
-    /// What the machine tells itself: no network lies in between.
+    /// Messages of the machine to itself, which pass no network.
     pub(crate) local: VecDeque<Message>,
     pub(crate) channels: Vec<Channel>,
     /// The newest process of each rank that was heard of.
     pub(crate) roster: Vec<u32>,
     pub(crate) counters: Counters,
-    /// What the program is at.
+    /// Work that the program has not ended.
     pub(crate) works: UnderWay,
     /// Only a new epoch helps.
     pub(crate) distress: bool,

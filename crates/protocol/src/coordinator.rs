@@ -34,7 +34,7 @@ use crate::planted::Bug;
 use crate::rewriting;
 use crate::work::Work;
 
-/// What the coordinator is at, and what it knows of the run.
+/// State of the coordinator, and its knowledge of the run.
 pub(crate) struct Coordinator {
     count: u32,
     stage: Stage,

@@ -49,6 +49,12 @@ paths! {
     Merged,
     /// As much was under way to storage as the window allows, so work waited.
     StoresWaited,
+    /// A request was with the disk together with others.
+    Overlapped,
+    /// A chunk was streamed together with others.
+    StreamedTogether,
+    /// A vertex set had more chunks than could be asked for at a time.
+    SetInParts,
     /// A pull came before its engine knew of the step.
     PulledEarly,
     /// A central directory was asked who has a chunk.

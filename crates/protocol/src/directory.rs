@@ -28,11 +28,11 @@ struct Shelf {
     step: Option<Step>,
 }
 
-/// What is asked.
+/// Question to the directory.
 pub(crate) enum Query {
     /// Where shall this chunk go?
     Place(BlockName),
-    /// Who has a chunk of this cell, other than those that have said "none"?
+    /// Which engine has a chunk of this cell, but for those that have said "none"?
     Find {
         /// In which step.
         step: Step,
@@ -43,7 +43,7 @@ pub(crate) enum Query {
     },
 }
 
-/// Who has how many chunks of which cell, and who waits to hear of it.
+/// Counts of chunks by cell and engine, and the questions that wait.
 #[derive(Default)]
 pub(crate) struct Directory {
     /// Of each kind, by the iteration that its blocks are named by.

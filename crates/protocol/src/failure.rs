@@ -78,7 +78,7 @@ impl Ending {
     }
 }
 
-/// What a machine has asked of its disk and its program, and when.
+/// Requests of a machine to its disk and its program, with their times.
 #[derive(Default)]
 pub(crate) struct Waits(BTreeMap<u64, (Time, &'static str)>);
 
@@ -112,7 +112,7 @@ impl Waits {
         }
     }
 
-    /// What has been waited for longer than patience allows.
+    /// Request without an answer for longer than patience allows.
     pub(crate) fn overdue(&self, now: Time, patience: Time) -> Option<&'static str> {
         let mut waits = self.0.values();
         waits.find(|(since, _)| now > since + patience).map(|(_, what)| *what)

@@ -13,6 +13,7 @@
 //! | storage engine, chunks (6.1 to 6.4) | `storage_engine`, [`placement`], [`block`] |
 //! | centralised chunk directory (10.1), to be compared with | `directory` |
 //! | batch factor, equations 1 and 2 (6.5) | [`window`] |
+//! | breakdown of the time (10.2, Figure 16) | [`times`] |
 //! | two-phase checkpoints (6.6) | [`checkpoint`], `barrier`, `coordinator` |
 //! | (not in the paper) | `membership`, `recovery`, [`failure`], [`channel`], [`audit`], [`wire`] |
 //!
@@ -46,6 +47,7 @@ mod recovery;
 pub mod rewriting;
 pub mod steal;
 mod storage_engine;
+pub mod times;
 pub mod window;
 pub mod wire;
 pub mod work;

@@ -25,6 +25,7 @@ use crate::placement::mirror;
 use crate::planted::Bug;
 use crate::recovery::Recovery;
 use crate::storage_engine::StorageEngine;
+use crate::times::Times;
 use crate::work::Outcome;
 
 /// A machine of the cluster.
@@ -144,9 +145,9 @@ impl Machine {
         &self.cx.counters
     }
 
-    /// Nanoseconds in which its computation engine waited for others.
-    pub fn idle(&self, now: Time) -> Time {
-        self.computation.idle(now)
+    /// Times of its computation engine by kind.
+    pub fn times(&self, now: Time) -> Times {
+        self.computation.clock.times(now)
     }
 
     fn event(&mut self, event: Event) {
@@ -188,6 +189,8 @@ impl Machine {
                 if let Some(coordinator) = &mut self.coordinator {
                     coordinator.decided(&mut self.cx, token, goes_on, control);
                 }
+                // It may have been asked for in an epoch before: now there can be other work.
+                self.computation.advance(&mut self.cx);
             }
             Event::Done { token, outcome } => self.computation.done(&mut self.cx, token, outcome),
         }
@@ -286,7 +289,7 @@ impl Machine {
         }
     }
 
-    /// What must come once in its epoch.
+    /// Takes a message that must come once in its epoch.
     fn numbered(&mut self, from: Rank, epoch: Epoch, number: u64, message: Message) {
         let cx = &mut self.cx;
         let lenient = cx.config.has(Bug::StaleEpoch);
@@ -302,7 +305,7 @@ impl Machine {
         self.said(from, message);
     }
 
-    /// What may come in any epoch, lost or repeated.
+    /// Takes a message that may come in any epoch, lost or repeated.
     fn cast(&mut self, from: Rank, epoch: Epoch, message: Message) {
         match (message, &mut self.coordinator) {
             (Message::Hello { distress: true }, Some(coordinator))
@@ -325,7 +328,7 @@ impl Machine {
         }
     }
 
-    /// What somebody of this epoch says, for the first time.
+    /// Takes a message of this epoch, for the first time.
     fn said(&mut self, from: Rank, message: Message) {
         let Self { cx, storage, computation, recovery, .. } = self;
         match message {
@@ -412,7 +415,7 @@ impl Machine {
         }
     }
 
-    /// What the coordinator is told.
+    /// Hands a message to the coordinator.
     fn coordinated(&mut self, from: Rank, message: Message) {
         let Some(coordinator) = &mut self.coordinator else { return };
         let cx = &mut self.cx;

@@ -35,7 +35,7 @@ use crate::counters::Path;
 use crate::messages::{Effect, Exit, Message};
 use crate::names::{Rank, Time};
 
-/// What a machine knows of the others' lives.
+/// Knowledge of a machine of the others' lives.
 pub(crate) struct Membership {
     heard: Vec<Time>,
     suspected: Vec<Time>,

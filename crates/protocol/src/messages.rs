@@ -16,7 +16,7 @@ use crate::work::{Outcome, Work};
 /// A message with what is written on it.
 #[derive(Clone, Debug)]
 pub struct Envelope {
-    /// Who sends it.
+    /// Sender.
     pub from: Rank,
     /// Which process that is.
     pub from_incarnation: u32,
@@ -28,13 +28,13 @@ pub struct Envelope {
     pub epoch: Epoch,
     /// Number in the channel; 0 for what may get lost.
     pub number: u64,
-    /// What the sender has received.
+    /// Acknowledgement of all that the sender has received.
     pub ack: Ack,
-    /// What it says.
+    /// Content.
     pub message: Message,
 }
 
-/// What is said.
+/// Content of an envelope.
 #[derive(Clone, Debug)]
 pub enum Message {
     /// A process has started, or (`distress`) cannot go on in this epoch. Repeated.
@@ -57,7 +57,7 @@ pub enum Message {
     Install(Box<Install>),
     /// The answer.
     Installed {
-        /// What should be there is not, and cannot be had.
+        /// Kinds of blocks that the manifest places here, and that cannot be had.
         lost: Lost,
         /// Chunks of edges and updates here, by cell, where there is a directory.
         shelves: Vec<(Kind, Cell, u64)>,
@@ -66,12 +66,12 @@ pub enum Message {
     Fetch {
         /// In which role the asked one has it.
         role: Role,
-        /// What the sender has.
+        /// Blocks that the sender has.
         have: Vec<BlockName>,
     },
     /// A block that was asked for.
     Copied {
-        /// What it is, where it was read.
+        /// Name and sums of the block, as it was read.
         block: Block,
         /// Its bytes.
         payload: Payload,
@@ -89,7 +89,7 @@ pub enum Message {
     Arrive {
         /// Which.
         step: Step,
-        /// What it did.
+        /// Sums of its step.
         worked: Worked,
         /// Partitions that it made or applied.
         made: Vec<Made>,
@@ -105,7 +105,7 @@ pub enum Message {
     Closed {
         /// Which step.
         step: Step,
-        /// What was served.
+        /// Sums of chunks that were served.
         served: Served,
         /// Parts of the checkpoint that are durable here.
         parts: Vec<Part>,
@@ -122,7 +122,7 @@ pub enum Message {
     Finish(Arc<Manifest>),
     /// Keep a block.
     Store {
-        /// What it is.
+        /// Name and sums of the block.
         block: Block,
         /// Its bytes.
         payload: Payload,
@@ -133,9 +133,9 @@ pub enum Message {
     Pull(Pull),
     /// Here is one. It is no one else's now.
     Chunk {
-        /// What was asked.
+        /// Request that this answers.
         pull: Pull,
-        /// What it is.
+        /// Name and sums of the block.
         block: Block,
         /// Its bytes.
         payload: Payload,
@@ -171,7 +171,7 @@ pub enum Message {
         /// At whom.
         engine: Rank,
     },
-    /// Who has a chunk?
+    /// Question to a directory: which engine has a chunk?
     Find {
         /// In which step.
         step: Step,
@@ -186,7 +186,7 @@ pub enum Message {
         step: Step,
         /// Of what.
         cell: Cell,
-        /// Who.
+        /// Engine that has one, if any does.
         engine: Option<Rank>,
     },
     /// Shall I help?
@@ -234,7 +234,7 @@ pub enum Message {
         /// Them.
         payload: Payload,
     },
-    /// They lie there (an ablation).
+    /// Accumulators are on storage (an ablation).
     Parked {
         /// In which step.
         step: Step,
@@ -248,7 +248,7 @@ pub enum Message {
 /// Where a new epoch begins.
 #[derive(Clone, Debug)]
 pub struct Install {
-    /// Who is who.
+    /// Incarnations of all ranks.
     pub roster: Vec<u32>,
     /// The checkpoint to go back to.
     pub manifest: Option<Arc<Manifest>>,
@@ -256,7 +256,7 @@ pub struct Install {
     pub previous: Option<Arc<Manifest>>,
 }
 
-/// What a machine has not of what a manifest places at it.
+/// Kinds of blocks that a manifest places at a machine, and that it lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// Edges: they must be read again.
@@ -272,7 +272,7 @@ pub struct Lost {
 pub struct Begin {
     /// Which.
     pub step: Step,
-    /// What the program decided after the last iteration.
+    /// Decision of the program after the last iteration.
     pub control: Payload,
     /// The epoch in which the vertices were made that this step reads.
     pub made: Epoch,
@@ -282,11 +282,11 @@ pub struct Begin {
     pub edges_only: bool,
     /// Which ranges of each partition have active vertices: what else is there need not be read.
     pub active: Arc<[u64]>,
-    /// What was committed by the barrier before.
+    /// Manifest that the barrier before committed.
     pub committed: Option<Arc<Manifest>>,
 }
 
-/// What a computation engine wants of a storage engine: never *which* chunk.
+/// Request of a computation engine to a storage engine: never *which* chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pull {
     /// In which step. (The epoch is on the envelope.)
@@ -299,7 +299,7 @@ pub struct Pull {
     pub sent: Time,
 }
 
-/// What became of a partition, as all must know before the next step.
+/// Outcome of a partition, as all must know before the next step.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// Which.
@@ -310,7 +310,7 @@ pub struct Made {
     pub active: u64,
 }
 
-/// What happens to a machine.
+/// Event that a machine is told of.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// It has started, and this is on its storage. Always the first.
@@ -354,7 +354,7 @@ pub enum Event {
     Done {
         /// From the effect.
         token: u64,
-        /// What it made.
+        /// Result of the work.
         outcome: Outcome,
     },
 }
@@ -380,13 +380,13 @@ pub enum Exit {
     Cancelled,
     /// A broken invariant. Exit code 70.
     Broken,
-    /// What was lost cannot be had from anywhere. Exit code 70.
+    /// Blocks are lost, with all copies. Exit code 70.
     Lost,
-    /// What is stored is of a cluster of another shape. Exit code 78.
+    /// Storage is that of a cluster of another shape. Exit code 78.
     Reshaped,
 }
 
-/// What a machine wants done.
+/// Effect that a machine asks of its host.
 ///
 /// What is wanted of one block ([`Effect::Read`], [`Effect::Write`], [`Effect::Sync`],
 /// [`Effect::Delete`]), or of manifests of one age, takes place in the order in which it is wanted.
@@ -406,7 +406,7 @@ pub enum Effect {
     Write {
         /// For the answer.
         token: u64,
-        /// What it is.
+        /// Name and sums of the block.
         block: Block,
         /// Its bytes.
         payload: Payload,
@@ -441,7 +441,7 @@ pub enum Effect {
         token: u64,
         /// In which epoch.
         epoch: Epoch,
-        /// What.
+        /// Piece of work.
         work: Work,
     },
     /// Somebody has been silent for long.

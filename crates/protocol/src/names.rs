@@ -212,6 +212,12 @@ impl Block {
         Self { name, records, bytes: payload.len() as u32, sources, hash: checksum(payload) }
     }
 
+    /// The block of this name with a payload whose checksum is known: no byte is looked at.
+    pub fn sealed(name: BlockName, records: u32, sources: u64, sealed: &Sealed) -> Self {
+        let &Sealed { ref payload, hash } = sealed;
+        Self { name, records, bytes: payload.len() as u32, sources, hash }
+    }
+
     /// What stands for it in sums that do not depend on an order.
     pub fn identity(&self) -> u64 {
         let BlockName { epoch, partition, source, number, kind, iteration, .. } = self.name;
@@ -219,6 +225,24 @@ impl Block {
         let place = place ^ mix(source.map_or(0, |source| 1 + u64::from(source)));
         let time = u64::from(epoch.coordinator) << 40 ^ u64::from(epoch.count) << 8;
         mix(mix(place) ^ time ^ kind as u64)
+    }
+}
+
+/// Bytes of a block with their checksum, which is made with the bytes: on the thread of a worker,
+/// and not on the one that steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sealed {
+    /// The bytes.
+    pub payload: Payload,
+    /// Their checksum.
+    pub hash: u64,
+}
+
+impl<T: Into<Payload>> From<T> for Sealed {
+    fn from(bytes: T) -> Self {
+        let payload = bytes.into();
+        let hash = checksum(&payload);
+        Self { payload, hash }
     }
 }
 

@@ -70,7 +70,7 @@ pub fn vertex_engine(machines: usize, partition: u32, chunk: u64) -> Rank {
     (mix(mix(u64::from(partition) + 1) ^ chunk) % machines as u64) as Rank
 }
 
-/// Who keeps the mirror of what lies at `rank`.
+/// Machine that keeps the mirror of the blocks at `rank`.
 pub fn mirror(machines: usize, rank: Rank) -> Rank {
     (rank + 1) % machines
 }

@@ -45,6 +45,12 @@ pub enum Bug {
     EffectsOvertake,
     /// After a new epoch began, work begins while the program is at work of the one before.
     WorksOverlap,
+    /// A storage engine gives all requests that it has to its disk at once.
+    DepthIgnored,
+    /// All chunks of a vertex set are asked for at once.
+    SetsUnbounded,
+    /// A partition is taken for streamed when its last chunk has begun.
+    StreamsNotAwaited,
     /// After a recovery totals are those of the iteration that was lost.
     StaleTotals,
     /// A chunk is left out if its first source is inactive.

@@ -29,7 +29,7 @@ pub(crate) struct Pulls {
     directory: Option<Finding>,
 }
 
-/// What a directory was asked, where there is one.
+/// Question to a directory, where there is one.
 #[derive(Default)]
 struct Finding {
     asked: usize,

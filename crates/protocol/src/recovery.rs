@@ -199,7 +199,7 @@ fn opposite(role: Role) -> Role {
     }
 }
 
-/// What a machine lacks of what a manifest places at it, in a role.
+/// Kinds of blocks of a role that a manifest places at this machine, and that it lacks.
 fn lacking(cx: &Context, storage: &StorageEngine, manifest: &Manifest, role: Role) -> Lost {
     let machines = cx.machines();
     let owner = if role == Role::Primary { cx.rank } else { mirrored(machines, cx.rank) };

@@ -41,7 +41,7 @@ pub(crate) fn rewritten_before(config: &Config, iteration: u32) -> u32 {
     if config.rewrites() { iteration } else { 0 }
 }
 
-/// What the edges are that a step stores, if it stores any.
+/// Generation of the edges that a step stores, if it stores any.
 pub(crate) fn stored(cx: &Context, step: Step) -> Generation {
     let rewrites = cx.config.rewrites() && matches!(step.phase, Phase::Scatter | Phase::Fold);
     Generation { epoch: cx.epoch, iteration: if rewrites { step.iteration + 1 } else { 0 } }

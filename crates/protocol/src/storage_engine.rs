@@ -74,10 +74,9 @@ impl StorageEngine {
     /// Forgets all that belongs to the epoch that ends. What is stored stays; what is on its way to
     /// the disk is in no table, and goes as soon as it is there.
     pub(crate) fn leave_epoch(&mut self, cx: &mut Context) {
-        if let Some(name) = self.service.writing()
-            && !self.blocks.contains_key(&name)
-            && !cx.config.has(Bug::OrphansLeft)
-        {
+        let writing = self.service.writing();
+        let unknown = writing.into_iter().filter(|name| !self.blocks.contains_key(name));
+        for name in unknown.filter(|_| !cx.config.has(Bug::OrphansLeft)) {
             cx.counters.count(Path::Orphaned);
             cx.effects.push(Effect::Delete(name));
         }

@@ -4,11 +4,12 @@
 //! ```text
 //! phi       = 1 + R_network / R_storage                                          equation 1
 //! rho(m, k) = 1 - (1 - k / m)^m                                                  equation 2
-//! window    = ceil(phi k), k the smallest with rho(m, k) >= 0.995, at most m
+//! window    = ceil(phi k d), k the smallest with rho(m, k) >= 0.995, at most m
 //! ```
 //!
 //! `R_network` is the round trip of a pull without the time at the engine, `R_storage` the time
-//! that the engine needs for it without queueing.
+//! that the engine needs for it without queueing, and `d` how many requests it serves at a time (1
+//! in the paper): as many more keep it busy.
 //!
 //! **Invariant:** pulls that are open at one time are open at *distinct* engines, each chosen
 //! uniformly among those that have not said "none"; so there are at most `m` of them.
@@ -50,14 +51,16 @@ pub fn amplification(network: f64, storage: f64) -> f64 {
 pub(crate) struct Window {
     width: Width,
     machines: usize,
+    /// `k d`.
     factor: usize,
     network: f64,
     storage: f64,
 }
 
 impl Window {
-    pub(crate) fn new(width: Width, machines: usize) -> Self {
-        Self { width, machines, factor: batch_factor(machines), network: 0.0, storage: 0.0 }
+    pub(crate) fn new(width: Width, machines: usize, depth: usize) -> Self {
+        let factor = batch_factor(machines) * depth.max(1);
+        Self { width, machines, factor, network: 0.0, storage: 0.0 }
     }
 
     /// A pull took so long, of which the engine needed `service` for itself and `queued` before.
@@ -103,10 +106,13 @@ mod tests {
         assert_eq!(batch_factor(32), 5);
         // Round trips as long as the service: a window of 10, the sweet spot of Figure 15.
         assert!((amplification(100.0, 100.0) - 2.0).abs() < 1e-12);
-        let mut window = Window::new(Width::Measured, 32);
+        let mut window = Window::new(Width::Measured, 32, 1);
         assert_eq!(window.size(), 10);
         window.measured(250, 50, 100);
         assert_eq!(window.size(), 10);
+        // Of disks that serve two or four requests at a time, as many more.
+        assert_eq!(Window::new(Width::Measured, 32, 2).size(), 20);
+        assert_eq!(Window::new(Width::Measured, 32, 4).size(), 32, "each engine is asked once");
     }
 
     #[test]
@@ -132,13 +138,13 @@ mod tests {
     fn few_machines_are_all_asked() {
         assert_eq!([1, 2, 3, 4].map(batch_factor), [1, 2, 3, 3]);
         assert!((utilisation(4, 9.0) - 1.0).abs() < 1e-12, "k is at most m");
-        assert_eq!(Window::new(Width::Forced(100), 8).size(), 8);
-        assert_eq!(Window::new(Width::Forced(0), 8).size(), 1);
+        assert_eq!(Window::new(Width::Forced(100), 8, 1).size(), 8);
+        assert_eq!(Window::new(Width::Forced(0), 8, 4).size(), 1);
     }
 
     #[test]
     fn a_slow_network_opens_the_window() {
-        let mut window = Window::new(Width::Measured, 64);
+        let mut window = Window::new(Width::Measured, 64, 1);
         window.measured(100, 0, 100);
         let near = window.size();
         assert_eq!(near, batch_factor(64));

@@ -7,19 +7,24 @@
 //! decide                                on rank 0, at the barrier
 //! ```
 //!
-//! **Invariant:** the program does one thing at a time. An epoch may end while it is at one; work of
-//! the next epoch begins when that has ended, and its outcome counts for nothing:
+//! **Invariant:** the program does one thing at a time, or streams several chunks of one cell. An
+//! epoch may end in the middle; work of the next one begins when all that was asked has ended, and
+//! the outcome of that counts for nothing:
 //!
 //! ```text
-//! begins(w) at t   =>   for all w' before w: ended(w') <= t
+//! begins(w) at t   =>   for all w' before w: ended(w') <= t, or both stream chunks of one cell
+//! streams at a time <= Config::streams
 //! ```
+//!
+//! The checksum of what the program makes comes with it ([`Sealed`]): none is made in a step of the
+//! machine, which would take most of its time.
 //!
 //! **Invariant:** `made = sum of records of what was filled`, over a scatter phase: records that
 //! stand for several updates, because these were combined, say for how many.
 
 use std::collections::BTreeSet;
 
-use crate::names::{Block, Payload, Step};
+use crate::names::{Block, Payload, Sealed, Step};
 
 /// Records that the program made, to be stored as a chunk.
 #[derive(Clone, Debug)]
@@ -35,10 +40,11 @@ pub struct Filled {
     /// Which sources are there.
     pub sources: u64,
     /// The bytes.
-    pub payload: Payload,
+    pub sealed: Sealed,
 }
 
-/// What the program (on its host) shall do. One thing at a time.
+/// Piece of work for the program on its host, one at a time, but for chunks: several streams of one
+/// cell may be under way ([`crate::Config::streams`]).
 #[derive(Clone, Debug)]
 pub enum Work {
     /// Read a piece of this machine's share of the input; the first where `first`.
@@ -62,7 +68,7 @@ pub enum Work {
         /// Chunks of its vertex set, in order; none for a stealer on route `fold`, who does not
         /// apply, unless edges see both their ends.
         vertices: Vec<Payload>,
-        /// What the program decided after the last iteration.
+        /// Decision of the program after the last iteration.
         control: Payload,
     },
     /// Make signals of a source partition: edges of this cell of the open partition come next
@@ -88,18 +94,18 @@ pub enum Work {
     Merge(Payload),
     /// Apply accumulators to vertices.
     Apply,
-    /// What follows this many iterations, the last of which had these totals by partition.
+    /// Decision that follows this many iterations, the last of which had these totals.
     Decide {
         /// How many; 0 after the ingest.
         iterations: u32,
-        /// What was decided before.
+        /// Decision before.
         control: Payload,
         /// Totals.
         totals: Vec<(u32, Payload)>,
     },
 }
 
-/// What came of a [`Work`].
+/// Result of a [`Work`].
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// Edges that were read. With the last piece come the degrees, one for each partition.
@@ -114,7 +120,7 @@ pub enum Outcome {
     /// Values of a partition, by chunks, and their total.
     Made {
         /// Chunks of the vertex set.
-        vertices: Vec<Payload>,
+        vertices: Vec<Sealed>,
         /// The total.
         total: Payload,
         /// Which of 64 ranges of these vertices have active ones.
@@ -130,27 +136,27 @@ pub enum Outcome {
         made: u64,
         /// Updates that were gathered, from where they were stored.
         gathered: u64,
-        /// The same edges, where the program rewrites them.
-        rewritten: Option<Payload>,
+        /// Edges of the chunk as they are now, where the program rewrites them.
+        rewritten: Option<Sealed>,
         /// Buffers that are full.
         filled: Vec<Filled>,
     },
-    /// What was left in buffers.
+    /// Chunks of all that was left in buffers.
     Flushed(Vec<Filled>),
     /// Accumulators.
-    HandedOver(Payload),
+    HandedOver(Sealed),
     /// Accumulators were merged.
     Merged,
-    /// What follows.
+    /// Decision on the next iteration.
     Decided {
         /// Whether there is another iteration.
         goes_on: bool,
-        /// What all machines must know of it.
+        /// State of the program that all machines must know.
         control: Payload,
     },
 }
 
-/// What the program was asked to do and has not done, by tokens.
+/// Work that the program has not ended, by tokens.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
     now: BTreeSet<u64>,

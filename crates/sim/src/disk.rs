@@ -5,8 +5,8 @@
 //! request for itself; blocks that are not synced are lost, torn or kept, and what was deleted
 //! without a sync may come back. A write may land in another block's place, a write or a sync may
 //! fail (and then what was to be synced is gone, whatever a second attempt says), there may be no
-//! room for a while, a bit may flip, all may be slow for a while. Manifests are kept as a whole, but
-//! one that was on its way in a crash may be torn, and they rot too.
+//! room for a while, a bit may flip, all may be slow for a while. Manifests are kept as a whole,
+//! but one that was on its way in a crash may be torn, and they rot too.
 
 mod crash;
 pub mod device;
@@ -22,7 +22,7 @@ use welter_protocol::names::{Block, BlockName, Epoch, Generation, Payload, Role}
 use welter_protocol::random::Random;
 use welter_protocol::{Effect, Event, Time};
 
-use self::device::{Device, Key, Load, Speed};
+use self::device::{Device, Key, Load, PLACE_BYTES, Speed};
 use crate::happened::{Happened, Kind};
 
 /// What a disk does wrong next.
@@ -58,12 +58,14 @@ pub struct Slow {
 struct File {
     bytes: Vec<u8>,
     is_durable: bool,
+    /// Whether it waits in memory to be transferred.
+    is_dirty: bool,
 }
 
 /// What a disk is asked for.
 enum Request {
     Read { token: u64, name: BlockName },
-    Write { token: u64, block: Block, payload: Payload },
+    Write { token: u64, block: Block, payload: Payload, is_dirty: bool },
     Sync { token: u64, names: Vec<BlockName> },
     Persist { token: u64, manifest: Arc<Manifest> },
     Forget(Age),
@@ -92,6 +94,9 @@ pub struct Disk {
     under_way: BTreeMap<u64, Request>,
     tickets: u64,
     device: Device,
+    /// Bytes that wait in memory, and how many may.
+    dirty_bytes: u64,
+    dirty_max: u64,
     /// What goes wrong next.
     pub fault: Option<Fault>,
     /// Whether there is room.
@@ -116,6 +121,8 @@ impl Disk {
             under_way: BTreeMap::new(),
             tickets: 0,
             device: Device::new(speed),
+            dirty_bytes: 0,
+            dirty_max: speed.dirty_max,
             fault: None,
             full: None,
             slow: None,
@@ -141,7 +148,9 @@ impl Disk {
         let request = match effect {
             &Effect::Read { token, name } => Request::Read { token, name },
             &Effect::Write { token, block, ref payload } => {
-                Request::Write { token, block, payload: payload.clone() }
+                let is_dirty = self.dirty_bytes + payload.len() as u64 <= self.dirty_max;
+                self.dirty_bytes += if is_dirty { payload.len() as u64 } else { 0 };
+                Request::Write { token, block, payload: payload.clone(), is_dirty }
             }
             &Effect::Sync { token, ref names } => Request::Sync { token, names: names.clone() },
             &Effect::Persist { token, ref manifest } => {
@@ -164,8 +173,13 @@ impl Disk {
             Request::Read { name, .. } => {
                 (1, self.files.get(name).map_or(0, |file| file.bytes.len()), true)
             }
+            Request::Write { is_dirty: true, .. } => (1, 0, true),
             Request::Write { payload, .. } => (1, payload.len(), true),
-            Request::Sync { .. } => (2, 0, true),
+            Request::Sync { names, .. } => {
+                let files = names.iter().filter_map(|name| self.files.get(name));
+                let dirty = files.filter(|file| file.is_dirty).map(|file| file.bytes.len());
+                (2, dirty.sum::<usize>() + PLACE_BYTES as usize * names.len(), true)
+            }
             Request::Persist { manifest, .. } => (3, manifest.encode().len(), true),
             Request::Forget(_) | Request::Delete(_) => (1, 0, false),
         };
@@ -189,8 +203,8 @@ impl Disk {
             Request::Read { token, name } => {
                 return Some(Event::Read { token, result: self.read(name) });
             }
-            Request::Write { token, block, payload } => {
-                (token, self.write(now, &block, &payload, random))
+            Request::Write { token, block, payload, is_dirty } => {
+                (token, self.write(now, (&block, &payload), is_dirty, random))
             }
             Request::Sync { token, names } => (token, self.sync(&names)),
             Request::Persist { token, manifest } => {
@@ -235,7 +249,13 @@ impl Disk {
         full || fails
     }
 
-    fn write(&mut self, now: Time, block: &Block, payload: &[u8], random: &mut Random) -> bool {
+    fn write(
+        &mut self,
+        now: Time,
+        (block, payload): (&Block, &[u8]),
+        is_dirty: bool,
+        random: &mut Random,
+    ) -> bool {
         if self.fails(now) {
             return false;
         }
@@ -250,7 +270,7 @@ impl Disk {
                 }
             }
             _ => {
-                self.files.insert(block.name, File { bytes, is_durable: false });
+                self.files.insert(block.name, File { bytes, is_durable: false, is_dirty });
             }
         }
         true
@@ -268,6 +288,10 @@ impl Disk {
                 && let Some(file) = self.files.get_mut(name)
             {
                 file.is_durable = true;
+                if std::mem::replace(&mut file.is_dirty, false) {
+                    let payload = file.bytes.len().saturating_sub(HEADER_BYTES);
+                    self.dirty_bytes = self.dirty_bytes.saturating_sub(payload as u64);
+                }
             }
         }
         !fails
@@ -285,6 +309,11 @@ impl Disk {
     fn delete(&mut self, name: BlockName) {
         if let Some(file) = self.files.remove(&name) {
             self.full.take_if(|full| full.ours);
+            if file.is_dirty {
+                // It was never transferred.
+                let payload = file.bytes.len().saturating_sub(HEADER_BYTES);
+                self.dirty_bytes = self.dirty_bytes.saturating_sub(payload as u64);
+            }
             self.deleted.insert(name, file);
             if self.deleted.len() > 64 {
                 self.deleted.pop_first();

@@ -43,6 +43,10 @@ kinds! {
     Duplication = "message repeated",
     /// A message came before one that was sent earlier on the same way.
     Reordering = "message overtook another",
+    /// A message waited at the interface of its receiver for others.
+    Incast = "message waited for its receiver",
+    /// A message waited in the switch for others.
+    Crowded = "message waited in the switch",
     /// A message was lost on a way that was cut, while the way back was not.
     OneWay = "message lost, cut one way",
     /// A message was lost on a way that was cut, as was the way back.

@@ -1,5 +1,19 @@
-//! A network that delays, loses, repeats, reorders and garbles, and that can be cut, one way or
-//! both.
+//! A network that delays, loses, repeats, reorders and garbles, that can be cut, one way or both,
+//! and whose interfaces and switch have queues and a rate.
+//!
+//! A message leaves by the interface of its sender, one after the other; its first byte is at the
+//! switch a delay later; it passes the switch and the interface of its receiver one after the other
+//! in the order in which they come there, while its other bytes follow (cut-through):
+//!
+//! ```text
+//! leaves(m)  = max(sent(m), out of the sender is free)         then out is busy for bytes * byte
+//! comes(m)   = leaves(m) + delay
+//! passes(m)  = max(comes(m), the switch is free)               busy for bytes * switch byte
+//! arrives(m) = max(passes(m), in of the receiver is free) + bytes * byte          then in is free
+//! ```
+//!
+//! So many answers to one machine at a time wait for each other (in-cast), and all machines share
+//! the rate of the switch.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +32,10 @@ pub struct Weather {
     pub delay_min: Time,
     /// The largest.
     pub delay_max: Time,
-    /// Of every byte, in thousandths.
+    /// Of every byte at an interface, in thousandths.
     pub byte_thousandths: Time,
+    /// Of every byte in the switch, which all share, in thousandths.
+    pub switch_thousandths: Time,
     /// How many of a thousand messages are lost.
     pub loss: u64,
     /// How many come twice.
@@ -54,8 +70,11 @@ pub struct Network {
     pub cuts: Vec<Cut>,
     /// What went wrong.
     pub happened: Happened,
-    /// When the last of what was sent will have arrived, by its way.
+    /// When the last of what was sent comes to the switch, by its way.
     last: BTreeMap<[Rank; 2], Time>,
+    /// When the interfaces of each machine are free, out and in, and when the switch is.
+    interfaces: BTreeMap<Rank, [Time; 2]>,
+    switch: Time,
     /// Whether garbled frames are taken, which is a bug.
     pub trusts: bool,
 }
@@ -69,8 +88,15 @@ fn seal_anew(frame: &mut [u8]) {
 impl Network {
     /// A network without cuts; one that `trusts` takes garbled frames, which is a bug.
     pub fn new(weather: Weather, trusts: bool) -> Self {
-        let (cuts, last) = (Vec::new(), BTreeMap::new());
-        Self { weather, cuts, happened: Happened::default(), last, trusts }
+        Self {
+            weather,
+            cuts: Vec::new(),
+            happened: Happened::default(),
+            last: BTreeMap::new(),
+            interfaces: BTreeMap::new(),
+            switch: 0,
+            trusts,
+        }
     }
 
     /// The cut that this way ends at.
@@ -126,8 +152,8 @@ impl Network {
         }
     }
 
-    /// When a message of so many bytes arrives: never, once or twice.
-    pub fn arrivals(
+    /// When the first byte of a message comes to the switch: never, once or twice.
+    pub fn comes(
         &mut self,
         now: Time,
         way: [Rank; 2],
@@ -135,16 +161,19 @@ impl Network {
         random: &mut Random,
     ) -> [Option<Time>; 2] {
         let Weather { delay_min, delay_max, byte_thousandths, twice, late, .. } = self.weather;
+        let [out, _] = self.interfaces.entry(way[0]).or_default();
+        let leaves = now.max(*out);
+        *out = leaves + bytes as Time * byte_thousandths / 1000;
         if self.loses(way, now, random) {
             return [None; 2];
         }
-        let mut arrival = || {
+        let mut comes = || {
             let delay = delay_min + random.below(delay_max - delay_min + 1);
             let late = if late > 0 && random.chance(late) { 20 * delay_max } else { 0 };
-            now + delay + late + bytes as u64 * byte_thousandths / 1000
+            leaves + delay + late
         };
-        let first = arrival();
-        let second = (twice > 0).then(&mut arrival);
+        let first = comes();
+        let second = (twice > 0).then(&mut comes);
         let last = self.last.entry(way).or_default();
         if first < *last {
             self.happened.count(Kind::Reordering);
@@ -155,5 +184,57 @@ impl Network {
             return [Some(first), second];
         }
         [Some(first), None]
+    }
+
+    /// When a message has arrived of which the first byte comes to the switch now.
+    pub fn arrives(&mut self, now: Time, to: Rank, bytes: usize) -> Time {
+        let Weather { byte_thousandths, switch_thousandths, .. } = self.weather;
+        let passes = now.max(self.switch);
+        self.switch = passes + bytes as Time * switch_thousandths / 1000;
+        let [_, into] = self.interfaces.entry(to).or_default();
+        if passes > now {
+            self.happened.count(Kind::Crowded);
+        }
+        if *into > passes {
+            self.happened.count(Kind::Incast);
+        }
+        *into = passes.max(*into) + bytes as Time * byte_thousandths / 1000;
+        *into
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAIR: Weather = Weather {
+        delay_min: 50,
+        delay_max: 50,
+        byte_thousandths: 1000,
+        switch_thousandths: 0,
+        loss: 0,
+        twice: 0,
+        late: 0,
+        wired: false,
+        garbled: 0,
+    };
+
+    /// When messages of ten bytes arrive that are sent at once.
+    fn arrivals(weather: Weather, ways: &[[Rank; 2]]) -> Vec<Time> {
+        let mut network = Network::new(weather, false);
+        let random = &mut Random::new(1);
+        let comes: Vec<Time> =
+            ways.iter().filter_map(|way| network.comes(0, *way, 10, random)[0]).collect();
+        ways.iter().zip(comes).map(|(way, comes)| network.arrives(comes, way[1], 10)).collect()
+    }
+
+    #[test]
+    fn interfaces_and_the_switch_are_shared() {
+        assert_eq!(arrivals(FAIR, &[[0, 1]]), [60], "a delay, and the bytes once");
+        assert_eq!(arrivals(FAIR, &[[0, 1], [0, 2]]), [60, 70], "from one sender");
+        assert_eq!(arrivals(FAIR, &[[0, 1], [2, 1], [3, 1]]), [60, 70, 80], "to one receiver");
+        assert_eq!(arrivals(FAIR, &[[0, 1], [2, 3], [1, 0]]), [60; 3], "both ways, and others");
+        let narrow = Weather { switch_thousandths: 500, ..FAIR };
+        assert_eq!(arrivals(narrow, &[[0, 1], [2, 3], [1, 0]]), [60, 65, 70], "all share that");
     }
 }

@@ -6,7 +6,7 @@ use crate::schedule::Wishes;
 use crate::world::attempt;
 
 /// All bugs.
-pub const BUGS: [Bug; 38] = [
+pub const BUGS: [Bug; 41] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -26,6 +26,9 @@ pub const BUGS: [Bug; 38] = [
     Bug::OrphansLeft,
     Bug::EffectsOvertake,
     Bug::WorksOverlap,
+    Bug::DepthIgnored,
+    Bug::SetsUnbounded,
+    Bug::StreamsNotAwaited,
     Bug::StaleTotals,
     Bug::WrongSummary,
     Bug::EarlyDelete,

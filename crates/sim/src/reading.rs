@@ -141,13 +141,13 @@ impl Reading {
         self.chunks += 1;
         let place = self.cut.chunk_cell(self.input.graph, cell);
         let chunk = self.writer.write(&place, self.chunks, &bin.edges)?;
-        let payload = match self.state_bytes {
+        let sealed = match self.state_bytes {
             Some(bytes) => with_states(chunk, &vec![0_u8; bin.edges.len() * bytes]).into(),
             None => chunk.into(),
         };
         let Cell { partition, source } = cell;
         let (records, sources) = (bin.edges.len() as u32, bin.sources);
-        Ok(Filled { partition, source, records, combined: 0, sources, payload })
+        Ok(Filled { partition, source, records, combined: 0, sources, sealed })
     }
 }
 

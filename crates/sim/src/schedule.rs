@@ -69,7 +69,9 @@ pub struct Schedule {
     pub hasty: u64,
     /// Nanoseconds of work a record.
     pub record_nanos: Time,
-    /// Works, of a thousand, that take some milliseconds more (a machine swaps, or others are on it).
+    /// Cores of each machine.
+    pub cores: usize,
+    /// Works, of a thousand, that take some milliseconds more (a machine swaps, or is shared).
     pub late_works: u64,
     /// Nanoseconds of a look-up in the central directory, where there is one.
     pub directory_nanos: Time,
@@ -123,18 +125,21 @@ impl Schedule {
         let weather = weather(random, calm);
         let slowest = if random.chance(200) { 20 } else { 2 };
         let (depth, late) = (1 + random.below(4) as usize, 30 * random.below(2));
+        let gap = *random.pick(&[0, 0, 20 * MICROS]);
+        let dirty_max = *random.pick(&[0, 0, 1000, u64::MAX >> 1]);
         let speeds = (0..machines).map(|_| Speed {
             latency: (10 + random.below(40)) * MICROS * (1 + random.below(slowest)),
             byte_thousandths: 1000 * (1 + random.below(40)),
             depth,
-            gap: 0,
+            gap,
             late,
+            dirty_max,
         });
         let speeds = speeds.collect();
         let faults = if calm { Vec::new() } else { faults(random, machines) };
         let hasty = if random.chance(300) { 700 } else { 0 };
         let record_nanos = 20 + random.below(2000);
-        let late_works = if !calm && random.chance(200) { 30 } else { 0 };
+        let late_works = if !calm && random.chance(400) { 50 } else { 0 };
         let directory_nanos = random.below(20 * MICROS);
         let config = Arc::new(config);
         Self {
@@ -147,6 +152,7 @@ impl Schedule {
             faults,
             hasty,
             record_nanos,
+            cores: 1 + (mix(seed) >> 8) as usize % 4,
             late_works,
             directory_nanos,
             before: None,
@@ -197,6 +203,8 @@ impl Schedule {
             bias: Bias::PAPER,
             placement: Placement::Random,
             width: Width::Measured,
+            depth: 1,
+            streams: 1,
             store_window_bytes: 1 << 20,
             handover: Handover::Memory,
             checkpoint_interval: 1,
@@ -218,6 +226,7 @@ impl Schedule {
             delay_min: 5 * MICROS,
             delay_max: 10 * MICROS,
             byte_thousandths: 200,
+            switch_thousandths: 0,
             loss: 0,
             twice: 0,
             late: 0,
@@ -235,6 +244,7 @@ impl Schedule {
             faults: Vec::new(),
             hasty: 0,
             record_nanos: 4 * MICROS,
+            cores: 1,
             late_works: 0,
             directory_nanos: 4 * MICROS,
             before: None,
@@ -266,6 +276,8 @@ impl Schedule {
             bias,
             placement,
             width,
+            depth: 1 + random.below(4) as usize,
+            streams: 1 + random.below(3) as usize,
             store_window_bytes: *random.pick(&[1, 500, 4000, 1 << 20]),
             handover,
             checkpoint_interval: 1 + random.below(3) as u32,
@@ -304,5 +316,19 @@ fn weather(random: &mut Random, calm: bool) -> Weather {
     let delay_max = delay_min * (1 + random.below(5));
     let wired = random.chance(200);
     let garbled = if bad && wired { 1 + random.below(30) } else { 0 };
-    Weather { delay_min, delay_max, byte_thousandths: 800, loss, twice, late, wired, garbled }
+    // Behind slow interfaces messages wait for so long that they are sent again.
+    let slow = *random.pick(&[800, 800, 20_000, 100_000]);
+    let byte_thousandths = if calm { 800 } else { slow };
+    let switch_thousandths = *random.pick(&[0, byte_thousandths / 8, byte_thousandths / 2]);
+    Weather {
+        delay_min,
+        delay_max,
+        byte_thousandths,
+        switch_thousandths,
+        loss,
+        twice,
+        late,
+        wired,
+        garbled,
+    }
 }

@@ -201,7 +201,7 @@ impl<S: Stream> StreamWorker<S> {
             records: learnt.edges.len() as u32,
             combined: 0,
             sources: u64::MAX,
-            payload: learnt.encode().into(),
+            sealed: learnt.encode().into(),
         })
     }
 

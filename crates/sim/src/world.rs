@@ -13,9 +13,10 @@ use std::collections::BinaryHeap;
 
 use welter_protocol::config::Loss;
 use welter_protocol::counters::Counters;
-use welter_protocol::messages::Exit;
+use welter_protocol::messages::{Envelope, Exit};
 use welter_protocol::names::{Epoch, Step};
 use welter_protocol::random::{Random, mix};
+use welter_protocol::times::Times;
 use welter_protocol::{Effect, Event, Machine, Rank, Time};
 
 use crate::checkers::endings::Last;
@@ -40,6 +41,8 @@ enum Happening {
     Event(usize, Box<Event>),
     /// To a request to a disk, made by a process that waits for the answer.
     Disk(Option<usize>, usize, u64),
+    /// To a message, which is at the switch.
+    Switch(Box<Envelope>),
     /// A process looks at its clock.
     Tick(usize),
     /// Something goes wrong.
@@ -57,6 +60,8 @@ struct Process {
     disk: usize,
     alive: bool,
     paused_until: Time,
+    /// When each core is free.
+    cores: Vec<Time>,
     finished: bool,
     exited: Option<Exit>,
     /// Something that it asks for next is never answered.
@@ -122,8 +127,8 @@ pub struct Report {
     pub counters: Counters,
     /// Faults that happened.
     pub happened: Happened,
-    /// Virtual nanoseconds that computation engines waited for others, one a rank.
-    pub idle: Vec<Time>,
+    /// What computation engines spent virtual nanoseconds on, one a rank.
+    pub times: Vec<Times>,
     /// Nanoseconds that disks were busy, one a rank.
     pub busy: Vec<Time>,
     /// What happened, if it was wanted.
@@ -268,6 +273,7 @@ impl<'a> World<'a> {
                 self.put(next, Happening::Tick(at));
                 self.step(at, Event::Tick);
             }
+            Happening::Switch(envelope) => self.switch(*envelope),
             Happening::Disk(at, disk, ticket) => {
                 let event = self.disks[disk].done(self.now, ticket, &mut self.random);
                 if let (Some(at), Some(event)) = (at, event) {
@@ -361,7 +367,7 @@ impl<'a> World<'a> {
         happened.add(&self.network.happened);
         self.disks.iter().for_each(|disk| happened.add(&disk.happened));
         let current = self.current.iter().flatten().map(|&at| &self.processes[at]);
-        let idle = current.clone().map(|process| process.machine.idle(self.now)).collect();
+        let times = current.clone().map(|process| process.machine.times(self.now)).collect();
         let busy = current.map(|process| self.disks[process.disk].busy()).collect();
         Report {
             failure: self.checkers.failure,
@@ -372,7 +378,7 @@ impl<'a> World<'a> {
             time: self.now,
             counters,
             happened,
-            idle,
+            times,
             busy,
             trace: self.trace.unwrap_or_default(),
         }

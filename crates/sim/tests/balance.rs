@@ -12,6 +12,7 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::planted::Bug;
 use welter_protocol::random::Random;
 use welter_protocol::steal::Bias;
+use welter_protocol::times::Times;
 use welter_sim::checkers::progress::End;
 use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
@@ -87,7 +88,7 @@ fn measured(schedule: &Schedule) -> (f64, f64) {
     let report = World::run(schedule, false);
     assert_eq!(report.failure, None);
     assert_eq!(report.end, End::Finished);
-    let idle: u64 = report.idle.iter().sum();
+    let idle: u64 = report.times.iter().map(|times| times.idle).sum();
     let all = report.time * MACHINES as u64;
     (report.time as f64 / 1e6, idle as f64 / all as f64)
 }
@@ -113,6 +114,36 @@ fn stealing_brings_the_idle_share_under_four_per_cent() {
     assert!(paper < 0.5 * alone, "{paper} of {alone} ms");
     // Where accumulators are small beside edges, it makes no difference which way they go.
     assert!((stored / paper - 1.0).abs() < 0.01, "{stored} beside {paper} ms");
+}
+
+/// The breakdown of Figure 16: what is stolen was idle time, and costs copying and merging.
+#[test]
+fn times_are_split_into_work_overhead_and_waiting() {
+    let split = |bias| {
+        let report = World::run(&schedule(WIDE, bias, Handover::Memory), false);
+        assert_eq!((report.failure, report.end), (None, End::Finished));
+        let sum = |of: fn(&Times) -> u64| report.times.iter().map(of).sum::<u64>() as f64;
+        let parts = [
+            sum(|times| times.own),
+            sum(|times| times.stolen),
+            sum(|times| times.copying),
+            sum(|times| times.merging),
+            sum(|times| times.idle),
+        ];
+        let all = sum(Times::sum);
+        assert!(all <= (report.time * MACHINES as u64) as f64, "{all}");
+        println!(
+            "{bias:?}: own, stolen, copying, merging, idle: {:.1?} %",
+            parts.map(|part| 100.0 * part / all)
+        );
+        parts
+    };
+    let [own, stolen, copying, merging, idle] = split(Bias::NEVER);
+    assert!(stolen + copying + merging < 1.0, "nobody helps");
+    assert!(idle > own / 2.0);
+    let [helped, stolen, copying, merging, waits] = split(Bias::PAPER);
+    assert!(helped < own && stolen > 0.0 && copying > 0.0 && merging > 0.0);
+    assert!(waits < idle && copying + merging < stolen, "helping costs less than it does");
 }
 
 /// With several partitions a machine, help comes for partitions that their master has not begun: a

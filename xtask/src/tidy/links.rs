@@ -5,7 +5,7 @@ use super::{Finding, Source};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a person types on a fresh machine. The README must show both as they are.
+/// Commands that a person types on a fresh machine. The README must show both as they are.
 const COMMANDS: [&str; 2] =
     ["cargo run --release -- run pagerank examples/debian-depends.tsv.zst", "cargo xtask test"];
 

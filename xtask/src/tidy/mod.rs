@@ -7,6 +7,7 @@
 
 mod layers;
 mod links;
+mod openings;
 mod style;
 mod unsafety;
 
@@ -69,6 +70,7 @@ pub(crate) fn check(root: &Path) -> std::io::Result<Vec<Finding>> {
     let mut findings: Vec<Finding> = sources.iter().flat_map(style::check).collect();
     findings.extend(sources.iter().flat_map(|source| links::check(source, root)));
     findings.extend(links::check_commands(&sources));
+    findings.extend(openings::check(&sources));
     findings.extend(unsafety::check(&sources));
     findings.extend(sources.iter().flat_map(layers::check_source));
     findings.extend(sources.iter().flat_map(layers::check_manifest));

@@ -58,7 +58,7 @@ fn file(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// What is wrong with one line.
+/// Messages on one line.
 fn of_line(source: &Source, line: &str) -> impl Iterator<Item = String> {
     let mut messages = Vec::new();
     let width = line.chars().count();

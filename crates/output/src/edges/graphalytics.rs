@@ -86,7 +86,7 @@ fn write_vertices(
     Ok(present.map_or(slots, counted))
 }
 
-/// What the properties say.
+/// Text of the properties.
 fn describe(edges: &Edges<'_>, stem: &str, vertices: u64) -> String {
     let mut said = String::new();
     let mut say = |key: &str, value: &dyn std::fmt::Display| {

@@ -116,7 +116,7 @@ impl Batches for Rows<'_> {
     }
 }
 
-/// What errors call a table that goes to no file.
+/// Name of a table that goes to no file, for errors.
 const NAME: &str = "the table";
 
 /// A table as record batches, for a caller that takes Arrow arrays. Vertices that share a row have

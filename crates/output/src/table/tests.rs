@@ -38,7 +38,7 @@ fn large(rows: usize) -> Table {
     }
 }
 
-/// The same with as many columns as a format has a place for.
+/// Large table with as many columns as a format has a place for.
 fn large_for(format: TableFormat, rows: usize) -> Table {
     let mut table = large(rows);
     if format == TableFormat::Ldbc {

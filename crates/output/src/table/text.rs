@@ -15,7 +15,7 @@ use crate::text;
 /// The distance of what no path leads to, in the words of LDBC Graphalytics.
 const INFINITY: &[u8] = b"Infinity";
 
-/// The same of depths, which are negative in tables.
+/// Depth of vertices that no path leads to, in those words; in tables it is negative.
 const UNREACHED: i64 = i64::MAX;
 
 /// Rows of one block, about a MiB of text.

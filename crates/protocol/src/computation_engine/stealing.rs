@@ -25,7 +25,7 @@ use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
-use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Step};
+use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Sealed, Step};
 use crate::rewriting::by_cells;
 
 impl ComputationEngine {
@@ -143,16 +143,17 @@ impl ComputationEngine {
         cx: &mut Context,
         step: Step,
         partition: u32,
-        payload: Payload,
+        sealed: Sealed,
     ) {
         let master = cx.config.partitions.master(partition);
         cx.counters.count(Path::HandedOver);
         if cx.config.handover == Handover::Memory {
+            let payload = sealed.payload;
             return cx.send(master, Message::Accumulators { step, partition, payload });
         }
         cx.counters.count(Path::Parked);
         let name = cx.name(Kind::Accumulators, step.iteration, Cell::all(partition));
-        self.store(cx, Block::of(name, 0, u64::MAX, &payload), payload);
+        self.store(cx, Block::sealed(name, 0, u64::MAX, &sealed), sealed.payload);
     }
 }
 

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! **Invariant:** what is under way to storage is bounded, whatever disks do. With `w` the window
-//! of stores and `n` the most that one piece of work makes:
+//! of stores, `s` the streams at a time and `n` the most that one piece of work makes:
 //!
 //! ```text
-//! for all t:   sum of bytes(b) over storing(t)  <  w + n
+//! for all t:   sum of bytes(b) over storing(t)  <  w + s n
 //! ```
 //!
-//! So a storage engine has at most `w + n` bytes of each computation engine in its queue.
+//! So a storage engine has at most `w + s n` bytes of each computation engine in its queue.
 //!
 //! **Invariant:** who arrives has all that it made on storage, twice where it is kept twice:
 //!
@@ -29,7 +29,7 @@ use crate::checkpoint::vertices;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
-use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Role, Step};
+use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Role, Sealed, Step};
 use crate::placement::{Placement, mirror, vertex_engine};
 use crate::planted::Bug;
 use crate::work::Filled;
@@ -69,26 +69,26 @@ impl Storing {
 impl ComputationEngine {
     /// Has edges stored as they were read.
     pub(super) fn store_edges(&mut self, cx: &mut Context, filled: Vec<Filled>) {
-        for Filled { partition, source, records, sources, payload, .. } in filled {
+        for Filled { partition, source, records, sources, sealed, .. } in filled {
             let name = cx.name(Kind::Edges, 0, Cell { partition, source });
             if cx.config.has(Bug::EdgesDropped) && name.number % 16 == 15 {
                 continue;
             }
-            let block = Block::of(name, records, sources, &payload);
+            let block = Block::sealed(name, records, sources, &sealed);
             self.worked.stored += u64::from(records);
             self.worked.ingested.add(&block);
-            self.store(cx, block, payload);
+            self.store(cx, block, sealed.payload);
         }
     }
 
     pub(super) fn store_updates(&mut self, cx: &mut Context, step: Step, filled: Vec<Filled>) {
-        for Filled { partition, source, records, combined, sources, payload } in filled {
+        for Filled { partition, source, records, combined, sources, sealed } in filled {
             self.worked.stored += u64::from(records);
             if combined > 0 {
                 cx.counters.count(Path::Combined);
             }
             let name = cx.name(Kind::Updates, step.iteration, Cell { partition, source });
-            self.store(cx, Block::of(name, records, sources, &payload), payload);
+            self.store(cx, Block::sealed(name, records, sources, &sealed), sealed.payload);
         }
     }
 
@@ -97,12 +97,13 @@ impl ComputationEngine {
         &mut self,
         cx: &mut Context,
         step: Step,
-        (old, rewritten): (Block, Option<Payload>),
+        (old, rewritten): (Block, Option<Sealed>),
     ) {
-        if let Some(payload) = rewritten {
+        if let Some(sealed) = rewritten {
             cx.counters.count(Path::Rewritten);
             let name = cx.name(Kind::Edges, step.iteration + 1, old.name.cell());
-            self.store(cx, Block::of(name, old.records, old.sources, &payload), payload);
+            let block = Block::sealed(name, old.records, old.sources, &sealed);
+            self.store(cx, block, sealed.payload);
         }
     }
 
@@ -111,12 +112,12 @@ impl ComputationEngine {
         cx: &mut Context,
         step: Step,
         partition: u32,
-        chunks: Vec<Payload>,
+        chunks: Vec<Sealed>,
     ) {
         let version = step.iteration + u32::from(step.phase != Phase::Ingest);
-        for (chunk, payload) in chunks.into_iter().enumerate() {
+        for (chunk, sealed) in chunks.into_iter().enumerate() {
             let name = vertices(cx.epoch, version, partition, chunk as u64);
-            self.store(cx, Block::of(name, 0, u64::MAX, &payload), payload);
+            self.store(cx, Block::sealed(name, 0, u64::MAX, &sealed), sealed.payload);
         }
     }
 

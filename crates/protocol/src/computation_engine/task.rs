@@ -10,6 +10,8 @@
 //! time. Masters take cells in order from their own on, stealers in random order, so that they meet
 //! late; who finds nothing left in a cell does not load its sources.
 //!
+//! **Invariant:** chunks of a vertex set that were asked for and have not come are as many as pulls
+//! may be, at most: `|asked| <= window`.
 //! **Invariant:** a chunk is streamed only when the signals of its sources are in memory.
 //! **Invariant:** a cell is left out only if no source in it is active; storage engines prove that
 //! at the barrier, from what they have ([`crate::audit`]).
@@ -26,6 +28,7 @@ use crate::placement::vertex_engine;
 use crate::planted::Bug;
 use crate::pulls::Pulls;
 use crate::rewriting::by_cells;
+use crate::times::Spent;
 use crate::work::Work;
 
 /// Work on one partition.
@@ -34,6 +37,9 @@ pub(super) struct Task {
     pub(super) stolen: bool,
     pub(super) stage: Stage,
     loading: BTreeMap<BlockName, Option<Payload>>,
+    /// Of these the ones that were not asked for, and how many of the others have not come.
+    unasked: VecDeque<BlockName>,
+    asked: usize,
     /// Source partitions whose cells are not begun (route `fold`).
     cells: VecDeque<u32>,
     /// That of the cell at work, and whether its signals are in memory.
@@ -71,6 +77,8 @@ impl Task {
             stolen,
             stage,
             loading: BTreeMap::new(),
+            unasked: VecDeque::new(),
+            asked: 0,
             cells: VecDeque::new(),
             source: None,
             turned: false,
@@ -82,6 +90,18 @@ impl Task {
     /// What is pulled.
     pub(super) fn cell(&self) -> Cell {
         Cell { partition: self.partition, source: self.source }
+    }
+
+    /// What its engine spends time on, which has the program at work, or waits.
+    pub(super) fn spent(&self, works: bool) -> Spent {
+        match self.stage {
+            Stage::Waiting | Stage::Collecting if !works => Spent::Idle,
+            Stage::Collecting => Spent::Merging,
+            Stage::HandingOver => Spent::Copying,
+            Stage::Loading | Stage::Opening | Stage::Turning if self.stolen => Spent::Copying,
+            _ if self.stolen => Spent::Stolen,
+            _ => Spent::Own,
+        }
     }
 
     /// Whether the sources of the cell at work are not loaded.
@@ -142,10 +162,23 @@ impl ComputationEngine {
     fn load(&mut self, cx: &mut Context, of: u32) {
         let (Some(task), Some(begin)) = (&mut self.task, &self.begin) else { return };
         let (made, version) = (begin.made, begin.step.iteration);
-        for chunk in 0..cx.config.vertex_chunks(of) {
-            let name = vertices(made, version, of, chunk);
-            task.loading.insert(name, None);
-            cx.send(vertex_engine(cx.machines(), of, chunk), Message::Get(name));
+        let chunks = 0..cx.config.vertex_chunks(of);
+        task.unasked = chunks.map(|chunk| vertices(made, version, of, chunk)).collect();
+        task.loading = task.unasked.iter().map(|name| (*name, None)).collect();
+        if task.unasked.len() > self.window.size() {
+            cx.counters.count(Path::SetInParts);
+        }
+        self.ask_for_vertices(cx);
+    }
+
+    /// Asks for as many chunks of the vertex set as the window allows.
+    fn ask_for_vertices(&mut self, cx: &mut Context) {
+        let Some(task) = &mut self.task else { return };
+        while task.asked < self.window.size() || cx.config.has(Bug::SetsUnbounded) {
+            let Some(name) = task.unasked.pop_front() else { return };
+            task.asked += 1;
+            let engine = vertex_engine(cx.machines(), name.partition, name.number);
+            cx.send(engine, Message::Get(name));
         }
     }
 
@@ -164,7 +197,11 @@ impl ComputationEngine {
         }
         let Some(task) = &mut self.task else { return };
         let Some(place) = task.loading.get_mut(&name) else { return };
-        *place = Some(payload);
+        if place.replace(payload).is_none() {
+            task.asked -= 1;
+            self.ask_for_vertices(cx);
+        }
+        let Some(task) = &mut self.task else { return };
         if task.loading.values().all(Option::is_some) {
             self.loaded(cx);
         }
@@ -181,7 +218,7 @@ impl ComputationEngine {
             let (step, partition, control) = (begin.step, task.partition, begin.control.clone());
             Work::Open { step, partition, vertices, control }
         };
-        self.working = Some((cx.work(work), None));
+        self.working = Some(cx.work(work));
     }
 
     /// Turns to the next cell, if there is one.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::config::of_two;
-use crate::messages::Effect;
-use crate::names::{Epoch, Generation};
+use crate::config::{Config, of_two};
+use crate::messages::{Effect, Envelope};
+use crate::names::{Epoch, Generation, Kind, Role, Sealed};
+use crate::window::Width;
+use crate::work::Filled;
 
 fn begin(phase: Phase) -> Begin {
     Begin {
@@ -47,4 +49,134 @@ fn work_of_a_new_epoch_waits_for_that_of_the_one_before() {
         panic!("the first piece is read, of the new epoch");
     };
     assert_eq!(engine.worked.made, 0, "what came of the old one counts for nothing");
+}
+
+/// Messages to anybody since the last look.
+fn said(cx: &mut Context) -> Vec<Message> {
+    let sent = |effect| match effect {
+        Effect::Send(Envelope { message, .. }) => Some(message),
+        _ => None,
+    };
+    let others = std::mem::take(&mut cx.effects).into_iter().filter_map(sent);
+    std::mem::take(&mut cx.local).into_iter().chain(others).collect()
+}
+
+/// Chunks of vertices that are asked for since the last look.
+fn gets(cx: &mut Context) -> Vec<BlockName> {
+    let get = |message| match message {
+        Message::Get(name) => Some(name),
+        _ => None,
+    };
+    said(cx).into_iter().filter_map(get).collect()
+}
+
+#[test]
+fn vertex_sets_are_asked_for_by_the_window() {
+    // 32 vertices, four a chunk; a window is as wide as there are machines, at most.
+    for (width, window) in [(1, 1), (2, 2), (9, 2)] {
+        let config = Config { chunk_vertices: 4, width: Width::Forced(width), ..of_two() };
+        let mut cx = Context::new(Arc::new(config), 0, 1);
+        let mut engine = ComputationEngine::new(&cx);
+        engine.begin(&mut cx, begin(Phase::Gather));
+        let mut open = gets(&mut cx);
+        let mut all = open.clone();
+        assert_eq!(open.len(), window, "at the beginning");
+        while let Some(name) = open.pop() {
+            engine.got(&mut cx, name, Payload::from([]));
+            engine.got(&mut cx, name, Payload::from([]));
+            if all.len() == 8 && open.is_empty() {
+                break;
+            }
+            let more = gets(&mut cx);
+            assert_eq!(more.len(), usize::from(all.len() < 8), "one for each that came");
+            all.extend(&more);
+            open.extend(more);
+        }
+        all.sort_unstable();
+        assert_eq!(
+            all.iter().map(|name| name.number).collect::<Vec<_>>(),
+            (0..8).collect::<Vec<_>>()
+        );
+        let [(_, Work::Open { ref vertices, .. })] = works(&mut cx)[..] else {
+            panic!("it opens when all are there");
+        };
+        assert_eq!(vertices.len(), 8);
+    }
+}
+
+/// A chunk for partition 0, as it comes with a pull.
+fn chunk(number: u64) -> (Block, Payload, [Time; 2]) {
+    let name = BlockName {
+        kind: Kind::Edges,
+        role: Role::Primary,
+        epoch: Epoch::default(),
+        iteration: 0,
+        partition: 0,
+        source: None,
+        number,
+    };
+    (Block::of(name, 1, 1, &[]), Payload::from([]), [0, 1])
+}
+
+#[test]
+fn as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for() {
+    const CHUNKS: u64 = 5;
+    for streams in [0, 1, 2, 3, 9] {
+        let config = Config { streams, width: Width::Forced(2), ..of_two() };
+        let mut cx = Context::new(Arc::new(config), 0, 1);
+        let mut engine = ComputationEngine::new(&cx);
+        engine.begin(&mut cx, begin(Phase::Scatter));
+        for name in gets(&mut cx) {
+            engine.got(&mut cx, name, Payload::from([]));
+        }
+        let [(token, Work::Open { .. })] = works(&mut cx)[..] else { panic!("it opens") };
+        engine.done(&mut cx, token, Outcome::Opened);
+        let step = Step { iteration: 0, phase: Phase::Scatter };
+        let pull = Pull { step, cell: Cell::all(0), active: 1, sent: 0 };
+        let mut at_work = Vec::new();
+        for number in 0..CHUNKS {
+            engine.pulled(&mut cx, number as Rank % 2, pull, Some(chunk(number)));
+            at_work.extend(works(&mut cx));
+        }
+        assert_eq!(at_work.len(), streams.clamp(1, CHUNKS as usize), "{streams} streams");
+        for left in (0..CHUNKS).rev() {
+            let (token, work) = at_work.remove(0);
+            assert!(matches!(work, Work::Stream { .. }), "nothing else while chunks are streamed");
+            let (rewritten, filled) = (None, Vec::new());
+            let outcome = Outcome::Streamed { made: 0, gathered: 0, rewritten, filled };
+            engine.done(&mut cx, token, outcome);
+            // Whoever is asked again has none.
+            engine.pulled(&mut cx, 0, pull, None);
+            engine.pulled(&mut cx, 1, pull, None);
+            at_work.extend(works(&mut cx));
+            assert!(!at_work.is_empty(), "{left} are left, and then the flush");
+        }
+        assert!(matches!(at_work[..], [(_, Work::Flush)]), "{streams} streams: {at_work:?}");
+        assert_eq!(engine.worked.consumed.count, CHUNKS);
+    }
+}
+
+#[test]
+fn checksums_are_those_that_the_program_made() {
+    let mut cx = Context::new(Arc::new(of_two()), 0, 1);
+    let mut engine = ComputationEngine::new(&cx);
+    let sealed = Sealed { payload: Payload::from([1, 2, 3]), hash: 7 };
+    let filled = Filled {
+        partition: 1,
+        source: None,
+        records: 1,
+        combined: 0,
+        sources: 1,
+        sealed: sealed.clone(),
+    };
+    let step = Step { iteration: 0, phase: Phase::Gather };
+    engine.store_edges(&mut cx, vec![filled.clone()]);
+    engine.store_updates(&mut cx, step, vec![filled]);
+    engine.store_vertices(&mut cx, step, 1, vec![sealed]);
+    let hash = |message| match message {
+        Message::Store { block, .. } => Some((block.bytes, block.hash)),
+        _ => None,
+    };
+    let stored: Vec<_> = said(&mut cx).into_iter().filter_map(hash).collect();
+    assert_eq!(stored, [(3, 7); 3], "no byte is looked at in a step");
 }

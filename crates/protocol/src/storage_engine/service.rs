@@ -1,18 +1,21 @@
-//! In which order a storage engine reads and writes: one request after the other (Chaos, section
-//! 6.2), each chunk whole before the next.
+//! In which order a storage engine reads and writes: in that in which requests come, reads and
+//! writes alike, as many at a time as the disk wants (`Config::depth`; one in Chaos, section 6.2),
+//! each chunk whole.
 //!
 //! ```text
-//! for requests r1, r2, ... in the order in which they come, reads and writes alike:
-//!
-//! begins(r1) <= ends(r1) <= begins(r2) <= ends(r2) <= ...
+//! begins(r1) <= begins(r2) <= ...                for requests r1, r2, ... in their order
+//! |{ r : begins(r) <= t < ends(r) }| <= depth    for all t
 //! queued(r)  = begins(r) - arrives(r)            service(r) = ends(r) - begins(r)
 //! ```
 //!
-//! **Invariant:** at most one request is with the device at a time. So `service`, which computation
-//! engines take for `R_storage` of equation 1 ([`crate::window`]), has no wait for other requests
-//! in it: neither for reads nor for writes.
+//! **Invariant:** with a depth of 1 `service`, which computation engines take for `R_storage` of
+//! equation 1 ([`crate::window`]), has no wait for other requests in it. With more, it is what one
+//! takes of as many that share the disk.
+//!
+//! **Invariant:** who is told that so many copies were sent is told so after all of them, and of
+//! those alone that could be read.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::{StorageEngine, set_of};
 use crate::block::Damage;
@@ -22,11 +25,11 @@ use crate::messages::{Effect, Message, Pull};
 use crate::names::{Block, BlockName, Payload, Rank, Role, Time};
 use crate::planted::Bug;
 
-/// Requests that wait, and the one that is served.
+/// Requests that wait, and those that are with the disk, by their tokens, with their beginnings.
 #[derive(Default)]
 pub(super) struct Service {
     queue: VecDeque<Request>,
-    busy: Option<(u64, Time, Request)>,
+    busy: BTreeMap<u64, (Time, Request)>,
 }
 
 struct Request {
@@ -58,12 +61,20 @@ impl Service {
         self.queue.push_back(Request { from, since: now, wanted });
     }
 
-    /// The block that is on its way to the disk.
-    pub(super) fn writing(&self) -> Option<BlockName> {
-        match &self.busy.as_ref()?.2.wanted {
+    /// Blocks that are on their way to the disk.
+    pub(super) fn writing(&self) -> Vec<BlockName> {
+        let name = |(_, Request { wanted, .. }): &(Time, Request)| match wanted {
             Wanted::Store(block, _) | Wanted::Restore(block, _) => Some(block.name),
             _ => None,
-        }
+        };
+        self.busy.values().filter_map(name).collect()
+    }
+
+    /// Whether a copy for a machine is being read, which may turn out to be none.
+    fn is_copying(&self, to: Rank, role: Role) -> bool {
+        self.busy.values().any(|(_, Request { from, wanted, .. })| {
+            matches!(wanted, Wanted::Copy(name) if (*from, name.role) == (to, role))
+        })
     }
 
     /// One copy less will come than was announced.
@@ -108,9 +119,10 @@ impl StorageEngine {
         self.serve(cx);
     }
 
-    /// Serves the next request, unless one is being served.
+    /// Serves the next requests, as many as the disk wants at a time.
     pub(super) fn serve(&mut self, cx: &mut Context) {
-        while self.service.busy.is_none() {
+        let depth = if cx.config.has(Bug::DepthIgnored) { usize::MAX } else { cx.config.depth };
+        while self.service.busy.len() < depth.max(1) {
             let Some(Request { from, since, wanted }) = self.service.queue.pop_front() else {
                 return;
             };
@@ -122,6 +134,9 @@ impl StorageEngine {
                     };
                     Wanted::Read(pull, block)
                 }
+                Wanted::CopiesEnd(role, _) if self.service.is_copying(from, role) => {
+                    return self.service.queue.push_front(Request { from, since, wanted });
+                }
                 Wanted::CopiesEnd(role, count) => {
                     cx.send(from, Message::CopiesEnd { role, count });
                     continue;
@@ -130,7 +145,10 @@ impl StorageEngine {
             };
             let token = cx.token();
             cx.effects.extend(effect(token, &wanted));
-            self.service.busy = Some((token, cx.now, Request { from, since, wanted }));
+            self.service.busy.insert(token, (cx.now, Request { from, since, wanted }));
+            if self.service.busy.len() > 1 {
+                cx.counters.count(Path::Overlapped);
+            }
         }
     }
 
@@ -149,8 +167,7 @@ impl StorageEngine {
 
     /// What the device has just ended, if it was this.
     fn ended(&mut self, token: u64) -> Option<(Time, Request)> {
-        let ended = self.service.busy.take_if(|(waited, ..)| *waited == token);
-        ended.map(|(_, began, request)| (began, request))
+        self.service.busy.remove(&token)
     }
 
     /// A block was read, or cannot be.

@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::config::of_two;
-use crate::messages::Pull;
+use crate::block::Damage;
+use crate::config::{Config, Copies, of_two};
+use crate::messages::{Envelope, Pull};
 use crate::names::Payload;
 
 fn context() -> Context {
-    Context::new(Arc::new(of_two()), 0, 1)
+    context_of(1)
+}
+
+/// Of a machine whose disk takes so many requests at a time.
+fn context_of(depth: usize) -> Context {
+    Context::new(Arc::new(Config { depth, ..of_two() }), 0, 1)
 }
 
 fn edges(number: u64) -> (Block, Payload) {
@@ -25,7 +31,7 @@ fn edges(number: u64) -> (Block, Payload) {
     (Block::of(name, 1, u64::MAX, &payload), payload)
 }
 
-/// What the device is asked for, which must be one thing: its token, and whether it is a write.
+/// The one request to the device: its token, and whether it is a write.
 fn asked(cx: &mut Context) -> (u64, bool) {
     let mut asked = std::mem::take(&mut cx.effects).into_iter().filter_map(|effect| match effect {
         Effect::Write { token, .. } => Some((token, true)),
@@ -134,4 +140,64 @@ fn what_is_on_its_way_to_the_disk_when_an_epoch_ends_is_deleted() {
     let order: Vec<bool> =
         cx.effects.iter().map(|effect| matches!(effect, Effect::Delete(_))).collect();
     assert_eq!(order, [true, false], "the deletion is wanted before the new write");
+}
+
+/// Tokens of requests to the disk since the last look.
+fn requests(cx: &mut Context) -> Vec<u64> {
+    let request = |effect: &Effect| match effect {
+        Effect::Read { token, .. } | Effect::Write { token, .. } => Some(*token),
+        _ => None,
+    };
+    std::mem::take(&mut cx.effects).iter().filter_map(request).collect()
+}
+
+#[test]
+fn a_disk_has_as_many_requests_at_a_time_as_it_wants() {
+    for (depth, expected) in [(0, 1), (1, 1), (2, 2), (3, 3), (4, 4), (5, 4)] {
+        let (mut cx, mut engine) = (context_of(depth), StorageEngine::default());
+        for number in 0..4 {
+            let (block, payload) = edges(number);
+            engine.store(&mut cx, 1, block, payload);
+        }
+        let mut open = requests(&mut cx);
+        assert_eq!(open.len(), expected, "depth {depth}");
+        // They may end in any order; for each that does, another one begins.
+        let mut begun = expected;
+        while let Some(token) = open.pop() {
+            engine.written(&mut cx, token);
+            let more = requests(&mut cx);
+            assert_eq!(more.len(), usize::from(begun < 4), "depth {depth}");
+            begun += more.len();
+            open.extend(more);
+        }
+        assert_eq!((begun, engine.blocks.len()), (4, 4));
+    }
+}
+
+#[test]
+fn the_end_of_copies_comes_after_all_of_them() {
+    let config = Config { depth: 3, copies: Copies::BOTH, ..of_two() };
+    let mut cx = Context::new(Arc::new(config), 0, 1);
+    let mut engine = StorageEngine::default();
+    let names = [edges(1), edges(2)].map(|(block, _)| block.name);
+    for name in names {
+        engine.service.ask(0, 1, Wanted::Copy(name));
+    }
+    engine.service.ask(0, 1, Wanted::CopiesEnd(Role::Primary, 2));
+    engine.serve(&mut cx);
+    let [first, second] = requests(&mut cx)[..] else { panic!("both are read at a time") };
+    let said = |cx: &mut Context| -> Vec<Option<u64>> {
+        let said = |effect| match effect {
+            Effect::Send(Envelope { message: Message::CopiesEnd { count, .. }, .. }) => {
+                Some(Some(count))
+            }
+            Effect::Send(Envelope { message: Message::Copied { .. }, .. }) => Some(None),
+            _ => None,
+        };
+        std::mem::take(&mut cx.effects).into_iter().filter_map(said).collect()
+    };
+    engine.read(&mut cx, second, Ok(edges(2)));
+    assert_eq!(said(&mut cx), [None], "the other may turn out to be none");
+    engine.read(&mut cx, first, Err(Damage::Torn));
+    assert_eq!(said(&mut cx), [Some(1)], "and does");
 }

@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What has a form on the wire.
+/// Value with a form on the wire.
 pub(crate) trait Wire: Sized {
     fn put(&self, to: &mut Vec<u8>);
 

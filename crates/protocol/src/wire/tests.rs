@@ -115,7 +115,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// What is read is what would be written, and nothing panics.
+    /// Messages that are read are those that would be written, and nothing panics.
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..600), tag in 0..VARIANTS) {
         let _ = open(&bytes, MACHINES);

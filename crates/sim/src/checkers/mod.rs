@@ -15,6 +15,7 @@ pub mod orphans;
 pub mod progress;
 pub mod stealing;
 pub mod stores;
+pub mod windows;
 pub mod works;
 
 use welter_protocol::config::Config;
@@ -49,6 +50,7 @@ pub struct Checkers {
     stores: stores::Stores,
     orphans: orphans::Orphans,
     works: works::Works,
+    windows: windows::Windows,
     /// What was found first.
     pub failure: Option<String>,
 }
@@ -64,7 +66,8 @@ impl Checkers {
             stealing: stealing::Stealing::default(),
             stores: stores::Stores::new(config.store_window_bytes),
             orphans: orphans::Orphans::default(),
-            works: works::Works::default(),
+            works: works::Works::new(config.streams),
+            windows: windows::Windows::new(config),
             failure: None,
         }
     }
@@ -124,6 +127,7 @@ impl Checkers {
         self.stealing.event(process, event);
         self.orphans.event(process, event);
         self.works.event(process, event);
+        self.windows.event(process, event);
         self.stores.event(process, event);
     }
 
@@ -134,6 +138,8 @@ impl Checkers {
         let found = self.stealing.effect(scene, effect);
         self.note(found);
         let found = self.works.effect(scene, effect);
+        self.note(found);
+        let found = self.windows.effect(scene, effect);
         self.note(found);
         self.orphans.effect(effect);
         match (effect, disks) {

@@ -1,30 +1,42 @@
-//! A program does one thing at a time, whatever becomes of epochs meanwhile.
+//! A program does one thing at a time, or streams so many chunks, whatever becomes of epochs
+//! meanwhile.
 //!
 //! ```text
-//! begins(w, x) at t   =>   for all w' that began at x before: ended(w', x) <= t
+//! begins(w, x) at t   =>   for all w' that began at x before: ended(w', x) <= t, or w and w' are
+//!                          streams in one epoch, with no other work begun between them
+//! streams at x at a time <= Config::streams
 //! ```
 //!
 //! Not checked: what the program makes of it, which other checkers look at.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use welter_protocol::Event;
 use welter_protocol::messages::Effect;
+use welter_protocol::names::Epoch;
+use welter_protocol::{Event, Work};
 
 use super::Scene;
 use crate::describe;
 
-/// What programs are at: processes, and tokens of their works.
-#[derive(Default)]
-pub struct Works(BTreeSet<(usize, u64)>);
+/// What programs are at.
+pub struct Works {
+    streams: usize,
+    /// By processes and tokens: of streams the epoch.
+    works: BTreeMap<(usize, u64), Option<Epoch>>,
+}
 
 impl Works {
+    /// Of machines that stream so many chunks at a time.
+    pub fn new(streams: usize) -> Self {
+        Self { streams: streams.max(1), works: BTreeMap::new() }
+    }
+
     /// Something happens to a machine.
     pub fn event(&mut self, process: usize, event: &Event) {
         match event {
-            Event::Start { .. } => self.0.retain(|(of, _)| *of != process),
+            Event::Start { .. } => self.works.retain(|(of, _), _| *of != process),
             Event::Done { token, .. } => {
-                self.0.remove(&(process, *token));
+                self.works.remove(&(process, *token));
             }
             _ => {}
         }
@@ -37,9 +49,13 @@ impl Works {
     pub fn effect(&mut self, scene: Scene, effect: &Effect) -> Result<(), String> {
         let Effect::Work { token, work, .. } = effect else { return Ok(()) };
         let process = scene.process;
-        let is_busy = self.0.range((process, 0)..(process + 1, 0)).next().is_some();
-        self.0.insert((process, *token));
-        if !is_busy {
+        let stream = matches!(work, Work::Stream { .. }).then_some(scene.epoch);
+        let mut others = self.works.range((process, 0)..(process + 1, 0)).map(|(_, other)| *other);
+        let count = others.clone().count();
+        let together = stream.is_some() && count < self.streams;
+        let is_fine = count == 0 || together && others.all(|other| other == stream);
+        self.works.insert((process, *token), stream);
+        if is_fine {
             return Ok(());
         }
         let (rank, what) = (scene.rank, describe::asked(work));

@@ -58,6 +58,8 @@ impl Disk {
             }
             stays
         });
+        self.files.values_mut().for_each(|file| file.is_dirty = false);
+        self.dirty_bytes = 0;
         self.fault = None;
         self.device.reset(now);
     }
@@ -82,7 +84,8 @@ impl Disk {
                 Request::Read { .. } => {}
                 Request::Write { block, payload, .. } => {
                     let bytes = seal(&block, &payload);
-                    self.files.insert(block.name, File { bytes, is_durable: false });
+                    self.files
+                        .insert(block.name, File { bytes, is_durable: false, is_dirty: false });
                 }
                 Request::Sync { names, .. } => {
                     // It was at some of them.

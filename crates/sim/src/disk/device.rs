@@ -4,8 +4,11 @@
 //! ```text
 //! begins(r) = max(asked(r), a place of `depth` is free, `gap` after the beginning of the last one,
 //!                 ends(r') for the requests r' before r on a block or manifest of r)
-//! ends(r)   = max(begins(r) + latency, the bus is free) + bytes(r) * byte      then the bus is free
+//! ends(r)   = max(begins(r) + latency, the bus is free) + bytes(r) * byte    then the bus is free
 //! ```
+//!
+//! A write takes the bus at once, or, as long as there is room in memory, when it is synced. A sync
+//! also writes where things are: [`PLACE_BYTES`] of each block.
 //!
 //! Deletions take no place and no bus, only a latency. Requests on different blocks overtake each
 //! other, the more so as some take many latencies.
@@ -18,6 +21,9 @@ use welter_protocol::Time;
 use welter_protocol::checkpoint::Age;
 use welter_protocol::names::BlockName;
 use welter_protocol::random::Random;
+
+/// Bytes that say where a block is.
+pub(super) const PLACE_BYTES: u64 = 64;
 
 /// How fast a disk is. Nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +38,15 @@ pub struct Speed {
     pub gap: Time,
     /// Requests, of a thousand, that take twenty latencies.
     pub late: u64,
+    /// Bytes of writes that wait in memory for a sync, and are transferred only then; what is more
+    /// is transferred at once.
+    pub dirty_max: u64,
 }
 
 impl Speed {
     /// A disk that serves one request after the other.
     pub const fn serial(latency: Time, byte_thousandths: Time) -> Self {
-        Self { latency, byte_thousandths, depth: 1, gap: 0, late: 0 }
+        Self { latency, byte_thousandths, depth: 1, gap: 0, late: 0, dirty_max: 0 }
     }
 }
 

@@ -48,11 +48,17 @@ impl World<'_> {
                 let step = process.step.filter(|step| step.0 == epoch).map(|step| step.1);
                 let mut took = 2000 + process.worker.looked_at() * self.schedule.record_nanos;
                 if self.schedule.late_works > 0 && self.random.chance(self.schedule.late_works) {
-                    took += self.random.below(10 * MILLIS);
+                    took += self.random.below(20 * MILLIS);
                 }
                 let scene = Scene { now, process: at, rank, epoch, step };
                 self.checkers.work(scene, &work, &outcome);
-                (now + took, Event::Done { token, outcome })
+                let process = &mut self.processes[at];
+                let core = process.cores.iter_mut().min();
+                let done = core.map_or(now + took, |core| {
+                    *core = now.max(*core) + took;
+                    *core
+                });
+                (done, Event::Done { token, outcome })
             }
             Effect::Suspect(rank) => return self.suspect(rank),
             Effect::Finished(manifest) => {
@@ -101,36 +107,40 @@ impl World<'_> {
         stuck.is_some()
     }
 
-    /// Puts an envelope on its way to all processes that have, or think they have, its rank.
+    /// Puts an envelope on its way.
     fn send(&mut self, envelope: Envelope) {
         let bytes = payload_bytes(&envelope.message);
         let ends = [envelope.from, envelope.to];
-        let arrivals = self.network.arrivals(self.now, ends, bytes, &mut self.random);
-        if arrivals == [None; 2] {
-            return;
-        }
+        let [first, second] = self.network.comes(self.now, ends, bytes, &mut self.random);
+        let Some(first) = first else { return };
         let machines = self.schedule.config.machines();
-        let carried = self.network.carried(envelope, machines, &mut self.random);
-        let envelope = match carried {
-            Ok(Some(envelope)) => envelope,
+        let envelope = match self.network.carried(envelope, machines, &mut self.random) {
+            Ok(Some(envelope)) => Box::new(envelope),
             Ok(None) => return,
             Err(failure) => return self.checkers.note(Err(failure)),
         };
+        if let Some(second) = second {
+            self.put(second, Happening::Switch(envelope.clone()));
+        }
+        self.put(first, Happening::Switch(envelope));
+    }
+
+    /// An envelope is at the switch, for all processes that have, or think they have, its rank.
+    pub(super) fn switch(&mut self, envelope: Envelope) {
+        let bytes = payload_bytes(&envelope.message);
+        let arrives = self.network.arrives(self.now, envelope.to, bytes);
+        let is_of = |process: &Process| process.alive && process.rank == envelope.to;
         let mut last = None;
-        for arrival in arrivals.into_iter().flatten() {
-            for at in 0..self.processes.len() {
-                let process = &self.processes[at];
-                if process.alive
-                    && process.rank == envelope.to
-                    && let Some((arrival, at)) = last.replace((arrival, at))
-                {
-                    let event = Box::new(Event::Message(envelope.clone()));
-                    self.put(arrival, Happening::Event(at, event));
-                }
+        for at in 0..self.processes.len() {
+            if is_of(&self.processes[at])
+                && let Some(at) = last.replace(at)
+            {
+                let event = Box::new(Event::Message(envelope.clone()));
+                self.put(arrives, Happening::Event(at, event));
             }
         }
-        if let Some((arrival, at)) = last {
-            self.put(arrival, Happening::Event(at, Box::new(Event::Message(envelope))));
+        if let Some(at) = last {
+            self.put(arrives, Happening::Event(at, Box::new(Event::Message(envelope))));
         }
     }
 }

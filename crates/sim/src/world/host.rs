@@ -45,6 +45,7 @@ impl World<'_> {
             disk,
             alive: true,
             paused_until: 0,
+            cores: vec![0; self.schedule.cores.max(1)],
             finished: false,
             exited: None,
             stuck: None,

@@ -1,0 +1,107 @@
+//! What is asked for at a time is bounded: requests of a storage engine to its disk by its depth,
+//! chunks of vertex sets that a computation engine asks others for by its window.
+//!
+//! ```text
+//! |{ r : asked(r, x) <= t < answered(r, x) }| <= depth          reads and writes of machine x
+//! |{ c : x has asked another for vertices c, and has not got it }| <= window
+//! ```
+//!
+//! The window is what is forced, or as many as there are machines.
+//!
+//! Not checked: pulls, of which one at a time is open at an engine; what a machine asks itself for;
+//! requests of epochs that have ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use welter_protocol::Event;
+use welter_protocol::config::Config;
+use welter_protocol::messages::{Effect, Envelope, Message};
+use welter_protocol::names::{BlockName, Epoch, Kind};
+use welter_protocol::window::Width;
+
+use super::Scene;
+
+/// What each process has asked for, in its epoch, and not got.
+pub struct Windows {
+    depth: usize,
+    window: usize,
+    disks: BTreeMap<usize, (Epoch, BTreeSet<u64>)>,
+    gets: BTreeMap<usize, (Epoch, BTreeMap<BlockName, bool>)>,
+}
+
+/// The newest epoch of a process, with nothing in it if it is new.
+fn newest<T: Default>(
+    of: &mut BTreeMap<usize, (Epoch, T)>,
+    process: usize,
+    epoch: Epoch,
+) -> &mut T {
+    let entry = of.entry(process).or_default();
+    if entry.0 != epoch {
+        *entry = (epoch, T::default());
+    }
+    &mut entry.1
+}
+
+impl Windows {
+    /// Of machines with these settings.
+    pub fn new(config: &Config) -> Self {
+        let machines = config.machines();
+        let window = match config.width {
+            Width::Forced(width) => width.clamp(1, machines),
+            Width::Measured => machines,
+        };
+        let depth = config.depth.max(1);
+        Self { depth, window, disks: BTreeMap::new(), gets: BTreeMap::new() }
+    }
+
+    /// Something happens to a machine.
+    pub fn event(&mut self, process: usize, event: &Event) {
+        match event {
+            Event::Start { .. } => {
+                self.disks.remove(&process);
+                self.gets.remove(&process);
+            }
+            Event::Read { token, .. } | Event::Written { token, .. } => {
+                if let Some((_, tokens)) = self.disks.get_mut(&process) {
+                    tokens.remove(token);
+                }
+            }
+            Event::Message(Envelope { message: Message::Got { name, .. }, epoch, .. }) => {
+                if let Some((of, names)) = self.gets.get_mut(&process)
+                    && of == epoch
+                {
+                    names.insert(*name, true);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A machine wants something done.
+    ///
+    /// # Errors
+    /// When it asks for too much at a time.
+    pub fn effect(&mut self, scene: Scene, effect: &Effect) -> Result<(), String> {
+        let Scene { process, rank, epoch, .. } = scene;
+        let (what, asked, bound) = match effect {
+            Effect::Read { token, .. } | Effect::Write { token, .. } => {
+                let tokens = newest(&mut self.disks, process, epoch);
+                tokens.insert(*token);
+                ("requests to its disk", tokens.len(), self.depth)
+            }
+            Effect::Send(Envelope { message: Message::Get(name), epoch: of, .. })
+                if name.kind == Kind::Vertices && *of == epoch =>
+            {
+                let names = newest(&mut self.gets, process, epoch);
+                names.entry(*name).or_insert(false);
+                let open = names.values().filter(|come| !**come).count();
+                ("chunks of vertices", open, self.window)
+            }
+            _ => return Ok(()),
+        };
+        if asked <= bound {
+            return Ok(());
+        }
+        Err(format!("{rank} has asked for {asked} {what}, not {bound} at most"))
+    }
+}
