@@ -4,11 +4,14 @@
 //! master    Open --own part done--> Collecting --all stealers have handed over--> Done
 //! stealer   streams --input ended--> waits --master asks--> hands over
 //! H = 1 + stealers, as long as the partition is Open
+//!
+//! if interrupted: stealer   streams --input ended--> hands over        master   merges between chunks
 //! ```
 //!
 //! A stealer keeps its accumulators in memory until the master asks, and does nothing else until
 //! then: the wait is short, because all engines on a partition see the end of its input at the same
-//! time. Stored accumulators are the alternative that the paper rejects; it is here to be measured.
+//! time. Stored accumulators, and masters that are interrupted, are the alternatives that the paper
+//! rejects; they are here to be measured.
 //!
 //! **Invariant:** the accumulators that are applied are those of the master and of every stealer
 //! that it accepted, each once. **Invariant:** only the master applies.
@@ -124,6 +127,8 @@ impl Owned {
                     }
                 }
             }
+            // They come unasked.
+            Handover::Interrupt => {}
             Handover::Storage => {
                 for (name, engine) in std::mem::take(&mut self.parked) {
                     cx.send(engine, Message::Get(name));
@@ -161,6 +166,11 @@ impl Owned {
     /// The next accumulators to merge.
     pub(crate) fn merge(&mut self) -> Option<Payload> {
         self.received.pop_front()
+    }
+
+    /// Whether there is something to merge before the master goes on.
+    pub(crate) fn interrupts(&self, cx: &Context) -> bool {
+        cx.config.handover == Handover::Interrupt && !self.received.is_empty()
     }
 
     /// Whether all stealers have handed over, and all is merged.

@@ -60,7 +60,7 @@ pub(crate) struct ComputationEngine {
     /// Partitions of which masters asked for accumulators.
     collected: BTreeSet<u32>,
     ingest: Ingest,
-    /// What the program is at, by its token: chunks that are streamed, or something else.
+    /// Token of the piece of work that the program is at, but for chunks that it streams.
     working: Option<u64>,
     streaming: BTreeMap<u64, Block>,
     storing: Storing,
@@ -158,6 +158,19 @@ impl ComputationEngine {
                     let first = !std::mem::replace(&mut self.ingest.begun, true);
                     if first || !self.storing.is_full(cx) {
                         self.working = Some(cx.work(Work::Ingest { first }));
+                    }
+                    return;
+                }
+                Stage::Streaming
+                    if self.owned.get(&partition).is_some_and(|owned| owned.interrupts(cx)) =>
+                {
+                    // Between chunks, and not beside one.
+                    if self.streaming.is_empty()
+                        && let Some(payload) = self.owned.get_mut(&partition).and_then(Owned::merge)
+                    {
+                        cx.counters.count(Path::Interrupted);
+                        task.stage = Stage::Interrupted;
+                        self.working = Some(cx.work(Work::Merge(payload)));
                     }
                     return;
                 }
@@ -271,7 +284,7 @@ impl ComputationEngine {
             if let Some(owned) = self.owned.get_mut(&partition) {
                 owned.collect(cx, step, partition);
             }
-        } else if cx.config.handover == Handover::Storage {
+        } else if cx.config.handover != Handover::Memory {
             task.stage = Stage::HandingOver;
             self.working = Some(cx.work(Work::HandOver));
         } else {
@@ -340,7 +353,12 @@ impl ComputationEngine {
                     owned.done();
                 }
             }
-            Outcome::Merged | Outcome::Decided { .. } => self.task = Some(task),
+            Outcome::Merged | Outcome::Decided { .. } => {
+                if task.stage == Stage::Interrupted {
+                    task.stage = Stage::Streaming;
+                }
+                self.task = Some(task);
+            }
         }
         if self.task.is_none() && self.waiting.is_empty() && step.phase != Phase::Ingest {
             // After each partition, own or stolen, everybody is asked anew.

@@ -23,8 +23,21 @@ pub enum Route {
 pub enum Handover {
     /// The stealer keeps them until the master asks.
     Memory,
-    /// The stealer stores them and goes on; the alternative that the paper rejects.
+    /// The stealer stores them and goes on; an alternative that the paper rejects.
     Storage,
+    /// The stealer sends them when it has ended, and goes on; the master merges them between its
+    /// chunks, or keeps them until it begins the partition. The other one that the paper rejects.
+    Interrupt,
+}
+
+/// Order in which a storage engine hands out the chunks of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sets {
+    /// Any.
+    Bags,
+    /// That in which they were stored, as of a file with a pointer that advances and is reset when a
+    /// step begins (Chaos, section 7). Chunks without an active source are passed over.
+    Files,
 }
 
 /// What happens when a checkpoint, or the edges, cannot be had from anywhere.
@@ -121,6 +134,8 @@ pub struct Config {
     pub store_window_bytes: u64,
     /// How accumulators are handed over.
     pub handover: Handover,
+    /// In which order chunks are handed out.
+    pub sets: Sets,
     /// A checkpoint is made after every so many iterations, and at the end.
     pub checkpoint_interval: u32,
     /// Whether the barrier after a scatter makes one too, with the updates, where the values are in
@@ -207,6 +222,7 @@ pub(crate) fn of_two() -> Config {
         streams: 1,
         store_window_bytes: 1 << 20,
         handover: Handover::Memory,
+        sets: Sets::Bags,
         checkpoint_interval: 1,
         scatter_checkpoints: false,
         edges: Edges::Fixed,

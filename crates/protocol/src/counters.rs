@@ -43,6 +43,8 @@ paths! {
     Rewritten,
     /// Accumulators were handed over.
     HandedOver,
+    /// A master merged accumulators between two of its chunks.
+    Interrupted,
     /// Accumulators were stored by a stealer.
     Parked,
     /// Accumulators were merged.
@@ -59,6 +61,8 @@ paths! {
     PulledEarly,
     /// A central directory was asked who has a chunk.
     Directed,
+    /// A central directory was asked where a chunk of vertices is.
+    VerticesDirected,
     /// Chunks had no active source and were not read.
     Inactive,
     /// A cell or partition without active sources was not asked for.

@@ -3,6 +3,7 @@
 //! ```text
 //! every chunk that is stored:   engine -> directory: where?      directory -> engine: there
 //! every chunk that is pulled:   engine -> directory: who?        directory -> engine: one, or none
+//! every chunk of vertices:      likewise where, when it is stored and when it is loaded
 //! left(p, e) = chunks of p at e - engines that were sent to e for p in this step
 //! ```
 //!
@@ -18,6 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::context::Context;
 use crate::messages::{Effect, Message};
 use crate::names::{BlockName, Cell, Kind, Phase, Rank, Step};
+use crate::placement::vertex_engine;
 use crate::rewriting::rewritten_before;
 
 /// Chunks of one cell: how many each machine has, and how many of them are left in a step.
@@ -112,6 +114,11 @@ impl Directory {
     }
 
     fn place(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
+        if name.kind == Kind::Vertices {
+            // Recovery, and who reads the result, know these by their hash, so it says no other.
+            let engine = vertex_engine(cx.machines(), name.partition, name.number);
+            return cx.send(from, Message::Placed { name, engine });
+        }
         let engine = cx.random.below(cx.machines() as u64) as Rank;
         self.add(cx.machines(), engine, (name.kind, name.iteration, name.cell()), 1);
         cx.send(from, Message::Placed { name, engine });

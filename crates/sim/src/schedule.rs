@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use welter_protocol::config::{Config, Copies, Edges, Handover, Loss, Route, Timing};
+use welter_protocol::config::{Config, Copies, Edges, Handover, Loss, Route, Sets, Timing};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::planted::Bug;
@@ -207,6 +207,7 @@ impl Schedule {
             streams: 1,
             store_window_bytes: 1 << 20,
             handover: Handover::Memory,
+            sets: Sets::Bags,
             checkpoint_interval: 1,
             scatter_checkpoints: false,
             edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
@@ -262,7 +263,12 @@ impl Schedule {
             1 => Placement::Weighted((0..machines).map(|_| 1 + random.below(5) as u32).collect()),
             _ => Placement::Random,
         };
-        let handover = if random.chance(150) { Handover::Storage } else { Handover::Memory };
+        let handover = match random.below(100) {
+            0..15 => Handover::Storage,
+            15..30 => Handover::Interrupt,
+            _ => Handover::Memory,
+        };
+        let sets = if random.chance(500) { Sets::Files } else { Sets::Bags };
         let width = match random.below(4) {
             0 => Width::Forced(1 + random.below(4) as usize),
             _ => Width::Measured,
@@ -280,6 +286,7 @@ impl Schedule {
             streams: 1 + random.below(3) as usize,
             store_window_bytes: *random.pick(&[1, 500, 4000, 1 << 20]),
             handover,
+            sets,
             checkpoint_interval: 1 + random.below(3) as u32,
             scatter_checkpoints: random.chance(400),
             edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },

@@ -9,6 +9,7 @@ use welter_algorithms::PageRank;
 use welter_algorithms::pagerank::Dangling;
 use welter_protocol::config::{Handover, Route};
 use welter_protocol::partitions::Partitions;
+use welter_protocol::placement::Placement;
 use welter_protocol::planted::Bug;
 use welter_protocol::random::Random;
 use welter_protocol::steal::Bias;
@@ -146,6 +147,18 @@ fn times_are_split_into_work_overhead_and_waiting() {
     assert!(waits < idle && copying + merging < stolen, "helping costs less than it does");
 }
 
+/// Static partitions (the shape of Figure 18): each machine has its edges and updates on its own
+/// disk, and nobody helps.
+#[test]
+fn static_partitions_wait_for_the_largest() {
+    let mut schedule = schedule(SKEWED, Bias::NEVER, Handover::Memory);
+    Arc::make_mut(&mut schedule.config).placement = Placement::Owner;
+    let (time, idle) = measured(&schedule);
+    let (paper, _) = measure(SKEWED, Bias::PAPER, Handover::Memory);
+    println!("static partitions: {time:.1} ms, {:.1} % idle; Chaos {paper:.1} ms", 100.0 * idle);
+    assert!(time > 3.0 * paper && idle > 0.7, "{time} beside {paper} ms");
+}
+
 /// With several partitions a machine, help comes for partitions that their master has not begun: a
 /// machine that has ended with one must not wait for the master to come to it.
 #[test]
@@ -156,7 +169,7 @@ fn stealers_of_partitions_that_wait_go_on() {
     let (slow, idle_slow) = measured(&schedule);
     println!("3 partitions a machine: {time:.1} ms, {:.1} % idle", 100.0 * idle);
     println!("stealers wait for masters: {slow:.1} ms, {:.1} % idle", 100.0 * idle_slow);
-    assert!(idle < 0.04, "{idle}");
+    assert!(idle < 0.05, "{idle}");
     assert!(idle_slow > 2.0 * idle, "{idle_slow} beside {idle}");
 }
 
@@ -179,6 +192,10 @@ fn helping_always_costs_more_than_it_gains_where_vertex_sets_are_large() {
     assert!(paper < 0.8 * never, "{times:?}");
     assert!(paper < 0.9 * always, "{times:?}");
     assert!(paper < 1.05 * best, "{times:?}");
+    // Another one, in which masters are interrupted, spares stealers the wait, which is short.
+    let (interrupted, idle) = measure(WIDE, Bias::PAPER, Handover::Interrupt);
+    println!("alpha 1, masters interrupted: {interrupted:.1} ms, {:.1} % idle", 100.0 * idle);
+    assert!((interrupted / paper - 1.0).abs() < 0.05, "{interrupted} beside {paper} ms");
     // The alternative that the paper rejects, accumulators by way of storage, gains nothing: what a
     // stealer saves by not waiting, the master reads again.
     let (stored, idle) = measure(WIDE, Bias::PAPER, Handover::Storage);

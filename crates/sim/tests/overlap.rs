@@ -1,4 +1,4 @@
-//! What cores and the depth of disks gain: chunks that are streamed at a time, requests that are
+//! Gain of cores and of the depth of disks: chunks that are streamed at a time, requests that are
 //! with a disk at a time (the shape of Figure 9, and what it does not show).
 
 #![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]

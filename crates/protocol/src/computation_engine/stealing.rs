@@ -27,6 +27,7 @@ use crate::counters::Path;
 use crate::messages::Message;
 use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Sealed, Step};
 use crate::rewriting::by_cells;
+use crate::steal::Bias;
 
 impl ComputationEngine {
     /// Proposes help with the next foreign partition, or arrives when nobody needs any.
@@ -42,7 +43,9 @@ impl ComputationEngine {
 
     pub(super) fn begin_round(&mut self, cx: &mut Context) {
         let partitions = cx.config.partitions;
-        let foreign = (0..partitions.count()).filter(|&p| partitions.master(p) != cx.rank);
+        // Where help is never taken partitions are static, and nobody asks.
+        let count = if cx.config.bias == Bias::NEVER { 0 } else { partitions.count() };
+        let foreign = (0..count).filter(|&p| partitions.master(p) != cx.rank);
         self.rounds.begin(foreign.collect(), &mut cx.random);
     }
 
@@ -147,7 +150,7 @@ impl ComputationEngine {
     ) {
         let master = cx.config.partitions.master(partition);
         cx.counters.count(Path::HandedOver);
-        if cx.config.handover == Handover::Memory {
+        if cx.config.handover != Handover::Storage {
             let payload = sealed.payload;
             return cx.send(master, Message::Accumulators { step, partition, payload });
         }

@@ -125,12 +125,14 @@ impl ComputationEngine {
     pub(super) fn store(&mut self, cx: &mut Context, block: Block, payload: Payload) {
         let BlockName { kind, partition, number, .. } = block.name;
         let engine = match kind {
-            Kind::Vertices => vertex_engine(cx.machines(), partition, number),
-            Kind::Edges | Kind::Updates if cx.config.placement == Placement::Directory => {
+            Kind::Edges | Kind::Updates | Kind::Vertices
+                if cx.config.placement == Placement::Directory =>
+            {
                 self.storing.insert(block.name, payload.len() as u64);
                 self.placing.insert(block.name, (block, payload));
                 return cx.send(0, Message::Place(block.name));
             }
+            Kind::Vertices => vertex_engine(cx.machines(), partition, number),
             _ => cx.config.placement.engine(&cx.config.partitions, partition, &mut cx.random),
         };
         self.store_at(cx, engine, block, payload);
@@ -140,6 +142,8 @@ impl ComputationEngine {
     pub(crate) fn placed(&mut self, cx: &mut Context, name: BlockName, engine: Rank) {
         if let Some((block, payload)) = self.placing.remove(&name) {
             self.store_at(cx, engine, block, payload);
+        } else if name.kind == Kind::Vertices {
+            cx.send(engine, Message::Get(name));
         }
     }
 

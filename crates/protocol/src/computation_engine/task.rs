@@ -24,7 +24,7 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
 use crate::names::{BlockName, Cell, Kind, Payload, Phase, Step};
-use crate::placement::vertex_engine;
+use crate::placement::{Placement, vertex_engine};
 use crate::planted::Bug;
 use crate::pulls::Pulls;
 use crate::rewriting::by_cells;
@@ -56,6 +56,8 @@ pub(super) enum Stage {
     Loading,
     Opening,
     Streaming,
+    /// The master merges what a stealer has sent, between chunks.
+    Interrupted,
     /// A vertex set, for signals of the cell at work.
     Turning,
     Flushing,
@@ -96,7 +98,7 @@ impl Task {
     pub(super) fn spent(&self, works: bool) -> Spent {
         match self.stage {
             Stage::Waiting | Stage::Collecting if !works => Spent::Idle,
-            Stage::Collecting => Spent::Merging,
+            Stage::Collecting | Stage::Interrupted => Spent::Merging,
             Stage::HandingOver => Spent::Copying,
             Stage::Loading | Stage::Opening | Stage::Turning if self.stolen => Spent::Copying,
             _ if self.stolen => Spent::Stolen,
@@ -177,6 +179,11 @@ impl ComputationEngine {
         while task.asked < self.window.size() || cx.config.has(Bug::SetsUnbounded) {
             let Some(name) = task.unasked.pop_front() else { return };
             task.asked += 1;
+            if cx.config.placement == Placement::Directory {
+                cx.counters.count(Path::VerticesDirected);
+                cx.send(0, Message::Place(name));
+                continue;
+            }
             let engine = vertex_engine(cx.machines(), name.partition, name.number);
             cx.send(engine, Message::Get(name));
         }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::config::{Config, of_two};
+use crate::config::{Config, Handover, of_two};
 use crate::messages::{Effect, Envelope};
 use crate::names::{Epoch, Generation, Kind, Role, Sealed};
+use crate::placement::{Placement, vertex_engine};
+use crate::steal::Bias;
 use crate::window::Width;
 use crate::work::Filled;
 
@@ -179,4 +181,95 @@ fn checksums_are_those_that_the_program_made() {
     };
     let stored: Vec<_> = said(&mut cx).into_iter().filter_map(hash).collect();
     assert_eq!(stored, [(3, 7); 3], "no byte is looked at in a step");
+}
+
+/// An engine of this configuration that is ready to stream its own partition.
+fn opened(config: Config, phase: Phase) -> (Context, ComputationEngine) {
+    let mut cx = Context::new(Arc::new(config), 0, 1);
+    let mut engine = ComputationEngine::new(&cx);
+    engine.begin(&mut cx, begin(phase));
+    for name in gets(&mut cx) {
+        engine.got(&mut cx, name, Payload::from([]));
+    }
+    let [(token, Work::Open { .. })] = works(&mut cx)[..] else { panic!("it opens") };
+    engine.done(&mut cx, token, Outcome::Opened);
+    (cx, engine)
+}
+
+fn streamed() -> Outcome {
+    Outcome::Streamed { made: 0, gathered: 0, rewritten: None, filled: Vec::new() }
+}
+
+#[test]
+fn masters_are_interrupted_between_chunks_if_at_all() {
+    let pull = Pull {
+        step: Step { iteration: 0, phase: Phase::Gather },
+        cell: Cell::all(0),
+        active: u64::MAX,
+        sent: 0,
+    };
+    for (handover, is_interrupted) in [(Handover::Memory, false), (Handover::Interrupt, true)] {
+        let (mut cx, mut engine) = opened(Config { handover, ..of_two() }, Phase::Gather);
+        engine.proposal(&mut cx, 1, (pull.step, 0), 1 << 20);
+        engine.pulled(&mut cx, 0, pull, Some(chunk(0)));
+        let [(token, Work::Stream { .. })] = works(&mut cx)[..] else { panic!("it streams") };
+        engine.accumulators(&mut cx, 1, 0, Payload::from([7]));
+        engine.pulled(&mut cx, 1, pull, Some(chunk(1)));
+        assert!(works(&mut cx).is_empty(), "not beside a chunk");
+        engine.done(&mut cx, token, streamed());
+        let [(token, ref next)] = works(&mut cx)[..] else { panic!("it goes on") };
+        assert_eq!(matches!(next, Work::Merge(_)), is_interrupted, "{handover:?}");
+        engine.done(&mut cx, token, if is_interrupted { Outcome::Merged } else { streamed() });
+        let goes_on = works(&mut cx);
+        assert_eq!(matches!(goes_on[..], [(_, Work::Stream { .. })]), is_interrupted);
+    }
+}
+
+#[test]
+fn a_directory_is_asked_for_vertices_too() {
+    let config = Config { placement: Placement::Directory, width: Width::Forced(2), ..of_two() };
+    let mut cx = Context::new(Arc::new(Config { chunk_vertices: 16, ..config }), 0, 1);
+    let mut engine = ComputationEngine::new(&cx);
+    engine.begin(&mut cx, begin(Phase::Gather));
+    let places: Vec<BlockName> = said(&mut cx)
+        .into_iter()
+        .map(|message| match message {
+            Message::Place(name) => name,
+            other => panic!("{other:?} before the directory has answered"),
+        })
+        .collect();
+    assert_eq!(places.len(), 2);
+    for name in places {
+        engine.placed(&mut cx, name, vertex_engine(2, name.partition, name.number));
+        assert_eq!(gets(&mut cx), [name]);
+    }
+    engine.store_vertices(
+        &mut cx,
+        Step { iteration: 0, phase: Phase::Gather },
+        0,
+        vec![Payload::from([]).into()],
+    );
+    let [Message::Place(name)] = said(&mut cx)[..] else { panic!("it asks where to store it") };
+    engine.placed(&mut cx, name, 1);
+    assert!(matches!(said(&mut cx)[..], [Message::Store { .. }]));
+}
+
+#[test]
+fn nobody_proposes_help_where_partitions_are_static() {
+    for (bias, proposes) in [(Bias::NEVER, false), (Bias::PAPER, true), (Bias::Always, true)] {
+        let (mut cx, mut engine) = opened(Config { bias, ..of_two() }, Phase::Scatter);
+        let step = Step { iteration: 0, phase: Phase::Scatter };
+        let pull = Pull { step, cell: Cell::all(0), active: 1, sent: 0 };
+        for _ in 0..2 {
+            engine.pulled(&mut cx, 0, pull, None);
+            engine.pulled(&mut cx, 1, pull, None);
+        }
+        let [(token, Work::Flush)] = works(&mut cx)[..] else { panic!("nothing is left") };
+        engine.done(&mut cx, token, Outcome::Flushed(Vec::new()));
+        let said = said(&mut cx);
+        let count = said.iter().filter(|one| matches!(one, Message::Propose { .. })).count();
+        assert_eq!(count, usize::from(proposes), "{bias:?}");
+        let arrives = said.iter().any(|one| matches!(one, Message::Arrive { .. }));
+        assert_eq!(arrives, !proposes, "{bias:?}");
+    }
 }

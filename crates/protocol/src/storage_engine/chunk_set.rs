@@ -7,11 +7,16 @@
 //! "none" is said    <=>  no chunk in left has an active source
 //! ```
 //!
+//! Chunks lie in the order in which they were stored. A set that is a *file* hands out the first one
+//! that is left, so what was handed out lies before what is left, but for chunks without an active
+//! source; else the last one, which costs no search.
+//!
 //! **Invariant:** each chunk is handed out at most once in an (epoch, step), to whoever asks first,
 //! master or stealer. A cursor is reset by the first *pull* of a step, not when the engine hears of
 //! the step: else a pull that overtakes the beginning would be told "none" too early.
 
 use crate::audit::{Served, Sum};
+use crate::config::Sets;
 use crate::names::{Block, Step};
 
 /// The chunks of a cell that lie here, and the cursor over them.
@@ -46,16 +51,31 @@ impl ChunkSet {
     }
 
     /// Any chunk that is left and has an active source.
-    pub(super) fn take(&mut self, active: u64, forgets: bool, first_only: bool) -> Option<Block> {
+    pub(super) fn take(
+        &mut self,
+        sets: Sets,
+        active: u64,
+        [forgets, first_only]: [bool; 2],
+    ) -> Option<Block> {
         let is_wanted = |&place: &usize| {
             let sources = self.blocks[place].sources;
             let sources = if first_only { sources & sources.wrapping_neg() } else { sources };
             sources & active != 0
         };
-        let place = self.left.iter().rposition(is_wanted)?;
+        let place = match sets {
+            Sets::Bags => self.left.iter().rposition(is_wanted)?,
+            Sets::Files => self.left.iter().position(is_wanted)?,
+        };
         let block = self.blocks[self.left[place]];
         if !forgets {
-            self.left.swap_remove(place);
+            match sets {
+                Sets::Bags => {
+                    self.left.swap_remove(place);
+                }
+                Sets::Files => {
+                    self.left.remove(place);
+                }
+            }
             self.left_bytes = self.left_bytes.saturating_sub(block.bytes.into());
         }
         self.handed.add(&block);
@@ -73,5 +93,45 @@ impl ChunkSet {
         let left = left.into_iter().map(|place| &self.blocks[place]);
         let inactive = Sum::of(left.filter(|block| block.sources & active == 0));
         Served { handed, inactive, all: self.all }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::{BlockName, Epoch, Kind, Phase, Role};
+
+    /// Numbers of the chunks that a set hands out, of six that have sources in ranges 0, 1, 0, 1, ...
+    fn handed_out(sets: Sets, active: u64) -> Vec<u64> {
+        let mut set = ChunkSet::default();
+        for number in 0..6 {
+            let name = BlockName {
+                kind: Kind::Edges,
+                role: Role::Primary,
+                epoch: Epoch::default(),
+                iteration: 0,
+                partition: 0,
+                source: None,
+                number,
+            };
+            set.add(Block::of(name, 1, 1 << (number % 2), &[]));
+        }
+        set.reset(Step { iteration: 0, phase: Phase::Scatter }, active);
+        std::iter::from_fn(|| set.take(sets, active, [false; 2]))
+            .map(|block| block.name.number)
+            .collect()
+    }
+
+    #[test]
+    fn files_are_read_from_their_beginning_and_bags_in_any_order() {
+        for (active, expected) in
+            [(0b11, &[0, 1, 2, 3, 4, 5][..]), (0b01, &[0, 2, 4]), (0b10, &[1, 3, 5]), (0b100, &[])]
+        {
+            assert_eq!(handed_out(Sets::Files, active), expected);
+            let mut any = handed_out(Sets::Bags, active);
+            assert!(expected.len() < 2 || any != expected, "nothing asks for that order");
+            any.sort_unstable();
+            assert_eq!(any, expected, "each once");
+        }
     }
 }

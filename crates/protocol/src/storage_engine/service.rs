@@ -158,7 +158,7 @@ impl StorageEngine {
         set.reset(pull.step, pull.active);
         let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
         let first = cx.config.has(Bug::WrongSummary);
-        let block = set.take(pull.active, forgets, first);
+        let block = set.take(cx.config.sets, pull.active, [forgets, first]);
         if block.is_none() && !set.left.is_empty() {
             cx.counters.count(Path::Inactive);
         }

@@ -1,4 +1,4 @@
-//! What is asked for at a time is bounded: requests of a storage engine to its disk by its depth,
+//! Requests that are open at a time are bounded: those of a storage engine to its disk by its depth,
 //! chunks of vertex sets that a computation engine asks others for by its window.
 //!
 //! ```text
@@ -21,7 +21,7 @@ use welter_protocol::window::Width;
 
 use super::Scene;
 
-/// What each process has asked for, in its epoch, and not got.
+/// Requests of each process in its epoch that have no answer.
 pub struct Windows {
     depth: usize,
     window: usize,

@@ -18,7 +18,7 @@ use welter_protocol::{Event, Work};
 use super::Scene;
 use crate::describe;
 
-/// What programs are at.
+/// Pieces of work that programs are at.
 pub struct Works {
     streams: usize,
     /// By processes and tokens: of streams the epoch.
