@@ -14,6 +14,7 @@ use welter_model::ids::Names;
 
 use crate::collect::{Collector, Ids, Stated};
 use crate::error::InputError;
+use crate::foreign;
 use crate::head::{sample, words};
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
@@ -69,8 +70,10 @@ impl Reader for Adjacency {
     }
 }
 
-/// Refuses what a user says of columns, which there are none of.
+/// Refuses what a user says of columns, which there are none of, and files of another kind, such as
+/// multiline adjacency lists.
 fn check(source: &Source, options: &ReadOptions) -> Result<(), InputError> {
+    foreign::check(source.name(), &sample(source, &options.limits)?.bytes)?;
     let column = matches!(options.weight, WeightChoice::Column(_));
     if !column && options.source.is_none() && options.target.is_none() {
         return Ok(());
@@ -178,6 +181,7 @@ mod tests {
                 ("", "expected edges, found none"),
                 ("1 2\n2 x\n3 1\n", "f:2: expected an integer as vertex id, found \"x\""),
                 ("1 2\n3 -1\n", "f:2: expected a vertex id, found the negative number"),
+                ("# c\n1 1\n2 {'weight': 3}\n2 0\n", "a multiline adjacency list of NetworkX"),
                 ("1 2\n3 99999999999999999999\n", "f:2: expected a vertex id of at most"),
             ],
         );

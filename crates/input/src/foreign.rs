@@ -51,6 +51,11 @@ const FOREIGN: &[Foreign] = &[
     Foreign { name: "a network of SteinLib", begins: |head| begins(head, "33d32945"), way: CSV },
     Foreign { name: "TSPLIB", begins: is_tsplib, way: CSV },
     Foreign { name: "a Rutherford-Boeing matrix", begins: is_boeing, way: SCIPY },
+    Foreign {
+        name: "a multiline adjacency list of NetworkX",
+        begins: is_multiline,
+        way: "write its edges: networkx.write_edgelist or write_weighted_edgelist",
+    },
     // Statements.
     Foreign { name: "Turtle or TriG (RDF)", begins: is_turtle, way: N_TRIPLES },
     Foreign {
@@ -73,6 +78,16 @@ const FOREIGN: &[Foreign] = &[
         way: CSV,
     },
     Foreign { name: "PDF", begins: |head| head.starts_with(b"%PDF-"), way: CSV },
+    Foreign {
+        name: "a pointer of Git LFS in the place of the file",
+        begins: |head| head.starts_with(b"version https://git-lfs.github.com/spec/"),
+        way: "fetch the file itself: git lfs pull",
+    },
+    Foreign {
+        name: "a pointer of git-annex in the place of the file",
+        begins: |head| head.starts_with(b"/annex/objects/"),
+        way: "fetch the file itself: git annex get",
+    },
     // Tables and archives.
     Foreign {
         name: "an Excel workbook (xlsx)",
@@ -200,6 +215,33 @@ fn is_galois(head: &[u8]) -> bool {
         && sizes.is_some_and(|((nodes, edges), first)| nodes > 0 && first <= edges && edges > 0)
 }
 
+/// A node with its degree on a line, then as many lines with a neighbour and its attributes each.
+fn is_multiline(head: &[u8]) -> bool {
+    let lines = head.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+    let mut lines = lines.map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let separates = |byte: u8| matches!(byte, b' ' | b'\t' | b',' | b';' | b'|');
+    let degree = |line: &[u8]| {
+        let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let (node, degree) = line.split_at(line.len() - digits);
+        let apart = node.len() > 1 && node.last().is_some_and(|last| separates(*last));
+        std::str::from_utf8(degree).ok().filter(|_| apart)?.parse::<u64>().ok()
+    };
+    let neighbour = |line: &[u8]| {
+        let brace = memchr::memchr(b'{', line).filter(|brace| *brace > 1);
+        line.ends_with(b"}") && brace.is_some_and(|brace| separates(line[brace - 1]))
+    };
+    let (mut left, mut found) = (0, false);
+    let all = lines.by_ref().filter(|line| !line.starts_with(b"#")).all(|line| {
+        if left == 0 {
+            return degree(line).map(|degree| left = degree).is_some();
+        }
+        left -= 1;
+        found = true;
+        neighbour(line)
+    });
+    all && found
+}
+
 fn is_tsplib(head: &[u8]) -> bool {
     begins(head, "name")
         && holds(head, "\ntype")
@@ -286,7 +328,7 @@ mod tests {
             [head, name.into(), data.into()].concat()
         };
         let boeing = format!("{:72}key\n 5 1 1 3\nRUA            3 3 5\n", "title");
-        let texts: [(Vec<u8>, &str); 33] = [
+        let texts: [(Vec<u8>, &str); 37] = [
             ("LEDA.GRAPH\nstring\nint\n".into(), "LEDA"),
             ("\u{feff}\n LEDA.GRAPH \r\n".into(), "LEDA"),
             ("DL n=5\nformat = edgelist1\n".into(), "UCINET"),
@@ -301,6 +343,10 @@ mod tests {
             ("33D32945 STP File, STP Format Version 1.0\n".into(), "SteinLib"),
             ("NAME: berlin52\nTYPE: TSP\nDIMENSION: 52\n".into(), "TSPLIB"),
             (boeing.into(), "Boeing"),
+            ("# export.py\n#\na 2\nb {}\nc {'w': 1}\nb 0\nc 0\n".into(), "multiline"),
+            ("New York,0\nRome,1\nNew York,{}\n".into(), "multiline"),
+            ("version https://git-lfs.github.com/spec/v1\noid sha256:4d\n".into(), "git lfs pull"),
+            ("/annex/objects/SHA256E-s4--4d.csv\n".into(), "git annex get"),
             ("# words\n@prefix ex: <http://e.x/> .\n".into(), "Turtle"),
             ("PREFIX ex: <http://e.x/>\n".into(), "Turtle"),
             ("<?xml version=\"1.0\"?>\n<rdf:RDF xmlns:rdf=\"x\">".into(), "RDF/XML"),
@@ -348,6 +394,12 @@ mod tests {
             "ORC a\n",
             "-- b\n",
             "name target\ntype x\n",
+            "version https://a\n",
+            // Edges, and lists of neighbours.
+            "a b {}\nb c {}\n",
+            "1 2\n2 3\n",
+            "1 0\n2 0\n3 0\n",
+            "a 1\nb {}\nc d e\n",
         ] {
             assert_eq!(refused(head.as_bytes()), None, "{head:?}");
         }
