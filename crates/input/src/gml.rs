@@ -21,7 +21,7 @@ mod tests;
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Small, SmallReader};
+use crate::small::{Described, Small, SmallReader, plain};
 use tokens::{Token, Tokens};
 
 /// The reader of GML.
@@ -131,10 +131,11 @@ fn edge(tokens: &mut Tokens<'_>, small: &mut Small<'_>) -> Result<(), InputError
     }
 }
 
-/// A number or a text, as it stands there.
+/// A number by its value, or a text as it stands there.
 fn key(tokens: &mut Tokens<'_>) -> Result<Vec<u8>, InputError> {
     match tokens.next()? {
-        Token::Number | Token::Text => Ok(tokens.text().to_vec()),
+        Token::Number => Ok(plain(tokens.text()).to_vec()),
+        Token::Text => Ok(tokens.text().to_vec()),
         other => Err(tokens.unexpected("a number or a text", other)),
     }
 }

@@ -26,7 +26,7 @@ use crate::error::InputError;
 use crate::foreign::begins as starts;
 use crate::head::words;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Small, SmallReader};
+use crate::small::{Described, Small, SmallReader, plain};
 use crate::text::fields::{is_number, parse_id, show};
 
 /// The reader of Pajek networks.
@@ -175,7 +175,7 @@ impl Network<'_, '_> {
             }
             _ => words(rest).next(),
         };
-        self.small.node(id, label, number).map(|_| ())
+        self.small.node(plain(id), label, number).map(|_| ())
     }
 
     fn edge(&mut self, line: &[u8], directed: bool, number: u64) -> Result<(), InputError> {
@@ -208,7 +208,7 @@ impl Network<'_, '_> {
         // A minus before an end deletes the line in networks that change in time.
         self.check_id(source, line)?;
         self.check_id(target, line)?;
-        let (source, target) = (Some(source.to_vec()), Some(target.to_vec()));
+        let (source, target) = (Some(plain(source).to_vec()), Some(plain(target).to_vec()));
         let mut edge =
             Described { source, target, directed: Some(directed), line, ..Described::default() };
         if let Some((rank, value)) = weight {

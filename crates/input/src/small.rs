@@ -3,7 +3,8 @@
 //! while it is read, and the reader around their parsers.
 //!
 //! - A node has a key, by which edges name it. Keys are the ids, as integers where all of them are
-//!   that. Where ids are read as names and the format has labels, labels are the ids.
+//!   that and are written as they are printed: `007` is a name, unless the format says that ids are
+//!   numbers. Where ids are read as names and the format has labels, labels are the ids.
 //! - Every node is a vertex, with or without edges. An edge of a node that is not there is an
 //!   error with its line, wherever in the file the node would have stood, but for formats in which
 //!   edges bring their nodes with them.
@@ -61,6 +62,8 @@ pub(crate) struct Small<'a> {
     weights: [Weights; 2],
     /// Whether a key is no number at all.
     named: bool,
+    /// The first key that is an integer with zeros in front.
+    padded: Option<u32>,
     /// Bytes held, about.
     bytes: u64,
 }
@@ -79,10 +82,11 @@ struct Rules {
 }
 
 /// A node, or a key that only edges know so far.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Node {
-    /// Where it was stated; 0 if it was not.
+    /// Where it was stated, or else where it was met first.
     line: u64,
+    stated: bool,
     /// Its place in the labels, plus one; 0 where it has none.
     label: u32,
 }
@@ -150,6 +154,7 @@ impl<'a> Small<'a> {
             edges: Vec::new(),
             weights: Default::default(),
             named: false,
+            padded: None,
             bytes: 0,
         }
     }
@@ -176,8 +181,8 @@ impl<'a> Small<'a> {
 
     /// The place of a node, if there is one with this key.
     pub(crate) fn known(&self, key: &[u8]) -> Option<u32> {
-        let place = self.keys.find(self.plain(key))?;
-        (self.nodes[place as usize].line > 0).then_some(place)
+        let place = self.keys.find(self.key(key))?;
+        self.nodes[place as usize].stated.then_some(place)
     }
 
     /// States that edges bring their nodes with them.
@@ -230,12 +235,12 @@ impl<'a> Small<'a> {
     ) -> Result<u32, InputError> {
         let known = self.place(key, line)?;
         let place = known as usize;
-        if self.nodes[place].line > 0 {
-            let first = self.nodes[place].line;
+        let Node { line: first, stated, .. } = self.nodes[place];
+        if stated {
             let what = format!("expected another id than that of the node in line {first}");
             return Err(self.wrong(line, what));
         }
-        self.nodes[place].line = line;
+        (self.nodes[place].line, self.nodes[place].stated) = (line, true);
         self.unread |= !self.wants_labels() && label.is_some_and(|label| label != key);
         if let Some(label) = label.filter(|label| !label.is_empty() && self.wants_labels()) {
             let label = std::str::from_utf8(label).map_err(|_| {
@@ -286,19 +291,27 @@ impl<'a> Small<'a> {
 
     /// The place of a key, which is added where it is new.
     pub(crate) fn place(&mut self, key: &[u8], line: u64) -> Result<u32, InputError> {
-        let key = self.plain(key);
+        let key = self.key(key);
         let place = self.keys.place(key).map_err(|what| self.wrong(line, what))?;
         if place as usize == self.nodes.len() {
-            self.nodes.push(Node::default());
-            self.named |= looks(key) == Looks::Name;
+            self.nodes.push(Node { line, stated: false, label: 0 });
+            match looks(key) {
+                Looks::Name => self.named = true,
+                Looks::Integer if plain(key) != key => {
+                    self.padded.get_or_insert(place);
+                }
+                Looks::Integer | Looks::Number => {}
+            }
             self.hold(key.len() as u64 + NODE_BYTES)?;
         }
         Ok(place)
     }
 
-    /// A key as nodes are known by it: integers without zeros in front where ids are integers.
-    fn plain<'k>(&self, key: &'k [u8]) -> &'k [u8] {
-        if self.options.ids == IdKind::Names { key } else { plain(key) }
+    /// A key as nodes are known by it: the value of an integer where the user says that ids are
+    /// integers, else what is written.
+    fn key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        let said = self.options.ids == IdKind::Integers && !self.options.guessed_ids;
+        if said { plain(key) } else { key }
     }
 
     /// Number of edges so far.
@@ -318,8 +331,8 @@ impl<'a> Small<'a> {
     }
 }
 
-/// An integer without zeros in front, so that one id has one key.
-fn plain(key: &[u8]) -> &[u8] {
+/// An integer without zeros in front: what formats whose ids are numbers mean by it.
+pub(crate) fn plain(key: &[u8]) -> &[u8] {
     if !key.iter().all(u8::is_ascii_digit) {
         return key;
     }

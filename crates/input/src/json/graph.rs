@@ -10,7 +10,7 @@ use super::shape::Place;
 use crate::error::InputError;
 use crate::small::{Described, Small};
 use crate::text::Dictionary;
-use crate::text::fields::{parse_id, show};
+use crate::text::fields::{Spelling, show};
 
 /// Bytes that an edge takes while it waits, about.
 const WAITING_BYTES: u64 = 160;
@@ -352,7 +352,7 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
     fn node_of_ends(&mut self, rows: bool) -> Result<Vec<u32>, InputError> {
         let ends = std::mem::take(&mut self.ends).into_names();
         let by_place = |key: &str| {
-            let place = parse_id(key.as_bytes()).ok()?;
+            let place = Spelling::Printed.parse(key.as_bytes()).ok()?;
             self.nodes.get(usize::try_from(place).ok()?).copied()
         };
         let hidden = |key: &str| key.strip_prefix('\0').and_then(by_place);

@@ -8,7 +8,11 @@ use welter_progress::Progress;
 use super::bytes::Bytes;
 use super::*;
 use crate::collect::Collector;
+use crate::dot::DOT;
+use crate::format::Format;
+use crate::fuzzing::weighing;
 use crate::gml::GML;
+use crate::json::JSON;
 
 /// A graph as a person sees it.
 #[derive(Debug, PartialEq)]
@@ -126,6 +130,64 @@ fn nodes_are_vertices_with_or_without_edges() {
     let sparse = "graph [ node [ id 70 ] node [ id 1234567890123 ] node [ id 7 ] ]";
     let seen = see(&GML, sparse, &options).unwrap();
     assert_eq!(seen.vertices, ["7", "70", "1234567890123"]);
+}
+
+#[test]
+fn what_is_not_written_as_an_integer_is_printed_is_a_name() {
+    let weighing = |format, text: &str| weighing("f", text, format).unwrap();
+    for (format, text) in [
+        (Format::Dot, "digraph { \"007\" -> 7 }"),
+        (Format::Json, r#"[{"source": "007", "target": 7}]"#),
+        (
+            Format::Json,
+            r#"{"nodes": ["007", {"id": "7"}], "links": [{"source": "007", "target": 7}]}"#,
+        ),
+        (Format::Tgf, "007\n7\n#\n007 7\n"),
+        (
+            Format::GraphMl,
+            "<graphml><graph edgedefault=\"directed\"><node id=\"007\"/><node id=\"7\"/>\
+             <edge source=\"007\" target=\"7\"/></graph></graphml>",
+        ),
+        (
+            Format::Gexf,
+            "<gexf><graph><nodes><node id=\"007\"/><node id=\"7\"/></nodes><edges>\
+             <edge source=\"007\" target=\"7\"/></edges></graph></gexf>",
+        ),
+        (
+            Format::Gml,
+            "graph [ node [ id \"007\" ] node [ id 7 ] edge [ source \"007\" target 7 ] ]",
+        ),
+    ] {
+        let input = weighing(format, text);
+        let names = ["007", "7"].into_iter().collect();
+        assert_eq!(input.ids, IdMap::Names(names), "{text}");
+        let said = input.summary.notes.iter().any(|note| note.contains("because \"007\" is not"));
+        assert!(said, "{text}: {:?}", input.summary.notes);
+    }
+    // Numbers by the format itself, and strings that are all written as integers are printed.
+    for (format, text) in [
+        (Format::Pajek, "*Vertices 2\n01 \"a\"\n*Arcs\n01 2\n"),
+        (Format::Gml, "graph [ node [ id 01 ] node [ id 2 ] edge [ source 1 target 02 ] ]"),
+        (Format::Json, r#"[{"source": "1", "target": 2}]"#),
+    ] {
+        assert_eq!(weighing(format, text).ids, IdMap::Offset(1), "{text}");
+    }
+    let said = see(&DOT, "graph { \"007\" -- 7 }", &weighted(IdKind::Integers)).unwrap();
+    assert_eq!(said.vertices, ["7"]);
+    let options = ReadOptions { guessed_ids: true, ..weighted(IdKind::Integers) };
+    let error = refuse(&DOT, "graph { 1 -- 2\n2 -- 03 }", &options);
+    assert!(error.starts_with("f:2: expected an integer as it is printed"), "{error}");
+}
+
+#[test]
+fn labels_that_do_not_tell_nodes_apart_are_no_ids_unless_the_user_says_so() {
+    let text = r#"{"nodes": [{"id": "a", "label": "x"}, {"id": "b", "label": "x"}],
+        "links": [{"source": "a", "target": "b"}]}"#;
+    let input = weighing("f", text, Format::Json).unwrap();
+    assert_eq!(input.ids, IdMap::Names(["a", "b"].into_iter().collect()));
+    assert!(input.summary.notes.iter().any(|note| note.contains("such as \"x\"")));
+    let error = refuse(&JSON, text, &weighted(IdKind::Names));
+    assert!(error.contains("labels that tell nodes apart"), "{error}");
 }
 
 #[test]

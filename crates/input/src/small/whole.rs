@@ -15,7 +15,7 @@ use crate::reader::{Context, Estimate, Reader};
 use crate::reading::FileColumn;
 use crate::source::Source;
 use crate::text::Dictionary;
-use crate::text::fields::parse_id;
+use crate::text::fields::{Spelling, parse_id, show};
 
 /// Edges of a part.
 const PART_EDGES: usize = 1 << 20;
@@ -155,7 +155,7 @@ impl Small<'_> {
 
     fn id_kind(&self) -> IdKind {
         match self.options.ids {
-            IdKind::Auto if self.named => IdKind::Names,
+            IdKind::Auto if self.named || self.padded.is_some() => IdKind::Names,
             IdKind::Auto => IdKind::Integers,
             kind => kind,
         }
@@ -189,6 +189,8 @@ impl Small<'_> {
             collector
                 .note("has labels beside ids, which are not read (--ids names: labels are ids)");
         }
+        self.note_padded();
+        let names = (ids == IdKind::Names).then(|| self.names()).transpose()?;
         self.notes.iter().for_each(|note| collector.note(note));
         let mut pairs: Vec<Pair> = Vec::with_capacity(self.edges.len());
         let mut kept = weights.as_ref().map(|_| Vec::with_capacity(self.edges.len()));
@@ -202,12 +204,23 @@ impl Small<'_> {
             }
         }
         self.edges = Vec::new();
-        if self.options.ids == IdKind::Names {
-            let names = self.names()?;
+        if let Some(names) = names {
             collector.state(Stated::Names(names.clone()))?;
             collector.push(0, Part { ids: Ids::Names { names, pairs }, weights: kept })
         } else {
             self.push_integers(&pairs, kept.as_deref(), collector)
+        }
+    }
+
+    /// Says why ids are names that are all written with digits.
+    fn note_padded(&mut self) {
+        let guessed = self.options.ids == IdKind::Names && self.options.guessed_ids;
+        if let Some(place) = self.padded.filter(|_| guessed && !self.named) {
+            let id = show(self.keys.names().get(place as usize).as_bytes());
+            self.note(format!(
+                "ids are read as names, because {id} is not an integer as it is printed (--ids \
+                 integers takes it for one)"
+            ));
         }
     }
 
@@ -219,7 +232,7 @@ impl Small<'_> {
         if self.rules.count.is_some() {
             return self.check_count();
         }
-        let unstated = |place: &u32| self.nodes[*place as usize].line == 0;
+        let unstated = |place: &u32| !self.nodes[*place as usize].stated;
         let unknown = self
             .edges
             .iter()
@@ -240,7 +253,7 @@ impl Small<'_> {
             let id = parse_id(keys.get(place as usize).as_bytes());
             id.is_ok_and(|id| (1..=count).contains(&id))
         };
-        let nodes = (0..).zip(&self.nodes).filter(|(_, node)| node.line > 0);
+        let nodes = (0..).zip(&self.nodes).filter(|(_, node)| node.stated);
         let nodes = nodes.map(|(place, node)| (node.line, place));
         let ends = self.edges.iter().flat_map(|edge| edge.ends.map(|end| (edge.line, end)));
         let beyond = nodes.chain(ends).filter(|(_, place)| !within(*place)).min();
@@ -249,7 +262,7 @@ impl Small<'_> {
             let what = format!("expected a vertex from 1 to {count}, found {found:?}");
             return Err(self.wrong(line, what));
         }
-        let listed = self.nodes.iter().filter(|node| node.line > 0).count() as u64;
+        let listed = self.nodes.iter().filter(|node| node.stated).count() as u64;
         if self.options.ids == IdKind::Names && listed < count {
             let what = format!(
                 "expected a label for each of {count} vertices, found {listed} (--ids integers \
@@ -315,7 +328,7 @@ impl Small<'_> {
         present.map(|(_, name)| String::from_utf8_lossy(name).into_owned())
     }
 
-    /// Names by place.
+    /// Names by place: labels, where they are known and tell nodes apart.
     fn names(&mut self) -> Result<Names, InputError> {
         let keys = std::mem::take(&mut self.keys).into_names();
         if self.labels.is_empty() {
@@ -329,14 +342,25 @@ impl Small<'_> {
             };
             let known = names.place(name.as_bytes()).map_err(|what| self.wrong(node.line, what))?;
             if (known as usize) < place {
-                let what = format!(
-                    "expected labels that tell nodes apart, found {name:?} for the second time; \
-                     read ids as integers"
-                );
-                return Err(self.wrong(node.line, what));
+                return self.ambiguous(name.to_owned(), node.line).map(|()| keys);
             }
         }
         Ok(names.into_names())
+    }
+
+    /// Takes ids where labels do not tell nodes apart, unless the user asked for labels.
+    fn ambiguous(&mut self, label: String, line: u64) -> Result<(), InputError> {
+        if !self.options.guessed_ids {
+            let what = format!(
+                "expected labels that tell nodes apart, found {label:?} for the second time; read \
+                 ids as integers"
+            );
+            return Err(self.wrong(line, what));
+        }
+        self.note(format!(
+            "has labels that do not tell nodes apart, such as {label:?}; ids are read instead"
+        ));
+        Ok(())
     }
 
     fn push_integers(
@@ -349,7 +373,10 @@ impl Small<'_> {
         let ids: Result<Vec<u64>, InputError> = keys
             .iter()
             .zip(&self.nodes)
-            .map(|(key, node)| parse_id(key.as_bytes()).map_err(|what| self.wrong(node.line, what)))
+            .map(|(key, node)| {
+                let id = Spelling::Printed.parse(key.as_bytes());
+                id.map_err(|what| self.wrong(node.line, what))
+            })
             .collect();
         let ids = ids?;
         drop(keys);
