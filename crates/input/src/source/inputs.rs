@@ -5,8 +5,11 @@
 //! program that wrote the directory; so a pattern matches a dot only where it says one, as in a
 //! shell.
 
-use std::ffi::OsStr;
+mod pattern;
+
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -50,19 +53,11 @@ fn expand(input: &Path, names: &mut Vec<PathBuf>) -> Result<(), InputError> {
         }
         return Ok(());
     }
-    let pattern = input.to_str().filter(|text| text.contains(['*', '?', '[']));
-    let Some(pattern) = pattern.filter(|_| !input.exists()) else {
+    if input.exists() || !pattern::is_one(input.as_os_str()) {
         names.push(input.to_owned());
         return Ok(());
-    };
-    let paths = glob::glob(pattern).map_err(|error| InputError::Options {
-        what: format!("{pattern}: not a pattern: {error}"),
-    })?;
-    for path in paths {
-        let path = path.map_err(|error| {
-            let file = error.path().display().to_string();
-            InputError::io(&file, "list", error.into())
-        })?;
+    }
+    for path in pattern::paths(input)? {
         if is_hidden(input, &path) {
             continue;
         }
@@ -87,17 +82,11 @@ fn is_hidden(pattern: &Path, path: &Path) -> bool {
 
 /// Adds the files of a directory.
 fn list(directory: &Path, depth: usize, names: &mut Vec<PathBuf>) -> Result<(), InputError> {
-    let unread = |error| InputError::io(&directory.display().to_string(), "list", error);
-    let entries = fs::read_dir(directory).map_err(unread)?;
-    let mut paths = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(unread)?;
-        if !matches!(entry.file_name().as_bytes().first(), Some(b'.' | b'_')) {
-            paths.push(entry.path());
+    for name in entries(directory)? {
+        if matches!(name.as_bytes().first(), Some(b'.' | b'_')) {
+            continue;
         }
-    }
-    paths.sort_unstable();
-    for path in paths {
+        let path = directory.join(name);
         if !path.is_dir() {
             names.push(path);
         } else if is_partition(&path) && depth < DEPTH_MAX {
@@ -109,6 +98,21 @@ fn list(directory: &Path, depth: usize, names: &mut Vec<PathBuf>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// The names in a directory, in alphabetical order; none where there is no such directory.
+fn entries(directory: &Path) -> Result<Vec<OsString>, InputError> {
+    let unread = |error| InputError::io(&directory.display().to_string(), "list", error);
+    let read = match fs::read_dir(directory) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        read => read.map_err(unread)?,
+    };
+    let names = read.map(|entry| entry.map(|entry| entry.file_name()));
+    let mut names = names.collect::<Result<Vec<_>, _>>().map_err(unread)?;
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Whether a folder is one part of a table, such as `src=1`.
