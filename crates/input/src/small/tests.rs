@@ -191,6 +191,25 @@ fn labels_that_do_not_tell_nodes_apart_are_no_ids_unless_the_user_says_so() {
 }
 
 #[test]
+fn weights_may_be_hexadecimal() {
+    for (text, value) in [
+        ("0x1.8p+1", 3.0),
+        ("-0x1p-1", -0.5),
+        ("0x1.999999999999ap-4", 0.1),
+        ("0x0p+0", 0.0),
+        ("0X1.FP3", 15.5),
+        ("0x1.fffffffffffffp+1023", f64::MAX),
+        ("0x0.0000000000001p-1022", f64::from_bits(1)),
+        ("0xc.ccccccccccccccdp-7", 0.1),
+    ] {
+        assert_eq!(number(text.as_bytes()), Ok(value), "{text}");
+    }
+    for text in ["0x", "0x1", "0xp1", "0x1.8p", "0x-1p1", "0xgp1", "0x1p99999", "0x1p+1024"] {
+        assert!(number(text.as_bytes()).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn memory_is_held_against_the_budget_while_it_grows() {
     let mut options = weighted(IdKind::Integers);
     options.limits.memory_bytes_max = Some(10_000);
