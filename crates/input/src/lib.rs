@@ -150,10 +150,10 @@ fn read_sources(
     let all = bytes.zip(tables.bytes()).map(|(edges, vertices)| edges + vertices);
     let phase = progress.phase("read", Unit::Bytes, all);
     let context = Context { options, progress, phase: &phase, pool: &pool };
-    let options = with_id_kind(sources, &tables, &context)?;
+    let (options, differ) = with_id_kind(sources, &tables, &context)?;
     let context = Context { options: &options, ..context };
     let witnesses = || sources.iter().filter_map(Source::witness).chain(tables.witnesses());
-    let Ready { edges, ids, undirected, notes, readings, scratch_bytes } =
+    let Ready { edges, ids, undirected, mut notes, readings, scratch_bytes } =
         match stream(sources, &tables, &context)? {
             Some(ready) => {
                 let watched = Watched { edges: ready.edges, witnesses: witnesses().collect() };
@@ -162,6 +162,7 @@ fn read_sources(
             None => collect(sources, &tables, &context)?,
         };
     witnesses().try_for_each(|witness| witness.check())?;
+    notes.extend(differ);
     let summary = InputSummary {
         files: sources.iter().map(|source| source.name().to_owned()).collect(),
         formats: sources.iter().map(Source::format).collect(),
@@ -276,23 +277,33 @@ fn check_rows(source: &Source, options: &ReadOptions) -> Result<(), InputError> 
     Err(InputError::Options { what })
 }
 
-/// Settles whether ids are integers or names: one source with names makes all names.
+/// Settles whether ids are integers or names: one source with names makes all names. Says so where
+/// sources differ.
 fn with_id_kind(
     sources: &[Source],
     tables: &Tables<'_>,
     context: &Context<'_>,
-) -> Result<ReadOptions, InputError> {
+) -> Result<(ReadOptions, Option<String>), InputError> {
     let mut options = context.options.clone();
     if options.ids != IdKind::Auto {
-        return Ok(options);
+        return Ok((options, None));
     }
-    let mut named = tables.are_names(context)?;
+    let (mut named, mut numbered) = (None, None);
     for source in sources {
-        named = named || reader::of(source).id_kind(source, context)? == IdKind::Names;
+        let kind = reader::of(source).id_kind(source, context)?;
+        let of_kind = if kind == IdKind::Names { &mut named } else { &mut numbered };
+        of_kind.get_or_insert(source);
     }
-    let kind = if named { IdKind::Names } else { IdKind::Integers };
+    let names = named.is_some() || tables.are_names(context)?;
+    let kind = if names { IdKind::Names } else { IdKind::Integers };
     (options.ids, options.guessed_ids) = (kind, true);
-    Ok(options)
+    let note = named.zip(numbered).map(|(named, numbered)| {
+        let (named, numbered) = (named.name(), numbered.name());
+        format!(
+            "{numbered}: ids are integers and those of {named} are names; all are read as names"
+        )
+    });
+    Ok((options, note))
 }
 
 /// All sources as one stream, where their format can do that and nothing is stated beside them.
