@@ -91,12 +91,19 @@ fn first_two(columns: &[Column<'_>], named: bool) -> Result<Guess, String> {
     let is_word = |place: &usize| columns[*place].holds == Holds::Names;
     let further: Vec<usize> = places[2..].iter().copied().filter(is_word).collect();
     let attribute = |place: &usize| columns[*place].name.is_some_and(names::is_attribute);
-    if ends.iter().all(is_word) && (!further.iter().all(attribute) || ends.iter().any(attribute)) {
-        let mut all = ends.to_vec();
-        all.extend(further);
+    let words = ends.iter().all(is_word);
+    if words && !further.iter().all(attribute) {
+        let count = ends.len() + further.len();
         return Err(format!(
-            "expected two columns that are the ends, found {} columns of names ({REMEDY})",
-            all.len()
+            "expected two columns that are the ends, found {count} columns of names ({REMEDY})"
+        ));
+    }
+    let [first, second] = ends.map(|place| columns[place].name.unwrap_or_default());
+    if words && ends.iter().any(attribute) && !names::are_of_one_sort(first, second) {
+        let [first, second] = ends.map(|place| show(columns, place));
+        return Err(format!(
+            "expected two columns that are the ends, found {first} and {second}, of which one seems \
+             to say something of the other ({REMEDY})"
         ));
     }
     let sure = columns.len() == 2 || !named;

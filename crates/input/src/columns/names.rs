@@ -19,6 +19,9 @@ const PAIRS: &[(&str, &str)] = &[
     ("subject", "object"),
     ("head", "tail"),
     ("origin", "destination"),
+    ("origin", "dest"),
+    ("departure", "arrival"),
+    ("departure", "destination"),
     ("orig", "dest"),
     ("caller", "callee"),
     ("follower", "followee"),
@@ -29,6 +32,10 @@ const PAIRS: &[(&str, &str)] = &[
     ("sender", "receiver"),
     ("sender", "recipient"),
     ("payer", "payee"),
+    ("donor", "recipient"),
+    ("lender", "borrower"),
+    ("upstream", "downstream"),
+    ("referrer", "referred"),
     ("buyer", "seller"),
     ("rater", "ratee"),
     ("trustor", "trustee"),
@@ -266,9 +273,19 @@ pub(super) fn is_attribute(name: &str) -> bool {
     let name = plain(name);
     let ends =
         ["_id", "_type", "_time", "_date", "_at", "_label", "_name", "_year", "_index", "id"];
+    let mut words = name.split('_');
     ATTRIBUTES.contains(&&name[..])
+        || words.any(|word| matches!(word, "id" | "ids" | "identifier"))
         || ends[..ends.len() - 1].iter().any(|end| name.ends_with(end))
         || (name.len() > 2 && name.ends_with("id") && name.starts_with("edge"))
+}
+
+/// Whether two names say that columns hold things of the same sort, such as `order_id` and
+/// `product_id`.
+pub(super) fn are_of_one_sort(one: &str, other: &str) -> bool {
+    let (one, other) = (plain(one), plain(other));
+    let last = |name: &str| name.rsplit_once('_').map(|(_, last)| last.to_owned());
+    one != other && last(&one).is_some() && last(&one) == last(&other)
 }
 
 /// Whether a column of this name numbers rows rather than being an end.
@@ -392,6 +409,7 @@ mod tests {
             ("src_ip", "dst_ip"),
             ("start_station", "end_station"),
             ("Gene A", "Gene B"),
+            ("ORIGIN", "DEST"),
             ("u", "v"),
             ("author 1", "author 2"),
         ] {
@@ -422,6 +440,9 @@ mod tests {
             ["year", "edge_type", "created_at", "station_id"].iter().all(|name| is_attribute(name))
         );
         assert!(!is_weight("year") && !is_attribute("cost") && !is_attribute("paid"));
+        assert!(is_attribute("BioGRID ID Interactor A") && !is_attribute("idle"));
+        assert!(are_of_one_sort("a.name", "b.name") && are_of_one_sort("order_id", "product_id"));
+        assert!(!are_of_one_sort("id", "name") && !are_of_one_sort("personId:ID", "name"));
         assert!(is_index("Unnamed: 0") && is_index("") && !is_index("u"));
         assert!(is_index("__index_level_0__") && !is_index("level"));
         assert!(
