@@ -82,10 +82,39 @@ impl Shape {
     }
 }
 
+/// Refuses a file of which every line begins with a mark of comments and could be a row for that.
+pub(super) fn refuse_hidden(text: &[u8]) -> Result<(), String> {
+    let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty()).peekable();
+    let marked = |line: &[u8]| match line {
+        [b'#' | b'%', next, rest @ ..] => {
+            let apart = |byte: &u8| byte.is_ascii_whitespace() || b",;|".contains(byte);
+            !next.is_ascii_whitespace() && !b"#%".contains(next) && rest.iter().any(apart)
+        }
+        _ => false,
+    };
+    if lines.peek().is_none() || !lines.all(marked) {
+        return Ok(());
+    }
+    Err("expected rows, found only lines that begin with # or %, which are taken for comments \
+         (--comment none reads them as rows)"
+        .to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layout::Separator;
+
+    #[test]
+    fn rows_that_all_look_like_comments_are_refused() {
+        for text in ["#a,#b\n#b,#c\n", "%41 %42\n\n%42 %43", "#go\tbob\n"] {
+            assert!(refuse_hidden(text.as_bytes()).is_err(), "{text}");
+        }
+        for text in ["", "# a b\n", "#a b\n# c d\n", "#!/bin/sh\n", "##a b\n", "#a,#b\n1,2\n"] {
+            assert!(refuse_hidden(text.as_bytes()).is_ok(), "{text}");
+        }
+    }
 
     #[test]
     fn a_line_with_the_fields_of_a_row_is_one() {

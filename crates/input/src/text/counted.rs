@@ -11,6 +11,10 @@
 //!   two numbers are equal; few rows will do, as an edge would have to be a self-loop that weighs
 //!   as much as there are other rows.
 //!
+//! A first row of two numbers above rows of three, such as `4 3` above `0 1 2.5`, is a header if it
+//! counts, however few rows there are, as it lacks a weight. Any other row that could count, such
+//! as `4 3` above three edges, is an edge, and a note says what else it may be.
+//!
 //! Invariant: whether a file has such a row can be known only at its end; until then rows are read
 //! without it, and it is put in front of them if it turns out to be an edge.
 
@@ -18,11 +22,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::dialect::Dialect;
 use super::fields::parse_id;
+use super::ids;
 use super::lines::Lines;
 use super::parse::Fault;
 use super::records::Cut;
 use super::rows::Rows;
-use super::sniff::{self, Row};
+use super::separator::Candidate;
+use super::sniff::ROWS_MAX;
 use crate::collect::{Collector, Ids, Part, Stated};
 use crate::columns::Columns;
 use crate::error::InputError;
@@ -32,28 +38,78 @@ use crate::options::{IdKind, ReadOptions};
 const EDGES_MIN: u64 = 100;
 /// The same of three numbers, where rows have weights.
 const SIZED_EDGES_MIN: u64 = 3;
+/// Rows below a first one of which a person is told that it may count them.
+const DOUBTFUL_EDGES_MIN: u64 = 2;
 
 /// What the first row counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counted {
     /// Nothing.
     No,
-    /// Perhaps vertices and edges; `weight`: that of the edge that the row is if not.
-    Perhaps { vertices: u64, edges: u64, weight: Option<u64> },
+    /// Perhaps vertices and edges.
+    Perhaps(Sizes),
     /// Vertices, from 1, and edges.
     Graph { vertices: u64, edges: u64, undirected: bool },
 }
 
+/// Numbers of a first row that may be vertices and edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    /// The edge that the row is if it does not count: its ends, and its weight if there is one.
+    ends: [u64; 2],
+    weight: Option<u64>,
+    /// Whether it is a header if it does count.
+    trusted: bool,
+}
+
+impl Sizes {
+    /// The row, if it may count `rows` rows, or more than those where `whole` is false.
+    fn of(
+        ends: [u64; 2],
+        weight: Option<u64>,
+        narrow: bool,
+        rows: u64,
+        whole: bool,
+    ) -> Option<Self> {
+        let [vertices, second] = ends;
+        let edges = weight.unwrap_or(second);
+        let trusted = match weight {
+            None => narrow || edges > vertices && edges >= EDGES_MIN,
+            Some(_) => vertices == second && (narrow || edges >= SIZED_EDGES_MIN),
+        };
+        let possible = if whole { edges == rows } else { edges >= rows };
+        let doubtful = possible && rows >= DOUBTFUL_EDGES_MIN;
+        (trusted || doubtful).then_some(Self { ends, weight, trusted })
+    }
+
+    /// Whether it counts rows with these ids, once all were read.
+    fn count(self, rows: u64, max: u64) -> bool {
+        let most =
+            if self.weight.is_some() { self.ends[0].max(self.ends[1]) } else { self.ends[0] };
+        self.weight.unwrap_or(self.ends[1]) == rows && max <= most
+    }
+
+    /// The numbers as they stand there.
+    fn shown(self) -> String {
+        let [first, second] = self.ends;
+        match self.weight {
+            None => format!("{first} {second}"),
+            Some(third) => format!("{first} {second} {third}"),
+        }
+    }
+}
+
 impl Counted {
-    /// Looks at the first of the rows of a sample.
-    pub(super) fn of(rows: &[Row<'_>], options: &ReadOptions) -> Self {
+    /// Looks at the first of the rows of a sample, which is all there is if `whole`.
+    pub(super) fn of(candidate: &Candidate<'_>, whole: bool, options: &ReadOptions) -> Self {
+        let rows = &candidate.rows[..];
         let Some(first) = rows.first() else { return Self::No };
         let columns = options.source.is_some() || options.target.is_some();
         if options.header.is_some() || options.ids == IdKind::Names || columns {
             return Self::No;
         }
         let pairs = Columns { source: 0, target: 1, weight: None };
-        if sniff::guess_ids(rows, pairs).0 == IdKind::Names {
+        if ids::guess(rows, pairs).0 == IdKind::Names {
             return Self::No;
         }
         let number = |place: usize| first.get(place).and_then(|field| parse_id(field).ok());
@@ -61,26 +117,25 @@ impl Counted {
         match first.get(2).map(AsRef::as_ref) {
             Some(b"u") => Self::Graph { vertices, edges, undirected: true },
             Some(b"d") => Self::Graph { vertices, edges, undirected: false },
-            None if edges > vertices && edges >= EDGES_MIN => {
-                Self::Perhaps { vertices, edges, weight: None }
+            third => {
+                let weight = number(2);
+                let other = third.is_some() && (first.len() > 3 || weight.is_none());
+                if other || rows.len() < 2 {
+                    return Self::No;
+                }
+                let width = |expected| rows[1..].iter().all(|row| row.len() == expected);
+                let narrow = if weight.is_some() { width(2) } else { width(3) };
+                let (below, whole) = (rows.len() as u64 - 1, whole && rows.len() < ROWS_MAX);
+                Sizes::of([vertices, edges], weight, narrow, below, whole)
+                    .map_or(Self::No, Self::Perhaps)
             }
-            Some(_) if first.len() == 3 && vertices == edges => {
-                let narrow = rows.get(1).is_some_and(|row| row.len() == 2);
-                let sizes = |edges: &u64| narrow || *edges >= SIZED_EDGES_MIN;
-                number(2).filter(sizes).map_or(Self::No, |edges| Self::Perhaps {
-                    vertices,
-                    edges,
-                    weight: Some(edges),
-                })
-            }
-            _ => Self::No,
         }
     }
 
     /// Whether a first row that perhaps counts does so, once all rows after it were read.
     pub(super) fn holds(self, rows: u64, max: u64) -> bool {
         match self {
-            Self::Perhaps { vertices, edges, .. } => edges == rows && max <= vertices,
+            Self::Perhaps(sizes) => sizes.trusted && sizes.count(rows, max),
             Self::No | Self::Graph { .. } => true,
         }
     }
@@ -88,13 +143,12 @@ impl Counted {
     /// The first row as the edge that it is, unless a weight is missing there.
     pub(super) fn edge(self, weighted: bool) -> Result<Option<Part>, String> {
         match self {
-            Self::Perhaps { weight: None, .. } if weighted => {
+            Self::Perhaps(Sizes { weight: None, .. }) if weighted => {
                 Err("expected at least 3 columns, as in later rows, found 2".to_owned())
             }
-            Self::Perhaps { vertices, edges, weight } => {
-                let pair = [vertices, weight.map_or(edges, |_| vertices)];
+            Self::Perhaps(Sizes { ends, weight, .. }) => {
                 let weights = weight.filter(|_| weighted).map(|weight| vec![weight as f64]);
-                Ok(Some(Part { ids: Ids::integers(vec![pair]), weights }))
+                Ok(Some(Part { ids: Ids::integers(vec![ends]), weights }))
             }
             Self::No | Self::Graph { .. } => Ok(None),
         }
@@ -149,19 +203,29 @@ impl<'a> Counting<'a> {
                 let what = format!("expected {edges} edges, as the first row says, found {rows}");
                 Err(InputError::content(file, what))
             }
-            Counted::Perhaps { vertices, edges, weight } if counted.holds(rows, max) => {
-                let sizes = weight.map_or(String::new(), |_| format!("{vertices} "));
+            Counted::Perhaps(sizes) if counted.holds(rows, max) => {
                 collector.note(&format!(
-                    "the first row, {vertices} {sizes}{edges}, is taken for the numbers of \
-                     vertices and edges and not for an edge (--no-header makes it one)"
+                    "the first row, {}, is taken for the numbers of vertices and edges and not for \
+                     an edge (--no-header makes it one)",
+                    sizes.shown()
                 ));
                 Ok(())
             }
-            _ => match counted.edge(self.dialect.weighted()) {
-                Ok(Some(edge)) => collector.push(0, edge),
-                Ok(None) => Ok(()),
-                Err(what) => Err(InputError::Line { file: file.to_owned(), line, what }),
-            },
+            Counted::Perhaps(sizes) => {
+                let known = &self.dialect.known;
+                let edge = sizes.ends.iter().try_for_each(|id| known.check(*id));
+                let edge = edge.and_then(|()| counted.edge(self.dialect.weighted()));
+                let wrong = |what| InputError::Line { file: file.to_owned(), line, what };
+                if sizes.count(rows, max) {
+                    collector.note(&format!(
+                        "the first row, {}, is read as an edge and may be the numbers of vertices \
+                         and edges (--header leaves it out)",
+                        sizes.shown()
+                    ));
+                }
+                edge.map_err(wrong)?.map_or(Ok(()), |edge| collector.push(0, edge))
+            }
+            Counted::No | Counted::Graph { .. } => Ok(()),
         }
     }
 }

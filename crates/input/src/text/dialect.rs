@@ -6,6 +6,7 @@
 use super::comments::{Comments, Shape};
 use super::counted::Counted;
 use super::dictionary;
+use super::direction::Direction;
 use super::fields::{BadField, Fields, Spelling};
 use super::known::Known;
 use super::lines::Lines;
@@ -39,6 +40,9 @@ pub(crate) struct Dialect {
     pub(crate) known: Known,
     /// Whether more columns than are needed are an error.
     pub(super) exact: bool,
+    /// Columns of the rows of the sample that hold something, where more of them in another row are
+    /// an error: a name or a number that was cut in two, or a weight that only some edges have.
+    pub(super) columns_max: Option<usize>,
     /// What the row before `start` counts.
     pub(super) counted: Counted,
     /// Lines before `start` that were passed over.
@@ -47,6 +51,8 @@ pub(crate) struct Dialect {
     pub(super) header: Option<Vec<String>>,
     /// Whether edges go both ways, where the first lines say so.
     pub(super) undirected: Option<bool>,
+    /// The column that says whether edges are directed, where there is one.
+    pub(super) direction: Option<Direction>,
     /// Whether sources and targets are two kinds of vertices, as the first lines say.
     pub(super) two_kinds: bool,
     /// What a person should know about the guess, a sentence each.
@@ -91,10 +97,12 @@ impl Dialect {
             plain,
             known,
             exact: true,
+            columns_max: None,
             counted: Counted::No,
             before: PassedOver::default(),
             header: None,
             undirected: None,
+            direction: None,
             two_kinds: false,
             notes: Vec::new(),
         }
@@ -150,12 +158,17 @@ impl Dialect {
             return Ok(());
         }
         let Columns { source, target, weight } = self.shape.columns;
-        let count = source.max(target).max(weight.unwrap_or(0)) + 1;
+        let direction = self.direction.as_ref();
+        let further = direction.map_or(0, |direction| direction.column);
+        let count = source.max(target).max(weight.unwrap_or(0)).max(further) + 1;
         let (mut from, mut to, mut heavy) = (None, None, None);
         let mut found = 0;
         let mut fields = Fields::new(line, self.shape.layout);
         for (place, field) in fields.by_ref().take(count).enumerate() {
             let field = field?;
+            if let Some(direction) = direction.filter(|direction| direction.column == place) {
+                direction.check(&field)?;
+            }
             if weight == Some(place) {
                 heavy = Some(field.clone());
             }
@@ -184,28 +197,29 @@ impl Dialect {
             );
         }
         let quotes = self.shape.layout.quote.and_then(|quote| memchr::memchr(quote, fields.rest()));
-        // Names that hold the separator would be other names.
-        let counted = self.shape.fields.filter(|_| self.ids == IdKind::Names);
-        if quotes.is_none() && counted.is_none() && !self.exact {
+        if quotes.is_none() && self.columns_max.is_none() && !self.exact {
             return Ok(());
         }
-        let mut more = 0;
+        let (mut count, mut last) = (found, found);
         for field in fields.by_ref() {
             if field == Err(BadField::Open) {
                 return Err(BadField::Open.into());
             }
-            more += 1;
+            count += 1;
+            if field.is_ok_and(|field| !field.is_empty()) {
+                last = count;
+            }
         }
-        if self.exact && more > 0 {
+        if self.exact && count > found {
             return Err(format!("expected {found} columns, found more"));
         }
-        match counted.filter(|expected| found + more > *expected) {
+        match self.columns_max.filter(|expected| last > *expected) {
             None => Ok(()),
             Some(expected) => Err(format!(
-                "expected {expected} columns separated by {}, as in the first rows, found {} \
-                 (quotes go around a field that holds a separator)",
+                "expected {expected} columns separated by {}, as in the first rows, found {last} \
+                 (quotes go around a field that holds a separator; --source-column and \
+                 --target-column by number let other columns be)",
                 self.shape.layout.separator.noun(),
-                found + more
             )),
         }
     }

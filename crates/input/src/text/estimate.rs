@@ -27,7 +27,7 @@ pub(super) fn estimate(source: &Source, options: &ReadOptions) -> Result<Estimat
     let text = sample.bytes.get(dialect.start..).unwrap_or_default();
     let (slots, undirected) = match dialect.counted {
         Counted::Graph { vertices, undirected, .. } => (Some(vertices), Some(undirected)),
-        Counted::No | Counted::Perhaps { .. } => (None, dialect.undirected),
+        Counted::No | Counted::Perhaps(_) => (None, dialect.undirected),
     };
     let rows = rows(text, &dialect);
     let edges = match source.bytes() {

@@ -200,6 +200,7 @@ impl Spelling {
         match self {
             Self::Printed if field.len() > 1 && field[0] == b'0' => Err(not_an_id(field)),
             Self::Digits | Self::Printed => parse_id(field),
+            Self::Floats if scientific(field).is_some() => Ok(scientific(field).unwrap_or(0)),
             Self::Floats => {
                 let whole = without_fraction(field);
                 let printed = whole.len() <= 1 || whole[0] != b'0';
@@ -212,6 +213,19 @@ impl Spelling {
             }
         }
     }
+}
+
+/// The integer that a float with an exponent is, as NumPy and MATLAB print `1.000e+00`.
+pub(super) fn scientific(field: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(field).ok()?;
+    let (mantissa, exponent) = text.split_once(['e', 'E'])?;
+    let (whole, fraction) = mantissa.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let value = text.parse::<f64>().ok().filter(|value| value.fract() == 0.0)?;
+    let plain = whole.len() == 1 && digits(whole) && digits(fraction) && digits(exponent);
+    // Above that a float stands for several integers.
+    (plain && value < (1_u64 << 53) as f64).then_some(value as u64)
 }
 
 /// A number without its fraction, if that is nothing but zeros.
@@ -367,7 +381,8 @@ mod tests {
         }
         assert_eq!(Spelling::Printed.parse(b"0"), Ok(0));
         assert_eq!((Spelling::Floats.parse(b"7.00"), Spelling::Floats.parse(b"7")), (Ok(7), Ok(7)));
-        for field in ["7.5", "07.0", "1e3", ".0", ""] {
+        assert_eq!(Spelling::Floats.parse(b"1.2340000e+03"), Ok(1234));
+        for field in ["7.5", "07.0", "1e3", ".0", "", "1.5e+00", "1.0e-01", "9.1e+15"] {
             assert!(Spelling::Floats.parse(field.as_bytes()).is_err(), "{field}");
         }
         for field in ["007", "+7", "7.0", "7", "+07.0"] {

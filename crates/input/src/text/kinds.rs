@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::fields::{is_number, parse_id};
+use super::fields::{is_number, parse_id, scientific};
 use crate::columns::Holds;
 
 /// What a cell holds.
@@ -50,7 +50,8 @@ impl Kind {
             return Self::Missing;
         }
         if is_number(cell) && (cell.iter().any(u8::is_ascii_digit) || is_infinite(cell)) {
-            return if is_whole(cell) { Self::Whole } else { Self::Number };
+            let whole = is_whole(cell) || scientific(cell).is_some();
+            return if whole { Self::Whole } else { Self::Number };
         }
         match cell {
             _ if is_uuid(cell) => Self::Uuid,
@@ -185,7 +186,7 @@ mod tests {
             (Kind::Missing, &["", "NA", "null", "\\N", "NaN"][..]),
             (Kind::Integer, &["0", "7", "18446744073709551615"]),
             (Kind::Other, &["007", "+7", "-7", "00", "18446744073709551616"]),
-            (Kind::Whole, &["7.0", "0.00", "12."]),
+            (Kind::Whole, &["7.0", "0.00", "12.", "1.0000000e+00", "1.2E+05"]),
             (Kind::Number, &["7.5", "1e5", "-0.5", "inf", "0,5", "-1,25", "-7.0", "07.0"]),
             (
                 Kind::Date,

@@ -29,6 +29,8 @@ pub(crate) struct Plain {
     crlf: bool,
     /// Whether nothing but spaces may follow the last column that is needed.
     exact: bool,
+    /// The most columns that a row may have, where that is known.
+    columns_max: Option<usize>,
     /// What stands before the first number of each row, with a space after it.
     tag: Option<u8>,
     /// What fields may be quoted with: none may stand behind the columns that are needed.
@@ -81,25 +83,35 @@ impl Plain {
         let regular = Regular {
             separator,
             columns: columns_found.max(2),
+            blank: 0,
             weighted: columns.weight.is_some(),
             quote,
             crlf,
         };
-        Some(Self { separator, other, regular, crlf, exact: false, tag: None, quote })
+        let (exact, columns_max, tag) = (false, None, None);
+        Some(Self { separator, other, regular, crlf, exact, columns_max, tag, quote })
+    }
+
+    /// Rows of at most so many columns, or with blank ones behind them.
+    pub(super) fn at_most(self, columns: usize) -> Self {
+        let blank = self.regular.columns.saturating_sub(columns);
+        let regular = Regular { blank, ..self.regular };
+        Self { columns_max: Some(columns), regular, ..self }
     }
 
     /// The same for files that have no more columns than are needed.
     pub(super) fn exact(self) -> Self {
         let columns = if self.regular.weighted { 3 } else { 2 };
-        Self { exact: true, regular: Regular { columns, ..self.regular }, ..self }
+        Self { exact: true, regular: Regular { columns, blank: 0, ..self.regular }, ..self }
     }
 
     /// Rows such as `a 1 2 7`: a letter, source, target, and the weight if there is one.
     pub(crate) fn tagged(tag: u8, weighted: bool) -> Self {
         let (separator, other) = (b' ', b'\t');
         let quote = b'\n';
-        let regular = Regular { separator, columns: 2, weighted, quote, crlf: false };
-        Self { separator, other, regular, crlf: false, exact: true, tag: Some(tag), quote }
+        let regular = Regular { separator, columns: 2, blank: 0, weighted, quote, crlf: false };
+        let (crlf, exact, columns_max) = (false, true, None);
+        Self { separator, other, regular, crlf, exact, columns_max, tag: Some(tag), quote }
     }
 
     /// Reads plain rows from `at` on, which is the beginning of a line, and returns the beginning
@@ -196,8 +208,21 @@ impl Plain {
             byte if self.exact => {
                 self.separates(byte) && bytes[end..next].iter().all(u8::is_ascii_whitespace)
             }
-            byte => self.separates(byte) && self.is_bare(&bytes[end..next]),
+            byte => {
+                let rest = &bytes[end..next];
+                self.separates(byte) && self.is_bare(rest) && self.is_within(rest)
+            }
         }
+    }
+
+    /// Whether the rest of a line, behind the columns that are needed, has no more columns than
+    /// there may be.
+    #[inline]
+    fn is_within(self, rest: &[u8]) -> bool {
+        let Some(most) = self.columns_max else { return true };
+        let needed = 2 + usize::from(self.regular.weighted);
+        let separators = memchr::memchr2_iter(self.separator, self.other, rest.trim_ascii_end());
+        needed + separators.count() <= most
     }
 
     /// Whether the rest of a line, with its end, holds no quote, nor a carriage return alone where

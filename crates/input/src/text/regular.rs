@@ -32,6 +32,8 @@ pub(super) struct Regular {
     pub(super) separator: u8,
     /// Columns of a row, at least two.
     pub(super) columns: usize,
+    /// How many of the last ones hold nothing.
+    pub(super) blank: usize,
     /// Whether the third column is the weight.
     pub(super) weighted: bool,
     /// What fields may be quoted with.
@@ -86,6 +88,9 @@ impl Regular {
             if text.get(end as usize) != Some(&b'\n') || !between.iter().all(separates) {
                 break;
             }
+            if self.blank > 0 && !self.ends_blank(text, between, end as usize) {
+                break;
+            }
             let Some((source, target)) = ends(text, start, marks) else { break };
             if let Some(weights) = weights {
                 let Some(weight) = weight(text, marks) else { break };
@@ -95,6 +100,13 @@ impl Regular {
             start = end as usize + 1;
         }
         start
+    }
+
+    /// Whether the columns that hold nothing do so in the row that ends at `end`.
+    #[cold]
+    fn ends_blank(self, text: &[u8], between: &[u32], end: usize) -> bool {
+        let first = between.len().checked_sub(self.blank).and_then(|place| between.get(place));
+        first.is_some_and(|first| *first as usize + self.blank == without_carriage(text, end))
     }
 }
 

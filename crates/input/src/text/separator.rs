@@ -5,10 +5,13 @@
 //! found in texts; then the one that stands alone once those are left out that stand only where
 //! numbers have decimal commas or texts have commas and spaces; then the one that makes integers of
 //! the first two fields, or more fields. Runs of spaces are a separator only where nothing else is,
-//! or where they alone make integers. What remains a tie is refused.
+//! or where they alone make integers. A colon is one only where no field looks like a piece of an
+//! address, a time or a dictionary. What remains a tie is refused, and so are rows whose brackets
+//! open in one field and close in another, as those of tuples do.
 
 use std::borrow::Cow;
 
+use super::fields::show;
 use super::kinds::{Column, Kind};
 use super::sniff::Sample;
 use crate::columns::Holds;
@@ -58,7 +61,7 @@ const STRONG: [Separator; 6] = [
 /// The candidate that reads a sample best.
 ///
 /// # Errors
-/// What is wrong where two are as good.
+/// What is wrong where two are as good, or the best one cuts through brackets.
 pub(super) fn best<'a>(
     sample: &Sample<'a>,
     options: &ReadOptions,
@@ -66,13 +69,28 @@ pub(super) fn best<'a>(
     if let Some(separator) = options.separator {
         return Ok(quoted(sample, separator, options));
     }
+    let best = guessed(sample, options)?;
+    match best.cut_brackets() {
+        None => Ok(best),
+        Some(fields) => Err(format!(
+            "expected fields without brackets around several of them, found {fields} separated by \
+             {} (write rows without brackets, such as 1,2; --separator says that brackets are \
+             parts of names)",
+            best.layout.separator.noun()
+        )),
+    }
+}
+
+/// [`best`], where the user says nothing.
+fn guessed<'a>(sample: &Sample<'a>, options: &ReadOptions) -> Result<Candidate<'a>, String> {
     let has = |separator: &Separator| match *separator {
         Separator::String(string) => memchr::memmem::find(sample.text, string.bytes()).is_some(),
         separator => memchr::memchr(separator.byte().unwrap_or(b' '), sample.text).is_some(),
     };
     let tried = |separator: Separator| quoted(sample, separator, options);
     let strong: Vec<Candidate<'a>> = STRONG.into_iter().filter(has).map(tried).collect();
-    let (good, rest): (Vec<_>, Vec<_>) = strong.into_iter().partition(Candidate::is_regular);
+    let whole = |candidate: &Candidate<'_>| candidate.cut_brackets().is_none();
+    let (mut good, rest): (Vec<_>, Vec<_>) = strong.into_iter().partition(Candidate::is_regular);
     let spaces = tried(Separator::Spaces);
     if good.is_empty() {
         let colon = string(b":");
@@ -82,7 +100,7 @@ pub(super) fn best<'a>(
         }
         if has(&colon) {
             let colon = tried(colon);
-            if colon.is_regular() {
+            if colon.is_regular() && !colon.cuts_addresses() {
                 return Ok(colon);
             }
         }
@@ -90,6 +108,12 @@ pub(super) fn best<'a>(
         rest.retain(|candidate| candidate.fields > 1);
         let share = |candidate: &Candidate<'_>| candidate.others;
         return Ok(rest.into_iter().min_by_key(share).unwrap_or_else(|| tried(Separator::Spaces)));
+    }
+    if good.iter().any(whole) || spaces.is_regular() && whole(&spaces) {
+        good.retain(whole);
+        if good.is_empty() {
+            return Ok(spaces);
+        }
     }
     // Runs of spaces and tabs, where tabs alone leave rows over or make no integers of fields.
     let better = |other: &Candidate<'_>| !other.has_integers() || spaces.others < other.others;
@@ -230,6 +254,40 @@ impl<'a> Candidate<'a> {
         let body = &self.rows[usize::from(self.rows.len() > 1)..];
         self.layout.separator == Separator::Comma
             && body.iter().all(|row| row.windows(2).all(within))
+    }
+
+    /// Fields of a row in which brackets open in one and close in another, if most rows are so.
+    fn cut_brackets(&self) -> Option<String> {
+        let depth = |cell: &[u8]| {
+            let step = |byte: &u8| match byte {
+                b'(' | b'[' | b'{' => 1,
+                b')' | b']' | b'}' => -1,
+                _ => 0,
+            };
+            cell.iter().map(step).sum::<i64>()
+        };
+        let cut = |row: &&Vec<Cow<'_, [u8]>>| {
+            let depths: Vec<i64> = row.iter().map(|cell| depth(cell)).collect();
+            depths.iter().sum::<i64>() == 0 && depths.iter().find(|depth| **depth != 0) > Some(&0)
+        };
+        if 2 * self.rows.iter().filter(cut).count() <= self.rows.len() {
+            return None;
+        }
+        let row = self.rows.iter().find(cut)?;
+        let shown: Vec<String> = row.iter().take(3).map(|cell| show(cell)).collect();
+        Some(shown.join(" and "))
+    }
+
+    /// Whether a field holds what stands in addresses, times, dictionaries and other texts: colons
+    /// between such are none between ends.
+    fn cuts_addresses(&self) -> bool {
+        let odd = |byte: &u8| b" /\\<>@{}[]()\"'=?&".contains(byte);
+        let first = |row: &Vec<Cow<'_, [u8]>>| row.first().map(|cell| cell.to_vec());
+        let prefix = self.rows.len() > 1 && !self.has_integers() && {
+            let one = self.rows.first().map(first);
+            self.rows.iter().all(|row| Some(first(row)) == one)
+        };
+        prefix || self.rows.iter().flatten().any(|cell| cell.iter().any(odd))
     }
 
     /// Whether a column is quoted with this mark in every row.

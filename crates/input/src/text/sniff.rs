@@ -8,19 +8,18 @@
 //!
 //! - **Comments** before the first row are left out, unless ids below begin with such a mark and
 //!   the line has as many fields as rows have.
-//! - **Ids** are names if most of a column are neither integers nor numbers, so that one bad line
-//!   in a file of integers is an error; and where an integer is not written as it is printed
-//!   (`007`, `-7`), so that ids come out as they came in. Columns of floats without fractions are
-//!   integers.
+//! - **Ids** are integers or names ([`super::ids`]).
 
 use std::borrow::Cow;
 
-use super::comments::{Comments, Shape};
+use super::comments::{self, Comments, Shape};
 use super::counted::Counted;
 use super::dialect::{Dialect, Weights};
 use super::dictionary;
-use super::fields::{Fields, Spelling, no_row, show};
+use super::direction::Direction;
+use super::fields::{Fields, no_row, show};
 use super::header::{self, Header};
+use super::ids;
 use super::kinds::{Column, Kind};
 use super::known::Known;
 use super::konect::{self, Konect};
@@ -34,7 +33,7 @@ use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reading::PassedOver;
 
 /// Rows of a sample that are looked at.
-const ROWS_MAX: usize = 2000;
+pub(super) const ROWS_MAX: usize = 2000;
 /// Bytes of a row beyond which a quote is taken for one that nobody closed.
 const RECORD_BYTES_MAX: usize = 64 << 10;
 
@@ -122,6 +121,9 @@ pub(super) fn guess(
     refuse_binary(sample.text).map_err(wrong)?;
     let mut candidate = separator::best(&sample, options).map_err(wrong)?;
     refuse_irregular(&candidate, options).map_err(wrong)?;
+    if candidate.rows.is_empty() && sample.comments == Comments::Usual {
+        comments::refuse_hidden(sample.text).map_err(wrong)?;
+    }
     let konect = sample.text.split(|byte| *byte == b'\n').next().and_then(Konect::of);
     let mut notes = Vec::new();
     notes.extend(said_of_quotes(&candidate, options));
@@ -132,7 +134,7 @@ pub(super) fn guess(
     }
     let header = header_of(file, &candidate, options, &mut notes)?;
     let counted =
-        if header.is_some() { Counted::No } else { Counted::of(&candidate.rows, options) };
+        if header.is_some() { Counted::No } else { Counted::of(&candidate, sample.whole, options) };
     let skipped = usize::from(header.is_some() || counted != Counted::No);
     let header = header.or_else(|| commented_header(&sample, &candidate, options));
     let body = candidate.rows.get(skipped..).unwrap_or_default();
@@ -142,8 +144,10 @@ pub(super) fn guess(
     let chosen = choose(file, body, header.as_deref(), &ReadOptions { weight, ..options.clone() })?;
     let Chosen { mut columns, notes: more } = chosen;
     notes.extend(more);
-    let (ids, spelling) = settle_ids(body, columns, options, &mut notes);
+    let (ids, spelling) = ids::settle(body, columns, options, &mut notes);
     let weights = weights_of(&candidate, body, &mut columns, options, &mut notes);
+    let direction = Direction::find(header.as_deref(), body, columns, options).map_err(wrong)?;
+    notes.extend(direction.as_ref().map(Direction::note));
     let kind = konect.map(|konect| konect.kind);
     let start = match (candidate.spans.first(), skipped) {
         (Some((_, behind)), 1..) => *behind,
@@ -160,10 +164,13 @@ pub(super) fn guess(
         Comments::Prefix(prefix) => prefix.first().is_some_and(u8::is_ascii_digit),
         _ => false,
     };
-    let plain = if ids == IdKind::Names || cut != ends || digit || weights != Weights::Numbers {
+    let columns_max = columns_max(&candidate, body, header.as_deref(), options);
+    let quick = ids == IdKind::Integers && weights == Weights::Numbers && direction.is_none();
+    let plain = if !quick || cut != ends || digit {
         None
     } else {
-        Plain::new(layout, columns, without_end(first), crlf)
+        let plain = Plain::new(layout, columns, without_end(first), crlf);
+        plain.map(|plain| columns_max.map_or(plain, |columns| plain.at_most(columns)))
     };
     let known = match (counted, options.vertices) {
         (Counted::Graph { vertices, .. }, _) => Known::Range(1..vertices.saturating_add(1)),
@@ -183,14 +190,17 @@ pub(super) fn guess(
         plain,
         known,
         exact: false,
+        columns_max,
         counted,
         before: PassedOver::default(),
         header,
         undirected: match kind {
             Some(konect::Kind::Undirected) => Some(true),
             Some(konect::Kind::Directed) => Some(false),
-            Some(konect::Kind::Bipartite) | None => None,
+            Some(konect::Kind::Bipartite) => None,
+            None => direction.as_ref().map(|direction| direction.undirected),
         },
+        direction,
         two_kinds: kind == Some(konect::Kind::Bipartite),
         notes,
     };
@@ -369,57 +379,6 @@ fn choose(
     columns::choose(file, &all, options)
 }
 
-/// What ids are, and how they may be written where they are integers.
-fn settle_ids(
-    body: &[Row<'_>],
-    columns: Columns,
-    options: &ReadOptions,
-    notes: &mut Vec<String>,
-) -> (IdKind, Option<Spelling>) {
-    let (guessed, floats, note) = guess_ids(body, columns);
-    let ids = if options.ids == IdKind::Auto { guessed } else { options.ids };
-    let said = options.ids != IdKind::Auto && !options.guessed_ids;
-    if !said && ids == guessed {
-        notes.extend(note);
-    }
-    let spelling = match (said, floats) {
-        (true, _) => Spelling::Any,
-        (false, true) => Spelling::Floats,
-        (false, false) => Spelling::Printed,
-    };
-    (ids, (ids == IdKind::Integers).then_some(spelling))
-}
-
-/// What ids look like, whether they are floats without fractions, and what is to be said of that.
-pub(super) fn guess_ids(body: &[Row<'_>], columns: Columns) -> (IdKind, bool, Option<String>) {
-    let places = [columns.source, columns.target];
-    let ends = places.map(|place| Column::of(body, place));
-    let any = |kind: Kind| ends.iter().any(|end| end.count(kind) > 0);
-    let words = [Kind::Word, Kind::Uuid, Kind::Date, Kind::Dictionary];
-    let named =
-        |end: &Column| 2 * words.iter().map(|kind| end.count(*kind)).sum::<usize>() > body.len();
-    if ends.iter().any(named) {
-        return (IdKind::Names, false, None);
-    }
-    let mut cells = body.iter().flat_map(|row| places.map(|place| row.get(place))).flatten();
-    if let Some(cell) = cells.find(|cell| Kind::of(cell) == Kind::Other) {
-        let why = if cell.starts_with(b"-") {
-            "is negative, and integers that are ids are not"
-        } else {
-            "is not an integer as it is printed (--ids integers takes it for one)"
-        };
-        let note = format!("ids are read as names, because {} {why}", show(cell));
-        return (IdKind::Names, false, Some(note));
-    }
-    let whole = |end: &Column| [0, end.filled()].contains(&end.count(Kind::Whole));
-    if any(Kind::Whole) && ends.iter().all(whole) {
-        let note = "ids are floats without fractions, and are read as integers (--ids names keeps \
-                    them as they are)";
-        return (IdKind::Integers, true, Some(note.to_owned()));
-    }
-    (IdKind::Integers, false, None)
-}
-
 /// How weights are written; takes them back where there are none.
 fn weights_of(
     candidate: &Candidate<'_>,
@@ -443,6 +402,27 @@ fn weights_of(
         return Weights::Numbers;
     }
     if candidate.has_decimal_commas(place) { Weights::DecimalCommas } else { Weights::Numbers }
+}
+
+/// Columns that hold something, or have a name, in the rows of a sample: more of them in another
+/// row are an error, unless the rows of the sample differ or the user names both ends.
+fn columns_max(
+    candidate: &Candidate<'_>,
+    body: &[Row<'_>],
+    header: Option<&[String]>,
+    options: &ReadOptions,
+) -> Option<usize> {
+    let said = options.source.is_some() && options.target.is_some();
+    if said || !candidate.is_exact() || candidate.fields < 2 {
+        return None;
+    }
+    let named = header.map_or(0, |names| {
+        names.iter().rposition(|name| !name.is_empty()).map_or(0, |last| last + 1)
+    });
+    let filled =
+        |place: &usize| body.iter().any(|row| row.get(*place).is_some_and(|cell| !cell.is_empty()));
+    let filled = (0..candidate.fields).rev().find(filled).map_or(0, |last| last + 1);
+    Some(named.max(filled).max(2))
 }
 
 /// What is passed over before rows begin.
