@@ -168,7 +168,18 @@ fn weight(
     };
     let numbers: Vec<usize> = places().filter(numeric).filter(ordinary).collect();
     match numbers[..] {
-        [] => Ok(None),
+        [] => {
+            let words = |place: &usize| {
+                use Holds::{Mixed, Names, Others};
+                matches!(columns[*place].holds, Mixed | Names | Others)
+            };
+            let mut texts = places().filter(words).filter(|place| names::is_weight(name(*place)));
+            notes.extend(texts.next().map(|place| {
+                let column = show(columns, place);
+                format!("{column} holds texts and no numbers, and is not read as the weight")
+            }));
+            Ok(None)
+        }
         [place] if !named => Ok(Some(place)),
         [place] => {
             notes.push(format!("the weight is taken from {}", show(columns, place)));

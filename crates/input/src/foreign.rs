@@ -68,7 +68,11 @@ const FOREIGN: &[Foreign] = &[
     // Documents.
     Foreign {
         name: "HTML",
-        begins: |head| begins(head, "<!doctype html") || begins(head, "<html"),
+        begins: |head| {
+            ["<!doctype html", "<html", "<head", "<body", "<table"]
+                .iter()
+                .any(|start| begins(head, start))
+        },
         way: "download the file itself and not the page about it",
     },
     Foreign { name: "XML of another kind than GraphML or GEXF", begins: is_xml, way: GRAPHML },
@@ -328,7 +332,7 @@ mod tests {
             [head, name.into(), data.into()].concat()
         };
         let boeing = format!("{:72}key\n 5 1 1 3\nRUA            3 3 5\n", "title");
-        let texts: [(Vec<u8>, &str); 37] = [
+        let texts: [(Vec<u8>, &str); 38] = [
             ("LEDA.GRAPH\nstring\nint\n".into(), "LEDA"),
             ("\u{feff}\n LEDA.GRAPH \r\n".into(), "LEDA"),
             ("DL n=5\nformat = edgelist1\n".into(), "UCINET"),
@@ -354,6 +358,7 @@ mod tests {
             ("-- a\n\nCREATE TABLE edges (a int);\n".into(), "SQL"),
             ("CREATE (a:Person {name: 'x'})\n".into(), "Cypher"),
             ("<!DOCTYPE html>\n<html>".into(), "HTML"),
+            ("<table border=\"1\">\n".into(), "HTML"),
             ("<?xml version=\"1.0\"?><kml/>".into(), "XML"),
             ("<graph label=\"x\" xmlns=\"http://www.cs.rpi.edu/XGMML\">".into(), "XML"),
             ("---\nnodes:\n- a\n".into(), "YAML"),

@@ -254,12 +254,12 @@ pub(crate) fn plain(name: &str) -> String {
 }
 
 /// Whether a column has this name.
-pub(super) fn is_called(name: &str, word: &str) -> bool {
+pub(crate) fn is_called(name: &str, word: &str) -> bool {
     plain(name) == word
 }
 
 /// Whether a name is a word for a weight.
-pub(super) fn is_weight(name: &str) -> bool {
+pub(crate) fn is_weight(name: &str) -> bool {
     let name = plain(name);
     let ends = ["_weight", "_cost", "_distance", "_score", "_count", "_km", "_capacity", "_length"];
     WEIGHTS.contains(&&name[..])
@@ -269,7 +269,7 @@ pub(super) fn is_weight(name: &str) -> bool {
 }
 
 /// Whether a name is one for something that is neither an end nor a weight.
-pub(super) fn is_attribute(name: &str) -> bool {
+pub(crate) fn is_attribute(name: &str) -> bool {
     let name = plain(name);
     let ends =
         ["_id", "_type", "_time", "_date", "_at", "_label", "_name", "_year", "_index", "id"];
@@ -288,8 +288,18 @@ pub(super) fn are_of_one_sort(one: &str, other: &str) -> bool {
     one != other && last(&one).is_some() && last(&one) == last(&other)
 }
 
+/// Whether the first name is one for something that is said of the vertices in a column of the
+/// second: `degree` beside `id`.
+pub(super) fn describes(what: &str, whom: &str) -> bool {
+    let (what, whom) = (plain(what), plain(whom));
+    let vertices = ["id", "node", "node_id", "nodeid", "vertex", "vertex_id", "name", "label"];
+    let more = ["degree", "indegree", "outdegree", "pagerank", "age", "betweenness", "closeness"];
+    let said = ATTRIBUTES.contains(&&what[..]) || is_weight(&what) || more.contains(&&what[..]);
+    vertices.contains(&&whom[..]) && said && what != "id"
+}
+
 /// Whether a column of this name numbers rows rather than being an end.
-pub(super) fn is_index(name: &str) -> bool {
+pub(crate) fn is_index(name: &str) -> bool {
     let index = [
         "",
         "id",
@@ -443,6 +453,10 @@ mod tests {
         assert!(is_attribute("BioGRID ID Interactor A") && !is_attribute("idle"));
         assert!(are_of_one_sort("a.name", "b.name") && are_of_one_sort("order_id", "product_id"));
         assert!(!are_of_one_sort("id", "name") && !are_of_one_sort("personId:ID", "name"));
+        assert!(
+            describes("degree", "id") && describes("Group", "Node") && describes("size", "name")
+        );
+        assert!(!describes("parent_id", "id") && !describes("neighbor", "node"));
         assert!(is_index("Unnamed: 0") && is_index("") && !is_index("u"));
         assert!(is_index("__index_level_0__") && !is_index("level"));
         assert!(

@@ -46,6 +46,8 @@ fn columns_are_chosen_by_names_and_by_what_they_hold() {
         (&["src", "dst", "p", "q"], "iiff", None),
         (&["src", "dst", "length", "weight"], "iiff", Some((0, 1, Some(3)))),
         (&["id", "name"], "in", None),
+        (&["id", "degree"], "ii", None),
+        (&["id", "parent_id"], "ii", Some((0, 1, None))),
         (&["source", "target"], "in", None),
         (&["a", "b", "c"], "nnn", None),
         (&["lon", "lat"], "ff", None),

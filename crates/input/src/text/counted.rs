@@ -218,8 +218,8 @@ impl<'a> Counting<'a> {
                 let wrong = |what| InputError::Line { file: file.to_owned(), line, what };
                 if sizes.count(rows, max) {
                     collector.note(&format!(
-                        "the first row, {}, is read as an edge and may be the numbers of vertices \
-                         and edges (--header leaves it out)",
+                        "the first row, {}, is read as an edge, though it may count vertices and \
+                         edges (--header leaves it out)",
                         sizes.shown()
                     ));
                 }

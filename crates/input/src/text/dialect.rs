@@ -14,6 +14,7 @@ use super::parse::{self, Fault};
 use super::plain::Plain;
 use super::records::{Cut, without_end};
 use super::rows::Rows;
+use super::sniff::BYTE_ORDER_MARK;
 use crate::columns::Columns;
 use crate::layout::{Layout, Separator};
 use crate::options::IdKind;
@@ -184,8 +185,30 @@ impl Dialect {
             return Err(self.short_row(count, found, cut));
         };
         self.rest(line, fields, found)?;
+        if self.ids == IdKind::Names {
+            self.refuse_joined(line, from, to)?;
+        }
         let heavy = heavy.as_deref().map(|field| self.weight(field)).transpose()?;
         rows.push_fields(from, to, heavy.as_deref())
+    }
+
+    /// Refuses what is found in the middle of files that were put behind each other, and would be
+    /// taken for names.
+    fn refuse_joined(&self, line: &[u8], source: &[u8], target: &[u8]) -> Result<(), String> {
+        let found = if line.starts_with(BYTE_ORDER_MARK) {
+            "a byte order mark"
+        } else {
+            let Columns { source: first, target: second, .. } = self.shape.columns;
+            let name = |place: usize| self.header.as_ref()?.get(place).map(String::as_bytes);
+            if name(first) != Some(source) || name(second) != Some(target) {
+                return Ok(());
+            }
+            "the names of the columns again"
+        };
+        Err(format!(
+            "expected a row, found {found}, as where files are put behind each other (give each of \
+             them by its name, or take that out)"
+        ))
     }
 
     /// Looks at what comes behind the columns that are needed: it may not go on in the next line,

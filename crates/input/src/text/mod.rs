@@ -22,6 +22,7 @@ mod counted;
 pub(crate) mod dialect;
 mod dictionary;
 mod direction;
+mod doubts;
 mod estimate;
 mod failure;
 pub(crate) mod fields;

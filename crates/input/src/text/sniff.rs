@@ -17,6 +17,7 @@ use super::counted::Counted;
 use super::dialect::{Dialect, Weights};
 use super::dictionary;
 use super::direction::Direction;
+use super::doubts;
 use super::fields::{Fields, no_row, show};
 use super::header::{self, Header};
 use super::ids;
@@ -37,7 +38,7 @@ pub(super) const ROWS_MAX: usize = 2000;
 /// Bytes of a row beyond which a quote is taken for one that nobody closed.
 const RECORD_BYTES_MAX: usize = 64 << 10;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A row of a sample: its fields.
 pub(super) type Row<'a> = Vec<Cow<'a, [u8]>>;
@@ -121,6 +122,9 @@ pub(super) fn guess(
     refuse_binary(sample.text).map_err(wrong)?;
     let mut candidate = separator::best(&sample, options).map_err(wrong)?;
     refuse_irregular(&candidate, options).map_err(wrong)?;
+    if options.separator.is_none() {
+        doubts::refuse(&candidate.rows).map_err(wrong)?;
+    }
     if candidate.rows.is_empty() && sample.comments == Comments::Usual {
         comments::refuse_hidden(sample.text).map_err(wrong)?;
     }
@@ -146,6 +150,7 @@ pub(super) fn guess(
     notes.extend(more);
     let (ids, spelling) = ids::settle(body, columns, options, &mut notes);
     let weights = weights_of(&candidate, body, &mut columns, options, &mut notes);
+    notes.extend(doubts::notes(body, columns, header.is_some(), ids, options));
     let direction = Direction::find(header.as_deref(), body, columns, options).map_err(wrong)?;
     notes.extend(direction.as_ref().map(Direction::note));
     let kind = konect.map(|konect| konect.kind);

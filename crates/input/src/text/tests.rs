@@ -182,6 +182,16 @@ fn a_bad_row_is_one_error_with_its_line() {
 }
 
 #[test]
+fn files_that_were_put_behind_each_other_are_refused() {
+    let options = ReadOptions::default();
+    for text in ["source,target\nann,bob\nsource,target\n", "\u{feff}ann,bob\nc,d\n\u{feff}e,f\n"] {
+        let message = error(text, &options);
+        assert!(message.starts_with("text:3: expected a row, found"), "{message}");
+    }
+    assert!(read("source,target\nsource,x\ny,target\n", &options).is_ok());
+}
+
+#[test]
 fn names_must_be_utf8() {
     let text = b"a\tb\nc\t\xff\xfe\n";
     let message = parse(text, &ReadOptions::default(), false).unwrap_err().to_string();
