@@ -5,6 +5,7 @@
 mod formats;
 mod graphs;
 mod guesses;
+mod late;
 mod tables;
 mod text;
 

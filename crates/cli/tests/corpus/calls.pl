@@ -1,0 +1,2 @@
+road(rome, paris, 1400).
+road(paris, bonn, 500).
