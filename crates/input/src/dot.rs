@@ -25,8 +25,9 @@ mod tokens;
 use welter_model::edges::Pair;
 
 use crate::error::InputError;
+use crate::options::WeightChoice;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Small, SmallReader};
+use crate::small::{Described, Small, SmallReader, Values};
 use tokens::{Token, Tokens};
 
 /// The reader of DOT.
@@ -35,9 +36,6 @@ pub(crate) static DOT: SmallReader =
 
 /// Blocks inside each other.
 const DEPTH_MAX: usize = 100;
-
-/// Bytes that a step of a chain takes until its attributes are known, beside its nodes.
-const STEP_BYTES: u64 = 96;
 
 /// Whether a file that begins so is surely of this format: comments, then the head of a graph.
 pub(crate) fn begins(head: &[u8]) -> bool {
@@ -88,14 +86,32 @@ fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     }
 }
 
-/// Values of the attributes of an edge that may be its weight.
-type Weights = [Option<Vec<u8>>; 2];
+/// The ends of a chain of edges: groups of nodes, one behind the other.
+#[derive(Default)]
+struct Chain {
+    nodes: Vec<u32>,
+    /// Where each group ends.
+    ends: Vec<u32>,
+}
+
+impl Chain {
+    /// Bytes that it takes until the attributes of its edges are known.
+    fn bytes(&self) -> u64 {
+        (size_of_val(&self.nodes[..]) + size_of_val(&self.ends[..])) as u64
+    }
+
+    /// The nodes of a group.
+    fn group(&self, number: usize) -> &[u32] {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.nodes[start..self.ends[number] as usize]
+    }
+}
 
 /// A block: the graph, or a group of nodes inside it.
 #[derive(Clone, Default)]
 struct Block {
     /// What edges have that do not say it.
-    weights: Weights,
+    weights: Values,
     /// Nodes that were named in it; of the graph none are kept.
     nodes: Vec<u32>,
 }
@@ -128,18 +144,16 @@ impl Graph<'_, '_, '_> {
             let edges = self.tokens.is("edge");
             if edges || self.tokens.is("node") || self.tokens.is("graph") {
                 let token = self.tokens.next()?;
-                let mut weights = Weights::default();
+                let mut weights = Values::default();
                 let after = self.attributes(token, &mut weights)?;
                 if let Some(block) = self.blocks.last_mut().filter(|_| edges) {
-                    for (known, weight) in block.weights.iter_mut().zip(weights) {
-                        *known = weight.or(known.take());
-                    }
+                    block.weights = weights.or(&block.weights);
                 }
                 return Ok(after);
             }
         }
         let line = self.tokens.line();
-        let (mut from, mut token) = match token {
+        let (from, mut token) = match token {
             Token::Word | Token::Quoted
                 if token == Token::Quoted || !self.tokens.is("subgraph") =>
             {
@@ -153,7 +167,8 @@ impl Graph<'_, '_, '_> {
             }
             other => self.ends(other)?,
         };
-        let mut chain = Vec::new();
+        let mut chain = Chain::default();
+        self.step(&mut chain, &from)?;
         while let Token::Edge { directed } = token {
             if directed != self.directed {
                 let expected = if self.directed { "-> in a digraph" } else { "-- in a graph" };
@@ -161,16 +176,27 @@ impl Graph<'_, '_, '_> {
             }
             token = self.tokens.next()?;
             let (to, after) = self.ends(token)?;
-            self.small.hold(STEP_BYTES + 2 * size_of_val(&to[..]) as u64)?;
-            chain.push((std::mem::replace(&mut from, to.clone()), to));
+            self.step(&mut chain, &to)?;
             token = after;
         }
         let weights = self.blocks.last().map(|block| block.weights.clone());
         let mut weights = weights.unwrap_or_default();
         let after = self.attributes(token, &mut weights)?;
         let edge = Described { weights, line, ..Described::default() };
-        chain.iter().try_for_each(|(from, to)| self.edges(from, to, &edge))?;
+        let steps = 1..chain.ends.len();
+        steps
+            .into_iter()
+            .try_for_each(|step| self.edges(chain.group(step - 1), chain.group(step), &edge))?;
+        self.small.release(chain.bytes());
         Ok(after)
+    }
+
+    /// Adds an end to a chain.
+    fn step(&mut self, chain: &mut Chain, nodes: &[u32]) -> Result<(), InputError> {
+        let before = chain.bytes();
+        chain.nodes.extend_from_slice(nodes);
+        chain.ends.push(chain.nodes.len() as u32);
+        self.small.hold(chain.bytes() - before)
     }
 
     /// Reads one end of an edge: a node or a group. Returns the nodes and the word after them.
@@ -234,7 +260,7 @@ impl Graph<'_, '_, '_> {
     }
 
     /// Reads lists of attributes, if there are some, and returns the word after them.
-    fn attributes(&mut self, mut token: Token, into: &mut Weights) -> Result<Token, InputError> {
+    fn attributes(&mut self, mut token: Token, into: &mut Values) -> Result<Token, InputError> {
         while token == Token::Sign(b'[') {
             token = self.tokens.next()?;
             while token != Token::Sign(b']') {
@@ -250,15 +276,18 @@ impl Graph<'_, '_, '_> {
     }
 
     /// Reads an attribute whose name came last, and returns the word after it.
-    fn attribute(&mut self, into: &mut Weights) -> Result<Token, InputError> {
-        let rank = self.small.weight_rank(self.tokens.text());
+    fn attribute(&mut self, into: &mut Values) -> Result<Token, InputError> {
+        // The length that an edge is drawn with is no weight, unless the user says so.
+        let drawn = self.small.options().weight == WeightChoice::IfPresent;
+        let drawn = drawn && self.tokens.is("len");
+        let rank = self.small.weight_rank(self.tokens.text()).filter(|_| !drawn);
         let token = self.tokens.next()?;
         if token != Token::Sign(b'=') {
             return Ok(token);
         }
         self.name()?;
         if let Some(rank) = rank {
-            into[rank] = Some(self.tokens.text().to_vec());
+            *into.at(rank) = Some(self.tokens.text().to_vec());
         }
         self.tokens.next()
     }

@@ -123,7 +123,7 @@ fn edge(tokens: &mut Tokens<'_>, small: &mut Small<'_>) -> Result<(), InputError
             Token::Key if tokens.is("source") => edge.source = Some(key(tokens)?),
             Token::Key if tokens.is("target") => edge.target = Some(key(tokens)?),
             Token::Key => match small.weight_rank(tokens.text()) {
-                Some(rank) => edge.weights[rank] = weight(tokens)?,
+                Some(rank) => *edge.weights.at(rank) = weight(tokens)?,
                 None => pass_attribute(tokens)?,
             },
             other => return Err(tokens.unexpected("a key or the end of the edge", other)),

@@ -212,7 +212,7 @@ impl Network<'_, '_> {
         let mut edge =
             Described { source, target, directed: Some(directed), line, ..Described::default() };
         if let Some((rank, value)) = weight {
-            edge.weights[rank] = Some(value.to_vec());
+            *edge.weights.at(rank) = Some(value.to_vec());
         }
         self.small.edge(&edge)
     }

@@ -8,17 +8,19 @@
 //! - Every node is a vertex, with or without edges. An edge of a node that is not there is an
 //!   error with its line, wherever in the file the node would have stood, but for formats in which
 //!   edges bring their nodes with them.
-//! - The weight is the attribute `weight` of edges, else `value`, or the one that the user names.
-//!   If any edge has a number there, all must, but for formats that say what it is else.
+//! - The weight is an attribute of edges ([`weights`]). If any edge has a number there, all must,
+//!   but for formats that say what it is else.
 //! - Edges may be directed or not, each by itself. If both kinds are there, an undirected edge
 //!   becomes two arcs.
 //!
-//! Invariant: memory is that of the nodes and edges that were read, whatever is stated, and is held
-//! against the budget while it grows.
+//! Invariant: memory is that of the nodes and edges that were read, 16 bytes an edge and 8 for its
+//! weight, whatever is stated, and is held against the budget while it grows.
 
+mod blocks;
 pub(crate) mod bytes;
 mod decode;
 mod merge;
+mod weights;
 mod whole;
 pub(crate) mod xml;
 
@@ -29,17 +31,16 @@ use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
 use crate::error::InputError;
-use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
+use crate::options::{IdKind, ReadOptions};
 use crate::text::Dictionary;
 use crate::text::fields::{Looks, looks, parse_weight, show};
+use blocks::Blocks;
+use weights::Attributes;
+pub(crate) use weights::Values;
 pub(crate) use whole::SmallReader;
 
-/// The attributes that are weights where the user names none, the first one before the other.
-const WEIGHTS: [&[u8]; 2] = [b"weight", b"value"];
-
-/// Bytes that a node and an edge take beside their names, about.
+/// Bytes that a node takes beside its name, about.
 const NODE_BYTES: u64 = 48;
-const EDGE_BYTES: u64 = 64;
 
 /// A graph while it is read.
 pub(crate) struct Small<'a> {
@@ -58,8 +59,8 @@ pub(crate) struct Small<'a> {
     labels: Names,
     /// Whether a node has a label that is another than its key and is not read.
     unread: bool,
-    edges: Vec<Edge>,
-    weights: [Weights; 2],
+    edges: Blocks<Edge>,
+    attributes: Attributes<'a>,
     /// Whether a key is no number at all.
     named: bool,
     /// The first key that is an integer with zeros in front.
@@ -91,24 +92,30 @@ struct Node {
     label: u32,
 }
 
-#[derive(Clone, Copy)]
+/// An edge between two places.
+#[derive(Clone, Copy, Debug)]
 struct Edge {
     ends: Pair,
-    directed: Option<bool>,
-    line: u64,
+    /// Its line, and in the two lowest bits whether it is directed: not said, no, or yes.
+    said: u64,
 }
 
-/// An attribute of edges that may be their weight.
-#[derive(Default)]
-struct Weights {
-    /// As many as edges; NaN where there is no number.
-    values: Vec<f64>,
-    /// Values that are numbers.
-    numbers: usize,
-    /// The first value that is none: its line and what is wrong.
-    bad: Option<(u64, String)>,
-    /// The first one that is beyond the bounds of weights.
-    beyond: Option<(u64, String)>,
+impl Edge {
+    fn new(ends: Pair, directed: Option<bool>, line: u64) -> Self {
+        Self { ends, said: line << 2 | directed.map_or(0, |directed| 1 + u64::from(directed)) }
+    }
+
+    /// Whether it is directed, where it says so itself.
+    fn directed(self) -> Option<bool> {
+        match self.said & 3 {
+            0 => None,
+            said => Some(said == 2),
+        }
+    }
+
+    fn line(self) -> u64 {
+        self.said >> 2
+    }
 }
 
 /// An edge as it is read.
@@ -121,7 +128,7 @@ pub(crate) struct Described {
     /// Whether it is directed, where it says so itself.
     pub(crate) directed: Option<bool>,
     /// Values of the attributes that [`Small::weight_rank`] knows.
-    pub(crate) weights: [Option<Vec<u8>>; 2],
+    pub(crate) weights: Values,
     /// Where it begins.
     pub(crate) line: u64,
 }
@@ -130,8 +137,8 @@ impl Described {
     /// Takes the defaults of attributes that may be weights where the edge has none.
     pub(crate) fn take_defaults(&mut self, keys: &[xml::WeightKey]) {
         for xml::WeightKey { rank, default, .. } in keys {
-            if self.weights[*rank].is_none() {
-                self.weights[*rank].clone_from(default);
+            if let (known @ None, Some(default)) = (self.weights.at(*rank), default) {
+                *known = Some(default.clone());
             }
         }
     }
@@ -151,8 +158,8 @@ impl<'a> Small<'a> {
             nodes: Vec::new(),
             labels: Names::new(),
             unread: false,
-            edges: Vec::new(),
-            weights: Default::default(),
+            edges: Blocks::default(),
+            attributes: Attributes::new(&options.weight, options.bounds()),
             named: false,
             padded: None,
             bytes: 0,
@@ -215,15 +222,9 @@ impl<'a> Small<'a> {
         self.labelled && self.options.ids == IdKind::Names
     }
 
-    /// Which of the two possible weights an attribute of edges is, if any.
-    pub(crate) fn weight_rank(&self, attribute: &[u8]) -> Option<usize> {
-        match &self.options.weight {
-            WeightChoice::Ignore | WeightChoice::Column(ColumnRef::Number(_)) => None,
-            WeightChoice::IfPresent => WEIGHTS.iter().position(|name| *name == attribute),
-            WeightChoice::Column(ColumnRef::Name(name)) => {
-                (name.as_bytes() == attribute).then_some(0)
-            }
-        }
+    /// Which of the possible weights an attribute of edges is, if any.
+    pub(crate) fn weight_rank(&mut self, attribute: &[u8]) -> Option<usize> {
+        self.attributes.rank(attribute)
     }
 
     /// Adds a node and returns its place.
@@ -265,28 +266,9 @@ impl<'a> Small<'a> {
 
     /// Adds an edge whose ends have places.
     pub(crate) fn edge_between(&mut self, ends: Pair, edge: &Described) -> Result<(), InputError> {
-        let line = edge.line;
-        self.edges.push(Edge { ends, directed: edge.directed, line });
-        for (weights, value) in self.weights.iter_mut().zip(&edge.weights) {
-            let weight = value.as_deref().map_or(Ok(f64::NAN), |value| {
-                weights.numbers += 1;
-                number(value.trim_ascii())
-            });
-            let bounds = self.options.bounds();
-            if let Ok(weight) = &weight
-                && !bounds.hold(*weight)
-                && let found = show(value.as_deref().unwrap_or_default())
-                && let Err(what) = bounds.check(*weight, &found)
-            {
-                weights.beyond.get_or_insert((line, what));
-            }
-            weights.values.push(weight.unwrap_or_else(|what| {
-                weights.numbers -= 1;
-                weights.bad.get_or_insert((line, what));
-                f64::NAN
-            }));
-        }
-        self.hold(EDGE_BYTES)
+        let bytes = self.attributes.push(self.edges.len(), &edge.weights, edge.line);
+        self.edges.push(Edge::new(ends, edge.directed, edge.line));
+        self.hold(bytes + size_of::<Edge>() as u64)
     }
 
     /// The place of a key, which is added where it is new.
@@ -314,9 +296,34 @@ impl<'a> Small<'a> {
         if said { plain(key) } else { key }
     }
 
+    /// Puts other places in the place of the ends of all edges: `places` has one for each of those.
+    pub(crate) fn replace_ends(&mut self, places: &[u32]) {
+        for number in 0..self.edges.len() {
+            if let Some(edge) = self.edges.get(number) {
+                self.edges
+                    .set(number, Edge { ends: edge.ends.map(|end| places[end as usize]), ..edge });
+            }
+        }
+    }
+
+    /// Ends and lines of the edges so far.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = (Pair, u64)> {
+        self.edges.iter().map(|edge| (edge.ends, edge.line()))
+    }
+
+    /// The line of an edge.
+    fn line_of(&self, edge: usize) -> u64 {
+        self.edges.get(edge).map_or(0, Edge::line)
+    }
+
     /// Number of edges so far.
     pub(crate) fn edge_count(&self) -> usize {
         self.edges.len()
+    }
+
+    /// Counts bytes that are held no longer.
+    pub(crate) fn release(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_sub(bytes);
     }
 
     /// Counts bytes that are held from now on.
@@ -353,6 +360,9 @@ fn hexadecimal(text: &[u8]) -> Option<f64> {
     let (all, places) = ([whole, fraction].concat(), i32::try_from(fraction.len()).ok()?);
     let signed = all.starts_with(['+', '-']);
     let mantissa = u128::from_str_radix(&all, 16).ok().filter(|_| !signed)?;
+    if mantissa == 0 {
+        return Some(if text.starts_with(b"-") { -0.0 } else { 0.0 });
+    }
     // In two steps, as the scale alone may be too small or too large for a float.
     let scale = exponent - 4 * places;
     let half = scale / 2;

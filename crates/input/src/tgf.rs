@@ -98,7 +98,7 @@ fn edge(line: &[u8], number: u64, small: &mut Small<'_>) -> Result<(), InputErro
     let (source, target) = (Some(source.to_vec()), Some(target.to_vec()));
     let mut edge = Described { source, target, line: number, ..Described::default() };
     if let Some(rank) = small.weight_rank(b"label").filter(|_| !label.is_empty()) {
-        edge.weights[rank] = Some(label.to_vec());
+        *edge.weights.at(rank) = Some(label.to_vec());
     }
     small.edge(&edge)
 }

@@ -1,5 +1,5 @@
-//! Small files that stand for at least a gigabyte, of every format, in gzip and in zstd: refused
-//! with 65, in less than 256 MiB of resident memory.
+//! Small files that stand for at least a gigabyte, of every format, in gzip and in zstd, and some of
+//! them in bzip2, xz and lz4: refused with 65, in less than 256 MiB of resident memory.
 //!
 //! A bomb is a head and a run that repeats, packed as members of gzip or frames of zstd behind each
 //! other, which every decoder reads as one stream; so a gigabyte is packed by packing its first
@@ -13,7 +13,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use bzip2::write::BzEncoder;
 use flate2::write::GzEncoder;
+use lzma_rust2::{XzOptions, XzWriter};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -46,6 +48,12 @@ const ROWS: &[Text] = &[
     ("gml", "graph [\nnode [ id 1 ]\n", "edge [ source 1 target 1 ]\n"),
     ("graphml", GRAPHML, "<edge source=\"a\" target=\"a\"/>\n"),
     ("gexf", GEXF, "<edge source=\"a\" target=\"a\"/>\n"),
+    ("net", "*Vertices 9\n*Arcs\n", "1 2\n"),
+    ("net", "*Vertices 9\n*Arcslist\n", "1 2 3\n"),
+    ("dot", "digraph {\n", "a -> b;\n"),
+    ("tgf", "1 a\n#\n", "1 1\n"),
+    ("json", "{\"nodes\": [1], \"links\": [\n", "{\"source\": 1, \"target\": 1},\n"),
+    ("json", "", "{\"source\": 1, \"target\": 1}\n"),
     ("nt", "", "<a:b> <c:d> <a:b> .\n"),
     ("s6", ":~~~", "?"),
     ("g6", "~~??~~~~", "?"),
@@ -90,6 +98,7 @@ const ENDLESS: &[Text] = &[
     ("dot", "digraph {", "/* nothing */"),
     ("dot", "digraph { \"", "a"),
     ("dot", "digraph { ", "{ "),
+    ("dot", "digraph { a ", "-> a "),
     ("json", "{\"nodes\": [", "1, "),
     ("json", "{\"a\": \"", "b"),
     ("json", "{\"a\": ", "["),
@@ -101,11 +110,24 @@ const ENDLESS: &[Text] = &[
     ("graphml", GRAPHML, "a"),
 ];
 
+/// What is packed otherwise as well: rows, a line and a list without an end, short edges of a small
+/// format.
+const SOME: &[Text] = &[
+    ("txt", "", "1 1\n"),
+    ("csv", "a,\"", "b"),
+    ("adj", "", "1 "),
+    ("net", "*Vertices 9\n*Arcslist\n", "1 2 3\n"),
+    ("json", "{\"a\": ", "["),
+];
+
 /// How bytes are packed.
 #[derive(Clone, Copy, Debug)]
 enum Packing {
     Gzip,
     Zstd,
+    Bzip2,
+    Xz,
+    Lz4,
 }
 
 impl Packing {
@@ -113,20 +135,41 @@ impl Packing {
         match self {
             Self::Gzip => "gz",
             Self::Zstd => "zst",
+            Self::Bzip2 => "bz2",
+            Self::Xz => "xz",
+            Self::Lz4 => "lz4",
         }
     }
 
     /// Packs bytes, `times` times behind each other as one stream.
     fn pack(self, bytes: &[u8], times: usize) -> Vec<u8> {
+        let write = |packer: &mut dyn Write| {
+            (0..times).for_each(|_| packer.write_all(bytes).unwrap());
+        };
         match self {
             Self::Gzip => {
                 let mut packer = GzEncoder::new(Vec::new(), flate2::Compression::best());
-                (0..times).for_each(|_| packer.write_all(bytes).unwrap());
+                write(&mut packer);
                 packer.finish().unwrap()
             }
             Self::Zstd => {
                 let mut packer = zstd::Encoder::new(Vec::new(), 1).unwrap();
-                (0..times).for_each(|_| packer.write_all(bytes).unwrap());
+                write(&mut packer);
+                packer.finish().unwrap()
+            }
+            Self::Bzip2 => {
+                let mut packer = BzEncoder::new(Vec::new(), bzip2::Compression::best());
+                write(&mut packer);
+                packer.finish().unwrap()
+            }
+            Self::Xz => {
+                let mut packer = XzWriter::new(Vec::new(), XzOptions::with_preset(1)).unwrap();
+                write(&mut packer);
+                packer.finish().unwrap()
+            }
+            Self::Lz4 => {
+                let mut packer = lz4_flex::frame::FrameEncoder::new(Vec::new());
+                write(&mut packer);
                 packer.finish().unwrap()
             }
         }
@@ -134,7 +177,12 @@ impl Packing {
 
     /// Packs a head and a run until it stands for a gigabyte.
     fn bomb(self, head: &[u8], run: &[u8]) -> Vec<u8> {
-        let run = run.repeat(MEMBER_BYTES.div_ceil(run.len()));
+        let member_bytes = match self {
+            Self::Gzip | Self::Zstd => MEMBER_BYTES,
+            // These take their time to pack.
+            Self::Bzip2 | Self::Xz | Self::Lz4 => MEMBER_BYTES / 16,
+        };
+        let run = run.repeat(member_bytes.div_ceil(run.len()));
         let member = self.pack(&run, 1);
         let mut bomb = self.pack(head, 1);
         bomb.extend(member.repeat(BOMB_BYTES.div_ceil(run.len())));
@@ -169,6 +217,13 @@ fn no_end_in_gzip() {
 #[test]
 fn no_end_in_zstd() {
     all_refused(ENDLESS, Packing::Zstd);
+}
+
+#[test]
+fn rows_and_no_end_in_other_packings() {
+    for packing in [Packing::Bzip2, Packing::Xz, Packing::Lz4] {
+        all_refused(SOME, packing);
+    }
 }
 
 #[test]

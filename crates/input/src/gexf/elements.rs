@@ -130,7 +130,7 @@ impl<'a, 'o> Elements<'a, 'o> {
         };
         if let Some(rank) = self.small.weight_rank(b"weight") {
             let weight = element.attribute("weight", self.small)?;
-            self.edge.weights[rank] = weight.map(String::into_bytes);
+            *self.edge.weights.at(rank) = weight.map(String::into_bytes);
         }
         Ok(Place::Edge)
     }
@@ -143,10 +143,10 @@ impl<'a, 'o> Elements<'a, 'o> {
         };
         let key = self.keys.iter().find(|key| Some(&key.id) == id.as_ref());
         if let Some(WeightKey { rank, .. }) = key
-            && self.edge.weights[*rank].is_none()
+            && let known @ None = self.edge.weights.at(*rank)
         {
             let value = element.attribute("value", self.small)?;
-            self.edge.weights[*rank] = value.map(String::into_bytes);
+            *known = value.map(String::into_bytes);
         }
         Ok(Place::Passed)
     }

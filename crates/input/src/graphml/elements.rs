@@ -199,7 +199,7 @@ impl xml::Elements for Elements<'_, '_> {
                 }
             }
             Some(Place::Weight(key)) => {
-                self.edge.weights[self.keys[key].rank] = Some(self.said.take());
+                *self.edge.weights.at(self.keys[key].rank) = Some(self.said.take());
             }
             Some(Place::Edge) => {
                 let mut edge = std::mem::take(&mut self.edge);

@@ -5,25 +5,18 @@
 //! nodes, else places in the list of nodes if all of them are that, else an error.
 
 use super::Feed;
-use super::record::{Record, Scalar};
+use super::record::{Record, Scalar, end_of};
 use super::shape::Place;
 use crate::error::InputError;
 use crate::small::{Described, Small};
 use crate::text::Dictionary;
 use crate::text::fields::{Spelling, show};
 
-/// Bytes that an edge takes while it waits, about.
-const WAITING_BYTES: u64 = 160;
+/// Bytes that an end of an edge takes beside its name, about.
+const END_BYTES: u64 = 64;
 
 /// Keys of a document that are shown where no shape fits.
 const SHOWN_MAX: usize = 12;
-
-/// An edge that waits.
-struct Waiting {
-    /// Places of the ends among all ends.
-    ends: [u32; 2],
-    edge: Described,
-}
 
 /// What a document holds.
 pub(super) struct Graph<'a, 's, 'o> {
@@ -32,9 +25,9 @@ pub(super) struct Graph<'a, 's, 'o> {
     /// Values seen so far.
     values: u64,
     failure: Option<InputError>,
-    /// Keys of the ends of edges, as they are written.
+    /// Keys of the ends of edges, as they are written: their places here are the ends until all is
+    /// read.
     ends: Dictionary,
-    waiting: Vec<Waiting>,
     /// Places of nodes, in the order in which they are listed.
     nodes: Vec<u32>,
     /// What is open: the document itself, or an item of a list.
@@ -63,7 +56,6 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             values: 0,
             failure: None,
             ends: Dictionary::default(),
-            waiting: Vec::new(),
             nodes: Vec::new(),
             top: Record::default(),
             record: Record::default(),
@@ -139,6 +131,9 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
         value: Option<Scalar>,
     ) -> Result<(), ()> {
         let Some(value) = value else { return Ok(()) };
+        if item == Place::Item && self.record.items < 2 {
+            self.check_id(&value)?;
+        }
         match (list, item) {
             (_, Place::Item) => {
                 let rank = self.small.weight_rank(b"weight");
@@ -192,6 +187,9 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
     ) -> Result<(), ()> {
         let Some(value) = value else { return Ok(()) };
         let rank = self.small.weight_rank(key.as_bytes());
+        if matches!(key, "id" | "key") || end_of(key).is_some() {
+            self.check_id(&value)?;
+        }
         match (place, inner, value) {
             (_, Place::Directed, Scalar::Truth(directed)) => self.directed = Some(directed),
             (_, Place::OptionType, Scalar::Text(kind)) => {
@@ -213,6 +211,20 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Refuses a number as id whose digits are lost.
+    fn check_id(&mut self, value: &Scalar) -> Result<(), ()> {
+        match value {
+            Scalar::Rounded(text) => {
+                let found = show(text);
+                self.stop(format!(
+                    "expected an integer below 2^64 or a text as id, found a number that is rounded \
+                     to {found} (write ids of more digits as texts)"
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// An object ends.
@@ -272,7 +284,7 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             return self.stop("expected an edge with a source and a target");
         };
         let edge = Described { directed, weights, line, ..Described::default() };
-        self.wait([&source, &target], edge).map_err(|failure| self.fail(failure))
+        self.add([&source, &target], edge).map_err(|failure| self.fail(failure))
     }
 
     fn end_neighbour(&mut self) -> Result<(), ()> {
@@ -283,18 +295,19 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
         // The source is known by its place alone; a key that no id has keeps it apart.
         let source = [b"\0", self.neighbours_of.to_string().as_bytes()].concat();
         let edge = Described { weights: record.weights, line: record.line, ..Described::default() };
-        self.wait([&source, &target], edge).map_err(|failure| self.fail(failure))
+        self.add([&source, &target], edge).map_err(|failure| self.fail(failure))
     }
 
-    fn wait(&mut self, ends: [&[u8]; 2], edge: Described) -> Result<(), InputError> {
+    fn add(&mut self, ends: [&[u8]; 2], edge: Described) -> Result<(), InputError> {
+        let known = self.ends.names().len();
         let wrong = |what| self.small.wrong(edge.line, what);
         let [source, target] = ends;
         let ends =
             [self.ends.place(source).map_err(wrong)?, self.ends.place(target).map_err(wrong)?];
-        let names = (source.len() + target.len()) as u64;
-        self.small.hold(WAITING_BYTES + names)?;
-        self.waiting.push(Waiting { ends, edge });
-        Ok(())
+        if self.ends.names().len() > known {
+            self.small.hold(END_BYTES + (source.len() + target.len()) as u64)?;
+        }
+        self.small.edge_between(ends, &edge)
     }
 
     /// A document ends, and another may follow where documents are edges.
@@ -339,11 +352,9 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             self.small.imply_nodes();
         }
         let nodes = self.node_of_ends(rows)?;
+        self.small.replace_ends(&nodes);
         if self.has_adjacency && self.directed != Some(true) {
-            self.drop_mirrors(&nodes)?;
-        }
-        for Waiting { ends, edge } in std::mem::take(&mut self.waiting) {
-            self.small.edge_between(ends.map(|end| nodes[end as usize]), &edge)?;
+            self.drop_mirrors()?;
         }
         Ok(())
     }
@@ -369,10 +380,8 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
         self.small.hold(ids.len() as u64 * size_of::<u64>() as u64)?;
         // An end that is no node is found by whoever adds the edge, with its line.
         let mut lines = vec![0; ids.len()];
-        for Waiting { ends, edge } in &self.waiting {
-            for end in ends {
-                lines[*end as usize] = edge.line;
-            }
+        for (ends, line) in self.small.edges() {
+            ends.iter().for_each(|end| lines[*end as usize] = line);
         }
         for ((id, key), line) in ids.iter_mut().zip(ends.iter()).zip(lines) {
             if id.is_none() {
@@ -383,12 +392,11 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
     }
 
     /// Of an undirected graph each list has its side of an edge: keeps one of them.
-    fn drop_mirrors(&mut self, nodes: &[u32]) -> Result<(), InputError> {
-        let ends = |waiting: &Waiting| waiting.ends.map(|end| nodes[end as usize]);
-        let all = self.waiting.len();
-        let loops = self.waiting.iter().filter(|w| ends(w)[0] == ends(w)[1]).count();
-        self.waiting.retain(|waiting| ends(waiting)[0] <= ends(waiting)[1]);
-        if 2 * (self.waiting.len() - loops) != all - loops {
+    fn drop_mirrors(&mut self) -> Result<(), InputError> {
+        let all = self.small.edge_count();
+        let loops = self.small.edges().filter(|([source, target], _)| source == target).count();
+        self.small.keep_edges(|[source, target]| source <= target);
+        if 2 * (self.small.edge_count() - loops) != all - loops {
             let what = "expected each edge of an undirected graph in the lists of both of its ends";
             return Err(self.small.wrong(1, what));
         }

@@ -1,10 +1,14 @@
 //! An object while it is read: what it says that a graph can use, whatever it turns out to be.
 
+use crate::small::Values;
+
 /// A number, a text or a truth value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Scalar {
     /// A text, or a number as it is printed.
     Text(Vec<u8>),
+    /// A number whose last digits are lost, which may be a weight and is no id.
+    Rounded(Vec<u8>),
     /// `true` or `false`.
     Truth(bool),
     /// `null`.
@@ -15,7 +19,7 @@ impl Scalar {
     /// What may be an id or a weight.
     fn text(self) -> Option<Vec<u8>> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::Text(text) | Self::Rounded(text) => Some(text),
             Self::Truth(_) | Self::Null => None,
         }
     }
@@ -33,7 +37,7 @@ pub(super) struct Record {
     pub(super) source: Option<Vec<u8>>,
     pub(super) target: Option<Vec<u8>>,
     pub(super) directed: Option<bool>,
-    pub(super) weights: [Option<Vec<u8>>; 2],
+    pub(super) weights: Values,
     /// Whether there was data inside it, as in elements of Cytoscape.
     pub(super) has_data: bool,
     /// Items of a list that stands for an edge.
@@ -70,7 +74,7 @@ impl Record {
             ("name", value) => keep_first(&mut self.name, value),
             (_, value) => {
                 if let Some(rank) = rank {
-                    keep_first(&mut self.weights[rank], value);
+                    keep_first(self.weights.at(rank), value);
                 }
             }
         }
@@ -85,7 +89,7 @@ impl Record {
     pub(super) fn keep_item(&mut self, rank: Option<usize>, value: Scalar) {
         match (self.items, rank) {
             (0 | 1, _) => self.keep_end(self.items, value),
-            (2, Some(rank)) => keep_first(&mut self.weights[rank], value),
+            (2, Some(rank)) => keep_first(self.weights.at(rank), value),
             _ => {}
         }
         self.items += 1;

@@ -137,7 +137,10 @@ impl<'de> Visitor<'de> for Visit<'_, '_, '_, '_> {
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
         self.graph.count();
-        Ok(Some(Scalar::Text(value.to_string().into_bytes())))
+        let text = value.to_string().into_bytes();
+        // Floats hold all integers up to 2^53, and larger ones come as integers up to 2^64.
+        let rounded = value.fract() == 0.0 && value.abs() >= (1_u64 << 53) as f64;
+        Ok(Some(if rounded { Scalar::Rounded(text) } else { Scalar::Text(text) }))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {

@@ -1,4 +1,5 @@
-//! Parallel edges of a graph that has none by what it says of itself, merged into one.
+//! Edges that go again: parallel ones of a graph that has none by what it says of itself, and the
+//! mirrors of undirected ones.
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -13,6 +14,23 @@ use crate::error::InputError;
 const ENTRY_BYTES: u64 = 32;
 
 impl Small<'_> {
+    /// Leaves edges with such ends.
+    pub(crate) fn keep_edges(&mut self, stays: impl Fn(Pair) -> bool) {
+        let mut kept = 0;
+        for place in 0..self.edges.len() {
+            let Some(edge) = self.edges.get(place) else { break };
+            if stays(edge.ends) {
+                self.edges.set(kept, edge);
+                self.attributes.copy(place, kept);
+                kept += 1;
+            } else {
+                self.attributes.drop(place);
+            }
+        }
+        self.edges.truncate(kept);
+        self.attributes.truncate(kept);
+    }
+
     /// Keeps the first of parallel edges, each with the weight of the last one that has one; an
     /// undirected edge is parallel to its mirror.
     pub(super) fn merge_parallel(&mut self) -> Result<(), InputError> {
@@ -21,35 +39,25 @@ impl Small<'_> {
         }
         self.hold(ENTRY_BYTES * self.edges.len() as u64)?;
         let mut first: HashMap<(bool, Pair), usize, RandomState> = HashMap::default();
-        let mut kept = 0;
-        for place in 0..self.edges.len() {
-            let edge = self.edges[place];
-            let directed = self.is_directed(&edge);
+        let (mut kept, count) = (0, self.edges.len());
+        for place in 0..count {
+            let Some(edge) = self.edges.get(place) else { break };
+            let directed = self.is_directed(edge);
             let [source, target] = edge.ends;
             let ends = if directed { edge.ends } else { [source.min(target), source.max(target)] };
-            let into = match first.entry((directed, ends)) {
-                Entry::Occupied(known) => *known.get(),
+            match first.entry((directed, ends)) {
+                Entry::Occupied(known) => self.attributes.merge(place, *known.get()),
                 Entry::Vacant(free) => {
                     free.insert(kept);
-                    self.edges[kept] = edge;
-                    for weights in &mut self.weights {
-                        weights.values[kept] = weights.values[place];
-                    }
+                    self.edges.set(kept, edge);
+                    self.attributes.copy(place, kept);
                     kept += 1;
-                    continue;
-                }
-            };
-            for weights in &mut self.weights {
-                let [old, new] = [into, place].map(|place| weights.values[place]);
-                if !new.is_nan() {
-                    weights.numbers -= usize::from(!old.is_nan());
-                    weights.values[into] = new;
                 }
             }
         }
-        let merged = self.edges.len() - kept;
+        let merged = count - kept;
         self.edges.truncate(kept);
-        self.weights.iter_mut().for_each(|weights| weights.values.truncate(kept));
+        self.attributes.truncate(kept);
         if merged > 0 {
             self.note(format!("is strict; edges that were merged with others: {merged}"));
         }

@@ -13,6 +13,7 @@ use crate::format::Format;
 use crate::fuzzing::weighing;
 use crate::gml::GML;
 use crate::json::JSON;
+use crate::options::{ColumnRef, WeightChoice};
 
 /// A graph as a person sees it.
 #[derive(Debug, PartialEq)]
@@ -212,9 +213,66 @@ fn weights_may_be_hexadecimal() {
 #[test]
 fn memory_is_held_against_the_budget_while_it_grows() {
     let mut options = weighted(IdKind::Integers);
-    options.limits.memory_bytes_max = Some(10_000);
-    let many = "edge [ source 0 target 1 ]\n".repeat(200);
-    assert_eq!(see(&GML, &gml(&many), &options).unwrap_err().exit_code(), 78);
+    options.limits.memory_bytes_max = Some(20_000);
+    // 16 bytes an edge, and 8 more where edges have weights.
+    let edges =
+        |edge: &str, count| gml(&format!("edge [ source 0 target 1 {edge} ]\n").repeat(count));
+    for (edge, few, many) in [("", 1000, 1300), ("value 2", 700, 900), ("label 2", 1000, 1300)] {
+        assert!(see(&GML, &edges(edge, few), &options).is_ok(), "{edge}");
+        let error = see(&GML, &edges(edge, many), &options).unwrap_err();
+        assert_eq!(error.exit_code(), 78, "{edge}");
+    }
+}
+
+#[test]
+fn weights_are_known_by_the_words_of_columns() {
+    let see = |edges: &str| see(&GML, &gml(edges), &weighted(IdKind::Integers)).unwrap().weights;
+    let edge = |attributes: &str| format!("edge [ source 0 target 1 {attributes} ]\n");
+    for (attributes, weight) in [
+        ("cost 3", 3.0),
+        ("Weight 4 cost 3", 4.0),
+        ("distance 5 value 6", 6.0),
+        ("cost 3 value 6 weight 7", 7.0),
+        ("n_trips 8 year 1999 label \"9\"", 8.0),
+        ("cost \"x\" capacity 9", 9.0),
+    ] {
+        assert_eq!(see(&edge(attributes)), Some(vec![weight]), "{attributes}");
+    }
+    assert_eq!(see(&edge("year 1999 relation 3")), None);
+    // The first edges have none of the attribute that wins, or only of others.
+    let edges = [edge("value 1"), edge("value 2 cost 9"), edge("value 3")].concat();
+    assert_eq!(see(&edges), Some(vec![1.0, 2.0, 3.0]));
+    let edges = [edge("cost 1"), edge("cost 2 weight 9")].concat();
+    let error = refuse(&GML, &gml(&edges), &weighted(IdKind::Integers));
+    assert!(error.starts_with("f:3: expected an edge with a weight, as others"), "{error}");
+    let error = refuse(&GML, &gml(&edge("cost 1 capacity 2")), &weighted(IdKind::Integers));
+    assert!(error.contains("found \"cost\", \"capacity\" (--weight NAME"), "{error}");
+    let input = weighing("f", &gml(&edge("loudness 3")), Format::Gml).unwrap();
+    assert!(
+        input.summary.notes.iter().any(|note| note.contains("not read: \"loudness\" (--weight"))
+    );
+    assert!(!input.edges.weighted());
+}
+
+#[test]
+fn weights_keep_all_of_their_digits() {
+    for weight in ["0.12345678901234567", "1.7976931348623157e308", "5e-324", "2.0", "-0.1"] {
+        let text = format!("[{{\"source\": 1, \"target\": 2, \"cost\": {weight}}}]");
+        let seen = see(&JSON, &text, &weighted(IdKind::Integers)).unwrap();
+        assert_eq!(seen.weights, Some(vec![weight.parse().unwrap()]));
+    }
+    let mut random = 1_u64;
+    for _ in 0..2000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let weight = f64::from_bits(random & !(1 << 62));
+        let text = format!("[[1, 2, {weight:e}]]");
+        let seen = see(&JSON, &text, &weighted(IdKind::Integers)).unwrap();
+        assert_eq!(seen.weights, Some(vec![weight]), "{weight:e}");
+    }
+    // Of ids none is lost.
+    let rounded = r#"[{"source": "a", "target": 18446744073709551616}]"#;
+    let error = refuse(&JSON, rounded, &weighted(IdKind::Names));
+    assert!(error.contains("write ids of more digits as texts"), "{error}");
 }
 
 #[test]

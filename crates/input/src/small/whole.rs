@@ -7,7 +7,8 @@ use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
 use super::bytes::Bytes;
-use super::{Edge, Small, WEIGHTS, Weights};
+use super::weights::Weights;
+use super::{Edge, Node, Small};
 use crate::collect::{Collector, Ids, Part, Stated};
 use crate::error::InputError;
 use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
@@ -119,28 +120,32 @@ impl Reader for SmallReader {
             slots: whole.then_some(small.rules.count.unwrap_or(small.nodes.len() as u64)),
             slots_seen: None,
             ids: small.id_kind(),
-            weighted: small.weights.iter().any(|weights| weights.numbers > 0),
+            weighted: small.attributes.any(),
             undirected: options.undirected.or(small.undirected()),
         })
     }
 }
 
 impl Small<'_> {
-    pub(super) fn is_directed(&self, edge: &Edge) -> bool {
-        edge.directed.or(self.directed).unwrap_or(true)
+    pub(super) fn is_directed(&self, edge: Edge) -> bool {
+        edge.directed().or(self.directed).unwrap_or(true)
     }
 
     /// Whether some edges are directed and others are not, so that all become arcs.
     fn mixed(&self) -> bool {
-        let arcs = self.edges.iter().filter(|edge| self.is_directed(edge)).count();
+        let arcs = self.edges.iter().filter(|edge| self.is_directed(*edge)).count();
         0 < arcs && arcs < self.edges.len()
     }
 
     /// Edges once those of both kinds are arcs.
     fn arcs(&self) -> u64 {
         let mixed = self.mixed();
-        let both = |edge: &Edge| mixed && !self.is_directed(edge) && edge.ends[0] != edge.ends[1];
-        self.edges.iter().map(|edge| 1 + u64::from(both(edge))).sum()
+        self.edges.iter().map(|edge| 1 + u64::from(mixed && self.is_double(edge))).sum()
+    }
+
+    /// Whether an edge becomes two arcs where there are edges of both kinds.
+    fn is_double(&self, edge: Edge) -> bool {
+        !self.is_directed(edge) && edge.ends[0] != edge.ends[1]
     }
 
     /// Whether edges stand for both directions, where the file says something of it.
@@ -148,7 +153,7 @@ impl Small<'_> {
         if self.edges.is_empty() {
             return self.directed.map(|directed| !directed);
         }
-        let said = |edge: &Edge| edge.directed.or(self.directed).is_some();
+        let said = |edge: Edge| edge.directed().or(self.directed).is_some();
         let any = self.edges.iter().any(said);
         any.then(|| !self.edges.iter().any(|edge| self.is_directed(edge)))
     }
@@ -165,9 +170,8 @@ impl Small<'_> {
     fn finish(mut self, collector: &Collector) -> Result<(), InputError> {
         self.check_ends()?;
         self.merge_parallel()?;
-        let weight = self.weight_name();
         let weights = self.take_weights()?;
-        let weight = weight.filter(|_| weights.is_some());
+        let weight = weights.as_ref().map(|weights| weights.name.clone());
         let ids = self.options.ids;
         collector.describe(|file| {
             file.weight = weight.map(|name| FileColumn { number: None, name: Some(name) });
@@ -192,23 +196,27 @@ impl Small<'_> {
         self.note_padded();
         let names = (ids == IdKind::Names).then(|| self.names()).transpose()?;
         self.notes.iter().for_each(|note| collector.note(note));
-        let mut pairs: Vec<Pair> = Vec::with_capacity(self.edges.len());
-        let mut kept = weights.as_ref().map(|_| Vec::with_capacity(self.edges.len()));
-        for (number, edge) in self.edges.iter().enumerate() {
-            let [source, target] = edge.ends;
-            let both = mixed && !self.is_directed(edge) && source != target;
-            pairs.push([source, target]);
-            pairs.extend(both.then_some([target, source]));
-            if let (Some(kept), Some(weights)) = (&mut kept, &weights) {
-                kept.extend(std::iter::repeat_n(weights[number], 1 + usize::from(both)));
-            }
-        }
-        self.edges = Vec::new();
+        let ids = if names.is_none() { self.integers()? } else { Vec::new() };
+        let count = self.arcs() as usize;
+        let edges = std::mem::take(&mut self.edges).drain();
+        let mut arcs = Arcs {
+            edges,
+            weights: weights.map(Weights::drain),
+            is_double: |edge: Edge| mixed && self.is_double(edge),
+        };
         if let Some(names) = names {
             collector.state(Stated::Names(names.clone()))?;
-            collector.push(0, Part { ids: Ids::Names { names, pairs }, weights: kept })
-        } else {
-            self.push_integers(&pairs, kept.as_deref(), collector)
+            let (pairs, weights) = arcs.take(count);
+            return collector.push(0, Part { ids: Ids::Names { names, pairs }, weights });
+        }
+        for number in 0..count.div_ceil(PART_EDGES) as u64 {
+            let (pairs, weights) = arcs.take(PART_EDGES);
+            let pairs = pairs.into_iter().map(|pair| pair.map(|place| ids[place as usize]));
+            collector.push(number, Part { ids: Ids::integers(pairs.collect()), weights })?;
+        }
+        match self.rules.count {
+            Some(count) => collector.state(Stated::Range { first: 1, count }),
+            None => collector.state(stated(ids)),
         }
     }
 
@@ -236,7 +244,7 @@ impl Small<'_> {
         let unknown = self
             .edges
             .iter()
-            .find_map(|edge| Some((edge.line, *edge.ends.iter().find(|end| unstated(end))?)));
+            .find_map(|edge| Some((edge.line(), *edge.ends.iter().find(|end| unstated(end))?)));
         let Some((line, place)) = unknown else { return Ok(()) };
         let what = format!(
             "expected an edge between nodes of the graph, found {:?}, which is none",
@@ -255,7 +263,7 @@ impl Small<'_> {
         };
         let nodes = (0..).zip(&self.nodes).filter(|(_, node)| node.stated);
         let nodes = nodes.map(|(place, node)| (node.line, place));
-        let ends = self.edges.iter().flat_map(|edge| edge.ends.map(|end| (edge.line, end)));
+        let ends = self.edges.iter().flat_map(|edge| edge.ends.map(|end| (edge.line(), end)));
         let beyond = nodes.chain(ends).filter(|(_, place)| !within(*place)).min();
         if let Some((line, place)) = beyond {
             let found = keys.get(place as usize);
@@ -271,61 +279,6 @@ impl Small<'_> {
             return Err(InputError::content(self.file, what));
         }
         Ok(())
-    }
-
-    /// The attribute that is the weight.
-    fn take_weights(&mut self) -> Result<Option<Vec<f64>>, InputError> {
-        let count = self.edges.len();
-        let usual = self.weight_name().is_some_and(|name| name.as_bytes() == WEIGHTS[0]);
-        let mut weights: Weights = match &self.options.weight {
-            WeightChoice::Ignore => return Ok(None),
-            WeightChoice::IfPresent => {
-                let mut present = self.weights.iter_mut().filter(|weights| weights.numbers > 0);
-                match present.next() {
-                    None => return Ok(None),
-                    Some(weights) => std::mem::take(weights),
-                }
-            }
-            WeightChoice::Column(_) => std::mem::take(&mut self.weights[0]),
-        };
-        if let Some((line, what)) = weights.beyond {
-            return Err(self.wrong(line, what));
-        }
-        if weights.numbers == count {
-            return Ok(Some(weights.values));
-        }
-        if let Some(default) = self.rules.default_weight.filter(|_| usual && weights.bad.is_none())
-            && weights.numbers > 0
-        {
-            let missing = count - weights.numbers;
-            self.note(format!(
-                "edges without a weight: {missing}, which have {default}, as the format says"
-            ));
-            weights.values.iter_mut().filter(|weight| weight.is_nan()).for_each(|w| *w = default);
-            return Ok(Some(weights.values));
-        }
-        if let Some((line, what)) = weights.bad {
-            return Err(self.wrong(line, what));
-        }
-        let first = weights.values.iter().position(|weight| weight.is_nan()).unwrap_or(0);
-        let what = match (&self.options.weight, weights.numbers) {
-            (WeightChoice::Column(name), 0) => {
-                format!("expected an edge with the attribute {name}")
-            }
-            _ => "expected an edge with a weight, as others have one; \
-                  leave weights out, or give each edge one"
-                .to_owned(),
-        };
-        Err(self.wrong(self.edges[first].line, what))
-    }
-
-    /// The name of the attribute that is the weight, if there is one.
-    fn weight_name(&self) -> Option<String> {
-        if let WeightChoice::Column(ColumnRef::Name(name)) = &self.options.weight {
-            return Some(name.clone());
-        }
-        let present = self.weights.iter().zip(WEIGHTS).find(|(weights, _)| weights.numbers > 0);
-        present.map(|(_, name)| String::from_utf8_lossy(name).into_owned())
     }
 
     /// Names by place: labels, where they are known and tell nodes apart.
@@ -363,34 +316,47 @@ impl Small<'_> {
         Ok(())
     }
 
-    fn push_integers(
-        mut self,
-        pairs: &[Pair],
-        weights: Option<&[f64]>,
-        collector: &Collector,
-    ) -> Result<(), InputError> {
+    /// Integers by place.
+    fn integers(&mut self) -> Result<Vec<u64>, InputError> {
         let keys = std::mem::take(&mut self.keys).into_names();
-        let ids: Result<Vec<u64>, InputError> = keys
-            .iter()
-            .zip(&self.nodes)
-            .map(|(key, node)| {
-                let id = Spelling::Printed.parse(key.as_bytes());
-                id.map_err(|what| self.wrong(node.line, what))
-            })
-            .collect();
-        let ids = ids?;
-        drop(keys);
-        for (number, run) in pairs.chunks(PART_EDGES).enumerate() {
-            let first = number * PART_EDGES;
-            let run: Vec<[u64; 2]> =
-                run.iter().map(|pair| pair.map(|place| ids[place as usize])).collect();
-            let weights = weights.map(|weights| weights[first..first + run.len()].to_vec());
-            collector.push(number as u64, Part { ids: Ids::integers(run), weights })?;
+        let id = |(key, node): (&str, &Node)| {
+            let id = Spelling::Printed.parse(key.as_bytes());
+            id.map_err(|what| self.wrong(node.line, what))
+        };
+        keys.iter().zip(&self.nodes).map(id).collect()
+    }
+}
+
+/// The arcs of edges in their order, with weights where there are some: some edges are two.
+struct Arcs<E, W, D> {
+    edges: E,
+    weights: Option<W>,
+    is_double: D,
+}
+
+impl<E, W, D> Arcs<E, W, D>
+where
+    E: Iterator<Item = Edge>,
+    W: Iterator<Item = f64>,
+    D: Fn(Edge) -> bool,
+{
+    /// The next ones, `most` or one more.
+    fn take(&mut self, most: usize) -> (Vec<Pair>, Option<Vec<f64>>) {
+        let mut pairs = Vec::with_capacity(most + 1);
+        let mut kept = self.weights.as_ref().map(|_| Vec::with_capacity(most + 1));
+        while pairs.len() < most
+            && let Some(edge) = self.edges.next()
+        {
+            let [source, target] = edge.ends;
+            let both = (self.is_double)(edge);
+            pairs.push([source, target]);
+            pairs.extend(both.then_some([target, source]));
+            let weight = self.weights.as_mut().and_then(Iterator::next);
+            if let (Some(kept), Some(weight)) = (&mut kept, weight) {
+                kept.extend(std::iter::repeat_n(weight, 1 + usize::from(both)));
+            }
         }
-        match self.rules.count {
-            Some(count) => collector.state(Stated::Range { first: 1, count }),
-            None => collector.state(stated(ids)),
-        }
+        (pairs, kept)
     }
 }
 
