@@ -30,7 +30,7 @@ pub(super) fn guess(columns: &[Column<'_>], options: &ReadOptions) -> Result<Gue
     let telling = names.as_deref().and_then(names::ends);
     let guess = match telling {
         Some(ends) => Guess { ends, note: None },
-        None => first_two(columns, names.is_some(), options)?,
+        None => first_two(columns, names.is_some())?,
     };
     alike(columns, guess.ends, options)?;
     Ok(guess)
@@ -62,7 +62,7 @@ fn alike(columns: &[Column<'_>], ends: [usize; 2], options: &ReadOptions) -> Res
 }
 
 /// The first two columns, an index left out, if nothing speaks against them.
-fn first_two(columns: &[Column<'_>], named: bool, options: &ReadOptions) -> Result<Guess, String> {
+fn first_two(columns: &[Column<'_>], named: bool) -> Result<Guess, String> {
     let index = |place: usize| {
         let column = &columns[place];
         let name = column.name.unwrap_or_default();
@@ -100,8 +100,8 @@ fn first_two(columns: &[Column<'_>], named: bool, options: &ReadOptions) -> Resu
     }
     let [first, second] = ends.map(|place| columns[place].name.unwrap_or_default());
     let described = words && ends.iter().any(attribute) && !names::are_of_one_sort(first, second);
-    let said = options.ids != IdKind::Auto && !options.guessed_ids;
-    if described || !said && names::describes(second, first) {
+    let numbers = ends.iter().all(|place| columns[*place].holds == Holds::Integers);
+    if described || numbers && names::describes(second, first) {
         let [first, second] = ends.map(|place| show(columns, place));
         return Err(format!(
             "expected two columns that are the ends, found {first} and {second}, of which one seems \

@@ -284,7 +284,7 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             return self.stop("expected an edge with a source and a target");
         };
         let edge = Described { directed, weights, line, ..Described::default() };
-        self.add([&source, &target], edge).map_err(|failure| self.fail(failure))
+        self.add([&source, &target], &edge).map_err(|failure| self.fail(failure))
     }
 
     fn end_neighbour(&mut self) -> Result<(), ()> {
@@ -295,10 +295,10 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
         // The source is known by its place alone; a key that no id has keeps it apart.
         let source = [b"\0", self.neighbours_of.to_string().as_bytes()].concat();
         let edge = Described { weights: record.weights, line: record.line, ..Described::default() };
-        self.add([&source, &target], edge).map_err(|failure| self.fail(failure))
+        self.add([&source, &target], &edge).map_err(|failure| self.fail(failure))
     }
 
-    fn add(&mut self, ends: [&[u8]; 2], edge: Described) -> Result<(), InputError> {
+    fn add(&mut self, ends: [&[u8]; 2], edge: &Described) -> Result<(), InputError> {
         let known = self.ends.names().len();
         let wrong = |what| self.small.wrong(edge.line, what);
         let [source, target] = ends;
@@ -307,7 +307,7 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
         if self.ends.names().len() > known {
             self.small.hold(END_BYTES + (source.len() + target.len()) as u64)?;
         }
-        self.small.edge_between(ends, &edge)
+        self.small.edge_between(ends, edge)
     }
 
     /// A document ends, and another may follow where documents are edges.
@@ -381,7 +381,9 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
         // An end that is no node is found by whoever adds the edge, with its line.
         let mut lines = vec![0; ids.len()];
         for (ends, line) in self.small.edges() {
-            ends.iter().for_each(|end| lines[*end as usize] = line);
+            for end in ends {
+                lines[end as usize] = line;
+            }
         }
         for ((id, key), line) in ids.iter_mut().zip(ends.iter()).zip(lines) {
             if id.is_none() {

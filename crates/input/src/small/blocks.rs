@@ -33,7 +33,7 @@ impl<T: Copy> Blocks<T> {
 
     /// Appends an item.
     pub(super) fn push(&mut self, item: T) {
-        if self.length % BLOCK_ITEMS == 0 {
+        if self.length.is_multiple_of(BLOCK_ITEMS) {
             // The first block grows with what is in it: most graphs are small.
             let room = if self.length == 0 { 0 } else { BLOCK_ITEMS };
             self.blocks.push_back(Vec::with_capacity(room));

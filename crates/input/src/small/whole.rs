@@ -295,14 +295,17 @@ impl Small<'_> {
             };
             let known = names.place(name.as_bytes()).map_err(|what| self.wrong(node.line, what))?;
             if (known as usize) < place {
-                return self.ambiguous(name.to_owned(), node.line).map(|()| keys);
+                let note = self.ambiguous(name, node.line)?;
+                self.note(note);
+                return Ok(keys);
             }
         }
         Ok(names.into_names())
     }
 
-    /// Takes ids where labels do not tell nodes apart, unless the user asked for labels.
-    fn ambiguous(&mut self, label: String, line: u64) -> Result<(), InputError> {
+    /// What is to be said where labels do not tell nodes apart and ids are taken: an error if the
+    /// user asked for labels.
+    fn ambiguous(&self, label: &str, line: u64) -> Result<String, InputError> {
         if !self.options.guessed_ids {
             let what = format!(
                 "expected labels that tell nodes apart, found {label:?} for the second time; read \
@@ -310,10 +313,9 @@ impl Small<'_> {
             );
             return Err(self.wrong(line, what));
         }
-        self.note(format!(
+        Ok(format!(
             "has labels that do not tell nodes apart, such as {label:?}; ids are read instead"
-        ));
-        Ok(())
+        ))
     }
 
     /// Integers by place.

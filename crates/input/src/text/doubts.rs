@@ -14,7 +14,7 @@ const TIMES: std::ops::Range<u64> = 631_152_000..2_147_483_648;
 
 /// Refuses rows that are no edges: lines of a drawn table, and lists of keys with values.
 pub(super) fn refuse(rows: &[Row<'_>]) -> Result<(), String> {
-    if rows.iter().take(3).any(|row| is_drawn(row)) {
+    if rows.iter().take(3).any(is_drawn) {
         return Err(
             "expected rows of values, found a table that is drawn with lines (write it as \
                     CSV, without them)"

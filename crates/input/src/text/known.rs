@@ -47,7 +47,12 @@ impl Known {
             }
             Self::Range(range) if !range.contains(&id) => {
                 let (first, last) = (range.start, range.end - 1);
-                Err(format!("expected a vertex id from {first} to {last}, found {id}"))
+                let way = if first == 0 {
+                    " (where ids do not count from 0, --vertices-from lists the vertices)"
+                } else {
+                    ""
+                };
+                Err(format!("expected a vertex id from {first} to {last}, found {id}{way}"))
             }
             Self::Listed(ids) if !ids.contains(&id) => {
                 Err(format!("expected an id of the list of vertices, found {id}"))

@@ -34,7 +34,9 @@ fn rows_with_blank_columns_behind_them_are_read_until_one_holds_something() {
     for (rows, good) in [("1,2,,\n", "3,4,\n"), ("1 2 \n", "3 4  \n"), ("1\t2\t\r\n", "3\t4\r\n")] {
         let text = format!("{}{good}", rows.repeat(ROWS));
         let sandbox = with("e.txt", &text);
-        assert_eq!(sandbox.must("convert e.txt -o -").lines().count(), ROWS + 1, "{rows:?}");
+        let written = sandbox.must("convert e.txt -o -");
+        let edges = written.lines().filter(|line| !line.starts_with('#')).count();
+        assert_eq!(edges, ROWS + 1, "{rows:?}");
         let late =
             good.trim_end().replace(['3', '4'], "5") + rows.trim_end()[1..2].as_ref() + "6\n";
         sandbox.write("e.txt", text + &late);

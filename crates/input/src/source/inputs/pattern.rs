@@ -98,7 +98,7 @@ mod tests {
         let odd = PathBuf::from(odd);
         assert_eq!(matching("*.tsv"), [PathBuf::from("a.tsv"), odd.clone()]);
         assert_eq!(matching("?.tsv"), [PathBuf::from("a.tsv")]);
-        assert_eq!(matching("[!a]?.tsv"), [odd.clone()]);
+        assert_eq!(matching("[!a]?.tsv"), std::slice::from_ref(&odd));
         assert_eq!(matching("**/*.tsv"), [PathBuf::from("a.tsv"), odd, "x/y/d.tsv".into()]);
         assert_eq!(matching("x/**"), [PathBuf::from("x/y/d.tsv")]);
         assert_eq!(matching("*/y/[cd].tsv"), [PathBuf::from("x/y/d.tsv")]);
