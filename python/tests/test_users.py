@@ -242,6 +242,15 @@ def test_what_is_no_graph_is_refused_with_the_right_way(tmp_path, calls):
         welter.pagerank([1, 2])
     with pytest.raises(TypeError, match="expected a sequence, found str"):
         welter.from_numpy("ab", "cd")
+    for column in (calls["caller"], calls["caller"].to_pandas()):
+        for function in (welter.pagerank, welter.from_arrow):
+            with pytest.raises(TypeError, match="column alone: .*from_numpy"):
+                function(column)
+    with pytest.raises(TypeError, match=r"ndarray of shape \(2, 3\): .*from_numpy"):
+        welter.pagerank(np.ones((2, 3)))
+    for edges in ([[1, 2], [2, 3]], zip([1], [2], strict=True), {(1, 2)}, networkx.path_graph(3).edges):
+        with pytest.raises(TypeError, match="give a list of tuples"):
+            welter.wcc(edges)
     # What is made of results that list edges is a graph.
     forest = welter.mcst(welter.from_numpy([0, 1], [1, 2], undirected=True))
     assert welter.wcc(forest).num_rows == 3
@@ -285,6 +294,13 @@ def test_ids_that_the_graph_has_not_are_refused(calls):
         welter.spmv(graph, vector_from={"ann": 1})
     with pytest.raises(TypeError, match="teleport_from: expected a dictionary"):
         welter.pagerank(graph, teleport_from=3)
+    with pytest.raises(welter.MissingError, match="(?s)no file 'ann'.*teleport_from={'ann': 1}"):
+        welter.pagerank(graph, teleport_from=["ann"])
+    with pytest.raises(welter.MissingError, match="(?s)no file 'ann'.*say source"):
+        welter.bfs(graph, sources_from=["ann"])
+    for shares in ({}, {"ann": 0}, {"ann": -1}):
+        with pytest.raises(welter.InputError, match="^teleport_from: expected proportions"):
+            welter.pagerank(graph, teleport_from=shares)
     with pytest.raises(TypeError, match="teleport_from: expected numbers as values"):
         welter.pagerank(graph, teleport_from={"ann": "much"})
 

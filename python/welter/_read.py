@@ -369,6 +369,12 @@ def instead(thing: Any) -> str:
         )
     if type(thing).__name__ == "LazyFrame":
         return ": collect it first, as in welter.from_arrow(frame.collect())"
+    if hasattr(thing, "__arrow_c_stream__") or type(thing).__name__ == "Series":
+        return ", a column alone: give two, as in welter.from_numpy(source, target)"
+    if isinstance(thing, np.ndarray):
+        return f" of shape {thing.shape}: give columns, as in welter.from_numpy(source, target)"
     if hasattr(thing, "get_edgelist"):
         return ": give its edges, as in welter.from_numpy(*zip(*graph.get_edgelist()))"
+    if isinstance(thing, Iterable):
+        return ": of edges, give a list of tuples of two ends, and perhaps a weight"
     return ""

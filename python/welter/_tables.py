@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._columns import strings, typed
-from ._errors import InputError, UsageError
+from ._errors import InputError, MissingError, UsageError
 from ._sides import placed
 
 __all__ = ["taken"]
@@ -50,6 +50,10 @@ def taken(
             raise UsageError(f"{name}: {what}", hint="give a dictionary from nodes to numbers")
         elif hasattr(table, "__arrow_c_stream__"):
             tables.append((name, typed(table)))
+        elif _are_no_paths(table):
+            way = "source" if name == "sources_from" else f"{name}={{{table[0]!r}: 1}}"
+            what = f"{name}: expected paths in a list, and there is no file {table[0]!r}"
+            raise MissingError(what, hint=f"for vertices, say {way}")
         elif not _is_paths(table):
             raise TypeError(
                 f"{name}: expected a dictionary from vertices to numbers, a data frame, a path or "
@@ -67,6 +71,14 @@ def _is_paths(table: Any) -> bool:
     if not isinstance(table, Iterable) or hasattr(table, "read"):
         return False
     return all(isinstance(one, (str, os.PathLike)) for one in table)
+
+
+def _are_no_paths(table: Any) -> bool:
+    """Whether it is a list of texts that neither are files nor stand for some: vertices, perhaps."""
+    if not isinstance(table, (list, tuple)) or not table:
+        return False
+    texts = [one for one in table if isinstance(one, str) and not set(one) & set("*?[/")]
+    return len(texts) == len(table) and not any(map(os.path.exists, texts))
 
 
 def _columns(

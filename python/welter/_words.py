@@ -67,13 +67,16 @@ def spoken(text: str) -> str:
     'for ids that are names: ids="names"'
     >>> spoken("--source ann: the graph has no vertex of this id")
     'source="ann": the graph has no vertex of this id'
+    >>> spoken("memory:teleport_from: expected proportions")
+    'teleport_from: expected proportions'
     """
     text = re.sub(r"^--([a-z][a-z-]*) (.+?): ", _begun, text)
     text = re.sub(r"(?<![\w-])--([a-z][a-z-]*)( out\b)?(?:[ =]([^\s,;:()`']+))?", _said, text)
     text = re.sub(r"`welter resume ([^`]+)`", _resumed, text)
     for said, meant in _MEANT.items():
         text = text.replace(said, meant)
-    return text
+    # What words call a table that is in memory.
+    return re.sub(r"\bmemory:(?=[a-z_]+_from\b)", "", text)
 
 
 def _begun(found: re.Match[str]) -> str:
