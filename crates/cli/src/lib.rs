@@ -37,6 +37,7 @@ pub mod library;
 mod line;
 mod load;
 mod near;
+mod pace;
 mod parts;
 mod probe;
 mod promise;

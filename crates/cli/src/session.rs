@@ -149,6 +149,11 @@ impl Session {
         self.bars = None;
     }
 
+    /// Whether what is said is seen while the run goes on.
+    fn speaks(&self) -> bool {
+        self.said.is_none() && !self.resources.quiet
+    }
+
     /// Says something to the user, on standard error, unless told to be quiet.
     pub(crate) fn say(&self, text: &str) {
         if let Some(said) = &self.said {

@@ -43,7 +43,7 @@ use crate::iterate::{Driver, Outcome};
 use crate::kernel::{Coding, Scratch};
 use crate::levels::{Level, Mode};
 use crate::parts::Part;
-use crate::plan::{FrontierMode, Plan};
+use crate::plan::{FrontierMode, LISTED_BYTES};
 use crate::read_ahead::ReadAhead;
 use crate::resident::{self, OutOfOrder, Resident};
 use crate::results::Values;
@@ -91,20 +91,19 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// Cuts a graph so that no more memory is taken than the columns held that are not needed any
-    /// more; `None` when that is too little. A run that `must` relax takes what is left of its
-    /// budget too, and is refused where that does not do.
+    /// more, and what is left of the budget; `None` when that is too little. A run that `must` relax
+    /// is refused then.
     pub(crate) fn new<P: Program>(
         graph: &Graph,
         state: &State<P>,
         must: bool,
     ) -> Result<Option<Self>, EngineError> {
-        let Plan { budget_bytes, memory, .. } = &graph.plan;
-        let spare = if must { budget_bytes.saturating_sub(memory.peak()) } else { 0 };
-        let cut = Self::within(graph, state, spare);
+        graph.arena.trim();
+        let cut = Self::within(graph, state, graph.free_bytes());
         if cut.is_none() && must { Err(refusal()) } else { Ok(cut) }
     }
 
-    /// The same, with so many bytes more.
+    /// Likewise, with so many bytes more than the columns.
     fn within<P: Program>(graph: &Graph, state: &State<P>, spare: u64) -> Option<Self> {
         let threads = graph.plan.threads as u64;
         let (value, flag) = (size_of::<P::Value>() as u64, u64::from(P::FRONTIER));
@@ -117,7 +116,7 @@ impl Cut {
                 .checked_sub(graph.vertices() * value)?;
         }
         // Its values, and two lists of vertices.
-        let words = (free / threads).checked_sub(width * (value + 8))? / 4;
+        let words = (free / threads).checked_sub(width * (value + LISTED_BYTES))? / 4;
         let edges = graph.stripes.iter().map(|stripe| stripe.edges).max().unwrap_or(0);
         let words = words.min(resident::words(width, edges, graph.plan.shape.weighted));
         let cut = |stripe| Part::cut(graph, stripe, words);

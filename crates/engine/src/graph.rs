@@ -186,6 +186,12 @@ impl Graph {
         1 << (KEY_BITS - self.plan.stripe_bits)
     }
 
+    /// Bytes of the budget that nobody has asked for, once the graph is there.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        let taken = self.plan.memory.left_by_ingest(self.arena.backed_bytes());
+        self.plan.budget_bytes.saturating_sub(taken)
+    }
+
     /// Moves out-degrees from memory to storage.
     pub(crate) fn move_degrees(&mut self, storage: Option<&Storage>) -> Result<(), EngineError> {
         let degrees = std::mem::replace(&mut self.degrees, Buffer::zeroed(0)?);

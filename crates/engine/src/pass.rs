@@ -300,15 +300,8 @@ impl<'a, S: Stream> Run<'a, S> {
 
     /// What workers have seen since they were asked last.
     fn seen(&self) -> Seen<S::Total> {
-        let room = self.free_bytes() / REST_BYTES;
+        let room = self.graph.free_bytes() / REST_BYTES;
         add_up(lock(&self.hands).iter_mut().map(|hand| &mut hand.seen), room)
-    }
-
-    /// Bytes of memory that nobody has asked for.
-    fn free_bytes(&self) -> u64 {
-        let Graph { plan, arena, .. } = self.graph;
-        let taken = plan.memory.left_by_ingest(arena.backed_bytes());
-        plan.budget_bytes.saturating_sub(taken)
     }
 
     /// The values.

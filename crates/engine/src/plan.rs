@@ -21,6 +21,7 @@ mod lots;
 mod memory;
 mod ranges;
 mod refusal;
+mod relaxing;
 mod room;
 mod rows;
 mod settings;
@@ -37,6 +38,7 @@ pub use self::kept::KeptShape;
 pub use self::memory::{Layout, Memory};
 pub use self::ranges::RangesPlan;
 pub use self::refusal::within;
+pub(crate) use self::relaxing::LISTED_BYTES;
 pub use self::room::Room;
 pub use self::rows::RowsPlan;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
@@ -47,7 +49,7 @@ pub(crate) use self::straight::PART_BYTES;
 pub use self::straight::Straightness;
 pub use self::streamed::Streamed;
 
-use self::refusal::refusal;
+use self::refusal::{MARGIN, refusal};
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
 use crate::machine::Machine;
@@ -273,6 +275,18 @@ impl Plan {
             }
         }
         Ok(plan)
+    }
+
+    /// Bytes of a budget in which no edges of this graph are on storage, nor is any vertex looked up
+    /// in passes where rows serve the program; about.
+    pub fn in_memory_bytes(&self) -> u64 {
+        let Self { layout, settings, shape, .. } = self;
+        let rows = layout.looks_up() && settings.index != IndexMode::Bands && shape.edges < 1 << 32;
+        let encoding = if rows { Encoding::Packed } else { Encoding::Compressed };
+        let (storage, frontier_mode) = (None, settings.frontier.resident());
+        let plan = Self { storage, frontier_mode, encoding, rows, pulls: false, ..self.clone() };
+        let peak = Memory::of(&plan).peak();
+        peak + peak / MARGIN
     }
 
     /// Whether out-degrees are in memory only while edges are ingested.

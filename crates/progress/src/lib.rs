@@ -6,8 +6,9 @@
 //!
 //! Invariant: nothing here blocks a worker; `add` is one relaxed atomic addition.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What a phase counts.
@@ -58,11 +59,21 @@ pub struct Progress {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
+/// What hears of a phase.
+type Watch = Box<dyn Fn(&PhaseReport) + Send + Sync>;
+
+#[derive(Default)]
 struct Shared {
     cancelled: AtomicBool,
+    watch: OnceLock<Watch>,
     running: Mutex<Vec<Arc<Counters>>>,
     finished: Mutex<Vec<PhaseReport>>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("cancelled", &self.cancelled).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -122,6 +133,13 @@ impl Progress {
         lock(&self.shared.finished).clone()
     }
 
+    /// Lets `watch` hear of each iteration that was done, once what it moved is known; of those of
+    /// the first `watch` only.
+    pub fn watch(&self, watch: impl Fn(&PhaseReport) + Send + Sync + 'static) {
+        // A second one is not heard.
+        let _ = self.shared.watch.set(Box::new(watch));
+    }
+
     /// Forgets the phases that ended: what comes next is another run.
     pub fn forget(&self) {
         lock(&self.shared.finished).clear();
@@ -154,6 +172,11 @@ impl Phase {
     /// Counts `amount` more bytes as moved (for a phase whose unit is not bytes).
     pub fn add_bytes(&self, amount: u64) {
         self.counters.bytes.fetch_add(amount, Ordering::Relaxed);
+        if self.counters.unit == Unit::Iterations
+            && let Some(watch) = self.shared.watch.get()
+        {
+            watch(&self.counters.report());
+        }
     }
 
     /// Corrects the total, once it is known better.
@@ -196,6 +219,22 @@ mod tests {
         assert_eq!(names, ["bin", "read"]);
         progress.forget();
         assert!(progress.finished().is_empty());
+    }
+
+    #[test]
+    fn iterations_are_heard_of_with_what_they_moved() {
+        let (progress, heard) = (Progress::new(), Arc::new(Mutex::new(Vec::new())));
+        let list = Arc::clone(&heard);
+        progress.watch(move |phase| lock(&list).push((phase.done, phase.bytes)));
+        progress.watch(|_| panic!("the first one hears"));
+        for (name, unit) in [("iterate", Unit::Iterations), ("sort", Unit::Edges)] {
+            let phase = progress.phase(name, unit, None);
+            for bytes in [30, 4] {
+                phase.add(1);
+                phase.add_bytes(bytes);
+            }
+        }
+        assert_eq!(*lock(&heard), [(1, 30), (2, 34)]);
     }
 
     #[test]

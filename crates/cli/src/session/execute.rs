@@ -16,6 +16,7 @@ use welter_store::io::VolumeStats;
 
 use super::{Ready, Session};
 use crate::failure::Failure;
+use crate::pace;
 
 impl Session {
     /// Runs a program, from its last checkpoint where there is one.
@@ -27,6 +28,10 @@ impl Session {
         let Ready { graph, workers, .. } = ready;
         let graph = graph.used();
         let checkpoints = self.checkpoints.as_ref();
+        let plan = graph.plan();
+        if program.iterations_max().is_none() && plan.storage.is_some() && self.speaks() {
+            pace::note_when_long(&self.progress, graph.chunk_bytes(), plan.in_memory_bytes());
+        }
         self.measured(workers, || {
             Ok(run_resumable(graph, program, workers, &self.progress, checkpoints)?)
         })

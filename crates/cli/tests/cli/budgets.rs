@@ -233,6 +233,28 @@ fn searches_over_the_input_have_a_way_out() {
 }
 
 #[test]
+fn long_runs_out_of_core_say_so() {
+    let sandbox = Sandbox::new();
+    let bytes = |vertex: u32| [vertex, vertex + 1].into_iter().flat_map(u32::to_le_bytes);
+    sandbox.write("path.u32", (0..400).flat_map(bytes).collect::<Vec<u8>>());
+    sandbox.must("ingest path.u32 --undirected -o kept -q");
+    // As many iterations as half the path is long.
+    let said = |options: &str| sandbox.run(&format!("run kcore kept --top 1 {options}")).stderr;
+    let told = said("--cache 0");
+    assert_eq!(told.matches("with edges on storage, and nobody knows how many more").count(), 1);
+    assert!(
+        told.contains("note: 64 iterations took") && told.contains("; with --memory "),
+        "{told}"
+    );
+    for other in ["", "--cache 0 -q"] {
+        assert!(!said(other).contains("nobody knows"), "{other}");
+    }
+    // Few are none that anybody would wait for.
+    let few = sandbox.run("run pagerank kept --iterations 100 --cache 0 --top 1");
+    assert!(!few.stderr.contains("nobody knows"), "{}", few.stderr);
+}
+
+#[test]
 fn threads_beyond_use_are_not_started() {
     let sandbox = inputs(12);
     let shown = sandbox.must("explain pagerank g.u32f32 --threads 1000");

@@ -97,7 +97,7 @@ impl<S: Stream> Run<'_, S> {
             bytes: contracted.links * size_of::<Link>() as u64,
             storage: contracted.stored.as_ref().and(self.workers.storage()),
             arena: &contracted.arena,
-            free: self.free_bytes(),
+            free: self.graph.free_bytes(),
         };
         let contraction = Contraction::begin(self.workers, reads)?;
         let hands = std::mem::take(&mut *lock(&self.hands));

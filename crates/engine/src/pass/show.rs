@@ -138,7 +138,7 @@ impl<S: Stream> Run<'_, S> {
             // Slabs that were read ahead are free now.
             graph.arena.trim();
         }
-        let free = self.free_bytes();
+        let free = self.graph.free_bytes();
         let threads = workers.threads() as u64;
         let of_links = threads * CONTRACT_BYTES;
         let of_edges = if writes.edges { threads * LEFT_BYTES } else { 0 };

@@ -10,7 +10,7 @@ use welter_store::header::{Encoding, KEY_BITS};
 use super::memory::{self, Memory};
 use super::{
     IndexMode, Layout, Plan, Room, Settings, Shape, StorageMode, StoragePlan, Streamed,
-    refusal::refusal, with_threads,
+    refusal::refusal, relaxing, with_threads,
 };
 use crate::EngineError;
 use crate::arena::SLAB_BYTES;
@@ -181,6 +181,7 @@ impl Plan {
         // As in a plan for storage.
         let cache_bytes = spare - edge_states_bytes;
         let cache_bytes = cache_bytes - layout.rewriting(plan.threads as u64, cache_bytes);
+        let (relaxes, cache_bytes) = relaxing::apart(&plan, (values_stored, streamed), cache_bytes);
         let cache_bytes = cache_bytes.min(cache_most).min(all);
         (plan.memory.edges, plan.memory.chunks) = (edge_states_bytes, cache_bytes);
         let storage = StoragePlan {
@@ -188,6 +189,7 @@ impl Plan {
             edge_states_bytes,
             values_stored,
             streamed,
+            relaxes,
             window,
             ..StoragePlan::default()
         };

@@ -65,6 +65,8 @@ pub struct Layout {
     pub contracts: bool,
     /// Bytes of state of an edge, in extended programs.
     pub edge: u64,
+    /// Whether edges may be relaxed in any order, and so part by part.
+    pub relaxes: bool,
     /// Whether it can be run as a straight program, on a graph that stays in its input. It makes no
     /// difference to graphs that are kept.
     pub straight: Option<Straightness>,
@@ -83,6 +85,7 @@ impl Layout {
             group: if P::GROUPS { size_of::<P::Update>() as u64 } else { 0 },
             told: if P::COMBINES { 0 } else { size_of::<P::Update>() as u64 },
             folds: true,
+            relaxes: P::RELAXES,
             ..Self::default()
         }
     }

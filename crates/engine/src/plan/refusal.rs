@@ -48,7 +48,7 @@ pub fn within<T>(
 }
 
 /// A named budget has one in so many bytes more than the plan that it was found by.
-const MARGIN: u64 = 32;
+pub(super) const MARGIN: u64 = 32;
 
 /// Budgets that are tried, and those of them that are as small as they can be.
 const STEPS_MAX: u32 = 200;
@@ -72,9 +72,12 @@ fn least_budget(plan: &Plan) -> u64 {
     if plan.storage.is_none() {
         return peak;
     }
+    // Whoever was on the way to a graph for a search of many levels wants one that ends it.
+    let searches = plan.layout.straight.is_some_and(|takes| !takes.always);
+    let searches = searches && !plan.settings.says_how();
     let fits = |budget_bytes| {
         let plan = storage::plan(Plan { budget_bytes, ..plan.clone() });
-        plan.memory.peak() <= budget_bytes
+        plan.memory.peak() <= budget_bytes && (!searches || plan.ends_searches())
     };
     let (mut refused, mut accepted) = (plan.budget_bytes, peak.max(1));
     while !fits(accepted) && accepted < 1 << 60 {

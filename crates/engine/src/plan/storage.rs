@@ -5,7 +5,7 @@
 
 use super::lots::LotsPlan;
 use super::memory::{self, Memory};
-use super::{CELL_EDGES, Forecast, MOST_BINS, Plan, Room, StorageMode, Streamed};
+use super::{CELL_EDGES, Forecast, MOST_BINS, Plan, Room, StorageMode, Streamed, relaxing};
 use crate::arena::SLAB_BYTES;
 use crate::bins::SEGMENT_BYTES;
 use crate::nontemporal::LINE_BYTES;
@@ -51,6 +51,8 @@ pub struct StoragePlan {
     pub streamed: Option<Streamed>,
     /// Slabs that each worker has in flight, where it was measured how many are best.
     pub window: Option<usize>,
+    /// Whether there is room to relax the graph part by part, for programs that may.
+    pub relaxes: bool,
     /// What is taken of storage.
     pub room: Room,
 }
@@ -168,6 +170,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let edge_states_bytes = plan.edge_states_of(spare);
     let spare = spare - edge_states_bytes;
     let spare = spare - layout.rewriting(threads, spare);
+    let (relaxes, spare) = relaxing::apart(&plan, (values_stored, streamed), spare);
     let cache_bytes = match settings.storage {
         StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),
         StorageMode::Auto | StorageMode::Never => spare,
@@ -191,6 +194,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
         lots,
         values_stored: values_stored || streamed.is_some(),
         streamed,
+        relaxes,
         ..StoragePlan::default()
     });
     plan.memory = Memory {

@@ -61,10 +61,14 @@ impl Plan {
         self.instead.is_none().then_some(PASSES_MAX)
     }
 
-    /// Why passes over the input end, with what it takes to make a graph of it instead.
-    pub(crate) fn too_many_passes(&self) -> EngineError {
-        let made = storage::plan(Self { straight: false, ..self.clone() });
-        match refusal(&[made], self.budget_bytes) {
+    /// Why passes over the input end, with what it takes to make a graph of it instead, which has
+    /// so many slots.
+    pub(crate) fn too_many_passes(&self, slots: u64) -> EngineError {
+        let slots = slots.max(self.shape.slots);
+        let shape = Shape { slots, ..self.shape };
+        let mut made = Self { straight: false, shape, vertices: slots, ..self.clone() };
+        made.settings.held_bytes += self.memory.vertices;
+        match refusal(&[storage::plan(made)], self.budget_bytes) {
             EngineError::Budget { need, budget, advice } => {
                 let what = format!("for a graph instead of more than {PASSES_MAX} passes");
                 EngineError::Budget { need, budget, advice: format!("{what}; {advice}") }
@@ -79,7 +83,7 @@ impl Plan {
     }
 
     /// The plan of a graph that is made after all, beside what is known of its vertices by then; if
-    /// that fits.
+    /// that fits, and is a way out of a search of many levels.
     pub(super) fn after(mut self, straight: &Self) -> Option<Self> {
         self.settings.held_bytes += straight.memory.vertices;
         let plan = if self.storage.is_some() {
@@ -88,7 +92,13 @@ impl Plan {
             self.memory = Memory::of(&self);
             self
         };
-        (plan.memory.peak() <= plan.budget_bytes).then_some(plan)
+        (plan.memory.peak() <= plan.budget_bytes && plan.ends_searches()).then_some(plan)
+    }
+
+    /// Whether a search of however many levels is not made level by level to its end, with edges
+    /// read again and again.
+    pub(super) fn ends_searches(&self) -> bool {
+        !self.layout.relaxes || self.storage.is_none_or(|storage| storage.relaxes)
     }
 }
 

@@ -145,7 +145,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
                 match self.graph.plan.passes_max() {
                     None => return Ok(None),
                     Some(most) if self.made >= most => {
-                        return Err(self.graph.plan.too_many_passes());
+                        return Err(self.graph.plan.too_many_passes(self.graph.slots()));
                     }
                     Some(_) => {}
                 }
