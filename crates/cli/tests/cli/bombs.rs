@@ -1,5 +1,5 @@
-//! Small files that stand for at least a gigabyte, of every format, in gzip and in zstd, and some of
-//! them in bzip2, xz and lz4: refused with 65, in less than 256 MiB of resident memory.
+//! Small files that stand for at least a gigabyte, of every format, in gzip and in zstd, and some
+//! of them in bzip2, xz and lz4: refused with 65, in less than 256 MiB of resident memory.
 //!
 //! A bomb is a head and a run that repeats, packed as members of gzip or frames of zstd behind each
 //! other, which every decoder reads as one stream; so a gigabyte is packed by packing its first
@@ -31,7 +31,7 @@ const MEMBER_BYTES: usize = 16 << 20;
 /// Extension, head, and what repeats.
 type Text = (&'static str, &'static str, &'static str);
 
-/// What a gigabyte of rows may look like, by format.
+/// Rows that are repeated to a gigabyte, by format.
 const ROWS: &[Text] = &[
     ("txt", "", "1 1\n"),
     ("csv", "source,target,weight\n", "1,1,1\n"),
@@ -110,8 +110,8 @@ const ENDLESS: &[Text] = &[
     ("graphml", GRAPHML, "a"),
 ];
 
-/// What is packed otherwise as well: rows, a line and a list without an end, short edges of a small
-/// format.
+/// Texts that are packed otherwise as well: rows, a line and a list without an end, short edges of
+/// a small format.
 const SOME: &[Text] = &[
     ("txt", "", "1 1\n"),
     ("csv", "a,\"", "b"),

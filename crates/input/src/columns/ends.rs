@@ -104,8 +104,8 @@ fn first_two(columns: &[Column<'_>], named: bool) -> Result<Guess, String> {
     if described || numbers && names::describes(second, first) {
         let [first, second] = ends.map(|place| show(columns, place));
         return Err(format!(
-            "expected two columns that are the ends, found {first} and {second}, of which one seems \
-             to say something of the other ({REMEDY})"
+            "expected two columns that are the ends, found {first} and {second}, of which one \
+             seems to say something of the other ({REMEDY})"
         ));
     }
     let sure = columns.len() == 2 || !named;

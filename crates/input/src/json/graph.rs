@@ -219,8 +219,8 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             Scalar::Rounded(text) => {
                 let found = show(text);
                 self.stop(format!(
-                    "expected an integer below 2^64 or a text as id, found a number that is rounded \
-                     to {found} (write ids of more digits as texts)"
+                    "expected an integer below 2^64 or a text as id, found a number that is \
+                     rounded to {found} (write ids of more digits as texts)"
                 ))
             }
             _ => Ok(()),

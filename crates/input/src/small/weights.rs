@@ -43,7 +43,7 @@ impl Values {
     }
 }
 
-/// What the name of an attribute says: the first ones win over the others.
+/// Meaning of the name of an attribute: the first ones win over the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// It is the weight.
@@ -117,7 +117,7 @@ impl<'a> Attributes<'a> {
         rank
     }
 
-    /// What a name says, if it may be that of a weight; `None` where no name can be.
+    /// Meaning of a name, if it may be that of a weight; `None` where no name can be.
     #[expect(clippy::option_option, reason = "the outer one is about the user's choice")]
     fn kind(&self, name: &[u8]) -> Option<Option<Kind>> {
         match self.choice {
@@ -229,7 +229,7 @@ impl<'a> Attributes<'a> {
 pub(super) struct Weights {
     pub(super) name: String,
     values: Blocks<f64>,
-    /// What edges have that have none.
+    /// Weight of edges that have none.
     default: f64,
 }
 

@@ -303,7 +303,7 @@ impl Small<'_> {
         Ok(names.into_names())
     }
 
-    /// What is to be said where labels do not tell nodes apart and ids are taken: an error if the
+    /// Note for a person where labels do not tell nodes apart and ids are taken: an error if the
     /// user asked for labels.
     fn ambiguous(&self, label: &str, line: u64) -> Result<String, InputError> {
         if !self.options.guessed_ids {

@@ -9,7 +9,7 @@ use super::sniff::Row;
 use crate::columns::{Columns, names};
 use crate::options::ReadOptions;
 
-/// What rows say of their direction.
+/// Direction of all edges, as rows say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Direction {
     /// Place of the column, from 0.
@@ -24,7 +24,7 @@ impl Direction {
     /// The column of this kind, if there is one.
     ///
     /// # Errors
-    /// What is wrong where rows differ.
+    /// The difference, where rows differ.
     pub(super) fn find(
         header: Option<&[String]>,
         body: &[Row<'_>],
@@ -67,7 +67,7 @@ impl Direction {
         ))
     }
 
-    /// What a person should know of it.
+    /// Note for a person.
     pub(super) fn note(&self) -> String {
         let kind = if self.undirected { "undirected" } else { "directed" };
         format!("edges are {kind}, as the column {:?} says", self.name)

@@ -1,4 +1,4 @@
-//! What rows of a sample hold that is seldom meant as edges: refused where it is surely none, else
+//! Content of rows that is seldom meant as edges: refused where it is surely none, else
 //! told of.
 
 use std::borrow::Cow;
@@ -46,7 +46,7 @@ fn is_drawn(row: &Row<'_>) -> bool {
     filled.peek().is_some() && filled.all(line)
 }
 
-/// What a person should know of rows whose ids are of this kind.
+/// Notes for a person on rows whose ids are of this kind.
 pub(super) fn notes(
     body: &[Row<'_>],
     columns: Columns,

@@ -1,6 +1,6 @@
-//! What ids are in the rows of a text: integers, or names.
+//! Kind of the ids in the rows of a text: integers, or names.
 //!
-//! They are names if most of a column are neither integers nor numbers, so that one bad line in a
+//! Ids are names if most of a column are neither integers nor numbers, so that one bad line in a
 //! file of integers is an error; and where an integer is not written as it is printed (`007`,
 //! `-7`), so that ids come out as they came in. Columns of floats without fractions are integers.
 
@@ -10,7 +10,7 @@ use super::sniff::Row;
 use crate::columns::Columns;
 use crate::options::{IdKind, ReadOptions};
 
-/// What ids are, and how they may be written where they are integers.
+/// Kind of the ids, and how they may be written where they are integers.
 pub(super) fn settle(
     body: &[Row<'_>],
     columns: Columns,
@@ -31,7 +31,7 @@ pub(super) fn settle(
     (ids, (ids == IdKind::Integers).then_some(spelling))
 }
 
-/// What ids look like, whether they are floats without fractions, and what is to be said of that.
+/// Kind of the ids by their looks, whether they are floats without fractions, and a note on it.
 pub(super) fn guess(body: &[Row<'_>], columns: Columns) -> (IdKind, bool, Option<String>) {
     let places = [columns.source, columns.target];
     let ends = places.map(|place| Column::of(body, place));

@@ -61,7 +61,7 @@ const STRONG: [Separator; 6] = [
 /// The candidate that reads a sample best.
 ///
 /// # Errors
-/// What is wrong where two are as good, or the best one cuts through brackets.
+/// Two that are as good, or a best one that cuts through brackets.
 pub(super) fn best<'a>(
     sample: &Sample<'a>,
     options: &ReadOptions,
