@@ -50,6 +50,8 @@ pub(crate) struct Dialect {
     pub(super) before: PassedOver,
     /// Names of the columns, where the first row has them.
     pub(super) header: Option<Vec<String>>,
+    /// Names of both ends in the header, where no row may repeat them.
+    pub(super) heading: Option<[String; 2]>,
     /// Whether edges go both ways, where the first lines say so.
     pub(super) undirected: Option<bool>,
     /// The column that says whether edges are directed, where there is one.
@@ -102,6 +104,7 @@ impl Dialect {
             counted: Counted::No,
             before: PassedOver::default(),
             header: None,
+            heading: None,
             undirected: None,
             direction: None,
             two_kinds: false,
@@ -198,9 +201,9 @@ impl Dialect {
         let found = if line.starts_with(BYTE_ORDER_MARK) {
             "a byte order mark"
         } else {
-            let Columns { source: first, target: second, .. } = self.shape.columns;
-            let name = |place: usize| self.header.as_ref()?.get(place).map(String::as_bytes);
-            if name(first) != Some(source) || name(second) != Some(target) {
+            let [first, second] =
+                self.heading.as_ref().map_or([""; 2], |names| names.each_ref().map(String::as_str));
+            if first.is_empty() || first.as_bytes() != source || second.as_bytes() != target {
                 return Ok(());
             }
             "the names of the columns again"

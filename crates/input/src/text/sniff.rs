@@ -150,6 +150,7 @@ pub(super) fn guess(
     notes.extend(more);
     let (ids, spelling) = ids::settle(body, columns, options, &mut notes);
     let weights = weights_of(&candidate, body, &mut columns, options, &mut notes);
+    let heading = heading(header.as_deref(), body, columns, &mut notes);
     notes.extend(doubts::notes(body, columns, header.is_some(), ids, options));
     let direction = Direction::find(header.as_deref(), body, columns, options).map_err(wrong)?;
     notes.extend(direction.as_ref().map(Direction::note));
@@ -198,6 +199,7 @@ pub(super) fn guess(
         columns_max,
         counted,
         before: PassedOver::default(),
+        heading,
         header,
         undirected: match kind {
             Some(konect::Kind::Undirected) => Some(true),
@@ -361,6 +363,22 @@ fn has_row_names(rows: &[Row<'_>]) -> bool {
 
 fn texts(row: &Row<'_>) -> Vec<String> {
     row.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect()
+}
+
+/// Names of both ends, which no row may repeat unless the first one does.
+fn heading(
+    header: Option<&[String]>,
+    body: &[Row<'_>],
+    columns: Columns,
+    notes: &mut Vec<String>,
+) -> Option<[String; 2]> {
+    let header = header?;
+    if body.first().is_some_and(|row| texts(row) == header) {
+        let note = "the first row repeats the names of the columns and is read as an edge";
+        notes.push(note.to_owned());
+        return None;
+    }
+    Some([header.get(columns.source)?.clone(), header.get(columns.target)?.clone()])
 }
 
 /// Chooses the columns.

@@ -190,6 +190,9 @@ fn files_that_were_put_behind_each_other_are_refused() {
         assert!(message.starts_with("text:3: expected a row, found"), "{message}");
     }
     assert!(read("source,target\nsource,x\ny,target\n", &options).is_ok());
+    // Where the first row is so, vertices may be called so.
+    let again = "source,target\nsource,target\na,b\nsource,target\n";
+    assert_eq!(read(again, &options).unwrap().ids.len(), 3);
 }
 
 #[test]
