@@ -1,4 +1,4 @@
-//! What a computation engine spends its time on (Chaos, section 10.2 and Figure 16).
+//! Kinds of time that a computation engine spends (Chaos, section 10.2 and Figure 16).
 //!
 //! ```text
 //! own       streams, flushes and applies partitions of its own, or reads the input

@@ -62,7 +62,7 @@ struct File {
     is_dirty: bool,
 }
 
-/// What a disk is asked for.
+/// Request to a disk.
 enum Request {
     Read { token: u64, name: BlockName },
     Write { token: u64, block: Block, payload: Payload, is_dirty: bool },
@@ -73,7 +73,7 @@ enum Request {
 }
 
 impl Request {
-    /// What it must not overtake.
+    /// Blocks and manifests on which it must overtake nothing.
     fn keys(&self) -> Vec<Key> {
         match self {
             Self::Read { name, .. } | Self::Delete(name) => vec![Key::Block(*name)],
@@ -167,7 +167,7 @@ impl Disk {
         Some((done, self.tickets))
     }
 
-    /// What a request asks of the device.
+    /// Work that a request is for the device.
     fn load(&mut self, now: Time, request: &Request) -> Load {
         let (latencies, bytes, is_transfer) = match request {
             Request::Read { name, .. } => {

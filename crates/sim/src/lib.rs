@@ -24,5 +24,6 @@ pub mod planted;
 mod reading;
 pub mod replay;
 pub mod schedule;
+pub mod sized_job;
 pub mod stream_job;
 pub mod world;

@@ -321,6 +321,9 @@ impl<'a> World<'a> {
             self.effect(at, effect);
         }
         self.effects = effects;
+        if self.processes[at].machine.epoch() != before {
+            self.checkers.entered(at);
+        }
     }
 
     /// How each machine has ended.
@@ -340,7 +343,8 @@ impl<'a> World<'a> {
         if let (End::Exited(_), Some(_)) = (end, self.exited) {
             let deaths = |disk: &Disk| disk.happened.any_death();
             let died = self.happened.any_death() || self.disks.iter().any(deaths);
-            let parted = self.excuses.cut || died;
+            // A hasty host may have replaced the one that knew why, or one that was to be told.
+            let parted = self.excuses.cut || died || self.replacements > 0;
             self.checkers.note(endings::judge(&self.ends(), parted));
         }
         let mut judged = false;

@@ -71,7 +71,7 @@ fn a_trace_changes_nothing_and_tells_what_happened() {
 fn every_planted_bug_is_found() {
     for bug in BUGS {
         for unaudited in [false, true] {
-            let found = find(bug, unaudited, 0..400);
+            let found = find(bug, unaudited, 0..1000);
             assert!(found.is_some(), "{bug:?} was not found, without audits: {unaudited}");
         }
     }

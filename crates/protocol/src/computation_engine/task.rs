@@ -94,7 +94,7 @@ impl Task {
         Cell { partition: self.partition, source: self.source }
     }
 
-    /// What its engine spends time on, which has the program at work, or waits.
+    /// Kind of time that its engine spends, which has the program at work, or waits.
     pub(super) fn spent(&self, works: bool) -> Spent {
         match self.stage {
             Stage::Waiting | Stage::Collecting if !works => Spent::Idle,

@@ -1,4 +1,5 @@
-//! What begins when, where an epoch has ended in the middle of something.
+//! Order of work: after an epoch that ended in the middle, by windows, on several cores, and with
+//! the alternatives of the paper.
 
 use std::sync::Arc;
 

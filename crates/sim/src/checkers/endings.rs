@@ -1,7 +1,8 @@
 //! A run that ends before its time ends on all machines, within a bound, and with one reason.
 //!
 //! ```text
-//! x exits with w, y exits with v   =>   w = v, or one is `Absent` or `Cut` and they could not talk
+//! x exits with w, y exits with v   =>   w = v, or one is `Absent` or `Cut` and they could not talk,
+//!                                       or one was replaced while it lived
 //! x exits at t                     =>   every machine has exited by t + 4 patience
 //! ```
 //!
@@ -22,7 +23,7 @@ pub enum Last {
 }
 
 /// Judges the ends of all machines; `parted`: whether some could not talk to others for good, or
-/// died before they had said why.
+/// died or were replaced before they had said why, or heard it.
 ///
 /// # Errors
 /// When one lives on, or two give different reasons.

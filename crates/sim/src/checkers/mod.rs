@@ -92,6 +92,11 @@ impl Checkers {
         self.note(found);
     }
 
+    /// A machine has entered an epoch.
+    pub fn entered(&mut self, process: usize) {
+        self.windows.entered(process);
+    }
+
     /// A machine has taken up a partition in this epoch, and has these blocks.
     pub fn opened<'a>(
         &mut self,

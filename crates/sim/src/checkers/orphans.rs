@@ -46,7 +46,7 @@ impl Orphans {
     /// A process takes up a partition, and has these blocks.
     ///
     /// # Errors
-    /// What nobody knows of.
+    /// A block that nobody knows of.
     pub fn opened<'a>(
         &mut self,
         process: usize,
@@ -62,7 +62,7 @@ impl Orphans {
     /// Looks at the blocks of a machine.
     ///
     /// # Errors
-    /// What nobody knows of.
+    /// A block that nobody knows of.
     pub fn look<'a>(
         &self,
         which: usize,

@@ -77,6 +77,12 @@ impl Windows {
         }
     }
 
+    /// A machine has entered an epoch: what it asked for just before belongs to the one that ended.
+    pub fn entered(&mut self, process: usize) {
+        self.disks.remove(&process);
+        self.gets.remove(&process);
+    }
+
     /// A machine wants something done.
     ///
     /// # Errors

@@ -64,8 +64,8 @@ impl Disk {
         self.device.reset(now);
     }
 
-    /// What is under way is done or not, each for itself; but nothing is without what came before
-    /// it on the same block.
+    /// Does each request that is under way or not, but none without those before it on the same
+    /// block.
     fn interrupt(&mut self, random: &mut Random) {
         let mut stopped: Vec<Key> = Vec::new();
         for request in std::mem::take(&mut self.under_way).into_values() {

@@ -50,14 +50,14 @@ impl Speed {
     }
 }
 
-/// What requests are kept in order by.
+/// Block or manifest, by which requests are kept in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
     Block(BlockName),
     Manifest(Age),
 }
 
-/// What a request asks of the device.
+/// Work that a request is for the device.
 pub(super) struct Load {
     pub(super) latencies: u64,
     pub(super) bytes: u64,

@@ -1,0 +1,97 @@
+//! The scale model beside runs with contents, where these are small enough: sizes recorded on two
+//! machines tell the times of others, within a twentieth.
+
+#![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
+
+use std::sync::Arc;
+
+use welter_algorithms::PageRank;
+use welter_algorithms::pagerank::Dangling;
+use welter_protocol::config::Route;
+use welter_protocol::partitions::Partitions;
+use welter_protocol::random::Random;
+use welter_sim::checkers::progress::End;
+use welter_sim::fold_job::FoldJob;
+use welter_sim::job::{Cut, Job};
+use welter_sim::schedule::{MICROS, Schedule};
+use welter_sim::sized_job::{Profile, Recorded, SizedJob};
+use welter_sim::world::World;
+use welter_store::header::Encoding;
+use welter_testing::graph::Graph;
+
+/// Vertices and edges of a machine's share, and partitions of a machine.
+const VERTICES: u64 = 100;
+const EDGES: u64 = 4000;
+
+fn cut(machines: usize) -> Cut {
+    let partitions = Partitions::fitting(machines, VERTICES * machines as u64, 1, VERTICES);
+    Cut {
+        partitions: partitions.expect("a vertex fits"),
+        route: Route::Spill,
+        encoding: Encoding::Packed,
+        chunk_records: 24,
+        chunk_vertices: VERTICES / 2,
+        piece_edges: 500,
+        combines: false,
+        planted: None,
+    }
+}
+
+/// PageRank on a random graph.
+fn job(machines: usize) -> Arc<dyn Job> {
+    let mut random = Random::new(1);
+    let vertices = VERTICES * machines as u64;
+    let mut end = || random.below(vertices) as u32;
+    let pairs = (0..EDGES * machines as u64).map(|_| [end(), end()]).collect();
+    let graph = Graph::new(vertices as usize, pairs);
+    let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
+    Arc::new(FoldJob::new("pagerank", &graph, program))
+}
+
+fn sizes(machines: usize, profile: &Profile) -> Arc<dyn Job> {
+    let (vertices, edges) = (VERTICES * machines as u64, EDGES * machines as u64);
+    let vertex_bytes = job(1).vertex_bytes();
+    Arc::new(SizedJob { vertices, edges, vertex_bytes, profile: Arc::new(profile.clone()) })
+}
+
+/// Virtual milliseconds, on disks (and at a time a record) that make one or the other the
+/// bottleneck.
+fn measure(job: Arc<dyn Job>, machines: usize, [byte, record]: [u64; 2]) -> f64 {
+    let mut schedule = Schedule::calm(job, cut(machines));
+    schedule.speeds.iter_mut().for_each(|speed| speed.byte_thousandths = byte);
+    schedule.record_nanos = record;
+    let report = World::run(&schedule, false);
+    assert_eq!((report.failure, report.end), (None, End::Finished));
+    report.time as f64 / 1e6
+}
+
+#[test]
+fn sizes_alone_take_as_long_as_contents() {
+    let recorded = Arc::new(Recorded::new(job(2)));
+    measure(recorded.clone(), 2, [500, 4 * MICROS]);
+    let profile = recorded.profile();
+    assert_eq!(profile.iterations, [[2 * EDGES, 2 * EDGES]; 3], "each edge makes an update");
+    for (bottleneck, speeds) in [("work", [500, 4 * MICROS]), ("disks", [500_000, 200])] {
+        for machines in [1, 2, 4, 8] {
+            let contents = measure(job(machines), machines, speeds);
+            let model = measure(sizes(machines, &profile), machines, speeds);
+            let ratio = model / contents;
+            println!("{bottleneck}, {machines} machines: {contents:.1} ms, {model:.1}, {ratio:.3}");
+            assert!((ratio - 1.0).abs() < 0.05, "{bottleneck}, {machines} machines: {ratio}");
+        }
+    }
+}
+
+/// At 64 machines, which no graph is needed for: a graph that grows with them takes as long.
+#[test]
+fn many_machines_take_as_long_as_one_where_the_graph_grows_with_them() {
+    let recorded = Arc::new(Recorded::new(job(2)));
+    measure(recorded.clone(), 2, [500, 4 * MICROS]);
+    let profile = recorded.profile();
+    let [one, many] = [1, 64].map(|machines| {
+        let time = measure(sizes(machines, &profile), machines, [500, 4 * MICROS]);
+        println!("{machines} machines: {time:.1} ms");
+        time
+    });
+    assert!(many < 1.3 * one, "{many} beside {one} ms");
+}
