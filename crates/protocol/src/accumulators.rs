@@ -5,7 +5,8 @@
 //! stealer   streams --input ended--> waits --master asks--> hands over
 //! H = 1 + stealers, as long as the partition is Open
 //!
-//! if interrupted: stealer   streams --input ended--> hands over        master   merges between chunks
+//! if interrupted:
+//! stealer   streams --input ended--> hands over      master    merges between its chunks
 //! ```
 //!
 //! A stealer keeps its accumulators in memory until the master asks, and does nothing else until

@@ -35,8 +35,8 @@ pub enum Handover {
 pub enum Sets {
     /// Any.
     Bags,
-    /// That in which they were stored, as of a file with a pointer that advances and is reset when a
-    /// step begins (Chaos, section 7). Chunks without an active source are passed over.
+    /// Order in which they were stored, as of a file with a pointer that advances and is reset when
+    /// a step begins (Chaos, section 7). Chunks without an active source are passed over.
     Files,
 }
 

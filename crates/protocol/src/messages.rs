@@ -162,8 +162,8 @@ pub enum Message {
         /// Counts.
         payload: Payload,
     },
-    /// Question where a chunk is to be stored, or, of vertices, lies. (To a central directory, as all
-    /// below.)
+    /// Question where a chunk is to be stored, or, of vertices, lies. (To a central directory, as
+    /// all below.)
     Place(BlockName),
     /// There.
     Placed {

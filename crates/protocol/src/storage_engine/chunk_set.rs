@@ -7,9 +7,9 @@
 //! "none" is said    <=>  no chunk in left has an active source
 //! ```
 //!
-//! Chunks lie in the order in which they were stored. A set that is a *file* hands out the first one
-//! that is left, so what was handed out lies before what is left, but for chunks without an active
-//! source; else the last one, which costs no search.
+//! Chunks lie in the order in which they were stored. A set that is a *file* hands out the first
+//! one that is left, so what was handed out lies before what is left, but for chunks without an
+//! active source; else the last one, which costs no search.
 //!
 //! **Invariant:** each chunk is handed out at most once in an (epoch, step), to whoever asks first,
 //! master or stealer. A cursor is reset by the first *pull* of a step, not when the engine hears of
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::names::{BlockName, Epoch, Kind, Phase, Role};
 
-    /// Numbers of the chunks that a set hands out, of six that have sources in ranges 0, 1, 0, 1, ...
+    /// Numbers of the chunks that a set hands out, of six with sources in ranges 0, 1, 0, 1, ...
     fn handed_out(sets: Sets, active: u64) -> Vec<u64> {
         let mut set = ChunkSet::default();
         for number in 0..6 {

@@ -1,8 +1,9 @@
 //! A run that ends before its time ends on all machines, within a bound, and with one reason.
 //!
 //! ```text
-//! x exits with w, y exits with v   =>   w = v, or one is `Absent` or `Cut` and they could not talk,
-//!                                       or one was replaced while it lived
+//! x exits with w, y exits with v
+//!                     =>   w = v, or one is `Absent` or `Cut`, and they could not talk, or a
+//!                          machine was replaced while it lived
 //! x exits at t                     =>   every machine has exited by t + 4 patience
 //! ```
 //!

@@ -1,5 +1,5 @@
-//! Requests that are open at a time are bounded: those of a storage engine to its disk by its depth,
-//! chunks of vertex sets that a computation engine asks others for by its window.
+//! Requests that are open at a time are bounded: those of a storage engine to its disk by its
+//! depth, chunks of vertex sets that a computation engine asks others for by its window.
 //!
 //! ```text
 //! |{ r : asked(r, x) <= t < answered(r, x) }| <= depth          reads and writes of machine x
