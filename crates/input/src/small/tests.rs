@@ -247,6 +247,9 @@ fn weights_are_known_by_the_words_of_columns() {
     assert!(error.starts_with("f:3: expected an edge with a weight, as others"), "{error}");
     let error = refuse(&GML, &gml(&edge("cost 1 capacity 2")), &weighted(IdKind::Integers));
     assert!(error.contains("found \"cost\", \"capacity\" (--weight NAME"), "{error}");
+    let input = weighing("f", &gml(&edge("weight NAN label \"x\"")), Format::Gml).unwrap();
+    let told = |note: &String| note.contains("\"weight\" of edges holds no numbers");
+    assert!(input.summary.notes.iter().any(told), "{:?}", input.summary.notes);
     let input = weighing("f", &gml(&edge("loudness 3")), Format::Gml).unwrap();
     assert!(
         input.summary.notes.iter().any(|note| note.contains("not read: \"loudness\" (--weight"))

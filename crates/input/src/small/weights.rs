@@ -216,6 +216,13 @@ impl<'a> Attributes<'a> {
         self.known.iter().filter(tied).map(|attribute| &attribute.name[..]).collect()
     }
 
+    /// Name of the best attribute that would be the weight if it held numbers.
+    fn unnumbered(&self) -> Option<&str> {
+        let named = self.known.iter().filter(|attribute| attribute.kind < Kind::Other);
+        let bad = named.filter(|attribute| attribute.bad.is_some() && attribute.numbers == 0);
+        bad.min_by_key(|attribute| attribute.kind).map(|attribute| &attribute.name[..])
+    }
+
     /// Names of attributes that hold numbers and are not read.
     fn unread(&self) -> Vec<&str> {
         let other = |attribute: &&Attribute| {
@@ -299,8 +306,12 @@ impl Small<'_> {
         Ok(Some(Weights { name, values, default: default.unwrap_or(f64::NAN) }))
     }
 
-    /// Tells of numbers that may be meant as weights.
+    /// Tells of numbers that may be meant as weights, and of weights that are no numbers.
     fn note_unread(&mut self) {
+        if let Some(name) = self.attributes.unnumbered() {
+            let what = format!("{name:?} of edges holds no numbers, and is not read as the weight");
+            self.note(what);
+        }
         if let unread @ [first, ..] = &self.attributes.unread()[..] {
             let what = format!(
                 "edges have numbers that are not read: {} (--weight {first} makes them weights)",
