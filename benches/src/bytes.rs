@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Error, Result, ensure};
 use rayon::prelude::*;
-use welter_engine::machine::Machine;
+use welter_engine::Machine;
 use welter_engine::plan::{self, Plan};
 use welter_engine::{Graph, Workers};
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading, StreamError};

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use bytemuck::{Pod, Zeroable};
 use welter_algorithms::Float;
 use welter_algorithms::pagerank::{Dangling, PageRank};
-use welter_engine::machine::Machine;
+use welter_engine::Machine;
 use welter_engine::plan::{self, IndexMode, Layout, Plan, Settings};
 use welter_engine::{Graph, Workers, run};
 use welter_input::{Input, ReadOptions};

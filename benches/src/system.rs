@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use welter_engine::machine::Machine;
+use welter_engine::Machine;
 use welter_engine::plan::human_bytes;
 
 /// One line that says what the figures were measured on.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
-use welter_engine::machine::Machine;
+use welter_engine::Machine;
 use welter_engine::plan::{self, Plan, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Pace, Storage, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};

@@ -51,10 +51,10 @@ pub use self::streamed::Streamed;
 
 use self::refusal::{MARGIN, refusal};
 use crate::EngineError;
-use crate::arena::SLAB_BYTES;
-use crate::machine::Machine;
-use crate::pace::Pace;
-use crate::vertices::SEGMENT_BITS;
+use crate::kernels::vertices::SEGMENT_BITS;
+use crate::machine::arena::SLAB_BYTES;
+use crate::machine::figures::Machine;
+use crate::machine::pace::Pace;
 
 /// A chunk fits a slab, whatever its last tile holds.
 pub(crate) const CHUNK_BYTES_MAX: usize = SLAB_BYTES - (1 << 16);

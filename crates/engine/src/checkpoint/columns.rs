@@ -5,9 +5,9 @@ use welter_model::program::Program;
 use welter_store::StoreError;
 
 use crate::EngineError;
-use crate::graph::{Graph, Stripe};
-use crate::state::State;
-use crate::values::{Desk, StoredValues};
+use crate::columns::state::State;
+use crate::columns::values::{Desk, StoredValues};
+use crate::edges::graph::{Graph, Stripe};
 
 /// Whoever is shown a column, in pieces.
 pub(crate) type Visit<'v, V> = dyn FnMut(&[V]) -> Result<(), EngineError> + 'v;

@@ -42,12 +42,12 @@ pub(crate) use self::restore::{restore, restore_columns, restore_stored};
 pub(crate) use self::write::{write, write_columns};
 
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION};
-use crate::graph::Graph;
-use crate::ingest::random_number;
-use crate::iterate::Outcome;
-use crate::levels::{Level, Mode};
-use crate::results::Values;
-use crate::workers::lock;
+use crate::columns::results::Values;
+use crate::edges::graph::Graph;
+use crate::ingest::build::random_number;
+use crate::machine::workers::lock;
+use crate::schedules::iterate::Outcome;
+use crate::schedules::levels::{Level, Mode};
 
 /// Name of the manifest.
 const MANIFEST: &str = "checkpoint";
@@ -141,7 +141,7 @@ pub(crate) struct Reached<T> {
     pub(crate) levels: Vec<Level>,
     /// Vertices that are active now; counted when it is read.
     pub(crate) active: u64,
-    /// What was looked up so far (see [`crate::lookups`]).
+    /// What was looked up so far (see [`crate::schedules::lookups`]).
     pub(crate) lookups: [u64; 2],
 }
 

@@ -9,11 +9,11 @@ use super::columns::{Resident, Settable, Stored};
 use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
 use super::{Checkpoints, Reached, STATE_KIND};
 use crate::EngineError;
-use crate::fixpoint;
-use crate::graph::Graph;
-use crate::levels::{Level, Mode};
-use crate::values::StoredValues;
-use crate::workers::lock;
+use crate::columns::values::StoredValues;
+use crate::edges::graph::Graph;
+use crate::machine::workers::lock;
+use crate::schedules::fixpoint;
+use crate::schedules::levels::{Level, Mode};
 
 /// Vertices whose flags are unpacked at a time.
 const PACKED: usize = 1 << 15;

@@ -11,9 +11,9 @@ use welter_store::{StoreError, checksum, durable};
 use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape};
 use super::{Checkpoints, Columns, Reached};
 use crate::EngineError;
-use crate::graph::Graph;
-use crate::levels::{Level, Mode};
-use crate::workers::lock;
+use crate::edges::graph::Graph;
+use crate::machine::workers::lock;
+use crate::schedules::levels::{Level, Mode};
 
 /// Vertices whose flags are packed at a time.
 const PACKED: usize = 1 << 15;

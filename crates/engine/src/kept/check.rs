@@ -16,9 +16,9 @@ use super::directory::{Directory, Entry, Run};
 use super::load::damaged;
 use super::{DEGREES, FILES, GENERATION, Kept, MANIFEST, RATES};
 use crate::EngineError;
-use crate::extent::DEPTH;
-use crate::kernel::{Coding, Scratch};
-use crate::workers::Workers;
+use crate::edges::extent::DEPTH;
+use crate::kernels::kernel::{Coding, Scratch};
+use crate::machine::workers::Workers;
 
 /// What was found to be right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

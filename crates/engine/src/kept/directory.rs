@@ -14,10 +14,10 @@ use welter_store::header::CellId;
 use welter_store::io::{ALIGN, Place};
 
 use super::manifest::Manifest;
-use crate::arena::SLAB_BYTES;
-use crate::extent::Extent;
-use crate::graph::Graph;
-use crate::tiles::ChunkPlace;
+use crate::edges::extent::Extent;
+use crate::edges::graph::Graph;
+use crate::edges::tiles::ChunkPlace;
+use crate::machine::arena::SLAB_BYTES;
 
 /// A chunk, 64 bytes.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

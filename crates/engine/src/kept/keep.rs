@@ -22,10 +22,10 @@ use super::draft::{Draft, Leftovers, clear};
 use super::manifest::{KIND, KeptFile, KeptIds, Manifest, VERSION};
 use super::{CHUNKS, CUTS, DEGREES, EDGES, GENERATION, INTEGERS, MANIFEST, NAMES, VERTICES};
 use crate::EngineError;
-use crate::graph::Graph;
-use crate::ingest::{Keeping, ingest, random_number};
+use crate::edges::graph::Graph;
+use crate::ingest::build::{Keeping, ingest, random_number};
+use crate::machine::workers::Workers;
 use crate::plan::{Plan, Settings, StorageMode};
-use crate::workers::Workers;
 
 /// Log2 of the width of a block of sources, where nobody says otherwise: 32 KiB of `f64`.
 const BLOCK_BITS: u32 = 12;

@@ -16,15 +16,15 @@ use super::directory::{Directory, Run};
 use super::manifest::{KeptIds, Manifest};
 use super::{DEGREES, INTEGERS, Kept, NAMES};
 use crate::EngineError;
-use crate::arena::{Buffer, SLAB_BYTES, Slab};
-use crate::extent::{self, DEPTH, Extent, SAMPLE_SLABS};
-use crate::graph::{Graph, Stored, Stripe};
-use crate::pace::Pace;
+use crate::edges::extent::{self, DEPTH, Extent, SAMPLE_SLABS};
+use crate::edges::graph::{Graph, Stored, Stripe};
+use crate::edges::rows::Rows;
+use crate::edges::tiles::ChunkPlace;
+use crate::kernels::vertices::Vertices;
+use crate::machine::arena::{Buffer, SLAB_BYTES, Slab};
+use crate::machine::pace::Pace;
+use crate::machine::workers::Workers;
 use crate::plan::{FrontierMode, IndexMode, Plan};
-use crate::rows::Rows;
-use crate::tiles::ChunkPlace;
-use crate::vertices::Vertices;
-use crate::workers::Workers;
 
 /// Numbers that are read at a time.
 const PIECE: usize = 1 << 16;

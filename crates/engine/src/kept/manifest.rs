@@ -7,8 +7,8 @@ use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
 use welter_model::edges::{Duplicates, Reading};
 use welter_store::header::{Encoding, KEY_BITS};
 
+use crate::kernels::vertices::SEGMENT_BITS;
 use crate::plan::KeptShape;
-use crate::vertices::SEGMENT_BITS;
 
 /// Version of the manifest, and of the files that it lists.
 pub(crate) const VERSION: u16 = 1;

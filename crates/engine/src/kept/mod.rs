@@ -47,9 +47,9 @@ pub use self::stream::KeptStream;
 pub(crate) use self::columns::{missing, offset_in_file};
 use self::directory::{Directory, Entry};
 use crate::EngineError;
-use crate::machine::Machine;
+use crate::kernels::vertices::Vertices;
+use crate::machine::figures::Machine;
 use crate::plan::{KeptShape, Layout, Plan, Settings};
-use crate::vertices::Vertices;
 
 /// Name of the manifest.
 const MANIFEST: &str = "manifest";
@@ -187,7 +187,7 @@ impl Kept {
         let mut column =
             columns::ColumnReader::open(&self.folder(), VERTICES, &self.manifest, self.faults())?;
         let vertices = Vertices::all(slots);
-        let words = vertices.segments() << (crate::vertices::SEGMENT_BITS - 6);
+        let words = vertices.segments() << (crate::kernels::vertices::SEGMENT_BITS - 6);
         column.must_hold(words as u64 * 8)?;
         let words: Vec<u64> = column.read_vec(words)?;
         let beyond = words.iter().enumerate().rev().find(|(_, word)| **word != 0);

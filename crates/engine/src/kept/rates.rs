@@ -12,7 +12,7 @@ use welter_store::sealed::{self, Identity, SealedReader};
 use super::columns::offset_in_file;
 use super::{Kept, RATES};
 use crate::EngineError;
-use crate::pace::Pace;
+use crate::machine::pace::Pace;
 
 /// Bytes of the file at most: a thousand ways of asking.
 const BYTES_MAX: u64 = 1 << 16;

@@ -19,9 +19,9 @@ use super::directory::{Directory, Run};
 use super::load::damaged;
 use super::manifest::KeptIds;
 use crate::EngineError;
-use crate::arena::SLAB_BYTES;
-use crate::kernel::{Coding, Scratch};
-use crate::workers::lock;
+use crate::kernels::kernel::{Coding, Scratch};
+use crate::machine::arena::SLAB_BYTES;
+use crate::machine::workers::lock;
 
 /// Edges that are handed over at a time.
 const BATCH_EDGES: usize = 1 << 15;

@@ -3,8 +3,8 @@
 use welter_store::io::ALIGN;
 
 use super::{Plan, StorageMode};
-use crate::arena::SLAB_BYTES;
-use crate::edge_states;
+use crate::columns::edge_states;
+use crate::machine::arena::SLAB_BYTES;
 
 impl Plan {
     /// Bytes of the states of all edges.

@@ -6,7 +6,7 @@
 use welter_store::header::Encoding;
 
 use super::{Plan, Traffic};
-use crate::pace::Pace;
+use crate::machine::pace::Pace;
 
 /// Picoseconds of the loop of [`Pace`] on the machine that the costs are of: a Xeon of 2.5 GHz with
 /// 1 MiB of second-level cache a core.
@@ -195,7 +195,7 @@ impl Plan {
 mod tests {
     use super::super::{Layout, Settings, Shape};
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::figures::Machine;
 
     const MACHINE: Machine = Machine {
         cores: 2,

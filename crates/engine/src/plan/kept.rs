@@ -13,11 +13,11 @@ use super::{
     refusal::refusal, relaxing, with_threads,
 };
 use crate::EngineError;
-use crate::arena::SLAB_BYTES;
-use crate::extent::DEPTH;
-use crate::machine::Machine;
-use crate::values;
-use crate::vertices::SEGMENT_BITS;
+use crate::columns::values;
+use crate::edges::extent::DEPTH;
+use crate::kernels::vertices::SEGMENT_BITS;
+use crate::machine::arena::SLAB_BYTES;
+use crate::machine::figures::Machine;
 
 /// Bytes that tell where a chunk lies, and what is in it.
 const PLACE_BYTES: u64 = 160;

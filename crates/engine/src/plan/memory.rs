@@ -1,6 +1,6 @@
 //! The memory that a run takes, bounded from what is known before it.
 //!
-//! Every figure is an upper bound of what [`crate::meter`] will count, so that a run that was let
+//! Every figure is an upper bound of what [`crate::machine::meter`] will count, so that a run that was let
 //! in never needs more: edges in bins and their half-empty ends, chunks at the worst density of
 //! their tiles, columns of state with their padding. A test runs graphs of many shapes and holds
 //! the meter's peak against [`Memory::peak`].
@@ -14,13 +14,13 @@ use welter_store::header::{Encoding, KEY_BITS};
 
 use super::{CELL_EDGES, Plan, Route, Settings, Shape, Straightness};
 use crate::EngineError;
-use crate::arena::SLAB_BYTES;
-use crate::bins::SEGMENT_BYTES;
-use crate::index::ENTRY_BYTES;
-use crate::lookups::PUSH_BELOW;
-use crate::pass::{CONTRACT_BYTES, LEFT_BYTES};
-use crate::push::WAITING as PUSH_WAITING;
-use crate::vertices::SEGMENT_BITS;
+use crate::edges::bins::SEGMENT_BYTES;
+use crate::edges::index::ENTRY_BYTES;
+use crate::kernels::vertices::SEGMENT_BITS;
+use crate::machine::arena::SLAB_BYTES;
+use crate::schedules::lookups::PUSH_BELOW;
+use crate::schedules::pass::{CONTRACT_BYTES, LEFT_BYTES};
+use crate::schedules::push::WAITING as PUSH_WAITING;
 
 /// Buffers of a worker that do not grow with the graph: building a chunk, decoding, cuts.
 pub(super) const WORKER_BYTES: u64 = 2 << 20;

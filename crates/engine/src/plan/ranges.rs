@@ -7,10 +7,10 @@
 use welter_store::header::KEY_BITS;
 
 use super::{Plan, Traffic, memory};
-use crate::extent::DEPTH;
-use crate::values::{COLUMNS, PIECE};
-use crate::vertices::SEGMENT_BITS;
-use crate::windows::WINDOWS;
+use crate::columns::values::{COLUMNS, PIECE};
+use crate::columns::windows::WINDOWS;
+use crate::edges::extent::DEPTH;
+use crate::kernels::vertices::SEGMENT_BITS;
 
 /// Sources of the narrowest window.
 const WINDOW_LEAST: u64 = 1 << 16;

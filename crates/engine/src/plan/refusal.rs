@@ -3,7 +3,7 @@
 use super::memory::Memory;
 use super::{Plan, Shape, human_bytes, storage};
 use crate::EngineError;
-use crate::vertices::SEGMENT_BITS;
+use crate::kernels::vertices::SEGMENT_BITS;
 
 /// The error of plans none of which fits.
 pub(super) fn refusal(plans: &[Plan], budget: u64) -> EngineError {

@@ -7,9 +7,9 @@
 use welter_store::header::KEY_BITS;
 
 use super::{CHUNK_BYTES_MAX, Plan, Shape, Streamed};
-use crate::resident;
-use crate::values::COLUMNS;
-use crate::vertices::SEGMENT_BITS;
+use crate::schedules::resident;
+use crate::columns::values::COLUMNS;
+use crate::kernels::vertices::SEGMENT_BITS;
 
 /// Edges in so many bytes of a chunk, at most: a compressed key takes a byte and two bits.
 const EDGES: u64 = 4;

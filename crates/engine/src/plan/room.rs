@@ -6,7 +6,7 @@
 use welter_store::io::ALIGN;
 
 use super::{Plan, Streamed, memory};
-use crate::vertices::SEGMENT_BITS;
+use crate::kernels::vertices::SEGMENT_BITS;
 
 /// Bytes on storage by use, at most. Those of a kept graph's own files are not among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,15 +6,15 @@
 use welter_store::io::ALIGN;
 
 use super::{Plan, StorageMode, Streamed, Traffic, memory};
-use crate::arena::SLAB_BYTES;
-use crate::extent::DEPTH;
-use crate::intersect::spill::boxes::HEAD;
-use crate::intersect::spill::order::{ENTRY_BYTES, RANK_BYTES};
-use crate::intersect::spill::sweep::SLACK;
-use crate::intersect::spill::tell::TOLD_BYTES;
-use crate::updates::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES};
-use crate::values::{COLUMNS, PIECE};
-use crate::vertices::SEGMENT_BITS;
+use crate::columns::updates::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES};
+use crate::columns::values::{COLUMNS, PIECE};
+use crate::edges::extent::DEPTH;
+use crate::kernels::vertices::SEGMENT_BITS;
+use crate::machine::arena::SLAB_BYTES;
+use crate::schedules::intersect::spill::boxes::HEAD;
+use crate::schedules::intersect::spill::order::{ENTRY_BYTES, RANK_BYTES};
+use crate::schedules::intersect::spill::sweep::SLACK;
+use crate::schedules::intersect::spill::tell::TOLD_BYTES;
 
 /// Bytes of the rows of a range, at least, unless a user says so.
 const ROWS_LEAST: u64 = 1 << 20;

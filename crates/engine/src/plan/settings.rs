@@ -4,8 +4,8 @@ use welter_store::header::Encoding;
 
 use super::CHUNK_BYTES_MAX;
 use crate::EngineError;
-use crate::machine::Machine;
-use crate::vertices::SEGMENT_BITS;
+use crate::kernels::vertices::SEGMENT_BITS;
+use crate::machine::figures::Machine;
 
 /// One part in so many of what is free is left to others,
 const FREE_SHARE: u64 = 16;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use welter_store::header::Encoding;
 
-use crate::arena::SLAB_BYTES;
+use crate::machine::arena::SLAB_BYTES;
 
 use super::{
     FrontierMode, IndexMode, Memory, Plan, RangesPlan, Room, RowsPlan, SpillPlan, StoragePlan,

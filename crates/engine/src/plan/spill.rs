@@ -6,13 +6,13 @@
 use welter_store::header::KEY_BITS;
 
 use super::{Plan, Traffic, memory};
-use crate::arena::SLAB_BYTES;
-use crate::extent::DEPTH;
-use crate::kernel::BUFFER;
-use crate::tiles::TILE_EDGES_MAX;
-use crate::updates::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
-use crate::values::{COLUMNS, PIECE};
-use crate::vertices::SEGMENT_BITS;
+use crate::columns::updates::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
+use crate::columns::values::{COLUMNS, PIECE};
+use crate::edges::extent::DEPTH;
+use crate::edges::tiles::TILE_EDGES_MAX;
+use crate::kernels::kernel::BUFFER;
+use crate::kernels::vertices::SEGMENT_BITS;
+use crate::machine::arena::SLAB_BYTES;
 
 /// Sources of the narrowest partition, unless a stripe is wider.
 const SOURCES_LEAST: u64 = 1 << 16;

@@ -6,14 +6,14 @@
 use super::lots::LotsPlan;
 use super::memory::{self, Memory};
 use super::{CELL_EDGES, Forecast, MOST_BINS, Plan, Room, StorageMode, Streamed, relaxing};
-use crate::arena::SLAB_BYTES;
-use crate::bins::SEGMENT_BYTES;
-use crate::nontemporal::LINE_BYTES;
-use crate::pace::Pace;
-use crate::read_ahead;
-use crate::segments::{LISTED_BYTES, PAGE_BYTES, SORTED_BYTES};
-use crate::values;
-use crate::vertices::SEGMENT_BITS;
+use crate::columns::values;
+use crate::edges::bins::SEGMENT_BYTES;
+use crate::edges::read_ahead;
+use crate::edges::segments::{LISTED_BYTES, PAGE_BYTES, SORTED_BYTES};
+use crate::kernels::vertices::SEGMENT_BITS;
+use crate::machine::arena::SLAB_BYTES;
+use crate::machine::nontemporal::LINE_BYTES;
+use crate::machine::pace::Pace;
 
 use welter_store::header::{Encoding, KEY_BITS};
 use welter_store::io::ALIGN;

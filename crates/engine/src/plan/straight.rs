@@ -7,7 +7,7 @@ use super::memory::WORKER_BYTES;
 use super::refusal::refusal;
 use super::{Memory, Plan, Shape, storage};
 use crate::EngineError;
-use crate::vertices::SEGMENT_BITS;
+use crate::kernels::vertices::SEGMENT_BITS;
 
 /// What a straight program has in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,95 @@
+//! What a machine of a cluster does with a chunk: the kernels as functions over bytes and columns.
+//!
+//! On one machine the routes know where chunks lie, and their columns are padded to what a key can
+//! tell apart. A machine of a cluster pulls chunks from others (Chaos, section 4), as bytes that
+//! may be anything, and holds columns as short as a partition. So here a chunk is opened before it
+//! is used, and keys are held against the columns (`keys`); the loops over edges are those
+//! of the routes.
+//!
+//! | step of Chaos | here | kernel |
+//! |---|---|---|
+//! | pre-processing: edges of a cell become a chunk | [`EdgeWriter`] | `tiles` |
+//! | scatter | [`Pulled::scatter`], [`write_updates`] | `kernel`, `update_chunk` |
+//! | gather | [`gather`], [`group`], [`gather_extended`] | `groups` |
+//! | both at once (route `fold`) | [`Pulled::fold`] | `kernel` |
+//! | apply | [`init`], [`apply`], and of extended programs | `renew` |
+//! | a stream program sees edges | [`Pulled::sift`] | `sift` |
+//! | an extended program rewrites edges | [`Pulled::extend`], [`states`] | `extended` |
+//!
+//! Invariants: whatever the bytes are, what comes of them is an error or what was written · a chunk
+//! is of the cell that was asked for, or an error.
+
+mod pulled;
+mod updates;
+mod vertices;
+mod writer;
+
+use std::ops::Range;
+
+use welter_store::ChunkError;
+use welter_store::chunk::Chunk;
+use welter_store::header::{CellId, KEY_BITS};
+
+use crate::EngineError;
+
+pub use self::pulled::{Pulled, states, with_states};
+pub use self::updates::{gather, gather_extended, group, open_updates, touched, write_updates};
+pub(crate) use self::updates::{met, told};
+pub use self::vertices::{apply, apply_extended, init, init_extended};
+pub use self::writer::{EdgeWriter, Form};
+pub use crate::columns::renew::{Renewed, Vertices};
+pub use crate::kernels::kernel::{Scratch, Sources};
+pub use crate::kernels::update_chunk::{Cell as UpdateCell, Records};
+
+/// A cell: edges from a source partition to a stripe, which a chunk does not leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Number of the graph, the same in all its chunks.
+    pub graph: u64,
+    /// Its name.
+    pub id: CellId,
+    /// Vertices of the source partition.
+    pub sources: Range<u64>,
+    /// Vertices of the stripe: at most 2^31.
+    pub targets: Range<u64>,
+}
+
+impl Cell {
+    /// Low bits of a key that hold the destination.
+    fn target_bits(&self) -> u32 {
+        bits(&self.targets).clamp(1, KEY_BITS - 1)
+    }
+
+    /// Opens a chunk that was pulled for this cell. The bytes must be aligned to 8.
+    ///
+    /// # Errors
+    /// When they are not whole, or not those of a chunk of this cell.
+    pub fn open<'b>(&self, bytes: &'b [u8]) -> Result<Pulled<'_, 'b>, EngineError> {
+        let chunk = Chunk::open(bytes).and_then(|chunk| {
+            chunk.verify()?;
+            let label = chunk.label();
+            let is_it = (label.graph, label.cell) == (self.graph, self.id)
+                && (label.source_base, label.target_base)
+                    == (self.sources.start, self.targets.start)
+                && label.target_bits == self.target_bits();
+            let place = ChunkError::Field {
+                what: "place of the chunk",
+                offset: 0,
+                value: label.source_base,
+            };
+            if is_it { Ok(chunk) } else { Err(place) }
+        });
+        let chunk = chunk.map_err(|error| self.failed(error))?;
+        Ok(Pulled { cell: self, chunk })
+    }
+
+    fn failed(&self, error: ChunkError) -> EngineError {
+        let CellId { source_partition, stripe } = self.id;
+        EngineError::Pulled { source_partition, stripe, error }
+    }
+}
+
+/// Bits that the places of a range need.
+fn bits(range: &Range<u64>) -> u32 {
+    u64::BITS - (range.end - range.start).saturating_sub(1).leading_zeros()
+}

@@ -1,0 +1,158 @@
+//! Edges of a cell as a chunk, cut into tiles as the ingest does it.
+
+use std::ops::Range;
+
+use welter_model::stream::Edge;
+use welter_store::ChunkBuilder;
+use welter_store::header::{Encoding, KEY_BITS, Label};
+use welter_store::weights::WeightKind;
+
+use super::{Cell, bits};
+use crate::EngineError;
+use crate::edges::tiles::{Numbers, TILE_EDGES_LEAST, TILE_EDGES_MAX};
+use crate::kernels::radix;
+use crate::kernels::record::{Record, Weighted};
+
+/// How edges are cut into tiles, and how these are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// How keys are written.
+    pub encoding: Encoding,
+    /// Sources of a block, as a power of two.
+    pub block_bits: u32,
+    /// A tile with fewer edges goes on beyond its block.
+    pub tile_edges_least: usize,
+}
+
+impl Form {
+    /// Blocks whose signals fit in the first-level cache.
+    pub fn usual(encoding: Encoding) -> Self {
+        Self { encoding, block_bits: 12, tile_edges_least: TILE_EDGES_LEAST }
+    }
+}
+
+/// Writes chunks of edges. Buffers are kept between chunks.
+pub struct EdgeWriter {
+    form: Form,
+    records: Records,
+    bytes: Vec<u8>,
+}
+
+enum Records {
+    Plain(Cutter<u64>),
+    Weighted(Cutter<Weighted>),
+}
+
+impl EdgeWriter {
+    /// `weighted`: whether chunks hold the weights of their edges.
+    pub fn new(form: Form, weighted: bool) -> Self {
+        let records =
+            if weighted { Records::Weighted(Cutter::new()) } else { Records::Plain(Cutter::new()) };
+        Self { form, records, bytes: Vec::new() }
+    }
+
+    /// The bytes of a chunk of these edges of a cell, in any order. `number`: of the chunk in it.
+    ///
+    /// # Errors
+    /// When a cell is wider than keys can tell, or an edge not in it.
+    pub fn write(
+        &mut self,
+        cell: &Cell,
+        number: u32,
+        edges: &[Edge],
+    ) -> Result<&[u8], EngineError> {
+        let wide = |range: &Range<u64>| bits(range) >= KEY_BITS || range.end > 1 << u32::BITS;
+        if wide(&cell.sources) || wide(&cell.targets) {
+            let what = format!("a cell from {:?} to {:?} is too wide", cell.sources, cell.targets);
+            return Err(EngineError::Configuration(what));
+        }
+        let label = Label {
+            graph: cell.graph,
+            generation: 0,
+            cell: cell.id,
+            number,
+            source_base: cell.sources.start,
+            target_base: cell.targets.start,
+            target_bits: cell.target_bits(),
+            encoding: self.form.encoding,
+            weights: WeightKind::None,
+        };
+        self.bytes.clear();
+        match &mut self.records {
+            Records::Plain(cutter) => cutter.cut(self.form, cell, &label, edges)?,
+            Records::Weighted(cutter) => cutter.cut(self.form, cell, &label, edges)?,
+        }
+        .finish(&label, &mut self.bytes);
+        Ok(&self.bytes)
+    }
+}
+
+/// Buffers in which edges are sorted and cut.
+struct Cutter<R> {
+    records: Vec<R>,
+    scratch: Vec<R>,
+    counts: Vec<u32>,
+    keys: Vec<u32>,
+    weights: Vec<f64>,
+    builder: ChunkBuilder,
+}
+
+impl<R: Record> Cutter<R> {
+    fn new() -> Self {
+        Self {
+            records: Vec::new(),
+            scratch: Vec::new(),
+            counts: Vec::new(),
+            keys: Vec::new(),
+            weights: Vec::new(),
+            builder: ChunkBuilder::new(R::WEIGHTED),
+        }
+    }
+
+    /// The tiles of a chunk.
+    fn cut(
+        &mut self,
+        form: Form,
+        cell: &Cell,
+        label: &Label,
+        edges: &[Edge],
+    ) -> Result<&mut ChunkBuilder, EngineError> {
+        let Self { records, scratch, counts, keys, weights, builder } = self;
+        let target_bits = label.target_bits;
+        records.clear();
+        for edge in edges {
+            let [source, target] = [(edge.source, &cell.sources), (edge.target, &cell.targets)]
+                .map(|(end, range)| {
+                    range.contains(&end.into()).then(|| u64::from(end) - range.start)
+                });
+            let Some((source, target)) = source.zip(target) else {
+                let what = format!("an edge from {} to {}", edge.source, edge.target);
+                return Err(EngineError::Configuration(format!("{what} is not in its cell")));
+            };
+            records.push(R::new(source << target_bits | target, edge.weight));
+        }
+        scratch.resize(records.len(), R::zeroed());
+        keys.resize(records.len().clamp(1, TILE_EDGES_MAX), 0);
+        // As in the ingest.
+        let sorts_targets = form.encoding.needs_targets_sorted(target_bits);
+        let low = if sorts_targets { 0 } else { target_bits };
+        let high = target_bits + bits(&cell.sources);
+        let records = radix::sort(records, scratch, counts, low, high);
+        let block_bits = form.block_bits.min(KEY_BITS - target_bits);
+        let numbers = Numbers::plain(target_bits, block_bits, form.tile_edges_least);
+        numbers.cut(
+            records,
+            keys,
+            |_| {},
+            |first, keys, tile| {
+                weights.clear();
+                if R::WEIGHTED {
+                    weights.extend(tile.iter().map(Record::weight));
+                }
+                builder.push(first, keys, weights, label.encoding);
+                Ok(())
+            },
+        )?;
+        Ok(builder)
+    }
+}

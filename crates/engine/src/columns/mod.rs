@@ -1,0 +1,23 @@
+//! Columns: one value a vertex, or a state an edge, in memory or on storage.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `state`, `renew`, `results` | values, signals and accumulators; how they are renewed and read at the end |
+//! | `values`, `windows` | columns on storage, and the windows of them that are in memory |
+//! | `edge_states` | states of edges, in the order of the chunks |
+//! | `groups`, `updates` | updates by destination, in memory and on storage |
+//! | `chunks` | columns and updates as bytes, for the machines of a cluster |
+//!
+//! Nothing here knows in which order edges are visited.
+//!
+//! Invariant: a stripe's part of a column belongs to one worker at a time.
+
+pub mod chunks;
+pub(crate) mod edge_states;
+pub(crate) mod groups;
+pub(crate) mod renew;
+pub(crate) mod results;
+pub(crate) mod state;
+pub(crate) mod updates;
+pub(crate) mod values;
+pub(crate) mod windows;

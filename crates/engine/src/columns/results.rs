@@ -1,0 +1,253 @@
+//! What a run or a pass leaves: the values of all vertices, in memory or on storage.
+//!
+//! Whoever reads results reads rows in about their order, a block at a time: the stripes that were
+//! read last stay in memory, one a thread and one more, so blocks need not end where stripes do.
+//!
+//! Invariant: values that are handed out are those that were written last (see [`crate::columns::values`]).
+//! They need nothing of the graph, whose memory can be given back before they are read.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+use welter_model::edges::StreamError;
+use welter_model::program::Value;
+use welter_model::table::{Column, Columns};
+use welter_store::io::VolumeStats;
+
+use crate::EngineError;
+use crate::columns::values::StoredValues;
+use crate::edges::graph::{Graph, Stripe};
+use crate::machine::arena::Buffer;
+use crate::machine::workers::lock;
+
+/// Values of all vertices, in the order of the graph's vertex column.
+pub struct Values<V: Pod + Send> {
+    count: usize,
+    place: Place<V>,
+}
+
+enum Place<V: Pod + Send> {
+    Memory(Buffer<V>),
+    Storage(Shelf<V>),
+}
+
+/// Values on storage, and those that were read last.
+struct Shelf<V: Pod + Send> {
+    stored: StoredValues,
+    /// The first vertex of each stripe.
+    starts: Vec<usize>,
+    /// Vertices of the widest stripe.
+    width: usize,
+    /// Which values have a row, where not all have.
+    listed: Option<Listed<V>>,
+    /// Stripes with their numbers; the one that was asked for last is the last.
+    recent: Mutex<Vec<(usize, Arc<Buffer<V>>)>>,
+    recent_most: usize,
+}
+
+/// Values of which some have a row only.
+struct Listed<V> {
+    has_row: fn(&V) -> bool,
+    /// Vertices of each stripe.
+    widths: Vec<usize>,
+}
+
+impl<V: Pod + Send> Values<V> {
+    pub(crate) fn resident(values: Buffer<V>) -> Self {
+        Self { count: values.len(), place: Place::Memory(values) }
+    }
+
+    /// The same without those that have no row, where the result is a list.
+    pub(crate) fn rows(mut self) -> Result<Self, EngineError>
+    where
+        V: Value,
+    {
+        if !V::LISTED {
+            return Ok(self);
+        }
+        self.count = match &mut self.place {
+            Place::Memory(values) => list(values, self.count, V::is_listed),
+            Place::Storage(shelf) => shelf.list(self.count, V::is_listed)?,
+        };
+        Ok(self)
+    }
+
+    pub(crate) fn stored(stored: StoredValues, graph: &Graph) -> Self {
+        let stripes = &graph.stripes;
+        let place = Place::Storage(Shelf {
+            stored,
+            starts: stripes.iter().map(|stripe| stripe.vertices.start as usize).collect(),
+            width: stripes.iter().map(Stripe::width).max().unwrap_or(0),
+            listed: None,
+            recent: Mutex::new(Vec::new()),
+            recent_most: graph.plan.threads + 1,
+        });
+        Self { count: graph.vertices() as usize, place }
+    }
+
+    /// What went to and from storage for them, where they are there.
+    pub fn storage_stats(&self) -> Option<VolumeStats> {
+        match &self.place {
+            Place::Memory(_) => None,
+            Place::Storage(shelf) => Some(shelf.stored.stats()),
+        }
+    }
+
+    /// Number of vertices that have one.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Shows the values of some vertices, in order and in one or more pieces.
+    ///
+    /// # Errors
+    /// When values on storage cannot be read, or are damaged.
+    ///
+    /// # Panics
+    /// When there are not so many vertices.
+    pub fn read(
+        &self,
+        vertices: Range<usize>,
+        mut visit: impl FnMut(&[V]),
+    ) -> Result<(), EngineError> {
+        assert!(vertices.end <= self.count, "values {vertices:?} of {}", self.count);
+        match &self.place {
+            Place::Memory(values) => {
+                visit(&values[vertices]);
+                Ok(())
+            }
+            Place::Storage(shelf) => shelf.read(vertices, visit),
+        }
+    }
+
+    /// All values; where they are on storage, they are read into memory first.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn whole(&self) -> Result<Cow<'_, [V]>, EngineError> {
+        if let Place::Memory(values) = &self.place {
+            return Ok(Cow::Borrowed(&values[..self.count]));
+        }
+        let mut all = Vec::with_capacity(self.count);
+        self.read(0..self.count, |values| all.extend_from_slice(values))?;
+        Ok(Cow::Owned(all))
+    }
+}
+
+/// Moves the first `count` values that have a row to the front, and says how many they are.
+fn list<V: Copy>(values: &mut [V], count: usize, has_row: fn(&V) -> bool) -> usize {
+    let mut rows = 0;
+    for place in 0..count {
+        if has_row(&values[place]) {
+            values[rows] = values[place];
+            rows += 1;
+        }
+    }
+    rows
+}
+
+impl<V: Pod + Send> Shelf<V> {
+    /// Shows values that have a row from here on, and says how many of `count` these are. All are
+    /// read for that.
+    fn list(&mut self, count: usize, has_row: fn(&V) -> bool) -> Result<usize, EngineError> {
+        let ends = self.starts.iter().skip(1).copied().chain([count]);
+        let widths = ends.zip(&self.starts).map(|(end, start)| end - start).collect();
+        self.listed = Some(Listed { has_row, widths });
+        let (mut rows, mut column) = (0, Buffer::in_order(self.width)?);
+        for number in 0..self.starts.len() {
+            self.starts[number] = rows;
+            column = self.stored.load(number, column)?;
+            rows += self.cut(number, &mut column);
+        }
+        Ok(rows)
+    }
+
+    /// Moves the values of a stripe that have a row to the front, where not all have, and says how
+    /// many they are.
+    fn cut(&self, number: usize, column: &mut [V]) -> usize {
+        let Some(Listed { has_row, widths }) = &self.listed else { return column.len() };
+        list(column, widths[number], *has_row)
+    }
+
+    fn read(&self, vertices: Range<usize>, mut visit: impl FnMut(&[V])) -> Result<(), EngineError> {
+        let mut next = vertices.start;
+        while next < vertices.end {
+            // Of stripes that begin at the same vertex all but the last are empty.
+            let stripe = self.starts.partition_point(|&start| start <= next) - 1;
+            let start = self.starts[stripe];
+            let end = self.starts.get(stripe + 1).map_or(vertices.end, |&end| end);
+            let end = end.min(vertices.end);
+            visit(&self.stripe(stripe)?[next - start..end - start]);
+            next = end;
+        }
+        Ok(())
+    }
+
+    /// The values of a stripe. Who asks while another reads waits: it is mostly the same stripe.
+    fn stripe(&self, number: usize) -> Result<Arc<Buffer<V>>, EngineError> {
+        let mut recent = lock(&self.recent);
+        let column = if let Some(at) = recent.iter().position(|(other, _)| *other == number) {
+            recent.remove(at).1
+        } else {
+            let oldest = (recent.len() >= self.recent_most).then(|| recent.remove(0).1);
+            let column = match oldest.and_then(Arc::into_inner) {
+                Some(column) => column,
+                None => Buffer::in_order(self.width)?,
+            };
+            let mut column = self.stored.load(number, column)?;
+            self.cut(number, &mut column);
+            Arc::new(column)
+        };
+        recent.push((number, Arc::clone(&column)));
+        Ok(column)
+    }
+}
+
+impl<V: Value> Columns for Values<V> {
+    fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError> {
+        let mut all: Option<Vec<Column>> = None;
+        self.read(rows, |values| match &mut all {
+            None => all = Some(columns(values)),
+            Some(all) => {
+                for (column, more) in all.iter_mut().zip(columns(values)) {
+                    column.data.append(more.data);
+                }
+            }
+        })?;
+        Ok(all.unwrap_or_else(|| columns::<V>(&[])))
+    }
+
+    fn listed(&self) -> Option<usize> {
+        V::LISTED.then_some(self.count)
+    }
+
+    fn check(&self, rows: usize) -> Result<(), String> {
+        match self.count {
+            count if count == rows => Ok(()),
+            count => Err(format!("results have {count} rows, expected {rows}")),
+        }
+    }
+}
+
+fn columns<V: Value>(values: &[V]) -> Vec<Column> {
+    let named = |(name, data): (&str, _)| Column { name: name.to_owned(), data };
+    V::columns(values).into_iter().map(named).collect()
+}
+
+impl<V: Pod + Send> fmt::Debug for Values<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = match self.place {
+            Place::Memory(_) => "memory",
+            Place::Storage(_) => "storage",
+        };
+        write!(f, "Values({} in {place})", self.count)
+    }
+}

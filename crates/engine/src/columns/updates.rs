@@ -1,0 +1,283 @@
+//! Updates that wait on storage, in update chunks (X-Stream, section 3; Chaos, section 5).
+//!
+//! Chunks ([`crate::kernels::update_chunk`]) lie in slabs beside those of other stripes; a slab's place is
+//! used again when all of its chunks were gathered.
+//!
+//! Invariant: a chunk is handed out only if its checksum, graph, turn, stripe and window are those
+//! that were written: a place that was used before holds another turn.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+use welter_store::io::{ALIGN, IoOptions, Place, Queue, Volume};
+
+use crate::EngineError;
+use crate::edges::extent::{DEPTH, Storage};
+use crate::edges::graph::Graph;
+use crate::kernels::update_chunk::{self, Cell, HEADER_BYTES, Records, SECTION, chunk_bytes};
+use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
+use crate::machine::workers::lock;
+
+/// Bytes of a chunk beside its records, at most.
+pub(crate) const CHUNK_FRAME_BYTES: u64 = (HEADER_BYTES + 2 * SECTION) as u64;
+
+/// A slab of which less than one in so many is left is full.
+pub(crate) const SLAB_REST: u64 = 32;
+
+/// What tells where a chunk lies.
+pub(crate) const CHUNK_ENTRY_BYTES: u64 = size_of::<UpdateChunk>() as u64;
+
+/// Places for slabs of updates, or for shorter pieces, used again and again.
+pub(crate) struct Pool {
+    volume: Arc<Volume>,
+    io: IoOptions,
+    graph: u64,
+    piece_bytes: usize,
+    free: Mutex<Vec<Place>>,
+}
+
+impl Pool {
+    pub(crate) fn new(storage: &Storage, graph: &Graph) -> Result<Arc<Self>, EngineError> {
+        Self::in_pieces(storage, graph, SLAB_BYTES)
+    }
+
+    /// The same with places of so many bytes, a slab's at most, none of which a chunk may exceed.
+    /// Where chunks are gathered in another order than they were written in, whole slabs would wait
+    /// for the last of theirs.
+    pub(crate) fn in_pieces(
+        storage: &Storage,
+        graph: &Graph,
+        piece_bytes: usize,
+    ) -> Result<Arc<Self>, EngineError> {
+        let need = graph.plan.storage.map_or(0, |storage| storage.room.updates);
+        let (volume, graph) = (storage.scratch(need)?, graph.id.0);
+        let (io, free) = (storage.io.clone(), Mutex::default());
+        Ok(Arc::new(Self { volume, io, graph, piece_bytes, free }))
+    }
+
+    fn take(self: &Arc<Self>) -> Spot {
+        let free = lock(&self.free).pop();
+        let place = free.unwrap_or_else(|| self.volume.reserve(self.piece_bytes as u32));
+        Spot { place, pool: Arc::clone(self) }
+    }
+}
+
+/// A slab's place, given back when it is dropped.
+struct Spot {
+    place: Place,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Spot {
+    fn drop(&mut self) {
+        lock(&self.pool.free).push(self.place);
+    }
+}
+
+/// A chunk that waits.
+pub(crate) struct UpdateChunk {
+    spot: Arc<Spot>,
+    range: Range<usize>,
+    pub(crate) cell: Cell,
+    /// How many updates its records stand for.
+    pub(crate) updates: u64,
+}
+
+/// One worker's open slab of updates.
+pub(crate) struct Writer {
+    pool: Arc<Pool>,
+    arena: Arena,
+    queue: Queue<Slab>,
+    open: Option<(Slab, Arc<Spot>)>,
+    filled: usize,
+    /// Chunks that were put since they were taken last.
+    chunks: Vec<UpdateChunk>,
+}
+
+impl Writer {
+    pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
+        let queue = Queue::new(&pool.io, DEPTH)?;
+        let (pool, arena) = (Arc::clone(pool), arena.clone());
+        Ok(Self { pool, arena, queue, open: None, filled: 0, chunks: Vec::new() })
+    }
+
+    /// Records of a chunk, at most.
+    pub(crate) fn records_max<A>() -> usize {
+        (SLAB_BYTES / 2 - 3 * SECTION) / (4 + size_of::<A>())
+    }
+
+    /// Records that the next chunk may have.
+    pub(crate) fn room<A>(&self) -> usize {
+        let left = SLAB_BYTES - self.filled;
+        if left < SLAB_BYTES / SLAB_REST as usize {
+            return Self::records_max::<A>();
+        }
+        let room = (left - CHUNK_FRAME_BYTES as usize) / (4 + size_of::<A>());
+        room.min(Self::records_max::<A>())
+    }
+
+    /// Writes records of a cell that stand for so many updates: at most [`Self::room`].
+    pub(crate) fn put<A: Pod>(
+        &mut self,
+        cell: Cell,
+        (targets, accums): (&[u32], &[A]),
+        updates: u64,
+    ) -> Result<(), EngineError> {
+        let end = chunk_bytes::<A>(targets.len());
+        if self.filled + end > self.pool.piece_bytes {
+            self.close()?;
+        }
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => (self.arena.take()?, Arc::new(self.pool.take())),
+        };
+        let range = self.filled..self.filled + end;
+        let bytes = &mut open.0.bytes_mut()[range.clone()];
+        update_chunk::write(bytes, (self.pool.graph, cell), (targets, accums), updates);
+        let spot = Arc::clone(&open.1);
+        self.chunks.push(UpdateChunk { spot, range: range.clone(), cell, updates });
+        (self.open, self.filled) = (Some(open), range.end);
+        Ok(())
+    }
+
+    /// Writes the open slab, some time.
+    fn close(&mut self) -> Result<(), EngineError> {
+        let filled = std::mem::take(&mut self.filled);
+        let Some((mut slab, spot)) = self.open.take() else { return Ok(()) };
+        while self.queue.in_flight() >= DEPTH {
+            self.queue.wait()?;
+        }
+        let place = Place { bytes: filled as u32, ..spot.place };
+        slab.bytes_mut()[filled..place.rounded_bytes()].fill(0);
+        Ok(self.queue.write(&self.pool.volume, place, slab, 0)?)
+    }
+
+    /// Waits until all is written, and hands over the chunks.
+    pub(crate) fn finish(&mut self) -> Result<Vec<UpdateChunk>, EngineError> {
+        self.close()?;
+        while self.queue.wait()?.is_some() {}
+        Ok(std::mem::take(&mut self.chunks))
+    }
+}
+
+/// One worker's way to update chunks.
+pub(crate) struct Reader {
+    pool: Arc<Pool>,
+    arena: Arena,
+    queue: Queue<Slab>,
+}
+
+impl Reader {
+    pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
+        let queue = Queue::reading(&pool.io, DEPTH)?;
+        Ok(Self { pool: Arc::clone(pool), arena: arena.clone(), queue })
+    }
+
+    /// Shows the records of chunks to `visit`, in their order, and says how many updates they stand
+    /// for.
+    pub(crate) fn read<A: Pod>(
+        &mut self,
+        chunks: &[UpdateChunk],
+        mut visit: impl FnMut(&[u32], &[A]) -> bool,
+    ) -> Result<u64, EngineError> {
+        let mut incoming = self.follow(chunks);
+        let mut updates = 0;
+        while let Some(records) = incoming.next::<A>()? {
+            if !visit(records.targets, records.accums) {
+                return Err(incoming.damaged());
+            }
+            updates += records.updates;
+        }
+        Ok(updates)
+    }
+
+    /// The same for somebody who asks for one chunk after the other.
+    pub(crate) fn follow<'r>(&'r mut self, chunks: &'r [UpdateChunk]) -> Incoming<'r> {
+        let runs = chunks.chunk_by(|one, next| Arc::ptr_eq(&one.spot, &next.spot)).collect();
+        let arrived = VecDeque::new();
+        Incoming { reader: self, runs, arrived, issued: 0, number: 0, held: None, shown: 0 }
+    }
+}
+
+/// Chunks that are read ahead, in their order. Neighbours in a slab are read at once, in a run.
+pub(crate) struct Incoming<'r> {
+    reader: &'r mut Reader,
+    runs: Vec<&'r [UpdateChunk]>,
+    /// Slabs of the runs that are being read or have been, but for the one that is looked at.
+    arrived: VecDeque<Option<Slab>>,
+    /// How many were asked for.
+    issued: usize,
+    /// The run that is looked at.
+    number: usize,
+    /// Its slab, and where that begins.
+    held: Option<(Slab, usize)>,
+    /// Chunks of it that were shown.
+    shown: usize,
+}
+
+impl Incoming<'_> {
+    /// The records of the next chunk.
+    pub(crate) fn next<A: Pod>(&mut self) -> Result<Option<Records<'_, A>>, EngineError> {
+        if self.held.is_some() && self.shown == self.runs[self.number].len() {
+            // Its memory is free before more is asked for.
+            self.held = None;
+            self.number += 1;
+            self.shown = 0;
+        }
+        if self.number == self.runs.len() {
+            return Ok(None);
+        }
+        if self.held.is_none() {
+            self.take()?;
+        }
+        let chunk = &self.runs[self.number][self.shown];
+        self.shown += 1;
+        let at = (self.reader.pool.graph, chunk.cell);
+        let records = self.held.as_ref().and_then(|(slab, start)| {
+            let bytes = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
+            update_chunk::open::<A>(bytes)
+        });
+        match records.filter(|records| (records.graph, records.cell) == at) {
+            Some(records) => Ok(Some(records)),
+            None => Err(self.damaged()),
+        }
+    }
+
+    /// Waits for the slab of the run that comes next, and begins to read others.
+    fn take(&mut self) -> Result<(), EngineError> {
+        let Reader { pool, arena, queue } = &mut *self.reader;
+        while self.issued < self.runs.len().min(self.number + DEPTH) {
+            let place = pages(self.runs[self.issued]).1;
+            queue.read(&pool.volume, place, arena.take()?, self.issued as u64)?;
+            self.arrived.push_back(None);
+            self.issued += 1;
+        }
+        while self.arrived.front().is_some_and(Option::is_none) {
+            let Some(done) = queue.wait()? else { break };
+            self.arrived[done.tag as usize - self.number] = Some(done.memory);
+        }
+        let Some(slab) = self.arrived.pop_front().flatten() else {
+            let what = "updates were asked for and never fetched";
+            return Err(EngineError::Configuration(what.to_owned()));
+        };
+        self.held = Some((slab, pages(self.runs[self.number]).0));
+        Ok(())
+    }
+
+    /// The error of a run that is not what was written.
+    pub(crate) fn damaged(&self) -> EngineError {
+        let place = pages(self.runs[self.number]).1;
+        self.reader.pool.volume.damaged(place, "updates are not what was written").into()
+    }
+}
+
+/// The pages of a slab that some of its chunks lie in, and where they begin in it.
+fn pages(run: &[UpdateChunk]) -> (usize, Place) {
+    let start = run.iter().map(|chunk| chunk.range.start).min().unwrap_or(0) / ALIGN * ALIGN;
+    let end = run.iter().map(|chunk| chunk.range.end).max().unwrap_or(start);
+    let slab = run[0].spot.place;
+    let place = Place { offset: slab.offset + start as u64, bytes: (end - start) as u32, ..slab };
+    (start, place)
+}

@@ -1,0 +1,293 @@
+//! Values of vertices on storage.
+//!
+//! Values are looked at once an iteration, stripe by stripe, so they are the first of the columns
+//! to leave a memory that is too small: a worker reads those of its stripe while it folds the
+//! edges, and writes them back while it folds those of the next one. Signals are looked up by the
+//! edges and stay, unless even they do not fit ([`crate::schedules::ranges`]): then they lie here too, and are
+//! read piece by piece.
+//!
+//! Invariant: what is read is what was written last: checksums of all pieces are in memory.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytemuck::{Pod, cast_slice};
+use welter_store::checksum;
+use welter_store::io::{IoOptions, Place, Queue, Volume, VolumeStats};
+
+use crate::EngineError;
+use crate::edges::extent::Storage;
+use crate::edges::graph::{Graph, Stripe};
+use crate::machine::arena::Buffer;
+
+/// Columns of values that a worker has in memory: one is looked at, one is being written.
+pub(crate) const COLUMNS: usize = 2;
+
+/// Vertices of a stripe whose values can be read and verified without the others.
+pub(crate) const PIECE: usize = 1 << 14;
+
+/// Values of all vertices on storage, by stripe.
+pub(crate) struct StoredValues {
+    volume: Arc<Volume>,
+    io: IoOptions,
+    places: Vec<Place>,
+    /// Of each piece of each stripe.
+    checksums: Vec<Vec<AtomicU32>>,
+}
+
+/// The values of some vertices of a stripe, as they are read at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    stripe: usize,
+    number: usize,
+    place: Place,
+    pub(crate) vertices: Range<u64>,
+}
+
+impl StoredValues {
+    /// Room for the values of all stripes, which hold nothing yet.
+    pub(crate) fn new<V>(graph: &Graph, storage: &Storage) -> Result<Self, EngineError> {
+        let volume = storage.scratch(graph.vertices() * size_of::<V>() as u64)?;
+        let bytes = |width: usize| (width * size_of::<V>()) as u32;
+        let places = graph.stripes.iter().map(|stripe| volume.reserve(bytes(stripe.width())));
+        let places: Vec<Place> = places.collect();
+        let pieces = graph.stripes.iter().map(|stripe| stripe.width().div_ceil(PIECE));
+        let none = |count| (0..count).map(|_| AtomicU32::new(0)).collect();
+        let checksums = pieces.map(none).collect();
+        Ok(Self { volume, io: storage.io.clone(), places, checksums })
+    }
+
+    /// What went to and from storage.
+    pub(crate) fn stats(&self) -> VolumeStats {
+        self.volume.stats()
+    }
+
+    /// Reads the values of a stripe into a buffer that has room for them, and verifies them.
+    pub(crate) fn load<V: Pod + Send>(
+        &self,
+        stripe: usize,
+        mut column: Buffer<V>,
+    ) -> Result<Buffer<V>, EngineError> {
+        let place = self.places[stripe];
+        if place.bytes > 0 {
+            self.volume.read_at_once(place, &mut column)?;
+        }
+        self.verify(stripe, &column)?;
+        Ok(column)
+    }
+
+    /// Reads the values of all stripes into memory.
+    pub(crate) fn whole<V: Pod + Send>(&self, graph: &Graph) -> Result<Buffer<V>, EngineError> {
+        let mut values = Buffer::zeroed(graph.vertices() as usize)?;
+        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
+        let mut column = Buffer::in_order(width)?;
+        for (number, stripe) in graph.stripes.iter().enumerate() {
+            column = self.load(number, column)?;
+            let Range { start, end } = stripe.vertices;
+            let place = start as usize..end as usize;
+            values[place].copy_from_slice(&column[..stripe.width()]);
+        }
+        Ok(values)
+    }
+
+    /// Shows the values of all vertices, in their order, in pieces.
+    pub(crate) fn each<V: Pod + Send>(
+        &self,
+        graph: &Graph,
+        mut visit: impl FnMut(&[V]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let mut memory = Buffer::in_order(PIECE)?;
+        for piece in self.pieces::<V>(graph, 0..graph.vertices()) {
+            self.volume.read_at_once(piece.place, &mut memory)?;
+            self.verify_piece(&piece, &memory)?;
+            visit(&memory[..(piece.vertices.end - piece.vertices.start) as usize])?;
+        }
+        Ok(())
+    }
+
+    /// The checksum of all values, in the order of the vertices.
+    pub(crate) fn checksum<V>(&self) -> u32 {
+        let whole = PIECE * size_of::<V>();
+        let mut all = 0;
+        for (place, sums) in self.places.iter().zip(&self.checksums) {
+            let mut left = place.bytes as usize;
+            for sum in sums {
+                let bytes = left.min(whole);
+                all = checksum::combine(all, sum.load(Ordering::Relaxed), bytes);
+                left -= bytes;
+            }
+        }
+        all
+    }
+
+    /// The pieces that some vertices lie in.
+    pub(crate) fn pieces<V>(&self, graph: &Graph, vertices: Range<u64>) -> Vec<Piece> {
+        let first = graph.stripes.partition_point(|stripe| stripe.vertices.end <= vertices.start);
+        let mut pieces = Vec::new();
+        for (stripe, part) in graph.stripes.iter().enumerate().skip(first) {
+            let (start, end) = (part.vertices.start, part.vertices.end);
+            if start >= vertices.end || size_of::<V>() == 0 {
+                break;
+            }
+            let wanted = vertices.start.max(start) - start..vertices.end.min(end) - start;
+            let numbers = wanted.start as usize / PIECE..(wanted.end as usize).div_ceil(PIECE);
+            pieces.extend(numbers.map(|number| {
+                let begin = number * PIECE;
+                let count = PIECE.min(part.width() - begin);
+                let mut place = self.places[stripe];
+                place.offset += (begin * size_of::<V>()) as u64;
+                place.bytes = (count * size_of::<V>()) as u32;
+                let first = start + begin as u64;
+                Piece { stripe, number, place, vertices: first..first + count as u64 }
+            }));
+        }
+        pieces
+    }
+
+    /// A queue for reading pieces.
+    pub(crate) fn queue<V: Pod + Send>(
+        &self,
+        depth: usize,
+    ) -> Result<Queue<Buffer<V>>, EngineError> {
+        Ok(Queue::reading(&self.io, depth)?)
+    }
+
+    /// Begins to read a piece.
+    pub(crate) fn read<V: Pod + Send>(
+        &self,
+        piece: &Piece,
+        queue: &mut Queue<Buffer<V>>,
+        memory: Buffer<V>,
+        tag: u64,
+    ) -> Result<(), EngineError> {
+        Ok(queue.read(&self.volume, piece.place, memory, tag)?)
+    }
+
+    /// Holds a piece that was read against what was written.
+    pub(crate) fn verify_piece<V: Pod>(
+        &self,
+        piece: &Piece,
+        values: &[V],
+    ) -> Result<(), EngineError> {
+        let found = checksum::of(&cast_slice(values)[..piece.place.bytes as usize]);
+        if found == self.checksums[piece.stripe][piece.number].load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(self.damaged(piece.place))
+    }
+
+    /// Holds what was read against what was written.
+    fn verify<V: Pod>(&self, stripe: usize, column: &[V]) -> Result<(), EngineError> {
+        let place = self.places[stripe];
+        let expected = self.checksums[stripe].iter().map(|sum| sum.load(Ordering::Relaxed));
+        if place.bytes == 0 || checksums(column, place).eq(expected) {
+            return Ok(());
+        }
+        Err(self.damaged(place))
+    }
+
+    fn damaged(&self, place: Place) -> EngineError {
+        self.volume.damaged(place, "values are not what was written").into()
+    }
+}
+
+/// One worker's columns of values.
+pub(crate) struct Desk<'a, V: Pod + Send> {
+    stored: &'a StoredValues,
+    queue: Queue<Buffer<V>>,
+    free: Vec<Buffer<V>>,
+    /// The column that was asked for, once it has been read.
+    fetched: Option<Buffer<V>>,
+}
+
+impl<'a, V: Pod + Send> Desk<'a, V> {
+    pub(crate) fn new(stored: &'a StoredValues, graph: &Graph) -> Result<Self, EngineError> {
+        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
+        let column = |_| Buffer::in_order(width);
+        let free = (0..COLUMNS).map(column).collect::<Result<_, _>>()?;
+        let queue = Queue::new(&stored.io, COLUMNS)?;
+        Ok(Self { stored, queue, free, fetched: None })
+    }
+
+    /// Goes on with another column of the same type, once all is written to this one.
+    pub(crate) fn turn(&mut self, stored: &'a StoredValues) -> Result<(), EngineError> {
+        self.finish()?;
+        self.stored = stored;
+        Ok(())
+    }
+
+    /// Begins to read the values of a stripe.
+    pub(crate) fn fetch(&mut self, stripe: usize) -> Result<(), EngineError> {
+        let column = self.blank()?;
+        if self.stored.places[stripe].bytes == 0 {
+            self.fetched = Some(column);
+            return Ok(());
+        }
+        Ok(self.queue.read(&self.stored.volume, self.stored.places[stripe], column, 0)?)
+    }
+
+    /// The values of the stripe that was fetched last.
+    pub(crate) fn take(&mut self, stripe: usize) -> Result<Buffer<V>, EngineError> {
+        loop {
+            if let Some(column) = self.fetched.take() {
+                self.stored.verify(stripe, &column)?;
+                return Ok(column);
+            }
+            self.wait()?;
+        }
+    }
+
+    /// A column that nothing is in, or anything.
+    pub(crate) fn blank(&mut self) -> Result<Buffer<V>, EngineError> {
+        loop {
+            match self.free.pop() {
+                Some(column) => return Ok(column),
+                None => self.wait()?,
+            }
+        }
+    }
+
+    /// Takes back a column that need not be written.
+    pub(crate) fn done(&mut self, column: Buffer<V>) {
+        self.free.push(column);
+    }
+
+    /// Writes the values of a stripe, some time before [`Self::finish`] returns.
+    pub(crate) fn put(&mut self, stripe: usize, column: Buffer<V>) -> Result<(), EngineError> {
+        let place = self.stored.places[stripe];
+        let sums = self.stored.checksums[stripe].iter().zip(checksums(&column, place));
+        sums.for_each(|(sum, found)| sum.store(found, Ordering::Relaxed));
+        if place.bytes == 0 {
+            self.free.push(column);
+            return Ok(());
+        }
+        Ok(self.queue.write(&self.stored.volume, place, column, 0)?)
+    }
+
+    /// Waits until all is written.
+    pub(crate) fn finish(&mut self) -> Result<(), EngineError> {
+        while self.queue.in_flight() > 0 {
+            self.wait()?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), EngineError> {
+        match self.queue.wait()? {
+            Some(done) if done.wrote => self.free.push(done.memory),
+            Some(done) => self.fetched = Some(done.memory),
+            None => {
+                let what = "values of a stripe were asked for and never fetched";
+                return Err(EngineError::Configuration(what.to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The checksums of the pieces of a stripe's values.
+fn checksums<V: Pod>(column: &[V], place: Place) -> impl Iterator<Item = u32> {
+    let bytes = &cast_slice(column)[..place.bytes as usize];
+    bytes.chunks((PIECE * size_of::<V>()).max(1)).map(checksum::of)
+}

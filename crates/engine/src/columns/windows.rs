@@ -1,0 +1,273 @@
+//! Signals on storage, read in windows of sources for all workers together.
+//!
+//! Where signals do not fit in memory, edges are folded window after window: those whose sources'
+//! signals are in memory now. One thread reads the next window while workers fold with the one
+//! before; a window is free again when the last of them has dropped it.
+//!
+//! A tile belongs to the window in which its block of sources begins. Its edges may name sources
+//! beyond, so more is read than the window: as far as a tile reaches, but not past the end of the
+//! source partition, where every tile ends.
+//!
+//! Invariant: no more than [`WINDOWS`] windows are in memory.
+
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+use welter_store::io::Queue;
+
+use crate::EngineError;
+use crate::columns::values::{PIECE, StoredValues};
+use crate::edges::extent::DEPTH;
+use crate::edges::graph::{Graph, Stripe};
+use crate::edges::tiles::ChunkPlace;
+use crate::machine::arena::Buffer;
+use crate::machine::workers::{Workers, lock};
+
+/// Windows that are in memory at a time: one is looked at, one is being read.
+pub(crate) const WINDOWS: usize = 2;
+
+/// Columns that windows are read from, or that what they will be is written to.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'s> {
+    pub(crate) signals: &'s StoredValues,
+    /// Who is active, where that is asked at edges.
+    pub(crate) active: Option<&'s StoredValues>,
+}
+
+/// Where sources are cut into windows.
+pub(crate) struct Cuts {
+    /// First source of each window, a multiple of the width of a block, and the number of vertices.
+    bounds: Vec<u64>,
+    /// Sources whose tiles begin in a block, at most.
+    reach: u64,
+}
+
+impl Cuts {
+    /// Windows of up to `sources` sources, or of a block where that is more. Their ends are those
+    /// of source partitions where these are narrower.
+    pub(crate) fn new(graph: &Graph, sources: u64) -> Self {
+        let bits = graph.plan.block_bits;
+        let most = (sources >> bits << bits).max(1 << bits);
+        let reach = if graph.plan.wide_tiles { graph.signal_padding() as u64 } else { 1 << bits };
+        let mut bounds = vec![0];
+        let mut open = 0;
+        for partition in &graph.partitions {
+            let end = partition.end >> bits << bits;
+            let first = partition.start >> bits << bits;
+            if end - open > most && first > open {
+                bounds.push(first);
+                open = first;
+            }
+            while end - open > most {
+                open += most;
+                bounds.push(open);
+            }
+        }
+        bounds.push(graph.vertices().max(open));
+        Self { bounds, reach }
+    }
+
+    /// Number of windows.
+    pub(crate) fn len(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    /// The sources at which tiles of a window begin.
+    pub(crate) fn begins(&self, window: usize) -> Range<u64> {
+        self.bounds[window]..self.bounds[window + 1]
+    }
+
+    /// The sources that tiles of a window may name.
+    fn sources(&self, graph: &Graph, window: usize) -> Range<u64> {
+        let begins = self.begins(window);
+        let last = graph.partitions.partition_point(|partition| partition.start < begins.end);
+        let named = graph.partitions[..last].last().map_or(0, |partition| partition.end);
+        let end = (begins.end + self.reach).min(named);
+        begins.start..end.max(begins.start)
+    }
+
+    /// The blocks of sources that tiles of a window may name.
+    pub(crate) fn blocks(&self, graph: &Graph, window: usize) -> Range<usize> {
+        graph.blocks(self.sources(graph, window))
+    }
+
+    /// Numbers of the chunks of a stripe that may have tiles in a window.
+    pub(crate) fn chunks(&self, stripe: &Stripe, window: usize) -> Range<usize> {
+        let begins = self.begins(window);
+        let chunks = &stripe.chunks;
+        // Its last tile begins somewhere before the end: tiles may be of one block or of many.
+        let is_before = |place: &ChunkPlace| place.sources.end <= begins.start;
+        let first = chunks.partition_point(is_before);
+        let end = chunks.partition_point(|place| place.sources.start < begins.end);
+        first..end.max(first)
+    }
+
+    /// Elements of a column of a window: no right key leads outside it.
+    fn column(&self, graph: &Graph) -> usize {
+        let widest = self.bounds.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
+        (widest + graph.plan.window_margin()) as usize
+    }
+}
+
+/// The signals of a window, and who is active, where that is asked for.
+pub(crate) struct Window<S: Pod + Send> {
+    /// The first source.
+    pub(crate) first: u64,
+    columns: Option<Columns<S>>,
+    back: Sender<Columns<S>>,
+}
+
+struct Columns<S: Pod + Send> {
+    signals: Buffer<S>,
+    active: Buffer<u8>,
+    is_active_known: bool,
+}
+
+impl<S: Pod + Send> Window<S> {
+    /// Signals from the first source on.
+    pub(crate) fn signals(&self) -> &[S] {
+        self.columns.as_ref().map_or(&[], |columns| &columns.signals)
+    }
+
+    /// Whether sources are active, from the first one on, where that was asked for.
+    pub(crate) fn active(&self) -> Option<&[u8]> {
+        let columns = self.columns.as_ref().filter(|columns| columns.is_active_known);
+        columns.map(|columns| &columns.active[..])
+    }
+}
+
+impl<S: Pod + Send> Drop for Window<S> {
+    fn drop(&mut self) {
+        if let Some(columns) = self.columns.take() {
+            // Nobody waits for it when the iteration is over.
+            let _ = self.back.send(columns);
+        }
+    }
+}
+
+/// What reads windows.
+pub(crate) struct Reader<'a, S: Pod + Send> {
+    graph: &'a Graph,
+    pub(crate) cuts: &'a Cuts,
+    signals: PieceReader<S>,
+    active: Option<PieceReader<u8>>,
+    back: Sender<Columns<S>>,
+    free: Receiver<Columns<S>>,
+}
+
+impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
+    pub(crate) fn new(
+        graph: &'a Graph,
+        cuts: &'a Cuts,
+        side: Side<'_>,
+    ) -> Result<Self, EngineError> {
+        let (back, free) = std::sync::mpsc::channel();
+        let elements = cuts.column(graph);
+        for _ in 0..WINDOWS.min(cuts.len()) {
+            let flags = if side.active.is_some() { elements } else { 0 };
+            let (signals, active) = (Buffer::zeroed(elements)?, Buffer::zeroed(flags)?);
+            // The other end is here.
+            let _ = back.send(Columns { signals, active, is_active_known: false });
+        }
+        let active = side.active.map(PieceReader::new).transpose()?;
+        Ok(Self { graph, cuts, signals: PieceReader::new(side.signals)?, active, back, free })
+    }
+
+    /// Reads windows of a side in this order while workers meet them. `work`: a worker's part, and
+    /// whether it met all windows; where it did not, somebody else knows why.
+    pub(crate) fn pass(
+        &mut self,
+        side: Side<'_>,
+        order: impl Iterator<Item = usize> + Send,
+        workers: &Workers,
+        work: impl Fn(usize, &Receiver<Arc<Window<S>>>) -> Result<bool, EngineError> + Sync,
+    ) -> Result<(), EngineError> {
+        let (senders, receivers): (Vec<_>, Vec<_>) =
+            (0..workers.threads()).map(|_| channel()).unzip();
+        let receivers: Vec<_> = receivers.into_iter().map(|end| Mutex::new(Some(end))).collect();
+        let (read, met) = std::thread::scope(|scope| {
+            let read = Workers::beside(scope, move || self.run(side, order, &senders))?;
+            let met = workers.each(|worker| {
+                // Taken here, so that it is dropped when the worker ends, whatever ends it.
+                let receiver = lock(&receivers[worker]).take();
+                receiver.map_or(Ok(false), |windows| work(worker, &windows))
+            });
+            Ok::<_, EngineError>((read.join(), met))
+        })?;
+        read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        if !met?.into_iter().all(|whole| whole) {
+            return Err(EngineError::Configuration("signals of sources are missing".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Reads windows of a side one after the other, and gives each to all workers. Ends early when
+    /// one of them needs no more.
+    fn run(
+        &mut self,
+        side: Side<'_>,
+        windows: impl Iterator<Item = usize>,
+        workers: &[Sender<Arc<Window<S>>>],
+    ) -> Result<(), EngineError> {
+        for window in windows {
+            let Ok(mut columns) = self.free.recv() else { return Ok(()) };
+            let sources = self.cuts.sources(self.graph, window);
+            self.signals.read(self.graph, side.signals, &sources, &mut columns.signals)?;
+            if let (Some(reader), Some(active)) = (&mut self.active, side.active) {
+                reader.read(self.graph, active, &sources, &mut columns.active)?;
+            }
+            columns.is_active_known = side.active.is_some();
+            let (first, back) = (sources.start, self.back.clone());
+            let window = Arc::new(Window { first, columns: Some(columns), back });
+            if workers.iter().any(|worker| worker.send(Arc::clone(&window)).is_err()) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a column piece by piece, a few at a time.
+pub(crate) struct PieceReader<V: Pod + Send> {
+    queue: Queue<Buffer<V>>,
+    free: Vec<Buffer<V>>,
+}
+
+impl<V: Pod + Send> PieceReader<V> {
+    pub(crate) fn new(stored: &StoredValues) -> Result<Self, EngineError> {
+        let free = (0..DEPTH).map(|_| Buffer::in_order(PIECE)).collect::<Result<_, _>>()?;
+        Ok(Self { queue: stored.queue(DEPTH)?, free })
+    }
+
+    /// Reads what is stored of `vertices` to the begin of `column`.
+    pub(crate) fn read(
+        &mut self,
+        graph: &Graph,
+        stored: &StoredValues,
+        vertices: &Range<u64>,
+        column: &mut [V],
+    ) -> Result<(), EngineError> {
+        let pieces = stored.pieces::<V>(graph, vertices.clone());
+        let mut next = pieces.iter().enumerate();
+        loop {
+            if let Some(memory) = self.free.pop() {
+                if let Some((tag, piece)) = next.next() {
+                    stored.read(piece, &mut self.queue, memory, tag as u64)?;
+                    continue;
+                }
+                self.free.push(memory);
+            }
+            let Some(done) = self.queue.wait()? else { return Ok(()) };
+            let piece = &pieces[done.tag as usize];
+            stored.verify_piece(piece, &done.memory)?;
+            let Range { start, end } = piece.vertices;
+            let (from, to) = (start.max(vertices.start), end.min(vertices.end));
+            let place = |vertex: u64, base: u64| (vertex - base) as usize;
+            column[place(from, vertices.start)..place(to, vertices.start)]
+                .copy_from_slice(&done.memory[place(from, start)..place(to, start)]);
+            self.free.push(done.memory);
+        }
+    }
+}

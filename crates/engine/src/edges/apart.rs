@@ -1,0 +1,109 @@
+//! Lots of bins that are much fuller than others, and are not read back whole.
+//!
+//! Bins are dealt to lots by the edges of their stripe and of their group, which is wrong where
+//! edges between a few vertices are many. What a plan has room for is lots of about equal size, so
+//! of one that is larger each bin reads its own segments only, some pages of a slab at a time.
+//! Segments of a full bin are next to each other mostly; of others single pages are read.
+//!
+//! Invariant: a segment is handed out only if its checksum is that of what was written.
+
+use std::sync::Arc;
+
+use welter_store::checksum;
+use welter_store::io::{ALIGN, Place};
+
+use crate::EngineError;
+use crate::edges::bins::StripeBins;
+use crate::edges::extent::{Kept, Shelved, Source};
+use crate::edges::segments::Segment;
+use crate::kernels::cuts::Lots;
+use crate::machine::arena::Slab;
+
+/// Bytes between two segments that are rather read than left out.
+const GAP_BYTES: u32 = 64 << 10;
+
+/// Leaves the slabs of lots with more bytes than this where they are.
+pub(crate) fn leave(bins: &[StripeBins], lots: &Lots, bytes_most: u64) {
+    let mut shelves: Vec<Vec<&Arc<Shelved>>> = vec![Vec::new(); lots.count()];
+    for (number, bin) in bins.iter().flatten().enumerate() {
+        let lot = &mut shelves[lots.of(number)];
+        for shelf in bin.shelves() {
+            if !lot.iter().any(|other| Arc::ptr_eq(other, shelf)) {
+                lot.push(shelf);
+            }
+        }
+    }
+    for lot in shelves {
+        if lot.iter().map(|shelf| shelf.bytes()).sum::<u64>() > bytes_most {
+            for shelf in lot {
+                shelf.leave();
+            }
+        }
+    }
+}
+
+/// Slabs that were left where they are.
+#[derive(Clone, Copy)]
+pub(crate) struct Apart<'a> {
+    pub(crate) slabs: &'a [Kept],
+    pub(crate) source: Option<Source<'a>>,
+}
+
+impl Apart<'_> {
+    /// Shows the bytes of segments, in their order. `bytes`: how many one has.
+    #[inline(always)]
+    pub(crate) fn each(
+        &self,
+        segments: &[Segment],
+        bytes: impl Fn(&Segment) -> usize,
+        mut visit: impl FnMut(&Segment, &[u8]),
+    ) -> Result<(), EngineError> {
+        let mut memory = None;
+        let near = |one: &Segment, next: &Segment| {
+            one.slab == next.slab && next.offset - one.offset <= bytes(one) as u32 + GAP_BYTES
+        };
+        for run in segments.chunk_by(near) {
+            let (first, last) = (run[0], run[run.len() - 1]);
+            let (slab, start, place) = match &self.slabs[first.slab as usize] {
+                Kept::Memory(slab) => (slab, 0, None),
+                Kept::Stored(place, _) => {
+                    let start = first.offset as usize / ALIGN * ALIGN;
+                    let end = last.offset as usize + bytes(&last);
+                    let offset = place.offset + start as u64;
+                    let place = Place { offset, bytes: (end - start) as u32, ..*place };
+                    (self.read(place, &mut memory)?, start, Some(place))
+                }
+            };
+            for segment in run {
+                let begin = segment.offset as usize - start;
+                let found = &slab.bytes()[begin..begin + bytes(segment)];
+                if let (Some(place), Some(source)) = (place, self.source)
+                    && checksum::of(found) != segment.checksum
+                {
+                    let what = "binned edges are not what was written";
+                    return Err(source.volume.damaged(place, what).into());
+                }
+                visit(segment, found);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a part of a slab.
+    fn read<'m>(
+        &self,
+        place: Place,
+        memory: &'m mut Option<Slab>,
+    ) -> Result<&'m Slab, EngineError> {
+        let Some(source) = self.source else {
+            let what = "binned edges are on storage, and nobody knows where";
+            return Err(EngineError::Configuration(what.to_owned()));
+        };
+        let mut slab = match memory.take() {
+            Some(slab) => slab,
+            None => source.arena.take()?,
+        };
+        source.volume.read_at_once(place, &mut slab)?;
+        Ok(memory.insert(slab))
+    }
+}

@@ -1,0 +1,247 @@
+//! Bins of edges, one for each stripe of destinations and group of sources, as they wait to be
+//! sorted.
+//!
+//! A bin is a list of segments in slabs. Consecutive bins make a *lot* and share slabs with no
+//! other lot: when a lot is written into chunks, its slabs are free, and the next chunks go there.
+//!
+//! Invariant: within a bin, edges keep the order of the input (parts are dealt to workers in
+//! consecutive runs, and a bin is the concatenation of what the workers put there).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::cast_slice;
+
+use crate::EngineError;
+use crate::edges::apart::Apart;
+use crate::edges::extent::{Shelved, Source};
+use crate::edges::segments::{Segment, Segments};
+use crate::ingest::survey::Survey;
+use crate::kernels::cuts::{Cuts, Lots};
+use crate::kernels::record::{Line, Record, Waiting};
+use crate::kernels::vertices::Vertices;
+use crate::machine::arena::Slab;
+use crate::machine::nontemporal::LINE_BYTES;
+use crate::plan::Plan;
+
+/// Lines of a segment of a bin: 4 KiB. The last segment of each bin is half empty.
+pub(crate) const SEGMENT_LINES: usize = 64;
+pub(crate) const SEGMENT_BYTES: usize = SEGMENT_LINES * LINE_BYTES;
+
+/// Where the edges go: the cuts of both axes, and which bins share slabs.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    /// Slots that there are at most.
+    pub(crate) slots: u64,
+    pub(crate) groups: Cuts,
+    pub(crate) stripes: Cuts,
+    pub(crate) lots: Lots,
+}
+
+impl Grid {
+    /// Cuts as a survey advises.
+    ///
+    /// # Errors
+    /// When there would be more stripes than can be counted.
+    pub(crate) fn new(survey: &Survey, plan: &Plan) -> Result<Self, EngineError> {
+        let Survey { slots, sources, targets, starts, .. } = survey;
+        let stripes = Cuts::stripes(starts, targets, plan.stripe_bits, plan.stripes_least())?;
+        let groups = Cuts::groups(sources, plan.groups(stripes.len()));
+        let lots = Lots::new((&groups, sources), (&stripes, targets), plan.lots());
+        Ok(Self { slots: *slots, groups, stripes, lots })
+    }
+
+    pub(crate) fn bins(&self) -> usize {
+        self.groups.len() * self.stripes.len()
+    }
+
+    /// Where the slots of a bin begin, and where the key of its records is divided.
+    pub(crate) fn origin(&self, bin: usize) -> Origin {
+        let (stripe, group) = (bin / self.groups.len(), bin % self.groups.len());
+        let targets = self.stripes.slots(stripe, self.slots);
+        Origin {
+            source: self.groups.slots(group, self.slots).start as u32,
+            target: targets.start as u32,
+            target_bits: u64::BITS
+                - (targets.end - targets.start).saturating_sub(1).leading_zeros(),
+        }
+    }
+
+    /// Whether lines of this kind can tell the slots of every group and stripe apart.
+    pub(crate) fn fits<W: Waiting>(&self) -> bool {
+        let narrow = |slots: Range<u64>| slots.end - slots.start <= 1 << W::SLOT_BITS;
+        (0..self.groups.len()).all(|run| narrow(self.groups.slots(run, self.slots)))
+            && (0..self.stripes.len()).all(|run| narrow(self.stripes.slots(run, self.slots)))
+    }
+
+    /// Whether no stripe has more of these vertices than keys can tell apart.
+    pub(crate) fn is_narrow(&self, vertices: &Vertices, width_bits: u32) -> bool {
+        let before = |slot: u64| vertices.index(slot.min(vertices.slots()));
+        let narrow = |slots: Range<u64>| before(slots.end) - before(slots.start) <= 1 << width_bits;
+        (0..self.stripes.len()).all(|run| narrow(self.stripes.slots(run, self.slots)))
+    }
+
+    /// Leaves out what is beyond the last vertex; nothing of it is in any bin. Bins keep their
+    /// numbers.
+    pub(crate) fn end_at(&mut self, vertices: &Vertices) {
+        self.slots = vertices.slots();
+        self.stripes.truncate(vertices.segments());
+    }
+}
+
+/// All edges to one stripe of destinations, by group of sources. Memory is free when the bins of a
+/// lot have been dropped.
+pub(crate) type StripeBins = Vec<Bin>;
+
+/// All edges from one group of sources to one stripe of destinations.
+pub(crate) struct Bin {
+    /// What each worker put here, in the order of the input.
+    parts: Vec<Part>,
+}
+
+pub(crate) struct Part {
+    /// The slabs of the worker's lot.
+    pub(crate) slabs: Arc<Shelved>,
+    pub(crate) segments: Segments,
+}
+
+impl Bin {
+    /// A bin of what the workers put there, in their order.
+    pub(crate) fn new(parts: Vec<Part>) -> Self {
+        Self { parts }
+    }
+
+    /// Number of edges.
+    pub(crate) fn edges(&self) -> usize {
+        let segments = self.parts.iter().flat_map(|part| &*part.segments);
+        segments.map(|segment| segment.edges as usize).sum()
+    }
+
+    /// What it is in, of each worker.
+    pub(crate) fn shelves(&self) -> impl Iterator<Item = &Arc<Shelved>> {
+        self.parts.iter().map(|part| &part.slabs)
+    }
+
+    /// The bin, read where it is stored.
+    pub(crate) fn open<'a>(
+        &'a self,
+        source: Option<Source<'a>>,
+    ) -> Result<OpenBin<'a>, EngineError> {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let slabs = match part.slabs.apart() {
+                Some(slabs) => Slabs::Apart(Apart { slabs, source }),
+                None => Slabs::Read(part.slabs.slabs(source)?),
+            };
+            parts.push((slabs, &part.segments[..]));
+        }
+        Ok(OpenBin { parts })
+    }
+}
+
+/// A bin in memory, or one that is read while it is looked at.
+pub(crate) struct OpenBin<'a> {
+    parts: Vec<(Slabs<'a>, &'a [Segment])>,
+}
+
+enum Slabs<'a> {
+    Read(&'a [Slab]),
+    Apart(Apart<'a>),
+}
+
+impl OpenBin<'_> {
+    /// Writes the edges to `records`, as many as [`Bin::edges`] says, in the order of the input,
+    /// with keys made of the places of both ends in their group and stripe.
+    pub(crate) fn write<W: Waiting>(
+        &self,
+        origin: Origin,
+        mut records: &mut [W::Record],
+    ) -> Result<(), EngineError> {
+        self.lines::<W>(|line, edges| {
+            let (front, rest) = std::mem::take(&mut records).split_at_mut(edges);
+            for (place, record) in front.iter_mut().enumerate() {
+                *record = origin.record::<W>(line, place);
+            }
+            records = rest;
+        })
+    }
+
+    /// Hands all edges to `visit`, as [`Self::write`] writes them.
+    pub(crate) fn each<W: Waiting>(
+        &self,
+        origin: Origin,
+        mut visit: impl FnMut(W::Record),
+    ) -> Result<(), EngineError> {
+        self.lines::<W>(|line, edges| {
+            for place in 0..edges {
+                visit(origin.record::<W>(line, place));
+            }
+        })
+    }
+
+    /// The lines with the number of edges in each, in the order of the input.
+    #[inline(always)]
+    fn lines<W: Waiting>(&self, mut visit: impl FnMut(&Line, usize)) -> Result<(), EngineError> {
+        let bytes = |it: &Segment| (it.edges as usize).div_ceil(W::PER_LINE) * LINE_BYTES;
+        let mut segment = |segment: &Segment, bytes: &[u8]| {
+            let mut left = segment.edges as usize;
+            for line in cast_slice::<u8, Line>(bytes) {
+                let edges = left.min(W::PER_LINE);
+                visit(line, edges);
+                left -= edges;
+            }
+        };
+        for (slabs, segments) in &self.parts {
+            match slabs {
+                Slabs::Read(slabs) => segments.iter().for_each(|it| {
+                    let slab = slabs[it.slab as usize].bytes();
+                    segment(it, &slab[it.offset as usize..][..bytes(it)]);
+                }),
+                Slabs::Apart(apart) => apart.each(segments, bytes, &mut segment)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lowest bits of a key that say which way of an edge a record is.
+pub(crate) fn way_bits<W: Waiting>() -> u32 {
+    u32::from(W::TELLS_WAYS)
+}
+
+/// Where the slots of a cell begin, and where the key of a record is divided.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) source: u32,
+    pub(crate) target: u32,
+    /// Low bits of the key that hold the destination.
+    pub(crate) target_bits: u32,
+}
+
+impl Origin {
+    /// The slots of an edge of a line.
+    #[inline(always)]
+    pub(crate) fn slots<W: Waiting>(self, line: &Line, place: usize) -> [u32; 2] {
+        let (source, target, _) = W::read(line, place);
+        let mask = u32::MAX >> (u32::BITS - W::SLOT_BITS);
+        let of = |first: u32, slot: u32| first + (slot.wrapping_sub(first) & mask);
+        [of(self.source, source), of(self.target, target)]
+    }
+
+    #[inline(always)]
+    fn record<W: Waiting>(self, line: &Line, place: usize) -> W::Record {
+        let (source, target, weight) = W::read(line, place);
+        // Bits that the line dropped are those of the origin, or one more: the range is no wider.
+        let mask = u32::MAX >> (u32::BITS - W::SLOT_BITS);
+        let source = source.wrapping_sub(self.source) & mask;
+        let target = target.wrapping_sub(self.target) & mask;
+        let key = u64::from(source) << self.target_bits | u64::from(target);
+        let way = u64::from(W::is_reverse(line, place));
+        W::Record::new(key << way_bits::<W>() | way, weight)
+    }
+
+    /// Low bits of the key that are below the source.
+    pub(crate) fn low_bits<W: Waiting>(self) -> u32 {
+        self.target_bits + way_bits::<W>()
+    }
+}

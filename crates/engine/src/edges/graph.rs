@@ -1,0 +1,324 @@
+//! A graph in memory: vertices, out-degrees, and chunks by stripe.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use welter_model::ids::IdMap;
+use welter_model::table::VertexColumn;
+use welter_progress::Progress;
+use welter_store::ChunkError;
+use welter_store::chunk::{Chunk, Tile};
+use welter_store::header::KEY_BITS;
+use welter_store::io::{IoOptions, Volume, VolumeStats};
+
+use crate::EngineError;
+use crate::columns::values::{Desk, StoredValues};
+use crate::edges::extent::Storage;
+use crate::edges::index::SourceIndex;
+use crate::edges::rows::Rows;
+use crate::edges::tiles::ChunkPlace;
+use crate::kernels::vertices::Vertices;
+use crate::machine::arena::{Arena, Buffer};
+use crate::machine::workers::Workers;
+use crate::plan::Plan;
+use crate::schedules::straight::Input;
+
+/// A graph, ready to be iterated over.
+pub struct Graph {
+    pub(crate) vertices: Vertices,
+    /// Out-degrees, unless they are on storage.
+    pub(crate) degrees: Buffer<u32>,
+    pub(crate) degrees_stored: Option<StoredValues>,
+    pub(crate) degree_max: u32,
+    pub(crate) stripes: Vec<Stripe>,
+    pub(crate) plan: Plan,
+    pub(crate) arena: Arena,
+    pub(crate) edges: u64,
+    /// Number of vertices without edges that the last one stands for, itself included; 0 where it
+    /// stands for none.
+    pub(crate) others: u64,
+    pub(crate) chunk_bytes: u64,
+    /// The number that all its chunks bear, and their generation.
+    pub(crate) id: (u64, u32),
+    /// Whether the reverse of each edge is an edge too.
+    pub(crate) symmetric: bool,
+    /// Where the edges of each band of sources lie, when the plan's program has a frontier.
+    pub(crate) index: Option<SourceIndex>,
+    /// The sources of each source partition, whose edges lie in chunks of its number.
+    pub(crate) partitions: Vec<Range<u64>>,
+    /// Targets by source, once somebody needed them or the plan wanted them.
+    pub(crate) out_rows: OnceLock<Rows>,
+    /// Sources by target, where the plan wanted them.
+    pub(crate) in_rows: Option<Rows>,
+    /// Where chunks lie that are not in memory.
+    pub(crate) stored: Option<Stored>,
+    /// Where its edges are, if it stays in its input and has no chunks.
+    pub(crate) input: Option<Input>,
+}
+
+/// What chunks that are not in memory are read from.
+pub(crate) struct Stored {
+    pub(crate) volume: Arc<Volume>,
+    pub(crate) io: IoOptions,
+}
+
+/// The edges to one range of destinations.
+pub(crate) struct Stripe {
+    /// Its destinations.
+    pub(crate) vertices: Range<u64>,
+    /// The segments of slots that these are.
+    pub(crate) segments: Range<usize>,
+    pub(crate) edges: u64,
+    /// In the order of their sources.
+    pub(crate) chunks: Vec<ChunkPlace>,
+}
+
+impl Stripe {
+    /// Number of its destinations.
+    pub(crate) fn width(&self) -> usize {
+        (self.vertices.end - self.vertices.start) as usize
+    }
+}
+
+impl Graph {
+    /// Number of vertices that hold a state of their own, and so of rows of results.
+    pub fn vertices(&self) -> u64 {
+        self.vertices.count()
+    }
+
+    /// Number of vertices, those that share a state included
+    /// ([`NonCompact`](welter_model::non_compact::NonCompact)).
+    pub fn all_vertices(&self) -> u64 {
+        self.vertices() + self.others.saturating_sub(1)
+    }
+
+    /// Number of vertices that the last one stands for, itself included, if it is among some that
+    /// lie next to each other.
+    pub(crate) fn alike(&self, vertices: &Range<u64>) -> u64 {
+        let has_last = self.others > 0 && vertices.end == self.vertices();
+        if has_last && !vertices.is_empty() { self.others } else { 1 }
+    }
+
+    /// Number of slots, those that are no vertices included.
+    pub fn slots(&self) -> u64 {
+        self.vertices.slots()
+    }
+
+    /// The number of the vertex in a slot, if that is one.
+    pub fn vertex_of_slot(&self, slot: u64) -> Option<u64> {
+        self.vertices.number(slot)
+    }
+
+    /// Number of edges as they are stored: after dropping, merging and adding reverse arcs.
+    pub fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// Number of edges that leave each vertex; of none where they are on storage, because the state
+    /// of the program that was planned for does not fit in memory.
+    pub fn out_degrees(&self) -> &[u32] {
+        &self.degrees
+    }
+
+    /// Bytes of all chunks.
+    pub fn chunk_bytes(&self) -> u64 {
+        self.chunk_bytes
+    }
+
+    /// Bytes of memory that edges hold, free parts of slabs included.
+    pub fn resident_bytes(&self) -> u64 {
+        self.arena.backed_bytes()
+    }
+
+    /// Number of stripes.
+    pub fn stripes(&self) -> usize {
+        self.stripes.len()
+    }
+
+    /// Number of chunks.
+    pub fn chunks(&self) -> usize {
+        self.stripes.iter().map(|stripe| stripe.chunks.len()).sum()
+    }
+
+    /// Number of tiles.
+    pub fn tiles(&self) -> usize {
+        let chunks = self.stripes.iter().flat_map(|stripe| &stripe.chunks);
+        chunks.map(|place| place.tiles as usize).sum()
+    }
+
+    /// Bytes of chunks that are not in memory.
+    pub fn stored_bytes(&self) -> u64 {
+        let chunks = self.stripes.iter().flat_map(|stripe| &stripe.chunks);
+        let stored = chunks.filter(|place| place.extent.bytes().is_none());
+        stored.map(|place| place.range.len() as u64).sum()
+    }
+
+    /// What went to and from storage for its chunks, where not all of them are in memory.
+    pub fn storage_stats(&self) -> Option<VolumeStats> {
+        self.stored.as_ref().map(|stored| stored.volume.stats())
+    }
+
+    /// How it was made.
+    pub fn plan(&self) -> &Plan {
+        &self.used().plan
+    }
+
+    /// The graph that was made of this one, if it stayed in its input and was made after all; else
+    /// itself.
+    pub fn used(&self) -> &Self {
+        self.input.as_ref().and_then(Input::made).unwrap_or(self)
+    }
+
+    /// The original ids of all vertices.
+    pub fn vertex_column(&self, ids: &IdMap) -> VertexColumn {
+        self.vertices.column(ids)
+    }
+
+    /// The original ids of all vertices; everything else is given up, and its memory with it.
+    pub fn into_vertex_column(self, ids: IdMap) -> VertexColumn {
+        self.vertices.into_column(ids)
+    }
+
+    /// Sources that a key in a tile can name beyond the last vertex: columns of signals are so much
+    /// longer, and then no key, right or wrong, leads outside them.
+    pub(crate) fn signal_padding(&self) -> usize {
+        1 << (KEY_BITS - self.plan.stripe_bits)
+    }
+
+    /// Bytes of the budget that nobody has asked for, once the graph is there.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        let taken = self.plan.memory.left_by_ingest(self.arena.backed_bytes());
+        self.plan.budget_bytes.saturating_sub(taken)
+    }
+
+    /// Moves out-degrees from memory to storage.
+    pub(crate) fn move_degrees(&mut self, storage: Option<&Storage>) -> Result<(), EngineError> {
+        let degrees = std::mem::replace(&mut self.degrees, Buffer::zeroed(0)?);
+        let mut rest = &degrees[..];
+        self.store_degrees(storage, |column| {
+            let (front, others) = rest.split_at(column.len());
+            column.copy_from_slice(front);
+            rest = others;
+            Ok(())
+        })
+    }
+
+    /// Puts out-degrees on storage instead. `read` gives those of the next so many vertices.
+    pub(crate) fn store_degrees(
+        &mut self,
+        storage: Option<&Storage>,
+        mut read: impl FnMut(&mut [u32]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let Some(storage) = storage else {
+            let what = "the plan keeps degrees on storage, and the workers were given none";
+            return Err(EngineError::Configuration(what.to_owned()));
+        };
+        let stored = StoredValues::new::<u32>(self, storage)?;
+        let mut desk = Desk::new(&stored, self)?;
+        for (number, stripe) in self.stripes.iter().enumerate() {
+            let mut column = desk.blank()?;
+            read(&mut column[..stripe.width()])?;
+            desk.put(number, column)?;
+        }
+        desk.finish()?;
+        drop(desk);
+        self.degrees_stored = Some(stored);
+        Ok(())
+    }
+
+    /// The blocks that some sources lie in.
+    pub(crate) fn blocks(&self, sources: Range<u64>) -> Range<usize> {
+        let bits = self.plan.block_bits;
+        (sources.start >> bits) as usize..sources.end.div_ceil(1 << bits) as usize
+    }
+
+    /// Rows of targets, made at the first call; ascending where the reverse of each edge is an edge
+    /// too, because then they are rows of sources as well.
+    pub(crate) fn lay_out_rows(
+        &self,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<&Rows, EngineError> {
+        if let Some(rows) = self.out_rows.get() {
+            return Ok(rows);
+        }
+        let rows = if self.symmetric {
+            Rows::by_target(self, workers, progress)?
+        } else {
+            Rows::by_source(self, workers, progress)?
+        };
+        Ok(self.out_rows.get_or_init(|| rows))
+    }
+
+    /// Opens a chunk in memory and holds it against the stripe that it was put into.
+    pub(crate) fn open<'a>(
+        &self,
+        stripe: &Stripe,
+        place: &'a ChunkPlace,
+    ) -> Result<Chunk<'a>, EngineError> {
+        self.open_bytes(stripe, place, place.bytes())
+    }
+
+    /// The same, of a chunk whose bytes were read.
+    pub(crate) fn open_bytes<'a>(
+        &self,
+        stripe: &Stripe,
+        place: &ChunkPlace,
+        bytes: &'a [u8],
+    ) -> Result<Chunk<'a>, EngineError> {
+        let failed = |error| Self::damaged(place, error);
+        let chunk = Chunk::open(bytes).map_err(failed)?;
+        let columns = self.vertices() + self.signal_padding() as u64;
+        let label = chunk.label();
+        let fits = (label.cell, label.number) == (place.cell, place.number)
+            && (label.graph, label.generation) == self.id
+            && label.target_base == stripe.vertices.start
+            && label.target_bits == self.plan.stripe_bits
+            && chunk.sources_end() <= columns;
+        if fits {
+            return Ok(chunk);
+        }
+        let (what, value) = ("place of the chunk", label.target_base);
+        Err(failed(ChunkError::Field { what, offset: 0, value }))
+    }
+
+    /// The tiles of a chunk, each with the sources that its edges can have.
+    pub(crate) fn tiles_of<'c>(
+        &self,
+        chunk: &Chunk<'c>,
+    ) -> impl Iterator<Item = (Tile<'c>, Range<u64>)> + use<'c> {
+        let block = 1 << self.plan.block_bits;
+        let width = if self.plan.wide_tiles { chunk.block_width() } else { block };
+        let mut tiles = chunk.tiles().peekable();
+        std::iter::from_fn(move || {
+            let tile = tiles.next()?;
+            // A tile goes on into the block in which the next one begins, at most.
+            let next = tiles.peek().map_or(u64::MAX, |next| next.source + block);
+            let sources = tile.source..next.clamp(tile.source + 1, tile.source + width);
+            Some((tile, sources))
+        })
+    }
+
+    /// The error of a chunk that is not what was written.
+    pub(crate) fn damaged(place: &ChunkPlace, error: ChunkError) -> EngineError {
+        EngineError::Chunk {
+            source_partition: place.cell.source_partition,
+            stripe: place.cell.stripe,
+            number: place.number,
+            error,
+        }
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph")
+            .field("vertices", &self.vertices())
+            .field("edges", &self.edges)
+            .field("stripes", &self.stripes.len())
+            .field("chunks", &self.chunks())
+            .field("chunk_bytes", &self.chunk_bytes)
+            .finish_non_exhaustive()
+    }
+}

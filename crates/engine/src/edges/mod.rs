@@ -1,0 +1,27 @@
+//! Edges: tiles in chunks in slabs, in memory or on storage, and how they are found.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `graph` | a graph: its plan, its chunks, its degrees |
+//! | `tiles`, `shelf`, `extent`, `compact` | edges of a stripe as chunks, chunks in slabs, slabs in memory or on storage |
+//! | `segments`, `bins`, `apart`, `pieces` | edges on their way to tiles |
+//! | `read_ahead` | chunks of some stripes in order, read ahead from storage |
+//! | `index`, `rows`, `weights` | edges by source, adjacency lists, sums of weights |
+//!
+//! Nothing here knows a program, a vertex's state or an iteration.
+//!
+//! Invariant: a chunk never changes once it is written.
+
+pub(crate) mod apart;
+pub(crate) mod bins;
+pub(crate) mod compact;
+pub(crate) mod extent;
+pub(crate) mod graph;
+pub(crate) mod index;
+pub(crate) mod pieces;
+pub(crate) mod read_ahead;
+pub(crate) mod rows;
+pub(crate) mod segments;
+pub(crate) mod shelf;
+pub(crate) mod tiles;
+pub(crate) mod weights;

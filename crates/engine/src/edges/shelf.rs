@@ -1,0 +1,174 @@
+//! Where finished chunks go: one slab after the other, in memory or on storage.
+//!
+//! Where not all chunks fit in memory, those that stay are spread evenly over the graph, so that
+//! in every stretch of an iteration there is something to do while the rest is read.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use welter_store::header::{CellId, Label};
+use welter_store::io::{IoOptions, Volume};
+
+use crate::EngineError;
+use crate::edges::extent::{Extent, SlabWriter};
+use crate::edges::tiles::{ChunkPlace, Recipe};
+use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
+use crate::plan::CHUNK_BYTES_MAX;
+
+/// Header, table of groups and padding of a chunk, at most.
+const CHUNK_FRAME_BYTES: usize = 1 << 10;
+
+/// Which chunks stay in memory, and where the others go.
+pub(crate) struct Keep<'a> {
+    pub(crate) volume: &'a Arc<Volume>,
+    pub(crate) io: &'a IoOptions,
+    /// Bytes that may stay.
+    cache_bytes: u64,
+    /// Bytes of slabs in use, but for bins that were read back, from which on nothing stays.
+    used_most: u64,
+    /// Edges of the graph.
+    edges: u64,
+    kept_bytes: AtomicU64,
+    seen_edges: AtomicU64,
+}
+
+impl<'a> Keep<'a> {
+    /// Keeps `cache_bytes` of the chunks of `edges` edges, as long as no more than `used_most`
+    /// bytes of slabs are in use. Bins that were read back do not count: there is none of a lot
+    /// that was sorted just now, and soon there is the next one.
+    pub(crate) fn new(
+        (volume, io): (&'a Arc<Volume>, &'a IoOptions),
+        cache_bytes: u64,
+        used_most: u64,
+        edges: u64,
+    ) -> Self {
+        let (kept_bytes, seen_edges) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { volume, io, cache_bytes, used_most, edges, kept_bytes, seen_edges }
+    }
+
+    /// Whether the next slab, with so many edges, stays.
+    fn stays(&self, edges: u64, arena: &Arena) -> bool {
+        let seen = self.seen_edges.fetch_add(edges, Ordering::Relaxed) + edges;
+        let share = seen as f64 / self.edges.max(1) as f64;
+        let kept = self.kept_bytes.load(Ordering::Relaxed) + SLAB_BYTES as u64;
+        let stays = kept as f64 <= self.cache_bytes as f64 * share
+            && arena.used_otherwise() <= self.used_most;
+        if stays {
+            self.kept_bytes.fetch_add(SLAB_BYTES as u64, Ordering::Relaxed);
+        }
+        stays
+    }
+}
+
+/// One worker's open slab, and the chunks that it has put away.
+pub(crate) struct Shelf {
+    slab: Option<Slab>,
+    filled: usize,
+    /// Edges of the open chunk, its tiles and their sources.
+    chunk: Contents,
+    /// Chunks in the open slab.
+    open: Vec<(CellId, u32, Contents, Range<usize>)>,
+    placed: Vec<ChunkPlace>,
+    writer: Option<SlabWriter>,
+}
+
+/// What is in a chunk.
+#[derive(Clone, Default)]
+struct Contents {
+    edges: u64,
+    tiles: u32,
+    sources: Range<u64>,
+}
+
+impl Shelf {
+    pub(crate) fn new(keep: Option<&Keep<'_>>) -> Result<Self, EngineError> {
+        let writer = keep.map(|keep| SlabWriter::new(keep.volume, keep.io)).transpose()?;
+        Ok(Self {
+            slab: None,
+            filled: 0,
+            chunk: Contents::default(),
+            open: Vec::new(),
+            placed: Vec::new(),
+            writer,
+        })
+    }
+
+    /// Bytes that tiles of the next chunk may take. Where little is left it goes to a new slab.
+    pub(crate) fn room(&self) -> usize {
+        let left = SLAB_BYTES - self.filled;
+        if left < SLAB_BYTES / 32 { CHUNK_BYTES_MAX } else { left - CHUNK_FRAME_BYTES }
+    }
+
+    /// Notes a tile of the open chunk, and the sources that it may have.
+    pub(crate) fn tile(&mut self, edges: usize, sources: Range<u64>) {
+        let chunk = &mut self.chunk;
+        if chunk.tiles == 0 {
+            chunk.sources.start = sources.start;
+        }
+        chunk.sources.end = sources.end;
+        chunk.tiles += 1;
+        chunk.edges += edges as u64;
+    }
+
+    /// Takes the open chunk.
+    pub(crate) fn put(
+        &mut self,
+        label: &Label,
+        bytes: &[u8],
+        recipe: Recipe<'_, '_>,
+    ) -> Result<(), EngineError> {
+        if self.slab.is_none() || self.filled + bytes.len() > SLAB_BYTES {
+            self.close(recipe.keep, recipe.arena)?;
+            self.slab = Some(recipe.arena.take()?);
+        }
+        let range = self.filled..self.filled + bytes.len();
+        if let Some(slab) = &mut self.slab {
+            slab.bytes_mut()[range.clone()].copy_from_slice(bytes);
+        }
+        self.filled = range.end;
+        self.open.push((label.cell, label.number, std::mem::take(&mut self.chunk), range));
+        Ok(())
+    }
+
+    /// Puts the open slab away.
+    pub(crate) fn close(
+        &mut self,
+        keep: Option<&Keep<'_>>,
+        arena: &Arena,
+    ) -> Result<(), EngineError> {
+        let filled = std::mem::take(&mut self.filled);
+        let Some(slab) = self.slab.take() else { return Ok(()) };
+        let edges = self.open.iter().map(|(_, _, chunk, _)| chunk.edges).sum();
+        let extent = match (keep, &mut self.writer) {
+            (Some(keep), Some(writer)) if !keep.stays(edges, arena) => {
+                Extent::Stored(writer.write(slab, filled)?)
+            }
+            _ => Extent::Memory(slab),
+        };
+        let extent = Arc::new(extent);
+        self.placed.extend(self.open.drain(..).map(|(cell, number, chunk, range)| ChunkPlace {
+            cell,
+            number,
+            edges: chunk.edges,
+            tiles: chunk.tiles,
+            sources: chunk.sources,
+            extent: Arc::clone(&extent),
+            range,
+        }));
+        Ok(())
+    }
+
+    /// All chunks that were put here.
+    pub(crate) fn finish(
+        &mut self,
+        keep: Option<&Keep<'_>>,
+        arena: &Arena,
+    ) -> Result<Vec<ChunkPlace>, EngineError> {
+        self.close(keep, arena)?;
+        if let Some(writer) = &mut self.writer {
+            writer.finish()?;
+        }
+        Ok(std::mem::take(&mut self.placed))
+    }
+}

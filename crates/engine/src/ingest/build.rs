@@ -1,0 +1,434 @@
+//! Ingest: from an unsorted edge list to chunks.
+//!
+//! The edges are read once: after a survey of a sample they are put into bins, one for each
+//! stripe of destinations and group of sources, and which slots are vertices is noted on the way;
+//! then each bin is sorted into tiles, stripe by stripe. A lot of bins is freed as soon as its
+//! tiles are written. Where that does not fit in memory, bins and chunks overflow to storage: bins
+//! are written once and read once.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use welter_model::edges::{EdgeStream, Reading};
+use welter_model::ids::IdMap;
+use welter_progress::{Progress, Unit};
+use welter_store::io::{Closing, IoOptions, Volume};
+
+use crate::EngineError;
+use crate::edges::apart;
+use crate::edges::bins::{Bin, Grid, StripeBins};
+use crate::edges::compact::compact;
+use crate::edges::extent::{self, Shelved, Source, Storage, Window};
+use crate::edges::graph::{Graph, Stored, Stripe};
+use crate::edges::index::SourceIndex;
+use crate::edges::rows::Rows;
+use crate::edges::shelf::Keep;
+use crate::edges::tiles::{ChunkPlace, Group, Recipe, Span, TileWriter};
+use crate::ingest::marks::Marks;
+use crate::ingest::partition::{Overflow, Partition, partition};
+use crate::ingest::survey::{self, Survey};
+use crate::kernels::cuts::Cuts;
+use crate::kernels::record::{BothWays, Narrow, Waiting, Wide, WideWeighted};
+use crate::kernels::vertices::Vertices;
+use crate::machine::arena::{Arena, Buffer};
+use crate::machine::pace::Pace;
+use crate::machine::trim::trim;
+use crate::machine::workers::{Workers, lock};
+use crate::plan::{IndexMode, Plan};
+use crate::schedules::straight;
+
+impl Graph {
+    /// Reads a stream into memory as `plan` says, or leaves it where it is. Weights are kept when
+    /// the plan's shape is weighted.
+    ///
+    /// # Errors
+    /// When the stream cannot be read, names a vertex that does not exist, memory runs out, or the
+    /// run is cancelled.
+    pub fn ingest(
+        stream: Box<dyn EdgeStream>,
+        ids: &IdMap,
+        reading: Reading,
+        plan: &Plan,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Self, EngineError> {
+        Self::ingest_for_search((stream, &[]), ids, reading, plan, workers, progress)
+    }
+
+    /// The same for a search that will begin at these slots. Where the stream is left where it is,
+    /// their edges are noted on the way, so that it is read once less.
+    ///
+    /// # Errors
+    /// As [`Self::ingest`].
+    pub fn ingest_for_search(
+        (stream, begins): (Box<dyn EdgeStream>, &[u64]),
+        ids: &IdMap,
+        reading: Reading,
+        plan: &Plan,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Self, EngineError> {
+        if plan.straight {
+            return straight::leave((stream, begins), ids, reading, plan, (workers, progress));
+        }
+        ingest(stream, ids, reading, plan, None, workers, progress)
+    }
+}
+
+/// Where the chunks of a graph go that is kept.
+pub(crate) struct Keeping {
+    pub(crate) volume: Arc<Volume>,
+    pub(crate) io: IoOptions,
+    /// The number of the graph.
+    pub(crate) graph: u64,
+}
+
+/// Reads a stream. `keeping`: where its chunks go, if it is to be kept.
+pub(crate) fn ingest(
+    stream: Box<dyn EdgeStream>,
+    ids: &IdMap,
+    reading: Reading,
+    plan: &Plan,
+    keeping: Option<&Keeping>,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Graph, EngineError> {
+    workers.arena().drop_columns();
+    // Before anything is read, so that a directory without room is known at once.
+    let mut volumes = Volumes::new(plan, workers.storage(), keeping)?;
+    let slots = survey::slots(&*stream, workers, progress)?;
+    let mut survey = survey::survey(&*stream, slots, ids.all_present(), workers, progress)?;
+    survey.read_as(reading);
+    let binned = bin(&*stream, survey, reading, plan, &mut volumes, workers, progress)?;
+    drop(stream);
+    let Binned { grid, bins, waiting, vertices } = binned;
+    // What bins have taken of storage is part of what was planned for.
+    let taken = volumes.as_ref().map_or(0, |volumes| volumes.bins.bytes());
+    let look = |bytes| match workers.storage() {
+        Some(storage) => Ok((workers.pace(bytes)?, storage.free_bytes()? + taken)),
+        None => Ok((Pace::of_core(), u64::MAX)),
+    };
+    let plan = &plan.counted(vertices.count(), look)?;
+    // Fewer vertices than there might have been may be a reason to go another way.
+    workers.storage().map_or(Ok(()), |storage| storage.check_room(plan, taken))?;
+    let partitions = plan.partitions(grid.stripes.len(), grid.groups.len());
+    let mut degrees = Buffer::<u32>::zeroed(vertices.count() as usize)?;
+    let spans = groups_of(&grid.groups, partitions, &vertices, &mut degrees);
+    let arena = workers.arena();
+    let keep = volumes.as_ref().map(|volumes| volumes.keep(plan));
+    let number = keeping.map_or_else(random_number, |keeping| keeping.graph);
+    let recipe = Recipe {
+        plan,
+        vertices: &vertices,
+        duplicates: reading.duplicates,
+        graph: number,
+        arena,
+        bins: volumes.as_ref().map(|volumes| volumes.source(arena)),
+        keep: keep.as_ref(),
+        groups: &spans,
+    };
+    let placed = (waiting.write_tiles)(bins, &grid, recipe, workers, progress)?;
+    let mut bounds: Vec<Range<u64>> = Vec::new();
+    for span in &spans {
+        let sources = vertices.index(span.slots.start)..vertices.index(span.slots.end);
+        match bounds.get_mut(span.partition as usize) {
+            Some(partition) => partition.end = sources.end,
+            None => bounds.push(sources),
+        }
+    }
+    drop((spans, keep));
+    let mut stripes = shelve(placed, &grid.stripes, &vertices);
+    if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
+        compact(&mut stripes, arena, workers, progress)?;
+        arena.trim();
+    }
+    let mut graph = Graph {
+        edges: stripes.iter().map(|stripe| stripe.edges).sum(),
+        others: ids.others(),
+        chunk_bytes: stripes.iter().flat_map(|s| &s.chunks).map(|c| c.range.len() as u64).sum(),
+        vertices,
+        degree_max: degrees.iter().copied().max().unwrap_or(0),
+        degrees,
+        degrees_stored: None,
+        stripes,
+        plan: plan.clone(),
+        arena: arena.clone(),
+        id: (number, 0),
+        symmetric: reading.both_ways(),
+        index: None,
+        partitions: bounds,
+        out_rows: OnceLock::new(),
+        in_rows: None,
+        stored: volumes.map(Volumes::into_chunks),
+        input: None,
+    };
+    if plan.storage.is_some() {
+        trim();
+    }
+    if plan.degrees_stored() {
+        graph.move_degrees(workers.storage())?;
+    }
+    match plan.index {
+        _ if plan.storage.is_some() => {}
+        IndexMode::Rows if plan.rows => {
+            graph.lay_out_rows(workers, progress)?;
+            if plan.pulls && !graph.symmetric {
+                graph.in_rows = Some(Rows::by_target(&graph, workers, progress)?);
+            }
+        }
+        _ if plan.frontier => {
+            graph.index = Some(SourceIndex::build(&graph, workers, progress)?);
+        }
+        _ => {}
+    }
+    Ok(graph)
+}
+
+/// A number that no other graph has.
+pub(crate) fn random_number() -> u64 {
+    std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id())
+}
+
+/// The volumes of a graph that does not fit in memory.
+struct Volumes {
+    bins: Arc<Volume>,
+    chunks: Arc<Volume>,
+    io: IoOptions,
+    /// Who closes the bins.
+    closing: Closing,
+}
+
+impl Volumes {
+    fn new(
+        plan: &Plan,
+        storage: Option<&Storage>,
+        keeping: Option<&Keeping>,
+    ) -> Result<Option<Self>, EngineError> {
+        if plan.storage.is_none() {
+            return Ok(None);
+        }
+        let Some(storage) = storage else {
+            let what = "the plan writes to storage, and the workers were given none";
+            return Err(EngineError::Configuration(what.to_owned()));
+        };
+        storage.check_room(plan, 0)?;
+        let bins = storage.scratch(0)?;
+        let (chunks, io) = match keeping {
+            Some(Keeping { volume, io, .. }) => (Arc::clone(volume), io.clone()),
+            None => (storage.scratch(0)?, storage.io.clone()),
+        };
+        Ok(Some(Self { bins, chunks, io, closing: storage.io.closing.clone() }))
+    }
+
+    fn overflow<'a>(&'a self, plan: &Plan) -> Overflow<'a> {
+        let (used_most, used_at_end) = plan.storage.map_or((0, 0), |s| (s.bins_bytes, s.bins_kept));
+        Overflow { volume: &self.bins, io: &self.io, used_most, used_at_end }
+    }
+
+    /// The chunks, without the bins.
+    fn into_chunks(self) -> Stored {
+        self.closing.close(self.bins);
+        Stored { volume: self.chunks, io: self.io }
+    }
+
+    fn source<'a>(&'a self, arena: &'a Arena) -> Source<'a> {
+        Source { volume: &self.bins, io: &self.io, arena }
+    }
+
+    fn keep<'a>(&'a self, plan: &Plan) -> Keep<'a> {
+        let (cache, most) = plan.storage.map_or((0, 0), |s| (s.cache_bytes, s.sort_bytes));
+        Keep::new((&self.chunks, &self.io), cache, most, plan.shape.edges)
+    }
+}
+
+/// The groups of sources in consecutive partitions, with the out-degrees of each.
+fn groups_of<'a>(
+    cuts: &Cuts,
+    partitions: usize,
+    vertices: &Vertices,
+    degrees: &'a mut [u32],
+) -> Vec<Group<'a>> {
+    let mut rest = degrees;
+    let mut last = (u32::MAX, 0);
+    (0..cuts.len())
+        .map(|run| {
+            let slots = cuts.slots(run, vertices.slots());
+            let partition = (run * partitions / cuts.len()) as u32;
+            if partition != last.0 {
+                last = (partition, slots.start);
+            }
+            let width = vertices.index(slots.end) - vertices.index(slots.start);
+            let (degrees, others) = std::mem::take(&mut rest).split_at_mut(width as usize);
+            rest = others;
+            let degrees = Mutex::new(degrees);
+            Group { slots, partition, partition_start: last.1, degrees }
+        })
+        .collect()
+}
+
+/// Edges in their bins, and what was found out on the way.
+struct Binned {
+    grid: Grid,
+    bins: Vec<StripeBins>,
+    waiting: Ways,
+    vertices: Vertices,
+}
+
+/// What is done to edges by how they wait.
+#[derive(Clone, Copy)]
+struct Ways {
+    partition: PutIntoBins,
+    write_tiles: WriteTiles,
+}
+
+type PutIntoBins = fn(
+    &Partition<'_>,
+    &Workers,
+    &Progress,
+) -> Result<(Vec<StripeBins>, Option<Marks>), EngineError>;
+
+type WriteTiles = fn(
+    Vec<StripeBins>,
+    &Grid,
+    Recipe<'_, '_>,
+    &Workers,
+    &Progress,
+) -> Result<Vec<ChunkPlace>, EngineError>;
+
+impl Ways {
+    fn new(weighted: bool, reading: Reading, grid: &Grid) -> Self {
+        let narrow = grid.fits::<Narrow>();
+        match (weighted, reading.keeps_ways_apart()) {
+            (true, false) => Self::of::<WideWeighted>(),
+            (true, true) => Self::of::<BothWays<WideWeighted>>(),
+            (false, false) if narrow => Self::of::<Narrow>(),
+            (false, true) if narrow => Self::of::<BothWays<Narrow>>(),
+            (false, false) => Self::of::<Wide>(),
+            (false, true) => Self::of::<BothWays<Wide>>(),
+        }
+    }
+
+    fn of<W: Waiting>() -> Self {
+        Self { partition: partition::<W>, write_tiles: write_tiles::<W> }
+    }
+}
+
+/// Bins the edges. Where the survey promised too few vertices for the stripes that were cut, all
+/// are read once more, with the vertices that there are.
+fn bin(
+    stream: &dyn EdgeStream,
+    mut survey: Survey,
+    reading: Reading,
+    plan: &Plan,
+    volumes: &mut Option<Volumes>,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Binned, EngineError> {
+    loop {
+        let mut grid = Grid::new(&survey, plan)?;
+        let waiting = Ways::new(plan.shape.weighted, reading, &grid);
+        let task = Partition {
+            stream,
+            reading,
+            grid: &grid,
+            to_mark: survey.vertices.is_none(),
+            arena: workers.arena(),
+            overflow: volumes.as_ref().map(|volumes| volumes.overflow(plan)),
+        };
+        let (mut bins, marks) = (waiting.partition)(&task, workers, progress)?;
+        let found = marks.map(|marks| Vertices::marked(marks.into_words()));
+        let known = survey.vertices.take();
+        let is_known = known.is_some();
+        let vertices = found.or(known).unwrap_or_else(|| Vertices::all(grid.slots));
+        // Stripes of vertices that were known have been cut so.
+        if is_known || grid.is_narrow(&vertices, plan.stripe_bits) {
+            grid.end_at(&vertices);
+            bins.truncate(grid.stripes.len());
+            return Ok(Binned { grid, bins, waiting, vertices });
+        }
+        drop(bins);
+        if let (Some(volumes), Some(storage)) = (volumes.as_mut(), workers.storage()) {
+            volumes.bins = storage.scratch(0)?;
+        }
+        survey = survey.of(vertices);
+    }
+}
+
+/// Sorts and writes all cells, a stripe at a time, and counts out-degrees.
+fn write_tiles<W: Waiting>(
+    bins: Vec<StripeBins>,
+    grid: &Grid,
+    recipe: Recipe<'_, '_>,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Vec<ChunkPlace>, EngineError> {
+    let slots = recipe.vertices.slots();
+    let edges = bins.iter().flatten().map(|bin| bin.edges() as u64).sum();
+    if recipe.bins.is_some() {
+        apart::leave(&bins, &grid.lots, recipe.plan.lot_bytes_most());
+    }
+    let shelves = stored(&bins);
+    let stripe = |(run, bins): (usize, StripeBins)| {
+        let span = Span { number: run as u32, slots: grid.stripes.slots(run, slots) };
+        Mutex::new(Some((span, bins)))
+    };
+    let stripes: Vec<_> = bins.into_iter().enumerate().map(stripe).collect();
+    let phase = progress.phase("sort", Unit::Edges, Some(edges));
+    let writers = workers.states(|| TileWriter::<W::Record>::new(recipe.keep))?;
+    let window = Window::new(workers.threads());
+    std::thread::scope(|scope| {
+        if let (Some(source), false) = (recipe.bins, shelves.is_empty()) {
+            let window = &window;
+            Workers::beside(scope, move || extent::read_ahead(shelves, source, window))?;
+        }
+        let done = workers.tasks(stripes.len(), progress, &writers, |writer, task| {
+            let Some((stripe, bins)) = lock(&stripes[task]).take() else { return Ok(()) };
+            writer.stripe::<W>(recipe, &stripe, bins, |edges| {
+                phase.add(edges);
+                !progress.cancelled()
+            })
+        });
+        window.close();
+        done
+    })?;
+    let mut placed = Vec::new();
+    for writer in writers {
+        let writer = writer.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        placed.append(&mut writer.finish(recipe.keep, recipe.arena)?);
+    }
+    Ok(placed)
+}
+
+/// What of some bins is on storage, in their order.
+fn stored(bins: &[StripeBins]) -> Vec<Weak<Shelved>> {
+    let mut shelves: Vec<Weak<Shelved>> = Vec::new();
+    let mut seen = HashSet::new();
+    for shelf in bins.iter().flatten().flat_map(Bin::shelves) {
+        if seen.insert(Arc::as_ptr(shelf)) && shelf.is_stored() {
+            shelves.push(Arc::downgrade(shelf));
+        }
+    }
+    shelves
+}
+
+/// Puts chunks to their stripes, in the order of their sources.
+fn shelve(mut placed: Vec<ChunkPlace>, cuts: &Cuts, vertices: &Vertices) -> Vec<Stripe> {
+    placed.sort_by_key(|place| (place.cell.stripe, place.cell.source_partition, place.number));
+    let mut placed = placed.into_iter().peekable();
+    (0..cuts.len())
+        .map(|run| {
+            let slots = cuts.slots(run, vertices.slots());
+            let mut chunks = Vec::new();
+            while let Some(place) = placed.next_if(|place| place.cell.stripe as usize == run) {
+                chunks.push(place);
+            }
+            Stripe {
+                vertices: vertices.index(slots.start)..vertices.index(slots.end),
+                segments: cuts.segments(run),
+                edges: chunks.iter().map(|place| place.edges).sum(),
+                chunks,
+            }
+        })
+        .collect()
+}

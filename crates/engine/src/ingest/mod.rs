@@ -1,0 +1,16 @@
+//! Ingest: from a stream of edges to a graph of tiles.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `survey`, `marks` | a sample of the edges; which slots are vertices |
+//! | `partition` | edges to the bins of their tiles |
+//! | `build` | bins to tiles, chunks and slabs |
+//!
+//! Nothing here knows a program.
+//!
+//! Invariant: every edge of the stream is in one tile; counts before and after are compared.
+
+pub(crate) mod build;
+pub(crate) mod marks;
+pub(crate) mod partition;
+pub(crate) mod survey;

@@ -1,0 +1,374 @@
+//! The partition of edges into bins.
+//!
+//! Edges are appended to one cache line a bin, and lines go to memory when they are full, so that
+//! thousands of bins are written at the speed of memory and not of its latency. Where bins may
+//! overflow, a segment is filled in a place of its own and then copied to a slab of its lot, so
+//! that a slab is full at a time that is known, and can be written to storage. Then the ends of its
+//! edges are marked ([`crate::ingest::marks`]).
+
+use std::sync::Arc;
+
+use bytemuck::cast_slice;
+use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
+use welter_progress::{Progress, Unit};
+use welter_store::checksum;
+use welter_store::io::{IoOptions, Volume};
+
+use crate::EngineError;
+use crate::edges::bins::{Bin, Grid, Part, SEGMENT_BYTES, SEGMENT_LINES, StripeBins};
+use crate::edges::extent::{Kept, Shelved, SlabWriter};
+use crate::edges::segments::{List, Segment, Segments};
+use crate::ingest::marks::{Marker, Marks};
+use crate::ingest::survey::first_beyond;
+use crate::kernels::record::{Line, Record, Waiting};
+use crate::machine::arena::{Arena, Buffer, SLAB_BYTES, Slab};
+use crate::machine::nontemporal::{LINE_BYTES, copy_line, fence};
+use crate::machine::workers::Workers;
+
+/// Where bins go that do not fit in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Overflow<'a> {
+    pub(crate) volume: &'a Arc<Volume>,
+    pub(crate) io: &'a IoOptions,
+    /// Bytes of slabs in use from which on full ones are written.
+    pub(crate) used_most: u64,
+    /// The same at the end, when slabs that are not full are closed.
+    pub(crate) used_at_end: u64,
+}
+
+/// Edges that are to be put into bins.
+pub(crate) struct Partition<'a> {
+    pub(crate) stream: &'a dyn EdgeStream,
+    pub(crate) reading: Reading,
+    pub(crate) grid: &'a Grid,
+    /// Whether vertices are not known yet, and are to be marked.
+    pub(crate) to_mark: bool,
+    pub(crate) arena: &'a Arena,
+    pub(crate) overflow: Option<Overflow<'a>>,
+}
+
+/// Puts edges into bins. Returns them by stripe and group, and marks of the vertices where these
+/// were wanted.
+pub(crate) fn partition<W: Waiting>(
+    task: &Partition<'_>,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<(Vec<StripeBins>, Option<Marks>), EngineError> {
+    let Partition { stream, reading, grid, .. } = *task;
+    let phase = progress.phase("partition", Unit::Edges, Some(stream.edges()));
+    let (parts, threads) = (stream.parts(), workers.threads());
+    let made = workers.each(|worker| {
+        let mut writer = Writer::<W>::new(task)?;
+        for part in parts * worker / threads..parts * (worker + 1) / threads {
+            let mut failed = None;
+            stream.read(part, &mut |batch| {
+                // The survey saw a sample only.
+                let done = match first_beyond(&batch, grid.slots) {
+                    Some(vertex) => Err(EngineError::Vertex { vertex, slots: grid.slots }),
+                    None => writer.add(&batch, reading),
+                };
+                phase.add(batch.pairs.len() as u64);
+                failed = done.err();
+                failed.is_none() && !progress.cancelled()
+            })?;
+            if progress.cancelled() {
+                return Err(EngineError::Cancelled);
+            }
+            failed.map_or(Ok(()), Err)?;
+        }
+        writer.finish()
+    })?;
+    let (made, marks): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+    let marks = marks.into_iter().flatten().reduce(|mut all, marks| {
+        all.merge(&marks);
+        all
+    });
+    // From worker-major to stripe-major, the order of the workers kept.
+    let mut bins = made.into_iter().map(Vec::into_iter).collect::<Vec<_>>();
+    let mut bin = || Bin::new(bins.iter_mut().filter_map(|parts| parts.next()?).collect());
+    let stripe = |_| (0..grid.groups.len()).map(|_| bin()).collect();
+    Ok(((0..grid.stripes.len()).map(stripe).collect(), marks))
+}
+
+/// One worker's lines and segments. What is touched at every edge lies close together.
+struct Writer<'a, W> {
+    grid: &'a Grid,
+    marker: Option<Marker<'a>>,
+    arena: &'a Arena,
+    /// The open line of each bin, by stripe and then group.
+    lines: Buffer<Line>,
+    /// Edges in the open line of each bin.
+    waiting: Vec<u8>,
+    open: Vec<Open>,
+    /// The full segments of all bins.
+    closed: List,
+    lots: Vec<Lot>,
+    spill: Option<Spill<'a>>,
+    kind: std::marker::PhantomData<W>,
+}
+
+/// The open segment of a bin: its lot, where it is, and how many lines were written to it. Each
+/// full line asks for another one of these, which no cache may hold, so nothing else is asked.
+#[derive(Clone, Copy, Default)]
+struct Open {
+    lot: u32,
+    slab: u32,
+    offset: u32,
+    lines: u32,
+}
+
+/// One worker's slabs for a lot of bins.
+#[derive(Default)]
+struct Lot {
+    slabs: Vec<Kept>,
+    /// The slab that segments are put into.
+    open: Option<Slab>,
+    /// Where the next segment begins in the last slab.
+    offset: usize,
+    /// Segments of the open slab with their bins, where that may be written: they are not marked.
+    unmarked: Vec<(u32, Segment)>,
+}
+
+impl Lot {
+    /// Room for a segment in a slab that is in memory.
+    fn segment(&mut self, arena: &Arena) -> Result<(u32, u32), EngineError> {
+        if self.slabs.is_empty() || self.offset == SLAB_BYTES {
+            self.slabs.push(Kept::Memory(arena.take()?));
+            self.offset = 0;
+        }
+        let offset = self.offset;
+        self.offset += SEGMENT_BYTES;
+        Ok((self.slabs.len() as u32 - 1, offset as u32))
+    }
+}
+
+/// Where one worker's segments are filled, and how their slabs are written.
+struct Spill<'a> {
+    segments: Buffer<Line>,
+    writer: SlabWriter,
+    overflow: Overflow<'a>,
+}
+
+impl Spill<'_> {
+    /// Copies the first lines of a bin's segment, which hold so many edges, to a slab of its lot.
+    fn close<W: Waiting>(
+        &mut self,
+        (index, lines, edges): (usize, usize, u32),
+        lot: &mut Lot,
+        arena: &Arena,
+        marker: Option<&mut Marker<'_>>,
+    ) -> Result<Segment, EngineError> {
+        let bytes = lines * LINE_BYTES;
+        if let Some(slab) = lot.open.take_if(|_| lot.offset + bytes > SLAB_BYTES) {
+            self.put_away::<W>(slab, lot, arena, marker)?;
+        }
+        if lot.open.is_none() {
+            (lot.open, lot.offset) = (Some(arena.take()?), 0);
+        }
+        let offset = lot.offset;
+        let from = &self.segments[index * SEGMENT_LINES..][..lines];
+        let from: &[u8] = cast_slice(from);
+        if let Some(slab) = &mut lot.open {
+            slab.bytes_mut()[offset..offset + bytes].copy_from_slice(from);
+        }
+        lot.offset += bytes;
+        let (slab, checksum) = (lot.slabs.len() as u32, checksum::of(from));
+        let segment = Segment { slab, offset: offset as u32, edges, checksum };
+        lot.unmarked.push((index as u32, segment));
+        Ok(segment)
+    }
+
+    /// Marks the edges of a slab, and keeps or writes it.
+    fn put_away<W: Waiting>(
+        &mut self,
+        slab: Slab,
+        lot: &mut Lot,
+        arena: &Arena,
+        marker: Option<&mut Marker<'_>>,
+    ) -> Result<(), EngineError> {
+        if let Some(marker) = marker {
+            let segments = lot.unmarked.iter();
+            segments.for_each(|(bin, it)| marker.mark::<W>(*bin as usize, it, slab.bytes()));
+        }
+        lot.unmarked.clear();
+        let kept = if arena.used_bytes() <= self.overflow.used_most {
+            Kept::Memory(slab)
+        } else {
+            let checksum = checksum::of(&slab.bytes()[..lot.offset]);
+            Kept::Stored(self.writer.write(slab, lot.offset)?, checksum)
+        };
+        lot.slabs.push(kept);
+        Ok(())
+    }
+}
+
+impl<'a, W: Waiting> Writer<'a, W> {
+    fn new(task: &Partition<'a>) -> Result<Self, EngineError> {
+        let Partition { grid, arena, overflow, .. } = *task;
+        let bins = grid.bins();
+        let mut lots = Vec::new();
+        lots.resize_with(grid.lots.count(), Lot::default);
+        let spill = |overflow: Overflow<'a>| {
+            Ok::<_, EngineError>(Spill {
+                segments: Buffer::zeroed(bins * SEGMENT_LINES)?,
+                writer: SlabWriter::new(overflow.volume, overflow.io)?,
+                overflow,
+            })
+        };
+        Ok(Self {
+            grid,
+            marker: task
+                .to_mark
+                .then(|| Marker::new(grid, task.reading.both_ways()))
+                .transpose()?,
+            arena,
+            lines: Buffer::zeroed(bins)?,
+            waiting: vec![0; bins],
+            open: (0..bins)
+                .map(|bin| Open { lot: grid.lots.of(bin) as u32, ..Open::default() })
+                .collect(),
+            closed: List::default(),
+            lots,
+            spill: overflow.map(spill).transpose()?,
+            kind: std::marker::PhantomData,
+        })
+    }
+
+    fn add(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {
+        let plain = !(reading.both_ways() || reading.reversed || reading.drop_self_loops);
+        if W::Record::WEIGHTED || !plain {
+            return self.add_carefully(batch, reading);
+        }
+        for &[source, target] in batch.pairs {
+            self.push([source, target], 1.0, false)?;
+        }
+        Ok(())
+    }
+
+    fn add_carefully(&mut self, batch: &Batch<'_>, reading: Reading) -> Result<(), EngineError> {
+        for (edge, &[source, target]) in batch.pairs.iter().enumerate() {
+            let [source, target] =
+                if reading.reversed { [target, source] } else { [source, target] };
+            let weight = batch.weights.map_or(1.0, |weights| weights[edge]);
+            let is_loop = source == target;
+            if is_loop && reading.drop_self_loops {
+                // It is still a vertex.
+                self.marker.iter_mut().for_each(|marker| marker.marks.set(source));
+                continue;
+            }
+            let [there, back] = reading.weights(weight, is_loop);
+            self.push([source, target], there, false)?;
+            if reading.both_ways() && !is_loop {
+                self.push([target, source], back, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn push(
+        &mut self,
+        [source, target]: Pair,
+        weight: f64,
+        is_reverse: bool,
+    ) -> Result<(), EngineError> {
+        let stripe = self.grid.stripes.run(target);
+        let bin = stripe * self.grid.groups.len() + self.grid.groups.run(source);
+        let waiting = &mut self.waiting[bin];
+        let place = usize::from(*waiting);
+        *waiting += 1;
+        W::write(&mut self.lines[bin], place, source, target, weight);
+        W::write_way(&mut self.lines[bin], place, is_reverse);
+        if place + 1 == W::PER_LINE { self.flush(bin) } else { Ok(()) }
+    }
+
+    /// Writes out the open line of a bin.
+    #[inline(never)]
+    fn flush(&mut self, index: usize) -> Result<(), EngineError> {
+        let bin = &mut self.open[index];
+        let line = bin.lines as usize;
+        if let Some(spill) = &mut self.spill {
+            // Past the cache too: together the segments are larger than it, and a line that is
+            // first read costs more than all else that is done here.
+            copy_line(&mut spill.segments[index * SEGMENT_LINES + line].0, &self.lines[index].0);
+        } else {
+            let lot = &mut self.lots[bin.lot as usize];
+            if line == 0 {
+                (bin.slab, bin.offset) = lot.segment(self.arena)?;
+            }
+            let offset = bin.offset as usize + line * LINE_BYTES;
+            if let Kept::Memory(slab) = &mut lot.slabs[bin.slab as usize] {
+                let (to, _) = slab.bytes_mut()[offset..].as_chunks_mut::<LINE_BYTES>();
+                copy_line(&mut to[0], &self.lines[index].0);
+            }
+        }
+        let open = usize::from(std::mem::take(&mut self.waiting[index]));
+        bin.lines += 1;
+        if bin.lines as usize == SEGMENT_LINES || open < W::PER_LINE {
+            self.close(index, open)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the open segment of a bin, the last line of which holds `open` edges.
+    fn close(&mut self, index: usize, open: usize) -> Result<(), EngineError> {
+        let bin = &mut self.open[index];
+        let lines = std::mem::take(&mut bin.lines) as usize;
+        let edges = ((lines - 1) * W::PER_LINE + open) as u32;
+        let segment = match &mut self.spill {
+            Some(spill) => {
+                let lot = &mut self.lots[bin.lot as usize];
+                spill.close::<W>((index, lines, edges), lot, self.arena, self.marker.as_mut())?
+            }
+            None => Segment { slab: bin.slab, offset: bin.offset, edges, checksum: 0 },
+        };
+        self.closed.push(index, segment)
+    }
+
+    /// Marks the edges of all bins, where none of them was written.
+    fn mark_all(&mut self) {
+        let Some(marker) = self.marker.as_mut().filter(|_| self.spill.is_none()) else { return };
+        for (index, segment) in self.closed.iter() {
+            let slabs = &self.lots[self.open[index].lot as usize].slabs;
+            if let Kept::Memory(slab) = &slabs[segment.slab as usize] {
+                marker.mark::<W>(index, segment, slab.bytes());
+            }
+        }
+    }
+
+    /// Writes out the open lines and hands over the bins, and the marks.
+    fn finish(mut self) -> Result<(Vec<Option<Part>>, Option<Marks>), EngineError> {
+        for index in 0..self.open.len() {
+            if self.waiting[index] > 0 {
+                self.flush(index)?;
+            }
+            if self.open[index].lines > 0 {
+                self.close(index, W::PER_LINE)?;
+            }
+        }
+        self.mark_all();
+        if let Some(mut spill) = self.spill {
+            // What stays is of the lots that are sorted first, and so is free again first.
+            spill.overflow.used_most = spill.overflow.used_at_end;
+            for lot in self.lots.iter_mut().rev() {
+                if let Some(slab) = lot.open.take() {
+                    spill.put_away::<W>(slab, lot, self.arena, self.marker.as_mut())?;
+                }
+            }
+            spill.writer.finish()?;
+        }
+        fence();
+        let Self { grid, marker, closed, lots, lines, waiting, .. } = self;
+        // What is open no more goes before segments are sorted.
+        drop((lines, waiting));
+        let shelve = |lot: Lot| Arc::new(Shelved::new(lot.slabs));
+        let lots: Vec<_> = lots.into_iter().map(shelve).collect();
+        let part = |(index, segments): (usize, Segments)| {
+            let slabs = Arc::clone(&lots[grid.lots.of(index)]);
+            (!segments.is_empty()).then_some(Part { slabs, segments })
+        };
+        let sorted = closed.sorted(grid.bins())?;
+        let marks = marker.map(|marker| marker.marks);
+        Ok((sorted.into_iter().enumerate().map(part).collect(), marks))
+    }
+}

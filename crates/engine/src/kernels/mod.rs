@@ -1,0 +1,25 @@
+//! Kernels: loops over the edges of a tile, over runs of keys and over update records.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `keys`, `record` | keys of edges, decoded and checked against the columns that they index; raw pairs |
+//! | `kernel`, `gather` | updates of a tile, folded into accumulators |
+//! | `sift` | edges of a tile that a predicate selects |
+//! | `radix` | records in the order of their keys |
+//! | `update_chunk` | updates as they wait on storage or travel |
+//! | `vertices`, `cuts` | numbers of vertices; where the matrix of edges is cut |
+//!
+//! Nothing here knows where a tile comes from, a plan, a run or another thread: functions over
+//! buffers, generic in the program.
+//!
+//! Invariant: a key is checked against the columns that it indexes before it indexes them.
+
+pub(crate) mod cuts;
+pub(crate) mod gather;
+pub(crate) mod kernel;
+pub(crate) mod keys;
+pub(crate) mod radix;
+pub(crate) mod record;
+pub(crate) mod sift;
+pub(crate) mod update_chunk;
+pub(crate) mod vertices;

@@ -1,0 +1,23 @@
+//! The machine: its figures, memory, instructions and workers.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `figures`, `pace` | cores, caches and memory; how fast cores and storage are |
+//! | `arena`, `meter`, `trim` | buffers of huge pages, how many bytes they hold, what the allocator keeps |
+//! | `dispatch`, `nontemporal` | code for the processor that is found, stores past its cache |
+//! | `workers`, `affinity` | threads that share work, and the cores that they run on |
+//!
+//! Nothing here knows an edge, a vertex, a program or a plan.
+//!
+//! Invariants: every buffer that grows with a graph comes from `arena` and is counted by `meter`;
+//! work is shared by fork and join, so no thread outlives the call that started it.
+
+pub(crate) mod affinity;
+pub(crate) mod arena;
+pub(crate) mod dispatch;
+pub(crate) mod figures;
+pub mod meter;
+pub(crate) mod nontemporal;
+pub(crate) mod pace;
+pub(crate) mod trim;
+pub(crate) mod workers;

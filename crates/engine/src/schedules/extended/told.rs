@@ -1,0 +1,139 @@
+//! What sources tell stripes: what waits on storage in extended programs.
+//!
+//! An edge is shown what both of its ends say, so no update can be made of it before its source's
+//! signal has come to its stripe. That signal is what travels: a record names the source and has
+//! what it says, and serves all edges that the source has to the stripe (or one for each of them,
+//! where updates are to be told one by one). Edges and their states stay.
+//!
+//! Invariant: records of a stripe come in the order in which its edges want them. Its edges lie in
+//! the order of their sources, partitions are ranges of these, and of each one worker tells a
+//! stripe all. A record that is not the one which an edge wants is an error, and so is one too
+//! many: no edge is lost, and none is shown twice, without somebody noticing.
+
+use std::ops::Range;
+
+use bytemuck::Pod;
+
+use crate::EngineError;
+use crate::columns::updates::Incoming;
+use crate::schedules::spill::records::Records;
+
+/// No vertex has this number.
+const NOBODY: u64 = u64::MAX;
+
+/// One partition telling a stripe what its sources say.
+pub(super) struct Teller<'a, S> {
+    /// The sources of the partition, and what they say.
+    pub(super) own: &'a Range<u64>,
+    pub(super) signals: &'a [S],
+    /// Whether a stripe is told once.
+    once: bool,
+    /// The source that spoke last.
+    last: u64,
+}
+
+impl<'a, S: Pod> Teller<'a, S> {
+    pub(super) fn new(own: &'a Range<u64>, signals: &'a [S], once: bool) -> Self {
+        Self { own, signals, once, last: NOBODY }
+    }
+
+    /// Makes records of what those sources of some keys say that are the partition's own. `first`:
+    /// the source that keys count from.
+    pub(super) fn tell(
+        &mut self,
+        keys: &[u32],
+        (first, target_bits): (u64, u32),
+        records: &mut Records<S>,
+    ) {
+        for &key in keys {
+            let source = first + u64::from(key >> target_bits);
+            if source == self.last || !self.own.contains(&source) {
+                continue;
+            }
+            records.push(source as u32, self.signals[(source - self.own.start) as usize]);
+            if self.once {
+                self.last = source;
+            }
+        }
+    }
+}
+
+/// A stripe that hears what sources say.
+pub(super) struct Listener<'r, 'b, S> {
+    incoming: Incoming<'r>,
+    /// Records of the chunk that is open.
+    records: &'b mut Records<S>,
+    /// The one of them that comes next.
+    next: usize,
+    once: bool,
+    /// The source that was heard last, and what it said.
+    last: (u64, S),
+    heard: u64,
+}
+
+impl<'r, 'b, S: Pod> Listener<'r, 'b, S> {
+    pub(super) fn new(incoming: Incoming<'r>, records: &'b mut Records<S>, once: bool) -> Self {
+        records.clear();
+        Self { incoming, records, next: 0, once, last: (NOBODY, S::zeroed()), heard: 0 }
+    }
+
+    /// Sets `said` to what the source of each of some edges says.
+    pub(super) fn listen(
+        &mut self,
+        keys: &[u32],
+        (first, target_bits): (u64, u32),
+        said: &mut Vec<S>,
+    ) -> Result<(), EngineError> {
+        said.clear();
+        for &key in keys {
+            let source = first + u64::from(key >> target_bits);
+            if source != self.last.0 || !self.once {
+                self.hear(source)?;
+            }
+            said.push(self.last.1);
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, source: u64) -> Result<(), EngineError> {
+        let record = match self.records.get(self.next) {
+            Some(record) => record,
+            None => self.turn()?.ok_or_else(not_told)?,
+        };
+        let (found, signal) = record;
+        if u64::from(found) != source {
+            return Err(not_told());
+        }
+        self.next += 1;
+        self.heard += 1;
+        self.last = (source, signal);
+        Ok(())
+    }
+
+    /// Opens the next chunk, and gives its first record.
+    fn turn(&mut self) -> Result<Option<(u32, S)>, EngineError> {
+        self.next = 0;
+        self.records.clear();
+        while let Some(chunk) = self.incoming.next::<S>()? {
+            if !chunk.targets.is_empty() {
+                self.records.hold(chunk.targets, chunk.accums);
+                return Ok(self.records.get(0));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ends the stripe, all of whose edges were shown, and says how many records it heard.
+    pub(super) fn end(mut self) -> Result<u64, EngineError> {
+        if self.records.get(self.next).is_some() || self.turn()?.is_some() {
+            return Err(not_told());
+        }
+        Ok(self.heard)
+    }
+}
+
+/// An edge met what another source said, or nothing.
+fn not_told() -> EngineError {
+    let what = "a stripe was told something else than its edges want";
+    EngineError::Configuration(what.to_owned())
+}

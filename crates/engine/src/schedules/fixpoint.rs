@@ -1,0 +1,447 @@
+//! Relaxing a graph on storage part by part, where its answer is that of relaxing in any order.
+//!
+//! Level by level, a search of thousands of levels reads what is active again in each of them. Here
+//! a worker takes a stripe, relaxes the edges that lead into it from vertices outside that changed
+//! since it was there last, and then, a part of the stripe at a time, reads the edges inside and
+//! relaxes these until nothing changes any more (a local fixpoint). What changed is seen by all
+//! stripes that are taken later (Gauss and Seidel's way, not Jacobi's), so that on a graph whose
+//! near vertices have near numbers every part is read a few times, however many levels there are.
+//! A stripe is only taken when something changed that leads into it, and of its chunks only those
+//! are read that have such a source.
+//!
+//! Who needs few levels is better off level by level: there every edge is folded a few times by a
+//! loop that is several times faster. How many levels there will be nobody knows beforehand, so a
+//! run changes over once it has looked at [`GRAPHS`] times the bytes of the graph: whatever comes,
+//! it reads little more than the better of both.
+//!
+//! Invariants:
+//! - Stripes of one wave are worked on at the same time, each in its own column; what others say
+//!   is read in the column of all, which only changes between waves.
+//! - A vertex whose flag is set has not been told to its own stripe. A block that changed after
+//!   the wave up to which a stripe has seen all has not been told to that stripe.
+//! - In a checkpoint a vertex is active that has not been told to somebody. Whoever goes on from it
+//!   tells all of these to all, which is more than has to be and never less.
+//! - Memory: signals, one column of flags and accumulators are gone; what is made instead is never
+//!   more.
+
+mod news;
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use welter_model::program::Program;
+use welter_progress::Phase;
+use welter_store::ChunkError;
+use welter_store::chunk::{Chunk, Tile};
+
+use self::news::News;
+use crate::EngineError;
+use crate::checkpoint::{self, Checkpoints, Columns, Reached, Visit};
+use crate::columns::results::Values;
+use crate::columns::state::{Column, State};
+use crate::columns::values::COLUMNS;
+use crate::edges::graph::{Graph, Stripe};
+use crate::edges::read_ahead::ReadAhead;
+use crate::kernels::kernel::{Coding, Scratch};
+use crate::machine::arena::Buffer;
+use crate::machine::workers::lock;
+use crate::plan::{FrontierMode, LISTED_BYTES};
+use crate::schedules::iterate::{Driver, Outcome};
+use crate::schedules::levels::{Level, Mode};
+use crate::schedules::parts::Part;
+use crate::schedules::resident::{self, OutOfOrder, Resident};
+
+/// After looking at so many times the bytes of the graph level by level, a run changes over.
+/// Searches of R-MAT graphs end before; the rest of a grid takes about half as much again.
+const GRAPHS: u64 = 6;
+
+/// Bytes of chunks that are looked at level by level before a run changes over; `None` when it does
+/// not. `out_of_step`: it goes on from values that were relaxed.
+pub(crate) fn due<P: Program>(graph: &Graph, program: &P, out_of_step: bool) -> Option<u64> {
+    // The number of an iteration must mean something where it is limited.
+    let may = P::RELAXES && graph.plan.storage.is_some() && program.iterations_max().is_none();
+    match graph.plan.frontier_mode {
+        _ if must::<P>(out_of_step) => Some(0),
+        FrontierMode::Local if may => Some(0),
+        FrontierMode::Auto if may && out_of_step => Some(0),
+        FrontierMode::Auto if may => Some(GRAPHS * graph.chunk_bytes),
+        _ => None,
+    }
+}
+
+/// Whether relaxing edges is the only way on.
+pub(crate) fn must<P: Program>(out_of_step: bool) -> bool {
+    P::RELAXES && out_of_step && !P::SAYS_ALL
+}
+
+/// What a run says that must relax edges and cannot.
+pub(crate) fn refusal() -> EngineError {
+    let what = "this run goes on from values that were relaxed part by part, and has too little \
+                memory to do so; allow it more";
+    EngineError::Configuration(what.to_owned())
+}
+
+/// How a graph is cut, and what each worker has room for.
+pub(crate) struct Cut {
+    /// Parts of each stripe.
+    parts: Vec<Vec<Part>>,
+    /// Words of four bytes for the edges of a part.
+    words: u64,
+}
+
+impl Cut {
+    /// Cuts a graph so that no more memory is taken than the columns held that are not needed any
+    /// more, and what is left of the budget; `None` when that is too little. A run that `must` relax
+    /// is refused then.
+    pub(crate) fn new<P: Program>(
+        graph: &Graph,
+        state: &State<P>,
+        must: bool,
+    ) -> Result<Option<Self>, EngineError> {
+        graph.arena.trim();
+        let cut = Self::within(graph, state, graph.free_bytes());
+        if cut.is_none() && must { Err(refusal()) } else { Ok(cut) }
+    }
+
+    /// Likewise, with so many bytes more than the columns.
+    fn within<P: Program>(graph: &Graph, state: &State<P>, spare: u64) -> Option<Self> {
+        let threads = graph.plan.threads as u64;
+        let (value, flag) = (size_of::<P::Value>() as u64, u64::from(P::FRONTIER));
+        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0) as u64;
+        let signals = 2 * state.signals[0].len() as u64 * size_of::<P::Signal>() as u64;
+        let accums = threads * ((size_of::<P::Accum>() as u64) << graph.plan.stripe_bits);
+        let mut free = spare + signals + state.active[1].len() as u64 * flag + accums;
+        if state.stored.is_some() {
+            free = (free + threads * COLUMNS as u64 * width * value)
+                .checked_sub(graph.vertices() * value)?;
+        }
+        // Its values, and two lists of vertices.
+        let words = (free / threads).checked_sub(width * (value + LISTED_BYTES))? / 4;
+        let edges = graph.stripes.iter().map(|stripe| stripe.edges).max().unwrap_or(0);
+        let words = words.min(resident::words(width, edges, graph.plan.shape.weighted));
+        let cut = |stripe| Part::cut(graph, stripe, words);
+        let parts = graph.stripes.iter().map(cut).collect::<Option<_>>()?;
+        Some(Self { parts, words })
+    }
+}
+
+/// Relaxes all edges until nothing changes, from what was reached so far on. Each pass over the
+/// stripes counts as an iteration.
+pub(crate) fn finish<P: Program>(
+    driver: &Driver<'_, P>,
+    cut: &Cut,
+    state: State<P>,
+    mut reached: Reached<P::Total>,
+    phase: &Phase,
+    checkpoints: Option<&Checkpoints>,
+) -> Result<Outcome<P::Value, P::Total>, EngineError> {
+    let graph = driver.graph;
+    let values = run(driver, cut, state, |level, standing| {
+        level.note(&mut reached.levels);
+        reached.totals.push(P::Total::default());
+        reached.iterations += 1;
+        phase.add(1);
+        phase.add_bytes(level.edges * 4);
+        let due = |all: &&Checkpoints| all.is_due::<P>(reached.iterations, graph);
+        let Some(checkpoints) = checkpoints.filter(due) else { return Ok(()) };
+        let active = |visit: &mut Visit<'_, u8>| standing.active(visit);
+        let values = checkpoint::Column::Memory(standing.values);
+        let (active, states) = (checkpoint::Column::Made(&active), checkpoint::Column::Memory(&[]));
+        let columns = Columns { values, active, states };
+        checkpoint::write::<P>(checkpoints, graph, columns, &reached)
+    })?;
+    Ok(reached.outcome(Values::resident(values)))
+}
+
+/// What a run has come to between two passes.
+struct Standing<'a, 'f, V> {
+    values: &'a [V],
+    /// By stripe.
+    flags: &'a [Mutex<&'f mut [u8]>],
+    news: &'a News<'a>,
+}
+
+impl<V> Standing<'_, '_, V> {
+    /// Shows flags of all vertices in their order: set are those of who has not been told to
+    /// somebody, and of others in their blocks.
+    fn active(&self, visit: &mut Visit<'_, u8>) -> Result<(), EngineError> {
+        const SET: [u8; 1 << 12] = [1; 1 << 12];
+        let graph = self.news.graph;
+        let (bits, untold) = (graph.plan.block_bits, self.news.untold());
+        for (stripe, flags) in graph.stripes.iter().zip(self.flags) {
+            let (flags, Range { start, end }) = (lock(flags), stripe.vertices.clone());
+            let mut first = start;
+            while first < end {
+                let block = first >> bits;
+                let last = end.min((block + 1) << bits).min(first + SET.len() as u64);
+                let own = &flags[(first - start) as usize..(last - start) as usize];
+                visit(if untold[block as usize] { &SET[..own.len()] } else { own })?;
+                first = last;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Relaxes all edges until nothing changes, and returns all values. `done` hears of each pass over
+/// the stripes.
+fn run<P: Program>(
+    driver: &Driver<'_, P>,
+    cut: &Cut,
+    state: State<P>,
+    mut done: impl FnMut(Level, &Standing<'_, '_, P::Value>) -> Result<(), EngineError>,
+) -> Result<Buffer<P::Value>, EngineError> {
+    let Driver { graph, program, workers, progress, .. } = *driver;
+    let State { values, stored, signals, active: [mut active, silent], accums, .. } = state;
+    drop((signals, silent, accums));
+    graph.arena.drop_columns();
+    let mut values = match stored {
+        None => values,
+        Some(stored) => stored.whole(graph)?,
+    };
+    let mut news = News::new(graph, &active);
+    let mut flags = Column(&mut active[..]);
+    let flags: Vec<_> =
+        graph.stripes.iter().map(|stripe| Mutex::new(flags.take(stripe.width()))).collect();
+    let desks = workers.states(|| Desk::<'_, P>::new(graph, cut.words))?;
+    let idle = workers.states(|| Ok(()))?;
+    let nothing = Level::of(Mode::Local, 0, 0);
+    let (mut pass, mut began) = (nothing, news.wave);
+    let mut regions = regions(graph, desks.len());
+    loop {
+        let wave: Vec<usize> = regions.iter_mut().filter_map(|left| news.next(left)).collect();
+        if wave.is_empty() {
+            if news.wave == began {
+                return Ok(values);
+            }
+            let standing = Standing { values: &values, flags: &flags, news: &news };
+            done(std::mem::replace(&mut pass, nothing), &standing)?;
+            began = news.wave;
+            regions = self::regions(graph, desks.len());
+            continue;
+        }
+        workers.tasks(wave.len(), progress, &idle, |(), task| {
+            let (number, desk) = (wave[task], &mut *lock(&desks[task]));
+            desk.visit(program, &values, &news, number, &cut.parts, &mut lock(&flags[number]))
+        })?;
+        for (desk, &number) in desks.iter().zip(&wave) {
+            let desk = &mut *lock(desk);
+            let Range { start, end } = graph.stripes[number].vertices;
+            let width = (end - start) as usize;
+            values[start as usize..end as usize].copy_from_slice(&desk.column[..width]);
+            news.told(number, &mut desk.changed, desk.waiting);
+            pass.active += std::mem::take(&mut desk.active);
+            pass.edges += std::mem::take(&mut desk.edges);
+        }
+        news.wave += 1;
+    }
+}
+
+/// The stripes of each worker. They are neighbours: what one settled the same worker takes on to
+/// the next, where stripes that are worked on at the same time must wait to hear of each other.
+fn regions(graph: &Graph, workers: usize) -> Vec<Range<usize>> {
+    let bound = |worker| worker * graph.stripes.len() / workers;
+    (0..workers).map(|worker| bound(worker)..bound(worker + 1)).collect()
+}
+
+/// What one worker has in memory.
+struct Desk<'g, P: Program> {
+    graph: &'g Graph,
+    /// Values of the stripe.
+    column: Buffer<P::Value>,
+    resident: Resident,
+    chunks: ReadAhead<'g>,
+    scratch: Scratch,
+    /// Vertices whose edges are to be relaxed, relative to the stripe, and those after them.
+    turn: Vec<u32>,
+    next: Vec<u32>,
+    /// By block, from that of the stripe's first vertex on: whether one of its vertices changed.
+    changed: Vec<bool>,
+    /// Whether vertices wait to be told to their own stripe.
+    waiting: bool,
+    /// Vertices whose edges were relaxed, and edges that were looked at.
+    active: u64,
+    edges: u64,
+}
+
+impl<'g, P: Program> Desk<'g, P> {
+    fn new(graph: &'g Graph, words: u64) -> Result<Self, EngineError> {
+        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
+        let weighted = graph.plan.shape.weighted;
+        Ok(Self {
+            graph,
+            column: Buffer::zeroed(width)?,
+            resident: Resident::new(words, weighted)?,
+            chunks: ReadAhead::new(graph)?,
+            scratch: Scratch::new(),
+            turn: Vec::new(),
+            next: Vec::new(),
+            changed: vec![false; (width >> graph.plan.block_bits) + 2],
+            waiting: false,
+            active: 0,
+            edges: 0,
+        })
+    }
+
+    /// Relaxes the edges into a stripe. `flags`: of its vertices.
+    fn visit(
+        &mut self,
+        program: &P,
+        values: &[P::Value],
+        news: &News<'_>,
+        number: usize,
+        parts: &[Vec<Part>],
+        flags: &mut [u8],
+    ) -> Result<(), EngineError> {
+        let Range { start, end } = self.graph.stripes[number].vertices;
+        self.column[..flags.len()].copy_from_slice(&values[start as usize..end as usize]);
+        self.hear(program, values, news, number, flags)?;
+        let bits = self.graph.plan.block_bits;
+        let block = |vertex: usize| ((start % (1 << bits)) as usize + vertex) >> bits;
+        for vertex in (0..flags.len()).filter(|&vertex| flags[vertex] != 0) {
+            self.changed[block(vertex)] = true;
+        }
+        for part in &parts[number] {
+            let own = part.sources.start as usize..part.sources.end as usize;
+            if flags[own].iter().any(|&flag| flag != 0) {
+                self.load(number, part)?;
+                self.settle(program, part, flags, block);
+            }
+        }
+        if parts[number].is_empty() {
+            // No edge leads from the stripe to itself.
+            flags.fill(0);
+        }
+        self.waiting = flags.iter().any(|&flag| flag != 0);
+        Ok(())
+    }
+
+    /// Relaxes edges from outside of a stripe.
+    fn hear(
+        &mut self,
+        program: &P,
+        values: &[P::Value],
+        news: &News<'_>,
+        number: usize,
+        flags: &mut [u8],
+    ) -> Result<(), EngineError> {
+        let Self { graph, column, chunks, scratch, edges, .. } = self;
+        let own = graph.stripes[number].vertices.clone();
+        let column = &mut column[..flags.len()];
+        chunks.stripe(
+            (number, None),
+            |stripe| news.chunks(stripe),
+            |_, chunk| {
+                let has_news = |sources: &Range<u64>| news.outside(number, sources);
+                each::<P>(graph, &chunk, scratch, has_news, |source, target, weight| {
+                    *edges += 1;
+                    let places = (values.get(source as usize), column.get_mut(target as usize));
+                    if let (false, (Some(from), Some(to))) = (own.contains(&source), places) {
+                        flags[target as usize] |= u8::from(program.relax(from, weight, to));
+                    }
+                    Ok(())
+                })
+            },
+        )
+    }
+
+    /// Reads the edges of a part.
+    fn load(&mut self, number: usize, part: &Part) -> Result<(), EngineError> {
+        let Self { graph, resident, chunks, scratch, .. } = self;
+        let stripe = &graph.stripes[number];
+        let (start, width) = (stripe.vertices.start, stripe.width() as u32);
+        let from = start + u64::from(part.sources.start)..start + u64::from(part.sources.end);
+        resident.begin(part.sources.clone());
+        chunks.stripe(
+            (number, None),
+            |_| part.chunks.clone(),
+            |_, chunk| {
+                let meets = |s: &Range<u64>| s.start < from.end && from.start < s.end;
+                each::<P>(graph, &chunk, scratch, meets, |source, target, weight| {
+                    if from.contains(&source) && target < width {
+                        resident.push((source - start) as u32, target, weight)?;
+                    }
+                    Ok(())
+                })
+            },
+        )?;
+        resident.end();
+        Ok(())
+    }
+
+    /// Relaxes the edges of a part until nothing changes.
+    fn settle(
+        &mut self,
+        program: &P,
+        part: &Part,
+        flags: &mut [u8],
+        block: impl Fn(usize) -> usize,
+    ) {
+        let Self { column, resident, turn, next, changed, active, edges, .. } = self;
+        turn.extend(part.sources.clone().filter(|&vertex| flags[vertex as usize] != 0));
+        while !turn.is_empty() {
+            *active += turn.len() as u64;
+            for source in turn.drain(..) {
+                flags[source as usize] = 0;
+                let from = column[source as usize];
+                for (target, weight) in resident.row(source) {
+                    *edges += 1;
+                    let place = target as usize;
+                    if !program.relax(&from, weight, &mut column[place]) {
+                        continue;
+                    }
+                    changed[block(place)] = true;
+                    if flags[place] == 0 {
+                        flags[place] = 1;
+                        if part.sources.contains(&target) {
+                            next.push(target);
+                        }
+                    }
+                }
+            }
+            std::mem::swap(turn, next);
+        }
+    }
+}
+
+/// Hands the edges of those tiles of a chunk to `visit` whose sources are wanted: source, target
+/// relative to the stripe, weight.
+fn each<P: Program>(
+    graph: &Graph,
+    chunk: &Chunk<'_>,
+    scratch: &mut Scratch,
+    wanted: impl Fn(&Range<u64>) -> bool,
+    mut visit: impl FnMut(u64, u32, f64) -> Result<(), OutOfOrder>,
+) -> Result<(), EngineError> {
+    let coding = Coding::of::<P>(chunk.label());
+    let mask = (1_u32 << coding.target_bits) - 1;
+    for (tile, sources) in graph.tiles_of(chunk) {
+        if !wanted(&sources) {
+            continue;
+        }
+        let Tile { source: first, edges, .. } = tile;
+        let mut done = Ok(());
+        coding.keys(&tile, 0..edges, scratch, |keys, weights| {
+            for (edge, &key) in keys.iter().enumerate() {
+                let source = first + u64::from(key >> coding.target_bits);
+                let weight = weights.map_or(1.0, |weights| weights[edge]);
+                if done.is_ok() {
+                    done = visit(source, key & mask, weight);
+                }
+            }
+        });
+        done.map_err(|OutOfOrder| out_of_order(chunk, first))?;
+    }
+    Ok(())
+}
+
+/// The error of a chunk whose edges are not in order, or are more than were written.
+fn out_of_order(chunk: &Chunk<'_>, value: u64) -> EngineError {
+    let label = chunk.label();
+    EngineError::Chunk {
+        source_partition: label.cell.source_partition,
+        stripe: label.cell.stripe,
+        number: label.number,
+        error: ChunkError::Field { what: "order of the edges of a tile", offset: 0, value },
+    }
+}

@@ -1,0 +1,400 @@
+//! Triangles by streamed set intersection (Hu, Tao and Chung, Massive Graph Triangulation, 2013).
+//!
+//! Vertices are ranked by degree, and a vertex keeps those of its neighbours that rank above it,
+//! its *row*: of `E` edges no row has more than about `sqrt(2 E)` then. A triangle `v < a < w`
+//! shows in the row of `v`, which has `a` and `w`, and in that of `a`, which has `w`. As many rows
+//! as fit in memory make a *block*; while it is there all rows come by, are marked, and meet the
+//! rows of those of their entries that are in the block. So the edges are read once for each block,
+//! once more to fill it unless it holds all, and once to count how long rows are.
+//!
+//! What is counted are integers, so the answer is the same for any blocks and threads.
+//!
+//! Invariant: ranks are a permutation, and a row has as many entries as were counted.
+
+mod counts;
+mod marks;
+mod rows;
+pub(crate) mod spill;
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use welter_model::intersect::Intersect;
+use welter_model::program::Value;
+use welter_progress::{Phase, Progress, Unit};
+use welter_store::chunk::Chunk;
+
+use self::counts::Counts;
+use self::marks::Marks;
+use self::rows::{Rows, Span};
+use crate::EngineError;
+use crate::columns::groups::AHEAD;
+use crate::columns::results::Values;
+use crate::columns::values::{Desk, StoredValues};
+use crate::edges::graph::Graph;
+use crate::edges::read_ahead::ReadAhead;
+use crate::kernels::kernel::{Coding, Scratch, fetch};
+use crate::machine::arena::Buffer;
+use crate::machine::workers::{Workers, lock};
+use crate::plan::{Plan, Streamed};
+
+/// Vertices that can be ranked: an entry has a bit beside.
+const RANKS_MOST: u64 = 1 << 31;
+
+/// Walks over all triangles, and returns the values of all vertices.
+///
+/// # Errors
+/// When the graph was not read as undirected, memory runs out, a chunk is damaged, or the run is
+/// cancelled.
+pub fn intersect<I: Intersect>(
+    graph: &Graph,
+    program: &I,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Values<I::Value>, EngineError> {
+    if !graph.symmetric || graph.vertices() > RANKS_MOST {
+        let what = "triangles take a graph that was read as undirected, of at most 2^31 vertices";
+        return Err(EngineError::Configuration(what.to_owned()));
+    }
+    graph.arena.drop_columns();
+    let phase = progress.phase("intersect", Unit::Edges, None);
+    if let Some(Streamed::Rows(plan)) = graph.plan.storage.and_then(|storage| storage.streamed) {
+        return spill::run(graph, program, plan, (workers, progress, &phase));
+    }
+    let room = graph.plan.group_room() as usize / 2;
+    let ranks = rank(graph)?;
+    let driver = Driver { graph, workers, progress, phase: &phase, ranks: &ranks, room };
+    let benches = workers.states(|| Bench::new(graph, room))?;
+    let mut rows = Rows::new(ranks.len(), room * workers.threads())?;
+    driver.count(&rows.spans, &benches)?;
+    let closed = Counts::new(ranks.len())?;
+    while rows.vertices.end < ranks.len() {
+        driver.fill::<I>(&mut rows, &benches)?;
+        driver.close::<I>(&rows, &closed, &benches)?;
+    }
+    drop((rows, benches));
+    let value = |vertex: usize, degree: u32| {
+        program.value(degree.into(), closed.of(ranks[vertex] as usize))
+    };
+    match &graph.degrees_stored {
+        None => {
+            let mut values = Buffer::zeroed(ranks.len())?;
+            for (vertex, (made, degree)) in values.iter_mut().zip(&*graph.degrees).enumerate() {
+                *made = value(vertex, *degree);
+            }
+            Ok(Values::resident(values))
+        }
+        Some(degrees) => store(graph, workers, degrees, value),
+    }
+}
+
+/// Writes values, made of the numbers of vertices and their degrees, stripe by stripe.
+fn store<V: Value>(
+    graph: &Graph,
+    workers: &Workers,
+    degrees: &StoredValues,
+    value: impl Fn(usize, u32) -> V,
+) -> Result<Values<V>, EngineError> {
+    let Some(storage) = workers.storage() else {
+        let what = "the plan keeps values on storage, and the workers were given none";
+        return Err(EngineError::Configuration(what.to_owned()));
+    };
+    let stored = StoredValues::new::<V>(graph, storage)?;
+    let (mut degrees, mut desk) = (Desk::<u32>::new(degrees, graph)?, Desk::new(&stored, graph)?);
+    for (number, stripe) in graph.stripes.iter().enumerate() {
+        degrees.fetch(number)?;
+        let (column, mut values) = (degrees.take(number)?, desk.blank()?);
+        let vertices = stripe.vertices.start as usize..stripe.vertices.end as usize;
+        for ((made, degree), vertex) in values.iter_mut().zip(&*column).zip(vertices) {
+            *made = value(vertex, *degree);
+        }
+        degrees.done(column);
+        desk.put(number, values)?;
+    }
+    desk.finish()?;
+    drop(desk);
+    Ok(Values::stored(stored, graph))
+}
+
+/// Shows the degrees of all vertices, some at a time.
+fn each_degree(
+    graph: &Graph,
+    mut visit: impl FnMut(&[u32]) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    match &graph.degrees_stored {
+        None => visit(&graph.degrees),
+        Some(stored) => stored.each::<u32>(graph, visit),
+    }
+}
+
+/// The rank of each vertex: by degree, then by number.
+fn rank(graph: &Graph) -> Result<Buffer<u32>, EngineError> {
+    let mut next = Buffer::<u32>::zeroed(graph.degree_max as usize + 2)?;
+    each_degree(graph, |degrees| {
+        for degree in degrees {
+            next[*degree as usize + 1] += 1;
+        }
+        Ok(())
+    })?;
+    let mut before = 0;
+    for count in &mut *next {
+        before += *count;
+        *count = before;
+    }
+    let mut ranks = Buffer::zeroed(graph.vertices() as usize)?;
+    let mut rest = &mut ranks[..];
+    each_degree(graph, |degrees| {
+        let some;
+        (some, rest) = std::mem::take(&mut rest).split_at_mut(degrees.len());
+        for (rank, degree) in some.iter_mut().zip(degrees) {
+            let place = &mut next[*degree as usize];
+            *rank = *place;
+            *place += 1;
+        }
+        Ok(())
+    })?;
+    Ok(ranks)
+}
+
+/// What one worker has all along.
+struct Bench<'g> {
+    scratch: Scratch,
+    chunks: ReadAhead<'g>,
+    /// Where the next entry of each destination goes, or how many it has.
+    cursors: Buffer<u32>,
+    /// Rows that come by.
+    passing: Buffer<u32>,
+    marks: Marks,
+    /// A row's words before they are put in its place.
+    packing: Vec<u32>,
+}
+
+impl<'g> Bench<'g> {
+    fn new(graph: &'g Graph, room: usize) -> Result<Self, EngineError> {
+        Ok(Self {
+            scratch: Scratch::new(),
+            chunks: ReadAhead::new(graph)?,
+            cursors: Buffer::zeroed(1 << graph.plan.stripe_bits)?,
+            passing: Buffer::zeroed(room)?,
+            marks: Marks::new(graph.vertices() as usize)?,
+            packing: Vec::new(),
+        })
+    }
+}
+
+struct Driver<'a> {
+    graph: &'a Graph,
+    workers: &'a Workers,
+    progress: &'a Progress,
+    phase: &'a Phase,
+    ranks: &'a [u32],
+    /// Entries of rows that come by at a time.
+    room: usize,
+}
+
+impl Driver<'_> {
+    /// Counts the entries of all rows.
+    fn count(&self, spans: &[Span], benches: &[Mutex<Bench<'_>>]) -> Result<(), EngineError> {
+        let Self { graph, ranks, .. } = *self;
+        let stripes = graph.stripes.len();
+        self.workers.tasks_ahead(stripes, self.progress, benches, |bench, stripe, next| {
+            let Bench { scratch, chunks, cursors, .. } = bench;
+            let own = self.own(stripe);
+            cursors[..own.len()].fill(0);
+            self.higher((stripe, next), (scratch, chunks), |target, _, _| cursors[target] += 1)?;
+            for (rank, count) in ranks[own].iter().zip(&**cursors) {
+                spans[*rank as usize].set_length(*count);
+            }
+            Ok(())
+        })
+    }
+
+    /// Fills the next block.
+    fn fill<I: Intersect>(
+        &self,
+        rows: &mut Rows,
+        benches: &[Mutex<Bench<'_>>],
+    ) -> Result<(), EngineError> {
+        rows.open(self.ranks, &self.graph.plan)?;
+        let block = rows.vertices.clone();
+        let Rows { spans, entries, filled, .. } = rows;
+        let start = |vertex: usize| spans[self.ranks[vertex] as usize].start();
+        let stripes: Vec<usize> = (0..self.graph.stripes.len())
+            .filter(|&stripe| !common(&self.own(stripe), &block).is_empty())
+            .collect();
+        // From the last one on: a part ends where the next one begins.
+        let mut rest = &mut entries[..*filled];
+        let mut parts = Vec::with_capacity(stripes.len());
+        for &stripe in stripes.iter().rev() {
+            let own = common(&self.own(stripe), &block);
+            let first = own.clone().find_map(start).unwrap_or(rest.len());
+            let part;
+            (rest, part) = std::mem::take(&mut rest).split_at_mut(first);
+            parts.push(Mutex::new((own, first, part)));
+        }
+        parts.reverse();
+        self.workers.tasks_ahead(parts.len(), self.progress, benches, |bench, task, next| {
+            let (own, first, part) = &mut *lock(&parts[task]);
+            let at = (stripes[task], next.map(|task| stripes[task]));
+            let Bench { scratch, chunks, cursors, packing, .. } = bench;
+            let starts = || own.clone().map(|vertex| start(vertex).map(|start| start - *first));
+            for (cursor, start) in cursors.iter_mut().zip(starts()) {
+                // Of one without entries nothing is shown.
+                *cursor = start.map_or(0, |start| start as u32 + 1);
+            }
+            self.rows::<I>(at, own, (part, cursors), (scratch, chunks))?;
+            let mut rest = &mut **part;
+            let starts: Vec<usize> = starts().flatten().collect();
+            for start in starts.into_iter().rev() {
+                let row;
+                (rest, row) = std::mem::take(&mut rest).split_at_mut(start);
+                rows::close::<I>(row, packing);
+            }
+            Ok(())
+        })
+    }
+
+    /// Lets all rows meet those of the block.
+    fn close<I: Intersect>(
+        &self,
+        rows: &Rows,
+        closed: &Counts,
+        benches: &[Mutex<Bench<'_>>],
+    ) -> Result<(), EngineError> {
+        let stripes = self.graph.stripes.len();
+        let whole = |stripe: usize| {
+            let own = self.own(stripe);
+            common(&own, &rows.vertices) == own
+        };
+        let mut order: Vec<usize> = (0..stripes).collect();
+        order.sort_by_key(|&stripe| std::cmp::Reverse(self.graph.stripes[stripe].edges));
+        self.workers.tasks_ahead(stripes, self.progress, benches, |bench, task, next| {
+            let stripe = order[task];
+            let Bench { scratch, chunks, cursors, passing, marks, .. } = bench;
+            if whole(stripe) {
+                for &rank in &self.ranks[self.own(stripe)] {
+                    marks.close_own::<I>(rank as usize, rows, closed);
+                }
+                return Ok(());
+            }
+            let next = next.map(|task| order[task]).filter(|&stripe| !whole(stripe));
+            let pieces = self.pieces(stripe, rows)?;
+            for (count, piece) in pieces.iter().enumerate() {
+                let next = if count + 1 < pieces.len() { Some(stripe) } else { next };
+                let (part, chunks) =
+                    ((&mut **passing, &mut **cursors), (&mut *scratch, &mut *chunks));
+                let mut start = 0;
+                for (cursor, &rank) in part.1.iter_mut().zip(&self.ranks[piece.clone()]) {
+                    *cursor = start;
+                    start += rows.length(rank as usize) as u32;
+                }
+                self.rows::<I>((stripe, next), piece, part, chunks)?;
+                let mut start = 0;
+                for &rank in &self.ranks[piece.clone()] {
+                    let end = start + rows.length(rank as usize);
+                    let row = &passing[start..end];
+                    marks.close::<I>(rank as usize, (row, row.len()), rows, &mut &*closed);
+                    start = end;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The vertices of a stripe.
+    fn own(&self, stripe: usize) -> Range<usize> {
+        let Range { start, end } = self.graph.stripes[stripe].vertices;
+        start as usize..end as usize
+    }
+
+    /// Cuts a stripe into pieces whose rows fit beside the block.
+    fn pieces(&self, stripe: usize, rows: &Rows) -> Result<Vec<Range<usize>>, EngineError> {
+        let own = self.own(stripe);
+        let (mut pieces, mut start, mut held) = (Vec::new(), own.start, 0);
+        for vertex in own.clone() {
+            let length = rows.length(self.ranks[vertex] as usize);
+            if length > self.room {
+                return Err(too_long(&self.graph.plan, length));
+            }
+            if held + length > self.room {
+                pieces.push(start..vertex);
+                (start, held) = (vertex, 0);
+            }
+            held += length;
+        }
+        pieces.push(start..own.end);
+        Ok(pieces)
+    }
+
+    /// Makes the rows of some vertices of a stripe, each from where its cursor is. `at`: the stripe
+    /// and the one that the worker asks for then.
+    fn rows<I: Intersect>(
+        &self,
+        at: (usize, Option<usize>),
+        own: &Range<usize>,
+        (rows, cursors): (&mut [u32], &mut [u32]),
+        chunks: (&mut Scratch, &mut ReadAhead<'_>),
+    ) -> Result<(), EngineError> {
+        let shift = own.start - self.own(at.0).start;
+        self.higher(at, chunks, |target, rank, weight| {
+            let place = target.wrapping_sub(shift);
+            if place < own.len() {
+                let cursor = &mut cursors[place];
+                if let Some(entry) = rows.get_mut(*cursor as usize) {
+                    *entry = rank << 1 | u32::from(I::DIRECTED && weight > 2.5);
+                }
+                *cursor += 1;
+            }
+        })
+    }
+
+    /// Shows the edges of a stripe whose source ranks above their target: the place of the target
+    /// in the stripe, the rank of the source, and the weight.
+    fn higher(
+        &self,
+        (stripe, next): (usize, Option<usize>),
+        (scratch, chunks): (&mut Scratch, &mut ReadAhead<'_>),
+        mut edge: impl FnMut(usize, u32, f64),
+    ) -> Result<(), EngineError> {
+        let Self { graph, ranks, .. } = *self;
+        let own = &ranks[self.own(stripe)];
+        let all = |stripe: usize| 0..graph.stripes[stripe].chunks.len();
+        chunks.stripe((stripe, next), all, |_, chunk: Chunk<'_>| {
+            let coding = Coding::all(chunk.label());
+            let mask = (1_u32 << coding.target_bits) - 1;
+            for tile in chunk.tiles() {
+                let sources = ranks.get(tile.source as usize..).unwrap_or_default();
+                coding.keys(&tile, 0..tile.edges, scratch, |keys, weights| {
+                    for (place, &key) in keys.iter().enumerate() {
+                        let ahead = keys.get(place + AHEAD).unwrap_or(&key);
+                        fetch(sources, (ahead >> coding.target_bits) as usize);
+                        let target = (key & mask) as usize;
+                        // A damaged key names some vertex or none.
+                        let source = sources.get((key >> coding.target_bits) as usize);
+                        if let (Some(&source), Some(&below)) = (source, own.get(target))
+                            && source > below
+                        {
+                            edge(target, source, weights.map_or(1.0, |weights| weights[place]));
+                        }
+                    }
+                });
+            }
+            self.phase.add(chunk.edges());
+            Ok(())
+        })
+    }
+}
+
+/// What two ranges have in common.
+fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
+    let start = one.start.max(other.start);
+    start..one.end.min(other.end).max(start)
+}
+
+/// A row that does not fit.
+fn too_long(plan: &Plan, entries: usize) -> EngineError {
+    // A row of a block has its length beside.
+    let need = plan.group_budget(2 * (entries as u64 + 1));
+    let advice = format!("{entries} neighbours of one vertex must be in memory at the same time");
+    EngineError::Budget { need, budget: plan.budget_bytes, advice }
+}

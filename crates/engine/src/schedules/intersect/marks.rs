@@ -1,0 +1,171 @@
+//! The row that is closed, as marks on ranks.
+
+use welter_model::intersect::Intersect;
+
+use super::counts::{Counts, Tell};
+use super::rows::{Row, Rows, Word};
+use crate::EngineError;
+use crate::machine::arena::Buffer;
+use crate::machine::dispatch::dispatched;
+
+/// Entries between asking memory for where a row lies, for the row, and looking at it.
+const AHEAD: [usize; 2] = [12, 4];
+
+/// Log2 of the ranks that [`Marks::low`] tells apart: it stays in the first-level cache, with half
+/// of that to spare.
+const LOW_BITS: u32 = 17;
+
+pub(super) struct Marks {
+    /// Which ranks the row may have, by their low bits. Most of what it meets is ruled out by this,
+    /// where a look at `set` would come from the second-level cache.
+    low: Box<[u64; 1 << (LOW_BITS - 6)]>,
+    /// Which ranks the row has.
+    set: Buffer<u64>,
+    /// Which of them are joined both ways.
+    both: Buffer<u64>,
+    /// Of each 64 ranks of which the row has some, which of these it is.
+    places: Buffer<u32>,
+    /// How often each of the ranks closed a triangle, 64 for each place.
+    hits: Vec<u32>,
+    /// The row itself where it was packed.
+    unpacked: Vec<u32>,
+}
+
+impl Marks {
+    pub(super) fn new(ranks: usize) -> Result<Self, EngineError> {
+        let words = ranks.div_ceil(64);
+        let (set, both) = (Buffer::zeroed(words)?, Buffer::zeroed(words)?);
+        let low = Box::new([0; 1 << (LOW_BITS - 6)]);
+        let places = Buffer::zeroed(words)?;
+        Ok(Self { low, set, both, places, hits: Vec::new(), unpacked: Vec::new() })
+    }
+
+    /// The same as [`close`](Self::close) for a row of the block itself.
+    pub(super) fn close_own<I: Intersect>(&mut self, rank: usize, rows: &Rows, closed: &Counts) {
+        let mut row = std::mem::take(&mut self.unpacked);
+        row.clear();
+        rows.get(rank).unwrap_or_default().unpack::<I>(&mut row);
+        self.close::<I>(rank, (&row, row.len()), rows, &mut &*closed);
+        self.unpacked = row;
+    }
+
+    /// Tells the corners of all triangles whose lowest is the vertex of `rank`, with this row, and
+    /// whose middle has its row in the block. No other than its first `middles` entries have.
+    pub(super) fn close<I: Intersect>(
+        &mut self,
+        rank: usize,
+        (row, middles): (&[u32], usize),
+        rows: &Rows,
+        closed: &mut impl Tell,
+    ) {
+        if row.len() < 2 {
+            return;
+        }
+        let mut places = 0;
+        for &entry in row {
+            let bit = 1 << (entry >> 1 & 63);
+            let word = (entry >> 7) as usize;
+            if self.set[word] == 0 {
+                self.places[word] = places;
+                places += 1;
+            }
+            self.set[word] |= bit;
+            self.low[low(entry)] |= bit;
+            if I::DIRECTED && entry & 1 == 1 {
+                self.both[word] |= bit;
+            }
+        }
+        if self.hits.len() < 64 * places as usize {
+            self.hits.resize(64 * places as usize, 0);
+        }
+        dispatched(
+            #[inline(always)]
+            || self.meet_all::<I>(rank, &row[..middles], rows, closed),
+        );
+        for &entry in row {
+            let top = (entry >> 1) as usize;
+            self.set[top / 64] = 0;
+            self.low[low(entry)] = 0;
+            self.both[top / 64] = 0;
+            let hits = &mut self.hits[64 * self.places[top / 64] as usize + top % 64];
+            let hits = std::mem::take(hits);
+            if hits > 0 {
+                closed.tell(top, hits.into());
+            }
+        }
+    }
+
+    /// Lets the row that is marked meet the rows of these of its entries.
+    #[inline(always)]
+    fn meet_all<I: Intersect>(
+        &mut self,
+        rank: usize,
+        row: &[u32],
+        rows: &Rows,
+        closed: &mut impl Tell,
+    ) {
+        let mut own = 0;
+        for (place, &entry) in row.iter().enumerate() {
+            let [span, first] = AHEAD.map(|ahead| row.get(place + ahead));
+            if let Some(entry) = span {
+                rows.fetch_span((entry >> 1) as usize);
+            }
+            if let Some(entry) = first {
+                rows.fetch((entry >> 1) as usize);
+            }
+            let middle = (entry >> 1) as usize;
+            let Some(others) = rows.get(middle) else { continue };
+            let (told, far) = self.meet::<I>(others, 1 + (entry & 1));
+            own += far;
+            if told > 0 {
+                closed.tell(middle, told);
+            }
+        }
+        if own > 0 {
+            closed.tell(rank, own);
+        }
+    }
+
+    /// Meets the row of a middle, and says what it is told, and what the lowest is. `near`: how
+    /// often the edge between these counts, which the top is told.
+    #[inline(always)]
+    fn meet<I: Intersect>(&mut self, others: Row<'_>, near: u32) -> (u64, u64) {
+        let (mut told, mut far) = (0, 0);
+        for &other in others.entries {
+            let (word, bit) = ((other >> 7) as usize, other >> 1 & 63);
+            if self.low[low(other)] >> bit & 1 == 1 && self.set[word] >> bit & 1 == 1 {
+                self.hits[64 * self.places[word] as usize + bit as usize] += near;
+                far += 1 + u64::from(other & 1);
+                told += 1;
+                if I::DIRECTED {
+                    told += self.both[word] >> bit & 1;
+                }
+            }
+        }
+        for Word { index, bits, both } in others.words::<I>() {
+            let word = index as usize;
+            let mut met = self.set[word] & bits;
+            if met == 0 {
+                continue;
+            }
+            let count = u64::from(met.count_ones());
+            (told, far) = (told + count, far + count);
+            if I::DIRECTED {
+                told += u64::from((met & self.both[word]).count_ones());
+                far += u64::from((met & both).count_ones());
+            }
+            let hits = &mut self.hits[64 * self.places[word] as usize..][..64];
+            while met != 0 {
+                hits[met.trailing_zeros() as usize] += near;
+                met &= met - 1;
+            }
+        }
+        (told, far)
+    }
+}
+
+/// The word of [`Marks::low`] that an entry is in.
+#[inline(always)]
+fn low(entry: u32) -> usize {
+    (entry >> 7) as usize % (1 << (LOW_BITS - 6))
+}

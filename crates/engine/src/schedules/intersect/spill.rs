@@ -1,0 +1,130 @@
+//! Triangles where neither rows nor columns of all vertices fit in memory, route `spill`: what
+//! travels waits on storage by where it goes (X-Stream, section 3; Chaos, section 5).
+//!
+//! Ranks lie on storage ([`order`]) and are cut into bins, bins are put together to *ranges* whose
+//! rows fit in memory.
+//! 1. *Orient.* Edges come by for one partition of sources after the other, whose ranks are in
+//!    memory, stripe by stripe, where the ranks of their targets are: the higher end is an entry
+//!    for the bin of the lower one.
+//! 2. *Sweep.* Range after range, from the lowest ranks on, makes rows of its entries, and closes
+//!    these against each other. Rows of lower ranks come by and are closed too, and all travel on
+//!    to the next range in which they have an entry, without those that lie behind: a triangle
+//!    shows in the range of its middle, and its top is never lower. So each row waits in one place.
+//! 3. *Tell.* What was counted by rank goes to the stripes of the vertices, which make values.
+//!
+//! A range counts for its own ranks, a row that travels has its count with it, and the highest
+//! ranks, which are told most, are counted in memory all along. What others are told waits like
+//! entries do, added up before and once more where much waits.
+//!
+//! Invariant: what was written at each step is what was read, and each edge and vertex is met once.
+
+mod block;
+pub(crate) mod boxes;
+pub(crate) mod order;
+mod orient;
+pub(crate) mod sweep;
+pub(crate) mod tell;
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use welter_model::intersect::Intersect;
+use welter_progress::{Phase, Progress};
+use welter_store::io::ALIGN;
+
+use self::boxes::{COUNTS, ENTRIES, HEAD, Ledger, ROWS, VALUES, Waiting};
+use self::order::{Bins, ENTRY_BYTES, Order, RANK_BYTES, together};
+use super::counts::Counts;
+use crate::EngineError;
+use crate::columns::results::Values;
+use crate::columns::updates::Pool;
+use crate::columns::values::StoredValues;
+use crate::edges::graph::Graph;
+use crate::kernels::update_chunk::chunk_bytes;
+use crate::machine::arena::SLAB_BYTES;
+use crate::machine::workers::{Workers, lock};
+use crate::plan::RowsPlan;
+
+/// What all steps have in common.
+struct Driver<'a> {
+    graph: &'a Graph,
+    plan: RowsPlan,
+    workers: &'a Workers,
+    progress: &'a Progress,
+    phase: &'a Phase,
+    pool: Arc<Pool>,
+    ranks: &'a StoredValues,
+    bins: Bins,
+    /// Counts of the ranks from `line` on.
+    top: Counts,
+    line: usize,
+}
+
+/// Walks over all triangles, and puts values on storage.
+pub(super) fn run<I: Intersect>(
+    graph: &Graph,
+    program: &I,
+    plan: RowsPlan,
+    (workers, progress, phase): (&Workers, &Progress, &Phase),
+) -> Result<Values<I::Value>, EngineError> {
+    let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
+        let what = "the plan keeps state on storage, and graph or workers do not";
+        return Err(EngineError::Configuration(what.to_owned()));
+    };
+    let (order, ranks) = Order::new(graph, storage, degrees)?;
+    let longest = order.longest();
+    let bins = order.bins(plan.bin_bytes(RANK_BYTES + ENTRY_BYTES * longest as u64));
+    let pool = Pool::in_pieces(storage, graph, piece_bytes(plan, longest)?)?;
+    let line = order.ranks().saturating_sub(plan.top as usize);
+    let top = Counts::new(order.ranks() - line)?;
+    let driver =
+        Driver { graph, plan, workers, progress, phase, pool, ranks: &ranks, bins, top, line };
+    let places = [driver.bins.len(), driver.bins.len(), driver.bins.len(), graph.stripes.len()];
+    let mut waiting = Waiting::new(places);
+    let mut ledger = driver.orient::<I>(&mut waiting)?;
+    let ranges = driver.ranges(&waiting);
+    ledger.add(driver.sweep::<I>(&ranges, &mut waiting)?);
+    ledger.check(ENTRIES)?;
+    ledger.check(ROWS)?;
+    ledger.add(driver.tell(&mut waiting)?);
+    ledger.check(COUNTS)?;
+    let (values, read) = driver.values(program, degrees, &mut waiting)?;
+    ledger.add(read);
+    ledger.check(VALUES)?;
+    Ok(values)
+}
+
+/// Bytes of the places that chunks lie in: a box fills one, or the longest row does.
+fn piece_bytes(plan: RowsPlan, longest: usize) -> Result<usize, EngineError> {
+    let room = plan.box_bytes;
+    let widest = chunk_bytes::<u64>(room / 12).max(chunk_bytes::<u32>(room / 8));
+    let piece = chunk_bytes::<()>((room / 4).max(HEAD + longest)).max(widest);
+    let piece = piece.next_multiple_of(ALIGN);
+    if piece <= SLAB_BYTES {
+        return Ok(piece);
+    }
+    let what = format!(
+        "a vertex may have {longest} neighbours of higher degree, more than can travel together"
+    );
+    Err(EngineError::Configuration(what))
+}
+
+impl Driver<'_> {
+    /// Puts bins together whose rows fit in memory, with what ranks take beside.
+    fn ranges(&self, waiting: &Waiting) -> Vec<Range<usize>> {
+        let bytes = |bin| {
+            let ranks = self.bins.ranks(bin).len() as u64;
+            RANK_BYTES * ranks + ENTRY_BYTES * waiting.updates(ENTRIES, bin)
+        };
+        together((0..self.bins.len()).map(bytes), self.plan.rows_bytes)
+    }
+}
+
+/// Adds up what workers wrote and read.
+fn sum<B>(benches: &[Mutex<B>], of: impl Fn(&mut B) -> Ledger) -> Ledger {
+    let mut all = Ledger::default();
+    for bench in benches {
+        all.add(of(&mut lock(bench)));
+    }
+    all
+}

@@ -1,0 +1,267 @@
+//! What waits on storage: entries of rows, rows that travel, and counts, by where they go.
+//!
+//! ```text
+//! turn     waits for            target                    and
+//! ENTRIES  a bin of ranks       rank, from the bin's on   an entry of its row
+//! ROWS     a range of bins      words, none:              rank, count, entries, each of these
+//! COUNTS   a bin of ranks       rank, from the bin's on   what it is told
+//! VALUES   a stripe             vertex of the stripe      all that it was told, 8 bytes
+//! ```
+//!
+//! A worker has an open *box* for each place where something may go, and writes it as a chunk of
+//! updates once it is full.
+
+use bytemuck::Pod;
+
+use crate::EngineError;
+use crate::columns::updates::{UpdateChunk, Writer};
+use crate::kernels::update_chunk::Cell;
+
+pub(super) const ENTRIES: u64 = 0;
+pub(super) const ROWS: u64 = 1;
+pub(super) const COUNTS: u64 = 2;
+pub(super) const VALUES: u64 = 3;
+/// How many turns there are.
+const TURNS: usize = 4;
+
+/// Words of a row that travels before its entries: its rank, what was counted of that on the way,
+/// and how many entries there are.
+pub(crate) const HEAD: usize = 3;
+
+/// How much of each turn was written and read: entries, rows, and counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ledger {
+    pub(super) produced: [u64; TURNS],
+    pub(super) gathered: [u64; TURNS],
+}
+
+impl Ledger {
+    pub(super) fn add(&mut self, other: Self) {
+        for turn in 0..TURNS {
+            self.produced[turn] += other.produced[turn];
+            self.gathered[turn] += other.gathered[turn];
+        }
+    }
+
+    /// Holds what was read in a turn against what was written.
+    pub(super) fn check(&self, turn: u64) -> Result<(), EngineError> {
+        let (produced, gathered) = (self.produced[turn as usize], self.gathered[turn as usize]);
+        if produced == gathered {
+            return Ok(());
+        }
+        let what = ["entries", "rows", "counts", "values"][turn as usize];
+        let what = format!("{produced} {what} were produced, and {gathered} gathered");
+        Err(EngineError::Configuration(what))
+    }
+}
+
+/// Chunks that wait, by turn and where they go.
+pub(super) struct Waiting {
+    turns: [Vec<Vec<UpdateChunk>>; TURNS],
+}
+
+impl Waiting {
+    /// Nothing waits. `places`: how many there are of each turn.
+    pub(super) fn new(places: [usize; TURNS]) -> Self {
+        Self { turns: places.map(|places| (0..places).map(|_| Vec::new()).collect()) }
+    }
+
+    /// Takes over what a worker wrote.
+    pub(super) fn put(&mut self, chunks: Vec<UpdateChunk>) {
+        for chunk in chunks {
+            self.turns[chunk.cell.turn as usize][chunk.cell.stripe as usize].push(chunk);
+        }
+    }
+
+    /// What waits at a place.
+    pub(super) fn at(&self, turn: u64, place: usize) -> &[UpdateChunk] {
+        &self.turns[turn as usize][place]
+    }
+
+    /// The same, which is given up once it was read.
+    pub(super) fn take(&mut self, turn: u64, place: usize) -> Vec<UpdateChunk> {
+        std::mem::take(&mut self.turns[turn as usize][place])
+    }
+
+    /// How many entries, rows or counts wait at a place.
+    pub(super) fn updates(&self, turn: u64, place: usize) -> u64 {
+        self.at(turn, place).iter().map(|chunk| chunk.updates).sum()
+    }
+}
+
+/// What is about to be written to one place.
+struct Open<A> {
+    targets: Vec<u32>,
+    accums: Vec<A>,
+    updates: u64,
+}
+
+/// A worker's open boxes of one turn.
+pub(super) struct Boxes<A> {
+    turn: u64,
+    /// Which of the places that are written again and again this is for.
+    pub(super) window: u32,
+    /// Records of a box.
+    room: usize,
+    open: Vec<Open<A>>,
+    produced: u64,
+}
+
+impl<A: Pod> Boxes<A> {
+    /// Boxes for so many places, each of so many bytes at most.
+    pub(super) fn new(turn: u64, places: usize, box_bytes: usize) -> Self {
+        let room = box_bytes / (4 + size_of::<A>());
+        let none = |_| Open { targets: Vec::new(), accums: Vec::new(), updates: 0 };
+        Self { turn, window: 0, room, open: (0..places).map(none).collect(), produced: 0 }
+    }
+
+    /// Puts a record into the box of a place.
+    #[inline(always)]
+    pub(super) fn put(
+        &mut self,
+        place: usize,
+        (target, accum): (u32, A),
+        writer: &mut Writer,
+    ) -> Result<(), EngineError> {
+        let open = &mut self.open[place];
+        if open.targets.capacity() == 0 {
+            open.targets.reserve_exact(self.room);
+            open.accums.reserve_exact(self.room);
+        }
+        open.targets.push(target);
+        open.accums.push(accum);
+        open.updates += 1;
+        if open.targets.len() >= self.room {
+            return self.write(place, writer);
+        }
+        Ok(())
+    }
+
+    /// Writes what there is for a place.
+    pub(super) fn write(&mut self, place: usize, writer: &mut Writer) -> Result<(), EngineError> {
+        let Open { targets, accums, updates } = &mut self.open[place];
+        if targets.is_empty() {
+            return Ok(());
+        }
+        let cell = Cell { turn: self.turn, stripe: place as u32, window: self.window };
+        writer.put(cell, (targets, accums), *updates)?;
+        self.produced += std::mem::take(updates);
+        targets.clear();
+        accums.clear();
+        Ok(())
+    }
+
+    /// The same, and gives up the memory of the box.
+    pub(super) fn close(&mut self, place: usize, writer: &mut Writer) -> Result<(), EngineError> {
+        self.write(place, writer)?;
+        self.open[place] = Open { targets: Vec::new(), accums: Vec::new(), updates: 0 };
+        Ok(())
+    }
+
+    /// Writes all that there is.
+    pub(super) fn finish(&mut self, writer: &mut Writer) -> Result<(), EngineError> {
+        (0..self.open.len()).try_for_each(|place| self.write(place, writer))
+    }
+
+    /// How many updates were written since this was asked last.
+    pub(super) fn take_produced(&mut self) -> u64 {
+        std::mem::take(&mut self.produced)
+    }
+}
+
+impl Boxes<u32> {
+    /// Puts what a target is told into the box of a place, where it meets what others told it.
+    #[inline(always)]
+    pub(super) fn tell(
+        &mut self,
+        place: usize,
+        (target, more): (u32, u32),
+        writer: &mut Writer,
+    ) -> Result<(), EngineError> {
+        if self.open[place].targets.len() + 1 >= self.room {
+            self.merge(place);
+            if self.open[place].targets.len() > self.room / 2 {
+                self.write(place, writer)?;
+            }
+        }
+        self.put(place, (target, more), writer)
+    }
+
+    /// Adds up what the same target of a place is told.
+    #[cold]
+    fn merge(&mut self, place: usize) {
+        let Open { targets, accums, updates } = &mut self.open[place];
+        let mut told: Vec<(u32, u32)> = targets.drain(..).zip(accums.drain(..)).collect();
+        told.sort_unstable();
+        for (target, more) in told {
+            let is_last = targets.last() == Some(&target);
+            let sum = accums.last_mut().filter(|_| is_last);
+            if let Some((sum, all)) =
+                sum.and_then(|sum| sum.checked_add(more).map(|all| (sum, all)))
+            {
+                *sum = all;
+            } else {
+                targets.push(target);
+                accums.push(more);
+            }
+        }
+        *updates = targets.len() as u64;
+    }
+}
+
+impl Boxes<()> {
+    /// Puts a row that travels into the box of a range. One that does not fit any is written alone.
+    pub(super) fn put_row(
+        &mut self,
+        range: usize,
+        (rank, count): (u32, u32),
+        row: &[u32],
+        writer: &mut Writer,
+    ) -> Result<(), EngineError> {
+        let words = HEAD + row.len();
+        if self.open[range].targets.len() + words > self.room {
+            self.write(range, writer)?;
+        }
+        let open = &mut self.open[range];
+        open.targets.reserve_exact(self.room.max(words) - open.targets.len());
+        open.targets.extend([rank, count, row.len() as u32]);
+        open.targets.extend_from_slice(row);
+        open.updates += 1;
+        if words <= self.room {
+            return Ok(());
+        }
+        self.write(range, writer)?;
+        self.open[range].targets.shrink_to(self.room);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_an_error() {
+        let mut ledger = Ledger::default();
+        ledger.add(Ledger { produced: [3, 4, 5, 6], gathered: [1, 4, 2, 6] });
+        ledger.add(Ledger { produced: [0; TURNS], gathered: [2, 0, 2, 0] });
+        for turn in [ENTRIES, ROWS, VALUES] {
+            ledger.check(turn).unwrap();
+        }
+        let error = ledger.check(COUNTS).unwrap_err().to_string();
+        assert_eq!(error, "5 counts were produced, and 4 gathered");
+    }
+
+    #[test]
+    fn what_the_same_rank_is_told_is_added_up() {
+        let mut boxes = Boxes::<u32>::new(COUNTS, 2, 64);
+        let told = [(7, 1), (2, u32::MAX), (7, 5), (2, 1), (3, 9), (7, 2)];
+        let (targets, accums) = told.into_iter().unzip();
+        boxes.open[1] = Open { targets, accums, updates: 6 };
+        boxes.merge(1);
+        let Open { targets, accums, updates } = &boxes.open[1];
+        assert_eq!(targets[..], [2, 2, 3, 7]);
+        assert_eq!(accums[..], [1, u32::MAX, 9, 8]);
+        assert_eq!(*updates, 4);
+    }
+}

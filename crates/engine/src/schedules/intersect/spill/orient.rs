@@ -1,0 +1,136 @@
+//! Entries of rows, from edges: the ranks of both ends meet.
+
+use std::ops::Range;
+
+use welter_model::intersect::Intersect;
+use welter_store::chunk::Chunk;
+
+use super::boxes::{Boxes, ENTRIES, Ledger, Waiting};
+use super::{Driver, sum};
+use crate::EngineError;
+use crate::columns::groups::AHEAD;
+use crate::columns::updates::Writer;
+use crate::columns::values::Desk;
+use crate::columns::windows::PieceReader;
+use crate::edges::read_ahead::ReadAhead;
+use crate::kernels::kernel::{Coding, Scratch, fetch};
+use crate::machine::arena::Buffer;
+use crate::machine::workers::lock;
+use crate::schedules::spill::partitions::{cut, vertices};
+
+/// What one worker has.
+struct Bench<'g> {
+    scratch: Scratch,
+    chunks: ReadAhead<'g>,
+    /// Ranks of the targets.
+    ranks: Desk<'g, u32>,
+    writer: Writer,
+    entries: Boxes<u32>,
+    /// Edges that were met.
+    met: u64,
+}
+
+impl Driver<'_> {
+    /// Makes an entry of each edge whose source ranks above its target.
+    pub(super) fn orient<I: Intersect>(
+        &self,
+        waiting: &mut Waiting,
+    ) -> Result<Ledger, EngineError> {
+        let graph = self.graph;
+        let benches = self.workers.states(|| {
+            Ok(Bench {
+                scratch: Scratch::new(),
+                chunks: ReadAhead::new(graph)?,
+                ranks: Desk::new(self.ranks, graph)?,
+                writer: Writer::new(&self.pool, &graph.arena)?,
+                entries: Boxes::new(ENTRIES, self.bins.len(), self.plan.box_bytes),
+                met: 0,
+            })
+        })?;
+        let partitions = cut(graph, self.plan.sources);
+        let widths = partitions.iter().map(|stripes| vertices(graph, stripes));
+        let widest = widths.map(|own| own.end - own.start).max().unwrap_or(0);
+        let mut window = Buffer::<u32>::zeroed(widest as usize)?;
+        let mut reader = PieceReader::new(self.ranks)?;
+        for stripes in &partitions {
+            let own = vertices(graph, stripes);
+            reader.read(graph, self.ranks, &own, &mut window)?;
+            let sources = &window[..(own.end - own.start) as usize];
+            let tasks = graph.stripes.len();
+            self.workers.tasks_ahead(tasks, self.progress, &benches, |bench, stripe, next| {
+                bench.orient::<I>(self, (stripe, next), &own, sources)
+            })?;
+        }
+        for bench in &benches {
+            let Bench { writer, entries, .. } = &mut *lock(bench);
+            entries.finish(writer)?;
+            waiting.put(writer.finish()?);
+        }
+        let met: u64 = benches.iter().map(|bench| lock(bench).met).sum();
+        if met != graph.edges {
+            let what = format!("{met} edges were met, and there are {}", graph.edges);
+            return Err(EngineError::Configuration(what));
+        }
+        Ok(sum(&benches, |bench| {
+            let mut ledger = Ledger::default();
+            ledger.produced[ENTRIES as usize] = bench.entries.take_produced();
+            ledger
+        }))
+    }
+}
+
+impl Bench<'_> {
+    /// Makes the entries of a stripe's edges from a partition, whose ranks are these. `next`: the
+    /// stripe that this worker takes then.
+    fn orient<I: Intersect>(
+        &mut self,
+        driver: &Driver<'_>,
+        (stripe, next): (usize, Option<usize>),
+        own: &Range<u64>,
+        sources: &[u32],
+    ) -> Result<(), EngineError> {
+        let Driver { graph, bins, phase, .. } = driver;
+        let Self { scratch, chunks, ranks, writer, entries, met } = self;
+        ranks.fetch(stripe)?;
+        let column = ranks.take(stripe)?;
+        let targets = &column[..graph.stripes[stripe].width()];
+        let wants = |stripe: usize| {
+            let chunks = &graph.stripes[stripe].chunks;
+            let first = chunks.partition_point(|place| place.sources.end <= own.start);
+            first..chunks.partition_point(|place| place.sources.start < own.end)
+        };
+        let mut written = Ok(());
+        let mut entry = |source: usize, target: usize, weight: f64| {
+            // The others are another partition's, or those of a damaged key.
+            let Some(&rank) = sources.get(source) else { return };
+            *met += 1;
+            let Some(&below) = targets.get(target).filter(|below| rank > **below) else { return };
+            if written.is_ok() {
+                let both = u32::from(I::DIRECTED && weight > 2.5);
+                let bin = bins.of(below);
+                let target = below - bins.ranks(bin).start as u32;
+                written = entries.put(bin, (target, rank << 1 | both), writer);
+            }
+        };
+        chunks.stripe((stripe, next), wants, |_, chunk: Chunk<'_>| {
+            let coding = Coding::all(chunk.label());
+            let mask = (1_u32 << coding.target_bits) - 1;
+            for tile in chunk.tiles() {
+                let first = tile.source.wrapping_sub(own.start) as usize;
+                let source = |key: u32| first.wrapping_add((key >> coding.target_bits) as usize);
+                coding.keys(&tile, 0..tile.edges, scratch, |keys, weights| {
+                    for (at, &key) in keys.iter().enumerate() {
+                        fetch(sources, source(*keys.get(at + AHEAD).unwrap_or(&key)));
+                        let weight = weights.map_or(1.0, |weights| weights[at]);
+                        entry(source(key), (key & mask) as usize, weight);
+                    }
+                });
+            }
+            phase.add(chunk.edges());
+            Ok(())
+        })?;
+        written?;
+        ranks.done(column);
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! From ranks to vertices: what was counted becomes values.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use welter_model::intersect::Intersect;
+
+use super::boxes::{Boxes, COUNTS, Ledger, VALUES, Waiting};
+use super::order::together;
+use super::{Driver, sum};
+use crate::EngineError;
+use crate::columns::results::Values;
+use crate::columns::updates::{Reader, Writer};
+use crate::columns::values::{Desk, StoredValues};
+use crate::machine::arena::Buffer;
+use crate::machine::workers::lock;
+
+/// Bytes of what one rank or vertex was told in all.
+pub(crate) const TOLD_BYTES: u64 = 8;
+
+/// What one worker has.
+struct Bench<'g> {
+    reader: Reader,
+    ranks: Desk<'g, u32>,
+    writer: Writer,
+    told: Boxes<u64>,
+    /// Vertices that were met.
+    met: u64,
+    gathered: u64,
+}
+
+impl Driver<'_> {
+    /// Tells the vertices what was counted of their ranks: for as many ranks as fit in memory at a
+    /// time, all stripes look which of these they have.
+    pub(super) fn tell(&self, waiting: &mut Waiting) -> Result<Ledger, EngineError> {
+        let graph = self.graph;
+        let bytes = |bin| TOLD_BYTES * self.bins.ranks(bin).len() as u64;
+        let windows = together((0..self.bins.len()).map(bytes), self.plan.rows_bytes);
+        let widths = windows.iter().map(|bins| self.bins.ranks_of(bins).len());
+        let mut counts = Buffer::<u64>::zeroed(widths.max().unwrap_or(0))?;
+        let stripes = graph.stripes.len();
+        let benches = self.workers.states(|| {
+            Ok(Bench {
+                reader: Reader::new(&self.pool, &graph.arena)?,
+                ranks: Desk::new(self.ranks, graph)?,
+                writer: Writer::new(&self.pool, &graph.arena)?,
+                told: Boxes::new(VALUES, stripes, self.plan.box_bytes),
+                met: 0,
+                gathered: 0,
+            })
+        })?;
+        for (number, bins) in windows.iter().enumerate() {
+            let ranks = self.bins.ranks_of(bins);
+            let counts = &mut counts[..ranks.len()];
+            self.gather(bins, counts, waiting, &benches)?;
+            let counts = &*counts;
+            self.workers.tasks(stripes, self.progress, &benches, |bench, stripe| {
+                let Bench { ranks: desk, writer, told, met, .. } = bench;
+                told.window = number as u32;
+                desk.fetch(stripe)?;
+                let column = desk.take(stripe)?;
+                for (vertex, &rank) in (0..).zip(&column[..graph.stripes[stripe].width()]) {
+                    let place = (rank as usize).wrapping_sub(ranks.start);
+                    let Some(&count) = counts.get(place) else { continue };
+                    *met += 1;
+                    if count > 0 {
+                        told.put(stripe, (vertex, count), writer)?;
+                    }
+                }
+                desk.done(column);
+                told.close(stripe, writer)
+            })?;
+        }
+        for bench in &benches {
+            waiting.put(lock(bench).writer.finish()?);
+        }
+        let met: u64 = benches.iter().map(|bench| lock(bench).met).sum();
+        if met != graph.vertices() {
+            let what = format!("{met} vertices were met, and there are {}", graph.vertices());
+            return Err(EngineError::Configuration(what));
+        }
+        Ok(sum(&benches, |bench| {
+            let mut ledger = Ledger::default();
+            ledger.gathered[COUNTS as usize] = bench.gathered;
+            ledger.produced[VALUES as usize] = bench.told.take_produced();
+            ledger
+        }))
+    }
+
+    /// Adds up what was counted of the ranks of some bins.
+    fn gather(
+        &self,
+        bins: &Range<usize>,
+        counts: &mut [u64],
+        waiting: &mut Waiting,
+        benches: &[Mutex<Bench<'_>>],
+    ) -> Result<(), EngineError> {
+        let (mut tasks, mut rest) = (Vec::with_capacity(bins.len()), counts);
+        for bin in bins.clone() {
+            let part;
+            let ranks = self.bins.ranks(bin);
+            (part, rest) = std::mem::take(&mut rest).split_at_mut(ranks.len());
+            tasks.push(Mutex::new((ranks.start, part, waiting.take(COUNTS, bin))));
+        }
+        self.workers.tasks(tasks.len(), self.progress, benches, |bench, task| {
+            let (first, counts, chunks) = &mut *lock(&tasks[task]);
+            for (rank, count) in (*first..).zip(counts.iter_mut()) {
+                *count = if rank < self.line { 0 } else { self.top.of(rank - self.line) };
+            }
+            bench.gathered += bench.reader.read(chunks, |targets, told: &[u32]| {
+                targets.iter().zip(told).all(|(target, told)| {
+                    let count = counts.get_mut(*target as usize);
+                    count.map(|count| *count += u64::from(*told)).is_some()
+                })
+            })?;
+            chunks.clear();
+            Ok(())
+        })
+    }
+
+    /// Makes the values of all vertices, stripe by stripe.
+    pub(super) fn values<I: Intersect>(
+        &self,
+        program: &I,
+        degrees: &StoredValues,
+        waiting: &mut Waiting,
+    ) -> Result<(Values<I::Value>, Ledger), EngineError> {
+        let graph = self.graph;
+        let Some(storage) = self.workers.storage() else {
+            let what = "the plan keeps values on storage, and the workers were given none";
+            return Err(EngineError::Configuration(what.to_owned()));
+        };
+        let stored = StoredValues::new::<I::Value>(graph, storage)?;
+        let benches = self.workers.states(|| {
+            let (degrees, values) = (Desk::<u32>::new(degrees, graph)?, Desk::new(&stored, graph)?);
+            let told = Buffer::<u64>::zeroed(1 << graph.plan.stripe_bits)?;
+            Ok((Reader::new(&self.pool, &graph.arena)?, degrees, values, told, 0))
+        })?;
+        let stripes = graph.stripes.iter().enumerate();
+        let waiting: Vec<_> =
+            stripes.map(|(stripe, _)| Mutex::new(waiting.take(VALUES, stripe))).collect();
+        self.workers.tasks(waiting.len(), self.progress, &benches, |bench, stripe| {
+            let (reader, degrees, values, told, gathered) = bench;
+            let chunks = std::mem::take(&mut *lock(&waiting[stripe]));
+            degrees.fetch(stripe)?;
+            let told = &mut told[..graph.stripes[stripe].width()];
+            told.fill(0);
+            *gathered += reader.read(&chunks, |targets, counts: &[u64]| {
+                targets.iter().zip(counts).all(|(target, count)| {
+                    let told = told.get_mut(*target as usize);
+                    told.map(|told| *told += count).is_some()
+                })
+            })?;
+            let (column, mut made) = (degrees.take(stripe)?, values.blank()?);
+            for ((value, degree), closed) in made.iter_mut().zip(&*column).zip(&*told) {
+                *value = program.value((*degree).into(), *closed);
+            }
+            degrees.done(column);
+            values.put(stripe, made)
+        })?;
+        for bench in &benches {
+            lock(bench).2.finish()?;
+        }
+        let ledger = sum(&benches, |bench| {
+            let mut ledger = Ledger::default();
+            ledger.gathered[VALUES as usize] = bench.4;
+            ledger
+        });
+        drop(benches);
+        Ok((Values::stored(stored, graph), ledger))
+    }
+}

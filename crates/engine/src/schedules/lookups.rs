@@ -1,0 +1,126 @@
+//! How a run looks up the edges of single vertices, and when it does.
+
+use welter_model::program::Program;
+use welter_progress::Progress;
+
+use crate::EngineError;
+use crate::edges::graph::Graph;
+use crate::edges::rows::Rows;
+use crate::machine::workers::Workers;
+use crate::plan::FrontierMode;
+use crate::schedules::frontier::Selected;
+use crate::schedules::levels::Level;
+
+/// How a run looks up the edges of single vertices.
+pub(crate) struct Lookups<'g> {
+    graph: &'g Graph,
+    pub(crate) out_rows: Option<&'g Rows>,
+    /// Where vertices may look for one that is active.
+    pub(crate) in_rows: Option<&'g Rows>,
+    /// Vertices that were looked up in the index of bands.
+    banded: u64,
+    /// Edges that were met in passing while few vertices were active.
+    passed: u64,
+}
+
+impl<'g> Lookups<'g> {
+    pub(crate) fn new<P: Program>(graph: &'g Graph) -> Self {
+        let out_rows = graph.out_rows.get().filter(|_| P::MONOTONE);
+        let may_pull = P::ONE_IS_ENOUGH && graph.plan.frontier_mode != FrontierMode::Dense;
+        let in_rows = if graph.symmetric { out_rows } else { graph.in_rows.as_ref() };
+        let in_rows = in_rows.filter(|_| may_pull);
+        Self { graph, out_rows, in_rows, banded: 0, passed: 0 }
+    }
+
+    /// With more edges than this, active vertices are not looked up.
+    pub(crate) fn edges_most(&self) -> u64 {
+        self.graph.edges()
+            / match (self.out_rows, self.in_rows) {
+                (None, _) => BANDS_BELOW,
+                (Some(_), None) => PUSH_BELOW,
+                (Some(_), Some(_)) => PULL_ABOVE,
+            }
+    }
+
+    /// What was counted, for a checkpoint.
+    pub(crate) fn counts(&self) -> [u64; 2] {
+        [self.banded, self.passed]
+    }
+
+    /// Goes on from a checkpoint: rows that would be there by now are made.
+    pub(crate) fn resume(
+        &mut self,
+        [banded, passed]: [u64; 2],
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<(), EngineError> {
+        (self.banded, self.passed) = (banded, passed);
+        let graph = self.graph;
+        let pay = self.bands_pay() || self.passes_pay();
+        if graph.plan.rows && pay && self.out_rows.is_none() {
+            self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
+        }
+        Ok(())
+    }
+
+    /// Whether rows would have paid, by what was looked up in bands.
+    fn bands_pay(&self) -> bool {
+        self.banded > self.graph.edges() / ROWS_PAY_AT
+    }
+
+    /// The same, by what was met in passing.
+    fn passes_pay(&self) -> bool {
+        self.passed > self.graph.edges().saturating_mul(ROWS_PAY_PASSES)
+    }
+
+    /// Counts vertices that are looked up in the index of bands, and makes rows when by now they
+    /// would have paid: whatever comes, that costs at most about twice what the best choice would
+    /// have cost.
+    pub(crate) fn count<P: Program>(
+        &mut self,
+        selected: &Selected,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<(), EngineError> {
+        let graph = self.graph;
+        self.banded += selected.vertices.len() as u64;
+        if P::MONOTONE && graph.plan.rows && self.bands_pay() {
+            self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
+        }
+        Ok(())
+    }
+
+    /// Counts edges that were met in passing where there is nothing to look vertices up in, as in a
+    /// graph that was kept, and makes rows when by now they would have paid.
+    pub(crate) fn pass<P: Program>(
+        &mut self,
+        level: Level,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<(), EngineError> {
+        let graph = self.graph;
+        let may = P::MONOTONE && graph.plan.rows && graph.index.is_none();
+        if !may || self.out_rows.is_some() || level.active > graph.vertices() / FEW_ACTIVE {
+            return Ok(());
+        }
+        self.passed += level.edges;
+        if self.passes_pay() {
+            self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
+        }
+        Ok(())
+    }
+}
+
+/// An iteration looks vertices up in the index of bands when they have fewer than one in so many of
+/// all edges: finding the edges of one costs as much as folding some tens of them in passing.
+const BANDS_BELOW: u64 = 24;
+/// The same by rows.
+pub(crate) const PUSH_BELOW: u64 = 16;
+/// The same where vertices may look for an active one instead.
+const PULL_ABOVE: u64 = 20;
+/// To look up a vertex in the index of bands costs about as much as to lay so many edges in rows.
+const ROWS_PAY_AT: u64 = 32;
+/// To lay all edges in rows costs about as much as to meet them so often in passing.
+const ROWS_PAY_PASSES: u64 = 8;
+/// Few vertices are active when fewer than one in so many are.
+const FEW_ACTIVE: u64 = 16;

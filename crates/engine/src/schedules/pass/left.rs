@@ -1,0 +1,325 @@
+//! Edges that are left, written anew (Chaos, section 3: edges that can no longer matter are
+//! dropped while others are read).
+//!
+//! What is no news in a pass of [`Again::Never`] never is again. So while such a pass reads a
+//! graph of which chunks are on storage, what is news goes into a new, smaller generation of it,
+//! and later passes read that:
+//!
+//! ```text
+//! edges that are left <= edges that were looked at / SHARE, else the pass gives up
+//! ```
+//!
+//! At a half the first pass that reads the new generation would save just what writing it took. How
+//! many are left is known only when all were looked at, so a pass that gives up has written for
+//! nothing: at a quarter no more than a quarter of what it read.
+//!
+//! What is left stays in memory as far as half of the room there goes; the other half is for
+//! programs that ask for all that is left at once. An older generation is dropped with its room on
+//! storage when a new one is whole; the graph itself stays.
+//!
+//! Invariants: a generation holds all edges that can still be news · nothing is written unless
+//! there is room for all of it before, on storage and for the buffers of all workers in memory;
+//! where there is none, passes read what they read before.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use welter_model::edges::Duplicates;
+use welter_model::stream::Again;
+use welter_store::header::Label;
+use welter_store::io::Volume;
+use welter_store::weights::WeightKind;
+
+use super::order::Share;
+use crate::EngineError;
+use crate::edges::extent::{DEPTH, Storage};
+use crate::edges::graph::{Graph, Stored, Stripe};
+use crate::edges::shelf::Keep;
+use crate::edges::tiles::{ChunkPlace, Numbers, Recipe, TILE_EDGES_LEAST, TileWriter};
+use crate::kernels::record::{Record, Weighted};
+use crate::kernels::vertices::Vertices;
+use crate::machine::arena::{Buffer, SLAB_BYTES};
+use crate::machine::workers::Workers;
+use crate::plan::Plan;
+
+/// A new generation has at most one edge in so many of those that were looked at for it.
+const SHARE: u64 = 4;
+
+/// Edges that a worker gathers before they are cut into tiles.
+const GATHERED: usize = 1 << 14;
+
+/// Bytes of a worker's buffers: slabs that are filled or being written, a chunk, and edges.
+pub(crate) const WORKER_BYTES: u64 = ((DEPTH + 2) * SLAB_BYTES + (1 << 20)) as u64;
+
+/// Whether it would do any good that a pass writes what is left.
+pub(super) fn pays(graph: &Graph, share: Share, again: Again) -> bool {
+    let may = !graph.plan.settings.keeps_edges;
+    may && share == Share::All && again == Again::Never && graph.stored_bytes() > 0
+}
+
+/// A new generation that is being written, as workers share it.
+pub(super) struct Left<'g> {
+    graph: &'g Graph,
+    volume: Arc<Volume>,
+    storage: &'g Storage,
+    cache_bytes: u64,
+    /// One of so many edges that would pay must be left before too many of them are a reason to
+    /// give up.
+    patience: u64,
+    looked: AtomicU64,
+    found: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl<'g> Left<'g> {
+    /// Begins one, if there is room: `free` bytes of memory, and on storage. Where it is not the
+    /// only way that is tried it is less patient.
+    pub(super) fn begin(
+        graph: &'g Graph,
+        workers: &'g Workers,
+        (free, is_alone): (u64, bool),
+    ) -> Result<Option<Self>, EngineError> {
+        let buffers = workers.threads() as u64 * WORKER_BYTES;
+        let Some(storage) = workers.storage().filter(|_| free >= buffers) else { return Ok(None) };
+        // Keys that are farther apart take more bytes, but there are no more tiles than before.
+        let need = graph.chunk_bytes + buffers;
+        let volume = match storage.scratch(need) {
+            Ok(volume) => volume,
+            Err(EngineError::Disk { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(Some(Self {
+            graph,
+            volume,
+            storage,
+            cache_bytes: (free - buffers) / 2,
+            patience: if is_alone { 4 } else { 32 },
+            looked: AtomicU64::new(0),
+            found: AtomicU64::new(0),
+            is_over: false.into(),
+        }))
+    }
+
+    /// What says which chunks stay in memory.
+    pub(super) fn keep(&self) -> Keep<'_> {
+        let edges = self.graph.edges / SHARE;
+        Keep::new((&self.volume, &self.storage.io), self.cache_bytes, u64::MAX, edges)
+    }
+
+    /// Notes how many of a chunk's edges are left, and says whether it is still worth it. A few
+    /// chunks with many of them are no reason to give up.
+    fn go_on(&self, looked: u64, left: u64) -> bool {
+        let looked = self.looked.fetch_add(looked, Ordering::Relaxed) + looked;
+        let left = self.found.fetch_add(left, Ordering::Relaxed) + left;
+        let all = self.graph.edges / SHARE;
+        let many = left > looked / SHARE && left > all / self.patience;
+        if many || left > all {
+            self.give_up();
+        }
+        !self.is_over()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn give_up(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// Bytes of what was found, about.
+    pub(super) fn bytes(&self) -> u64 {
+        let found = u128::from(self.found.load(Ordering::Relaxed));
+        let bytes = found * u128::from(self.graph.chunk_bytes);
+        (bytes / u128::from(self.graph.edges.max(1))) as u64
+    }
+
+    /// The new generation, if it is worth it, of what workers have written.
+    pub(super) fn end(self, mut placed: Vec<ChunkPlace>) -> Result<Option<Graph>, EngineError> {
+        let Self { graph, volume, storage, looked, found, is_over, .. } = self;
+        if is_over.into_inner() || found.into_inner() > looked.into_inner() / SHARE {
+            return Ok(None);
+        }
+        let order = |place: &ChunkPlace| {
+            (place.cell.stripe, place.cell.source_partition, place.sources.start, place.number)
+        };
+        placed.sort_by_key(order);
+        let mut placed = placed.into_iter().peekable();
+        let stripes = (0..).zip(&graph.stripes).map(|(run, stripe)| {
+            let of_it = |place: &ChunkPlace| place.cell.stripe == run;
+            let chunks: Vec<_> = std::iter::from_fn(|| placed.next_if(of_it)).collect();
+            Stripe {
+                vertices: stripe.vertices.clone(),
+                segments: stripe.segments.clone(),
+                edges: chunks.iter().map(|place| place.edges).sum(),
+                chunks,
+            }
+        });
+        let stripes: Vec<_> = stripes.collect();
+        if let Some(ChunkPlace { cell, .. }) = placed.next() {
+            let what = format!("edges were left in stripe {}, which is none", cell.stripe);
+            return Err(EngineError::Configuration(what));
+        }
+        let chunks = || stripes.iter().flat_map(|stripe| &stripe.chunks);
+        Ok(Some(Graph {
+            // By their numbers: who has which slot is known to the graph itself.
+            vertices: Vertices::all(graph.vertices()),
+            degrees: Buffer::zeroed(0)?,
+            degrees_stored: None,
+            degree_max: graph.degree_max,
+            plan: Plan { wide_tiles: true, ..graph.plan.clone() },
+            arena: graph.arena.clone(),
+            edges: chunks().map(|place| place.edges).sum(),
+            others: graph.others,
+            chunk_bytes: chunks().map(|place| place.range.len() as u64).sum(),
+            id: (graph.id.0, graph.id.1 + 1),
+            symmetric: false,
+            index: None,
+            partitions: Vec::new(),
+            out_rows: OnceLock::new(),
+            in_rows: None,
+            stored: Some(Stored { volume, io: storage.io.clone() }),
+            input: None,
+            stripes,
+        }))
+    }
+}
+
+/// One worker's part of a generation.
+pub(super) struct Writer<'l> {
+    left: &'l Left<'l>,
+    keep: &'l Keep<'l>,
+    edges: Edges,
+    /// Of the chunk that is open.
+    label: Option<Label>,
+    /// The first source of the chunk that was read last.
+    source: u64,
+}
+
+/// Edges that were gathered, and what writes them.
+enum Edges {
+    Plain(Vec<u64>, TileWriter<u64>),
+    Weighted(Vec<Weighted>, TileWriter<Weighted>),
+}
+
+impl<'l> Writer<'l> {
+    pub(super) fn new(
+        left: &'l Left<'l>,
+        keep: &'l Keep<'l>,
+        weighted: bool,
+    ) -> Result<Self, EngineError> {
+        let edges = if weighted {
+            Edges::Weighted(Vec::new(), TileWriter::new(Some(keep))?)
+        } else {
+            Edges::Plain(Vec::new(), TileWriter::new(Some(keep))?)
+        };
+        Ok(Self { left, keep, edges, label: None, source: 0 })
+    }
+
+    /// Takes what is left of the next chunk: sources, targets and weights, in its order.
+    pub(super) fn chunk(
+        &mut self,
+        label: &Label,
+        (sources_start, looked): (u64, u64),
+        found: &[(u32, u32, f64)],
+    ) -> Result<(), EngineError> {
+        if !self.left.go_on(looked, found.len() as u64) {
+            return Ok(());
+        }
+        let goes_on = self.label.as_ref().is_some_and(|open| open.cell == label.cell);
+        if !goes_on || sources_start < self.source {
+            self.close()?;
+            let number =
+                if goes_on { self.label.as_ref().map_or(0, |open| open.number) } else { 0 };
+            let generation = self.left.graph.id.1 + 1;
+            self.label = Some(Label { generation, number, weights: WeightKind::None, ..*label });
+        }
+        self.source = sources_start;
+        let key = |source: u32, target: u32| {
+            let [source, target] = [
+                u64::from(source).wrapping_sub(label.source_base),
+                u64::from(target).wrapping_sub(label.target_base),
+            ];
+            source << label.target_bits | target
+        };
+        match &mut self.edges {
+            Edges::Plain(edges, _) => {
+                edges.extend(found.iter().map(|edge| u64::new(key(edge.0, edge.1), edge.2)));
+            }
+            Edges::Weighted(edges, _) => {
+                edges.extend(found.iter().map(|edge| Weighted::new(key(edge.0, edge.1), edge.2)));
+            }
+        }
+        if self.edges.len() >= GATHERED { self.cut() } else { Ok(()) }
+    }
+
+    /// Cuts what was gathered into tiles of the open chunk.
+    fn cut(&mut self) -> Result<(), EngineError> {
+        let Self { left, keep, edges, label: Some(label), .. } = self else { return Ok(()) };
+        let graph = left.graph;
+        let numbers = Numbers::plain(label.target_bits, graph.plan.block_bits, TILE_EDGES_LEAST);
+        let recipe = recipe(graph, keep);
+        match edges {
+            Edges::Plain(edges, writer) => writer.append(edges, &numbers, label, recipe)?,
+            Edges::Weighted(edges, writer) => writer.append(edges, &numbers, label, recipe)?,
+        }
+        edges.clear();
+        Ok(())
+    }
+
+    /// Ends the open chunk.
+    fn close(&mut self) -> Result<(), EngineError> {
+        self.cut()?;
+        let Self { left, keep, edges, label: Some(label), .. } = self else { return Ok(()) };
+        let recipe = recipe(left.graph, keep);
+        match edges {
+            Edges::Plain(_, writer) => writer.close(label, recipe),
+            Edges::Weighted(_, writer) => writer.close(label, recipe),
+        }
+    }
+
+    /// Ends a stripe: the next one of this worker is another.
+    pub(super) fn end_stripe(&mut self) -> Result<(), EngineError> {
+        self.close()?;
+        self.label = None;
+        Ok(())
+    }
+
+    /// All chunks that were written.
+    pub(super) fn finish(self) -> Result<Vec<ChunkPlace>, EngineError> {
+        let arena = &self.left.graph.arena;
+        match self.edges {
+            Edges::Plain(_, writer) => writer.finish(Some(self.keep), arena),
+            Edges::Weighted(_, writer) => writer.finish(Some(self.keep), arena),
+        }
+    }
+}
+
+fn recipe<'l>(graph: &'l Graph, keep: &'l Keep<'l>) -> Recipe<'l, 'l> {
+    Recipe {
+        plan: &graph.plan,
+        vertices: &graph.vertices,
+        duplicates: Duplicates::Keep,
+        graph: graph.id.0,
+        arena: &graph.arena,
+        bins: None,
+        keep: Some(keep),
+        groups: &[],
+    }
+}
+
+impl Edges {
+    fn len(&self) -> usize {
+        match self {
+            Self::Plain(edges, _) => edges.len(),
+            Self::Weighted(edges, _) => edges.len(),
+        }
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Self::Plain(edges, _) => edges.clear(),
+            Self::Weighted(edges, _) => edges.clear(),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! In which order a pass takes stripes, chunks and tiles.
+
+use welter_model::stream::{Again, Stream};
+
+use crate::edges::graph::Graph;
+use crate::kernels::sift::Look;
+
+/// Edges of a vertex that are shown first where only a few are, on average.
+const FEW_EDGES: f64 = 2.25;
+
+/// Which chunks of a stripe are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    /// Those with the first few sources.
+    Few,
+    /// All but these.
+    Others,
+    /// All.
+    All,
+}
+
+/// The order of a pass.
+pub(super) struct Order<'g> {
+    graph: &'g Graph,
+    share: Share,
+    way: Way,
+    /// Stripes in the order in which they are taken.
+    pub(super) stripes: Vec<usize>,
+}
+
+/// The order within a stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// As they lie.
+    First,
+    /// Each stripe begins as far down its list as it is down the list of stripes.
+    Turned,
+    /// By rising sources.
+    Up,
+    /// By falling sources.
+    Down,
+}
+
+impl<'g> Order<'g> {
+    /// The order of pass number `pass`.
+    pub(super) fn new(graph: &'g Graph, share: Share, again: Again, pass: u64) -> Self {
+        let mut stripes: Vec<usize> = (0..graph.stripes.len()).collect();
+        let way = match again {
+            Again::Anytime | Again::Never => {
+                // The longest first, so that no worker waits long for the last.
+                stripes.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
+                if share == Share::Few { Way::First } else { Way::Turned }
+            }
+            _ if pass.is_multiple_of(2) => {
+                stripes.reverse();
+                Way::Down
+            }
+            Again::SourceChanged | Again::TargetChanged | Again::EitherChanged => Way::Up,
+        };
+        Self { graph, share, way, stripes }
+    }
+
+    /// Numbers of the chunks of a stripe that are shown.
+    pub(super) fn chunks(&self, stripe: usize) -> impl Iterator<Item = usize> + use<> {
+        let Self { graph, share, way, .. } = *self;
+        let chunks = graph.stripes[stripe].chunks.len();
+        let few = FEW_EDGES * graph.vertices() as f64 / graph.edges().max(1) as f64;
+        let few = ((chunks as f64 * few).ceil() as usize).min(chunks);
+        let (begin, count) = match share {
+            Share::Few => (0, few),
+            Share::Others => (few, chunks - few),
+            Share::All => (0, chunks),
+        };
+        let turn = count * stripe / graph.stripes.len();
+        // What is on storage is read ahead, and best as it lies there.
+        let is_down = way == Way::Down && graph.stored.is_none();
+        (0..count).map(move |step| match way {
+            Way::Turned => begin + (turn + step) % count,
+            Way::Down if is_down => begin + count - 1 - step,
+            Way::First | Way::Up | Way::Down => begin + step,
+        })
+    }
+
+    /// How the edges of a tile are looked at.
+    pub(super) fn look<S: Stream>(&self) -> Look {
+        match self.way {
+            Way::Turned | Way::First if S::UNEQUAL => Look::Unequal,
+            Way::Turned | Way::First => Look::Runs,
+            Way::Up => Look::Up,
+            Way::Down => Look::Down,
+        }
+    }
+
+    /// Puts the tiles of a chunk in order.
+    pub(super) fn turn<T>(&self, tiles: &mut [T]) {
+        if self.way == Way::Down {
+            tiles.reverse();
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Which chunks and tiles a pass can leave out, because nothing in them can be news.
+//!
+//! Passes are numbered. Of each chunk it is known in which pass it was shown last, and of each
+//! block of vertices in which pass one of them changed last. What was shown in a pass has learnt
+//! all that earlier passes changed, and may have missed what the same pass did:
+//!
+//! ```text
+//! stale(chunk) = changed(b) < shown(chunk) for all blocks b of its sources (or of its targets)
+//! ```
+//!
+//! Invariant: which chunks are stale is settled between passes, so that what is read ahead is what
+//! is shown; within a pass tiles also hear of what just changed, which can only show more of them.
+//! A pass that changes nothing is the last one: all that was not stale was shown in it.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use welter_model::stream::{Again, Edge};
+
+use crate::edges::graph::{Graph, Stripe};
+
+/// Log2 of the vertices of a block.
+const BLOCK_BITS: u32 = 10;
+
+/// In place of the number of a pass: the chunk has no edge that can ever be news.
+const FOR_GOOD: u32 = u32::MAX;
+
+/// What earlier passes did.
+pub(super) struct Stale {
+    /// By stripe and chunk, the pass in which it was shown last; [`FOR_GOOD`].
+    shown: Vec<Vec<AtomicU32>>,
+    /// By block, the pass in which a vertex changed last, but for changes of this one.
+    changed: Vec<u32>,
+    /// Blocks in which a vertex changes in this pass.
+    changing: Vec<AtomicBool>,
+    /// The number of this pass, or of the next one.
+    pass: u32,
+    /// The first one of those that follow each other without another step in between.
+    since: u32,
+}
+
+impl Stale {
+    pub(super) fn new(graph: &Graph) -> Self {
+        let blocks = graph.vertices().div_ceil(1 << BLOCK_BITS) as usize;
+        let never = |count| (0..count).map(|_| AtomicU32::new(0)).collect();
+        Self {
+            shown: graph.stripes.iter().map(|stripe| never(stripe.chunks.len())).collect(),
+            changed: vec![0; blocks],
+            changing: (0..blocks).map(|_| AtomicBool::new(false)).collect(),
+            pass: 1,
+            since: 1,
+        }
+    }
+
+    /// Whether a chunk of a stripe of the graph may have news.
+    pub(super) fn wants(
+        &self,
+        graph: &Graph,
+        (stripe, chunk): (usize, usize),
+        again: Again,
+    ) -> bool {
+        let shown = self.shown[stripe][chunk].load(Ordering::Relaxed);
+        let is_first = shown < self.since;
+        let Stripe { vertices, chunks, .. } = &graph.stripes[stripe];
+        let changed = |vertices: &Range<u64>| {
+            let blocks = self.blocks(vertices);
+            self.changed[blocks].iter().any(|&pass| pass >= shown)
+        };
+        shown != FOR_GOOD
+            && match again {
+                Again::Anytime | Again::Never => true,
+                Again::SourceChanged => is_first || changed(&chunks[chunk].sources),
+                Again::TargetChanged => is_first || changed(vertices),
+                Again::EitherChanged => {
+                    is_first || changed(vertices) || changed(&chunks[chunk].sources)
+                }
+            }
+    }
+
+    /// Whether a tile of a chunk that is shown, with these sources, may have news.
+    pub(super) fn wants_tile(
+        &self,
+        (stripe, chunk): (usize, usize),
+        sources: &Range<u64>,
+        again: Again,
+    ) -> bool {
+        let shown = self.shown[stripe][chunk].load(Ordering::Relaxed);
+        let changed = |block: usize| {
+            self.changed[block] >= shown || self.changing[block].load(Ordering::Relaxed)
+        };
+        again != Again::SourceChanged || shown < self.since || self.blocks(sources).any(changed)
+    }
+
+    /// The blocks that some vertices lie in.
+    fn blocks(&self, vertices: &Range<u64>) -> Range<usize> {
+        let end = vertices.end.div_ceil(1 << BLOCK_BITS) as usize;
+        let end = end.min(self.changed.len());
+        ((vertices.start >> BLOCK_BITS) as usize).min(end)..end
+    }
+
+    /// Notes that an edge changed one of its ends.
+    pub(super) fn change(&self, edge: Edge, again: Again) {
+        let Edge { source, target, .. } = edge;
+        match again {
+            Again::SourceChanged => self.change_block(target),
+            Again::TargetChanged => self.change_block(source),
+            // Which of them it was is not said.
+            Again::EitherChanged => {
+                self.change_block(source);
+                self.change_block(target);
+            }
+            Again::Anytime | Again::Never => {}
+        }
+    }
+
+    fn change_block(&self, vertex: u32) {
+        if let Some(block) = self.changing.get(vertex as usize >> BLOCK_BITS)
+            && !block.load(Ordering::Relaxed)
+        {
+            block.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that a chunk was shown, and how many of its edges were news.
+    pub(super) fn show(&self, (stripe, chunk): (usize, usize), news: u64, again: Again) {
+        let is_over = news == 0 && again == Again::Never;
+        let pass = if is_over { FOR_GOOD } else { self.pass };
+        self.shown[stripe][chunk].store(pass, Ordering::Relaxed);
+    }
+
+    /// Ends a pass.
+    pub(super) fn end_pass(&mut self) {
+        for (changed, changing) in self.changed.iter_mut().zip(&mut self.changing) {
+            if std::mem::take(changing.get_mut()) {
+                *changed = self.pass;
+            }
+        }
+        // A run of 2^32 passes takes years; and then more is shown than must be.
+        self.pass = (self.pass + 1).min(FOR_GOOD - 1);
+    }
+
+    /// Forgets what was shown, but for what is over for good: vertices were settled.
+    pub(super) fn begin_anew(&mut self) {
+        self.since = self.pass;
+    }
+}

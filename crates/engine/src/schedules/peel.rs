@@ -1,0 +1,158 @@
+//! Core numbers by peeling: whoever has `k` neighbours left, or fewer, leaves, for `k` = 0, 1, ...
+//! (Kabir and Madduri, Parallel k-core decomposition on multicore platforms, 2017.)
+//!
+//! Each vertex leaves once and tells its row then, so each edge is looked at once from either end.
+//! That takes rows; where there is no room for them core numbers are made by a group program, which
+//! reads edges in passes and looks at each many times.
+//!
+//! Who is left is looked through once for each `k`: as often as a vertex has core numbers below its
+//! own, which add up to no more than the edges from either end.
+//!
+//! Invariant: `left` of a vertex that left is its core number, and whoever brought it down to `k`
+//! is the only one to have it leave. So the answer is the same for any number of threads.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use welter_model::program::Value;
+use welter_progress::{Progress, Unit};
+
+use crate::EngineError;
+use crate::columns::results::Values;
+use crate::edges::graph::Graph;
+use crate::edges::rows::View;
+use crate::kernels::kernel::fetch;
+use crate::machine::arena::Buffer;
+use crate::machine::workers::{Workers, lock};
+
+/// Shares that each worker takes of those who leave at a time.
+const SHARES: usize = 16;
+/// Edges that a worker looks at before what is left of its share is shared again.
+const EDGES: usize = 1 << 18;
+/// Edges that one thread looks at before others are woken.
+const EDGES_ALONE: usize = 1 << 13;
+/// Vertices, and edges, between asking memory for what they need and looking at it.
+const AHEAD: usize = 8;
+
+/// Makes the values of all vertices of their core numbers; `None` where the plan has no rows.
+///
+/// # Errors
+/// When the graph was not read as undirected, memory runs out, a chunk is damaged, or the run is
+/// cancelled.
+pub fn peel<V: Value>(
+    graph: &Graph,
+    workers: &Workers,
+    progress: &Progress,
+    value: impl Fn(u32) -> V,
+) -> Result<Option<Values<V>>, EngineError> {
+    if !graph.plan.rows {
+        return Ok(None);
+    }
+    if !graph.symmetric {
+        let what = "core numbers take a graph that was read as undirected";
+        return Err(EngineError::Configuration(what.to_owned()));
+    }
+    let phase = progress.phase("peel", Unit::Vertices, Some(graph.vertices()));
+    let rows = graph.lay_out_rows(workers, progress)?.view();
+    let mut left = Buffer::<AtomicU32>::zeroed(graph.degrees.len())?;
+    for (left, &degree) in left.iter_mut().zip(&*graph.degrees) {
+        *left.get_mut() = degree;
+    }
+    let mut rest: Vec<u32> = (0..graph.degrees.len() as u32).collect();
+    let benches = workers.states(|| Ok(Vec::new()))?;
+    let mut core = 0;
+    while !rest.is_empty() {
+        if progress.cancelled() {
+            return Err(EngineError::Cancelled);
+        }
+        let before = rest.len();
+        let mut leaving = Vec::new();
+        let mut least = u32::MAX;
+        rest.retain(|&vertex| {
+            let left = left[vertex as usize].load(Relaxed);
+            if left == core {
+                leaving.push(vertex);
+            } else if left > core {
+                least = least.min(left);
+            }
+            left > core
+        });
+        phase.add((before - rest.len()) as u64);
+        if leaving.is_empty() {
+            core = least.max(core + 1);
+            continue;
+        }
+        Level { rows, left: &left, core }.leave(leaving, workers, progress, &benches)?;
+        core += 1;
+    }
+    let mut values = Buffer::zeroed(left.len())?;
+    for (value_of, left) in values.iter_mut().zip(&*left) {
+        *value_of = value(left.load(Relaxed));
+    }
+    Ok(Some(Values::resident(values)))
+}
+
+/// What is the same for all who leave at a time.
+struct Level<'a> {
+    rows: View<'a>,
+    /// Neighbours that each vertex has left, or had when it left.
+    left: &'a [AtomicU32],
+    core: u32,
+}
+
+impl Level<'_> {
+    /// Lets some vertices leave, and those whom that leaves with too few neighbours.
+    fn leave(
+        &self,
+        mut leaving: Vec<u32>,
+        workers: &Workers,
+        progress: &Progress,
+        queues: &[Mutex<Vec<u32>>],
+    ) -> Result<(), EngineError> {
+        while !leaving.is_empty() {
+            // Waking others takes as long as a few edges.
+            self.drain(&mut leaving, EDGES_ALONE);
+            if leaving.is_empty() {
+                break;
+            }
+            let share = leaving.len().div_ceil(SHARES * workers.threads());
+            let shares: Vec<_> = leaving.chunks(share).collect();
+            workers.tasks(shares.len(), progress, queues, |queue, task| {
+                queue.extend_from_slice(shares[task]);
+                self.drain(queue, EDGES);
+                Ok(())
+            })?;
+            leaving.clear();
+            for queue in queues {
+                leaving.append(&mut lock(queue));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the vertices of a queue leave, and those whom that leaves with too few neighbours,
+    /// until there are none or so many edges were looked at.
+    fn drain(&self, queue: &mut Vec<u32>, edges: usize) {
+        let (mut first, mut looked) = (0, 0);
+        while looked < edges && first < queue.len() {
+            let vertex = queue[first];
+            if let Some(&ahead) = queue.get(first + 2 * AHEAD) {
+                self.rows.fetch_start(ahead);
+            }
+            if let Some(&ahead) = queue.get(first + AHEAD) {
+                self.rows.fetch_row(ahead);
+            }
+            first += 1;
+            for (end, ahead) in self.rows.ends_ahead(vertex, AHEAD) {
+                fetch(self.left, ahead as usize);
+                let stays = |left: u32| (left > self.core).then(|| left - 1);
+                let told = self.left[end as usize].fetch_update(Relaxed, Relaxed, stays);
+                if told == Ok(self.core + 1) {
+                    queue.push(end);
+                }
+                looked += 1;
+            }
+        }
+        queue.drain(..first);
+    }
+}

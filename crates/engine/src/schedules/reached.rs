@@ -1,0 +1,106 @@
+//! Ranges of vertices, and what updates do to them at once.
+//!
+//! A monotone program lets accumulators be applied one after the other, so pushes and pulls keep
+//! none: an update changes its vertex as it arrives, and the vertex goes on a list.
+//!
+//! Invariant: a range's vertices belong to one thread at a time.
+
+use std::sync::Mutex;
+
+use welter_model::program::{Applied, Program, Total};
+
+use crate::machine::workers::lock;
+
+/// Applies an update at once, which a monotone program allows.
+#[inline(always)]
+pub(crate) fn apply<P: Program>(
+    program: &P,
+    value: P::Value,
+    update: P::Update,
+    last: &P::Total,
+) -> Applied<P::Value, P::Total> {
+    program.apply(value, program.gather(program.identity(), update), last)
+}
+
+/// What changed in a range of vertices.
+pub(crate) struct List<P: Program> {
+    /// Vertices that updates activated, perhaps several times each.
+    pub(crate) changed: Vec<u32>,
+    total: P::Total,
+}
+
+impl<P: Program> Default for List<P> {
+    fn default() -> Self {
+        Self { changed: Vec::new(), total: P::Total::default() }
+    }
+}
+
+impl<P: Program> List<P> {
+    /// The totals and the vertices of all ranges.
+    pub(crate) fn concat(lists: &[Self]) -> (P::Total, Vec<u32>) {
+        let total = lists.iter().fold(P::Total::default(), |sum, list| sum.merge(list.total));
+        let count = lists.iter().map(|list| list.changed.len()).sum();
+        let mut changed = Vec::with_capacity(count);
+        for list in lists {
+            changed.extend_from_slice(&list.changed);
+        }
+        (total, changed)
+    }
+}
+
+/// A range of vertices, and what updates do to it.
+pub(crate) struct Reached<'a, P: Program> {
+    /// First vertex of the range.
+    pub(crate) base: usize,
+    pub(crate) values: &'a mut [P::Value],
+    list: List<P>,
+}
+
+impl<P: Program> Reached<'_, P> {
+    /// Applies an update at once, which a monotone program allows.
+    #[inline(always)]
+    pub(crate) fn receive(
+        &mut self,
+        program: &P,
+        place: usize,
+        update: P::Update,
+        last: &P::Total,
+    ) {
+        let value = &mut self.values[place];
+        if program.settled(value, last) {
+            return;
+        }
+        let applied = apply(program, *value, update, last);
+        *value = applied.value;
+        self.list.total = self.list.total.merge(applied.total);
+        if applied.active {
+            self.list.changed.push((self.base + place) as u32);
+        }
+    }
+}
+
+/// A range with the place of its list.
+type Part<'a, P> = (Reached<'a, P>, &'a mut List<P>);
+
+/// Values in ranges of so many vertices, each with its list.
+pub(crate) fn ranges<'a, P: Program>(
+    values: &'a mut [P::Value],
+    width: usize,
+    lists: &'a mut [List<P>],
+) -> Vec<Mutex<Part<'a, P>>> {
+    let range = |(number, (values, list))| {
+        Mutex::new((Reached { base: number * width, values, list: List::default() }, list))
+    };
+    values.chunks_mut(width).zip(lists).enumerate().map(range).collect()
+}
+
+/// Works on a range. Its list comes along and goes back, because lists of neighbours share cache
+/// lines: two workers that wrote to them at every vertex took 116 ms for a pull that takes 37 to 66
+/// now.
+pub(crate) fn with<P: Program>(part: &Mutex<Part<'_, P>>, work: impl FnOnce(&mut Reached<'_, P>)) {
+    let (reached, list) = &mut *lock(part);
+    let Reached { base, values, .. } = reached;
+    let mut own = Reached { base: *base, values, list: std::mem::take(*list) };
+    work(&mut own);
+    **list = own.list;
+}

@@ -1,0 +1,253 @@
+//! A sparse iteration by bands: the edges of a few sources, and only what they reach.
+//!
+//! Every vertex has an accumulator that waits as the identity, and what is no longer the identity
+//! after the scatter is applied. With few edges one thread looks up source after source; with more,
+//! workers take stripes, so that each accumulator belongs to one thread at a time as in a dense
+//! iteration. Signals are written only when all edges have been looked at.
+//!
+//! Invariant: between iterations all accumulators are the identity.
+
+use std::sync::{Mutex, PoisonError};
+
+use welter_model::program::{Program, Total};
+
+use crate::EngineError;
+use crate::columns::state::{Column, State};
+use crate::edges::index::{IndexedTiles, band_bits};
+use crate::kernels::kernel::{Coding, Scratch};
+use crate::machine::arena::Buffer;
+use crate::machine::workers::lock;
+use crate::plan::FrontierMode;
+use crate::schedules::frontier::{Frontier, Masks, Selected};
+use crate::schedules::iterate::Driver;
+use crate::schedules::levels::{Level, Mode};
+
+/// With fewer edges than this, waking other threads costs more than it brings.
+const ALONE_BELOW: u64 = 1 << 14;
+
+pub(crate) fn iterate<P: Program>(
+    driver: &Driver<'_, P>,
+    tiles: &IndexedTiles<'_>,
+    state: &mut State<P>,
+    frontier: &mut Frontier,
+    selected: &Selected,
+    last: &P::Total,
+) -> Result<(P::Total, Level), EngineError> {
+    if state.accums.is_empty() {
+        state.accums = Buffer::zeroed(driver.graph.vertices() as usize)?;
+        state.accums.fill(driver.program.identity());
+    }
+    let is_alone = match driver.graph.plan.frontier_mode {
+        FrontierMode::Alone => true,
+        FrontierMode::Together => false,
+        _ => selected.edges < ALONE_BELOW,
+    };
+    let (total, edges) = if is_alone {
+        alone(driver, tiles, state, frontier, &selected.vertices, last)
+    } else {
+        together(driver, tiles, state, frontier, &selected.vertices, last)?
+    };
+    let level = Level::of(Mode::Sparse, selected.vertices.len() as u64, edges);
+    Ok((total, level))
+}
+
+/// Folds an update and notes a destination that meets its first.
+#[inline(always)]
+fn fold<P: Program>(
+    program: &P,
+    signal: P::Signal,
+    weight: f64,
+    accum: &mut P::Accum,
+    target: u32,
+    touched: &mut Vec<u32>,
+) {
+    if let Some(update) = program.scatter(signal, weight) {
+        let folded = program.gather(*accum, update);
+        if folded != *accum {
+            if *accum == program.identity() {
+                touched.push(target);
+            }
+            *accum = folded;
+        }
+    }
+}
+
+/// One thread, source after source.
+fn alone<P: Program>(
+    driver: &Driver<'_, P>,
+    tiles: &IndexedTiles<'_>,
+    state: &mut State<P>,
+    frontier: &mut Frontier,
+    sources: &[u32],
+    last: &P::Total,
+) -> (P::Total, u64) {
+    let Driver { graph, program, .. } = *driver;
+    let (block_bits, band_bits) = (graph.plan.block_bits, band_bits(graph));
+    // The workers are idle, so the first one's buffers are free.
+    let scratch = &mut lock(&driver.scratches[0]);
+    let mut touched = Vec::new();
+    let mut edges = 0;
+    for &source in sources {
+        let local = source & ((1 << block_bits) - 1);
+        let band = (local >> band_bits) as usize;
+        let signal = state.signals[0][source as usize];
+        for indexed in tiles.of_block((source >> block_bits) as usize) {
+            let coding = indexed.coding(graph);
+            let range = indexed.edges_of(band, local, coding);
+            if range.is_empty() {
+                continue;
+            }
+            edges += range.len() as u64;
+            let mask = (1_u32 << coding.target_bits) - 1;
+            coding.keys(&indexed.tile, range, scratch, |keys, weights| {
+                for (edge, &key) in keys.iter().enumerate() {
+                    if key >> coding.target_bits == local {
+                        let target = indexed.target_base + (key & mask);
+                        let weight = weights.map_or(1.0, |weights| weights[edge]);
+                        let accum = &mut state.accums[target as usize];
+                        fold(program, signal, weight, accum, target, &mut touched);
+                    }
+                }
+            });
+        }
+        state.active[0][source as usize] = 0;
+    }
+    let mut part = Reached {
+        base: 0,
+        values: &mut state.values,
+        signals: &mut state.signals[0],
+        active: &mut state.active[0],
+        accums: &mut state.accums,
+        touched,
+        activated: 0,
+        total: P::Total::default(),
+    };
+    part.apply(program, last);
+    let Reached { touched, total, activated, .. } = part;
+    state.active_count += activated;
+    state.active_count -= sources.len() as u64;
+    frontier.add(program, &state.values, touched);
+    (total, edges)
+}
+
+/// All workers, stripe by stripe.
+fn together<P: Program>(
+    driver: &Driver<'_, P>,
+    tiles: &IndexedTiles<'_>,
+    state: &mut State<P>,
+    frontier: &mut Frontier,
+    sources: &[u32],
+    last: &P::Total,
+) -> Result<(P::Total, u64), EngineError> {
+    let Driver { graph, program, workers, progress, .. } = *driver;
+    let masks = Masks::of_list(graph, tiles.blocks(), sources);
+    let State { values, signals: [signals, _], active: [active, _], accums, order, .. } = state;
+    for &source in sources {
+        active[source as usize] = 1;
+    }
+
+    let mut column = Column(&mut accums[..]);
+    let parts =
+        graph.stripes.iter().map(|stripe| Mutex::new((column.take(stripe.width()), Vec::new())));
+    let parts: Vec<_> = parts.collect();
+    let benches = workers.states(|| Ok((Scratch::new(), 0_u64)))?;
+    workers.tasks(parts.len(), progress, &benches, |(scratch, edges), task| {
+        let stripe = order[task];
+        let (accums, touched) = &mut *lock(&parts[stripe]);
+        for indexed in tiles.of_stripe(stripe) {
+            let first = indexed.tile.source as usize;
+            let coding: Coding = indexed.coding(graph);
+            for bands in masks.runs(first >> graph.plan.block_bits, coding.encoding) {
+                let range = indexed.edges(bands);
+                *edges += range.len() as u64;
+                let mask = (1_u32 << coding.target_bits) - 1;
+                coding.keys(&indexed.tile, range, scratch, |keys, weights| {
+                    for (edge, &key) in keys.iter().enumerate() {
+                        let source = first + (key >> coding.target_bits) as usize;
+                        if active[source] != 0 {
+                            let target = key & mask;
+                            let weight = weights.map_or(1.0, |weights| weights[edge]);
+                            let accum = &mut accums[target as usize];
+                            fold(program, signals[source], weight, accum, target, touched);
+                        }
+                    }
+                });
+            }
+        }
+        Ok(())
+    })?;
+    let edges = benches.iter().map(|bench| lock(bench).1).sum();
+
+    for &source in sources {
+        active[source as usize] = 0;
+    }
+    let mut values = Column(&mut values[..]);
+    let mut signals = Column(&mut signals[..]);
+    let mut active = Column(&mut active[..]);
+    let parts = graph.stripes.iter().zip(parts).map(|(stripe, part)| {
+        let (accums, touched) = part.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let width = stripe.width();
+        Mutex::new(Reached {
+            base: stripe.vertices.start as u32,
+            values: values.take(width),
+            signals: signals.take(width),
+            active: active.take(width),
+            accums,
+            touched,
+            activated: 0,
+            total: P::Total::default(),
+        })
+    });
+    let parts: Vec<Mutex<Reached<'_, P>>> = parts.collect();
+    workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
+        lock(&parts[task]).apply(program, last);
+        Ok(())
+    })?;
+    let mut total = P::Total::default();
+    let mut touched = Vec::new();
+    state.active_count -= sources.len() as u64;
+    for part in parts {
+        let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
+        total = total.merge(part.total);
+        state.active_count += part.activated;
+        touched.append(&mut part.touched);
+    }
+    frontier.add(program, &state.values, touched);
+    Ok((total, edges))
+}
+
+/// What updates reached in a range of vertices.
+struct Reached<'a, P: Program> {
+    /// First vertex of the range.
+    base: u32,
+    values: &'a mut [P::Value],
+    signals: &'a mut [P::Signal],
+    active: &'a mut [u8],
+    accums: &'a mut [P::Accum],
+    /// Vertices whose accumulators met an update, relative to `base`.
+    touched: Vec<u32>,
+    /// Vertices that became active and were not.
+    activated: u64,
+    total: P::Total,
+}
+
+impl<P: Program> Reached<'_, P> {
+    /// Applies what was touched, and leaves in `touched` the vertices that updates activated, also
+    /// those that were active: they may be more urgent now.
+    fn apply(&mut self, program: &P, last: &P::Total) {
+        let Self { base, values, signals, active, accums, touched, activated, total } = self;
+        touched.retain_mut(|vertex| {
+            let place = *vertex as usize;
+            let accum = std::mem::replace(&mut accums[place], program.identity());
+            let applied = program.apply(values[place], accum, last);
+            values[place] = applied.value;
+            signals[place] = program.signal(&applied.value);
+            *total = total.merge(applied.total);
+            *vertex += *base;
+            if applied.active {
+                *activated += u64::from(std::mem::replace(&mut active[place], 1) == 0);
+            }
+            applied.active
+        });
+    }
+}

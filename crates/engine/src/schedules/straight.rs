@@ -1,0 +1,239 @@
+//! Graphs that stay in their input.
+//!
+//! Such a graph knows its vertices, which a first reading of the input tells, and where its edges
+//! come from. Programs read them once more: [straight ones](mod@count), to which each edge tells
+//! all at once, and [stream programs](mod@pass) that need few passes.
+
+mod begun;
+mod bits;
+mod boxes;
+mod count;
+mod kept;
+mod pass;
+
+use std::ops::Range;
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+
+use bytemuck::Pod;
+use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
+use welter_model::ids::IdMap;
+use welter_model::program::Total;
+use welter_progress::{Phase, Progress, Unit};
+
+use crate::EngineError;
+use crate::columns::renew::repeated;
+use crate::columns::state::Column;
+use crate::edges::graph::Graph;
+use crate::ingest::marks::Marks;
+use crate::ingest::survey::{self, first_beyond};
+use crate::kernels::vertices::{SEGMENT_BITS, Vertices};
+use crate::machine::arena::Buffer;
+use crate::machine::workers::{Workers, lock};
+use crate::plan::Plan;
+use crate::schedules::pass::REST_BYTES;
+
+use self::begun::{Begun, Noting};
+pub use self::count::count;
+pub use self::pass::pass_over;
+
+/// Segments of slots whose results are made at once.
+const RUN: usize = 16;
+
+/// Where the edges of a graph are that stays in its input.
+pub(crate) struct Input {
+    /// Until the graph is made after all.
+    stream: RwLock<Option<Box<dyn EdgeStream>>>,
+    made: OnceLock<Box<Graph>>,
+    reading: Reading,
+    /// Edges of each part.
+    edges: Vec<u64>,
+    /// Those that a search begins with, where it was known.
+    begun: Option<Begun>,
+}
+
+/// Hands the edges of some parts to `visit`, a batch at a time, with what belongs to the worker and
+/// the number of the part.
+fn read<S: Send>(
+    (stream, slots): (&dyn EdgeStream, u64),
+    parts: Range<usize>,
+    states: &[Mutex<S>],
+    (workers, progress, phase): (&Workers, &Progress, &Phase),
+    visit: impl Fn(&mut S, usize, &Batch<'_>) + Sync,
+) -> Result<(), EngineError> {
+    workers.tasks(parts.len(), progress, states, |state, task| {
+        let part = parts.start + task;
+        let mut wrong = None;
+        stream.read(part, &mut |batch| {
+            wrong = first_beyond(&batch, slots);
+            if wrong.is_none() {
+                visit(state, part, &batch);
+            }
+            phase.add(batch.pairs.len() as u64);
+            wrong.is_none() && !progress.cancelled()
+        })?;
+        wrong.map_or(Ok(()), |vertex| Err(EngineError::Vertex { vertex, slots }))
+    })
+}
+
+/// What a worker saw of the edges in the first reading.
+#[derive(Default)]
+struct Seen {
+    marks: Marks,
+    loops: u64,
+    /// Edges of parts.
+    parts: Vec<(usize, u64)>,
+    /// Edges that a search begins with.
+    begun: Vec<Pair>,
+}
+
+/// The graph of a stream that the plan wants to be left where it is. `begins`: slots that a search
+/// will begin at.
+pub(crate) fn leave(
+    (stream, begins): (Box<dyn EdgeStream>, &[u64]),
+    ids: &IdMap,
+    reading: Reading,
+    plan: &Plan,
+    (workers, progress): (&Workers, &Progress),
+) -> Result<Graph, EngineError> {
+    // What the plan does not need keeps the beginning of the input for the passes that follow.
+    stream.spare_memory(plan.free_bytes());
+    let noting = Noting::new(begins, reading, plan.free_bytes() / REST_BYTES);
+    let slots = survey::slots(&*stream, workers, progress)?;
+    let marked = if ids.all_present() { 0 } else { slots };
+    let states = workers.states(|| Ok(Seen { marks: Marks::new(marked)?, ..Seen::default() }))?;
+    let phase = progress.phase("mark", Unit::Edges, Some(stream.edges()));
+    let (of, tools) = ((&*stream, slots), (workers, progress, &phase));
+    read(of, 0..stream.parts(), &states, tools, |seen, part, batch| {
+        if marked > 0 {
+            for slot in batch.pairs.as_flattened() {
+                seen.marks.set(*slot);
+            }
+        }
+        seen.loops += batch.pairs.iter().filter(|[source, target]| source == target).count() as u64;
+        seen.parts.push((part, batch.pairs.len() as u64));
+        noting.note(&mut seen.begun, batch.pairs);
+    })?;
+    drop(phase);
+    let (mut marks, mut loops, mut edges) = (Marks::default(), 0, vec![0; stream.parts()]);
+    let mut begun = Vec::new();
+    for worker in states {
+        let seen = worker.into_inner().unwrap_or_else(PoisonError::into_inner);
+        loops += seen.loops;
+        seen.parts.iter().for_each(|(part, more)| edges[*part] += more);
+        begun.push(seen.begun);
+        if marks.is_empty() {
+            marks = seen.marks;
+        } else {
+            marks.merge(&seen.marks);
+        }
+    }
+    let vertices =
+        if marked > 0 { Vertices::marked(marks.into_words()) } else { Vertices::all(slots) };
+    let others = stream.edges() - loops;
+    let arcs = others * if reading.undirected { 2 } else { 1 };
+    Ok(Graph {
+        edges: arcs + if reading.drop_self_loops { 0 } else { loops },
+        others: ids.others(),
+        chunk_bytes: 0,
+        vertices,
+        degree_max: 0,
+        degrees: Buffer::zeroed(0)?,
+        degrees_stored: None,
+        stripes: Vec::new(),
+        plan: plan.clone(),
+        arena: workers.arena().clone(),
+        id: (0, 0),
+        symmetric: reading.both_ways(),
+        index: None,
+        partitions: Vec::new(),
+        out_rows: OnceLock::new(),
+        in_rows: None,
+        stored: None,
+        input: Some(Input {
+            stream: RwLock::new(Some(stream)),
+            made: OnceLock::new(),
+            reading,
+            edges,
+            begun: noting.into_begun(begun.into_iter()),
+        }),
+    })
+}
+
+impl Input {
+    /// The stream, for a while.
+    fn with<T>(
+        &self,
+        run: impl FnOnce(&dyn EdgeStream) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let stream = self.stream.read().unwrap_or_else(PoisonError::into_inner);
+        let what = "the graph was made of its input, which is gone";
+        let stream = stream.as_deref().ok_or_else(|| EngineError::Configuration(what.to_owned()));
+        run(stream?)
+    }
+
+    /// The graph that was made of it after all.
+    pub(crate) fn made(&self) -> Option<&Graph> {
+        self.made.get().map(|made| &**made)
+    }
+}
+
+impl Graph {
+    /// This graph, made of the input in which it stayed, as is planned for when passes over that
+    /// turn out to be too many. The input is gone then.
+    ///
+    /// # Errors
+    /// As [`Graph::ingest`], and when nothing is planned for that.
+    pub fn make(
+        &self,
+        ids: &IdMap,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<&Self, EngineError> {
+        let Some(input) = &self.input else { return Ok(self) };
+        if let Some(made) = input.made() {
+            return Ok(made);
+        }
+        let stream = input.stream.write().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((stream, plan)) = stream.zip(self.plan.instead.as_deref()) else {
+            let what = "nothing is planned for a graph that is made after all";
+            return Err(EngineError::Configuration(what.to_owned()));
+        };
+        let made = Self::ingest(stream, ids, input.reading, plan, workers, progress)?;
+        Ok(input.made.get_or_init(|| Box::new(made)))
+    }
+}
+
+/// The results of all vertices, by their slots, and what these add to the totals.
+fn results<V: Pod + Send, T: Total>(
+    graph: &Graph,
+    (workers, progress): (&Workers, &Progress),
+    result: impl Fn(u32) -> (V, T) + Sync,
+) -> Result<(Buffer<V>, T), EngineError> {
+    let vertices = &graph.vertices;
+    let mut values = Buffer::<V>::zeroed(vertices.count() as usize)?;
+    let mut column = Column(&mut values[..]);
+    let runs = vertices.segments().div_ceil(RUN);
+    let start = |run: usize| vertices.segment_start((run * RUN).min(vertices.segments()));
+    let parts: Vec<_> = (0..runs)
+        .map(|run| Mutex::new((column.take((start(run + 1) - start(run)) as usize), None)))
+        .collect();
+    workers.tasks(runs, progress, &workers.states(|| Ok(()))?, |(), run| {
+        let (values, total) = &mut *lock(&parts[run]);
+        let width = (RUN as u64) << SEGMENT_BITS;
+        let slots = run as u64 * width..vertices.slots().min((run as u64 + 1) * width);
+        let (mut sum, mut last) = (T::default(), T::default());
+        let present = slots.filter(|slot| vertices.number(*slot).is_some());
+        for (value, slot) in values.iter_mut().zip(present) {
+            (*value, last) = result(slot as u32);
+            sum = sum.merge(last);
+        }
+        let alike = graph.alike(&(start(run)..start(run + 1)));
+        *total = Some(sum.merge(repeated(last, alike - 1)));
+        Ok(())
+    })?;
+    let totals = parts
+        .into_iter()
+        .filter_map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner).1);
+    let total = totals.fold(T::default(), T::merge);
+    Ok((values, total))
+}
