@@ -8,8 +8,8 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
 use welter_engine::Machine;
+use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
 use welter_engine::plan::{self, Plan, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Pace, Storage, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
@@ -263,7 +263,7 @@ impl Session {
         around: impl FnOnce(Box<dyn EdgeStream>, &mut Reading) -> Box<dyn EdgeStream>,
     ) -> Result<Ready, Failure> {
         if let Some(Forecast { plan, .. }) = self.forecast(wanted)? {
-            self.storage().check_room(&plan, 0)?;
+            self.storage().check_room(plan.disk_bytes(), 0)?;
         }
         let Loaded { edges, ids, files, readings, bytes, undirected, notes } = self
             .load(wanted.source, wanted.options.clone())

@@ -133,6 +133,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Bytes on storage at most at a time; 0 where all is in memory.
+    pub fn disk_bytes(&self) -> u64 {
+        self.storage.map_or(0, |storage| storage.room.peak())
+    }
+
     /// Plans a run, or refuses it when it cannot fit.
     ///
     /// # Errors

@@ -200,6 +200,19 @@ impl StoreError {
         }
     }
 
+    /// The error for a file that a manifest lists: one that is missing is damage.
+    #[must_use]
+    pub fn of_listed_file(self) -> Self {
+        match self {
+            Self::Missing { file } => Self::Damaged {
+                file,
+                offset: 0,
+                what: "it is missing, and the manifest lists it".to_owned(),
+            },
+            other => other,
+        }
+    }
+
     pub(crate) fn create(file: &Path, source: io::Error) -> Self {
         Self::Create { file: file.to_owned(), source }
     }

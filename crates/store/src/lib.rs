@@ -21,6 +21,8 @@ pub mod weights;
 
 mod builder;
 mod error;
+mod number;
 
 pub use builder::ChunkBuilder;
 pub use error::{ChunkError, StoreError};
+pub use number::random_number;

@@ -9,8 +9,8 @@ mod memory;
 
 use std::fmt::Debug;
 
-use welter_engine::kept;
 use welter_engine::Machine;
+use welter_engine::kept;
 use welter_engine::plan::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 use welter_engine::{Checkpoints, EngineError};
 use welter_model::edges::Reading;

@@ -2,15 +2,11 @@
 
 use bytemuck::Pod;
 use welter_model::program::Program;
-use welter_store::StoreError;
 
 use crate::EngineError;
 use crate::columns::state::State;
-use crate::columns::values::{Desk, StoredValues};
+use crate::columns::values::{Desk, Fill, StoredValues, Visit};
 use crate::edges::graph::{Graph, Stripe};
-
-/// Whoever is shown a column, in pieces.
-pub(crate) type Visit<'v, V> = dyn FnMut(&[V]) -> Result<(), EngineError> + 'v;
 
 /// A column that is written.
 #[derive(Clone, Copy)]
@@ -44,9 +40,6 @@ pub(crate) struct Columns<'a, V> {
     /// The bytes of what edges have, in the order in which they are shown.
     pub(crate) states: Column<'a, u8>,
 }
-
-/// Fills what it is given with what comes next in a checkpoint.
-pub(crate) type Fill<'f, V> = dyn FnMut(&mut [V]) -> Result<(), StoreError> + 'f;
 
 /// Columns that are set to those of a checkpoint, stripe by stripe: first all values, then, in
 /// programs with a frontier, who is active. What was set before is set again where a checkpoint
@@ -155,5 +148,18 @@ impl<V: Pod + Send> Settable<V> for Stored<'_, V> {
     fn finish(&mut self) -> Result<(), EngineError> {
         self.values.finish()?;
         self.active.as_mut().map_or(Ok(()), Desk::finish)
+    }
+}
+
+impl<P: Program> State<P> {
+    /// What a checkpoint is made of.
+    pub(crate) fn columns(&self, graph: &Graph) -> Columns<'_, P::Value> {
+        let values = match &self.stored {
+            Some(stored) => Column::Storage(stored),
+            None => Column::Memory(&self.values[..]),
+        };
+        let flags = if P::FRONTIER { graph.vertices() as usize } else { 0 };
+        let active = Column::Memory(&self.active[0][..flags]);
+        Columns { values, active, states: Column::Memory(&[]) }
     }
 }

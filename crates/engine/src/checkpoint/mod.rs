@@ -36,18 +36,20 @@ use welter_store::io::Faults;
 use welter_store::sealed::{self, Identity, SealedReader};
 use welter_store::{StoreError, durable};
 
-pub(crate) use self::columns::{Column, Columns, Fill, Resident, Settable, Stored, Visit};
+pub(crate) use self::columns::{Column, Columns, Resident, Settable, Stored};
 pub(crate) use self::manifest::Shape;
-pub(crate) use self::restore::{restore, restore_columns, restore_stored};
+pub(crate) use self::restore::{
+    must_relax, refuse_relaxing, restore, restore_columns, restore_stored,
+};
 pub(crate) use self::write::{write, write_columns};
 
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION};
+use crate::columns::levels::{Level, Mode};
+use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
-use crate::ingest::build::random_number;
-use crate::machine::workers::lock;
-use crate::schedules::iterate::Outcome;
-use crate::schedules::levels::{Level, Mode};
+use crate::machine::sync::lock;
+use welter_store::random_number;
 
 /// Name of the manifest.
 const MANIFEST: &str = "checkpoint";
@@ -380,7 +382,7 @@ fn read_manifest(
     reader.is_version(VERSION)?;
     let payload = reader.read_rest(BYTES_MAX)?;
     let manifest = Manifest::decode(&payload).map_err(|(offset, what)| {
-        let offset = crate::kept::offset_in_file(offset as u64);
+        let offset = welter_store::sealed::offset_in_file(offset as u64);
         StoreError::Damaged { file, offset, what }
     })?;
     Ok((reader.identity().graph, manifest))

@@ -9,11 +9,10 @@ use super::columns::{Resident, Settable, Stored};
 use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
 use super::{Checkpoints, Reached, STATE_KIND};
 use crate::EngineError;
+use crate::columns::levels::{Level, Mode};
 use crate::columns::values::StoredValues;
 use crate::edges::graph::Graph;
-use crate::machine::workers::lock;
-use crate::schedules::fixpoint;
-use crate::schedules::levels::{Level, Mode};
+use crate::machine::sync::lock;
 
 /// Vertices whose flags are unpacked at a time.
 const PACKED: usize = 1 << 15;
@@ -78,8 +77,8 @@ pub(crate) fn restore_stored<P: Program>(
         Shape::of::<P>(graph),
         Stored::<P::Value>::new(graph, values, active)?,
     )?;
-    if reached.as_ref().is_some_and(|it| fixpoint::must::<P>(it.out_of_step())) {
-        return Err(fixpoint::refusal());
+    if reached.as_ref().is_some_and(|it| must_relax::<P>(it.out_of_step())) {
+        return Err(refuse_relaxing());
     }
     Ok(reached)
 }
@@ -170,7 +169,7 @@ impl Payload {
     fn open(checkpoints: &Checkpoints, entry: &Entry) -> Result<Self, StoreError> {
         let path = checkpoints.state_path(entry.iterations);
         let opened = SealedReader::open(&path, STATE_KIND, checkpoints.faults.as_ref());
-        let reader = opened.map_err(crate::kept::missing)?;
+        let reader = opened.map_err(StoreError::of_listed_file)?;
         reader.is_version(VERSION)?;
         let identity = checkpoints.identity(entry.iterations);
         reader.belongs_to(identity.graph, identity.generation)?;
@@ -247,4 +246,16 @@ impl Payload {
     fn damaged(&self, offset: u64, what: &str) -> StoreError {
         StoreError::Damaged { file: self.path.clone(), offset, what: what.to_owned() }
     }
+}
+
+/// Whether relaxing edges is the only way on.
+pub(crate) fn must_relax<P: Program>(out_of_step: bool) -> bool {
+    P::RELAXES && out_of_step && !P::SAYS_ALL
+}
+
+/// What a run says that must relax edges and cannot.
+pub(crate) fn refuse_relaxing() -> EngineError {
+    let what = "this run goes on from values that were relaxed part by part, and has too little \
+                memory to do so; allow it more";
+    EngineError::Configuration(what.to_owned())
 }

@@ -11,9 +11,9 @@ use welter_store::{StoreError, checksum, durable};
 use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape};
 use super::{Checkpoints, Columns, Reached};
 use crate::EngineError;
+use crate::columns::levels::{Level, Mode};
 use crate::edges::graph::Graph;
-use crate::machine::workers::lock;
-use crate::schedules::levels::{Level, Mode};
+use crate::machine::sync::lock;
 
 /// Vertices whose flags are packed at a time.
 const PACKED: usize = 1 << 15;

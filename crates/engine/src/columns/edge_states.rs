@@ -9,7 +9,7 @@
 //! written in order.
 //!
 //! Invariants: what is read is what was written last: the checksums of all pieces are in memory ·
-//! all states are zeros before they were written · a worker has at most [`SLABS`] slabs.
+//! all states are zeros before they were written · a worker has at most [`STATE_SLABS`] slabs.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -21,17 +21,12 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
-use crate::checkpoint::{Fill, Visit};
-use crate::columns::state::Column;
+use crate::columns::footprint::STATES_IN_FLIGHT;
+use crate::columns::values::{Fill, Visit};
 use crate::edges::graph::Graph;
 use crate::machine::arena::{Arena, Buffer, SLAB_BYTES, Slab};
+use crate::machine::slices::Slices;
 use crate::machine::workers::Workers;
-
-/// Pieces that a worker reads ahead, and pieces that it writes, at a time.
-const IN_FLIGHT: usize = 2;
-
-/// Slabs that a worker needs: those in flight, and the one that is changed.
-pub(crate) const SLABS: usize = 2 * IN_FLIGHT + 1;
 
 /// The states of all edges.
 pub(crate) struct EdgeStates<S> {
@@ -99,7 +94,7 @@ impl<S: Pod + Send> EdgeStates<S> {
 
     /// The states of each lane that are in memory, and where the others are.
     pub(crate) fn parts(&mut self) -> (Vec<&mut [S]>, &Stored) {
-        let mut column = Column(&mut self.resident[..]);
+        let mut column = Slices(&mut self.resident[..]);
         let parts = self.counts.iter().map(|count| column.take(*count)).collect();
         (parts, &self.stored)
     }
@@ -121,7 +116,7 @@ impl<S: Pod + Send> EdgeStates<S> {
 
     /// Sets all states, in the same order.
     pub(crate) fn fill(&mut self, fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
-        let mut resident = Column(&mut self.resident[..]);
+        let mut resident = Slices(&mut self.resident[..]);
         for (count, pieces) in self.counts.iter().zip(&self.stored.pieces) {
             fill(cast_slice_mut(resident.take(*count)))?;
             for piece in pieces {
@@ -203,7 +198,7 @@ impl<'s, S: Pod> Rewriter<'s, S> {
     /// Begins an iteration; `fresh`: the first one.
     pub(crate) fn new(stored: &'s Stored, fresh: bool) -> Result<Self, EngineError> {
         let queue = match &stored.volume {
-            Some((volume, io)) => Some((volume, Queue::new(io, 2 * IN_FLIGHT)?)),
+            Some((volume, io)) => Some((volume, Queue::new(io, 2 * STATES_IN_FLIGHT)?)),
             None => None,
         };
         Ok(Self {
@@ -305,7 +300,7 @@ impl<'s, S: Pod> Rewriter<'s, S> {
     /// Begins to read what is wanted next, as far as there may be slabs for it.
     fn issue(&mut self) -> Result<(), EngineError> {
         let Some((volume, queue)) = &mut self.queue else { return Ok(()) };
-        while self.issued < IN_FLIGHT.min(self.wanted.len()) {
+        while self.issued < STATES_IN_FLIGHT.min(self.wanted.len()) {
             let wanted = &mut self.wanted[self.issued];
             let mut slab = self.stored.arena.take()?;
             if self.fresh {
@@ -323,7 +318,7 @@ impl<'s, S: Pod> Rewriter<'s, S> {
     /// Writes the piece that was changed, some time.
     fn close(&mut self) -> Result<(), EngineError> {
         let Some(Open { piece, mut slab, .. }) = self.open.take() else { return Ok(()) };
-        while self.writing >= IN_FLIGHT {
+        while self.writing >= STATES_IN_FLIGHT {
             self.wait()?;
         }
         let Some((volume, queue)) = &mut self.queue else { return Err(other_edges()) };

@@ -2,10 +2,13 @@
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `state`, `renew`, `results` | values, signals and accumulators; how they are renewed and read at the end |
+//! | `state`, `renew`, `results` | values, signals and accumulators, renewed and read |
 //! | `values`, `windows` | columns on storage, and the windows of them that are in memory |
 //! | `edge_states` | states of edges, in the order of the chunks |
 //! | `groups`, `updates` | updates by destination, in memory and on storage |
+//! | `ends` | what the ends of an edge with a state say |
+//! | `outcome`, `levels` | what a run leaves, and what was done in each iteration |
+//! | `footprint` | what columns take beside their values |
 //! | `chunks` | columns and updates as bytes, for the machines of a cluster |
 //!
 //! Nothing here knows in which order edges are visited.
@@ -14,7 +17,11 @@
 
 pub mod chunks;
 pub(crate) mod edge_states;
+pub(crate) mod ends;
+pub(crate) mod footprint;
 pub(crate) mod groups;
+pub(crate) mod levels;
+pub(crate) mod outcome;
 pub(crate) mod renew;
 pub(crate) mod results;
 pub(crate) mod state;

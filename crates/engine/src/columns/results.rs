@@ -3,8 +3,9 @@
 //! Whoever reads results reads rows in about their order, a block at a time: the stripes that were
 //! read last stay in memory, one a thread and one more, so blocks need not end where stripes do.
 //!
-//! Invariant: values that are handed out are those that were written last (see [`crate::columns::values`]).
-//! They need nothing of the graph, whose memory can be given back before they are read.
+//! Invariant: values that are handed out are those that were written last (see
+//! [`crate::columns::values`]). They need nothing of the graph, whose memory can be given back
+//! before they are read.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,7 +22,7 @@ use crate::EngineError;
 use crate::columns::values::StoredValues;
 use crate::edges::graph::{Graph, Stripe};
 use crate::machine::arena::Buffer;
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
 
 /// Values of all vertices, in the order of the graph's vertex column.
 pub struct Values<V: Pod + Send> {

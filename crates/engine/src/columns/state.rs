@@ -6,12 +6,12 @@ use std::sync::Mutex;
 use welter_model::program::{Program, Total};
 
 use crate::EngineError;
-use crate::checkpoint::{self, Columns};
 use crate::columns::results::Values;
 use crate::columns::values::StoredValues;
-use crate::edges::extent::Storage;
 use crate::edges::graph::{Graph, Stripe};
 use crate::machine::arena::Buffer;
+use crate::machine::slices::Slices;
+use crate::machine::storage::Storage;
 
 /// The columns of a run.
 pub(crate) struct State<P: Program> {
@@ -100,26 +100,15 @@ impl<P: Program> State<P> {
         Values::stored(stored, graph)
     }
 
-    /// What a checkpoint is made of.
-    pub(crate) fn columns(&self, graph: &Graph) -> Columns<'_, P::Value> {
-        let values = match &self.stored {
-            Some(stored) => checkpoint::Column::Storage(stored),
-            None => checkpoint::Column::Memory(&self.values[..]),
-        };
-        let flags = if P::FRONTIER { graph.vertices() as usize } else { 0 };
-        let active = checkpoint::Column::Memory(&self.active[0][..flags]);
-        Columns { values, active, states: checkpoint::Column::Memory(&[]) }
-    }
-
     /// Cuts the columns by stripe.
     pub(crate) fn parts<'a>(&'a mut self, graph: &'a Graph) -> Parts<'a, P> {
         let [signals_now, signals_next] = &mut self.signals;
         let [active_now, active_next] = &mut self.active;
         let stored = self.stored.as_ref();
-        let mut values = Column(&mut self.values[..]);
-        let mut signals = Column(&mut signals_next[..]);
-        let mut active = Column(&mut active_next[..]);
-        let mut totals = Column(&mut self.totals[..]);
+        let mut values = Slices(&mut self.values[..]);
+        let mut signals = Slices(&mut signals_next[..]);
+        let mut active = Slices(&mut active_next[..]);
+        let mut totals = Slices(&mut self.totals[..]);
         let parts = graph.stripes.iter().map(|stripe| {
             let width = stripe.width();
             let flags = if P::FRONTIER { width } else { 0 };
@@ -140,17 +129,6 @@ impl<P: Program> State<P> {
         self.signals.swap(0, 1);
         self.active.swap(0, 1);
         self.totals.iter().fold(P::Total::default(), |sum, total| sum.merge(*total))
-    }
-}
-
-/// A column of which stripes take their parts, one after the other.
-pub(crate) struct Column<'a, T>(pub(crate) &'a mut [T]);
-
-impl<'a, T> Column<'a, T> {
-    pub(crate) fn take(&mut self, count: usize) -> &'a mut [T] {
-        let (front, rest) = std::mem::take(&mut self.0).split_at_mut(count);
-        self.0 = rest;
-        front
     }
 }
 

@@ -1,7 +1,7 @@
 //! Updates that wait on storage, in update chunks (X-Stream, section 3; Chaos, section 5).
 //!
-//! Chunks ([`crate::kernels::update_chunk`]) lie in slabs beside those of other stripes; a slab's place is
-//! used again when all of its chunks were gathered.
+//! Chunks ([`crate::kernels::update_chunk`]) lie in slabs beside those of other stripes; a slab's
+//! place is used again when all of its chunks were gathered.
 //!
 //! Invariant: a chunk is handed out only if its checksum, graph, turn, stripe and window are those
 //! that were written: a place that was used before holds another turn.
@@ -14,20 +14,14 @@ use bytemuck::Pod;
 use welter_store::io::{ALIGN, IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
-use crate::edges::extent::{DEPTH, Storage};
+use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::edges::graph::Graph;
-use crate::kernels::update_chunk::{self, Cell, HEADER_BYTES, Records, SECTION, chunk_bytes};
+use crate::kernels::update_chunk::{self, Cell, Records, SECTION, chunk_bytes};
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
-use crate::machine::workers::lock;
+use crate::machine::storage::{DEPTH, Storage};
+use crate::machine::sync::lock;
 
-/// Bytes of a chunk beside its records, at most.
-pub(crate) const CHUNK_FRAME_BYTES: u64 = (HEADER_BYTES + 2 * SECTION) as u64;
-
-/// A slab of which less than one in so many is left is full.
-pub(crate) const SLAB_REST: u64 = 32;
-
-/// What tells where a chunk lies.
-pub(crate) const CHUNK_ENTRY_BYTES: u64 = size_of::<UpdateChunk>() as u64;
+const _: () = assert!(size_of::<UpdateChunk>() as u64 == CHUNK_ENTRY_BYTES);
 
 /// Places for slabs of updates, or for shorter pieces, used again and again.
 pub(crate) struct Pool {

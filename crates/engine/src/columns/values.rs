@@ -3,29 +3,31 @@
 //! Values are looked at once an iteration, stripe by stripe, so they are the first of the columns
 //! to leave a memory that is too small: a worker reads those of its stripe while it folds the
 //! edges, and writes them back while it folds those of the next one. Signals are looked up by the
-//! edges and stay, unless even they do not fit ([`crate::schedules::ranges`]): then they lie here too, and are
-//! read piece by piece.
+//! edges and stay, unless even they do not fit ([`crate::schedules::ranges`]): then they lie here
+//! too, and are read piece by piece.
 //!
 //! Invariant: what is read is what was written last: checksums of all pieces are in memory.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use welter_store::StoreError;
 
 use bytemuck::{Pod, cast_slice};
 use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume, VolumeStats};
 
 use crate::EngineError;
-use crate::edges::extent::Storage;
+use crate::columns::footprint::{COLUMNS, PIECE};
 use crate::edges::graph::{Graph, Stripe};
 use crate::machine::arena::Buffer;
+use crate::machine::storage::Storage;
 
-/// Columns of values that a worker has in memory: one is looked at, one is being written.
-pub(crate) const COLUMNS: usize = 2;
+/// A function that is shown a column, in pieces.
+pub(crate) type Visit<'v, V> = dyn FnMut(&[V]) -> Result<(), EngineError> + 'v;
 
-/// Vertices of a stripe whose values can be read and verified without the others.
-pub(crate) const PIECE: usize = 1 << 14;
+/// A function that fills a column, in pieces.
+pub(crate) type Fill<'f, V> = dyn FnMut(&mut [V]) -> Result<(), StoreError> + 'f;
 
 /// Values of all vertices on storage, by stripe.
 pub(crate) struct StoredValues {

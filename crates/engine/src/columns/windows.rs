@@ -18,15 +18,14 @@ use bytemuck::Pod;
 use welter_store::io::Queue;
 
 use crate::EngineError;
-use crate::columns::values::{PIECE, StoredValues};
-use crate::edges::extent::DEPTH;
+use crate::columns::footprint::{PIECE, WINDOWS};
+use crate::columns::values::StoredValues;
+use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stripe};
-use crate::edges::tiles::ChunkPlace;
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
-
-/// Windows that are in memory at a time: one is looked at, one is being read.
-pub(crate) const WINDOWS: usize = 2;
+use crate::machine::storage::DEPTH;
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 
 /// Columns that windows are read from, or that what they will be is written to.
 #[derive(Clone, Copy)]

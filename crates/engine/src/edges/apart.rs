@@ -7,40 +7,16 @@
 //!
 //! Invariant: a segment is handed out only if its checksum is that of what was written.
 
-use std::sync::Arc;
-
 use welter_store::checksum;
 use welter_store::io::{ALIGN, Place};
 
 use crate::EngineError;
-use crate::edges::bins::StripeBins;
-use crate::edges::extent::{Kept, Shelved, Source};
+use crate::edges::extent::{Kept, Source};
 use crate::edges::segments::Segment;
-use crate::kernels::cuts::Lots;
 use crate::machine::arena::Slab;
 
 /// Bytes between two segments that are rather read than left out.
 const GAP_BYTES: u32 = 64 << 10;
-
-/// Leaves the slabs of lots with more bytes than this where they are.
-pub(crate) fn leave(bins: &[StripeBins], lots: &Lots, bytes_most: u64) {
-    let mut shelves: Vec<Vec<&Arc<Shelved>>> = vec![Vec::new(); lots.count()];
-    for (number, bin) in bins.iter().flatten().enumerate() {
-        let lot = &mut shelves[lots.of(number)];
-        for shelf in bin.shelves() {
-            if !lot.iter().any(|other| Arc::ptr_eq(other, shelf)) {
-                lot.push(shelf);
-            }
-        }
-    }
-    for lot in shelves {
-        if lot.iter().map(|shelf| shelf.bytes()).sum::<u64>() > bytes_most {
-            for shelf in lot {
-                shelf.leave();
-            }
-        }
-    }
-}
 
 /// Slabs that were left where they are.
 #[derive(Clone, Copy)]

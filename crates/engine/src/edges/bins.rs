@@ -16,17 +16,11 @@ use crate::EngineError;
 use crate::edges::apart::Apart;
 use crate::edges::extent::{Shelved, Source};
 use crate::edges::segments::{Segment, Segments};
-use crate::ingest::survey::Survey;
 use crate::kernels::cuts::{Cuts, Lots};
 use crate::kernels::record::{Line, Record, Waiting};
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::Slab;
 use crate::machine::nontemporal::LINE_BYTES;
-use crate::plan::Plan;
-
-/// Lines of a segment of a bin: 4 KiB. The last segment of each bin is half empty.
-pub(crate) const SEGMENT_LINES: usize = 64;
-pub(crate) const SEGMENT_BYTES: usize = SEGMENT_LINES * LINE_BYTES;
 
 /// Where the edges go: the cuts of both axes, and which bins share slabs.
 #[derive(Debug)]
@@ -39,18 +33,6 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Cuts as a survey advises.
-    ///
-    /// # Errors
-    /// When there would be more stripes than can be counted.
-    pub(crate) fn new(survey: &Survey, plan: &Plan) -> Result<Self, EngineError> {
-        let Survey { slots, sources, targets, starts, .. } = survey;
-        let stripes = Cuts::stripes(starts, targets, plan.stripe_bits, plan.stripes_least())?;
-        let groups = Cuts::groups(sources, plan.groups(stripes.len()));
-        let lots = Lots::new((&groups, sources), (&stripes, targets), plan.lots());
-        Ok(Self { slots: *slots, groups, stripes, lots })
-    }
-
     pub(crate) fn bins(&self) -> usize {
         self.groups.len() * self.stripes.len()
     }
@@ -136,6 +118,26 @@ impl Bin {
             parts.push((slabs, &part.segments[..]));
         }
         Ok(OpenBin { parts })
+    }
+}
+
+/// Leaves the slabs of lots with more bytes than this where they are.
+pub(crate) fn leave_large_lots(bins: &[StripeBins], lots: &Lots, bytes_most: u64) {
+    let mut shelves: Vec<Vec<&Arc<Shelved>>> = vec![Vec::new(); lots.count()];
+    for (number, bin) in bins.iter().flatten().enumerate() {
+        let lot = &mut shelves[lots.of(number)];
+        for shelf in bin.shelves() {
+            if !lot.iter().any(|other| Arc::ptr_eq(other, shelf)) {
+                lot.push(shelf);
+            }
+        }
+    }
+    for lot in shelves {
+        if lot.iter().map(|shelf| shelf.bytes()).sum::<u64>() > bytes_most {
+            for shelf in lot {
+                shelf.leave();
+            }
+        }
     }
 }
 

@@ -12,11 +12,12 @@ use std::sync::{Arc, Mutex};
 use welter_progress::Progress;
 
 use crate::EngineError;
+use crate::edges::extent::ChunkPlace;
 use crate::edges::extent::Extent;
 use crate::edges::graph::Stripe;
-use crate::edges::tiles::ChunkPlace;
 use crate::machine::arena::Arena;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 
 /// Where in memory the slab of a chunk begins.
 fn address(place: &ChunkPlace) -> Option<usize> {

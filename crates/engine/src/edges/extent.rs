@@ -7,143 +7,17 @@
 //! Invariant: what is read back is what was written: chunks are verified when they are read, bins
 //! by the checksum that is kept here.
 
-use std::path::PathBuf;
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
-use std::thread;
-use std::time::{Duration, Instant};
+use welter_store::header::CellId;
 
 use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
 use crate::machine::arena::{Arena, ReadBack, SLAB_BYTES, Slab};
-use crate::machine::pace::Pace;
-use crate::machine::workers::lock;
-use crate::plan::{Plan, StoragePlan};
-
-/// Slabs that a worker reads or writes at a time.
-pub(crate) const DEPTH: usize = 4;
-
-/// How long room is waited for that files of this run may still be giving back. Blocks of a file
-/// are free when all who have it have let go of it, and a thread of the kernel that did a request
-/// may do so after the file was closed here. Seen once, beside three compilers, when 20 MiB of bins
-/// were missing to the states of edges; not again in 12 runs of that test, six at a time.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Where bytes go that do not fit in memory.
-#[derive(Clone, Debug)]
-pub struct Storage {
-    /// Directories that files are striped over.
-    pub directories: Vec<PathBuf>,
-    /// How they are read and written.
-    pub io: IoOptions,
-}
-
-impl Storage {
-    /// A volume that nothing is left of, once it has been made sure that it has room.
-    pub(crate) fn scratch(&self, need: u64) -> Result<Arc<Volume>, EngineError> {
-        let volume = Volume::scratch(&self.directories, &self.io)?;
-        let free = self.room(&volume, need)?;
-        if free < need {
-            let directories = self.directories.clone();
-            return Err(EngineError::Disk { need, free, directories });
-        }
-        Ok(Arc::new(volume))
-    }
-
-    /// Bytes that can still be written here.
-    pub(crate) fn free_bytes(&self) -> Result<u64, EngineError> {
-        self.room(&Volume::scratch(&self.directories, &self.io)?, 0)
-    }
-
-    /// The same of a volume. Where that is less than `need`, files of this run have a moment to
-    /// give back what they took.
-    fn room(&self, volume: &Volume, need: u64) -> Result<u64, EngineError> {
-        self.io.closing.wait();
-        let begun = Instant::now();
-        loop {
-            let free = volume.free_bytes()?;
-            let has_written = self.io.tally.stats().bytes_written > 0;
-            if free >= need || !has_written || begun.elapsed() > PATIENCE {
-                return Ok(free);
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    /// Makes sure that all has room here that a plan puts on storage, but for what is `taken`.
-    ///
-    /// # Errors
-    /// [`EngineError::Disk`] when it has none, and when a directory is of no use.
-    pub fn check_room(&self, plan: &Plan, taken: u64) -> Result<(), EngineError> {
-        let peak = plan.storage.map_or(0, |StoragePlan { room, .. }| room.peak());
-        match peak.saturating_sub(taken) {
-            0 => Ok(()),
-            need => self.scratch(need).map(drop),
-        }
-    }
-}
-
-/// Slabs that the pace of a device is measured with.
-pub(crate) const SAMPLE_SLABS: usize = 96;
-const SAMPLE_BYTES: u64 = (SAMPLE_SLABS * SLAB_BYTES) as u64;
-
-impl Storage {
-    /// The pace of this machine and of the storage here, from a short look: writes some slabs and
-    /// reads them. For fewer bytes than are written for that it makes no difference, and nobody
-    /// looks at storage.
-    pub(crate) fn pace(
-        &self,
-        bytes: u64,
-        cores: usize,
-        arena: &Arena,
-    ) -> Result<Pace, EngineError> {
-        if bytes <= SAMPLE_BYTES {
-            return Ok(Pace::of_core());
-        }
-        let volume = self.scratch(SAMPLE_BYTES)?;
-        let mut writer = SlabWriter::new(&volume, &self.io)?;
-        let mut places = Vec::new();
-        let started = Instant::now();
-        for _ in 0..SAMPLE_SLABS {
-            places.push(writer.write(arena.take()?, SLAB_BYTES)?);
-        }
-        writer.finish()?;
-        let write = rate(&places, started.elapsed());
-        let read = || read_rate((&volume, &self.io), DEPTH, &places, arena);
-        Pace { read: read()?, write, ..Pace::of_core() }.together(cores, read)
-    }
-}
-
-/// Bytes a second at which slabs of a volume are read, so many at a time.
-pub(crate) fn read_rate(
-    (volume, io): (&Arc<Volume>, &IoOptions),
-    depth: usize,
-    places: &[Place],
-    arena: &Arena,
-) -> Result<u64, EngineError> {
-    let mut queue = Queue::reading(io, depth)?;
-    // The first ones wait for the device to wake up.
-    let (warm, timed) = places.split_at(depth.min(places.len()));
-    let mut started = Instant::now();
-    for (number, place) in warm.iter().chain(timed).enumerate() {
-        while queue.in_flight() >= depth {
-            queue.wait()?;
-        }
-        if number == warm.len() {
-            started = Instant::now();
-        }
-        queue.read(volume, *place, arena.take()?, 0)?;
-    }
-    while queue.wait()?.is_some() {}
-    Ok(rate(timed, started.elapsed()))
-}
-
-/// Bytes a second.
-fn rate(places: &[Place], took: Duration) -> u64 {
-    let bytes: usize = places.iter().map(Place::rounded_bytes).sum();
-    ((bytes as f64 / took.as_secs_f64().max(1e-9)) as u64).max(1)
-}
+use crate::machine::storage::DEPTH;
+use crate::machine::sync::lock;
 
 /// Where a slab's worth of chunks lies.
 pub(crate) enum Extent {
@@ -163,32 +37,26 @@ impl Extent {
     }
 }
 
-/// Writes slabs to a volume while the next ones are filled.
-pub(crate) struct SlabWriter {
-    volume: Arc<Volume>,
-    queue: Queue<Slab>,
+/// A chunk, and what can be known of it without reading it.
+#[derive(Clone)]
+pub(crate) struct ChunkPlace {
+    /// What it was written for, to name it should its bytes be damaged.
+    pub(crate) cell: CellId,
+    pub(crate) number: u32,
+    pub(crate) edges: u64,
+    pub(crate) tiles: u32,
+    /// From the first block of sources of the first tile to the last block of the last one.
+    pub(crate) sources: Range<u64>,
+    /// Where it lies, together with the chunks before and after it.
+    pub(crate) extent: Arc<Extent>,
+    /// Its bytes in there.
+    pub(crate) range: Range<usize>,
 }
 
-impl SlabWriter {
-    pub(crate) fn new(volume: &Arc<Volume>, io: &IoOptions) -> Result<Self, EngineError> {
-        Ok(Self { volume: Arc::clone(volume), queue: Queue::new(io, DEPTH)? })
-    }
-
-    /// Writes the first bytes of a slab, some time.
-    pub(crate) fn write(&mut self, mut slab: Slab, bytes: usize) -> Result<Place, EngineError> {
-        while self.queue.in_flight() >= DEPTH {
-            self.queue.wait()?;
-        }
-        let place = self.volume.reserve(bytes as u32);
-        slab.bytes_mut()[bytes..place.rounded_bytes()].fill(0);
-        self.queue.write(&self.volume, place, slab, 0)?;
-        Ok(place)
-    }
-
-    /// Waits until all is written.
-    pub(crate) fn finish(&mut self) -> Result<(), EngineError> {
-        while self.queue.wait()?.is_some() {}
-        Ok(())
+impl ChunkPlace {
+    /// The bytes of a chunk in memory; none of one that is not.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.extent.bytes().map_or(&[], |bytes| &bytes[self.range.clone()])
     }
 }
 
@@ -362,29 +230,4 @@ fn load(
         Kept::Stored(..) => read,
     });
     Ok((slabs.collect(), back))
-}
-
-#[cfg(test)]
-mod tests {
-    use welter_store::io::{Call, Fault, Faults};
-
-    use super::*;
-
-    #[test]
-    fn a_pace_is_measured_where_it_makes_a_difference() {
-        let storage = |faults: Option<&Arc<Faults>>| Storage {
-            directories: vec![std::env::temp_dir()],
-            io: IoOptions { faults: faults.cloned(), ..IoOptions::default() },
-        };
-        let arena = Arena::default();
-        let pace = storage(None).pace(SAMPLE_BYTES + 1, 2, &arena).unwrap();
-        assert!(pace.read < u64::MAX && pace.write < u64::MAX, "{pace:?}");
-        let none = Faults::from(Call::Create, 1, Fault::Errno(5));
-        assert_eq!(storage(Some(&none)).pace(SAMPLE_BYTES, 2, &arena).unwrap().read, u64::MAX);
-        for (call, code) in [(Call::Create, 73), (Call::Write, 74), (Call::Read, 74)] {
-            let faults = Faults::from(call, 1, Fault::Errno(5));
-            let error = storage(Some(&faults)).pace(SAMPLE_BYTES + 1, 2, &arena).unwrap_err();
-            assert_eq!(error.exit_code(), code, "{call:?}: {error}");
-        }
-    }
 }

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
@@ -14,15 +15,15 @@ use welter_store::io::{IoOptions, Volume, VolumeStats};
 
 use crate::EngineError;
 use crate::columns::values::{Desk, StoredValues};
-use crate::edges::extent::Storage;
+use crate::edges::begun::Begun;
+use crate::edges::extent::ChunkPlace;
 use crate::edges::index::SourceIndex;
 use crate::edges::rows::Rows;
-use crate::edges::tiles::ChunkPlace;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer};
+use crate::machine::storage::Storage;
 use crate::machine::workers::Workers;
 use crate::plan::Plan;
-use crate::schedules::straight::Input;
 
 /// A graph, ready to be iterated over.
 pub struct Graph {
@@ -152,6 +153,12 @@ impl Graph {
         let chunks = self.stripes.iter().flat_map(|stripe| &stripe.chunks);
         let stored = chunks.filter(|place| place.extent.bytes().is_none());
         stored.map(|place| place.range.len() as u64).sum()
+    }
+
+    /// Whether its chunks, or columns that are read beside them, come from storage.
+    pub(crate) fn is_streamed(&self) -> bool {
+        let streamed = self.plan.storage.and_then(|storage| storage.streamed);
+        self.stored_bytes() > 0 || streamed.is_some()
     }
 
     /// What went to and from storage for its chunks, where not all of them are in memory.
@@ -320,5 +327,35 @@ impl fmt::Debug for Graph {
             .field("chunks", &self.chunks())
             .field("chunk_bytes", &self.chunk_bytes)
             .finish_non_exhaustive()
+    }
+}
+
+/// Where the edges of a graph are that stays in its input.
+pub(crate) struct Input {
+    /// Until the graph is made after all.
+    pub(crate) stream: RwLock<Option<Box<dyn EdgeStream>>>,
+    pub(crate) made: OnceLock<Box<Graph>>,
+    pub(crate) reading: Reading,
+    /// Edges of each part.
+    pub(crate) edges: Vec<u64>,
+    /// Those that a search begins with, where it was known.
+    pub(crate) begun: Option<Begun>,
+}
+
+impl Input {
+    /// The stream, for a while.
+    pub(crate) fn with<T>(
+        &self,
+        run: impl FnOnce(&dyn EdgeStream) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let stream = self.stream.read().unwrap_or_else(PoisonError::into_inner);
+        let what = "the graph was made of its input, which is gone";
+        let stream = stream.as_deref().ok_or_else(|| EngineError::Configuration(what.to_owned()));
+        run(stream?)
+    }
+
+    /// The graph that was made of it after all.
+    pub(crate) fn made(&self) -> Option<&Graph> {
+        self.made.get().map(|made| &**made)
     }
 }

@@ -17,18 +17,12 @@ use welter_store::header::Encoding;
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
+use crate::edges::footprint::{BANDS, PLACES, TILE_EDGES_MAX};
 use crate::edges::graph::Graph;
-use crate::edges::tiles::TILE_EDGES_MAX;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
-
-/// Bands of a block, as many as bits in a mask of them.
-pub(crate) const BANDS: usize = 64;
-/// Places in a tile that an entry of the index holds.
-const PLACES: usize = BANDS + 1;
-/// Bytes of the index for each tile.
-pub(crate) const ENTRY_BYTES: usize = PLACES * size_of::<u16>();
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 
 const _: () = assert!(TILE_EDGES_MAX <= u16::MAX as usize, "places in a tile have 16 bits");
 

@@ -3,9 +3,11 @@
 //! | file | what it has |
 //! |---|---|
 //! | `graph` | a graph: its plan, its chunks, its degrees |
-//! | `tiles`, `shelf`, `extent`, `compact` | edges of a stripe as chunks, chunks in slabs, slabs in memory or on storage |
+//! | `tiles`, `shelf`, `extent`, `compact` | edges in chunks, chunks in slabs, slabs in memory or on storage |
 //! | `segments`, `bins`, `apart`, `pieces` | edges on their way to tiles |
+//! | `begun`, `keeper` | edges of an input that are kept while it is read |
 //! | `read_ahead` | chunks of some stripes in order, read ahead from storage |
+//! | `footprint` | what edges take beside their bytes |
 //! | `index`, `rows`, `weights` | edges by source, adjacency lists, sums of weights |
 //!
 //! Nothing here knows a program, a vertex's state or an iteration.
@@ -13,11 +15,14 @@
 //! Invariant: a chunk never changes once it is written.
 
 pub(crate) mod apart;
+pub(crate) mod begun;
 pub(crate) mod bins;
 pub(crate) mod compact;
 pub(crate) mod extent;
+pub(crate) mod footprint;
 pub(crate) mod graph;
 pub(crate) mod index;
+pub(crate) mod keeper;
 pub(crate) mod pieces;
 pub(crate) mod read_ahead;
 pub(crate) mod rows;

@@ -17,14 +17,11 @@ use welter_store::chunk::Chunk;
 use welter_store::io::{ALIGN, Place, Queue};
 
 use crate::EngineError;
-use crate::edges::extent::{DEPTH, Extent};
+use crate::edges::extent::ChunkPlace;
+use crate::edges::extent::Extent;
 use crate::edges::graph::{Graph, Stored, Stripe};
-use crate::edges::tiles::ChunkPlace;
 use crate::machine::arena::Slab;
 use crate::machine::nontemporal;
-
-/// Slabs that a worker needs at most, where the device was not measured.
-pub(crate) const SLABS: usize = DEPTH + 1;
 
 /// One worker's way to chunks.
 pub(crate) struct ReadAhead<'g> {

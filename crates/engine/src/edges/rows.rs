@@ -20,12 +20,13 @@ use welter_store::ChunkError;
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
-use crate::columns::state::Column;
+use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stripe};
-use crate::edges::tiles::ChunkPlace;
 use crate::kernels::kernel::{Coding, Scratch, fetch};
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::slices::Slices;
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 
 /// Rows of all vertices.
 #[derive(Debug)]
@@ -91,8 +92,8 @@ impl Rows {
     ) -> Result<Self, EngineError> {
         let phase = progress.phase("rows", Unit::Edges, Some(graph.edges()));
         let (starts, kind) = (&self.starts[..], self.kind);
-        let mut ends = Column(&mut self.ends[..]);
-        let mut weights = Column(&mut self.weights[..]);
+        let mut ends = Slices(&mut self.ends[..]);
+        let mut weights = Slices(&mut self.weights[..]);
         let parts: Vec<_> = parts
             .into_iter()
             .map(|part| {
@@ -228,7 +229,7 @@ fn count_targets(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<(), EngineError> {
-    let mut column = Column(&mut starts[..]);
+    let mut column = Slices(&mut starts[..]);
     let mut before = 0;
     let parts: Vec<_> = graph
         .stripes

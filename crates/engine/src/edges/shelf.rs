@@ -11,9 +11,11 @@ use welter_store::header::{CellId, Label};
 use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
-use crate::edges::extent::{Extent, SlabWriter};
-use crate::edges::tiles::{ChunkPlace, Recipe};
+use crate::edges::extent::ChunkPlace;
+use crate::edges::extent::Extent;
+use crate::edges::tiles::Recipe;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
+use crate::machine::storage::SlabWriter;
 use crate::plan::CHUNK_BYTES_MAX;
 
 /// Header, table of groups and padding of a chunk, at most.

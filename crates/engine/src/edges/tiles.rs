@@ -5,7 +5,7 @@
 //! of equal sources; parallel edges lie side by side, so this is where they are merged.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use welter_model::edges::Duplicates;
 use welter_store::ChunkBuilder;
@@ -14,7 +14,9 @@ use welter_store::weights::WeightKind;
 
 use crate::EngineError;
 use crate::edges::bins::{Bin, Origin, StripeBins, way_bits};
-use crate::edges::extent::{Extent, Source};
+use crate::edges::extent::ChunkPlace;
+use crate::edges::extent::Source;
+use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::pieces;
 use crate::edges::shelf::{Keep, Shelf};
 use crate::kernels::radix;
@@ -22,39 +24,13 @@ use crate::kernels::record::{Record, Waiting};
 use crate::kernels::vertices::{Vertices, Window};
 use crate::machine::arena::{Arena, Buffer};
 use crate::machine::dispatch::dispatched;
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
 use crate::plan::Plan;
-
-/// A tile has at most so many edges, so that one never outgrows a chunk.
-pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
 
 /// Where a block has fewer edges than this, its tile goes on into the next blocks. Far from the
 /// diagonal of a web-like graph blocks have an edge or two each, and tiles of one block took twice
 /// the time of the edges in them. An index of sources needs tiles of one block.
 pub(crate) const TILE_EDGES_LEAST: usize = 512;
-
-/// A chunk, and what can be known of it without reading it.
-#[derive(Clone)]
-pub(crate) struct ChunkPlace {
-    /// What it was written for, to name it should its bytes be damaged.
-    pub(crate) cell: CellId,
-    pub(crate) number: u32,
-    pub(crate) edges: u64,
-    pub(crate) tiles: u32,
-    /// From the first block of sources of the first tile to the last block of the last one.
-    pub(crate) sources: Range<u64>,
-    /// Where it lies, together with the chunks before and after it.
-    pub(crate) extent: Arc<Extent>,
-    /// Its bytes in there.
-    pub(crate) range: Range<usize>,
-}
-
-impl ChunkPlace {
-    /// The bytes of a chunk in memory; none of one that is not.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        self.extent.bytes().map_or(&[], |bytes| &bytes[self.range.clone()])
-    }
-}
 
 /// What all cells have in common.
 #[derive(Clone, Copy)]

@@ -9,6 +9,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
+use welter_store::random_number;
 
 use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
@@ -16,15 +17,16 @@ use welter_progress::{Progress, Unit};
 use welter_store::io::{Closing, IoOptions, Volume};
 
 use crate::EngineError;
-use crate::edges::apart;
+use crate::edges::bins::leave_large_lots;
 use crate::edges::bins::{Bin, Grid, StripeBins};
 use crate::edges::compact::compact;
-use crate::edges::extent::{self, Shelved, Source, Storage, Window};
+use crate::edges::extent::ChunkPlace;
+use crate::edges::extent::{self, Shelved, Source, Window};
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::index::SourceIndex;
 use crate::edges::rows::Rows;
 use crate::edges::shelf::Keep;
-use crate::edges::tiles::{ChunkPlace, Group, Recipe, Span, TileWriter};
+use crate::edges::tiles::{Group, Recipe, Span, TileWriter};
 use crate::ingest::marks::Marks;
 use crate::ingest::partition::{Overflow, Partition, partition};
 use crate::ingest::survey::{self, Survey};
@@ -33,8 +35,10 @@ use crate::kernels::record::{BothWays, Narrow, Waiting, Wide, WideWeighted};
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer};
 use crate::machine::pace::Pace;
+use crate::machine::storage::Storage;
+use crate::machine::sync::lock;
 use crate::machine::trim::trim;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::workers::Workers;
 use crate::plan::{IndexMode, Plan};
 use crate::schedules::straight;
 
@@ -111,7 +115,7 @@ pub(crate) fn ingest(
     };
     let plan = &plan.counted(vertices.count(), look)?;
     // Fewer vertices than there might have been may be a reason to go another way.
-    workers.storage().map_or(Ok(()), |storage| storage.check_room(plan, taken))?;
+    workers.storage().map_or(Ok(()), |storage| storage.check_room(plan.disk_bytes(), taken))?;
     let partitions = plan.partitions(grid.stripes.len(), grid.groups.len());
     let mut degrees = Buffer::<u32>::zeroed(vertices.count() as usize)?;
     let spans = groups_of(&grid.groups, partitions, &vertices, &mut degrees);
@@ -185,11 +189,6 @@ pub(crate) fn ingest(
     Ok(graph)
 }
 
-/// A number that no other graph has.
-pub(crate) fn random_number() -> u64 {
-    std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id())
-}
-
 /// The volumes of a graph that does not fit in memory.
 struct Volumes {
     bins: Arc<Volume>,
@@ -212,7 +211,7 @@ impl Volumes {
             let what = "the plan writes to storage, and the workers were given none";
             return Err(EngineError::Configuration(what.to_owned()));
         };
-        storage.check_room(plan, 0)?;
+        storage.check_room(plan.disk_bytes(), 0)?;
         let bins = storage.scratch(0)?;
         let (chunks, io) = match keeping {
             Some(Keeping { volume, io, .. }) => (Arc::clone(volume), io.clone()),
@@ -326,7 +325,7 @@ fn bin(
     progress: &Progress,
 ) -> Result<Binned, EngineError> {
     loop {
-        let mut grid = Grid::new(&survey, plan)?;
+        let mut grid = survey.grid(plan)?;
         let waiting = Ways::new(plan.shape.weighted, reading, &grid);
         let task = Partition {
             stream,
@@ -366,7 +365,7 @@ fn write_tiles<W: Waiting>(
     let slots = recipe.vertices.slots();
     let edges = bins.iter().flatten().map(|bin| bin.edges() as u64).sum();
     if recipe.bins.is_some() {
-        apart::leave(&bins, &grid.lots, recipe.plan.lot_bytes_most());
+        leave_large_lots(&bins, &grid.lots, recipe.plan.lot_bytes_most());
     }
     let shelves = stored(&bins);
     let stripe = |(run, bins): (usize, StripeBins)| {

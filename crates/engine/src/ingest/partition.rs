@@ -15,14 +15,16 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
-use crate::edges::bins::{Bin, Grid, Part, SEGMENT_BYTES, SEGMENT_LINES, StripeBins};
-use crate::edges::extent::{Kept, Shelved, SlabWriter};
+use crate::edges::bins::{Bin, Grid, Part, StripeBins};
+use crate::edges::extent::{Kept, Shelved};
+use crate::edges::footprint::{SEGMENT_BYTES, SEGMENT_LINES};
 use crate::edges::segments::{List, Segment, Segments};
 use crate::ingest::marks::{Marker, Marks};
 use crate::ingest::survey::first_beyond;
 use crate::kernels::record::{Line, Record, Waiting};
 use crate::machine::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::machine::nontemporal::{LINE_BYTES, copy_line, fence};
+use crate::machine::storage::SlabWriter;
 use crate::machine::workers::Workers;
 
 /// Where bins go that do not fit in memory.

@@ -15,9 +15,12 @@ use welter_model::look::{Look, ROUNDS, SEGMENT_BITS, Sample};
 use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
+use crate::edges::bins::Grid;
+use crate::kernels::cuts::{Cuts, Lots};
 use crate::kernels::vertices::Vertices;
 use crate::machine::dispatch::dispatched;
 use crate::machine::workers::Workers;
+use crate::plan::Plan;
 
 /// Segments whose vertices are estimated together: few are guessed badly.
 const BLOCK: usize = 16;
@@ -49,6 +52,18 @@ impl Survey {
         let segments = self.slots.div_ceil(1 << SEGMENT_BITS) as usize;
         let starts = (0..=segments).map(|segment| vertices.segment_start(segment)).collect();
         Self { starts, vertices: Some(vertices), ..self }
+    }
+
+    /// The grid of bins that it advises.
+    ///
+    /// # Errors
+    /// When there would be more stripes than can be counted.
+    pub(crate) fn grid(&self, plan: &Plan) -> Result<Grid, EngineError> {
+        let Self { slots, sources, targets, starts, .. } = self;
+        let stripes = Cuts::stripes(starts, targets, plan.stripe_bits, plan.stripes_least())?;
+        let groups = Cuts::groups(sources, plan.groups(stripes.len()));
+        let lots = Lots::new((&groups, sources), (&stripes, targets), plan.lots());
+        Ok(Grid { slots: *slots, groups, stripes, lots })
     }
 
     /// Edges as they are read: by where they begin, and by where they end.

@@ -6,6 +6,7 @@
 //! Invariant: memory is a column of counts, the columns themselves, and a few slabs a worker.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use welter_store::sealed::offset_in_file;
 
 use welter_progress::{Progress, Unit};
 use welter_store::StoreError;
@@ -16,8 +17,8 @@ use super::directory::{Directory, Entry, Run};
 use super::load::damaged;
 use super::{DEGREES, FILES, GENERATION, Kept, MANIFEST, RATES};
 use crate::EngineError;
-use crate::edges::extent::DEPTH;
 use crate::kernels::kernel::{Coding, Scratch};
+use crate::machine::storage::DEPTH;
 use crate::machine::workers::Workers;
 
 /// What was found to be right.
@@ -138,7 +139,7 @@ impl Kept {
                 let (found, count) = (degrees[place], counts[place].load(Ordering::Relaxed));
                 let what =
                     format!("vertex {vertex} is said to have {found} edges, and {count} leave it");
-                let offset = super::columns::offset_in_file(vertex as u64 * 4);
+                let offset = offset_in_file(vertex as u64 * 4);
                 return Err(column.damaged(offset, what).into());
             }
         }

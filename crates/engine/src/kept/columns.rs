@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use welter_store::sealed::offset_in_file;
 
 use bytemuck::{Pod, cast_slice};
 use welter_store::io::Faults;
@@ -9,11 +10,6 @@ use welter_store::sealed::{BLOCK_BYTES, Identity, SealedReader, SealedWriter};
 use welter_store::{StoreError, checksum};
 
 use super::manifest::{KeptFile, Manifest, VERSION};
-
-/// Where a byte of the payload of a sealed file lies in the file.
-pub(crate) fn offset_in_file(payload: u64) -> u64 {
-    64 + payload + payload / BLOCK_BYTES as u64 * 4
-}
 
 /// A column that is being written.
 pub(super) struct ColumnWriter {
@@ -75,7 +71,7 @@ impl ColumnReader {
         let Some(listed) = manifest.file(name) else {
             return damaged(0, "the manifest does not list it".to_owned());
         };
-        let reader = SealedReader::open(&path, kind, faults).map_err(missing)?;
+        let reader = SealedReader::open(&path, kind, faults).map_err(StoreError::of_listed_file)?;
         reader.is_version(VERSION)?;
         reader.belongs_to(manifest.graph, manifest.generation)?;
         let bytes = offset_in_file(reader.payload_bytes());
@@ -128,17 +124,5 @@ impl ColumnReader {
     /// The error of a file that is not what was written.
     pub(super) fn damaged(&self, offset: u64, what: String) -> StoreError {
         StoreError::Damaged { file: self.path.clone(), offset, what }
-    }
-}
-
-/// A file that the manifest lists and that is not there is damage, and no input that is missing.
-pub(crate) fn missing(error: StoreError) -> StoreError {
-    match error {
-        StoreError::Missing { file } => StoreError::Damaged {
-            file,
-            offset: 0,
-            what: "it is missing, and the manifest lists it".to_owned(),
-        },
-        other => other,
     }
 }

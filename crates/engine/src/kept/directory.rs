@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use welter_store::sealed::offset_in_file;
 
 use bytemuck::{Pod, Zeroable};
 use welter_store::StoreError;
@@ -14,9 +15,9 @@ use welter_store::header::CellId;
 use welter_store::io::{ALIGN, Place};
 
 use super::manifest::Manifest;
+use crate::edges::extent::ChunkPlace;
 use crate::edges::extent::Extent;
 use crate::edges::graph::Graph;
-use crate::edges::tiles::ChunkPlace;
 use crate::machine::arena::SLAB_BYTES;
 
 /// A chunk, 64 bytes.
@@ -136,7 +137,7 @@ impl Directory {
     ) -> Result<Self, StoreError> {
         let damaged = |number: usize, what: &str| StoreError::Damaged {
             file: path.to_owned(),
-            offset: super::columns::offset_in_file((number * ENTRY_BYTES) as u64),
+            offset: offset_in_file((number * ENTRY_BYTES) as u64),
             what: format!("the entry of chunk {number} makes no sense: {what}"),
         };
         let mut runs: Vec<Run> = Vec::new();

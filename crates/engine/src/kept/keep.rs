@@ -23,9 +23,10 @@ use super::manifest::{KIND, KeptFile, KeptIds, Manifest, VERSION};
 use super::{CHUNKS, CUTS, DEGREES, EDGES, GENERATION, INTEGERS, MANIFEST, NAMES, VERTICES};
 use crate::EngineError;
 use crate::edges::graph::Graph;
-use crate::ingest::build::{Keeping, ingest, random_number};
+use crate::ingest::build::{Keeping, ingest};
 use crate::machine::workers::Workers;
 use crate::plan::{Plan, Settings, StorageMode};
+use welter_store::random_number;
 
 /// Log2 of the width of a block of sources, where nobody says otherwise: 32 KiB of `f64`.
 const BLOCK_BITS: u32 = 12;

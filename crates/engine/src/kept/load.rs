@@ -3,6 +3,7 @@
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, OnceLock};
+use welter_store::sealed::offset_in_file;
 
 use welter_model::ids::{IdMap, Names};
 use welter_model::non_compact::NonCompact;
@@ -11,18 +12,20 @@ use welter_progress::{Progress, Unit};
 use welter_store::StoreError;
 use welter_store::io::{Place, Queue, Volume};
 
-use super::columns::{ColumnReader, offset_in_file};
+use super::columns::ColumnReader;
 use super::directory::{Directory, Run};
 use super::manifest::{KeptIds, Manifest};
 use super::{DEGREES, INTEGERS, Kept, NAMES};
 use crate::EngineError;
-use crate::edges::extent::{self, DEPTH, Extent, SAMPLE_SLABS};
+use crate::edges::extent::ChunkPlace;
+use crate::edges::extent::Extent;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::rows::Rows;
-use crate::edges::tiles::ChunkPlace;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Buffer, SLAB_BYTES, Slab};
 use crate::machine::pace::Pace;
+use crate::machine::storage::read_rate;
+use crate::machine::storage::{DEPTH, SAMPLE_SLABS};
 use crate::machine::workers::Workers;
 use crate::plan::{FrontierMode, IndexMode, Plan};
 
@@ -44,7 +47,7 @@ impl Kept {
     ) -> Result<Graph, EngineError> {
         workers.arena().drop_columns();
         // Before anything is read, so that a directory without room is known at once.
-        workers.storage().map_or(Ok(()), |storage| storage.check_room(plan, 0))?;
+        workers.storage().map_or(Ok(()), |storage| storage.check_room(plan.disk_bytes(), 0))?;
         let vertices = self.vertices()?;
         let (segments, bounds) = self.cuts(&vertices)?;
         let (volume, lengths) = self.volume()?;
@@ -104,7 +107,7 @@ impl Kept {
             let places = directory.runs.iter().take(SAMPLE_SLABS).map(|run| run.place);
             let places: Vec<Place> = places.collect();
             let (from, depth) = ((volume, &self.io), plan.window());
-            let look = || extent::read_rate(from, depth, &places, workers.arena());
+            let look = || read_rate(from, depth, &places, workers.arena());
             let read = self.read_rate()?.map_or_else(look, Ok)?;
             plan.pace = Some(Pace { read, ..pace }.together(workers.threads(), look)?);
         }

@@ -29,6 +29,7 @@ mod stream;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use welter_store::sealed::offset_in_file;
 
 use welter_model::ids::IdMap;
 use welter_store::ChunkError;
@@ -44,7 +45,6 @@ pub use self::keep::{KeepOptions, keep, settings};
 pub use self::manifest::{KeptFile, KeptIds, Manifest};
 pub use self::stream::KeptStream;
 
-pub(crate) use self::columns::{missing, offset_in_file};
 use self::directory::{Directory, Entry};
 use crate::EngineError;
 use crate::kernels::vertices::Vertices;
@@ -101,7 +101,7 @@ impl Kept {
         let manifest = Manifest::decode((identity.graph, identity.generation), &payload).map_err(
             |(offset, what)| StoreError::Damaged {
                 file,
-                offset: columns::offset_in_file(offset as u64),
+                offset: offset_in_file(offset as u64),
                 what,
             },
         )?;
@@ -156,7 +156,7 @@ impl Kept {
         let files: Vec<&KeptFile> =
             self.manifest.files.iter().filter(|file| file.name.starts_with("edges-")).collect();
         let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
-        let volume = Volume::open(&paths, &self.io).map_err(missing)?;
+        let volume = Volume::open(&paths, &self.io).map_err(StoreError::of_listed_file)?;
         for (path, file) in paths.iter().zip(&files) {
             let failed = |source| StoreError::Io { what: "look at", file: path.clone(), source };
             let bytes = std::fs::metadata(path).map_err(failed)?.len();
@@ -196,7 +196,7 @@ impl Kept {
         let vertices = Vertices::of_words(slots, words);
         if vertices.count() != count || end > slots {
             let what = format!("{} vertices below {end} are none of the graph", vertices.count());
-            return Err(column.damaged(columns::offset_in_file(0), what).into());
+            return Err(column.damaged(offset_in_file(0), what).into());
         }
         column.end()?;
         Ok(vertices)
@@ -226,7 +226,7 @@ impl Kept {
             || !narrow
         {
             let what = "stripes or partitions do not cut the graph".to_owned();
-            return Err(column.damaged(columns::offset_in_file(0), what).into());
+            return Err(column.damaged(offset_in_file(0), what).into());
         }
         column.end()?;
         Ok((segments, bounds))
@@ -258,7 +258,7 @@ impl Kept {
     }
 
     fn manifest_damaged(&self, what: String) -> StoreError {
-        let offset = columns::offset_in_file(0);
+        let offset = offset_in_file(0);
         StoreError::Damaged { file: self.path.join(MANIFEST), offset, what }
     }
 

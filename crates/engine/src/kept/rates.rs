@@ -9,10 +9,10 @@ use welter_store::StoreError;
 use welter_store::probe::{self, Probe};
 use welter_store::sealed::{self, Identity, SealedReader};
 
-use super::columns::offset_in_file;
 use super::{Kept, RATES};
 use crate::EngineError;
 use crate::machine::pace::Pace;
+use welter_store::sealed::offset_in_file;
 
 /// Bytes of the file at most: a thousand ways of asking.
 const BYTES_MAX: u64 = 1 << 16;

@@ -21,7 +21,7 @@ use super::manifest::KeptIds;
 use crate::EngineError;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
 
 /// Edges that are handed over at a time.
 const BATCH_EDGES: usize = 1 << 15;

@@ -11,7 +11,27 @@
 
 use crate::kernels::kernel::{Ahead, BUFFER, LINE};
 use crate::kernels::keys::Keys;
-use crate::kernels::sift::Sides;
+
+/// What a stream program knows of the sources and targets of a tile: cells from the tile's first
+/// source on, and from the stripe's first target on.
+pub(crate) struct Sides<'a, C> {
+    pub(crate) sources: &'a [C],
+    pub(crate) targets: &'a [C],
+    pub(crate) look: Look,
+}
+
+/// How the edges of a tile are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// A run at a time.
+    Runs,
+    /// Likewise, and they are news exactly where cells are unequal.
+    Unequal,
+    /// One after the other, by rising sources.
+    Up,
+    /// One after the other, by falling sources.
+    Down,
+}
 
 /// Notes the places of keys whose cells are unequal, and says how many they are and how many keys
 /// were looked at: all but the last few, or none where the processor has no such instruction.
@@ -137,8 +157,8 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use crate::kernels::gather::Look;
     use crate::kernels::keys::{Reach, Width};
-    use crate::kernels::sift::Look;
 
     /// Cells of which one in so many is unlike the others.
     fn cells(length: u32, one_in: u32) -> Vec<AtomicU32> {

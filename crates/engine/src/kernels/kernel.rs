@@ -157,8 +157,8 @@ impl Coding {
     }
 }
 
-/// What sources say, from the first one of a tile on (or, of a [pulled](crate::columns::chunks::Pulled)
-/// chunk, of its cell).
+/// What sources say, from the first one of a tile on (or, of a
+/// [pulled](crate::columns::chunks::Pulled) chunk, of its cell).
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a, S> {
     /// What each says.

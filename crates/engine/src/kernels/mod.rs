@@ -2,7 +2,7 @@
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `keys`, `record` | keys of edges, decoded and checked against the columns that they index; raw pairs |
+//! | `keys`, `record` | keys of edges, checked against the columns that they index; raw pairs |
 //! | `kernel`, `gather` | updates of a tile, folded into accumulators |
 //! | `sift` | edges of a tile that a predicate selects |
 //! | `radix` | records in the order of their keys |

@@ -13,30 +13,10 @@ use welter_store::chunk::Tile;
 use welter_store::header::Encoding;
 
 use crate::kernels::gather;
+use crate::kernels::gather::{Look, Sides};
 use crate::kernels::kernel::{Ahead, BUFFER, Coding, Scratch};
 use crate::kernels::keys::{Keys, Reach};
 use crate::machine::dispatch::dispatched;
-
-/// What a stream program knows of the sources and targets of a tile: cells from the tile's first
-/// source on, and from the stripe's first target on.
-pub(crate) struct Sides<'a, C> {
-    pub(crate) sources: &'a [C],
-    pub(crate) targets: &'a [C],
-    pub(crate) look: Look,
-}
-
-/// How the edges of a tile are looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
-    /// A run at a time.
-    Runs,
-    /// Likewise, and they are news exactly where cells are unequal.
-    Unequal,
-    /// One after the other, by rising sources.
-    Up,
-    /// One after the other, by falling sources.
-    Down,
-}
 
 /// Compressed keys lead to each other from the first on, so the end of a long tile is dear to come
 /// by. One of more edges than this is dense, and so short of long paths: it is swept upwards only.

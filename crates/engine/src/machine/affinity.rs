@@ -14,7 +14,6 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::edges::graph::Graph;
 use crate::machine::workers::Workers;
 
 /// Until this is dropped.
@@ -25,14 +24,9 @@ pub(crate) struct OwnCores<'w> {
 }
 
 impl<'w> OwnCores<'w> {
-    /// Gives each worker a core, if chunks of the graph are on storage. A system that does not
-    /// allow that leaves workers where they are, which is slower and nothing else.
-    pub(crate) fn of(workers: &'w Workers, graph: &Graph) -> Self {
-        let streamed = graph.plan.storage.and_then(|storage| storage.streamed);
-        Self::new(workers, graph.stored_bytes() > 0 || streamed.is_some())
-    }
-
-    fn new(workers: &'w Workers, wanted: bool) -> Self {
+    /// Gives each worker a core, if that is `wanted`: where chunks come from storage. A system that
+    /// does not allow it leaves workers where they are, which is slower and nothing else.
+    pub(crate) fn new(workers: &'w Workers, wanted: bool) -> Self {
         let all = sched_getaffinity(None).ok().filter(|_| wanted);
         let cores = all.as_ref().map_or_else(Vec::new, cores);
         if cores.len() != workers.threads() {

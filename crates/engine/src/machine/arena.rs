@@ -23,7 +23,7 @@ use welter_store::io::{ALIGN, Memory};
 
 use crate::EngineError;
 use crate::machine::meter;
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
 
 /// Size and alignment of a huge page.
 const HUGE_PAGE_BYTES: usize = 2 << 20;

@@ -3,9 +3,11 @@
 //! | file | what it has |
 //! |---|---|
 //! | `figures`, `pace` | cores, caches and memory; how fast cores and storage are |
-//! | `arena`, `meter`, `trim` | buffers of huge pages, how many bytes they hold, what the allocator keeps |
+//! | `arena`, `meter`, `trim` | buffers of huge pages, their bytes, what the allocator keeps |
 //! | `dispatch`, `nontemporal` | code for the processor that is found, stores past its cache |
+//! | `storage` | slabs where memory does not suffice |
 //! | `workers`, `affinity` | threads that share work, and the cores that they run on |
+//! | `slices`, `sync` | parts of slices, and locks, for workers |
 //!
 //! Nothing here knows an edge, a vertex, a program or a plan.
 //!
@@ -19,5 +21,8 @@ pub(crate) mod figures;
 pub mod meter;
 pub(crate) mod nontemporal;
 pub(crate) mod pace;
+pub(crate) mod slices;
+pub(crate) mod storage;
+pub(crate) mod sync;
 pub(crate) mod trim;
 pub(crate) mod workers;

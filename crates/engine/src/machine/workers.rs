@@ -3,17 +3,18 @@
 //! Tasks are taken from a counter, one task to a worker at a time. What a task produces lands in a
 //! place of its own, so results never depend on who did what.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Scope, ScopedJoinHandle};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_progress::Progress;
 
 use crate::EngineError;
-use crate::edges::extent::Storage;
 use crate::machine::arena::Arena;
 use crate::machine::pace::Pace;
+use crate::machine::storage::Storage;
+use crate::machine::sync::lock;
 
 /// A pool of worker threads, and the memory that ingests share: a second graph goes into what the
 /// first one left.
@@ -175,12 +176,6 @@ impl Workers {
         });
         outcomes.into_iter().collect()
     }
-}
-
-/// Takes a lock that only a worker that panicked can have poisoned; the panic itself is passed on
-/// by the pool.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

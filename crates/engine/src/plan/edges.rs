@@ -3,7 +3,7 @@
 use welter_store::io::ALIGN;
 
 use super::{Plan, StorageMode};
-use crate::columns::edge_states;
+use crate::columns::footprint::STATE_SLABS;
 use crate::machine::arena::SLAB_BYTES;
 
 impl Plan {
@@ -44,6 +44,6 @@ impl Plan {
 
     /// Bytes of a worker through which they go, where some are on storage.
     pub(super) fn edge_buffers(&self) -> u64 {
-        if self.layout.edge == 0 { 0 } else { (edge_states::SLABS * SLAB_BYTES) as u64 }
+        if self.layout.edge == 0 { 0 } else { (STATE_SLABS * SLAB_BYTES) as u64 }
     }
 }

@@ -13,11 +13,11 @@ use super::{
     refusal::refusal, relaxing, with_threads,
 };
 use crate::EngineError;
-use crate::columns::values;
-use crate::edges::extent::DEPTH;
+use crate::columns::footprint::COLUMNS;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::figures::Machine;
+use crate::machine::storage::DEPTH;
 
 /// Bytes that tell where a chunk lies, and what is in it.
 const PLACE_BYTES: u64 = 160;
@@ -237,7 +237,7 @@ fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) ->
     let beside = count * layout.beside;
     let state = if values_stored {
         // Values are read whole when all else is done.
-        let columns = threads * values::COLUMNS as u64 * (layout.value << stripe_bits);
+        let columns = threads * COLUMNS as u64 * (layout.value << stripe_bits);
         values.max(signals + columns + beside)
     } else {
         values + signals + beside

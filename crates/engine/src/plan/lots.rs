@@ -8,7 +8,7 @@
 //! each iteration, and bins but once.
 
 use super::storage::SLAB;
-use crate::edges::extent::DEPTH;
+use crate::machine::storage::DEPTH;
 
 /// A number of lots, and the slabs that it takes. In bytes, but for the number.
 pub(super) struct LotsPlan {

@@ -1,9 +1,9 @@
 //! The memory that a run takes, bounded from what is known before it.
 //!
-//! Every figure is an upper bound of what [`crate::machine::meter`] will count, so that a run that was let
-//! in never needs more: edges in bins and their half-empty ends, chunks at the worst density of
-//! their tiles, columns of state with their padding. A test runs graphs of many shapes and holds
-//! the meter's peak against [`Memory::peak`].
+//! Every figure is an upper bound of what [`crate::machine::meter`] will count, so that a run that
+//! was let in never needs more: edges in bins and their half-empty ends, chunks at the worst
+//! density of their tiles, columns of state with their padding. A test runs graphs of many shapes
+//! and holds the meter's peak against [`Memory::peak`].
 
 use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
@@ -14,13 +14,10 @@ use welter_store::header::{Encoding, KEY_BITS};
 
 use super::{CELL_EDGES, Plan, Route, Settings, Shape, Straightness};
 use crate::EngineError;
-use crate::edges::bins::SEGMENT_BYTES;
-use crate::edges::index::ENTRY_BYTES;
+use crate::edges::footprint::{INDEX_ENTRY_BYTES, SEGMENT_BYTES};
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
-use crate::schedules::lookups::PUSH_BELOW;
-use crate::schedules::pass::{CONTRACT_BYTES, LEFT_BYTES};
-use crate::schedules::push::WAITING as PUSH_WAITING;
+use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES, PUSH_BELOW, PUSH_WAITING};
 
 /// Buffers of a worker that do not grow with the graph: building a chunk, decoding, cuts.
 pub(super) const WORKER_BYTES: u64 = 2 << 20;
@@ -29,7 +26,7 @@ pub(super) const BIN_BYTES: u64 = 192;
 /// Directory entry of a tile.
 const TILE_BYTES: u64 = 16;
 /// What the index of sources takes for a tile: its entry, and a place in the list of tiles.
-const INDEX_BYTES: u64 = ENTRY_BYTES as u64 + 96;
+const INDEX_BYTES: u64 = INDEX_ENTRY_BYTES as u64 + 96;
 
 /// Bytes that a program takes per vertex.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

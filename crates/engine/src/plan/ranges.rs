@@ -7,10 +7,9 @@
 use welter_store::header::KEY_BITS;
 
 use super::{Plan, Traffic, memory};
-use crate::columns::values::{COLUMNS, PIECE};
-use crate::columns::windows::WINDOWS;
-use crate::edges::extent::DEPTH;
+use crate::columns::footprint::{COLUMNS, PIECE, WINDOWS};
 use crate::kernels::vertices::SEGMENT_BITS;
+use crate::machine::storage::DEPTH;
 
 /// Sources of the narrowest window.
 const WINDOW_LEAST: u64 = 1 << 16;

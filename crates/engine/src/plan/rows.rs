@@ -6,15 +6,11 @@
 use welter_store::io::ALIGN;
 
 use super::{Plan, StorageMode, Streamed, Traffic, memory};
-use crate::columns::updates::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES};
-use crate::columns::values::{COLUMNS, PIECE};
-use crate::edges::extent::DEPTH;
+use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, COLUMNS, PIECE};
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
-use crate::schedules::intersect::spill::boxes::HEAD;
-use crate::schedules::intersect::spill::order::{ENTRY_BYTES, RANK_BYTES};
-use crate::schedules::intersect::spill::sweep::SLACK;
-use crate::schedules::intersect::spill::tell::TOLD_BYTES;
+use crate::machine::storage::DEPTH;
+use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD, SLACK, TOLD_BYTES};
 
 /// Bytes of the rows of a range, at least, unless a user says so.
 const ROWS_LEAST: u64 = 1 << 20;
@@ -152,7 +148,7 @@ impl RowsPlan {
     /// Bytes of storage that is taken at a time by what waits, at most.
     pub(super) fn room(&self, plan: &Plan) -> u64 {
         let chunk = self.box_bytes as u64 + CHUNK_FRAME_BYTES;
-        let row = row_bytes(plan) + 4 * HEAD as u64 + CHUNK_FRAME_BYTES;
+        let row = row_bytes(plan) + 4 * ROW_HEAD as u64 + CHUNK_FRAME_BYTES;
         let piece = chunk.max(row).next_multiple_of(ALIGN as u64);
         // Entries and values are put into pieces one after the other, and two pieces have more than
         // fits one. Of the others a piece may wait for one chunk only.
@@ -222,5 +218,5 @@ fn row_bytes(plan: &Plan) -> u64 {
 
 /// Bytes of all rows that travel at a time: those have two entries at least.
 fn travelling(plan: &Plan) -> u64 {
-    ENTRY_BYTES * (pairs(plan) + HEAD as u64 * plan.vertices.min(pairs(plan) / 2))
+    ENTRY_BYTES * (pairs(plan) + ROW_HEAD as u64 * plan.vertices.min(pairs(plan) / 2))
 }

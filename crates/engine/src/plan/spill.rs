@@ -6,13 +6,12 @@
 use welter_store::header::KEY_BITS;
 
 use super::{Plan, Traffic, memory};
-use crate::columns::updates::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
-use crate::columns::values::{COLUMNS, PIECE};
-use crate::edges::extent::DEPTH;
-use crate::edges::tiles::TILE_EDGES_MAX;
+use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, COLUMNS, PIECE, SLAB_REST};
+use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::kernels::kernel::BUFFER;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
+use crate::machine::storage::DEPTH;
 
 /// Sources of the narrowest partition, unless a stripe is wider.
 const SOURCES_LEAST: u64 = 1 << 16;

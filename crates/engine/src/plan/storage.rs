@@ -6,9 +6,8 @@
 use super::lots::LotsPlan;
 use super::memory::{self, Memory};
 use super::{CELL_EDGES, Forecast, MOST_BINS, Plan, Room, StorageMode, Streamed, relaxing};
-use crate::columns::values;
-use crate::edges::bins::SEGMENT_BYTES;
-use crate::edges::read_ahead;
+use crate::columns::footprint::COLUMNS;
+use crate::edges::footprint::{READ_AHEAD_SLABS, SEGMENT_BYTES};
 use crate::edges::segments::{LISTED_BYTES, PAGE_BYTES, SORTED_BYTES};
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
@@ -128,7 +127,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let sort = (plan.sort_edges_max() as u64).min(plan.shape.edges) + (1 << 14);
     let ingest = sort * Memory::sort_bytes(&plan.shape);
     let gathered = (layout.accum << plan.stripe_bits) + plan.group_bytes();
-    let iterate = gathered + read_ahead::SLABS as u64 * SLAB + plan.edge_buffers();
+    let iterate = gathered + READ_AHEAD_SLABS as u64 * SLAB + plan.edge_buffers();
     let workers = threads * (memory::WORKER_BYTES + ingest.max(iterate));
     let fixed = all.held + all.vertices + workers;
 
@@ -152,7 +151,7 @@ pub(super) fn plan(mut plan: Plan) -> Plan {
     let signals = layout.columns(plan.vertices, plan.stripe_bits);
     let chunks = memory::chunk_bytes(&plan, stripes);
     let values = plan.vertices * layout.value;
-    let columns = threads * values::COLUMNS as u64 * (layout.value << plan.stripe_bits);
+    let columns = threads * COLUMNS as u64 * (layout.value << plan.stripe_bits);
     let state = signals + flags + plan.vertices * layout.beside;
     let (away, resident) = (state + columns, state + values);
     let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });

@@ -2,9 +2,9 @@
 //!
 //! As in route `fold`, a worker takes a stripe, folds what its edges tell into its own accumulators
 //! and applies them while they are in the cache; beside the edges their states come by
-//! ([`crate::columns::edge_states`]). Signals have two columns that swap roles, so all edges see what was
-//! said in the iteration before, and the order of stripes makes no difference. Values and signals
-//! are in memory; where they do not fit, [`ranges`] and [`spill`] have them on storage.
+//! ([`crate::columns::edge_states`]). Signals have two columns that swap roles, so all edges see
+//! what was said in the iteration before, and the order of stripes makes no difference. Values and
+//! signals are in memory; where they do not fit, [`ranges`] and [`spill`] have them on storage.
 //!
 //! A destination meets updates in the order of their sources and totals are merged by segments, as
 //! in route `fold`: results are the same bits for any threads, widths, encodings and routes.
@@ -14,35 +14,30 @@ mod resume;
 mod spill;
 mod told;
 
-use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::extended::Extended;
 use welter_model::program::{Next, Total, Vertex};
-use welter_model::stream::Edge;
 use welter_progress::{Phase, Progress, Unit};
-use welter_store::chunk::Tile;
 
 use crate::EngineError;
 use crate::checkpoint::{Checkpoints, Column as Kept, Reached};
 use crate::columns::edge_states::{EdgeStates, Rewriter, Stored};
+use crate::columns::ends::{Ends, Said, renew};
+use crate::columns::outcome::Outcome;
 use crate::columns::renew::repeated;
 use crate::columns::results::Values;
-use crate::columns::state::{Column, segments};
+use crate::columns::state::segments;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
-use crate::kernels::kernel::{Coding, Scratch, fetch};
-use crate::kernels::keys::{Keys, Reach, Width};
+use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::affinity::OwnCores;
 use crate::machine::arena::Buffer;
-use crate::machine::dispatch::dispatched;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::slices::Slices;
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 use crate::plan::Streamed;
-use crate::schedules::iterate::Outcome;
 use resume::{BY_STRIPE, InMemory, Resume};
-
-/// Edges between one whose source is asked of memory and the one that is shown.
-const AHEAD: usize = 16;
 
 /// Runs an extended program on a graph.
 ///
@@ -81,7 +76,7 @@ pub fn extend_resumable<E: Extended>(
     }
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
     let tools = (workers, progress, &phase);
-    let _own_cores = OwnCores::of(workers, graph);
+    let _own_cores = OwnCores::new(workers, graph.is_streamed());
     match graph.plan.storage.and_then(|storage| storage.streamed) {
         None => fold(graph, program, tools, checkpoints),
         Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools, checkpoints),
@@ -159,9 +154,9 @@ impl<E: Extended> State<E> {
     /// The parts of the columns that stripes own, and the signals that edges see.
     fn parts<'a>(&'a mut self, graph: &'a Graph) -> (Vec<Mutex<Part<'a, E>>>, &'a [E::Signal]) {
         let [now, next] = &mut self.signals;
-        let mut values = Column(&mut self.values[..]);
-        let mut signals = Column(&mut next[..]);
-        let mut totals = Column(&mut self.totals[..]);
+        let mut values = Slices(&mut self.values[..]);
+        let mut signals = Slices(&mut next[..]);
+        let mut totals = Slices(&mut self.totals[..]);
         let part = |stripe: &'a Stripe| Part {
             stripe,
             values: values.take(stripe.width()),
@@ -216,24 +211,6 @@ impl<E: Extended> Part<'_, E> {
             *total = sum.merge(repeated(last, graph.alike(&vertices) - 1));
         }
     }
-}
-
-/// Sets the values of some vertices to what `applied` makes of their places and values, and signals
-/// with them. The total of all, and that of the last one.
-#[inline(always)]
-pub(crate) fn renew<E: Extended>(
-    program: &E,
-    values: &mut [E::Value],
-    signals: &mut [E::Signal],
-    applied: impl Fn(usize, E::Value) -> (E::Value, E::Total),
-) -> [E::Total; 2] {
-    let (mut sum, mut last) = (E::Total::default(), E::Total::default());
-    for (place, (value, signal)) in values.iter_mut().zip(signals).enumerate() {
-        (*value, last) = applied(place, *value);
-        *signal = program.signal(value);
-        sum = sum.merge(last);
-    }
-    [sum, last]
 }
 
 /// What a worker has.
@@ -343,143 +320,4 @@ fn rewriters<'s, S: bytemuck::Pod>(
     fresh: bool,
 ) -> Result<Vec<Mutex<Rewriter<'s, S>>>, EngineError> {
     workers.states(|| Rewriter::new(stored, fresh))
-}
-
-/// What the sources of edges say.
-#[derive(Clone, Copy)]
-pub(crate) enum Said<'a, S> {
-    /// What each source says, from the first one of a tile on.
-    Sources(&'a [S]),
-    /// What the source of each edge says, of some edges of a tile.
-    Edges(&'a [S]),
-}
-
-impl<S> Said<'_, S> {
-    /// That of some of the edges.
-    fn part(self, edges: Range<usize>) -> Self {
-        match self {
-            Self::Sources(_) => self,
-            Self::Edges(said) => Self::Edges(&said[edges]),
-        }
-    }
-}
-
-/// What the ends of a tile's edges say.
-pub(crate) struct Ends<'a, E: Extended> {
-    pub(crate) program: &'a E,
-    /// The numbers of the first source and of the first target.
-    pub(crate) base: [usize; 2],
-    pub(crate) said: Said<'a, E::Signal>,
-    pub(crate) targets: &'a [E::Signal],
-}
-
-impl<E: Extended> Ends<'_, E> {
-    /// Shows the edges of a tile, with their states.
-    fn tile(
-        &self,
-        tile: &Tile<'_>,
-        coding: Coding,
-        (resident, rewriter): (&mut [E::State], &mut Rewriter<'_, E::State>),
-        accums: &mut [E::Accum],
-        scratch: &mut Scratch,
-    ) -> Result<(), EngineError> {
-        let mut done = Ok(());
-        coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
-            if done.is_ok() {
-                let keys = Width.hold(keys, coding.target_bits);
-                done = self.fold((keys, weights), (&mut *resident, &mut *rewriter), accums);
-            }
-        });
-        done
-    }
-
-    /// Shows some edges of a tile, with the states that come next.
-    fn fold(
-        &self,
-        (keys, weights): (Keys<'_>, Option<&[f64]>),
-        (resident, rewriter): (&mut [E::State], &mut Rewriter<'_, E::State>),
-        accums: &mut [E::Accum],
-    ) -> Result<(), EngineError> {
-        let program = self.program;
-        let (accums, count) = (&mut accums[..keys.targets()], keys.keys().len());
-        let mut shown = 0;
-        while shown < count {
-            let states = rewriter.next(resident, count - shown)?;
-            let run = shown..shown + states.len();
-            shown = run.end;
-            let weights = weights.map(|weights| &weights[run.clone()]);
-            let ends = Self { said: self.said.part(run.clone()), ..*self };
-            ends.run(
-                keys.part(run),
-                weights,
-                states,
-                #[inline(always)]
-                |target, update| accums[target] = program.gather(accums[target], update),
-            );
-        }
-        Ok(())
-    }
-
-    /// Shows edges with as many states, and hands what they tell their targets to `tell`.
-    pub(crate) fn run(
-        &self,
-        keys: Keys<'_>,
-        weights: Option<&[f64]>,
-        states: &mut [E::State],
-        tell: impl FnMut(usize, E::Update),
-    ) {
-        dispatched(
-            #[inline(always)]
-            || match weights {
-                None => self.said_by(keys, |_| 1.0, states, tell),
-                Some(weights) => self.said_by(keys, |edge| weights[edge], states, tell),
-            },
-        );
-    }
-
-    #[inline(always)]
-    fn said_by(
-        &self,
-        keys: Keys<'_>,
-        weight: impl Fn(usize) -> f64,
-        states: &mut [E::State],
-        tell: impl FnMut(usize, E::Update),
-    ) {
-        let (all, target_bits) = (keys.keys(), keys.target_bits());
-        match self.said {
-            Said::Sources(sources) => {
-                let said = |place: usize, source: usize| {
-                    let later = all.get(place + AHEAD).map_or(0, |key| key >> target_bits);
-                    fetch(sources, later as usize);
-                    &sources[source]
-                };
-                self.show(keys, weight, said, states, tell);
-            }
-            Said::Edges(said) => self.show(keys, weight, |place, _| &said[place], states, tell),
-        }
-    }
-
-    #[inline(always)]
-    fn show<'s>(
-        &'s self,
-        keys: Keys<'_>,
-        weight: impl Fn(usize) -> f64,
-        said: impl Fn(usize, usize) -> &'s E::Signal,
-        states: &mut [E::State],
-        mut tell: impl FnMut(usize, E::Update),
-    ) {
-        let program = self.program;
-        let [first_source, first_target] = self.base;
-        let (target_bits, mask) = (keys.target_bits(), keys.mask() as usize);
-        let (keys, targets) = (keys.keys(), &self.targets[..keys.targets()]);
-        for (place, (&key, state)) in keys.iter().zip(states).enumerate() {
-            let (source, target) = (key as usize >> target_bits, key as usize & mask);
-            let edge = Edge {
-                source: (first_source + source) as u32,
-                target: (first_target + target) as u32,
-                weight: weight(place),
-            };
-            tell(target, program.edge(edge, said(place, source), &targets[target], state));
-        }
-    }
 }

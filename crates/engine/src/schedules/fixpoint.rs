@@ -36,18 +36,22 @@ use welter_store::chunk::{Chunk, Tile};
 
 use self::news::News;
 use crate::EngineError;
-use crate::checkpoint::{self, Checkpoints, Columns, Reached, Visit};
+use crate::checkpoint::{self, Checkpoints, Columns, Reached};
+use crate::checkpoint::{must_relax, refuse_relaxing};
+use crate::columns::footprint::COLUMNS;
+use crate::columns::levels::{Level, Mode};
+use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
-use crate::columns::state::{Column, State};
-use crate::columns::values::COLUMNS;
+use crate::columns::state::State;
+use crate::columns::values::Visit;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::Buffer;
-use crate::machine::workers::lock;
+use crate::machine::slices::Slices;
+use crate::machine::sync::lock;
 use crate::plan::{FrontierMode, LISTED_BYTES};
-use crate::schedules::iterate::{Driver, Outcome};
-use crate::schedules::levels::{Level, Mode};
+use crate::schedules::dense::Driver;
 use crate::schedules::parts::Part;
 use crate::schedules::resident::{self, OutOfOrder, Resident};
 
@@ -61,24 +65,12 @@ pub(crate) fn due<P: Program>(graph: &Graph, program: &P, out_of_step: bool) -> 
     // The number of an iteration must mean something where it is limited.
     let may = P::RELAXES && graph.plan.storage.is_some() && program.iterations_max().is_none();
     match graph.plan.frontier_mode {
-        _ if must::<P>(out_of_step) => Some(0),
+        _ if must_relax::<P>(out_of_step) => Some(0),
         FrontierMode::Local if may => Some(0),
         FrontierMode::Auto if may && out_of_step => Some(0),
         FrontierMode::Auto if may => Some(GRAPHS * graph.chunk_bytes),
         _ => None,
     }
-}
-
-/// Whether relaxing edges is the only way on.
-pub(crate) fn must<P: Program>(out_of_step: bool) -> bool {
-    P::RELAXES && out_of_step && !P::SAYS_ALL
-}
-
-/// What a run says that must relax edges and cannot.
-pub(crate) fn refusal() -> EngineError {
-    let what = "this run goes on from values that were relaxed part by part, and has too little \
-                memory to do so; allow it more";
-    EngineError::Configuration(what.to_owned())
 }
 
 /// How a graph is cut, and what each worker has room for.
@@ -100,7 +92,7 @@ impl Cut {
     ) -> Result<Option<Self>, EngineError> {
         graph.arena.trim();
         let cut = Self::within(graph, state, graph.free_bytes());
-        if cut.is_none() && must { Err(refusal()) } else { Ok(cut) }
+        if cut.is_none() && must { Err(refuse_relaxing()) } else { Ok(cut) }
     }
 
     /// Likewise, with so many bytes more than the columns.
@@ -200,7 +192,7 @@ fn run<P: Program>(
         Some(stored) => stored.whole(graph)?,
     };
     let mut news = News::new(graph, &active);
-    let mut flags = Column(&mut active[..]);
+    let mut flags = Slices(&mut active[..]);
     let flags: Vec<_> =
         graph.stripes.iter().map(|stripe| Mutex::new(flags.take(stripe.width()))).collect();
     let desks = workers.states(|| Desk::<'_, P>::new(graph, cut.words))?;

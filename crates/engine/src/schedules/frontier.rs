@@ -16,8 +16,9 @@ use welter_model::program::Program;
 use welter_store::header::Encoding;
 
 use crate::columns::state::State;
+use crate::edges::footprint::BANDS;
 use crate::edges::graph::Graph;
-use crate::edges::index::{BANDS, band_bits};
+use crate::edges::index::band_bits;
 use crate::plan::FrontierMode;
 
 /// A list is made when fewer than one in so many vertices are active.

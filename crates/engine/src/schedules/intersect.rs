@@ -35,8 +35,10 @@ use crate::edges::graph::Graph;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::kernel::{Coding, Scratch, fetch};
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
-use crate::plan::{Plan, Streamed};
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
+use crate::plan::Streamed;
+use crate::schedules::intersect::rows::too_long;
 
 /// Vertices that can be ranked: an entry has a bit beside.
 const RANKS_MOST: u64 = 1 << 31;
@@ -389,12 +391,4 @@ impl Driver<'_> {
 fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
     let start = one.start.max(other.start);
     start..one.end.min(other.end).max(start)
-}
-
-/// A row that does not fit.
-fn too_long(plan: &Plan, entries: usize) -> EngineError {
-    // A row of a block has its length beside.
-    let need = plan.group_budget(2 * (entries as u64 + 1));
-    let advice = format!("{entries} neighbours of one vertex must be in memory at the same time");
-    EngineError::Budget { need, budget: plan.budget_bytes, advice }
 }

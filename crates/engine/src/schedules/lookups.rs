@@ -4,12 +4,13 @@ use welter_model::program::Program;
 use welter_progress::Progress;
 
 use crate::EngineError;
+use crate::columns::levels::Level;
 use crate::edges::graph::Graph;
 use crate::edges::rows::Rows;
 use crate::machine::workers::Workers;
 use crate::plan::FrontierMode;
+use crate::schedules::footprint::PUSH_BELOW;
 use crate::schedules::frontier::Selected;
-use crate::schedules::levels::Level;
 
 /// How a run looks up the edges of single vertices.
 pub(crate) struct Lookups<'g> {
@@ -114,8 +115,6 @@ impl<'g> Lookups<'g> {
 /// An iteration looks vertices up in the index of bands when they have fewer than one in so many of
 /// all edges: finding the edges of one costs as much as folding some tens of them in passing.
 const BANDS_BELOW: u64 = 24;
-/// The same by rows.
-pub(crate) const PUSH_BELOW: u64 = 16;
 /// The same where vertices may look for an active one instead.
 const PULL_ABOVE: u64 = 20;
 /// To look up a vertex in the index of bands costs about as much as to lay so many edges in rows.

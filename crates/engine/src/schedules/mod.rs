@@ -3,25 +3,27 @@
 //! | file | what it visits |
 //! |---|---|
 //! | `run` | chooses the schedule that the plan names |
-//! | `iterate` | stripe after stripe, accumulators in the cache (route `fold`) |
+//! | `iterate`, `dense` | stripe after stripe, accumulators in the cache (route `fold`) |
 //! | `ranges`, `spill` | windows of sources; updates through storage |
 //! | `extended` | programs with states of edges, on each of these routes |
-//! | `sparse`, `push`, `pull`, `frontier`, `reached`, `lookups`, `regroup` | few active vertices, through an index |
+//! | `sparse`, `push`, `pull`, `regroup` | few active vertices, through an index |
+//! | `frontier`, `reached`, `lookups` | which vertices are active, and how their edges are found |
 //! | `fixpoint`, `parts`, `resident` | blocks of vertices, each relaxed until nothing changes |
 //! | `pass`, `straight` | passes over the edges, over a graph and over its input |
+//! | `footprint` | what schedules take beside columns and edges |
 //! | `intersect`, `peel` | adjacency lists: triangles and core numbers |
-//! | `levels` | what was done in each iteration |
 //!
 //! Nothing here knows a file format or an option of the command.
 //!
 //! Invariant: results have the same bits for any number of workers and any widths.
 
+pub(crate) mod dense;
 pub(crate) mod extended;
 pub(crate) mod fixpoint;
+pub(crate) mod footprint;
 pub(crate) mod frontier;
 pub(crate) mod intersect;
 pub(crate) mod iterate;
-pub(crate) mod levels;
 pub(crate) mod lookups;
 pub(crate) mod parts;
 pub(crate) mod pass;

@@ -43,13 +43,12 @@ use crate::edges::graph::Graph;
 use crate::kernels::kernel::Scratch;
 use crate::machine::affinity::OwnCores;
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 
 pub use self::resume::pass_resumable;
 
-pub(crate) use self::contract::WORKER_BYTES as CONTRACT_BYTES;
 pub(crate) use self::learnt::{Learnt, add_up, check};
-pub(crate) use self::left::WORKER_BYTES as LEFT_BYTES;
 
 /// Cells that are made or settled in one task.
 pub(crate) const CELLS: usize = 1 << 16;
@@ -169,7 +168,7 @@ impl<'a, S: Stream> Run<'a, S> {
         mut next: Next<S::Step>,
         mut passed: impl FnMut(&Self, Next<S::Step>) -> Result<(), EngineError>,
     ) -> Result<Passed<S::Value>, EngineError> {
-        let _own_cores = OwnCores::of(self.workers, self.graph);
+        let _own_cores = OwnCores::new(self.workers, self.graph.is_streamed());
         loop {
             let passes = self.passes;
             let (step, seen) = match next {

@@ -23,7 +23,8 @@ use crate::edges::graph::Graph;
 use crate::edges::rows::View;
 use crate::kernels::kernel::fetch;
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 
 /// Shares that each worker takes of those who leave at a time.
 const SHARES: usize = 16;

@@ -14,12 +14,12 @@ use std::sync::Mutex;
 use welter_model::program::Program;
 
 use crate::EngineError;
+use crate::columns::levels::{Level, Mode};
 use crate::columns::state::State;
 use crate::edges::rows::View;
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
+use crate::schedules::dense::Driver;
 use crate::schedules::frontier::Frontier;
-use crate::schedules::iterate::Driver;
-use crate::schedules::levels::{Level, Mode};
 use crate::schedules::reached::{List, Reached, ranges, with};
 
 /// Vertices that a worker takes at a time.

@@ -12,18 +12,17 @@ use std::ops::{ControlFlow, Range};
 use welter_model::program::{Program, Total};
 
 use crate::EngineError;
+use crate::columns::levels::{Level, Mode};
 use crate::columns::state::State;
 use crate::edges::rows::View;
 use crate::kernels::kernel::fetch;
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
 use crate::plan::FrontierMode;
+use crate::schedules::dense::Driver;
+use crate::schedules::footprint::PUSH_WAITING;
 use crate::schedules::frontier::{FEW_EDGES, Frontier, Selected};
-use crate::schedules::iterate::Driver;
-use crate::schedules::levels::{Level, Mode};
 use crate::schedules::reached::{List, apply, ranges, with};
 
-/// Updates that wait in boxes at a time, about: 8 MiB of them.
-pub(crate) const WAITING: usize = 1 << 20;
 /// A row with more edges than this is shared by all workers.
 const ROW: usize = 1 << 14;
 /// Edges of such a row that a worker takes at a time.
@@ -197,7 +196,7 @@ impl Batch {
         let (mut end, mut edges) = (first, 0);
         while let Some(&source) = sources.get(end) {
             let row = rows.range(source).len();
-            if row > ROW || edges + row > WAITING {
+            if row > ROW || edges + row > PUSH_WAITING {
                 if end == first {
                     return (Self::Row(first), row as u64);
                 }

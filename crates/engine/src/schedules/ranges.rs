@@ -2,10 +2,10 @@
 //!
 //! Values and signals lie on storage. Destinations are taken range by range, as many stripes at a
 //! time as have room for their accumulators; for each range the signals of all sources come by,
-//! window after window ([`crate::columns::windows`]), and with each window the tiles from its sources to the
-//! range are folded. A range that has met all windows is applied, and its new signals are written
-//! for the next iteration. So signals are read once a range and written once, where X-Stream writes
-//! and reads an update for every edge.
+//! window after window ([`crate::columns::windows`]), and with each window the tiles from its
+//! sources to the range are folded. A range that has met all windows is applied, and its new
+//! signals are written for the next iteration. So signals are read once a range and written once,
+//! where X-Stream writes and reads an update for every edge.
 //!
 //! In a range each worker has stripes of its own, and walks the windows in order: a destination
 //! meets its updates in the order of their sources, as in memory.
@@ -25,9 +25,11 @@ use self::columns::{Columns, Desks};
 pub(crate) use self::deal::{Ranges, deal};
 use crate::EngineError;
 use crate::checkpoint::{self, Checkpoints, Reached};
+use crate::columns::levels::{Level, Mode};
+use crate::columns::outcome::Outcome;
 use crate::columns::renew::{apply_part, begin_part, init_part, resume_part};
 use crate::columns::results::Values;
-use crate::columns::state::{self, Part};
+use crate::columns::state::Part;
 use crate::columns::values::Desk;
 use crate::columns::windows::{Cuts, Reader, Side, Window};
 use crate::edges::graph::{Graph, Stripe};
@@ -35,11 +37,11 @@ use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::kernel::{Coding, Scratch, Sources, fold_short, fold_tile};
 use crate::machine::arena::Buffer;
 use crate::machine::dispatch::dispatched;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::slices::Slices;
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 use crate::plan::RangesPlan;
 use crate::schedules::frontier::Masks;
-use crate::schedules::iterate::Outcome;
-use crate::schedules::levels::{Level, Mode};
 
 /// Runs a program on a graph.
 ///
@@ -151,7 +153,7 @@ struct Left<'a, T> {
 
 impl<'a, T> Left<'a, T> {
     fn new(graph: &Graph, totals: &'a mut [T]) -> Self {
-        let mut totals = state::Column(totals);
+        let mut totals = Slices(totals);
         let stripes = graph.stripes.iter();
         let totals = stripes.map(|stripe| Mutex::new(totals.take(stripe.segments.len())));
         Self { totals: totals.collect(), masks: Mutex::new(Masks::none(graph)) }

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 use welter_model::program::{Applied, Program, Total};
 
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
 
 /// Applies an update at once, which a monotone program allows.
 #[inline(always)]

@@ -14,6 +14,7 @@ use welter_progress::Progress;
 
 use crate::EngineError;
 use crate::columns::groups::AHEAD;
+use crate::columns::levels::{Level, Mode};
 use crate::columns::renew::apply_part;
 use crate::columns::state::{Parts, State};
 use crate::edges::graph::Graph;
@@ -21,9 +22,9 @@ use crate::edges::rows::View;
 use crate::kernels::kernel::fetch;
 use crate::machine::arena::Buffer;
 use crate::machine::dispatch::dispatched;
-use crate::machine::workers::{Workers, lock};
-use crate::schedules::iterate::{Benches, Driver};
-use crate::schedules::levels::{Level, Mode};
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
+use crate::schedules::dense::{Benches, Driver};
 
 /// Where so much of all edges leads to somebody new, everybody looks rather than being told.
 const TOLD_BELOW: u64 = 3;

@@ -6,11 +6,11 @@ use welter_progress::{Progress, Unit};
 use super::{iterate, ranges, spill};
 use crate::EngineError;
 use crate::checkpoint::Checkpoints;
+use crate::columns::outcome::Outcome;
 use crate::edges::graph::Graph;
 use crate::machine::affinity::OwnCores;
 use crate::machine::workers::Workers;
 use crate::plan::Streamed;
-use crate::schedules::iterate::Outcome;
 
 /// Runs a program on a graph.
 ///
@@ -49,7 +49,7 @@ pub fn run_resumable<P: Program>(
     let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
     let way = graph.plan.storage.and_then(|storage| storage.streamed);
     let tools = (workers, progress, &phase);
-    let own_cores = OwnCores::of(workers, graph);
+    let own_cores = OwnCores::new(workers, graph.is_streamed());
     let outcome = match way {
         None => iterate::run(graph, program, workers, progress, &phase, checkpoints),
         Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools, checkpoints),

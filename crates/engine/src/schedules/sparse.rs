@@ -12,15 +12,16 @@ use std::sync::{Mutex, PoisonError};
 use welter_model::program::{Program, Total};
 
 use crate::EngineError;
-use crate::columns::state::{Column, State};
+use crate::columns::levels::{Level, Mode};
+use crate::columns::state::State;
 use crate::edges::index::{IndexedTiles, band_bits};
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::Buffer;
-use crate::machine::workers::lock;
+use crate::machine::slices::Slices;
+use crate::machine::sync::lock;
 use crate::plan::FrontierMode;
+use crate::schedules::dense::Driver;
 use crate::schedules::frontier::{Frontier, Masks, Selected};
-use crate::schedules::iterate::Driver;
-use crate::schedules::levels::{Level, Mode};
 
 /// With fewer edges than this, waking other threads costs more than it brings.
 const ALONE_BELOW: u64 = 1 << 14;
@@ -146,7 +147,7 @@ fn together<P: Program>(
         active[source as usize] = 1;
     }
 
-    let mut column = Column(&mut accums[..]);
+    let mut column = Slices(&mut accums[..]);
     let parts =
         graph.stripes.iter().map(|stripe| Mutex::new((column.take(stripe.width()), Vec::new())));
     let parts: Vec<_> = parts.collect();
@@ -181,9 +182,9 @@ fn together<P: Program>(
     for &source in sources {
         active[source as usize] = 0;
     }
-    let mut values = Column(&mut values[..]);
-    let mut signals = Column(&mut signals[..]);
-    let mut active = Column(&mut active[..]);
+    let mut values = Slices(&mut values[..]);
+    let mut signals = Slices(&mut signals[..]);
+    let mut active = Slices(&mut active[..]);
     let parts = graph.stripes.iter().zip(parts).map(|(stripe, part)| {
         let (accums, touched) = part.into_inner().unwrap_or_else(PoisonError::into_inner);
         let width = stripe.width();

@@ -32,9 +32,11 @@ use self::records::{Records, combine, emit, gather, group, tell};
 use crate::EngineError;
 use crate::checkpoint::{self, Checkpoints, Reached};
 use crate::columns::groups::Groups;
+use crate::columns::levels::{Level, Mode};
+use crate::columns::outcome::Outcome;
 use crate::columns::renew::{apply_part, init_part, resume_part};
 use crate::columns::results::Values;
-use crate::columns::state::{Column, Part};
+use crate::columns::state::Part;
 use crate::columns::updates::{Pool, Reader, UpdateChunk, Writer};
 use crate::columns::values::{Desk, StoredValues};
 use crate::edges::graph::Graph;
@@ -43,11 +45,11 @@ use crate::kernels::kernel::{Coding, Scratch, Sources, fold_tile};
 use crate::kernels::update_chunk::Cell;
 use crate::machine::arena::Buffer;
 use crate::machine::dispatch::dispatched;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::slices::Slices;
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 use crate::plan::SpillPlan;
 use crate::schedules::frontier::Masks;
-use crate::schedules::iterate::Outcome;
-use crate::schedules::levels::{Level, Mode};
 
 /// Runs a program on a graph.
 ///
@@ -280,9 +282,9 @@ impl<P: Program> Driver<'_, P> {
         let segments = stripes.clone().map(|stripe| graph.stripes[stripe].segments.clone());
         let first = segments.clone().next().map_or(0, |segments| segments.start);
         let end = segments.last().map_or(first, |segments| segments.end);
-        let mut totals = Column(&mut state.totals[first..end]);
-        let mut signals = Column(&mut window.signals[window.margin..]);
-        let mut active = Column(&mut window.active[window.margin..]);
+        let mut totals = Slices(&mut state.totals[first..end]);
+        let mut signals = Slices(&mut window.signals[window.margin..]);
+        let mut active = Slices(&mut window.active[window.margin..]);
         let parts = stripes.clone().map(|number| {
             let stripe = &graph.stripes[number];
             let part = Part {

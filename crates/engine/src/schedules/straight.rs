@@ -4,11 +4,9 @@
 //! come from. Programs read them once more: [straight ones](mod@count), to which each edge tells
 //! all at once, and [stream programs](mod@pass) that need few passes.
 
-mod begun;
 mod bits;
 mod boxes;
 mod count;
-mod kept;
 mod pass;
 
 use std::ops::Range;
@@ -22,34 +20,24 @@ use welter_progress::{Phase, Progress, Unit};
 
 use crate::EngineError;
 use crate::columns::renew::repeated;
-use crate::columns::state::Column;
 use crate::edges::graph::Graph;
 use crate::ingest::marks::Marks;
 use crate::ingest::survey::{self, first_beyond};
 use crate::kernels::vertices::{SEGMENT_BITS, Vertices};
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::slices::Slices;
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 use crate::plan::Plan;
 use crate::schedules::pass::REST_BYTES;
 
-use self::begun::{Begun, Noting};
 pub use self::count::count;
 pub use self::pass::pass_over;
+use crate::edges::begun::Noting;
+use crate::edges::graph::Input;
 
 /// Segments of slots whose results are made at once.
 const RUN: usize = 16;
-
-/// Where the edges of a graph are that stays in its input.
-pub(crate) struct Input {
-    /// Until the graph is made after all.
-    stream: RwLock<Option<Box<dyn EdgeStream>>>,
-    made: OnceLock<Box<Graph>>,
-    reading: Reading,
-    /// Edges of each part.
-    edges: Vec<u64>,
-    /// Those that a search begins with, where it was known.
-    begun: Option<Begun>,
-}
 
 /// Hands the edges of some parts to `visit`, a batch at a time, with what belongs to the worker and
 /// the number of the part.
@@ -159,24 +147,6 @@ pub(crate) fn leave(
     })
 }
 
-impl Input {
-    /// The stream, for a while.
-    fn with<T>(
-        &self,
-        run: impl FnOnce(&dyn EdgeStream) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        let stream = self.stream.read().unwrap_or_else(PoisonError::into_inner);
-        let what = "the graph was made of its input, which is gone";
-        let stream = stream.as_deref().ok_or_else(|| EngineError::Configuration(what.to_owned()));
-        run(stream?)
-    }
-
-    /// The graph that was made of it after all.
-    pub(crate) fn made(&self) -> Option<&Graph> {
-        self.made.get().map(|made| &**made)
-    }
-}
-
 impl Graph {
     /// This graph, made of the input in which it stayed, as is planned for when passes over that
     /// turn out to be too many. The input is gone then.
@@ -211,7 +181,7 @@ fn results<V: Pod + Send, T: Total>(
 ) -> Result<(Buffer<V>, T), EngineError> {
     let vertices = &graph.vertices;
     let mut values = Buffer::<V>::zeroed(vertices.count() as usize)?;
-    let mut column = Column(&mut values[..]);
+    let mut column = Slices(&mut values[..]);
     let runs = vertices.segments().div_ceil(RUN);
     let start = |run: usize| vertices.segment_start((run * RUN).min(vertices.segments()));
     let parts: Vec<_> = (0..runs)

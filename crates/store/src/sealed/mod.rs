@@ -36,6 +36,12 @@ pub const BLOCK_BYTES: usize = 1 << 20;
 const CHECKSUM_BYTES: usize = 4;
 const HEADER_BYTES: usize = size_of::<Header>();
 
+/// The offset in a sealed file of a byte of its payload.
+pub fn offset_in_file(payload: u64) -> u64 {
+    let checksums = payload / BLOCK_BYTES as u64 * CHECKSUM_BYTES as u64;
+    HEADER_BYTES as u64 + payload + checksums
+}
+
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {

@@ -9,10 +9,11 @@ use welter_store::{ChunkError, checksum};
 
 use super::Cell;
 use crate::EngineError;
+use crate::columns::ends::{Ends, Said};
+use crate::kernels::gather::{Look, Sides};
 use crate::kernels::kernel::{Coding, Scratch, Sources, fold_within, scatter_tile};
 use crate::kernels::keys::{Columns, Reach};
-use crate::kernels::sift::{Look, Sides, sift_tile};
-use crate::schedules::extended::{Ends, Said};
+use crate::kernels::sift::sift_tile;
 
 /// A chunk of a cell, whole, whose keys may still be anything.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@ use welter_model::extended::Extended;
 use welter_model::program::{Program, Vertex};
 
 use super::{Renewed, Vertices};
+use crate::columns::ends::renew;
 use crate::machine::dispatch::dispatched;
-use crate::schedules::extended::renew;
 
 /// Sets the values of vertices before the first iteration. `first`: the number of the first one;
 /// `degrees`: edges that leave each.

@@ -1,11 +1,11 @@
 //! Extended programs on route `ranges`: values and signals on storage too.
 //!
-//! As in [`crate::schedules::ranges`], destinations are taken range by range, and for each range the signals
-//! of all sources come by in windows. What edges look up of their targets is one column of signals
-//! beside the accumulators, read when the range begins. All edges are shown in each iteration, to
-//! the same worker in the same order: window after window, and in each its stripes of the range one
-//! after the other. So the states of a worker's edges in a range are a lane, read and written in
-//! order ([`crate::columns::edge_states`]).
+//! As in [`crate::schedules::ranges`], destinations are taken range by range, and for each range
+//! the signals of all sources come by in windows. What edges look up of their targets is one column
+//! of signals beside the accumulators, read when the range begins. All edges are shown in each
+//! iteration, to the same worker in the same order: window after window, and in each its stripes of
+//! the range one after the other. So the states of a worker's edges in a range are a lane, read and
+//! written in order ([`crate::columns::edge_states`]).
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -15,23 +15,25 @@ use welter_model::program::{Next, Total, Vertex};
 use welter_progress::{Phase, Progress};
 use welter_store::chunk::Chunk;
 
+use super::Part;
 use super::resume::{OnStorage, Resume, by_range};
-use super::{Ends, Part, Said};
 use crate::EngineError;
 use crate::checkpoint::{Checkpoints, Column, Reached};
 use crate::columns::edge_states::{EdgeStates, Rewriter, Stored};
+use crate::columns::ends::{Ends, Said};
+use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
-use crate::columns::state;
 use crate::columns::values::{Desk, StoredValues};
 use crate::columns::windows::{Cuts, Reader, Side, Window};
-use crate::edges::extent::Storage;
 use crate::edges::graph::Graph;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::slices::Slices;
+use crate::machine::storage::Storage;
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 use crate::plan::RangesPlan;
-use crate::schedules::iterate::Outcome;
 use crate::schedules::ranges::{Ranges, deal};
 
 /// Runs a program on a graph.
@@ -355,7 +357,7 @@ impl<E: Extended> Driver<'_, E> {
 }
 
 fn by_stripe<'t, T>(graph: &Graph, totals: &'t mut [T]) -> Totals<'t, T> {
-    let mut totals = state::Column(totals);
+    let mut totals = Slices(totals);
     let stripes = graph.stripes.iter();
     stripes.map(|stripe| Mutex::new(totals.take(stripe.segments.len()))).collect()
 }

@@ -9,10 +9,10 @@ use welter_model::extended::Extended;
 
 use crate::EngineError;
 use crate::checkpoint::{
-    Checkpoints, Column, Columns, Fill, Reached, Settable, Shape, Stored, restore_columns,
-    write_columns,
+    Checkpoints, Column, Columns, Reached, Settable, Shape, Stored, restore_columns, write_columns,
 };
 use crate::columns::edge_states::EdgeStates;
+use crate::columns::values::Fill;
 use crate::columns::values::StoredValues;
 use crate::edges::graph::{Graph, Stripe};
 

@@ -1,10 +1,10 @@
 //! Extended programs on route `spill`: what sources say waits on storage.
 //!
-//! As in [`crate::schedules::spill`], vertices are cut into partitions whose signals fit in memory. Scatter
-//! takes one partition after the other, looks through the edges that leave it, and writes what
-//! their sources say to the stripes that these lead to ([`told`](super::told)). Gather takes one
-//! stripe after the other: its edges come by once more, with their states, and meet what was told.
-//! What their targets say follows from values, which gather has in any case.
+//! As in [`crate::schedules::spill`], vertices are cut into partitions whose signals fit in memory.
+//! Scatter takes one partition after the other, looks through the edges that leave it, and writes
+//! what their sources say to the stripes that these lead to ([`told`](super::told)). Gather takes
+//! one stripe after the other: its edges come by once more, with their states, and meet what was
+//! told. What their targets say follows from values, which gather has in any case.
 //!
 //! So edges are read twice in each iteration, and neither they nor their states travel: states lie
 //! with the stripe, as on route `fold`. The edge itself could travel, with its state, to and fro
@@ -26,25 +26,27 @@ use welter_store::chunk::Chunk;
 
 use super::resume::{BY_STRIPE, OnStorage, Resume};
 use super::told::{Listener, Teller};
-use super::{Ends, Part, Said, rewriters};
+use super::{Part, rewriters};
 use crate::EngineError;
 use crate::checkpoint::{self, Checkpoints, Reached};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
+use crate::columns::ends::{Ends, Said};
+use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
-use crate::columns::state::Column;
 use crate::columns::updates::{Pool, Reader, UpdateChunk, Writer};
 use crate::columns::values::{Desk, StoredValues};
 use crate::columns::windows::PieceReader;
-use crate::edges::extent::Storage;
 use crate::edges::graph::Graph;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::kernel::{BUFFER, Coding, Scratch};
 use crate::kernels::keys::{Reach, Width};
 use crate::kernels::update_chunk::Cell;
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::slices::Slices;
+use crate::machine::storage::Storage;
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 use crate::plan::SpillPlan;
-use crate::schedules::iterate::Outcome;
 use crate::schedules::spill::Basis;
 use crate::schedules::spill::partitions::{cut, vertices};
 use crate::schedules::spill::records::Records;
@@ -334,8 +336,8 @@ impl<E: Extended> Driver<'_, E> {
         let stripes = self.partitions[partition].clone();
         let own = &graph.stripes[stripes.clone()];
         let first = own.first().map_or(0, |stripe| stripe.segments.start);
-        let mut totals = Column(&mut totals[first..]);
-        let mut signals = Column(&mut window.signals[..]);
+        let mut totals = Slices(&mut totals[first..]);
+        let mut signals = Slices(&mut window.signals[..]);
         let parts = own.iter().map(|stripe| {
             Mutex::new((signals.take(stripe.width()), totals.take(stripe.segments.len())))
         });

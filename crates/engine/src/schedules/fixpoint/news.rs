@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stripe};
-use crate::edges::tiles::ChunkPlace;
 
 /// What changed, and who has not heard of it.
 pub(super) struct News<'g> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::EngineError;
 use crate::machine::arena::Buffer;
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
 
 /// What the corners of triangles are told.
 pub(super) trait Tell {

@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use bytemuck::Zeroable;
 use welter_model::intersect::Intersect;
 
-use super::too_long;
 use crate::EngineError;
 use crate::kernels::kernel::fetch;
 use crate::machine::arena::Buffer;
@@ -235,6 +234,14 @@ fn split(row: &[u32], width: usize) -> Option<usize> {
         }
     }
     best
+}
+
+/// A row that does not fit.
+pub(super) fn too_long(plan: &Plan, entries: usize) -> EngineError {
+    // A row of a block has its length beside.
+    let need = plan.group_budget(2 * (entries as u64 + 1));
+    let advice = format!("{entries} neighbours of one vertex must be in memory at the same time");
+    EngineError::Budget { need, budget: plan.budget_bytes, advice }
 }
 
 #[cfg(test)]

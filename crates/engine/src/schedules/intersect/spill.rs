@@ -32,8 +32,8 @@ use welter_model::intersect::Intersect;
 use welter_progress::{Phase, Progress};
 use welter_store::io::ALIGN;
 
-use self::boxes::{COUNTS, ENTRIES, HEAD, Ledger, ROWS, VALUES, Waiting};
-use self::order::{Bins, ENTRY_BYTES, Order, RANK_BYTES, together};
+use self::boxes::{COUNTS, ENTRIES, Ledger, ROWS, VALUES, Waiting};
+use self::order::{Bins, Order, together};
 use super::counts::Counts;
 use crate::EngineError;
 use crate::columns::results::Values;
@@ -42,8 +42,10 @@ use crate::columns::values::StoredValues;
 use crate::edges::graph::Graph;
 use crate::kernels::update_chunk::chunk_bytes;
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 use crate::plan::RowsPlan;
+use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD};
 
 /// What all steps have in common.
 struct Driver<'a> {
@@ -98,7 +100,7 @@ pub(super) fn run<I: Intersect>(
 fn piece_bytes(plan: RowsPlan, longest: usize) -> Result<usize, EngineError> {
     let room = plan.box_bytes;
     let widest = chunk_bytes::<u64>(room / 12).max(chunk_bytes::<u32>(room / 8));
-    let piece = chunk_bytes::<()>((room / 4).max(HEAD + longest)).max(widest);
+    let piece = chunk_bytes::<()>((room / 4).max(ROW_HEAD + longest)).max(widest);
     let piece = piece.next_multiple_of(ALIGN);
     if piece <= SLAB_BYTES {
         return Ok(piece);

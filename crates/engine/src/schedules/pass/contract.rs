@@ -48,17 +48,15 @@ use super::contracted::{Contracted, Piece};
 use super::left::Left;
 use super::order::Share;
 use crate::EngineError;
-use crate::edges::extent::{DEPTH, Kept, SlabWriter, Storage};
+use crate::edges::extent::Kept;
 use crate::edges::graph::Graph;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
+use crate::machine::storage::{SlabWriter, Storage};
 use crate::machine::workers::Workers;
+use crate::schedules::footprint::CONTRACT_BYTES;
 
 /// Links take at most one byte for so many that were read.
 const SHARE: u64 = 4;
-
-/// Bytes of a worker's buffers: slabs that are filled or being written, the edges of a chunk, and
-/// the least that a table takes.
-pub(crate) const WORKER_BYTES: u64 = ((DEPTH + 2) * SLAB_BYTES + (3 << 20)) as u64;
 
 /// Slots of a table that is still near a core: three megabytes. Of pairs that come in no order more
 /// would take longer than what is saved: R-MAT 22 in memory, of which the third pass leaves 2.3
@@ -112,7 +110,7 @@ impl<'g> Contraction<'g> {
     /// Begins, if there is room in memory and on storage.
     pub(super) fn begin(workers: &Workers, reads: Reads<'g>) -> Result<Option<Self>, EngineError> {
         let threads = workers.threads();
-        let buffers = threads as u64 * WORKER_BYTES;
+        let buffers = threads as u64 * CONTRACT_BYTES;
         if reads.free < buffers {
             return Ok(None);
         }

@@ -14,9 +14,10 @@ use welter_store::io::{IoOptions, Queue, Volume};
 use super::Run;
 use super::contract::{Contraction, Contractor, Reads};
 use crate::EngineError;
-use crate::edges::extent::{DEPTH, Kept};
+use crate::edges::extent::Kept;
 use crate::machine::arena::{Arena, Slab};
-use crate::machine::workers::lock;
+use crate::machine::storage::DEPTH;
+use crate::machine::sync::lock;
 
 /// Slabs of a task.
 const TASK: usize = 16;

@@ -7,7 +7,8 @@ use welter_progress::Progress;
 use super::{CELLS, fill};
 use crate::EngineError;
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 
 /// Cells and notes, which all workers share.
 pub(crate) struct Learnt<S: Stream> {

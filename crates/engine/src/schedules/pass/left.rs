@@ -32,24 +32,23 @@ use welter_store::weights::WeightKind;
 
 use super::order::Share;
 use crate::EngineError;
-use crate::edges::extent::{DEPTH, Storage};
+use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::shelf::Keep;
-use crate::edges::tiles::{ChunkPlace, Numbers, Recipe, TILE_EDGES_LEAST, TileWriter};
+use crate::edges::tiles::{Numbers, Recipe, TILE_EDGES_LEAST, TileWriter};
 use crate::kernels::record::{Record, Weighted};
 use crate::kernels::vertices::Vertices;
-use crate::machine::arena::{Buffer, SLAB_BYTES};
+use crate::machine::arena::Buffer;
+use crate::machine::storage::Storage;
 use crate::machine::workers::Workers;
 use crate::plan::Plan;
+use crate::schedules::footprint::LEFT_BYTES;
 
 /// A new generation has at most one edge in so many of those that were looked at for it.
 const SHARE: u64 = 4;
 
 /// Edges that a worker gathers before they are cut into tiles.
 const GATHERED: usize = 1 << 14;
-
-/// Bytes of a worker's buffers: slabs that are filled or being written, a chunk, and edges.
-pub(crate) const WORKER_BYTES: u64 = ((DEPTH + 2) * SLAB_BYTES + (1 << 20)) as u64;
 
 /// Whether it would do any good that a pass writes what is left.
 pub(super) fn pays(graph: &Graph, share: Share, again: Again) -> bool {
@@ -79,7 +78,7 @@ impl<'g> Left<'g> {
         workers: &'g Workers,
         (free, is_alone): (u64, bool),
     ) -> Result<Option<Self>, EngineError> {
-        let buffers = workers.threads() as u64 * WORKER_BYTES;
+        let buffers = workers.threads() as u64 * LEFT_BYTES;
         let Some(storage) = workers.storage().filter(|_| free >= buffers) else { return Ok(None) };
         // Keys that are farther apart take more bytes, but there are no more tiles than before.
         let need = graph.chunk_bytes + buffers;

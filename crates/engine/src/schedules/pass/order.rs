@@ -3,7 +3,7 @@
 use welter_model::stream::{Again, Stream};
 
 use crate::edges::graph::Graph;
-use crate::kernels::sift::Look;
+use crate::kernels::gather::Look;
 
 /// Edges of a vertex that are shown first where only a few are, on average.
 const FEW_EDGES: f64 = 2.25;

@@ -22,9 +22,9 @@ use super::learnt::Learnt;
 use super::{Passed, Run};
 use crate::EngineError;
 use crate::checkpoint::{
-    Checkpoints, Column, Columns, Fill, Reached, Settable, Shape, Visit, restore_columns,
-    write_columns,
+    Checkpoints, Column, Columns, Reached, Settable, Shape, restore_columns, write_columns,
 };
+use crate::columns::values::{Fill, Visit};
 use crate::edges::graph::{Graph, Stripe};
 use crate::machine::workers::Workers;
 

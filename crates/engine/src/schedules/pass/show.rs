@@ -5,19 +5,21 @@ use std::sync::{Mutex, PoisonError};
 use welter_model::stream::{Again, Edge, Link, Stream};
 use welter_store::chunk::Chunk;
 
-use super::contract::{Contraction, Contractor, Reads, WORKER_BYTES as CONTRACT_BYTES};
+use super::contract::{Contraction, Contractor, Reads};
 use super::contracted::Contracted;
-use super::left::{Left, WORKER_BYTES as LEFT_BYTES, Writer};
+use super::left::{Left, Writer};
 use super::order::{Order, Share};
 use super::stale::Stale;
 use super::{Hand, Run};
 use crate::EngineError;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
+use crate::kernels::gather::Sides;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::kernels::keys::Width;
-use crate::kernels::sift::{Sides, sift_tile};
-use crate::machine::workers::lock;
+use crate::kernels::sift::sift_tile;
+use crate::machine::sync::lock;
+use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES};
 
 /// What a worker has in a pass.
 struct Bench<'p> {

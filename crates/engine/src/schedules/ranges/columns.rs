@@ -6,8 +6,8 @@ use crate::EngineError;
 use crate::checkpoint::{self, Column};
 use crate::columns::values::{Desk, StoredValues};
 use crate::columns::windows::Side;
-use crate::edges::extent::Storage;
 use crate::edges::graph::Graph;
+use crate::machine::storage::Storage;
 
 /// The columns of a run.
 pub(super) struct Columns {

@@ -9,9 +9,9 @@ use crate::EngineError;
 use crate::checkpoint::{self, Column};
 use crate::columns::values::StoredValues;
 use crate::columns::windows::{PieceReader, Side};
-use crate::edges::extent::Storage;
 use crate::edges::graph::Graph;
 use crate::machine::arena::Buffer;
+use crate::machine::storage::Storage;
 use crate::plan::SpillPlan;
 
 /// The columns of a run.

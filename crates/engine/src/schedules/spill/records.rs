@@ -9,7 +9,7 @@ use crate::columns::chunks::{met, told};
 use crate::columns::groups::Groups;
 use crate::columns::renew::begin_part;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
-use crate::edges::tiles::TILE_EDGES_MAX;
+use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::kernels::kernel::{Coding, Scratch, Sources, scatter_tile};
 use crate::kernels::keys::Width;
 use crate::kernels::update_chunk::Cell;

@@ -14,7 +14,8 @@ use welter_progress::Progress;
 
 use crate::EngineError;
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 use crate::schedules::pass::CELLS;
 
 /// Bits of the folded table: 16 KiB.

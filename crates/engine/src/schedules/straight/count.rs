@@ -17,14 +17,16 @@ use welter_model::straight::Straight;
 use welter_progress::{Progress, Unit};
 
 use super::boxes::{Boxes, Cut};
-use super::{Input, read, results};
+use super::{read, results};
 use crate::EngineError;
+use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
+use crate::edges::graph::Input;
 use crate::machine::arena::Buffer;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 use crate::plan::PART_BYTES;
-use crate::schedules::iterate::Outcome;
 
 impl Input {
     /// Parts whose edges go into boxes together: as many as workers may have at a time, by what

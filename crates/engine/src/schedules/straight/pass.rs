@@ -1,9 +1,9 @@
 //! Stream programs on a graph that stays in its input: passes over the input itself.
 //!
 //! Cells are those of slots. The parts of the input are shared; each batch is sifted for news
-//! without a branch, as tiles are ([`crate::kernels::sift`]), and what is news is shown. A few edges of each
-//! vertex are those of the first parts: an input in no order has some of every vertex there, and
-//! one in the order of its sources what it has.
+//! without a branch, as tiles are ([`crate::kernels::sift`]), and what is news is shown. A few
+//! edges of each vertex are those of the first parts: an input in no order has some of every vertex
+//! there, and one in the order of its sources what it has.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -13,14 +13,15 @@ use welter_model::stream::{BySlot, Edge, Known, Next, Seen, Stream};
 use welter_progress::{Phase, Progress, Unit};
 
 use super::bits::{Bits, End, Looks};
-use super::kept::Keeper;
 use super::{read, results};
 use crate::EngineError;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
+use crate::edges::keeper::Keeper;
 use crate::kernels::kernel::BUFFER;
 use crate::machine::dispatch::dispatched;
-use crate::machine::workers::{Workers, lock};
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
 use crate::schedules::pass::{Learnt, Passed, REST_BYTES, add_up, check};
 
 /// One in so many parts has the few edges that are shown first.

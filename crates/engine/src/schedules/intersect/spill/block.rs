@@ -11,7 +11,7 @@ use super::sweep::Bench;
 use crate::EngineError;
 use crate::columns::updates::UpdateChunk;
 use crate::machine::arena::Buffer;
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
 use crate::schedules::intersect::counts::Counts;
 use crate::schedules::intersect::rows::{self, Rows, Span};
 

@@ -16,6 +16,7 @@ use bytemuck::Pod;
 use crate::EngineError;
 use crate::columns::updates::{UpdateChunk, Writer};
 use crate::kernels::update_chunk::Cell;
+use crate::schedules::footprint::ROW_HEAD;
 
 pub(super) const ENTRIES: u64 = 0;
 pub(super) const ROWS: u64 = 1;
@@ -23,10 +24,6 @@ pub(super) const COUNTS: u64 = 2;
 pub(super) const VALUES: u64 = 3;
 /// How many turns there are.
 const TURNS: usize = 4;
-
-/// Words of a row that travels before its entries: its rank, what was counted of that on the way,
-/// and how many entries there are.
-pub(crate) const HEAD: usize = 3;
 
 /// How much of each turn was written and read: entries, rows, and counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -218,7 +215,7 @@ impl Boxes<()> {
         row: &[u32],
         writer: &mut Writer,
     ) -> Result<(), EngineError> {
-        let words = HEAD + row.len();
+        let words = ROW_HEAD + row.len();
         if self.open[range].targets.len() + words > self.room {
             self.write(range, writer)?;
         }

@@ -10,17 +10,12 @@ use std::ops::Range;
 
 use crate::EngineError;
 use crate::columns::values::{Desk, StoredValues};
-use crate::edges::extent::Storage;
 use crate::edges::graph::Graph;
+use crate::machine::storage::Storage;
+use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES};
 
 /// Degrees that have a counter of their own; others are looked up.
 const FEW: usize = 1 << 12;
-
-/// Bytes of memory that a rank takes beside the entries of its row: where that lies, where its next
-/// entry goes, what is counted of it, and the row's length.
-pub(crate) const RANK_BYTES: u64 = 16;
-/// Bytes of an entry.
-pub(crate) const ENTRY_BYTES: u64 = 4;
 
 /// A number for each degree.
 struct ByDegree {

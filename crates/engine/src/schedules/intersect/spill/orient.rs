@@ -15,7 +15,7 @@ use crate::columns::windows::PieceReader;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::kernel::{Coding, Scratch, fetch};
 use crate::machine::arena::Buffer;
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
 use crate::schedules::spill::partitions::{cut, vertices};
 
 /// What one worker has.

@@ -6,11 +6,12 @@ use std::sync::Mutex;
 use welter_model::intersect::Intersect;
 
 use super::block::Here;
-use super::boxes::{Boxes, COUNTS, HEAD, Ledger, ROWS, Waiting};
+use super::boxes::{Boxes, COUNTS, Ledger, ROWS, Waiting};
 use super::{Driver, sum};
 use crate::EngineError;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
-use crate::machine::workers::lock;
+use crate::machine::sync::lock;
+use crate::schedules::footprint::{ROW_HEAD, SLACK};
 use crate::schedules::intersect::counts::{Counts, Tell};
 use crate::schedules::intersect::marks::Marks;
 
@@ -18,9 +19,6 @@ use crate::schedules::intersect::marks::Marks;
 const TASK_RANKS: usize = 1 << 10;
 /// Chunks of rows that are a task.
 const TASK_CHUNKS: usize = 16;
-
-/// Boxes of counts that may wait for a bin whatever its width.
-pub(crate) const SLACK: u64 = 2;
 
 /// What one worker has.
 pub(super) struct Bench {
@@ -159,7 +157,7 @@ impl Driver<'_> {
             let Bench { reader, marks, road, .. } = bench;
             let rows = reader.read(&chunks, |mut words, _: &[()]| {
                 while passed.is_ok() && !words.is_empty() {
-                    let Some((head, rest)) = words.split_at_checked(HEAD) else { return false };
+                    let Some((head, rest)) = words.split_at_checked(ROW_HEAD) else { return false };
                     let Some((row, rest)) = rest.split_at_checked(head[2] as usize) else {
                         return false;
                     };

@@ -13,10 +13,8 @@ use crate::columns::results::Values;
 use crate::columns::updates::{Reader, Writer};
 use crate::columns::values::{Desk, StoredValues};
 use crate::machine::arena::Buffer;
-use crate::machine::workers::lock;
-
-/// Bytes of what one rank or vertex was told in all.
-pub(crate) const TOLD_BYTES: u64 = 8;
+use crate::machine::sync::lock;
+use crate::schedules::footprint::TOLD_BYTES;
 
 /// What one worker has.
 struct Bench<'g> {

@@ -3,7 +3,7 @@
 
 use welter_model::edges::{Pair, Reading};
 
-use super::kept::Keeper;
+use crate::edges::keeper::Keeper;
 
 /// Slots whose edges are noted, at most: all edges are held against each.
 const SLOTS_MAX: usize = 8;
@@ -11,20 +11,20 @@ const SLOTS_MAX: usize = 8;
 const TOGETHER: usize = 256;
 
 /// The edges that begin at some slots.
-pub(super) struct Begun {
+pub(crate) struct Begun {
     slots: Vec<u64>,
     edges: Vec<Vec<Pair>>,
 }
 
 impl Begun {
     /// The edges, if they are those of these slots, ascending.
-    pub(super) fn edges_of(&self, slots: &[u64]) -> Option<&[Vec<Pair>]> {
+    pub(crate) fn edges_of(&self, slots: &[u64]) -> Option<&[Vec<Pair>]> {
         (self.slots == slots).then_some(&self.edges[..])
     }
 }
 
 /// What notes them.
-pub(super) struct Noting {
+pub(crate) struct Noting {
     slots: Vec<u32>,
     reading: Reading,
     keeper: Keeper,
@@ -33,7 +33,7 @@ pub(super) struct Noting {
 impl Noting {
     /// Notes the edges that begin at these slots when they are read so, as long as there is room
     /// for all of them.
-    pub(super) fn new(slots: &[u64], reading: Reading, room: u64) -> Self {
+    pub(crate) fn new(slots: &[u64], reading: Reading, room: u64) -> Self {
         let mut slots: Vec<u32> = slots.iter().filter_map(|slot| (*slot).try_into().ok()).collect();
         slots.sort_unstable();
         slots.dedup();
@@ -44,7 +44,7 @@ impl Noting {
     }
 
     /// Looks at a batch, and adds to a worker's list.
-    pub(super) fn note(&self, list: &mut Vec<Pair>, pairs: &[Pair]) {
+    pub(crate) fn note(&self, list: &mut Vec<Pair>, pairs: &[Pair]) {
         if self.slots.is_empty() || !self.keeper.has_all() {
             return;
         }
@@ -76,7 +76,7 @@ impl Noting {
     }
 
     /// What was noted, if there are such slots and it is all.
-    pub(super) fn into_begun(self, lists: impl Iterator<Item = Vec<Pair>>) -> Option<Begun> {
+    pub(crate) fn into_begun(self, lists: impl Iterator<Item = Vec<Pair>>) -> Option<Begun> {
         let slots: Vec<u64> = self.slots.iter().map(|slot| u64::from(*slot)).collect();
         let edges = self.keeper.into_kept(lists)?;
         (!slots.is_empty()).then_some(Begun { slots, edges })

@@ -9,24 +9,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use welter_model::edges::Pair;
 
 /// The bound that workers share in a pass.
-pub(super) struct Keeper {
+pub(crate) struct Keeper {
     room: u64,
     kept: AtomicU64,
 }
 
 impl Keeper {
     /// Nothing kept, with room for so many edges.
-    pub(super) fn new(room: u64) -> Self {
+    pub(crate) fn new(room: u64) -> Self {
         Self { room, kept: AtomicU64::new(0) }
     }
 
     /// Whether all that was to be kept is kept.
-    pub(super) fn has_all(&self) -> bool {
+    pub(crate) fn has_all(&self) -> bool {
         self.kept.load(Ordering::Relaxed) <= self.room
     }
 
     /// Adds edges to a worker's list, unless there are too many already.
-    pub(super) fn keep(&self, list: &mut Vec<Pair>, edges: impl ExactSizeIterator<Item = Pair>) {
+    pub(crate) fn keep(&self, list: &mut Vec<Pair>, edges: impl ExactSizeIterator<Item = Pair>) {
         let more = edges.len() as u64;
         if more > 0 && self.kept.fetch_add(more, Ordering::Relaxed) + more <= self.room {
             list.extend(edges);
@@ -36,7 +36,7 @@ impl Keeper {
     }
 
     /// What was kept, if it is all.
-    pub(super) fn into_kept(
+    pub(crate) fn into_kept(
         self,
         lists: impl Iterator<Item = Vec<Pair>>,
     ) -> Option<Vec<Vec<Pair>>> {

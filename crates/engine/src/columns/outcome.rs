@@ -1,0 +1,22 @@
+//! The outcome of a run.
+
+use bytemuck::Pod;
+
+use crate::columns::levels::Level;
+use crate::columns::results::Values;
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Outcome<V: Pod + Send, T> {
+    /// Values of all vertices, in the order of the graph's vertex column.
+    pub values: Values<V>,
+    /// Iterations that were done.
+    pub iterations: u64,
+    /// Totals of the last iteration (of `init` when there was none).
+    pub total: T,
+    /// Totals of `init`, and of each iteration. Where vertices were at different iterations
+    /// ([`Mode::Local`]) they say nothing.
+    pub totals: Vec<T>,
+    /// What was done in each iteration of a program with a frontier; empty for others.
+    pub levels: Vec<Level>,
+}

@@ -1,0 +1,21 @@
+//! What edges take beside their bytes, for plans.
+//!
+//! Nothing here depends on another file of the room, so that a plan can be made of it.
+
+use crate::machine::nontemporal::LINE_BYTES;
+use crate::machine::storage::DEPTH;
+
+/// Lines of a segment of a bin: 4 KiB. The last segment of each bin is half empty.
+pub(crate) const SEGMENT_LINES: usize = 64;
+/// Bytes of a segment of a bin.
+pub(crate) const SEGMENT_BYTES: usize = SEGMENT_LINES * LINE_BYTES;
+/// Edges of a tile at most, so that one never outgrows a chunk.
+pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
+/// Bands of a block, as many as bits in a mask of them.
+pub(crate) const BANDS: usize = 64;
+/// Places in a tile that an entry of the index holds.
+pub(crate) const PLACES: usize = BANDS + 1;
+/// Bytes of the index for each tile.
+pub(crate) const INDEX_ENTRY_BYTES: usize = PLACES * size_of::<u16>();
+/// Slabs that a worker reads ahead at most, where the device was not measured.
+pub(crate) const READ_AHEAD_SLABS: usize = DEPTH + 1;

@@ -1,0 +1,191 @@
+//! Storage: where bytes go that do not fit in memory, slab by slab.
+//!
+//! Invariant: what is written here has room, or is refused before the first byte of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use welter_store::io::{IoOptions, Place, Queue, Volume};
+
+use crate::EngineError;
+use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
+use crate::machine::pace::Pace;
+
+/// Slabs that a worker reads or writes at a time.
+pub(crate) const DEPTH: usize = 4;
+
+/// How long room is waited for that files of this run may still be giving back. Blocks of a file
+/// are free when all who have it have let go of it, and a thread of the kernel that did a request
+/// may do so after the file was closed here. Seen once, beside three compilers, when 20 MiB of bins
+/// were missing to the states of edges; not again in 12 runs of that test, six at a time.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Where bytes go that do not fit in memory.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// Directories that files are striped over.
+    pub directories: Vec<PathBuf>,
+    /// How they are read and written.
+    pub io: IoOptions,
+}
+
+impl Storage {
+    /// A volume that nothing is left of, once it has been made sure that it has room.
+    pub(crate) fn scratch(&self, need: u64) -> Result<Arc<Volume>, EngineError> {
+        let volume = Volume::scratch(&self.directories, &self.io)?;
+        let free = self.room(&volume, need)?;
+        if free < need {
+            let directories = self.directories.clone();
+            return Err(EngineError::Disk { need, free, directories });
+        }
+        Ok(Arc::new(volume))
+    }
+
+    /// Bytes that can still be written here.
+    pub(crate) fn free_bytes(&self) -> Result<u64, EngineError> {
+        self.room(&Volume::scratch(&self.directories, &self.io)?, 0)
+    }
+
+    /// The same of a volume. Where that is less than `need`, files of this run have a moment to
+    /// give back what they took.
+    fn room(&self, volume: &Volume, need: u64) -> Result<u64, EngineError> {
+        self.io.closing.wait();
+        let begun = Instant::now();
+        loop {
+            let free = volume.free_bytes()?;
+            let has_written = self.io.tally.stats().bytes_written > 0;
+            if free >= need || !has_written || begun.elapsed() > PATIENCE {
+                return Ok(free);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Makes sure there is room for `peak` bytes here, of which some are `taken` already.
+    ///
+    /// # Errors
+    /// [`EngineError::Disk`] when it has none, and when a directory is of no use.
+    pub fn check_room(&self, peak: u64, taken: u64) -> Result<(), EngineError> {
+        match peak.saturating_sub(taken) {
+            0 => Ok(()),
+            need => self.scratch(need).map(drop),
+        }
+    }
+}
+
+/// Slabs that the pace of a device is measured with.
+pub(crate) const SAMPLE_SLABS: usize = 96;
+const SAMPLE_BYTES: u64 = (SAMPLE_SLABS * SLAB_BYTES) as u64;
+
+impl Storage {
+    /// The pace of this machine and of the storage here, from a short look: writes some slabs and
+    /// reads them. For fewer bytes than are written for that it makes no difference, and nobody
+    /// looks at storage.
+    pub(crate) fn pace(
+        &self,
+        bytes: u64,
+        cores: usize,
+        arena: &Arena,
+    ) -> Result<Pace, EngineError> {
+        if bytes <= SAMPLE_BYTES {
+            return Ok(Pace::of_core());
+        }
+        let volume = self.scratch(SAMPLE_BYTES)?;
+        let mut writer = SlabWriter::new(&volume, &self.io)?;
+        let mut places = Vec::new();
+        let started = Instant::now();
+        for _ in 0..SAMPLE_SLABS {
+            places.push(writer.write(arena.take()?, SLAB_BYTES)?);
+        }
+        writer.finish()?;
+        let write = rate(&places, started.elapsed());
+        let read = || read_rate((&volume, &self.io), DEPTH, &places, arena);
+        Pace { read: read()?, write, ..Pace::of_core() }.together(cores, read)
+    }
+}
+
+/// Bytes a second at which slabs of a volume are read, so many at a time.
+pub(crate) fn read_rate(
+    (volume, io): (&Arc<Volume>, &IoOptions),
+    depth: usize,
+    places: &[Place],
+    arena: &Arena,
+) -> Result<u64, EngineError> {
+    let mut queue = Queue::reading(io, depth)?;
+    // The first ones wait for the device to wake up.
+    let (warm, timed) = places.split_at(depth.min(places.len()));
+    let mut started = Instant::now();
+    for (number, place) in warm.iter().chain(timed).enumerate() {
+        while queue.in_flight() >= depth {
+            queue.wait()?;
+        }
+        if number == warm.len() {
+            started = Instant::now();
+        }
+        queue.read(volume, *place, arena.take()?, 0)?;
+    }
+    while queue.wait()?.is_some() {}
+    Ok(rate(timed, started.elapsed()))
+}
+
+/// Bytes a second.
+fn rate(places: &[Place], took: Duration) -> u64 {
+    let bytes: usize = places.iter().map(Place::rounded_bytes).sum();
+    ((bytes as f64 / took.as_secs_f64().max(1e-9)) as u64).max(1)
+}
+
+/// Writes slabs to a volume while the next ones are filled.
+pub(crate) struct SlabWriter {
+    volume: Arc<Volume>,
+    queue: Queue<Slab>,
+}
+
+impl SlabWriter {
+    pub(crate) fn new(volume: &Arc<Volume>, io: &IoOptions) -> Result<Self, EngineError> {
+        Ok(Self { volume: Arc::clone(volume), queue: Queue::new(io, DEPTH)? })
+    }
+
+    /// Writes the first bytes of a slab, some time.
+    pub(crate) fn write(&mut self, mut slab: Slab, bytes: usize) -> Result<Place, EngineError> {
+        while self.queue.in_flight() >= DEPTH {
+            self.queue.wait()?;
+        }
+        let place = self.volume.reserve(bytes as u32);
+        slab.bytes_mut()[bytes..place.rounded_bytes()].fill(0);
+        self.queue.write(&self.volume, place, slab, 0)?;
+        Ok(place)
+    }
+
+    /// Waits until all is written.
+    pub(crate) fn finish(&mut self) -> Result<(), EngineError> {
+        while self.queue.wait()?.is_some() {}
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_store::io::{Call, Fault, Faults};
+
+    use super::*;
+
+    #[test]
+    fn a_pace_is_measured_where_it_makes_a_difference() {
+        let storage = |faults: Option<&Arc<Faults>>| Storage {
+            directories: vec![std::env::temp_dir()],
+            io: IoOptions { faults: faults.cloned(), ..IoOptions::default() },
+        };
+        let arena = Arena::default();
+        let pace = storage(None).pace(SAMPLE_BYTES + 1, 2, &arena).unwrap();
+        assert!(pace.read < u64::MAX && pace.write < u64::MAX, "{pace:?}");
+        let none = Faults::from(Call::Create, 1, Fault::Errno(5));
+        assert_eq!(storage(Some(&none)).pace(SAMPLE_BYTES, 2, &arena).unwrap().read, u64::MAX);
+        for (call, code) in [(Call::Create, 73), (Call::Write, 74), (Call::Read, 74)] {
+            let faults = Faults::from(call, 1, Fault::Errno(5));
+            let error = storage(Some(&faults)).pace(SAMPLE_BYTES + 1, 2, &arena).unwrap_err();
+            assert_eq!(error.exit_code(), code, "{call:?}: {error}");
+        }
+    }
+}
