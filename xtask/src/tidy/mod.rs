@@ -5,6 +5,7 @@
 //! repository is checked by a test of this module, hence by `cargo xtask test`, and by
 //! `cargo xtask tidy`.
 
+mod circles;
 mod layers;
 mod links;
 mod openings;
@@ -71,6 +72,7 @@ pub(crate) fn check(root: &Path) -> std::io::Result<Vec<Finding>> {
     findings.extend(sources.iter().flat_map(|source| links::check(source, root)));
     findings.extend(links::check_commands(&sources));
     findings.extend(openings::check(&sources));
+    findings.extend(circles::check(&sources));
     findings.extend(unsafety::check(&sources));
     findings.extend(sources.iter().flat_map(layers::check_source));
     findings.extend(sources.iter().flat_map(layers::check_manifest));

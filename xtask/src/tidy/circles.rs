@@ -1,0 +1,339 @@
+//! Circles among the files of a crate: none, but those that are listed and may only shrink.
+//!
+//! A file depends on another one when a path in its code, outside of tests, leads there. A
+//! re-export is no dependency: paths are followed through it to the file that has the item, so
+//! that a facade such as `lib.rs` ties nothing together. Files that reach each other are a circle:
+//! nobody can read, test or move one of them without the others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+use syn::visit::Visit;
+use syn::{Item, ItemUse, UseTree, Visibility};
+
+use super::{Finding, Source};
+
+/// The files that lie on circles today, by crate. A number that has become smaller is to be
+/// lowered here, so that no circle comes back.
+const LEFT: &[(&str, usize)] = &[
+    ("algorithms", 2),
+    ("cli", 41),
+    ("engine", 37),
+    ("input", 95),
+    ("model", 6),
+    ("output", 12),
+    ("protocol", 9),
+    ("sim", 12),
+    ("store", 20),
+];
+
+/// Names of modules from the root of a crate: `["plan", "memory"]`; none is the root itself.
+type ModulePath = Vec<String>;
+
+/// One file of a crate and the paths in its code.
+#[derive(Default)]
+struct Module {
+    /// Relative to the root of the repository.
+    file: String,
+    /// Modules that are declared in it, in files of their own.
+    children: BTreeSet<String>,
+    /// Names that it brings into scope, and the paths that they stand for.
+    imports: BTreeMap<String, Vec<String>>,
+    /// Paths whose first segment is `crate`, `super`, `self` or a child.
+    paths: Vec<Vec<String>>,
+}
+
+/// Circles of more files than are listed, and lists that are too long by now.
+pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+    check_against(sources, LEFT)
+}
+
+fn check_against(sources: &[Source], left: &[(&str, usize)]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, modules) in crates(sources) {
+        let circles = circles(&modules);
+        let files: usize = circles.iter().map(Vec::len).sum();
+        let allowed =
+            left.iter().find(|(listed, _)| *listed == name).map_or(0, |(_, files)| *files);
+        if files == allowed {
+            continue;
+        }
+        let message = if files < allowed {
+            format!("{files} files lie on circles: lower {allowed} in xtask/src/tidy/circles.rs")
+        } else {
+            format!("{files} files lie on circles, {allowed} may:{}", listed(&circles))
+        };
+        findings.push(Finding { path: format!("crates/{name}/src"), line: 0, message });
+    }
+    findings
+}
+
+fn listed(circles: &[Vec<(String, Vec<String>)>]) -> String {
+    let mut text = String::new();
+    for circle in circles {
+        for (file, to) in circle {
+            let _ = write!(text, "\n    {file} -> {}", to.join(", "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The modules of each crate below `crates`, by the name of its folder.
+fn crates(sources: &[Source]) -> BTreeMap<String, BTreeMap<ModulePath, Module>> {
+    let mut crates: BTreeMap<String, BTreeMap<ModulePath, Module>> = BTreeMap::new();
+    for source in sources {
+        let Some((name, path)) = place(&source.path) else { continue };
+        let Ok(file) = syn::parse_file(&source.text) else { continue };
+        let mut module = Module { file: source.path.clone(), ..Module::default() };
+        module.items(&file.items);
+        crates.entry(name).or_default().insert(path, module);
+    }
+    crates
+}
+
+/// The crate of a file and the path of its module; `None` for binaries and what is no module.
+fn place(path: &str) -> Option<(String, ModulePath)> {
+    let (name, inner) = path.strip_prefix("crates/")?.split_once("/src/")?;
+    let inner = inner.strip_suffix(".rs")?;
+    if Path::new(inner).starts_with("bin") || inner == "main" {
+        return None;
+    }
+    let mut names: ModulePath = inner.split('/').map(str::to_owned).collect();
+    if names.last().is_some_and(|last| last == "mod" || last == "lib") {
+        names.pop();
+    }
+    Some((name.to_owned(), names))
+}
+
+impl Module {
+    fn items(&mut self, items: &[Item]) {
+        for item in items {
+            if let Item::Mod(module) = item
+                && module.content.is_none()
+            {
+                self.children.insert(module.ident.to_string());
+            }
+        }
+        for item in items {
+            self.visit_item(item);
+        }
+    }
+
+    fn import(&mut self, before: &[String], tree: &UseTree, exported: bool) {
+        let path = |name: &syn::Ident| [before, &[name.to_string()]].concat();
+        match tree {
+            UseTree::Path(inner) => self.import(&path(&inner.ident), &inner.tree, exported),
+            UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.import(before, tree, exported);
+                }
+            }
+            UseTree::Name(name) if name.ident == "self" => {
+                let named = before.last().cloned().unwrap_or_default();
+                self.imported(named, before.to_vec(), exported);
+            }
+            UseTree::Name(name) => {
+                self.imported(name.ident.to_string(), path(&name.ident), exported);
+            }
+            UseTree::Rename(name) => {
+                self.imported(name.rename.to_string(), path(&name.ident), exported);
+            }
+            UseTree::Glob(_) => self.imported("*".to_owned(), before.to_vec(), exported),
+        }
+    }
+
+    fn imported(&mut self, name: String, path: Vec<String>, exported: bool) {
+        if !exported {
+            self.paths.push(path.clone());
+        }
+        self.imports.insert(name, path);
+    }
+}
+
+/// Whether an item is compiled for tests only.
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.parse_args::<syn::Ident>().is_ok_and(|name| name == "test")
+    })
+}
+
+impl<'ast> Visit<'ast> for Module {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !is_test(&module.attrs) {
+            syn::visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        if !is_test(&function.attrs) {
+            syn::visit::visit_item_fn(self, function);
+        }
+    }
+
+    fn visit_item_use(&mut self, import: &'ast ItemUse) {
+        if !is_test(&import.attrs) {
+            let exported = !matches!(import.vis, Visibility::Inherited);
+            self.import(&[], &import.tree, exported);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let names: Vec<String> =
+            path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        if names.len() > 1 {
+            self.paths.push(names);
+        }
+        syn::visit::visit_path(self, path);
+    }
+}
+
+/// The module that has what `path` names in the module `from`; `None` for other crates.
+fn resolve(
+    modules: &BTreeMap<ModulePath, Module>,
+    from: &ModulePath,
+    path: &[String],
+    depth: usize,
+) -> Option<ModulePath> {
+    let mut at = from.clone();
+    let mut rest = path;
+    match path.first()?.as_str() {
+        "crate" => {
+            at.clear();
+            rest = &path[1..];
+        }
+        "self" => rest = &path[1..],
+        "super" => {
+            while let Some(("super", more)) = rest.split_first().map(|(a, b)| (a.as_str(), b)) {
+                at.pop()?;
+                rest = more;
+            }
+        }
+        first => {
+            let module = modules.get(from)?;
+            if !module.children.contains(first) && !module.imports.contains_key(first) {
+                return None;
+            }
+        }
+    }
+    while let Some((name, more)) = rest.split_first() {
+        let module = modules.get(&at)?;
+        if module.children.contains(name) {
+            at.push(name.clone());
+        } else if let Some(target) = module.imports.get(name)
+            && depth < 8
+        {
+            let target = target.clone();
+            let found = resolve(modules, &at, &target, depth + 1)?;
+            return if modules.get(&found)?.children.is_empty() || more.is_empty() {
+                Some(found)
+            } else {
+                let inner: Vec<String> =
+                    ["self".to_owned()].into_iter().chain(more.iter().cloned()).collect();
+                resolve(modules, &found, &inner, depth + 1)
+            };
+        } else {
+            break;
+        }
+        rest = more;
+    }
+    Some(at)
+}
+
+/// Groups of files that reach each other, each file with those of the group that it depends on.
+fn circles(modules: &BTreeMap<ModulePath, Module>) -> Vec<Vec<(String, Vec<String>)>> {
+    let paths: Vec<&ModulePath> = modules.keys().collect();
+    let index: BTreeMap<&ModulePath, usize> =
+        paths.iter().enumerate().map(|(index, path)| (*path, index)).collect();
+    let arrows: Vec<BTreeSet<usize>> = paths
+        .iter()
+        .enumerate()
+        .map(|(from, path)| {
+            let found = modules[*path].paths.iter();
+            let found = found.filter_map(|named| resolve(modules, path, named, 0));
+            found.filter_map(|to| index.get(&to).copied()).filter(|to| *to != from).collect()
+        })
+        .collect();
+    let reached: Vec<BTreeSet<usize>> = (0..paths.len()).map(|from| reach(&arrows, from)).collect();
+    let mut seen = BTreeSet::new();
+    let mut circles = Vec::new();
+    for from in 0..paths.len() {
+        let circle: Vec<usize> =
+            reached[from].iter().copied().filter(|to| reached[*to].contains(&from)).collect();
+        if circle.is_empty() || !seen.insert(circle.clone()) {
+            continue;
+        }
+        let file = |index: usize| modules[paths[index]].file.clone();
+        let inside = |from: usize| arrows[from].iter().filter(|to| circle.contains(to));
+        circles.push(
+            circle
+                .iter()
+                .map(|&from| (file(from), inside(from).map(|&to| file(to)).collect()))
+                .collect(),
+        );
+    }
+    circles
+}
+
+/// All that is reached from `from` by one arrow or more.
+fn reach(arrows: &[BTreeSet<usize>], from: usize) -> BTreeSet<usize> {
+    let mut reached = BTreeSet::new();
+    let mut left = vec![from];
+    while let Some(at) = left.pop() {
+        left.extend(arrows[at].iter().copied().filter(|to| reached.insert(*to)));
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::source;
+    use super::*;
+
+    fn found(files: &[(&str, &str)]) -> Vec<Finding> {
+        let sources: Vec<Source> = files
+            .iter()
+            .map(|(path, text)| source(&format!("crates/a/src/{path}"), text))
+            .collect();
+        check_against(&sources, &[])
+    }
+
+    #[test]
+    fn files_that_use_each_other_are_found() {
+        let findings = found(&[
+            ("lib.rs", "mod a; mod b; mod c;"),
+            ("a.rs", "use crate::b::B;"),
+            ("b.rs", "fn f() { super::c::g() }"),
+            ("c.rs", "use super::{a::{self, A}, other};"),
+        ]);
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].message.starts_with("3 files"), "{}", findings[0]);
+    }
+
+    #[test]
+    fn reexports_are_followed_and_tests_are_free() {
+        let files = [
+            ("lib.rs", "mod a; mod b; pub use a::A; pub use b::B;"),
+            ("a.rs", "pub struct A; #[cfg(test)] mod tests { use crate::B; }"),
+            ("b.rs", "use crate::A; pub struct B(A);"),
+        ];
+        assert_eq!(found(&files), []);
+        let back = ("a.rs", "use crate::B; pub struct A;");
+        assert_eq!(found(&[files[0], back, files[2]]).len(), 1);
+    }
+
+    #[test]
+    fn parents_and_children_may_not_use_each_other() {
+        let files = [("lib.rs", "mod a; use a::A; pub fn f() {}"), ("a.rs", "use super::f;")];
+        assert_eq!(found(&files).len(), 1);
+        assert_eq!(found(&[("lib.rs", "mod a; pub use a::A;"), files[1]]), []);
+    }
+
+    #[test]
+    fn lists_that_are_too_long_are_shortened() {
+        let sources = [source("crates/a/src/lib.rs", "mod a;")];
+        assert_eq!(check_against(&sources, &[("a", 2)]).len(), 1);
+    }
+}
