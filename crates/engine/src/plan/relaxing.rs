@@ -7,9 +7,9 @@
 use welter_store::header::KEY_BITS;
 
 use super::{CHUNK_BYTES_MAX, Plan, Shape, Streamed};
-use crate::schedules::resident;
-use crate::columns::values::COLUMNS;
+use crate::columns::footprint::COLUMNS;
 use crate::kernels::vertices::SEGMENT_BITS;
+use crate::schedules::resident;
 
 /// Edges in so many bytes of a chunk, at most: a compressed key takes a byte and two bits.
 const EDGES: u64 = 4;
@@ -56,7 +56,7 @@ pub(crate) const LISTED_BYTES: u64 = 8;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::figures::Machine;
     use crate::plan::{Layout, Settings, StorageMode};
 
     /// The plan of a search of 2.25 million vertices out of core.
