@@ -173,8 +173,16 @@ def networkx_text(edges: Table, folder: Path, chance: random.Random) -> Written:
     path = (
         folder / f"networkx.{'edgelist' if kind in ('edgelist', 'weighted', 'bare') else 'adjlist'}"
     )
-    # NetworkX quotes nothing: names with spaces, commas and braces cannot be told apart.
+    # NetworkX quotes nothing: names with spaces, commas and braces cannot be told apart, and it
+    # takes those that begin with # for comments itself.
     separator = "\t" if edges.kind == "odd" else chance.choice([" ", " ", "\t", ","])
+    listing = kind in ("adjlist", "multiline")
+    lost = "\n\t" if listing else ""
+    names = [node for node in made if isinstance(node, str)]
+    made.remove_nodes_from([name for name in names if name[0] == "#" or set(name) & set(lost)])
+    if not made.edges:
+        ends = ("a", "b") if names else (1, 2)
+        made.add_edge(*ends, **({"weight": 1} if edges.weighted else {}))
     wanted = listed(made)
     # The file says nothing of directions.
     options = [] if made.is_directed() else ["--undirected"]
@@ -187,10 +195,12 @@ def networkx_text(edges: Table, folder: Path, chance: random.Random) -> Written:
             networkx.write_edgelist(made, path, delimiter=separator, data=False)
             wanted = [edge[:2] for edge in wanted]
         case "adjlist":
-            networkx.write_adjlist(made, path)
+            networkx.write_adjlist(made, path, delimiter=separator)
             wanted = [edge[:2] for edge in wanted]
+            if any(" " in name for name in made if isinstance(name, str)):
+                options += ["--separator", "tab"]
         case _:
-            networkx.write_multiline_adjlist(made, path)
+            networkx.write_multiline_adjlist(made, path, delimiter=separator)
     how = f"networkx {kind} {separator!r}"
     return Written(path, wanted, not made.is_directed(), options, how=how)
 
@@ -198,6 +208,11 @@ def networkx_text(edges: Table, folder: Path, chance: random.Random) -> Written:
 def networkx_markup(edges: Table, folder: Path, chance: random.Random) -> Written:
     made = graph(edges, chance)
     kind = chance.choice(["gml", "graphml", "gexf", "pajek"])
+    if kind == "pajek":
+        # NetworkX writes these without quotes, and reads other names.
+        made.remove_nodes_from([node for node in made if "\t" in str(node)])
+        if not made.edges:
+            made.add_edge("a", "b")
     path = folder / f"networkx.{ {'pajek': 'net'}.get(kind, kind) }{chance.choice(['', '', '.gz'])}"
     if path.suffix == ".gz" and kind == "pajek":
         path = folder / "networkx.net"

@@ -116,7 +116,14 @@ def pandas_csv(edges: Table, folder: Path, chance: random.Random) -> Written:
         options |= {"doublequote": False, "escapechar": "\\"}
     path = folder / f"pandas.{chance.choice(['csv', 'txt', 'tsv'])}{ending}"
     frame.to_csv(path, **options)
-    return Written(path, edges.edges, how=f"pandas to_csv {options}")
+    said = escapes(edges) if "escapechar" in options else []
+    return Written(path, edges.edges, options=said, how=f"pandas to_csv {options}")
+
+
+def escapes(edges: Table) -> list[str]:
+    """What is to be said of backslashes that escape nothing but backslashes."""
+    quoted = any('"' in str(end) for edge in edges.edges for end in edge[:2])
+    return [] if quoted else ["--escape", "backslash"]
 
 
 def pandas_json(edges: Table, folder: Path, chance: random.Random) -> Written:
@@ -151,7 +158,8 @@ def pandas_binary(edges: Table, folder: Path, chance: random.Random) -> Written:
         frame.to_pickle(path)
     else:
         path = folder / "pandas.txt"
-        frame.to_string(path)
+        # All digits of floats, of which it would leave some out.
+        frame.to_string(path, float_format=lambda value: repr(float(value)))
     return Written(path, edges.edges, how=how)
 
 
@@ -285,7 +293,8 @@ def duckdb_any(edges: Table, folder: Path, chance: random.Random) -> Written:
     # The table is found by the name of the variable.
     duckdb.sql(f"copy (select * from made) to '{path}' ({', '.join(options)})")
     types = [str(column.type) for column in made.columns]
-    return Written(path, edges.edges, how=f"duckdb {options} {types}")
+    said = escapes(edges) if "escape '\\'" in options else []
+    return Written(path, edges.edges, options=said, how=f"duckdb {options} {types}")
 
 
 WRITERS = [

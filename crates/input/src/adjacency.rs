@@ -8,21 +8,25 @@
 //!
 //! Each neighbour is one edge as it is listed: files that list an edge at both of its ends are
 //! directed graphs here with both arcs. Ids are integers or names. A vertex may have more than one
-//! line, and a neighbour none.
+//! line, and a neighbour none. White space separates, or what the [`dialect`] finds.
+
+mod dialect;
 
 use welter_model::ids::Names;
 
 use crate::collect::{Collector, Ids, Stated};
 use crate::error::InputError;
 use crate::foreign;
-use crate::head::{sample, words};
+use crate::head::sample;
+use crate::layout::Separator;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
-use crate::text::fields::{Looks, is_no_row, looks};
+use crate::text::fields::{Spelling, is_no_row};
 use crate::text::known::Known;
 use crate::text::lines::{self, Lines};
 use crate::text::rows::Rows;
+use dialect::{Dialect, fields, spelling};
 
 /// Lines of a sample that are looked at.
 const LINES_MAX: usize = 2000;
@@ -32,7 +36,7 @@ pub(crate) struct Adjacency;
 
 impl Reader for Adjacency {
     fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
-        kind(source, context.options)
+        Ok(dialect(source, context.options)?.ids)
     }
 
     fn read(
@@ -42,19 +46,24 @@ impl Reader for Adjacency {
         collector: &Collector,
     ) -> Result<(), InputError> {
         check(source, context.options)?;
-        let names = context.options.ids == IdKind::Names;
+        let Dialect { separator, ids, notes } = dialect(source, context.options)?;
+        notes.iter().for_each(|note| collector.note(note));
+        let (names, spelling) = (ids == IdKind::Names, spelling(context.options));
         let known = match context.options.vertices {
             Some(vertices) => Known::Range(0..vertices),
             None => Known::Any,
         };
-        lines::read(source, &Neighbours { names, known }, context, collector)
+        let lists = Neighbours { separator, names, spelling, known };
+        lines::read(source, &lists, context, collector)
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
         check(source, options)?;
+        let Dialect { separator, ids, .. } = dialect(source, options)?;
         let sample = sample(source, &options.limits)?;
         let lines = sample.bytes.split(|byte| *byte == b'\n').filter(|line| !is_no_row(line));
-        let edges: u64 = lines.map(|line| words(line).count().saturating_sub(1) as u64).sum();
+        let neighbours = |line| fields(line, separator).count().saturating_sub(1) as u64;
+        let edges: u64 = lines.map(neighbours).sum();
         let scale = |bytes: u64| bytes as f64 / sample.stored.max(1) as f64;
         let edges = match source.bytes() {
             _ if sample.whole => Some(edges),
@@ -64,7 +73,7 @@ impl Reader for Adjacency {
             bytes: source.bytes(),
             edges,
             exact: sample.whole,
-            ids: kind(source, options)?,
+            ids,
             ..Estimate::default()
         })
     }
@@ -82,24 +91,20 @@ fn check(source: &Source, options: &ReadOptions) -> Result<(), InputError> {
     Err(InputError::content(source.name(), what))
 }
 
-/// Names, if most lines begin with what is neither an integer nor a number.
-fn kind(source: &Source, options: &ReadOptions) -> Result<IdKind, InputError> {
-    if options.ids != IdKind::Auto {
-        return Ok(options.ids);
-    }
+/// How the lines of a file are read.
+fn dialect(source: &Source, options: &ReadOptions) -> Result<Dialect, InputError> {
     let sample = sample(source, &options.limits)?;
     let lines = sample.bytes.split(|byte| *byte == b'\n').filter(|line| !is_no_row(line));
-    let (mut rows, mut names) = (0, 0);
-    for line in lines.take(LINES_MAX) {
-        rows += 1;
-        names += usize::from(words(line).take(2).any(|word| looks(word) == Looks::Name));
-    }
-    Ok(if 2 * names > rows { IdKind::Names } else { IdKind::Integers })
+    let lines: Vec<&[u8]> = lines.take(LINES_MAX).collect();
+    Dialect::of(&lines, options).map_err(|what| InputError::content(source.name(), what))
 }
 
 /// The lines of a file.
 struct Neighbours {
+    separator: Separator,
     names: bool,
+    /// How integers may be written.
+    spelling: Spelling,
     known: Known,
 }
 
@@ -116,7 +121,7 @@ impl Lines for Neighbours {
         if is_no_row(line) {
             return Ok(());
         }
-        let mut fields = words(line);
+        let mut fields = fields(line, self.separator);
         let vertex = fields.next().unwrap_or_default();
         let mut alone = true;
         if self.names {
@@ -125,7 +130,10 @@ impl Lines for Neighbours {
                 rows.push_fields(vertex, neighbour, None)?;
             }
         } else {
-            alone = !rows.push_neighbours(vertex, fields)?;
+            alone = !rows.push_neighbours(vertex, fields, self.spelling)?;
+        }
+        if alone && !self.names {
+            self.spelling.parse(vertex)?;
         }
         if alone { rows.push_alone(vertex) } else { Ok(()) }
     }
@@ -171,6 +179,14 @@ mod tests {
         assert_eq!(edges(&input).0, [[1, 0]]);
         let input = weighing("x.adj", "x\ny\n", FORMAT).unwrap();
         assert_eq!((input.edges.edges(), input.edges.slots()), (0, Some(2)));
+    }
+
+    #[test]
+    fn ids_are_as_they_are_written() {
+        let input = weighing("x.adj", "007 7\n7 07\n", FORMAT).unwrap();
+        assert_eq!(input.ids, IdMap::Names(["007", "07", "7"].into_iter().collect()));
+        let input = weighing("x.adj", "1,2,3\n2,3\n", FORMAT).unwrap();
+        assert_eq!(edges(&input).0.len(), 3);
     }
 
     #[test]

@@ -260,8 +260,9 @@ fn check_rows(source: &Source, options: &ReadOptions) -> Result<(), InputError> 
     if matches!(source.format(), Format::Text | Format::Ldbc | Format::LdbcProperties) {
         return Ok(());
     }
+    let listed = source.format() == Format::Adjacency;
     let said = match options {
-        ReadOptions { separator: Some(_), .. } => "--separator",
+        ReadOptions { separator: Some(_), .. } if !listed => "--separator",
         ReadOptions { header: Some(true), .. } => "--header",
         ReadOptions { header: Some(false), .. } => "--no-header",
         ReadOptions { quote: Some(_), .. } => "--quote",

@@ -63,11 +63,36 @@ impl<'a> Fields<'a> {
             _ => {}
         }
         let end = self.end(rest);
+        if self.layout.backslash && rest[..end].contains(&b'\\') {
+            return Ok(Cow::Owned(self.escaped(rest)));
+        }
         self.rest = self.after(&rest[end..]);
-        let field = &rest[..end];
-        let kept =
-            field.iter().rposition(|byte| !self.is_padding(*byte)).map_or(0, |last| last + 1);
-        Ok(Cow::Borrowed(&field[..kept]))
+        Ok(Cow::Borrowed(&rest[..self.kept(&rest[..end])]))
+    }
+
+    /// Bytes of a field before the spaces that end it.
+    fn kept(&self, field: &[u8]) -> usize {
+        field.iter().rposition(|byte| !self.is_padding(*byte)).map_or(0, |last| last + 1)
+    }
+
+    /// A field without quotes, in which a backslash makes what follows it a plain byte.
+    fn escaped(&mut self, text: &'a [u8]) -> Vec<u8> {
+        let (mut field, mut rest) = (Vec::new(), text);
+        loop {
+            let end = self.end(rest);
+            match memchr::memchr(b'\\', &rest[..end]) {
+                Some(place) if place + 1 < rest.len() => {
+                    field.extend_from_slice(&rest[..place]);
+                    field.push(rest[place + 1]);
+                    rest = &rest[place + 2..];
+                }
+                _ => {
+                    self.rest = self.after(&rest[end..]);
+                    field.extend_from_slice(&rest[..self.kept(&rest[..end])]);
+                    return field;
+                }
+            }
+        }
     }
 
     /// The field that begins after an opening quote.
@@ -365,6 +390,10 @@ mod tests {
         let backslash = Layout { backslash: true, ..Layout::usual(Separator::Comma) };
         assert_eq!(laid_out("\"say \\\"hi\\\"\",\"c\\\\d\"", backslash), ["say \"hi\"", "c\\d"]);
         assert!(laid_out("\"a\\", backslash)[0].starts_with("!expected a closing"));
+        let unquoted = "say \\\"hi\\\" ,c\\\\d,a\\,b,\\ ,e\\";
+        assert_eq!(laid_out(unquoted, backslash), ["say \"hi\"", "c\\d", "a,b", " ", "e\\"]);
+        let usual = Layout::usual(Separator::Comma);
+        assert_eq!(laid_out("c:\\d,e", usual), ["c:\\d", "e"]);
         let none = Layout { quote: None, ..Layout::usual(Separator::Tab) };
         assert_eq!(laid_out("\"Weird Al\" Y\tx", none), ["\"Weird Al\" Y", "x"]);
         let single = Layout { quote: Some(b'\''), ..none };

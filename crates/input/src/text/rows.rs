@@ -192,12 +192,13 @@ impl Rows {
         &mut self,
         source: &[u8],
         targets: impl Iterator<Item = &'a [u8]>,
+        spelling: Spelling,
     ) -> Result<bool, String> {
-        let source = parse_id(source)?;
+        let source = spelling.parse(source)?;
         self.known.check(source)?;
         let mut some = false;
         for target in targets {
-            let target = parse_id(target)?;
+            let target = spelling.parse(target)?;
             self.known.check(target)?;
             self.ids.push(source, target);
             some = true;
