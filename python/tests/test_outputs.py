@@ -17,7 +17,7 @@ import welter
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A place with files of every kind that is read, and each with something else than rows of results."""
+    """A place with files of every kind that is read."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "edges.csv").write_text("a,b\n0,1\n1,2\n")
     np.array([[0, 1], [1, 2]], np.uint32).tofile(tmp_path / "raw.u32")
@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_written_is_as_it_was(folder, call):
     assert not [path for path in folder.iterdir() if path.is_dir()], "nothing is left behind"
 
 
-#: Stands between a program and the system, and tells which folder becomes durable, and what is in it.
+#: Stands between a program and the system, and tells what is in a folder that becomes durable.
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dirent.h>

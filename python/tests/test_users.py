@@ -248,7 +248,8 @@ def test_what_is_no_graph_is_refused_with_the_right_way(tmp_path, calls):
                 function(column)
     with pytest.raises(TypeError, match=r"ndarray of shape \(2, 3\): .*from_numpy"):
         welter.pagerank(np.ones((2, 3)))
-    for edges in ([[1, 2], [2, 3]], zip([1], [2], strict=True), {(1, 2)}, networkx.path_graph(3).edges):
+    views = networkx.path_graph(3).edges
+    for edges in ([[1, 2], [2, 3]], zip([1], [2], strict=True), {(1, 2)}, views):
         with pytest.raises(TypeError, match="give a list of tuples"):
             welter.wcc(edges)
     # What is made of results that list edges is a graph.

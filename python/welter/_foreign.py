@@ -87,8 +87,8 @@ def from_networkx(
     scratch: Path | Sequence[Path] | None = None,
     progress: bool | None = None,
 ) -> Graph:
-    """Takes a graph of NetworkX, directed or not, with its nodes, which may be any objects, and have
-    edges or not.
+    """Takes a graph of NetworkX, directed or not, with its nodes, which may be any objects, with or
+    without edges.
 
     Strings and integers from 0 on are ids as those of other graphs are; with other nodes a graph is
     neither saved nor written, for files do not hold them.

@@ -86,8 +86,8 @@ def read_edges(
     vertices_from, target_vertices_from : files with a row or line for each, in their place
     vertex_column : column of the ids in data frames and files of vertices, by number or name; None:
         the first
-    bipartite : whether sources and targets are two kinds of vertices, such as users and items, which
-        may have the same ids; None: what the format says, else no. Such a vertex is
+    bipartite : whether sources and targets are two kinds of vertices, such as users and items,
+        which may have the same ids; None: what the format says, else no. Such a vertex is
         ``("source", 7)`` or ``("target", 7)`` where one is named or found
     undirected : whether every edge goes both ways; None: what the format says, else no
     drop_self_loops : leave out edges from a vertex to itself

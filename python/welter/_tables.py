@@ -74,7 +74,7 @@ def _is_paths(table: Any) -> bool:
 
 
 def _are_no_paths(table: Any) -> bool:
-    """Whether it is a list of texts that neither are files nor stand for some: vertices, perhaps."""
+    """Whether it is a list of texts that are no files and stand for none: vertices, perhaps."""
     if not isinstance(table, (list, tuple)) or not table:
         return False
     texts = [one for one in table if isinstance(one, str) and not set(one) & set("*?[/")]

@@ -32,7 +32,8 @@ def beside(
         count = None
         tables = [("vertices", vertices, False)]
     tables.append(("target_vertices", target_vertices, True))
-    listed = [(name, _taken(name, table), side) for name, table, side in tables if table is not None]
+    said = [(name, table, side) for name, table, side in tables if table is not None]
+    listed = [(name, _taken(name, table), side) for name, table, side in said]
     if vertex_column is not None and not any(is_frame(table) for _, table, _ in listed):
         what = "is a column of a table of vertices, and there is none"
         hint = "give a data frame as vertices, or leave vertex_column out"
@@ -70,7 +71,9 @@ def _is_view(vertices: Any) -> bool:
 def one_kind(columns: Sequence[tuple[str, Any]]) -> None:
     """Refuses columns of ids of which some are strings and others integers."""
     kinds = [
-        (name, "strings" if isinstance(ids, list) else "integers") for name, ids in columns if len(ids)
+        (name, "strings" if isinstance(ids, list) else "integers")
+        for name, ids in columns
+        if len(ids)
     ]
     for name, kind in kinds[1:]:
         first, other = kinds[0]

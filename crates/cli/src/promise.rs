@@ -28,7 +28,7 @@ impl Outputs {
         Self { inputs: source.files(), ..Self::default() }
     }
 
-    /// Beside these files.
+    /// Outputs beside these files.
     pub(crate) fn beside(inputs: Vec<PathBuf>) -> Self {
         Self { inputs, ..Self::default() }
     }

@@ -35,7 +35,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What a run found; `files`: what it read.
+    /// The answer of a run; `files`: those that it read.
     pub(super) fn of(
         found: Found,
         session: &Session,
