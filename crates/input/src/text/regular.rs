@@ -133,21 +133,19 @@ fn without_carriage(text: &[u8], newline: usize) -> usize {
     newline - usize::from(newline > 0 && text[newline - 1] == b'\r')
 }
 
-/// The integer that fills `text[start..end]` with one to sixteen digits.
-#[inline]
+/// The integer that fills `text[start..end]` with one to sixteen digits. A number that is not
+/// written as it is printed, with a zero in front, is left to the careful reader.
+#[inline(always)]
 fn integer(text: &[u8], start: usize, end: usize) -> Option<u64> {
     let length = end.wrapping_sub(start);
-    // A number that is not written as it is printed is left to the careful reader.
-    if length > 1 && text.get(start) == Some(&b'0') {
-        return None;
-    }
     if length.wrapping_sub(1) < 8 {
-        let word = text.get(start..start + 8)?.try_into().ok()?;
-        let digits = (u64::from_le_bytes(word) ^ ZEROS as u64) << (64 - 8 * length);
-        return are_digits(digits).then(|| value_of(digits));
+        let word = u64::from_le_bytes(text.get(start..start + 8)?.try_into().ok()?);
+        let digits = (word ^ ZEROS as u64) << (64 - 8 * length);
+        let padded = (word as u8 == b'0') & (length > 1);
+        return (are_digits(digits) & !padded).then(|| value_of(digits));
     }
     let digits = characters(text, start, length)?;
-    whole(digits)
+    if text[start] == b'0' { None } else { whole(digits) }
 }
 
 /// The number that fills `text[start..end]`: an optional minus, then at most sixteen characters,
