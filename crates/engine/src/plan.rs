@@ -282,8 +282,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Bytes of a budget in which no edges of this graph are on storage, nor is any vertex looked up
-    /// in passes where rows serve the program; about.
+    /// Bytes of a budget in which no edges of this graph are on storage, nor is any vertex looked
+    /// up in passes where rows serve the program; about.
     pub fn in_memory_bytes(&self) -> u64 {
         let Self { layout, settings, shape, .. } = self;
         let rows = layout.looks_up() && settings.index != IndexMode::Bands && shape.edges < 1 << 32;

@@ -4,6 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use welter_store::ChunkBuilder;
+use welter_store::chunk::Chunk;
+
 use crate::sandbox::{Sandbox, example};
 
 /// A table as a file, of a run on this input.
@@ -207,4 +210,57 @@ fn room_for_what_waits_is_asked_for_before_anything_is_read() {
     let (code, said) = run("graph", "ranges");
     assert!(code == Some(74) && said.starts_with("error: this run may need "), "{said}");
     assert_eq!(sandbox.files(), ["graph", "graph.tsv", "odd.tsv", "r.csv", "small"]);
+}
+
+/// Makes the one chunk of a kept graph of some edges, one tile, hold others, as a forger would who
+/// sums them too.
+fn forge(edges_file: &Path, edges: &[[u32; 2]]) {
+    let mut bytes = fs::read(edges_file).unwrap();
+    let chunk = Chunk::open(&bytes).unwrap();
+    let label = *chunk.label();
+    assert_eq!((chunk.tile_count(), chunk.edges()), (1, edges.len() as u64));
+    let first = chunk.tiles().next().unwrap().source as u32;
+    let key = |[source, target]: &[u32; 2]| (source - first) << label.target_bits | target;
+    let (mut builder, mut forged) = (ChunkBuilder::new(false), Vec::new());
+    let source = first - label.source_base as u32;
+    builder.push(source, &edges.iter().map(key).collect::<Vec<_>>(), &[], label.encoding);
+    builder.finish(&label, &mut forged);
+    assert_eq!(forged.len(), chunk.bytes());
+    bytes[..forged.len()].copy_from_slice(&forged);
+    fs::write(edges_file, bytes).unwrap();
+}
+
+#[test]
+fn forged_edges_to_no_vertex_end_every_run() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ring.tsv", "0 1\n1 2\n2 0\n");
+    let file = sandbox.path().join("kept/gen-0/edges-0");
+    for forged in [[[0, 1], [1, 2], [2, 3]], [[0, 1], [1, 2], [3, 0]]] {
+        sandbox.must("ingest ring.tsv -o kept -q");
+        forge(&file, &[[0, 1], [1, 2], [2, 0]]);
+        sandbox.must("check kept");
+        forge(&file, &forged);
+        assert_eq!(sandbox.run("check kept").code, Some(70));
+        for algorithm in [
+            "wcc",
+            "scc",
+            "mcst",
+            "pagerank",
+            "spmv",
+            "bfs --source 0",
+            "sssp --source 0",
+            "hyperball",
+            "conductance",
+            "wcc --route ranges",
+            "pagerank --route spill",
+        ] {
+            for cache in ["", "--cache 0"] {
+                let ended = sandbox.run(&format!("run {algorithm} kept --top 1 {cache}"));
+                assert_eq!(ended.code, Some(70), "{algorithm} {cache}: {}", ended.stderr);
+                let names_it = ended.stderr.contains("edges-0: damaged at offset 0: ");
+                assert!(names_it, "{algorithm} {cache}: {}", ended.stderr);
+            }
+        }
+        fs::remove_dir_all(sandbox.path().join("kept")).unwrap();
+    }
 }

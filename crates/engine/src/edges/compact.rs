@@ -63,6 +63,7 @@ mod tests {
     use welter_store::header::CellId;
 
     use super::*;
+    use crate::edges::sound::Sound;
     use crate::machine::arena::{SLAB_BYTES, Slab};
 
     #[test]
@@ -90,6 +91,7 @@ mod tests {
                 sources: 0..1,
                 extent: Arc::clone(extent),
                 range: range.clone(),
+                sound: Sound::new(true),
             };
             let chunks = extents.iter().enumerate().map(chunk).collect();
             stripes.push(Stripe { vertices: 0..1, segments: 0..1, edges: 4, chunks });

@@ -15,6 +15,7 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
+use crate::edges::sound::Sound;
 use crate::machine::arena::{Arena, ReadBack, SLAB_BYTES, Slab};
 use crate::machine::storage::DEPTH;
 use crate::machine::sync::lock;
@@ -51,6 +52,8 @@ pub(crate) struct ChunkPlace {
     pub(crate) extent: Arc<Extent>,
     /// Its bytes in there.
     pub(crate) range: Range<usize>,
+    /// Whether its edges are known to lead to vertices.
+    pub(crate) sound: Sound,
 }
 
 impl ChunkPlace {

@@ -19,6 +19,8 @@ use crate::edges::begun::Begun;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::index::SourceIndex;
 use crate::edges::rows::Rows;
+use crate::edges::sound;
+use crate::kernels::kernel::Scratch;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer};
 use crate::machine::storage::Storage;
@@ -288,6 +290,27 @@ impl Graph {
         }
         let (what, value) = ("place of the chunk", label.target_base);
         Err(failed(ChunkError::Field { what, offset: 0, value }))
+    }
+
+    /// Holds the edges of a chunk that was read against the vertices, unless that was done.
+    pub(crate) fn look(
+        &self,
+        stripe: &Stripe,
+        place: &ChunkPlace,
+        chunk: &Chunk<'_>,
+    ) -> Result<(), EngineError> {
+        if place.sound.is_known() {
+            return Ok(());
+        }
+        let sources = place.sources.start..place.sources.end.min(self.vertices());
+        let scratch = &mut Scratch::new();
+        // Bytes that are not those that were written are told as that.
+        chunk
+            .verify()
+            .and_then(|()| sound::check(chunk, sources, stripe.width() as u64, scratch))
+            .map_err(|error| Self::damaged(place, error))?;
+        place.sound.know();
+        Ok(())
     }
 
     /// The tiles of a chunk, each with the sources that its edges can have.

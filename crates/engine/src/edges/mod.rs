@@ -7,6 +7,7 @@
 //! | `segments`, `bins`, `apart`, `pieces` | edges on their way to tiles |
 //! | `begun`, `keeper` | edges of an input that are kept while it is read |
 //! | `read_ahead` | chunks of some stripes in order, read ahead from storage |
+//! | `sound` | whether edges that were kept lead to vertices |
 //! | `footprint` | what edges take beside their bytes |
 //! | `index`, `rows`, `weights` | edges by source, adjacency lists, sums of weights |
 //!
@@ -28,5 +29,6 @@ pub(crate) mod read_ahead;
 pub(crate) mod rows;
 pub(crate) mod segments;
 pub(crate) mod shelf;
+pub(crate) mod sound;
 pub(crate) mod tiles;
 pub(crate) mod weights;

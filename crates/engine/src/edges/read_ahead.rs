@@ -210,7 +210,11 @@ impl<'g> ReadAhead<'g> {
             let bytes = place.range.start - run.start..place.range.end - run.start;
             let bytes = &run.slab.bytes()[bytes];
             let opened = graph.open_bytes(stripe, place, bytes).map_err(Shown::Damaged);
-            let shown = opened.and_then(|chunk| visit(stripe, place, chunk, true));
+            let sound = opened.and_then(|chunk| {
+                graph.look(stripe, place, &chunk).map_err(Shown::Damaged)?;
+                Ok(chunk)
+            });
+            let shown = sound.and_then(|chunk| visit(stripe, place, chunk, true));
             shown.map_err(|shown| match shown {
                 Shown::Damaged(error) => self.name(*stored, &error),
                 Shown::Failed(error) => error,

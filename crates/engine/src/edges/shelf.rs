@@ -13,6 +13,7 @@ use welter_store::io::{IoOptions, Volume};
 use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::extent::Extent;
+use crate::edges::sound::Sound;
 use crate::edges::tiles::Recipe;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::SlabWriter;
@@ -157,6 +158,7 @@ impl Shelf {
             sources: chunk.sources,
             extent: Arc::clone(&extent),
             range,
+            sound: Sound::new(true),
         }));
         Ok(())
     }

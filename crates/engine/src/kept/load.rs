@@ -21,6 +21,8 @@ use crate::edges::extent::ChunkPlace;
 use crate::edges::extent::Extent;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::rows::Rows;
+use crate::edges::sound::{self, Sound};
+use crate::kernels::kernel::Scratch;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Buffer, SLAB_BYTES, Slab};
 use crate::machine::pace::Pace;
@@ -170,6 +172,7 @@ impl Kept {
         let threads = workers.threads();
         workers.each(|worker| {
             let mut queue = Queue::reading(&self.io, DEPTH)?;
+            let mut scratch = Scratch::new();
             // Neighbours are read by one worker after the other, so that the file is read in order.
             let mut next = stay.iter().skip(worker).step_by(threads);
             loop {
@@ -185,7 +188,8 @@ impl Kept {
                 }
                 let Some(done) = queue.wait()? else { return Ok(()) };
                 let run = &directory.runs[done.tag as usize];
-                self.verify(run, directory, starts, done.memory.bytes(), volume)?;
+                let from = (&**volume, &mut scratch);
+                self.verify(run, directory, starts, done.memory.bytes(), from)?;
                 phase.add(run.place.rounded_bytes() as u64);
                 // Each run is read once.
                 let _ = slabs[done.tag as usize].set(done.memory);
@@ -194,18 +198,21 @@ impl Kept {
         Ok(slabs)
     }
 
-    /// Verifies the chunks of an extent.
+    /// Verifies the chunks of an extent, and that their edges lead to vertices.
     fn verify(
         &self,
         run: &Run,
         directory: &Directory,
         starts: &[u64],
         bytes: &[u8],
-        volume: &Volume,
+        (volume, scratch): (&Volume, &mut Scratch),
     ) -> Result<(), EngineError> {
+        let stripe = run.stripe as usize;
+        let (base, width) = (starts[stripe], starts[stripe + 1] - starts[stripe]);
         for entry in &directory.entries[run.entries.clone()] {
-            let base = starts[run.stripe as usize];
+            let sources = entry.sources[0]..entry.sources[1].min(self.manifest.vertices);
             self.chunk(entry, base, &bytes[entry.range()])
+                .and_then(|chunk| sound::check(&chunk, sources, width, scratch))
                 .map_err(|error| damaged(volume, run, entry.range(), &error.to_string()))?;
         }
         Ok(())
@@ -267,6 +274,8 @@ fn shelve(
                 sources: entry.sources[0]..entry.sources[1],
                 extent: Arc::clone(&extent),
                 range: entry.range(),
+                // What stays in memory was looked at.
+                sound: Sound::new(extent.bytes().is_some()),
             }
         }));
     }

@@ -51,6 +51,7 @@ use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
 use crate::machine::sync::lock;
 use crate::plan::{FrontierMode, LISTED_BYTES};
+use crate::schedules::bound::check_bound;
 use crate::schedules::dense::Driver;
 use crate::schedules::parts::Part;
 use crate::schedules::resident::{self, OutOfOrder, Resident};
@@ -83,8 +84,8 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// Cuts a graph so that no more memory is taken than the columns held that are not needed any
-    /// more, and what is left of the budget; `None` when that is too little. A run that `must` relax
-    /// is refused then.
+    /// more, and what is left of the budget; `None` when that is too little. A run that `must`
+    /// relax is refused then.
     pub(crate) fn new<P: Program>(
         graph: &Graph,
         state: &State<P>,
@@ -132,6 +133,7 @@ pub(crate) fn finish<P: Program>(
         level.note(&mut reached.levels);
         reached.totals.push(P::Total::default());
         reached.iterations += 1;
+        check_bound::<P>(graph, reached.iterations)?;
         phase.add(1);
         phase.add_bytes(level.edges * 4);
         let due = |all: &&Checkpoints| all.is_due::<P>(reached.iterations, graph);
@@ -297,7 +299,7 @@ impl<'g, P: Program> Desk<'g, P> {
             let own = part.sources.start as usize..part.sources.end as usize;
             if flags[own].iter().any(|&flag| flag != 0) {
                 self.load(number, part)?;
-                self.settle(program, part, flags, block);
+                self.settle(program, part, flags, block)?;
             }
         }
         if parts[number].is_empty() {
@@ -368,10 +370,13 @@ impl<'g, P: Program> Desk<'g, P> {
         part: &Part,
         flags: &mut [u8],
         block: impl Fn(usize) -> usize,
-    ) {
-        let Self { column, resident, turn, next, changed, active, edges, .. } = self;
+    ) -> Result<(), EngineError> {
+        let Self { graph, column, resident, turn, next, changed, active, edges, .. } = self;
         turn.extend(part.sources.clone().filter(|&vertex| flags[vertex as usize] != 0));
+        let mut rounds = 0;
         while !turn.is_empty() {
+            check_bound::<P>(graph, rounds)?;
+            rounds += 1;
             *active += turn.len() as u64;
             for source in turn.drain(..) {
                 flags[source as usize] = 0;
@@ -393,6 +398,7 @@ impl<'g, P: Program> Desk<'g, P> {
             }
             std::mem::swap(turn, next);
         }
+        Ok(())
     }
 }
 

@@ -22,6 +22,7 @@ use crate::edges::graph::Graph;
 use crate::edges::index::IndexedTiles;
 use crate::kernels::kernel::Scratch;
 use crate::machine::workers::Workers;
+use crate::schedules::bound::check_bound;
 use crate::schedules::dense::Driver;
 use crate::schedules::fixpoint::{self, Cut};
 use crate::schedules::frontier::Frontier;
@@ -84,6 +85,7 @@ pub(crate) fn run<P: Program>(
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
+        check_bound::<P>(graph, iterations)?;
         // Capabilities come first: what follows a false one is not compiled for that program.
         if P::RELAXES && due.is_some_and(|due| looked >= due) {
             if let Some(cut) = Cut::new(graph, &state, must)? {

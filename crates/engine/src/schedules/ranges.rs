@@ -41,6 +41,7 @@ use crate::machine::slices::Slices;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::RangesPlan;
+use crate::schedules::bound::check_bound;
 use crate::schedules::frontier::Masks;
 
 /// Runs a program on a graph.
@@ -77,6 +78,7 @@ pub(crate) fn run<P: Program>(
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
+        check_bound::<P>(graph, reached.iterations)?;
         let (total, level) = driver.iterate(&mut reader, &mut state, &reached.total())?;
         reached.totals.push(total);
         if P::FRONTIER {

@@ -49,6 +49,7 @@ use crate::machine::slices::Slices;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::SpillPlan;
+use crate::schedules::bound::check_bound;
 use crate::schedules::frontier::Masks;
 
 /// Runs a program on a graph.
@@ -92,6 +93,7 @@ pub(crate) fn run<P: Program>(
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
+        check_bound::<P>(graph, reached.iterations)?;
         if !may_go_on(reached.iterations) {
             let what = "a program goes on after the last of its iterations";
             return Err(EngineError::Configuration(what.to_owned()));
