@@ -122,7 +122,7 @@ def pagerank(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -242,7 +242,7 @@ def bfs(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -365,7 +365,7 @@ def sssp(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -469,7 +469,7 @@ def wcc(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -586,7 +586,7 @@ def spmv(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -694,7 +694,7 @@ def hyperball(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -790,7 +790,7 @@ def cdlp(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -883,7 +883,7 @@ def kcore(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -973,7 +973,7 @@ def triangles(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -1063,7 +1063,7 @@ def lcc(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -1156,7 +1156,7 @@ def mis(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -1266,7 +1266,7 @@ def conductance(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -1395,7 +1395,7 @@ def bp(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -1511,7 +1511,7 @@ def als(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -1606,7 +1606,7 @@ def scc(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
@@ -1711,7 +1711,7 @@ def mcst(
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (about 10 MiB) and of inputs that the system has in its cache, which it
+        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
         takes back when it needs them, are not counted. What cannot fit is refused before it is
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The

@@ -13,6 +13,7 @@
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod algorithms;
+pub mod allocator;
 mod args;
 mod bars;
 mod beside;
@@ -66,6 +67,7 @@ pub fn command(line: Vec<OsString>) -> u8 {
     welter_engine::keep_little();
     failure::hook_panics();
     interrupt::ignore_file_limit();
+    allocator::end_with_words();
     let words = line::with_help(&line);
     let parsed =
         args::command().try_get_matches_from(&words).and_then(|all| Cli::from_arg_matches(&all));

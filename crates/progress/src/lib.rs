@@ -59,7 +59,7 @@ pub struct Progress {
     shared: Arc<Shared>,
 }
 
-/// What hears of a phase.
+/// Listener to a phase.
 type Watch = Box<dyn Fn(&PhaseReport) + Send + Sync>;
 
 #[derive(Default)]

@@ -16,7 +16,7 @@ pub(crate) struct ResourceArgs {
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
     /// Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages of the
-    /// program file (about 10 MiB) and of inputs that the system has in its cache, which it takes
+    /// program file (up to 20 MiB) and of inputs that the system has in its cache, which it takes
     /// back when it needs them, are not counted. What cannot fit is refused before it is read
     /// [default: most of what is free, here or in the control group]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]

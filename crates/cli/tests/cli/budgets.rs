@@ -6,11 +6,12 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use crate::cgroup::{Group, skipped};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Ended, Sandbox};
 
 /// Every algorithm, with what it must be told.
 const ALGORITHMS: [&str; 16] = [
@@ -252,6 +253,30 @@ fn long_runs_out_of_core_say_so() {
     // Few are none that anybody would wait for.
     let few = sandbox.run("run pagerank kept --iterations 100 --cache 0 --top 1");
     assert!(!few.stderr.contains("nobody knows"), "{}", few.stderr);
+}
+
+#[test]
+fn memory_that_the_system_refuses_is_an_error() {
+    let sandbox = Sandbox::new();
+    sandbox.write("names.tsv", names(60_000, 50_000));
+    let under = |mib: u64, line: &str| {
+        let script = format!("ulimit -v {}; exec \"$0\" {line}", mib << 10);
+        let mut command = Command::new("bash");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_welter")]).current_dir(sandbox.path());
+        Ended::of(command.env_remove("RUST_BACKTRACE").output().unwrap())
+    };
+    // Below that the system cannot even load the program.
+    let loads = |mib: &u64| under(*mib, "--version").code == Some(0);
+    let first = (16..512).step_by(4).find(loads).expect("a limit under which it is loaded");
+    let mut refused = 0;
+    for mib in (first..first + 64).step_by(4).chain([1 << 12]) {
+        let ended = under(mib, "run wcc names.tsv --threads 2 --top 1 -q");
+        let (code, told) = (ended.code, &ended.stderr);
+        assert!(matches!(code, Some(0 | 74 | 78)), "{mib} MiB: {code:?} {told}");
+        assert_eq!(code != Some(0), told.contains("error: "), "{mib} MiB: {code:?} {told}");
+        refused += u32::from(code != Some(0));
+    }
+    assert!((1..17).contains(&refused), "{refused} of 17");
 }
 
 #[test]
