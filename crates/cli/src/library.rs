@@ -117,8 +117,8 @@ struct ResourceWords {
 
 impl Graph {
     /// Reads files, or opens a kept graph, or gets a generator ready. Files are read whole, but raw
-    /// records stay where they are; if they are not to be `held`, each run reads them. Vertices that
-    /// the caller has are stated beside those of files.
+    /// records stay where they are; if they are not to be `held`, each run reads them. Vertices
+    /// that the caller has are stated beside those of files.
     ///
     /// # Errors
     /// As of `welter run`: see [`Failure::code`].

@@ -189,8 +189,8 @@ impl Plan {
             edge_states_bytes,
             values_stored,
             streamed,
-            relaxes,
             window,
+            relaxes,
             ..StoragePlan::default()
         };
         plan.storage = Some(storage);

@@ -30,6 +30,7 @@ const INDEX_BYTES: u64 = INDEX_ENTRY_BYTES as u64 + 96;
 
 /// Bytes that a program takes per vertex.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a capability of the program")]
 pub struct Layout {
     /// Bytes of a value.
     pub value: u64,

@@ -102,7 +102,8 @@ fn kind(lines: &[&[u8]], separator: Separator) -> (IdKind, Option<String>) {
         |word: &&[u8]| looks(word) == Looks::Integer && Spelling::Printed.parse(word).is_err();
     let Some(odd) = words.find(odd) else { return (IdKind::Integers, None) };
     let note = format!(
-        "ids are names: \"{}\" is not an integer as it is printed (--ids integers takes it for one)",
+        "ids are names: \"{}\" is not an integer as it is printed (--ids integers takes it for \
+         one)",
         String::from_utf8_lossy(odd)
     );
     (IdKind::Names, Some(note))
