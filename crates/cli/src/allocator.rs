@@ -34,7 +34,8 @@ fn noted(memory: *mut u8) -> *mut u8 {
     memory
 }
 
-// SAFETY: all is left to the system's allocator, which keeps the contract; noting allocates nothing.
+// SAFETY: all is left to the system's allocator, which keeps the contract, and noting allocates
+// nothing.
 unsafe impl GlobalAlloc for Noting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract of this function, which is that of the other.
@@ -66,7 +67,7 @@ pub(crate) fn end_with_words() {
             low_level::exit(BUDGET);
         }
     };
-    // SAFETY: the handler reads a cell of its thread that has no destructor, writes and exits, which
-    // signal handlers may. Where it cannot be set an abort stays one.
+    // SAFETY: the handler reads a cell of its thread that has no destructor, writes and exits,
+    // which signal handlers may. Where it cannot be set an abort stays one.
     let _ = unsafe { low_level::register(SIGABRT, ended) };
 }
