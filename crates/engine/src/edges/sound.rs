@@ -3,8 +3,8 @@
 //! Checksums tell that bytes are those that were written, not that whoever wrote them made them of
 //! a graph. No key leads outside the columns of a program, whose padding takes what is no vertex,
 //! so an edge to none would be folded without a word. So all keys of a chunk are looked at once,
-//! when it is loaded or first read: the largest source and the largest target of each tile, by a loop
-//! that runs over vectors. Chunks that this process made itself are not looked at.
+//! when it is loaded or first read: the largest source and the largest target of each tile, by a
+//! loop that runs over vectors. Chunks that this process made itself are not looked at.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
