@@ -99,6 +99,22 @@ fn dialect(source: &Source, options: &ReadOptions) -> Result<Dialect, InputError
     Dialect::of(&lines, options).map_err(|what| InputError::content(source.name(), what))
 }
 
+/// Whether a line that begins with a mark of comments could be a list all the same: nothing parts
+/// the mark from a word.
+fn may_be_row(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    line.get(1).is_some_and(|byte| byte.is_ascii_alphanumeric())
+}
+
+fn doubt(line: &[u8]) -> String {
+    let mark = char::from(line.trim_ascii_start()[0]);
+    format!(
+        "expected a vertex or a comment, found a line that begins with {mark} and could be either \
+         (put a space behind the mark of a comment, or give such names in columns, with --comment \
+         none)"
+    )
+}
+
 /// The lines of a file.
 struct Neighbours {
     separator: Separator,
@@ -119,7 +135,8 @@ impl Lines for Neighbours {
 
     fn line(&self, line: &[u8], _cut: bool, rows: &mut Rows) -> Result<(), String> {
         if is_no_row(line) {
-            return Ok(());
+            let begun = rows.len() > 0 || !rows.alone.is_empty();
+            return if begun && may_be_row(line) { Err(doubt(line)) } else { Ok(()) };
         }
         let mut fields = fields(line, self.separator);
         let vertex = fields.next().unwrap_or_default();
@@ -170,6 +187,16 @@ mod tests {
         assert_eq!(input.ids, IdMap::Sparse(vec![1, 2, 3, 7]));
         assert_eq!(edges(&input).0, [[0, 1], [0, 2], [1, 0], [1, 0]]);
         assert_eq!(input.summary.undirected, None);
+    }
+
+    #[test]
+    fn lines_that_may_be_comments_or_lists_are_refused_once_lists_have_begun() {
+        for text in ["a b\n%41 c\n", "x y\n#41 c\n", "1\n%2 3\n"] {
+            let error = weighing("x.adj", text, FORMAT).unwrap_err().to_string();
+            assert!(error.starts_with("x.adj:2: expected a vertex or a comment"), "{error}");
+        }
+        let input = weighing("x.adj", "#!/bin/x\n#y\na b\n# c\n%\nb c\n", FORMAT).unwrap();
+        assert_eq!(edges(&input).0, [[0, 1], [1, 2]]);
     }
 
     #[test]

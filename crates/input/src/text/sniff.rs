@@ -326,7 +326,11 @@ fn header_of(
         (Header::Names, None) => {
             Err(InputError::content(file, "expected a header row, found no row"))
         }
-        (Header::Names, Some(row)) => Ok(Some(texts(row))),
+        (Header::Names, Some(row)) => {
+            refuse_cut_header(row, &candidate.rows[1..])
+                .map_err(|what| InputError::content(file, what))?;
+            Ok(Some(texts(row)))
+        }
         (Header::Perhaps, Some(row)) => {
             let cell = |place: usize| show(row.get(place).map_or(b"", AsRef::as_ref));
             notes.push(format!(
@@ -338,6 +342,22 @@ fn header_of(
         }
         (Header::Perhaps, None) | (Header::Row, _) => Ok(None),
     }
+}
+
+/// Refuses a header above rows that all have two fields or more that it does not name: which names
+/// belong to which fields cannot be known. Fields of several words that nothing quotes look so.
+fn refuse_cut_header(header: &Row<'_>, body: &[Row<'_>]) -> Result<(), String> {
+    let filled =
+        |row: &Row<'_>| row.iter().rposition(|cell| !cell.is_empty()).map_or(0, |at| at + 1);
+    let least = body.iter().map(filled).min().unwrap_or(0);
+    if least < header.len() + 2 {
+        return Ok(());
+    }
+    Err(format!(
+        "expected as many fields as the header has names ({}), found {least} or more in every row \
+         (fields of several words must be quoted, or separated by something else than spaces)",
+        header.len()
+    ))
 }
 
 /// Names of columns in the last comment before the rows.

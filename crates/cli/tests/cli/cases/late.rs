@@ -95,3 +95,21 @@ fn a_pattern_matches_names_that_are_not_utf_8() {
     std::fs::write(odd, "3\t4\n").unwrap();
     assert_eq!(converted(&sandbox, "'*.tsv'"), "1>2 3>4");
 }
+
+#[test]
+fn rows_of_more_fields_than_their_header_are_refused() {
+    // So `DataFrame.to_string` writes names of two words.
+    let table = "source target name w\n0 1 2 Ann Lee 0.5\n1 2 3 Bob Ray 0.7\n2 3 4 Eve Fox 0.9\n";
+    let sandbox = with("e.txt", table);
+    refused(
+        &sandbox,
+        "convert e.txt -o -",
+        65,
+        &["e.txt: ", "as many fields as the header has names"],
+    );
+    // An index without a name, and separators at the ends of rows, are known.
+    sandbox.write("e.txt", "source target w\n0 1 2 0.5\n1 2 3 0.7\n");
+    assert_eq!(converted(&sandbox, "e.txt"), "1>2@0.5 2>3@0.7");
+    sandbox.write("e.txt", "source,target\n1,2,,\n2,3,,\n");
+    assert_eq!(converted(&sandbox, "e.txt"), "1>2 2>3");
+}
