@@ -170,7 +170,7 @@ pub(super) fn guess(
         Comments::Prefix(prefix) => prefix.first().is_some_and(u8::is_ascii_digit),
         _ => false,
     };
-    let columns_max = columns_max(&candidate, body, header.as_deref(), options);
+    let columns_max = columns_max(&candidate, body, header.as_deref(), (columns, options));
     let quick = ids == IdKind::Integers && weights == Weights::Numbers && direction.is_none();
     let plain = if !quick || cut != ends || digit {
         None
@@ -447,13 +447,13 @@ fn weights_of(
     if candidate.has_decimal_commas(place) { Weights::DecimalCommas } else { Weights::Numbers }
 }
 
-/// Columns that hold something, or have a name, in the rows of a sample: more of them in another
-/// row are an error, unless the rows of the sample differ or the user names both ends.
+/// Columns that hold something, have a name or are read, in the rows of a sample: more of them in
+/// another row are an error, unless the rows of the sample differ or the user names both ends.
 fn columns_max(
     candidate: &Candidate<'_>,
     body: &[Row<'_>],
     header: Option<&[String]>,
-    options: &ReadOptions,
+    (columns, options): (Columns, &ReadOptions),
 ) -> Option<usize> {
     let said = options.source.is_some() && options.target.is_some();
     if said || !candidate.is_exact() || candidate.fields < 2 {
@@ -465,7 +465,8 @@ fn columns_max(
     let filled =
         |place: &usize| body.iter().any(|row| row.get(*place).is_some_and(|cell| !cell.is_empty()));
     let filled = (0..candidate.fields).rev().find(filled).map_or(0, |last| last + 1);
-    Some(named.max(filled).max(2))
+    let read = columns.source.max(columns.target).max(columns.weight.unwrap_or(0)) + 1;
+    Some(named.max(filled).max(read))
 }
 
 /// What is passed over before rows begin.
