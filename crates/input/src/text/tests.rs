@@ -99,6 +99,16 @@ fn columns_are_chosen_by_number_or_name() {
 }
 
 #[test]
+fn a_row_may_have_the_columns_that_are_read_whatever_the_first_rows_have() {
+    let weight = WeightChoice::Column(ColumnRef::Number(3));
+    let options = ReadOptions { weight, ..ReadOptions::default() };
+    for text in ["1\t2\t3\n4\t5\n6\t7\n", "1\t2\n3\t4\t5\n6\t7\n"] {
+        let message = error(text, &options);
+        assert!(message.contains("expected at least 3 columns"), "{message}");
+    }
+}
+
+#[test]
 fn the_third_column_is_a_weight_if_asked_for_and_most_of_it_numbers() {
     let weights = |text: &str, weight: WeightChoice| {
         read(text, &ReadOptions { weight, ..ReadOptions::default() }).unwrap().weights
