@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn lines_that_may_be_comments_or_lists_are_refused_once_lists_have_begun() {
         for text in ["a b\n%41 c\n", "x y\n#41 c\n", "1\n%2 3\n"] {
-            let error = weighing("x.adj", text, FORMAT).unwrap_err().to_string();
+            let error = weighing("x.adj", text, FORMAT).err().unwrap().to_string();
             assert!(error.starts_with("x.adj:2: expected a vertex or a comment"), "{error}");
         }
         let input = weighing("x.adj", "#!/bin/x\n#y\na b\n# c\n%\nb c\n", FORMAT).unwrap();
