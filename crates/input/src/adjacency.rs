@@ -47,7 +47,9 @@ impl Reader for Adjacency {
     ) -> Result<(), InputError> {
         check(source, context.options)?;
         let Dialect { separator, ids, notes } = dialect(source, context.options)?;
-        notes.iter().for_each(|note| collector.note(note));
+        for note in &notes {
+            collector.note(note);
+        }
         let (names, spelling) = (ids == IdKind::Names, spelling(context.options));
         let known = match context.options.vertices {
             Some(vertices) => Known::Range(0..vertices),
@@ -103,7 +105,7 @@ fn dialect(source: &Source, options: &ReadOptions) -> Result<Dialect, InputError
 /// the mark from a word.
 fn may_be_row(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
-    line.get(1).is_some_and(|byte| byte.is_ascii_alphanumeric())
+    line.get(1).is_some_and(u8::is_ascii_alphanumeric)
 }
 
 fn doubt(line: &[u8]) -> String {

@@ -141,8 +141,8 @@ fn integer(text: &[u8], start: usize, end: usize) -> Option<u64> {
     if length.wrapping_sub(1) < 8 {
         let word = u64::from_le_bytes(text.get(start..start + 8)?.try_into().ok()?);
         let digits = (word ^ ZEROS as u64) << (64 - 8 * length);
-        let padded = (word as u8 == b'0') & (length > 1);
-        return (are_digits(digits) & !padded).then(|| value_of(digits));
+        let padded = word as u8 == b'0' && length > 1;
+        return (are_digits(digits) && !padded).then(|| value_of(digits));
     }
     let digits = characters(text, start, length)?;
     if text[start] == b'0' { None } else { whole(digits) }
