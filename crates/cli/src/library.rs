@@ -55,6 +55,7 @@ pub struct Graph {
 
 /// What is known of a graph before anything runs on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Facts {
     /// What messages call it.
     pub name: String,

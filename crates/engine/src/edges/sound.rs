@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn edges_to_no_vertex_are_found_in_every_encoding() {
         for encoding in [Encoding::Packed, Encoding::Short, Encoding::Compressed] {
-            let mut keys: Vec<u32> = (0..64).flat_map(|at| [at << 8, at << 8 | 199]).collect();
+            let mut keys: Vec<u32> = (0..64).flat_map(|at| [at << 8, at << 8 | 0xc7]).collect();
             assert!(checked(encoding, &keys, 200).is_ok());
             let field = |keys: &[u32], width| match checked(encoding, keys, width) {
                 Err(ChunkError::Field { what, value, .. }) => (what, value),

@@ -84,15 +84,17 @@ pub(crate) struct Cut {
 
 impl Cut {
     /// Cuts a graph so that no more memory is taken than the columns held that are not needed any
-    /// more, and what is left of the budget; `None` when that is too little. A run that `must`
-    /// relax is refused then.
+    /// more, or, where that does not do, what is left of the budget too; `None` when that is too
+    /// little. A run that `must` relax is refused then.
     pub(crate) fn new<P: Program>(
         graph: &Graph,
         state: &State<P>,
         must: bool,
     ) -> Result<Option<Self>, EngineError> {
-        graph.arena.trim();
-        let cut = Self::within(graph, state, graph.free_bytes());
+        let cut = Self::within(graph, state, 0).or_else(|| {
+            graph.arena.trim();
+            Self::within(graph, state, graph.free_bytes())
+        });
         if cut.is_none() && must { Err(refuse_relaxing()) } else { Ok(cut) }
     }
 

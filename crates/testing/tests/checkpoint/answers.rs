@@ -254,20 +254,27 @@ fn vertices_that_wait_for_another_part_of_their_stripe_are_kept() {
     judge_out_of_step(&first, &relaxing_ways(), (&graph, PLAIN), &search);
 }
 
-#[test]
-fn without_the_memory_to_relax_edges_a_run_says_so() {
-    let graph = strands(32, 6, 64);
-    let settings = |memory_bytes| {
-        let (threads, stripe_bits) = (Some(1), Some(17));
-        with(&stored(), |it| Settings { threads, stripe_bits, memory_bytes, ..it })
+/// The least budget of a search.
+fn least(executor: &Executor, graph: &Graph) -> u64 {
+    let Executor::Memory(memory) = with(executor, |it| Settings { memory_bytes: Some(1), ..it })
+    else {
+        panic!("it has no plan")
     };
-    let Executor::Memory(memory) = settings(Some(1)) else { panic!("it has no plan") };
-    let least = match memory.plan(&graph, PLAIN, Layout::of::<Bfs>()) {
+    match memory.plan(graph, PLAIN, Layout::of::<Bfs>()) {
         Err(EngineError::Budget { need, .. }) => need,
         other => panic!("{other:?}"),
-    };
+    }
+}
+
+#[test]
+fn where_edges_cannot_be_relaxed_a_run_says_so() {
+    // Signals on storage leave no place for it; the least budget does.
+    let graph = strands(32, 6, 64);
+    let one = with(&stored(), |it| Settings { threads: Some(1), stripe_bits: Some(17), ..it });
+    let little = with(&one, |it| Settings { memory_bytes: Some(least(&one, &graph)), ..it });
+    let ranges = with(&one, |it| Settings { route: Some(Route::Ranges), ..it });
     let search = Bfs::new(vec![31 << 12]);
-    let seconds = [(settings(Some(least)), false), (settings(Some(8 * least)), true)];
+    let seconds = [(ranges, false), (little, true)];
     judge_out_of_step(&relaxing(false), &seconds, (&graph, PLAIN), &search);
 }
 
