@@ -8,7 +8,7 @@
 //!
 //! Each neighbour is one edge as it is listed: files that list an edge at both of its ends are
 //! directed graphs here with both arcs. Ids are integers or names. A vertex may have more than one
-//! line, and a neighbour none. White space separates, or what the [`dialect`] finds.
+//! line, and a neighbour none. White space separates, or what the [`mod@dialect`] finds.
 
 mod dialect;
 

@@ -9,7 +9,7 @@
 //! written in order.
 //!
 //! Invariants: what is read is what was written last: the checksums of all pieces are in memory ·
-//! all states are zeros before they were written · a worker has at most [`STATE_SLABS`] slabs.
+//! all states are zeros before they were written · a worker has at most `STATE_SLABS` slabs.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;

@@ -15,7 +15,7 @@ pub struct Outcome<V: Pod + Send, T> {
     /// Totals of the last iteration (of `init` when there was none).
     pub total: T,
     /// Totals of `init`, and of each iteration. Where vertices were at different iterations
-    /// ([`Mode::Local`]) they say nothing.
+    /// ([`Mode::Local`](crate::Mode::Local)) they say nothing.
     pub totals: Vec<T>,
     /// What was done in each iteration of a program with a frontier; empty for others.
     pub levels: Vec<Level>,
