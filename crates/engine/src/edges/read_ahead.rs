@@ -6,7 +6,8 @@
 //! the pages from the first to the last chunk of a run without long gaps.
 //!
 //! Invariant: a worker holds at most as many slabs that are read or waiting as the plan says, which
-//! is [`DEPTH`](crate::machine::storage::DEPTH) unless the device was measured, and one more that it looks at.
+//! is [`DEPTH`](crate::machine::storage::DEPTH) unless the device was measured, and one more that
+//! it looks at.
 
 use std::collections::VecDeque;
 use std::ops::Range;
