@@ -122,7 +122,7 @@ fn paths_and_labels_of_a_grid_read_it_a_few_times() {
     on_a_grid(&LabelPropagation, false, 599);
 }
 
-/// Who needs few levels does not change over.
+/// A search of few levels does not change over before its last ones.
 #[test]
 fn a_graph_of_few_levels_is_read_level_by_level() {
     let directory = folder();
@@ -132,5 +132,9 @@ fn a_graph_of_few_levels_is_read_level_by_level() {
     let found = [Auto, Dense, Local].map(|frontier| searched(&way(frontier), &search, input()));
     let [auto, dense, local] = found;
     assert!(auto.values == dense.values && local.values == dense.values);
-    assert_eq!((auto.read, auto.levels), (dense.read, dense.levels));
+    // It may change over when little is left, which reads little more.
+    let level_by_level = auto.levels.iter().zip(&dense.levels).filter(|(a, b)| a == b).count();
+    assert!(level_by_level >= dense.levels.len() - 2, "{:?}", auto.levels);
+    let most = dense.read + dense.read / 10;
+    assert!(auto.read <= most, "{} bytes read, {most} may be", auto.read);
 }
