@@ -45,7 +45,7 @@ pub struct Graph {
     input: InputArgs,
     reading: GraphArgs,
     weights: WeightArgs,
-    /// What [`Self::read`] was told, where that is enough to read it again.
+    /// Words that [`Self::read`] was given, where these are enough to read the graph again.
     words: Option<Vec<String>>,
     /// Files that it was read from, or is read from by each run.
     files: Vec<PathBuf>,

@@ -1,7 +1,6 @@
-//! What a run says that iterates out of core for longer than anybody foresaw: how fast it is, and
-//! what would be faster.
+//! Note of a run that iterates out of core for long: how fast it is, and what would be faster.
 //!
-//! Nobody knows beforehand how many iterations a program takes that goes on until nothing changes.
+//! How many iterations a program takes that goes on until nothing changes is not known beforehand.
 //! On most graphs these are few; on grids, paths and roads they are as many as these are long, and
 //! with edges on storage each reads them again.
 

@@ -89,7 +89,7 @@ impl Sink {
 /// terminal has none.
 ///
 /// # Errors
-/// Those of the device.
+/// Requests at the device.
 pub fn sync_direct(file: &File) -> io::Result<()> {
     let found = file.metadata()?;
     if !found.is_file() && !found.file_type().is_block_device() {

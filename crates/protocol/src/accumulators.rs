@@ -128,7 +128,7 @@ impl Owned {
                     }
                 }
             }
-            // They come unasked.
+            // Accumulators of interrupted stealers come unasked.
             Handover::Interrupt => {}
             Handover::Storage => {
                 for (name, engine) in std::mem::take(&mut self.parked) {

@@ -389,9 +389,10 @@ pub enum Exit {
 
 /// Effect that a machine asks of its host.
 ///
-/// What is wanted of one block ([`Effect::Read`], [`Effect::Write`], [`Effect::Sync`],
-/// [`Effect::Delete`]), or of manifests of one age, takes place in the order in which it is wanted.
-/// All else may overlap and overtake: where an order matters, the machine waits for an answer.
+/// Effects on one block ([`Effect::Read`], [`Effect::Write`], [`Effect::Sync`],
+/// [`Effect::Delete`]), or on manifests of one age, take place in the order in which they are
+/// wanted. All else may overlap and overtake: where an order matters, the machine waits for an
+/// answer.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// Send a message.

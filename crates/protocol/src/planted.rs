@@ -41,7 +41,7 @@ pub enum Bug {
     StoresUnbounded,
     /// Blocks whose writes were under way when an epoch ended are left where they are.
     OrphansLeft,
-    /// What is wanted of one block is done in any order (planted in the simulated disk).
+    /// Effects on one block are carried out in any order (planted in the simulated disk).
     EffectsOvertake,
     /// After a new epoch began, work begins while the program is at work of the one before.
     WorksOverlap,

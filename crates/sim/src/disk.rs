@@ -321,7 +321,7 @@ impl Disk {
         }
     }
 
-    /// What a process finds that starts here. A place without a whole header is free.
+    /// Blocks that a process finds when it starts here. A place without a whole header is free.
     pub fn start(&mut self) -> Event {
         let block =
             |name: &BlockName, file: &File| header(&file.bytes).filter(|block| block.name == *name);

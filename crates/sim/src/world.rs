@@ -127,7 +127,7 @@ pub struct Report {
     pub counters: Counters,
     /// Faults that happened.
     pub happened: Happened,
-    /// What computation engines spent virtual nanoseconds on, one a rank.
+    /// Virtual nanoseconds of the computation engines by activity, one a rank.
     pub times: Vec<Times>,
     /// Nanoseconds that disks were busy, one a rank.
     pub busy: Vec<Time>,

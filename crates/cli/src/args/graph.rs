@@ -39,7 +39,7 @@ pub(crate) struct InputArgs {
     /// [default: guessed]
     #[arg(long, value_name = "FORMAT", value_parser = parsed::<Format>)]
     pub(crate) format: Option<Format>,
-    /// What separates the columns of rows of text: tab, comma, semicolon, pipe, colon, spaces, or
+    /// Separator of the columns of rows of text: tab, comma, semicolon, pipe, colon, spaces, or
     /// any string, such as :: or \\x01; refused where a format has no such rows [default: guessed]
     #[arg(long, value_name = "SEPARATOR", value_parser = parsed::<Separator>)]
     pub(crate) separator: Option<Separator>,
@@ -50,7 +50,7 @@ pub(crate) struct InputArgs {
     /// How a quote within quotes is written in text: doubled or backslash [default: guessed]
     #[arg(long, value_name = "ESCAPE", value_parser = parsed::<Escape>)]
     pub(crate) escape: Option<Escape>,
-    /// What begins a comment line of text, or none; by default # and % where no row can begin so
+    /// Beginning of a comment line of text, or none; by default # and % where no row can begin so
     #[arg(long, value_name = "PREFIX", value_parser = parsed::<Comment>)]
     pub(crate) comment: Option<Comment>,
     /// The first row of text names the columns [default: guessed]

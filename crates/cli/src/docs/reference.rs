@@ -29,7 +29,7 @@ const EXPLAIN: [&str; 2] = ["welter", "explain"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     heading: String,
-    /// What it is called: `--threads`, or `<INPUT>`.
+    /// Name of the option or argument: `--threads`, or `<INPUT>`.
     name: String,
     /// An item of a list.
     text: String,
@@ -125,7 +125,7 @@ fn of_command(section: &Section, sections: &[Section], groups: &Groups) -> Strin
     text
 }
 
-/// What a command is for: a sentence, and a formula or more in lines of its own.
+/// Purpose of a command: a sentence, and a formula or more in lines of its own.
 fn about(command: &Command) -> String {
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string);
     let about = about.unwrap_or_default();
@@ -173,7 +173,7 @@ fn links(common: &[&Entry], own: &[&Entry], groups: &Groups) -> String {
     if taken.is_empty() { String::new() } else { format!("\nShared: {}.\n", taken.join("; ")) }
 }
 
-/// What the commands of `explain` have of those of `run`: a sentence for each difference.
+/// Differences of the commands of `explain` from those of `run`: a sentence for each.
 fn differences(sections: &[Section]) -> String {
     let mut by_difference: BTreeMap<(Vec<String>, Vec<String>), Vec<String>> = BTreeMap::new();
     for section in sections.iter().filter(|section| section.is_explained()) {
@@ -263,7 +263,7 @@ fn entry(arg: &Arg) -> Entry {
     Entry { heading: heading.to_owned(), name, text }
 }
 
-/// What stands for the value of an option: `<FILE>`, `<INPUT>...`, or nothing.
+/// Placeholder for the value of an option: `<FILE>`, `<INPUT>...`, or nothing.
 fn value(arg: &Arg) -> String {
     if !arg.get_action().takes_values() {
         return String::new();

@@ -186,7 +186,7 @@ fn what_is_said_of_rows_of_text_is_refused_where_there_are_none() {
     sandbox.must("convert g.mtx -o g.arrow");
     for name in ["edges.u32", "g.mtx", "g.adj", "g.gml", "g.arrow"] {
         for option in ["--separator comma", "--header", "--no-header"] {
-            // What separates the vertices of an adjacency list can be said.
+            // An adjacency list may have any separator.
             if name == "g.adj" && option.starts_with("--separator") {
                 continue;
             }

@@ -179,7 +179,7 @@ impl Packing {
     fn bomb(self, head: &[u8], run: &[u8]) -> Vec<u8> {
         let member_bytes = match self {
             Self::Gzip | Self::Zstd => MEMBER_BYTES,
-            // These take their time to pack.
+            // Packing these takes its time.
             Self::Bzip2 | Self::Xz | Self::Lz4 => MEMBER_BYTES / 16,
         };
         let run = run.repeat(member_bytes.div_ceil(run.len()));

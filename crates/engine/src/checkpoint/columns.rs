@@ -32,7 +32,7 @@ impl<V: Pod + Send> Column<'_, V> {
     }
 }
 
-/// What a checkpoint is made of. Without a frontier nobody asks who is active.
+/// Columns that a checkpoint is made of. Without a frontier nobody asks who is active.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'a, V> {
     pub(crate) values: Column<'a, V>,
@@ -152,7 +152,7 @@ impl<V: Pod + Send> Settable<V> for Stored<'_, V> {
 }
 
 impl<P: Program> State<P> {
-    /// What a checkpoint is made of.
+    /// Columns that a checkpoint is made of.
     pub(crate) fn columns(&self, graph: &Graph) -> Columns<'_, P::Value> {
         let values = match &self.stored {
             Some(stored) => Column::Storage(stored),

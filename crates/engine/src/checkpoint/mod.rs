@@ -143,7 +143,7 @@ pub(crate) struct Reached<T> {
     pub(crate) levels: Vec<Level>,
     /// Vertices that are active now; counted when it is read.
     pub(crate) active: u64,
-    /// What was looked up so far (see [`crate::schedules::lookups`]).
+    /// Counts of lookups so far (see [`crate::schedules::lookups`]).
     pub(crate) lookups: [u64; 2],
 }
 

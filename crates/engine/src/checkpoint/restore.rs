@@ -253,7 +253,7 @@ pub(crate) fn must_relax<P: Program>(out_of_step: bool) -> bool {
     P::RELAXES && out_of_step && !P::SAYS_ALL
 }
 
-/// What a run says that must relax edges and cannot.
+/// Error of a run that must relax edges and cannot.
 pub(crate) fn refuse_relaxing() -> EngineError {
     let what = "this run goes on from values that were relaxed part by part, and has too little \
                 memory to do so; allow it more";

@@ -33,17 +33,17 @@ pub(crate) fn renew<E: Extended>(
     [sum, last]
 }
 
-/// What the sources of edges say.
+/// Signals of the sources of edges.
 #[derive(Clone, Copy)]
 pub(crate) enum Said<'a, S> {
-    /// What each source says, from the first one of a tile on.
+    /// Signals by source, from the first source of a tile on.
     Sources(&'a [S]),
-    /// What the source of each edge says, of some edges of a tile.
+    /// Signals by edge, of some edges of a tile.
     Edges(&'a [S]),
 }
 
 impl<S> Said<'_, S> {
-    /// What is said along some of the edges.
+    /// Signals along some of the edges.
     fn part(self, edges: Range<usize>) -> Self {
         match self {
             Self::Sources(_) => self,
@@ -52,7 +52,7 @@ impl<S> Said<'_, S> {
     }
 }
 
-/// What the ends of a tile's edges say.
+/// Signals at the ends of a tile's edges.
 pub(crate) struct Ends<'a, E: Extended> {
     pub(crate) program: &'a E,
     /// The numbers of the first source and of the first target.

@@ -1,4 +1,4 @@
-//! What columns take beside their values, for plans.
+//! Bytes that columns take beside their values, for plans.
 //!
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 

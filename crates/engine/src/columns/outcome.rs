@@ -5,7 +5,7 @@ use bytemuck::Pod;
 use crate::columns::levels::Level;
 use crate::columns::results::Values;
 
-/// What a run leaves.
+/// Result of a run: values, and how they came about.
 #[derive(Debug)]
 pub struct Outcome<V: Pod + Send, T> {
     /// Values of all vertices, in the order of the graph's vertex column.
@@ -17,6 +17,6 @@ pub struct Outcome<V: Pod + Send, T> {
     /// Totals of `init`, and of each iteration. Where vertices were at different iterations
     /// ([`Mode::Local`](crate::Mode::Local)) they say nothing.
     pub totals: Vec<T>,
-    /// What was done in each iteration of a program with a frontier; empty for others.
+    /// Levels, one an iteration of a program with a frontier; empty for others.
     pub levels: Vec<Level>,
 }

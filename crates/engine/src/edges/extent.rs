@@ -41,7 +41,7 @@ impl Extent {
 /// A chunk, and what can be known of it without reading it.
 #[derive(Clone)]
 pub(crate) struct ChunkPlace {
-    /// What it was written for, to name it should its bytes be damaged.
+    /// Cell that the chunk was written for, which names it should its bytes be damaged.
     pub(crate) cell: CellId,
     pub(crate) number: u32,
     pub(crate) edges: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Shelved {
     slabs: OnceLock<Vec<Slab>>,
     /// Counts those that were read.
     read: OnceLock<ReadBack>,
-    /// What is left where it is, because it is too much to be read at once.
+    /// Slabs that stay where they are, because they are too many to be read at once.
     apart: OnceLock<Vec<Kept>>,
     /// Told when these slabs were read ahead and are free again.
     window: OnceLock<Arc<Window>>,
@@ -144,7 +144,7 @@ pub(crate) enum Kept {
     Stored(Place, u32),
 }
 
-/// What reads slabs back.
+/// Volume and arena that slabs are read back with.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) volume: &'a Arc<Volume>,

@@ -1,4 +1,4 @@
-//! What edges take beside their bytes, for plans.
+//! Bytes that edges take beside their chunks, for plans.
 //!
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 

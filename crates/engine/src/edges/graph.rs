@@ -361,7 +361,7 @@ pub(crate) struct Input {
     pub(crate) reading: Reading,
     /// Edges of each part.
     pub(crate) edges: Vec<u64>,
-    /// Those that a search begins with, where it was known.
+    /// Edges that a search begins with, where its sources were known.
     pub(crate) begun: Option<Begun>,
 }
 

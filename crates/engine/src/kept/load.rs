@@ -274,7 +274,7 @@ fn shelve(
                 sources: entry.sources[0]..entry.sources[1],
                 extent: Arc::clone(&extent),
                 range: entry.range(),
-                // What stays in memory was looked at.
+                // Chunks that stay in memory were looked at.
                 sound: Sound::new(extent.bytes().is_some()),
             }
         }));

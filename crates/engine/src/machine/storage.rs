@@ -48,8 +48,8 @@ impl Storage {
         self.room(&Volume::scratch(&self.directories, &self.io)?, 0)
     }
 
-    /// The same of a volume. Where that is less than `need`, files of this run have a moment to
-    /// give back what they took.
+    /// Bytes that a volume has room for. Where these are fewer than `need`, files of this run have
+    /// a moment to give back what they took.
     fn room(&self, volume: &Volume, need: u64) -> Result<u64, EngineError> {
         self.io.closing.wait();
         let begun = Instant::now();

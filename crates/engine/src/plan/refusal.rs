@@ -43,7 +43,7 @@ pub fn within<T>(
             _ => break,
         }
     }
-    // What is foreseen from a part of an input is a little less than what is found in all of it.
+    // A forecast from a part of an input is a little less than the whole input turns out to be.
     Err(refused(shown(next + next / MARGIN), budget))
 }
 
@@ -72,7 +72,7 @@ fn least_budget(plan: &Plan) -> u64 {
     if plan.storage.is_none() {
         return peak;
     }
-    // Whoever was on the way to a graph for a search of many levels wants one that ends it.
+    // A search of many levels that goes over to a graph needs one that ends it.
     let searches = plan.layout.straight.is_some_and(|takes| !takes.always);
     let searches = searches && !plan.settings.says_how();
     let fits = |budget_bytes| {

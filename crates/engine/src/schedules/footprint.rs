@@ -1,4 +1,4 @@
-//! What schedules take beside columns and edges, for plans.
+//! Bytes that schedules take beside columns and edges, for plans.
 //!
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 

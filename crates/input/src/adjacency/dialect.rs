@@ -17,7 +17,7 @@ const MARKS: [Separator; 3] = [Separator::Comma, Separator::Semicolon, Separator
 pub(super) struct Dialect {
     pub(super) separator: Separator,
     pub(super) ids: IdKind,
-    /// What a person should know of it.
+    /// Notes for people.
     pub(super) notes: Vec<String>,
 }
 

@@ -258,7 +258,7 @@ impl Layout {
         Ok(Self { by_rows: fortran == runs, columns, weight, width, edges, either })
     }
 
-    /// What a person should know of it.
+    /// Notes for people.
     pub(super) fn note(&self) -> Option<&'static str> {
         self.either.then_some("has two rows and two columns, which are the same either way")
     }

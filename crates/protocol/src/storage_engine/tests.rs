@@ -161,7 +161,7 @@ fn a_disk_has_as_many_requests_at_a_time_as_it_wants() {
         }
         let mut open = requests(&mut cx);
         assert_eq!(open.len(), expected, "depth {depth}");
-        // They may end in any order; for each that does, another one begins.
+        // Streams may end in any order; for each that does, another one begins.
         let mut begun = expected;
         while let Some(token) = open.pop() {
             engine.written(&mut cx, token);

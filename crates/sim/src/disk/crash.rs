@@ -1,4 +1,4 @@
-//! What becomes of a disk when the power goes, and as it ages.
+//! Disks when the power goes, and as they age.
 //!
 //! Each request that is under way is done or not, for itself; each block that was written and not
 //! synced is kept, torn or lost, for itself.

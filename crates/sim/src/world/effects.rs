@@ -1,4 +1,4 @@
-//! What machines want done: by the disk, the network, the program and the host.
+//! Effects of machines, carried out: by the disk, the network, the program and the host.
 
 use welter_protocol::messages::{Envelope, Message};
 use welter_protocol::{Effect, Event};
@@ -18,7 +18,7 @@ impl World<'_> {
         }
         self.check(at, &effect);
         let now = self.now;
-        // What is never answered may be done all the same.
+        // A request that is never answered may be done all the same.
         let is_stuck = self.is_stuck(at, &effect);
         if let Some((done, ticket)) = self.disks[disk].ask(now, &effect, &mut self.random) {
             let waits = (!is_stuck).then_some(at);
@@ -80,7 +80,7 @@ impl World<'_> {
         let epoch = self.processes[at].machine.epoch();
         let scene = Scene { now: self.now, process: at, rank, epoch, step: None };
         let of = |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
-        // What a coordinator believes that was replaced is of no weight.
+        // A coordinator that was replaced may believe anything.
         let looks = self.current[rank] == Some(at) && checkpoints::looks_at_disks(effect);
         let disks = looks.then(|| self.current.iter().filter_map(of).collect::<Vec<_>>());
         self.checkers.effect(scene, effect, disks.as_deref());

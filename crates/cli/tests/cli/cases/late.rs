@@ -23,7 +23,7 @@ fn a_late_row_of_more_fields_is_refused_with_its_line() {
             refused(&sandbox, &convert, 65, &[&line, "as in the first rows", "--source-column"]);
         }
     }
-    // What the user says of both ends lets other columns be.
+    // Columns of both ends that the user names let other columns be.
     let sandbox = with("e.csv", format!("{}7,8,9\n", "1,2\n".repeat(ROWS)));
     let ended = sandbox.must("convert e.csv -o - --source-column 1 --target-column 2");
     assert!(ended.ends_with("1\t2\n7\t8\n"), "{}", &ended[ended.len() - 20..]);

@@ -45,7 +45,7 @@ impl Columns {
         Side { signals, active: active.filter(|_| asks::<P>()) }
     }
 
-    /// What a checkpoint is made of.
+    /// Columns that a checkpoint is made of.
     pub(super) fn kept<V>(&self, turn: usize) -> checkpoint::Columns<'_, V> {
         let active = self.side(turn).active.map_or(Column::Memory(&[]), Column::Storage);
         let states = Column::Memory(&[]);

@@ -46,7 +46,7 @@ impl Columns {
         self.signals.as_ref().map(|signals| Side { signals, active: self.active.as_ref() })
     }
 
-    /// What a checkpoint is made of.
+    /// Columns that a checkpoint is made of.
     pub(super) fn kept<V>(&self) -> checkpoint::Columns<'_, V> {
         let active = self.active.as_ref().map_or(Column::Memory(&[]), Column::Storage);
         let states = Column::Memory(&[]);
