@@ -153,6 +153,22 @@ pub struct BlockName {
     pub number: u64,
 }
 
+#[cfg(test)]
+impl BlockName {
+    /// A primary block of edges of partition 0, for tests.
+    pub(crate) fn of_edges(number: u64) -> Self {
+        Self {
+            kind: Kind::Edges,
+            role: Role::Primary,
+            epoch: Epoch::default(),
+            iteration: 0,
+            partition: 0,
+            source: None,
+            number,
+        }
+    }
+}
+
 /// Numbers of blocks have the rank of their maker above this bit.
 pub(crate) const MAKER_SHIFT: u32 = 40;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::*;
 use crate::config::{Config, Handover, of_two};
 use crate::messages::{Effect, Envelope};
-use crate::names::{Epoch, Generation, Kind, Role, Sealed};
+use crate::names::{Epoch, Generation, Sealed};
 use crate::placement::{Placement, vertex_engine};
 use crate::steal::Bias;
 use crate::window::Width;
@@ -109,15 +109,7 @@ fn vertex_sets_are_asked_for_by_the_window() {
 
 /// A chunk for partition 0, as it comes with a pull.
 fn chunk(number: u64) -> (Block, Payload, [Time; 2]) {
-    let name = BlockName {
-        kind: Kind::Edges,
-        role: Role::Primary,
-        epoch: Epoch::default(),
-        iteration: 0,
-        partition: 0,
-        source: None,
-        number,
-    };
+    let name = BlockName::of_edges(number);
     (Block::of(name, 1, 1, &[]), Payload::from([]), [0, 1])
 }
 

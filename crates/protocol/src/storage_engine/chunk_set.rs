@@ -99,21 +99,13 @@ impl ChunkSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::names::{BlockName, Epoch, Kind, Phase, Role};
+    use crate::names::{BlockName, Phase};
 
     /// Numbers of the chunks that a set hands out, of six with sources in ranges 0, 1, 0, 1, ...
     fn handed_out(sets: Sets, active: u64) -> Vec<u64> {
         let mut set = ChunkSet::default();
         for number in 0..6 {
-            let name = BlockName {
-                kind: Kind::Edges,
-                role: Role::Primary,
-                epoch: Epoch::default(),
-                iteration: 0,
-                partition: 0,
-                source: None,
-                number,
-            };
+            let name = BlockName::of_edges(number);
             set.add(Block::of(name, 1, 1 << (number % 2), &[]));
         }
         set.reset(Step { iteration: 0, phase: Phase::Scatter }, active);

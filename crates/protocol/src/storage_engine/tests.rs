@@ -19,15 +19,7 @@ fn context_of(depth: usize) -> Context {
 
 fn edges(number: u64) -> (Block, Payload) {
     let payload = Payload::from(number.to_le_bytes());
-    let name = BlockName {
-        kind: Kind::Edges,
-        role: Role::Primary,
-        epoch: Epoch::default(),
-        iteration: 0,
-        partition: 0,
-        source: None,
-        number,
-    };
+    let name = BlockName::of_edges(number);
     (Block::of(name, 1, u64::MAX, &payload), payload)
 }
 
