@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -130,7 +129,6 @@ int fsync(int file) {
 """
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 @pytest.mark.parametrize("name", ["ranks.csv", "ranks.parquet", "ranks.npy", "ranks.jsonl"])
 def test_the_folder_of_a_result_is_on_the_device_when_it_is_written(folder, tmp_path, name):
     (folder / "shim.c").write_text(SHIM)
