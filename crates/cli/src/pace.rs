@@ -33,9 +33,9 @@ pub(crate) fn note_when_long(progress: &Progress, graph_bytes: u64, in_memory: u
 fn note(phase: &PhaseReport, in_memory: u64) -> String {
     let each = phase.elapsed / u32::try_from(phase.done).unwrap_or(u32::MAX).max(1);
     format!(
-        "note: {} took {} with edges on storage, and nobody knows how many more there will be: on \
-         grids, paths and roads they are as many as these are long; {} more take {} so; with \
-         --memory {} all edges are in memory",
+        "note: {} took {} with edges on storage, and how many more will follow is not known: on \
+         grids, paths and roads as many as these are long; {} more take {}; with --memory {} all \
+         edges are in memory",
         counted(phase.done, "iteration", "iterations"),
         seconds(phase.elapsed),
         grouped(AHEAD.into()),
@@ -64,9 +64,9 @@ mod tests {
         };
         assert_eq!(
             note(&phase, 190 << 20),
-            "note: 64 iterations took 32 s with edges on storage, and nobody knows how many more \
-             there will be: on grids, paths and roads they are as many as these are long; 1,000 \
-             more take 8 min 20 s so; with --memory 190MiB all edges are in memory"
+            "note: 64 iterations took 32 s with edges on storage, and how many more will follow is \
+             not known: on grids, paths and roads as many as these are long; 1,000 more take 8 min \
+             20 s; with --memory 190MiB all edges are in memory"
         );
     }
 }
