@@ -214,6 +214,7 @@ impl From<EngineError> for Failure {
             EngineError::Route { why, take } => {
                 Self::new(code, why).hint(format!("take {take}, or leave --route out"))
             }
+            EngineError::Internal(_) => Self::new(code, error.to_string()).hint(REPORT),
             other => Self::new(code, other.to_string()),
         }
     }
@@ -256,6 +257,9 @@ fn hint(error: &InputError) -> Option<&'static str> {
     }
 }
 
+/// What to do about an invariant that does not hold.
+const REPORT: &str = "this is a bug in welter; please report it, with the command";
+
 /// Makes a panic one line on standard error instead of a dump; the first one only, since others
 /// follow from it.
 pub(crate) fn hook_panics() {
@@ -268,7 +272,7 @@ pub(crate) fn hook_panics() {
             say::line(format_args!("error: {NO_THREAD}"));
         } else {
             say::line(format_args!("error: {}", describe(info)));
-            say::line("hint: this is a bug in welter; please report it, with the command");
+            say::line(format_args!("hint: {REPORT}"));
         }
     }));
 }
@@ -306,6 +310,15 @@ mod tests {
         ] {
             assert_eq!((failure.code, failure.message.as_str()), (66, "a.tsv: no such file"));
         }
+        // A bug is no budget that is too small, wherever it shows.
+        let bug = Failure::from(EngineError::Internal("edges were met twice".to_owned()));
+        assert_eq!(
+            (bug.code, bug.message.as_str()),
+            (70, "broken invariant: edges were met twice")
+        );
+        assert_eq!(bug.hint.as_deref(), Some(REPORT));
+        let setting = Failure::from(EngineError::Configuration("2 threads at most".to_owned()));
+        assert_eq!((setting.code, setting.hint), (2, None));
         let refused = || -> StreamError { Box::new(EngineError::Memory(1 << 20)) };
         assert_eq!(Failure::from(OutputError::Input(refused())).code, 78);
         assert_eq!(Failure::from(OutputError::Input("what".into())).code, 74);

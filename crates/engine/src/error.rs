@@ -30,9 +30,15 @@ pub enum EngineError {
     /// The system starts no thread.
     #[error("the system starts no thread: {0}")]
     Threads(String),
-    /// A parameter of the plan is out of its range.
+    /// A parameter is out of its range, or a program cannot do what was asked.
     #[error("{0}")]
     Configuration(String),
+    /// Work that a run cannot do without has no room in the budget.
+    #[error("{0}")]
+    Room(&'static str),
+    /// An invariant of the engine does not hold, whatever was read: a bug.
+    #[error("broken invariant: {0}")]
+    Internal(String),
     /// The program has no place for updates on the route that was forced.
     #[error("{why}; take {take}")]
     Route {
@@ -114,6 +120,11 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Error of a state that no input can lead to.
+    pub(crate) fn internal(what: impl Into<String>) -> Self {
+        Self::Internal(what.into())
+    }
+
     pub(crate) fn out_of(bytes: usize) -> Self {
         Self::Memory(bytes as u64)
     }
@@ -123,10 +134,11 @@ impl EngineError {
         match self {
             // A kept graph that is read as a stream fails as an engine does.
             Self::Input(error) => error.downcast_ref::<Self>().map_or(65, Self::exit_code),
-            Self::Route { .. } => 2,
+            Self::Route { .. } | Self::Configuration(_) => 2,
             Self::Vertex { .. } | Self::Changed(_) => 65,
-            Self::Budget { .. } | Self::Configuration(_) | Self::Memory(_) | Self::Threads(_) => 78,
-            Self::Invariant(_)
+            Self::Budget { .. } | Self::Room(_) | Self::Memory(_) | Self::Threads(_) => 78,
+            Self::Internal(_)
+            | Self::Invariant(_)
             | Self::Chunk { .. }
             | Self::Pulled { .. }
             | Self::Updates { .. } => 70,

@@ -138,7 +138,7 @@ impl<V: Pod + Send> Settable<V> for Stored<'_, V> {
     fn active(&mut self, stripe: usize, fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
         let Some(desk) = &mut self.active else {
             let what = "a run with a frontier does not keep who is active";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         };
         let mut column = desk.blank()?;
         fill(&mut column[..self.stripes[stripe].width()])?;

@@ -257,5 +257,5 @@ pub(crate) fn must_relax<P: Program>(out_of_step: bool) -> bool {
 pub(crate) fn refuse_relaxing() -> EngineError {
     let what = "this run goes on from values that were relaxed part by part, and has too little \
                 memory to do so; allow it more";
-    EngineError::Configuration(what.to_owned())
+    EngineError::Room(what)
 }

@@ -74,7 +74,7 @@ impl<S: Pod + Send> EdgeStates<S> {
             None if bytes > 0 => {
                 let what = "the plan keeps states of edges on storage, and the workers were given \
                             none";
-                return Err(EngineError::Configuration(what.to_owned()));
+                return Err(EngineError::internal(what));
             }
             None => None,
         };
@@ -347,5 +347,5 @@ fn length<S>(piece: &Piece) -> usize {
 
 /// More or fewer states were asked for than a lane has edges.
 fn other_edges() -> EngineError {
-    EngineError::Configuration("a stripe has more or fewer edges than were counted".to_owned())
+    EngineError::Invariant("a stripe has as many edges as were counted")
 }

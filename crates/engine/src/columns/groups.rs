@@ -137,7 +137,8 @@ impl<U: Pod + Send> Groups<U> {
                 for (((accum, value), &degree), &cursor) in own {
                     let (end, met) = (start + degree as usize, cursor as usize);
                     if met > end {
-                        return Err(too_many(degree, met - start));
+                        let what = "a vertex of so many edges gets no more updates";
+                        return Err(EngineError::Invariant(what));
                     }
                     *accum = program.group(value, &mut updates[start..met], tally);
                     start = end;
@@ -171,10 +172,6 @@ impl<U: Pod + Send> Groups<U> {
         }
         program.group(value, &mut self.updates[..met], &mut self.tally)
     }
-}
-
-fn too_many(degree: u32, updates: usize) -> EngineError {
-    EngineError::Configuration(format!("a vertex of degree {degree} got {updates} updates"))
 }
 
 /// Updates that are in memory at a time.

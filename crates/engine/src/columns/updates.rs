@@ -254,7 +254,7 @@ impl Incoming<'_> {
         }
         let Some(slab) = self.arrived.pop_front().flatten() else {
             let what = "updates were asked for and never fetched";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         };
         self.held = Some((slab, pages(self.runs[self.number]).0));
         Ok(())

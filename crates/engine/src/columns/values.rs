@@ -281,7 +281,7 @@ impl<'a, V: Pod + Send> Desk<'a, V> {
             Some(done) => self.fetched = Some(done.memory),
             None => {
                 let what = "values of a stripe were asked for and never fetched";
-                return Err(EngineError::Configuration(what.to_owned()));
+                return Err(EngineError::internal(what));
             }
         }
         Ok(())

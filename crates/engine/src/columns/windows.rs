@@ -197,7 +197,7 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
         })?;
         read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         if !met?.into_iter().all(|whole| whole) {
-            return Err(EngineError::Configuration("signals of sources are missing".to_owned()));
+            return Err(EngineError::internal("signals of sources are missing"));
         }
         Ok(())
     }

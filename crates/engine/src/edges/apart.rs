@@ -73,7 +73,7 @@ impl Apart<'_> {
     ) -> Result<&'m Slab, EngineError> {
         let Some(source) = self.source else {
             let what = "binned edges are on storage, and nobody knows where";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         };
         let mut slab = match memory.take() {
             Some(slab) => slab,

@@ -221,7 +221,7 @@ impl Graph {
     ) -> Result<(), EngineError> {
         let Some(storage) = storage else {
             let what = "the plan keeps degrees on storage, and the workers were given none";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         };
         let stored = StoredValues::new::<u32>(self, storage)?;
         let mut desk = Desk::new(&stored, self)?;
@@ -373,7 +373,7 @@ impl Input {
     ) -> Result<T, EngineError> {
         let stream = self.stream.read().unwrap_or_else(PoisonError::into_inner);
         let what = "the graph was made of its input, which is gone";
-        let stream = stream.as_deref().ok_or_else(|| EngineError::Configuration(what.to_owned()));
+        let stream = stream.as_deref().ok_or_else(|| EngineError::internal(what));
         run(stream?)
     }
 

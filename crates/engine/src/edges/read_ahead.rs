@@ -304,5 +304,5 @@ impl<'g> ReadAhead<'g> {
 
 /// A stored extent was looked for and not announced.
 fn nothing_stored() -> EngineError {
-    EngineError::Configuration("a chunk on storage was asked for and never announced".to_owned())
+    EngineError::internal("a chunk on storage was asked for and never announced")
 }

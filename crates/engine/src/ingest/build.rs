@@ -209,7 +209,7 @@ impl Volumes {
         }
         let Some(storage) = storage else {
             let what = "the plan writes to storage, and the workers were given none";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         };
         storage.check_room(plan.disk_bytes(), 0)?;
         let bins = storage.scratch(0)?;

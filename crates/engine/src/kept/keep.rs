@@ -141,7 +141,7 @@ struct Columns<'a> {
 
 impl Columns<'_> {
     fn write(&self, held: &Graph, ids: &IdMap, manifest: &mut Manifest) -> Result<(), EngineError> {
-        let not_stored = || EngineError::Configuration("a chunk was not stored".to_owned());
+        let not_stored = || EngineError::internal("a chunk was not stored");
         let entries = entries(held).ok_or_else(not_stored)?;
         manifest.extents = extents(&entries);
         let mut column = self.begin(CHUNKS, (entries.len() * ENTRY_BYTES) as u64)?;

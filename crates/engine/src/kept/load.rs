@@ -295,9 +295,9 @@ pub(super) fn ids(kept: &Kept) -> Result<IdMap, EngineError> {
             let all = first..first + named + others;
             let within = all.start..=all.end.saturating_sub(1);
             let ids = NonCompact::new(integers(kept, named, within)?, all);
-            IdMap::NonCompact(ids.ok_or_else(|| {
-                EngineError::Configuration("integers are not those of the graph".to_owned())
-            })?)
+            IdMap::NonCompact(
+                ids.ok_or_else(|| EngineError::internal("integers are not those of the graph"))?,
+            )
         }
         KeptIds::Names => IdMap::Names(names(kept, slots)?),
         KeptIds::TwoKindsOfIntegers { added } => {

@@ -52,9 +52,9 @@ impl Workers {
         scope: &'s Scope<'s, '_>,
         work: impl FnOnce() -> T + Send + 's,
     ) -> Result<ScopedJoinHandle<'s, T>, EngineError> {
-        std::thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
-            EngineError::Configuration(format!("the system starts no more threads: {error}"))
-        })
+        std::thread::Builder::new()
+            .spawn_scoped(scope, work)
+            .map_err(|error| EngineError::Threads(error.to_string()))
     }
 
     /// Says where what does not fit in memory may go.

@@ -83,7 +83,7 @@ pub fn extend_resumable<E: Extended>(
         Some(Streamed::Spill(plan)) => spill::run(graph, program, plan, tools, checkpoints),
         Some(Streamed::Rows(_)) => {
             let what = "rows of triangles were planned for, and the program has none";
-            Err(EngineError::Configuration(what.to_owned()))
+            Err(EngineError::internal(what))
         }
     }
 }

@@ -99,7 +99,7 @@ fn store<V: Value>(
 ) -> Result<Values<V>, EngineError> {
     let Some(storage) = workers.storage() else {
         let what = "the plan keeps values on storage, and the workers were given none";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::internal(what));
     };
     let stored = StoredValues::new::<V>(graph, storage)?;
     let (mut degrees, mut desk) = (Desk::<u32>::new(degrees, graph)?, Desk::new(&stored, graph)?);

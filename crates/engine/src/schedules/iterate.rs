@@ -47,7 +47,7 @@ pub(crate) fn run<P: Program>(
     let by_rows = P::MONOTONE && graph.out_rows.get().is_some();
     if P::FRONTIER && graph.index.is_none() && graph.stored.is_none() && !by_rows {
         let what = "the graph was ingested for programs that need no index of bands";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::internal(what));
     }
     let index = graph.index.as_ref().filter(|_| P::FRONTIER);
     let tiles = index.map(|index| IndexedTiles::new::<P>(graph, index)).transpose()?;

@@ -57,7 +57,7 @@ pub(crate) fn run<P: Program>(
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let Some(storage) = workers.storage() else {
         let what = "the plan keeps signals on storage, and the workers were given none";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::internal(what));
     };
     graph.arena.drop_columns();
     let columns = Columns::new::<P>(graph, storage, checkpoints.is_some())?;
@@ -196,7 +196,7 @@ impl<P: Program> Driver<'_, P> {
         let threads = self.workers.threads();
         let Some(degrees) = &graph.degrees_stored else {
             let what = "the graph was ingested for a state that fits in memory";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         };
         self.workers.each(|worker| {
             let bench = &mut *lock(&self.benches[worker]);

@@ -40,7 +40,7 @@ pub fn run_resumable<P: Program>(
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     if graph.input.is_some() {
         let what = "the graph was planned for a straight program, and stayed in its input";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::internal(what));
     }
     if checkpoints.is_some() {
         // They may be where bins were.
@@ -56,7 +56,7 @@ pub fn run_resumable<P: Program>(
         Some(Streamed::Spill(plan)) => spill::run(graph, program, plan, tools, checkpoints),
         Some(Streamed::Rows(_)) => {
             let what = "the graph was planned for a program over triangles";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         }
     };
     drop(own_cores);

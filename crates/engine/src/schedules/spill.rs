@@ -65,7 +65,7 @@ pub(crate) fn run<P: Program>(
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
         let what = "the plan keeps state on storage, and graph or workers do not";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::internal(what));
     };
     graph.arena.drop_columns();
     let columns = Columns::new::<P>(graph, storage, plan, checkpoints.is_some())?;
@@ -96,7 +96,7 @@ pub(crate) fn run<P: Program>(
         check_bound::<P>(graph, reached.iterations)?;
         if !may_go_on(reached.iterations) {
             let what = "a program goes on after the last of its iterations";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         }
         let (active, edges) = (state.active_count, state.edges);
         let go_on = may_go_on(reached.iterations + 1);
@@ -262,7 +262,7 @@ impl<P: Program> Driver<'_, P> {
         }
         if all.gathered != expected {
             let what = format!("{expected} updates were produced, and {} gathered", all.gathered);
-            return Err(EngineError::Configuration(what));
+            return Err(EngineError::Internal(what));
         }
         (state.edges, state.produced, state.active_count) = (all.edges, all.produced, all.active);
         Ok(state.totals.iter().fold(P::Total::default(), |sum, part| sum.merge(*part)))

@@ -166,7 +166,7 @@ impl Graph {
         let stream = input.stream.write().unwrap_or_else(PoisonError::into_inner).take();
         let Some((stream, plan)) = stream.zip(self.plan.instead.as_deref()) else {
             let what = "nothing is planned for a graph that is made after all";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         };
         let made = Self::ingest(stream, ids, input.reading, plan, workers, progress)?;
         Ok(input.made.get_or_init(|| Box::new(made)))

@@ -108,7 +108,7 @@ fn rows_alone_serve_no_program_that_must_skip_who_is_silent() {
     let (held, workers) = held(&graph, PLAIN, settings);
     let program = Flicker { one_in: 3, rounds: 4 };
     let refused = welter_engine::run(&held, &program, workers, &Progress::new());
-    assert!(matches!(refused, Err(EngineError::Configuration(_))));
+    assert!(matches!(refused, Err(EngineError::Internal(_))));
 }
 
 #[test]

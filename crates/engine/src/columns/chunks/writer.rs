@@ -65,7 +65,7 @@ impl EdgeWriter {
         let wide = |range: &Range<u64>| bits(range) >= KEY_BITS || range.end > 1 << u32::BITS;
         if wide(&cell.sources) || wide(&cell.targets) {
             let what = format!("a cell from {:?} to {:?} is too wide", cell.sources, cell.targets);
-            return Err(EngineError::Configuration(what));
+            return Err(EngineError::Internal(what));
         }
         let label = Label {
             graph: cell.graph,
@@ -128,7 +128,7 @@ impl<R: Record> Cutter<R> {
                 });
             let Some((source, target)) = source.zip(target) else {
                 let what = format!("an edge from {} to {}", edge.source, edge.target);
-                return Err(EngineError::Configuration(format!("{what} is not in its cell")));
+                return Err(EngineError::Internal(format!("{what} is not in its cell")));
             };
             records.push(R::new(source << target_bits | target, edge.weight));
         }

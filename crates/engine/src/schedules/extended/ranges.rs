@@ -49,7 +49,7 @@ pub(super) fn run<E: Extended>(
 ) -> Result<Outcome<E::Value, E::Total>, EngineError> {
     let Some(storage) = workers.storage() else {
         let what = "the plan keeps signals on storage, and the workers were given none";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::internal(what));
     };
     graph.arena.drop_columns();
     let columns = Columns::new::<E>(graph, storage)?;
@@ -216,7 +216,7 @@ impl<E: Extended> Driver<'_, E> {
         let Self { graph, program, columns, .. } = *self;
         let Some(degrees) = &graph.degrees_stored else {
             let what = "the graph was ingested for a state that fits in memory";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         };
         let by_stripe = by_stripe(graph, totals);
         let threads = self.workers.threads();

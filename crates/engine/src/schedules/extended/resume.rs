@@ -147,5 +147,5 @@ impl<V: Pod + Send, S: Pod + Send> Settable<V> for OnStorage<'_, V, S> {
 }
 
 fn nobody_asks() -> EngineError {
-    EngineError::Configuration("no vertex of an extended program is inactive".to_owned())
+    EngineError::internal("no vertex of an extended program is inactive")
 }

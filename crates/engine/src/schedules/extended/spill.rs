@@ -64,7 +64,7 @@ pub(super) fn run<E: Extended>(
 ) -> Result<Outcome<E::Value, E::Total>, EngineError> {
     let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
         let what = "the plan keeps state on storage, and graph or workers do not";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::internal(what));
     };
     graph.arena.drop_columns();
     let columns = Columns::new::<E>(graph, storage, plan)?;
@@ -94,7 +94,7 @@ pub(super) fn run<E: Extended>(
     while goes_on(&reached) {
         if !may_go_on(reached.iterations) {
             let what = "a program goes on after the last of its iterations";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         }
         let (go_on, last) = (may_go_on(reached.iterations + 1), reached.total());
         let total = driver.turn(&mut state, &mut window, Basis::Updates(&last), go_on)?;
@@ -319,7 +319,7 @@ impl<E: Extended> Driver<'_, E> {
         }
         if heard != expected {
             let what = format!("{expected} signals were told, and {heard} heard");
-            return Err(EngineError::Configuration(what));
+            return Err(EngineError::Internal(what));
         }
         Ok(state.totals.iter().fold(E::Total::default(), |sum, part| sum.merge(*part)))
     }

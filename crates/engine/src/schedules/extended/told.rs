@@ -135,5 +135,5 @@ impl<'r, 'b, S: Pod> Listener<'r, 'b, S> {
 /// An edge met what another source said, or nothing.
 fn not_told() -> EngineError {
     let what = "a stripe was told something else than its edges want";
-    EngineError::Configuration(what.to_owned())
+    EngineError::internal(what)
 }

@@ -71,7 +71,7 @@ pub(super) fn run<I: Intersect>(
 ) -> Result<Values<I::Value>, EngineError> {
     let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
         let what = "the plan keeps state on storage, and graph or workers do not";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::internal(what));
     };
     let (order, ranks) = Order::new(graph, storage, degrees)?;
     let longest = order.longest();

@@ -157,7 +157,7 @@ impl<'g> Left<'g> {
         let stripes: Vec<_> = stripes.collect();
         if let Some(ChunkPlace { cell, .. }) = placed.next() {
             let what = format!("edges were left in stripe {}, which is none", cell.stripe);
-            return Err(EngineError::Configuration(what));
+            return Err(EngineError::Internal(what));
         }
         let chunks = || stripes.iter().flat_map(|stripe| &stripe.chunks);
         Ok(Some(Graph {

@@ -127,7 +127,7 @@ impl<S: Lasting> Settable<S::Kept> for Cells<'_, '_, S> {
 
     fn active(&mut self, _: usize, _: &mut Fill<'_, u8>) -> Result<(), EngineError> {
         let what = "a stream program does not keep who is active";
-        Err(EngineError::Configuration(what.to_owned()))
+        Err(EngineError::internal(what))
     }
 
     fn finish(&mut self) -> Result<(), EngineError> {

@@ -57,7 +57,7 @@ pub fn count<P: Straight>(
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let Some(input) = &graph.input else {
         let what = "a straight program wants a graph that stays in its input";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::internal(what));
     };
     input.with(|stream| count_of((graph, input, stream), program, workers, progress))
 }

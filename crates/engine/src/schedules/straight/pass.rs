@@ -43,7 +43,7 @@ pub fn pass_over<S: BySlot>(
 ) -> Result<Option<Passed<S::Value>>, EngineError> {
     let Some(input) = &graph.input else {
         let what = "passes over the input want a graph that stays there";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::internal(what));
     };
     input.with(|stream| {
         let edges = S::PASSES.map(|passes| passes * stream.edges());

@@ -172,8 +172,8 @@ impl Driver<'_> {
             (part, rest) = std::mem::take(&mut rest).split_at_mut(spans.len());
             let words = lay(spans, part, first);
             let Some(split) = std::mem::take(&mut entries).split_at_mut_checked(words) else {
-                let what = "rows of a range are longer than they were counted to be";
-                return Err(EngineError::Configuration(what.to_owned()));
+                let what = "rows of a range are as long as they were counted to be";
+                return Err(EngineError::Invariant(what));
             };
             (own, entries) = split;
             let chunks = waiting.take(ENTRIES, bin);

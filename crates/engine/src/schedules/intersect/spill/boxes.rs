@@ -48,7 +48,7 @@ impl Ledger {
         }
         let what = ["entries", "rows", "counts", "values"][turn as usize];
         let what = format!("{produced} {what} were produced, and {gathered} gathered");
-        Err(EngineError::Configuration(what))
+        Err(EngineError::Internal(what))
     }
 }
 

@@ -69,7 +69,7 @@ impl Driver<'_> {
         let met: u64 = benches.iter().map(|bench| lock(bench).met).sum();
         if met != graph.edges {
             let what = format!("{met} edges were met, and there are {}", graph.edges);
-            return Err(EngineError::Configuration(what));
+            return Err(EngineError::Internal(what));
         }
         Ok(sum(&benches, |bench| {
             let mut ledger = Ledger::default();

@@ -75,7 +75,7 @@ impl Driver<'_> {
         let met: u64 = benches.iter().map(|bench| lock(bench).met).sum();
         if met != graph.vertices() {
             let what = format!("{met} vertices were met, and there are {}", graph.vertices());
-            return Err(EngineError::Configuration(what));
+            return Err(EngineError::Internal(what));
         }
         Ok(sum(&benches, |bench| {
             let mut ledger = Ledger::default();
@@ -126,7 +126,7 @@ impl Driver<'_> {
         let graph = self.graph;
         let Some(storage) = self.workers.storage() else {
             let what = "the plan keeps values on storage, and the workers were given none";
-            return Err(EngineError::Configuration(what.to_owned()));
+            return Err(EngineError::internal(what));
         };
         let stored = StoredValues::new::<I::Value>(graph, storage)?;
         let benches = self.workers.states(|| {
