@@ -41,8 +41,12 @@
 //! verification and verified distribution", 2004 (colours); R. Tarjan, "Depth-first search and
 //! linear graph algorithms", 1972.
 
+mod cell;
 mod kept;
 mod tarjan;
+
+pub use self::cell::Cell;
+use self::cell::DECIDED;
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -77,22 +81,6 @@ pub struct Scc {
     rest_edges_max: u64,
 }
 
-/// Part of vertices whose component is known.
-const DECIDED: u32 = u32::MAX;
-
-/// What is known of a vertex.
-#[derive(Zeroable)]
-#[repr(C)]
-pub struct Cell {
-    /// Its part, or [`DECIDED`]; at the end, of the vertices that components are known by, the
-    /// smallest of their component.
-    part: AtomicU32,
-    /// Decided: the vertex that its component is known by. While trimming: [`LEAVES`] and
-    /// [`ENTERS`], and above these its degree. While the pivot reaches: [`FORTH`] and [`BACK`].
-    /// While colouring: a [`colour`]. While reaching back: [`REACHED`] or [`OTHER`].
-    colour: AtomicU32,
-}
-
 /// An edge of its part leaves the vertex.
 const LEAVES: u32 = 1;
 /// An edge of its part enters the vertex.
@@ -122,27 +110,6 @@ fn colour(vertex: u32, pivot: u32) -> u32 {
 /// The vertex of a colour.
 fn vertex_of(colour: u32, pivot: u32) -> u32 {
     colour.wrapping_mul(GATHER) ^ pivot
-}
-
-impl Cell {
-    fn is_decided(&self) -> bool {
-        self.part.load(Relaxed) == DECIDED
-    }
-
-    /// Decides that the vertex is of the component that is known by another, or by itself.
-    fn decide(&self, component: u32) {
-        self.part.store(DECIDED, Relaxed);
-        self.colour.store(component, Relaxed);
-    }
-
-    /// Sets a mark, and says whether it is new.
-    fn mark(&self, bit: u32) -> bool {
-        let is_new = self.colour.load(Relaxed) & bit == 0;
-        if is_new {
-            self.colour.fetch_or(bit, Relaxed);
-        }
-        is_new
-    }
 }
 
 /// What [`Scc`] is at.

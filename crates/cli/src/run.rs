@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use welter_engine::plan::human_bytes;
 use welter_engine::{Checkpoints, Level};
 use welter_model::table::{Columns, Table, VertexColumn};
-use welter_model::two_kinds::WithSides;
+use welter_model::with_sides::WithSides;
 use welter_output::{TableFormat, sync_direct, write_table, write_table_to};
 
 use crate::algorithms::{Answer, Chosen};

@@ -10,9 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::look::{Look, PIECE_EDGES, Sample};
-
-/// Source and destination slot of one edge, in the compact format (fewer than 2^32 slots).
-pub type Pair = [u32; 2];
+pub use crate::pair::Pair;
 
 /// A run of consecutive edges, borrowed from whoever read them.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! in rounds, a quarter of it, another quarter and the rest, because how fast the number of
 //! vertices that were seen grows from round to round says how many there will be.
 
-use crate::edges::Pair;
+use crate::pair::Pair;
 
 /// Log2 of the number of slots in a segment: the grain at which ranges of slots are cut.
 pub const SEGMENT_BITS: u32 = 12;

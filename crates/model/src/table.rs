@@ -10,8 +10,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::edges::StreamError;
-use crate::ids::Names;
+pub use crate::id::Id;
 use crate::marked::Marked;
+use crate::names::Names;
 use crate::non_compact::NonCompact;
 use crate::two_kinds::{Side, TwoKinds};
 
@@ -27,7 +28,7 @@ pub enum VertexColumn {
     /// String ids, ascending by their bytes.
     Names(Names),
     /// The integers that have slots, ascending, and then one row for all others, if there are any.
-    /// A [`Spread`](crate::non_compact::Spread) has a row for each of them.
+    /// A [`Spread`](crate::spread::Spread) has a row for each of them.
     NonCompact(NonCompact),
     /// Ids of two kinds of vertices, sources first.
     TwoKinds(TwoKinds),
@@ -121,24 +122,6 @@ impl VertexColumn {
     /// When there are not so many rows.
     pub fn name(&self, row: usize) -> &str {
         if let Id::Name(name) = self.get(row) { name } else { "" }
-    }
-}
-
-/// The id of a vertex.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Id<'a> {
-    /// An integer.
-    Integer(u64),
-    /// A string.
-    Name(&'a str),
-    /// So many vertices, which are all alike.
-    Others(u64),
-}
-
-impl Id<'_> {
-    /// The id, if it is an integer.
-    pub fn integer(self) -> Option<u64> {
-        if let Self::Integer(id) = self { Some(id) } else { None }
     }
 }
 

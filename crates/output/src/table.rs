@@ -10,20 +10,20 @@ mod columns;
 mod lines;
 mod npy;
 mod text;
+mod view;
 
 pub use self::columns::TableBatches;
 
 use std::fmt;
 use std::io::Write;
-use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
-use welter_model::non_compact::Spread;
-use welter_model::table::{Column, ColumnData, Columns, Table, VertexColumn};
-use welter_model::two_kinds::Side;
+use welter_model::spread::Spread;
+use welter_model::table::{Columns, Table};
 use welter_progress::{Progress, Unit};
 
+use self::view::View;
 use crate::columnar;
 use crate::compression::{self, Compression};
 use crate::error::OutputError;
@@ -178,98 +178,6 @@ fn write(
         TableFormat::Npy => npy::write(view, sink, &job),
     }
 }
-
-/// A table whose columns are known to have types that all formats have, and distinct names.
-struct View<'a> {
-    /// Name of the output, for errors.
-    name: &'a str,
-    rows: usize,
-    /// Whether the rows are not the vertices, so that there is no column of these.
-    is_list: bool,
-    vertices: &'a VertexColumn,
-    columns: &'a dyn Columns,
-    /// The columns without their rows.
-    heads: Vec<Column>,
-}
-
-/// Values of one column, of a type that all formats know.
-enum Cells {
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-    U32(Vec<u32>),
-    U64(Vec<u64>),
-    I64(Vec<i64>),
-    /// Numbers of vertices, shown as their ids; below their number, or
-    /// [`NO_VERTEX`](welter_model::table::NO_VERTEX).
-    Vertices(Vec<u64>),
-    /// Which end of edges vertices are.
-    Sides(Vec<Option<Side>>),
-}
-
-impl<'a> View<'a> {
-    fn of(table: &'a Table<dyn Columns + '_>, name: &'a str) -> Result<Self, OutputError> {
-        let Table { vertices, columns } = table;
-        let listed = columns.listed();
-        let rows = listed.unwrap_or(vertices.len());
-        let heads = columns.part(0..0).map_err(OutputError::Input)?;
-        for (number, Column { name: title, .. }) in heads.iter().enumerate() {
-            let taken = listed.is_none() && title == VERTEX
-                || heads[..number].iter().any(|head| head.name == *title);
-            if taken || title.is_empty() {
-                return Err(OutputError::unfit(name, format!("two columns are named \"{title}\"")));
-            }
-        }
-        columns.check(rows).map_err(|what| OutputError::unfit(name, what))?;
-        let view = Self { name, rows, is_list: listed.is_some(), vertices, columns, heads };
-        // No format is asked for a type that it has not.
-        view.part(0..0)?;
-        Ok(view)
-    }
-
-    /// Name of the column of vertices, if there is one.
-    fn vertex_title(&self) -> Option<&'static str> {
-        (!self.is_list).then_some(VERTEX)
-    }
-
-    /// Names of the other columns.
-    fn titles(&self) -> impl Iterator<Item = &str> {
-        self.heads.iter().map(|head| head.name.as_str())
-    }
-
-    /// The columns of some rows. Columns of vertices hold numbers of vertices, and nothing else.
-    fn part(&self, rows: Range<usize>) -> Result<Vec<Cells>, OutputError> {
-        let count = rows.len();
-        let unfit = |what| OutputError::unfit(self.name, what);
-        let part = self.columns.part(rows).map_err(OutputError::Input)?;
-        let same = |(column, head): (&Column, &Column)| column.data.same_type(&head.data);
-        if part.len() != self.heads.len() || !part.iter().zip(&self.heads).all(same) {
-            return Err(unfit("some rows have other columns than the first".to_owned()));
-        }
-        let cells = part.into_iter().map(|column| {
-            column.check(count, self.vertices.len()).map_err(unfit)?;
-            Cells::of(column).map_err(unfit)
-        });
-        cells.collect()
-    }
-}
-
-impl Cells {
-    fn of(column: Column) -> Result<Self, String> {
-        Ok(match column.data {
-            ColumnData::F32(values) => Self::F32(values),
-            ColumnData::F64(values) => Self::F64(values),
-            ColumnData::U32(values) => Self::U32(values),
-            ColumnData::U64(values) => Self::U64(values),
-            ColumnData::I64(values) => Self::I64(values),
-            ColumnData::Vertices(values) => Self::Vertices(values),
-            ColumnData::Sides(values) => Self::Sides(values),
-            _ => return Err(format!("column \"{}\" has a type that no format has", column.name)),
-        })
-    }
-}
-
-/// Name of the first column.
-const VERTEX: &str = "vertex";
 
 #[cfg(test)]
 mod tests;

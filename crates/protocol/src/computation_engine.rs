@@ -22,16 +22,18 @@
 //! **Invariant:** an engine arrives only when every chunk that it was handed is streamed and every
 //! block that it made is stored.
 
+mod loading;
 mod stealing;
 mod storing;
 mod task;
 #[cfg(test)]
 mod tests;
+mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use self::storing::Storing;
 use self::task::{Stage, Task};
+use self::under_way::Storing;
 use crate::accumulators::Owned;
 use crate::audit::Worked;
 use crate::config::Handover;

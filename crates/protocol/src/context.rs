@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::channel::{Ack, Channel};
+use crate::ack::Ack;
+use crate::channel::Channel;
 use crate::config::Config;
 use crate::counters::{Counters, Path};
 use crate::failure::Failure;

@@ -1,28 +1,35 @@
-//! The end of a run before its time: one reason, with which all machines end.
-//!
-//! A machine fails when its input is malformed, its budget too small, the user has had enough, or a
-//! wait is too long. It does nothing more then but to tell the coordinator, until it is answered.
-//! The coordinator takes the first failure that it hears of as the verdict, and tells everybody
-//! until all have heard it, or patience ends.
-//!
-//! ```text
-//! fails(x) at t       =>  x begins no work after t
-//! verdict             =   the first failure that the coordinator hears of, its own included
-//! exits(x, why) at t  =>  why = verdict, or x has heard nothing of the coordinator for `patience`
-//! ```
-//!
-//! **Invariant:** every wait is bounded by `patience`: of an answer to a message (each is
-//! acknowledged, so a cut between any two machines is seen by the one that sends), of the machine's
-//! own disk and its own program ([`Waits`]), and of signs of life ([`crate::membership`]).
+//! Why a run ends before its time.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::context::Context;
-use crate::counters::Path;
-use crate::messages::{Effect, Event, Exit, Message};
-use crate::names::{Rank, Time};
-use crate::planted::Bug;
+use crate::names::Rank;
+
+/// Why a process ends before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// Another process has taken its rank.
+    Fenced,
+    /// Its storage failed. Exit code 74; the host may start another.
+    Storage,
+    /// Somebody did not come back in time. Exit code 75.
+    Absent,
+    /// Two machines did not hear each other for too long. Exit code 75.
+    Cut,
+    /// A disk or a program did not answer for too long. Exit code 75.
+    Stalled,
+    /// The input is malformed. Exit code 65.
+    BadInput,
+    /// Memory or disk does not suffice. Exit code 78.
+    Budget,
+    /// The user has had enough. Exit code 130.
+    Cancelled,
+    /// A broken invariant. Exit code 70.
+    Broken,
+    /// Blocks are lost, with all copies. Exit code 70.
+    Lost,
+    /// Storage is that of a cluster of another shape. Exit code 78.
+    Reshaped,
+}
 
 /// Why a run ends before its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,88 +40,4 @@ pub struct Failure {
     pub rank: Rank,
     /// A sentence for a person, with places: file, line, or what was waited for.
     pub what: Arc<str>,
-}
-
-/// The way from a failure to the exit.
-pub(crate) struct Ending {
-    failure: Failure,
-    since: Time,
-    said: Option<Time>,
-    /// Machines that have heard the verdict; the coordinator's alone.
-    heard: Vec<bool>,
-}
-
-impl Ending {
-    pub(crate) fn new(cx: &mut Context, failure: Failure) -> Self {
-        cx.counters.count(Path::Failed);
-        let mut heard = vec![false; cx.machines()];
-        heard[cx.rank] = true;
-        Self { failure, since: cx.now, said: None, heard }
-    }
-
-    /// Says it, again and again, until that is answered or patience ends.
-    pub(crate) fn tick(&mut self, cx: &mut Context) {
-        let timing = cx.config.timing;
-        let all_heard = cx.rank == 0 && self.heard.iter().all(|heard| *heard);
-        if all_heard || cx.now > self.since + timing.patience || cx.config.has(Bug::EndsAlone) {
-            return cx.exit(self.failure.clone());
-        }
-        if self.said.is_some_and(|said| cx.now < said + timing.resend) {
-            return;
-        }
-        self.said = Some(cx.now);
-        if cx.rank != 0 {
-            return cx.cast(0, Message::Fail(self.failure.clone()));
-        }
-        for rank in (0..self.heard.len()).filter(|&rank| !self.heard[rank]) {
-            cx.cast(rank, Message::Abort(self.failure.clone()));
-        }
-    }
-
-    /// A machine has heard the verdict.
-    pub(crate) fn heard(&mut self, cx: &mut Context, from: Rank) {
-        self.heard[from] = true;
-        self.tick(cx);
-    }
-}
-
-/// Requests of a machine to its disk and its program, with their times.
-#[derive(Default)]
-pub(crate) struct Waits(BTreeMap<u64, (Time, &'static str)>);
-
-impl Waits {
-    /// An answer has come.
-    pub(crate) fn answered(&mut self, event: &Event) {
-        match event {
-            Event::Read { token, .. }
-            | Event::Written { token, .. }
-            | Event::Consulted { token }
-            | Event::Done { token, .. } => {
-                self.0.remove(token);
-            }
-            Event::Start { .. } | Event::Tick | Event::Message(_) | Event::Fail { .. } => {}
-        }
-    }
-
-    /// Something is asked.
-    pub(crate) fn asked(&mut self, now: Time, effect: &Effect) {
-        let (token, what) = match effect {
-            Effect::Read { token, .. } => (token, "its disk has not read a block"),
-            Effect::Write { token, .. } => (token, "its disk has not written a block"),
-            Effect::Sync { token, .. } => (token, "its disk has not made blocks durable"),
-            Effect::Persist { token, .. } => (token, "its disk has not kept a manifest"),
-            Effect::Consult { token } => (token, "its directory has not answered"),
-            Effect::Work { token, .. } => (token, "its program has not ended a piece of work"),
-            _ => return,
-        };
-        if *token != 0 {
-            self.0.insert(*token, (now, what));
-        }
-    }
-
-    /// Request without an answer for longer than patience allows.
-    pub(crate) fn overdue(&self, now: Time, patience: Time) -> Option<&'static str> {
-        let mut waits = self.0.values();
-        waits.find(|(since, _)| now > since + patience).map(|(_, what)| *what)
-    }
 }

@@ -21,6 +21,7 @@
 //! order is not that of its keys, and every random number comes from a seed.
 
 mod accumulators;
+pub mod ack;
 pub mod audit;
 mod barrier;
 pub mod block;
@@ -32,6 +33,7 @@ mod context;
 mod coordinator;
 pub mod counters;
 mod directory;
+mod ending;
 pub mod failure;
 mod ingest;
 mod machine;

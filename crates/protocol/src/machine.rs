@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::coordinator::Coordinator;
 use crate::counters::{Counters, Path};
 use crate::directory::Query;
-use crate::failure::{Ending, Waits};
+use crate::ending::{Ending, Waits};
 use crate::membership::Membership;
 use crate::messages::{Effect, Envelope, Event, Exit, Message};
 use crate::names::{Epoch, Payload, Rank, Step, Time};

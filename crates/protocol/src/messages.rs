@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use crate::ack::Ack;
 use crate::audit::{Served, Sum, Worked};
 use crate::block::Damage;
-use crate::channel::Ack;
 use crate::checkpoint::{Manifest, Part};
+pub use crate::failure::Exit;
 use crate::failure::Failure;
 use crate::names::{
     Block, BlockName, Cell, Epoch, Generation, Kind, Payload, Rank, Role, Step, Time,
@@ -358,33 +359,6 @@ pub enum Event {
         /// Result of the work.
         outcome: Outcome,
     },
-}
-
-/// Why a process ends before its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Exit {
-    /// Another process has taken its rank.
-    Fenced,
-    /// Its storage failed. Exit code 74; the host may start another.
-    Storage,
-    /// Somebody did not come back in time. Exit code 75.
-    Absent,
-    /// Two machines did not hear each other for too long. Exit code 75.
-    Cut,
-    /// A disk or a program did not answer for too long. Exit code 75.
-    Stalled,
-    /// The input is malformed. Exit code 65.
-    BadInput,
-    /// Memory or disk does not suffice. Exit code 78.
-    Budget,
-    /// The user has had enough. Exit code 130.
-    Cancelled,
-    /// A broken invariant. Exit code 70.
-    Broken,
-    /// Blocks are lost, with all copies. Exit code 70.
-    Lost,
-    /// Storage is that of a cluster of another shape. Exit code 78.
-    Reshaped,
 }
 
 /// Effect that a machine asks of its host.

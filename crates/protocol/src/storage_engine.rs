@@ -18,6 +18,7 @@
 //! damages it.
 
 mod chunk_set;
+mod requests;
 mod service;
 #[cfg(test)]
 mod tests;
@@ -26,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::chunk_set::ChunkSet;
-use self::service::{Service, Wanted};
+use self::requests::{Service, Wanted};
 use crate::audit::{Served, Sum};
 use crate::checkpoint::{Kept, Manifest, Part};
 use crate::context::Context;

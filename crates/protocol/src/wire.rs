@@ -16,8 +16,8 @@ mod form;
 
 pub(crate) use self::form::{Reader, Wire};
 use self::form::{wire_enum, wire_struct};
+use crate::ack::Ack;
 use crate::audit::{Served, Sum, Worked};
-use crate::channel::Ack;
 use crate::checkpoint::{Manifest, Part, Scattered};
 use crate::config::Shape;
 use crate::failure::Failure;

@@ -145,7 +145,7 @@ fn made(outcome: &Outcome) -> String {
 
 #[cfg(test)]
 mod tests {
-    use welter_protocol::channel::Ack;
+    use welter_protocol::ack::Ack;
     use welter_protocol::names::Epoch;
 
     use super::*;

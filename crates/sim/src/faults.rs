@@ -4,8 +4,8 @@ use welter_protocol::messages::Exit;
 use welter_protocol::random::Random;
 use welter_protocol::{Rank, Time};
 
+use crate::clock::MILLIS;
 use crate::disk;
-use crate::schedule::MILLIS;
 
 /// The time of a cut that never ends.
 pub const FOR_GOOD: Time = Time::MAX;

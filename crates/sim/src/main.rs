@@ -5,7 +5,8 @@
 use std::process::ExitCode;
 
 use welter_sim::campaign::run;
-use welter_sim::planted::{BUGS, find};
+use welter_sim::hunt::find;
+use welter_sim::planted::BUGS;
 use welter_sim::replay::{arguments, command, wishes};
 use welter_sim::schedule::{Schedule, Wishes};
 use welter_sim::world::World;

@@ -1,9 +1,6 @@
-//! The planted bugs, and how many seeds it takes to find each.
+//! The planted bugs, and those that simulated devices have.
 
 use welter_protocol::planted::Bug;
-
-use crate::schedule::Wishes;
-use crate::world::attempt;
 
 /// All bugs.
 pub const BUGS: [Bug; 41] = [
@@ -68,17 +65,4 @@ pub fn trusts(bug: Option<Bug>) -> bool {
 /// Whether frames that were garbled are taken as they are.
 pub fn garbles(bug: Option<Bug>) -> bool {
     bug == Some(Bug::NoFrameSum)
-}
-
-/// The first seed of `seeds` that finds a bug, and what it says; where `unaudited`, without the
-/// help of the protocol's own audits.
-pub fn find(bug: Bug, unaudited: bool, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
-    // Few programs rewrite edges.
-    let of_edges = matches!(bug, Bug::EdgesNotSynced | Bug::RewriteDropped);
-    let algorithm = of_edges.then_some("sum-product");
-    let wishes = Wishes { bug: Some(bug), unaudited, algorithm, ..Wishes::default() };
-    seeds.find_map(|seed| {
-        let failure = attempt(seed, &wishes).map_or_else(Some, |report| report.failure);
-        failure.map(|failure| (seed, failure))
-    })
 }

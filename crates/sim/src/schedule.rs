@@ -14,15 +14,11 @@ use welter_store::header::Encoding;
 
 use crate::catalogue::{ALGORITHMS, graph, job};
 use crate::checkers::progress::EVENTS_MAX;
+pub use crate::clock::{MICROS, MILLIS};
 use crate::disk::device::Speed;
 use crate::faults::{Fault, faults};
 use crate::job::{Cut, Job};
 use crate::network::Weather;
-
-/// A microsecond in nanoseconds.
-pub const MICROS: Time = 1000;
-/// A millisecond in nanoseconds.
-pub const MILLIS: Time = 1_000_000;
 
 /// What a caller may decide instead of the seed.
 #[derive(Clone, Debug, Default)]

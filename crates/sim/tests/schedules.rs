@@ -7,7 +7,8 @@ use welter_protocol::counters::PATHS;
 use welter_protocol::planted::Bug;
 use welter_sim::campaign::{Tally, run};
 use welter_sim::happened::KINDS;
-use welter_sim::planted::{BUGS, find};
+use welter_sim::hunt::find;
+use welter_sim::planted::BUGS;
 use welter_sim::schedule::{Schedule, Wishes};
 use welter_sim::world::World;
 

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::ChunkError;
-use crate::codec::short;
+pub use crate::encoding::{Encoding, KEY_BITS};
 use crate::weights::WeightKind;
 
 /// First bytes of every chunk.
@@ -14,64 +14,6 @@ pub const VERSION: u16 = 1;
 pub const ALIGN: usize = 64;
 /// Bytes after the last section, so that decoders may read a whole vector past the end.
 pub const PADDING: usize = 64;
-/// Width of the local key of an edge in a tile.
-pub const KEY_BITS: u32 = 32;
-
-/// How the keys of a chunk's tiles are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Encoding {
-    /// One `u32` an edge.
-    Packed = 0,
-    /// Differences of the ascending keys, in stream-vbyte.
-    Compressed = 1,
-    /// Three bytes an edge, and the byte above them once for many.
-    Short = 2,
-}
-
-impl Encoding {
-    /// The encoding that is written as this number.
-    pub fn from_byte(byte: u8) -> Option<Self> {
-        match byte {
-            0 => Some(Self::Packed),
-            1 => Some(Self::Compressed),
-            2 => Some(Self::Short),
-            _ => None,
-        }
-    }
-
-    /// Whether edges of one source must be in the order of their destinations, which take the low
-    /// `target_bits` of a key: so that keys ascend, or that what a run of them has in common does.
-    pub fn needs_targets_sorted(self, target_bits: u32) -> bool {
-        match self {
-            Self::Packed => false,
-            Self::Compressed => true,
-            Self::Short => target_bits > short::LOW_BITS,
-        }
-    }
-
-    /// The most bytes that so many keys take, which ascend but for their destinations.
-    pub fn bytes_most(self, keys: usize) -> usize {
-        match self {
-            Self::Packed => 4 * keys,
-            // All differences together are below 2^32, so fewer than 256 take four bytes.
-            Self::Compressed => keys.div_ceil(4) + 3 * keys + keys.min(1 << 8),
-            Self::Short => {
-                let runs = keys.min(1 << (KEY_BITS - short::LOW_BITS)) + (keys >> 16);
-                short::HEAD_BYTES + short::BYTES * (keys + runs)
-            }
-        }
-    }
-
-    /// The fewest bytes that so many keys take.
-    pub(crate) fn bytes_least(self, keys: usize) -> usize {
-        match self {
-            Self::Packed => 4 * keys,
-            Self::Compressed => keys + keys.div_ceil(4),
-            Self::Short => short::HEAD_BYTES + short::BYTES * (keys + keys.min(1)),
-        }
-    }
-}
 
 /// The cell that a chunk lies in, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -11,6 +11,7 @@ pub mod checksum;
 pub mod chunk;
 pub mod codec;
 pub mod durable;
+pub mod encoding;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod header;

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use welter_model::edges::Pair;
 
-use super::Cell;
+use super::cell::Cell;
 
 /// Number of vertices that were not visited.
 const NEW: u32 = 0;

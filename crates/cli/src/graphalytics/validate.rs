@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use welter_input::ldbc::outputs::Outputs;
-use welter_model::non_compact::Spread;
+use welter_model::spread::Spread;
 use welter_model::table::{ColumnData, Columns, Id, Table, VertexColumn};
 use welter_progress::{Phase, Progress, Unit};
 

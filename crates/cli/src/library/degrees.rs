@@ -13,7 +13,7 @@ use welter_input::WeightChoice;
 use welter_model::edges::{Batch, Duplicates, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::table::{Column, ColumnData, Columns, Table, VertexColumn};
-use welter_model::two_kinds::WithSides;
+use welter_model::with_sides::WithSides;
 use welter_progress::Progress;
 
 use super::{Answer, Graph, ResourceWords, panics, parsed};

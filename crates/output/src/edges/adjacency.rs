@@ -15,7 +15,8 @@
 
 use std::io::Write;
 
-use super::{Edges, text};
+use super::list::Edges;
+use super::text;
 use crate::compression::Compression;
 use crate::error::OutputError;
 use crate::ordered::Job;

@@ -10,7 +10,8 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use welter_model::edges::Batch;
 use welter_model::table::Id;
 
-use super::{Edges, IdView};
+use super::id_view::IdView;
+use super::list::Edges;
 use crate::columnar::{BATCH_ROWS, Batches, Give};
 use crate::error::OutputError;
 use crate::ordered::Job;

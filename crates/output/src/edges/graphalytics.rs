@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
-use super::{Edges, IdView, text};
+use super::id_view::IdView;
+use super::list::Edges;
+use super::text;
 use crate::compression::Compression;
 use crate::error::OutputError;
 use crate::ordered::Job;

@@ -12,7 +12,9 @@ use std::io::Write;
 
 use welter_model::edges::Batch;
 
-use super::{Edges, IdView, text};
+use super::id_view::IdView;
+use super::list::Edges;
+use super::text;
 use crate::compression::Compression;
 use crate::error::OutputError;
 use crate::ordered::Job;

@@ -18,7 +18,8 @@ use std::io::Write;
 use welter_model::edges::Batch;
 use welter_model::records::{RawLayout, RawWeight};
 
-use super::{Edges, IdView};
+use super::id_view::IdView;
+use super::list::Edges;
 use crate::error::OutputError;
 use crate::ordered::{Job, PIECE_BYTES, run};
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use welter_model::edges::EdgeList;
+use welter_model::edges::{Batch, EdgeList};
 
 use super::format::FORMATS;
 use super::*;

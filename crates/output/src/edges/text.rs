@@ -4,7 +4,9 @@ use std::io::Write;
 
 use welter_model::edges::Batch;
 
-use super::{EdgeFormat, Edges, IdView};
+use super::format::EdgeFormat;
+use super::id_view::IdView;
+use super::list::Edges;
 use crate::compression::Compression;
 use crate::error::OutputError;
 use crate::json;

@@ -8,11 +8,11 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use welter_model::non_compact::Spread;
+use welter_model::spread::Spread;
 use welter_model::table::{Column, ColumnData, Columns, Id, NO_VERTEX, Table, VertexColumn};
 use welter_model::two_kinds::Side;
 
-use super::{Cells, View};
+use super::view::{Cells, View};
 use crate::columnar::{BATCH_ROWS, Batches, Give};
 use crate::error::OutputError;
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use welter_model::table::{Id, NO_VERTEX, VertexColumn};
 
-use super::{Cells, View};
+use super::view::{Cells, View};
 use crate::compression::Compression;
 use crate::error::OutputError;
 use crate::json;

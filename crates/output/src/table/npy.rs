@@ -23,7 +23,7 @@ use std::ops::Range;
 use welter_model::table::{ColumnData, Id, NO_VERTEX, VertexColumn};
 use welter_model::two_kinds::Side;
 
-use super::{Cells, View};
+use super::view::{Cells, View};
 use crate::error::OutputError;
 use crate::ordered::{Job, Turn, run};
 

@@ -1,6 +1,7 @@
 //! Tables written in every format and read back by independent means.
 
 use std::fs::{self, File};
+use std::ops::Range;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, UInt64Type};
@@ -8,7 +9,7 @@ use arrow_array::{Array, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use welter_model::edges::StreamError;
 use welter_model::ids::Names;
-use welter_model::table::NO_VERTEX;
+use welter_model::table::{Column, ColumnData, NO_VERTEX, VertexColumn};
 
 use super::*;
 

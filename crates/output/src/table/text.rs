@@ -6,7 +6,7 @@ use std::ops::Range;
 use welter_model::table::{Id, NO_VERTEX, VertexColumn};
 use welter_model::two_kinds::Side;
 
-use super::{Cells, View};
+use super::view::{Cells, View};
 use crate::compression::Compression;
 use crate::error::OutputError;
 use crate::ordered::Job;

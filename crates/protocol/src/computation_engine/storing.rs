@@ -22,8 +22,6 @@
 //! made(b, i, s)       =>  for all role in copies(b): stored(b, role) <= arrives(i, s)
 //! ```
 
-use std::collections::BTreeMap;
-
 use super::ComputationEngine;
 use crate::checkpoint::vertices;
 use crate::context::Context;
@@ -33,38 +31,6 @@ use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Role, Sea
 use crate::placement::{Placement, mirror, vertex_engine};
 use crate::planted::Bug;
 use crate::work::Filled;
-
-/// Blocks that are under way to storage, and the room that they take.
-#[derive(Default)]
-pub(super) struct Storing {
-    blocks: BTreeMap<BlockName, u64>,
-    bytes: u64,
-}
-
-impl Storing {
-    fn insert(&mut self, name: BlockName, bytes: u64) {
-        if self.blocks.insert(name, bytes).is_none() {
-            self.bytes += bytes;
-        }
-    }
-
-    fn remove(&mut self, name: &BlockName) {
-        self.bytes -= self.blocks.remove(name).unwrap_or(0);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
-    }
-
-    /// Whether more work must wait until some of it is stored.
-    pub(super) fn is_full(&self, cx: &mut Context) -> bool {
-        let is_full = self.bytes >= cx.config.store_window_bytes.max(1);
-        if is_full {
-            cx.counters.count(Path::StoresWaited);
-        }
-        is_full && !cx.config.has(Bug::StoresUnbounded)
-    }
-}
 
 impl ComputationEngine {
     /// Has edges stored as they were read.

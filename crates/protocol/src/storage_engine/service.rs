@@ -15,80 +15,14 @@
 //! **Invariant:** who is told that so many copies were sent is told so after all of them, and of
 //! those alone that could be read.
 
-use std::collections::{BTreeMap, VecDeque};
-
+use super::requests::{Request, Wanted};
 use super::{StorageEngine, set_of};
 use crate::block::Damage;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Effect, Message, Pull};
-use crate::names::{Block, BlockName, Payload, Rank, Role, Time};
+use crate::names::{Block, BlockName, Payload, Rank, Time};
 use crate::planted::Bug;
-
-/// Requests that wait, and those that are with the disk, by their tokens, with their beginnings.
-#[derive(Default)]
-pub(super) struct Service {
-    queue: VecDeque<Request>,
-    busy: BTreeMap<u64, (Time, Request)>,
-}
-
-struct Request {
-    from: Rank,
-    since: Time,
-    wanted: Wanted,
-}
-
-/// What somebody wants of a storage engine.
-pub(super) enum Wanted {
-    /// Any chunk.
-    Chunk(Pull),
-    /// The chunk that was picked.
-    Read(Pull, Block),
-    /// A block by its name.
-    Block(BlockName),
-    /// A block that whoever asks is to keep too.
-    Copy(BlockName),
-    /// To hear that there are no more of these.
-    CopiesEnd(Role, u64),
-    /// That a block is kept.
-    Store(Block, Payload),
-    /// That a block is kept again that was lost here.
-    Restore(Block, Payload),
-}
-
-impl Service {
-    pub(super) fn ask(&mut self, now: Time, from: Rank, wanted: Wanted) {
-        self.queue.push_back(Request { from, since: now, wanted });
-    }
-
-    /// Blocks that are on their way to the disk.
-    pub(super) fn writing(&self) -> Vec<BlockName> {
-        let name = |(_, Request { wanted, .. }): &(Time, Request)| match wanted {
-            Wanted::Store(block, _) | Wanted::Restore(block, _) => Some(block.name),
-            _ => None,
-        };
-        self.busy.values().filter_map(name).collect()
-    }
-
-    /// Whether a copy for a machine is being read, which may turn out to be none.
-    fn is_copying(&self, to: Rank, role: Role) -> bool {
-        self.busy.values().any(|(_, Request { from, wanted, .. })| {
-            matches!(wanted, Wanted::Copy(name) if (*from, name.role) == (to, role))
-        })
-    }
-
-    /// One copy less will come than was announced.
-    fn one_copy_less(&mut self, to: Rank, of: Role) {
-        for waiting in &mut self.queue {
-            if let Wanted::CopiesEnd(role, count) = &mut waiting.wanted
-                && (waiting.from, *role) == (to, of)
-            {
-                *count -= 1;
-                return;
-            }
-        }
-    }
-}
 
 impl StorageEngine {
     pub(crate) fn pull(&mut self, cx: &mut Context, from: Rank, pull: Pull) {

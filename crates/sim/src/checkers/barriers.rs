@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use welter_protocol::Work;
 use welter_protocol::names::{Epoch, Step, checksum};
 
-use super::Scene;
+use super::scene::Scene;
 
 /// The newest step of each epoch, and decisions.
 #[derive(Default)]

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use welter_protocol::names::{Block, BlockName, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::{Outcome, Work};
 
-use super::Scene;
+use super::scene::Scene;
 
 /// Chunks that were stored and streamed.
 #[derive(Default)]

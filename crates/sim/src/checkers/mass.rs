@@ -18,7 +18,7 @@ use welter_protocol::names::{Epoch, Phase, Step};
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Work};
 
-use super::Scene;
+use super::scene::Scene;
 
 /// Sums of an iteration.
 #[derive(Clone, Copy, Default)]

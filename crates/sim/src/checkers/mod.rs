@@ -13,6 +13,7 @@ pub mod fencing;
 pub mod mass;
 pub mod orphans;
 pub mod progress;
+pub mod scene;
 pub mod stealing;
 pub mod stores;
 pub mod windows;
@@ -20,25 +21,12 @@ pub mod works;
 
 use welter_protocol::config::Config;
 use welter_protocol::messages::Effect;
-use welter_protocol::names::{BlockName, Epoch, Step};
-use welter_protocol::{Event, Outcome, Rank, Time, Work};
+use welter_protocol::names::{BlockName, Epoch};
+use welter_protocol::{Event, Outcome, Rank, Work};
+
+pub use self::scene::Scene;
 
 use crate::disk::Disk;
-
-/// Where something is seen.
-#[derive(Clone, Copy, Debug)]
-pub struct Scene {
-    /// Virtual nanoseconds.
-    pub now: Time,
-    /// The process, by a number that no other has.
-    pub process: usize,
-    /// Its rank.
-    pub rank: Rank,
-    /// The epoch in which it acts.
-    pub epoch: Epoch,
-    /// What its computation engine has taken up.
-    pub step: Option<Step>,
-}
 
 /// All that look on.
 pub struct Checkers {

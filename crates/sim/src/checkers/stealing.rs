@@ -19,7 +19,7 @@ use welter_protocol::messages::{Begin, Effect, Envelope, Message};
 use welter_protocol::names::{Block, BlockName, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::{Event, Rank};
 
-use super::Scene;
+use super::scene::Scene;
 
 /// The disks of processes, and what they read in the step that began last.
 #[derive(Default)]

@@ -15,7 +15,7 @@ use welter_protocol::messages::{Effect, Envelope, Message};
 use welter_protocol::names::{BlockName, Epoch};
 use welter_protocol::{Event, Work};
 
-use super::Scene;
+use super::scene::Scene;
 
 /// Blocks under way, of each process in its epoch.
 pub struct Stores {

@@ -19,7 +19,7 @@ use welter_protocol::messages::{Effect, Envelope, Message};
 use welter_protocol::names::{BlockName, Epoch, Kind};
 use welter_protocol::window::Width;
 
-use super::Scene;
+use super::scene::Scene;
 
 /// Requests of each process in its epoch that have no answer.
 pub struct Windows {

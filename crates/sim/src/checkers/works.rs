@@ -15,7 +15,7 @@ use welter_protocol::messages::Effect;
 use welter_protocol::names::Epoch;
 use welter_protocol::{Event, Work};
 
-use super::Scene;
+use super::scene::Scene;
 use crate::describe;
 
 /// Pieces of work that programs are at.

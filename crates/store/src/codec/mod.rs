@@ -6,6 +6,8 @@
 //! Decoding is dispatched at run time. All decoders read any bytes without fault: what a hostile
 //! tile decodes to is nonsense, the same at every level, and never memory.
 
+mod level;
+mod runs;
 pub mod short;
 #[cfg(target_arch = "x86_64")]
 mod simd;
@@ -13,46 +15,12 @@ pub mod vbyte;
 
 use bytemuck::cast_slice;
 
-use crate::header::Encoding;
+pub use level::Level;
+
+use crate::encoding::Encoding;
 
 /// Bytes that a decoder may read past the last data byte.
 pub const OVERREAD: usize = 64;
-
-/// Which decoder runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// Portable.
-    Scalar,
-    /// AVX2.
-    Avx2,
-    /// AVX-512 with VBMI2.
-    Avx512,
-}
-
-impl Level {
-    /// The best that this processor has.
-    pub fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if simd::avx512_detected() {
-                return Self::Avx512;
-            }
-            if simd::avx2_detected() {
-                return Self::Avx2;
-            }
-        }
-        Self::Scalar
-    }
-
-    /// All that this processor has, for tests and benchmarks.
-    pub fn available() -> Vec<Self> {
-        let best = Self::detect();
-        [Self::Scalar, Self::Avx2, Self::Avx512]
-            .into_iter()
-            .filter(|level| *level as u8 <= best as u8)
-            .collect()
-    }
-}
 
 /// Appends the keys of a tile to `bytes`. They ascend, those of one source in any order where
 /// [`Encoding::needs_targets_sorted`] allows that.

@@ -14,7 +14,8 @@ use std::arch::x86_64::{
     _mm512_storeu_si512,
 };
 
-use super::short;
+use super::level::{avx2_detected, avx512_detected};
+use super::runs::Runs;
 
 /// Byte shuffles that spread the data bytes of four values, by control byte.
 static SHUFFLES: [[u8; 16]; 256] = shuffles();
@@ -52,18 +53,6 @@ const fn shuffles() -> [[u8; 16]; 256] {
         control += 1;
     }
     table
-}
-
-pub(super) fn avx2_detected() -> bool {
-    is_x86_feature_detected!("avx2")
-}
-
-pub(super) fn avx512_detected() -> bool {
-    is_x86_feature_detected!("avx512vbmi2")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("popcnt")
 }
 
 /// Decodes in steps of 4. Returns values written and data bytes used.
@@ -184,23 +173,23 @@ fn in_register(mut bytes: __m512i) -> __m512i {
 const AHEAD: usize = 4096;
 
 /// Decodes short keys in steps of 8.
-pub(super) fn fill_short_avx2(decoder: &mut short::Decoder<'_>, out: &mut [u32]) {
+pub(super) fn fill_short_avx2(runs: &mut Runs<'_>, out: &mut [u32]) {
     debug_assert!(avx2_detected());
     // SAFETY: the caller dispatches on `Level`, which is only `Avx2` or better where it was
     // detected.
-    unsafe { short_avx2(decoder, out) }
+    unsafe { short_avx2(runs, out) }
 }
 
 /// Decodes short keys in steps of 16.
-pub(super) fn fill_short_avx512(decoder: &mut short::Decoder<'_>, out: &mut [u32]) {
+pub(super) fn fill_short_avx512(runs: &mut Runs<'_>, out: &mut [u32]) {
     debug_assert!(avx512_detected());
     // SAFETY: the caller dispatches on `Level`, which is only `Avx512` where it was detected.
-    unsafe { short_avx512(decoder, out) }
+    unsafe { short_avx512(runs, out) }
 }
 
 #[target_feature(enable = "avx2")]
-fn short_avx2(decoder: &mut short::Decoder<'_>, out: &mut [u32]) {
-    decoder.fill_by(out, |data, high, out, count| {
+fn short_avx2(runs: &mut Runs<'_>, out: &mut [u32]) {
+    runs.fill_by(out, |data, high, out, count| {
         let (out, _) = out.as_chunks_mut::<8>();
         let high = _mm256_set1_epi32(high as i32);
         let apart = _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
@@ -225,8 +214,8 @@ fn short_avx2(decoder: &mut short::Decoder<'_>, out: &mut [u32]) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw")]
-fn short_avx512(decoder: &mut short::Decoder<'_>, out: &mut [u32]) {
-    decoder.fill_by(out, |data, high, out, count| {
+fn short_avx512(runs: &mut Runs<'_>, out: &mut [u32]) {
+    runs.fill_by(out, |data, high, out, count| {
         let (out, _) = out.as_chunks_mut::<16>();
         let high = _mm512_set1_epi32(high as i32);
         // Twelve bytes to each lane of sixteen, and then three to each word.

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::queue::{Backend, Outcome, Request};
+use super::memory::Memory;
+use super::request::{Backend, Outcome, Request};
 use super::transfer::Transfer;
-use super::{Memory, Volume};
+use super::volume::Volume;
 use crate::StoreError;
 
 /// Does a request from its beginning to its end.

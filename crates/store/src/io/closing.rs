@@ -6,15 +6,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use super::Volume;
-
 /// Volumes that are being closed.
 #[derive(Clone, Debug, Default)]
 pub struct Closing(Arc<Mutex<Vec<JoinHandle<()>>>>);
 
 impl Closing {
     /// Closes a volume, when nobody else has it any more. Its blocks are free some time later.
-    pub fn close(&self, volume: Arc<Volume>) {
+    pub fn close<V: Send + Sync + 'static>(&self, volume: Arc<V>) {
         // Where no thread can be started the volume was dropped with what it should have run.
         let started = thread::Builder::new().name("close".to_owned()).spawn(|| drop(volume));
         if let Ok(thread) = started {
@@ -35,7 +33,7 @@ impl Closing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::IoOptions;
+    use crate::io::{IoOptions, Volume};
 
     #[test]
     fn volumes_are_gone_when_all_was_waited_for() {

@@ -11,7 +11,8 @@ use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use rustix::io::Errno;
 
 use super::faults::{self, Call, Faults};
-use super::{ALIGN, IoOptions};
+use super::options::IoOptions;
+use super::place::ALIGN;
 use crate::StoreError;
 
 /// A file without a name in `directory`; gone when it is closed, however the process ends.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use super::ALIGN;
+use super::place::ALIGN;
 use crate::StoreError;
 
 /// Memory that requests read into and write from.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
+use super::faults::{Call, Fault, Faults};
 use super::file::parent;
-use super::{Call, Fault, Faults};
 use crate::StoreError;
 
 /// The next call: how many of `left` bytes it may move, and which bit of them shall be another one.

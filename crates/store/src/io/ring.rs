@@ -12,8 +12,8 @@ use std::os::fd::AsRawFd;
 use io_uring::{IoUring, opcode, squeue, types};
 use rustix::io::Errno;
 
-use super::Memory;
-use super::queue::{Backend, Outcome, Request};
+use super::memory::Memory;
+use super::request::{Backend, Outcome, Request};
 use crate::StoreError;
 
 /// Longest single call, as for `read` and `write`.

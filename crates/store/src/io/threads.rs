@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use super::Memory;
-use super::queue::{Backend, Outcome, Request};
+use super::memory::Memory;
+use super::request::{Backend, Outcome, Request};
 use crate::StoreError;
 
 /// More threads than this bring no device forward.

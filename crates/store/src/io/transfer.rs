@@ -7,7 +7,9 @@ use std::ops::Range;
 
 use rustix::io::Errno;
 
-use super::{ALIGN, Call, Fault, Place, Volume};
+use super::faults::{Call, Fault};
+use super::place::{ALIGN, Place};
+use super::volume::{Refusal, Volume};
 use crate::StoreError;
 
 /// Answers in a row that may bring nothing forward before a request fails.
@@ -83,7 +85,7 @@ impl Transfer {
                 self.stalls += 1;
                 return Ok(false);
             }
-            Err(error) => return Err(volume.failed(self, error)),
+            Err(error) => return Err(volume.failed(self.refused(error))),
         };
         let reached = self.done + moved;
         // Of a file that ends within the padding, all that was asked for is there.
@@ -104,7 +106,16 @@ impl Transfer {
             return Err(volume.ended(self.place, reached));
         }
         self.stalls += 1;
-        if self.stalls < STALLS_MAX { Ok(false) } else { Err(volume.failed(self, Errno::IO)) }
+        if self.stalls < STALLS_MAX {
+            Ok(false)
+        } else {
+            Err(volume.failed(self.refused(Errno::IO)))
+        }
+    }
+
+    /// The record of a call that the system refused.
+    fn refused(&self, error: Errno) -> Refusal {
+        Refusal { place: self.place, wrote: self.wrote, offset: self.offset(), error }
     }
 
     /// Damages what was read, where a plan of faults says so.

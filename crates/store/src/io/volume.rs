@@ -17,9 +17,11 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::Advice;
 use rustix::io::Errno;
 
-use super::stats::Counters;
-use super::transfer::Transfer;
-use super::{ALIGN, Call, Faults, IoOptions, Memory, Place, VolumeStats, blocking, faults, file};
+use super::faults::{self, Call, Faults};
+use super::file;
+use super::options::IoOptions;
+use super::place::{ALIGN, Place};
+use super::stats::{Counters, VolumeStats};
 use crate::StoreError;
 
 /// Append-only files, striped over one or several directories.
@@ -31,9 +33,19 @@ pub struct Volume {
     writable: bool,
     poisoned: AtomicBool,
     /// The first write that failed, and how: whatever was to be read from there is not.
-    lost: OnceLock<(Transfer, Errno)>,
+    lost: OnceLock<Refusal>,
     counters: Counters,
     faults: Option<Arc<Faults>>,
+}
+
+/// A call that the system refused, and what it said.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refusal {
+    pub(super) place: Place,
+    pub(super) wrote: bool,
+    /// Where in the file the call began.
+    pub(super) offset: u64,
+    pub(super) error: Errno,
 }
 
 /// One of the files.
@@ -224,29 +236,11 @@ impl Volume {
         synced
     }
 
-    /// Reads a place on this thread.
-    ///
-    /// # Errors
-    /// As [`Queue::wait`](super::Queue::wait).
-    pub fn read_at_once(&self, place: Place, memory: &mut impl Memory) -> Result<(), StoreError> {
-        let transfer = Transfer::new(self, place, false, memory.bytes())?;
-        blocking::run(self, transfer, memory)
-    }
-
-    /// Writes a place on this thread.
-    ///
-    /// # Errors
-    /// As [`Queue::wait`](super::Queue::wait).
-    pub fn write_at_once(&self, place: Place, memory: &mut impl Memory) -> Result<(), StoreError> {
-        let transfer = Transfer::new(self, place, true, memory.bytes())?;
-        blocking::run(self, transfer, memory)
-    }
-
     /// The error of a place that was read and is not what was written: that of a write that failed
     /// before, if one did, since those who read may see it sooner than those who wrote.
     pub fn damaged(&self, place: Place, what: impl Into<String>) -> StoreError {
-        if let Some((transfer, error)) = self.lost.get() {
-            return self.refused(transfer, *error);
+        if let Some(refusal) = self.lost.get() {
+            return self.refused(*refusal);
         }
         StoreError::Damaged {
             file: self.files[usize::from(place.file)].path.clone(),
@@ -289,31 +283,31 @@ impl Volume {
     }
 
     /// The error of a request that the system refused.
-    pub(super) fn failed(&self, transfer: &Transfer, error: Errno) -> StoreError {
-        if transfer.wrote {
-            self.lost.get_or_init(|| (transfer.clone(), error));
+    pub(super) fn failed(&self, refusal: Refusal) -> StoreError {
+        if refusal.wrote {
+            self.lost.get_or_init(|| refusal);
         }
-        self.refused(transfer, error)
+        self.refused(refusal)
     }
 
-    fn refused(&self, transfer: &Transfer, error: Errno) -> StoreError {
-        let stripe = &self.files[usize::from(transfer.place.file)];
-        if transfer.wrote && matches!(error, Errno::NOSPC | Errno::DQUOT) {
+    fn refused(&self, Refusal { place, wrote, offset, error }: Refusal) -> StoreError {
+        let stripe = &self.files[usize::from(place.file)];
+        if wrote && matches!(error, Errno::NOSPC | Errno::DQUOT) {
             return StoreError::Full { directory: stripe.directory().to_owned() };
         }
         StoreError::Transfer {
-            what: if transfer.wrote { "write" } else { "read" },
+            what: if wrote { "write" } else { "read" },
             file: stripe.path.clone(),
-            offset: transfer.offset(),
-            bytes: transfer.place.bytes,
+            offset,
+            bytes: place.bytes,
             source: error.into(),
         }
     }
 
     /// The error of a read that met the end of its file.
     pub(super) fn ended(&self, place: Place, have: usize) -> StoreError {
-        if let Some((transfer, error)) = self.lost.get() {
-            return self.refused(transfer, *error);
+        if let Some(refusal) = self.lost.get() {
+            return self.refused(*refusal);
         }
         StoreError::Ended {
             file: self.files[usize::from(place.file)].path.clone(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use welter_progress::{Phase, Progress, Unit};
 
-use super::{DEPTHS, Probe, ProbeOptions, REQUEST_BYTES, Rate};
+use super::figures::{DEPTHS, Probe, ProbeOptions, REQUEST_BYTES, Rate};
 use crate::StoreError;
 use crate::io::{ALIGN, Memory, Pages, Place, Queue, Volume};
 

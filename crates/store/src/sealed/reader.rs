@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{BLOCK_BYTES, CHECKSUM_BYTES, HEADER_BYTES, Header, Identity, MAGIC, block_offset};
+use super::header::{
+    BLOCK_BYTES, CHECKSUM_BYTES, HEADER_BYTES, Header, Identity, MAGIC, block_offset,
+};
 use crate::StoreError;
 use crate::io::{Call, Faults, check, read_exact};
 

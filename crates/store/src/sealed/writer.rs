@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{BLOCK_BYTES, CHECKSUM_BYTES, Header, Identity};
+use super::header::{BLOCK_BYTES, CHECKSUM_BYTES, Header, Identity};
 use crate::StoreError;
 use crate::durable::Draft;
 use crate::io::Faults;

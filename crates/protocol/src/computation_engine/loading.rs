@@ -1,0 +1,170 @@
+//! Work on one partition: loading its vertex set, and the cells that are streamed for it.
+//!
+//! ```text
+//! cells(p) = spill, scatter   (p, -)           gather (p, -)
+//!            fold             (p, s) for each s with an active vertex; likewise in the scatter of
+//!                             programs that rewrite edges, because these see both their ends
+//! ```
+//!
+//! With cells a machine needs accumulators of one partition and signals of one other at a
+//! time. Masters take cells in order from their own on, stealers in random order, so that they meet
+//! late; who finds nothing left in a cell does not load its sources.
+//!
+//! **Invariant:** chunks of a vertex set that were asked for and have not come are as many as pulls
+//! may be, at most: `|asked| <= window`.
+//! **Invariant:** a chunk is streamed only when the signals of its sources are in memory.
+//! **Invariant:** a cell is left out only if no source in it is active; storage engines prove that
+//! at the barrier, from what they have ([`crate::audit`]).
+
+use std::collections::VecDeque;
+
+use super::ComputationEngine;
+use super::task::{Stage, Task};
+use crate::checkpoint::vertices;
+use crate::context::Context;
+use crate::counters::Path;
+use crate::messages::Message;
+use crate::names::{BlockName, Kind, Payload, Phase, Step};
+use crate::placement::{Placement, vertex_engine};
+use crate::planted::Bug;
+use crate::pulls::Pulls;
+use crate::rewriting::by_cells;
+use crate::work::Work;
+
+impl ComputationEngine {
+    /// Which ranges of a partition have active vertices.
+    fn active(&self, partition: u32) -> u64 {
+        let active = self.begin.as_ref().and_then(|begin| begin.active.get(partition as usize));
+        active.copied().unwrap_or(0)
+    }
+
+    pub(super) fn is_active(&self, partition: u32) -> bool {
+        self.active(partition) != 0
+    }
+
+    /// Takes up a partition.
+    pub(super) fn take_up(&mut self, cx: &mut Context, partition: u32, stolen: bool) {
+        let Some(begin) = &self.begin else { return };
+        let phase = begin.step.phase;
+        let mut task = Task::new(partition, stolen, Stage::Loading);
+        if stolen {
+            let scatter = phase == Phase::Scatter;
+            cx.counters.count(if scatter { Path::StolenScatter } else { Path::StolenGather });
+        }
+        if by_cells(&cx.config, phase) {
+            task.cells = self.cells(cx, partition, stolen);
+        }
+        self.task = Some(task);
+        // Values are for who applies, and signals of sources come by cells.
+        if stolen && phase == Phase::Fold && !cx.config.rewrites() {
+            self.loaded(cx);
+        } else {
+            self.load(cx, partition);
+        }
+    }
+
+    /// Source partitions with active vertices, in the order in which this engine takes them.
+    fn cells(&mut self, cx: &mut Context, partition: u32, stolen: bool) -> VecDeque<u32> {
+        let count = cx.config.partitions.count();
+        let all = (0..count).map(|place| (partition + place) % count);
+        let (mut active, idle): (Vec<u32>, Vec<u32>) = all.partition(|&one| self.is_active(one));
+        for _ in idle {
+            cx.counters.count(Path::Skipped);
+        }
+        if cx.config.has(Bug::CellSkipped) && cx.random.chance(20) {
+            active.pop();
+        }
+        if stolen {
+            cx.random.shuffle(&mut active);
+        }
+        active.into()
+    }
+
+    fn load(&mut self, cx: &mut Context, of: u32) {
+        let (Some(task), Some(begin)) = (&mut self.task, &self.begin) else { return };
+        let (made, version) = (begin.made, begin.step.iteration);
+        let chunks = 0..cx.config.vertex_chunks(of);
+        task.unasked = chunks.map(|chunk| vertices(made, version, of, chunk)).collect();
+        task.loading = task.unasked.iter().map(|name| (*name, None)).collect();
+        if task.unasked.len() > self.window.size() {
+            cx.counters.count(Path::SetInParts);
+        }
+        self.ask_for_vertices(cx);
+    }
+
+    /// Asks for as many chunks of the vertex set as the window allows.
+    fn ask_for_vertices(&mut self, cx: &mut Context) {
+        let Some(task) = &mut self.task else { return };
+        while task.asked < self.window.size() || cx.config.has(Bug::SetsUnbounded) {
+            let Some(name) = task.unasked.pop_front() else { return };
+            task.asked += 1;
+            if cx.config.placement == Placement::Directory {
+                cx.counters.count(Path::VerticesDirected);
+                cx.send(0, Message::Place(name));
+                continue;
+            }
+            let engine = vertex_engine(cx.machines(), name.partition, name.number);
+            cx.send(engine, Message::Get(name));
+        }
+    }
+
+    /// Loads the sources of the cell at work, of which a chunk has come.
+    pub(super) fn load_signals(&mut self, cx: &mut Context) {
+        let Some(task) = &mut self.task else { return };
+        task.stage = Stage::Turning;
+        let of = task.cell().sources();
+        self.load(cx, of);
+    }
+
+    /// A named block has come: vertices, or stored accumulators.
+    pub(crate) fn got(&mut self, cx: &mut Context, name: BlockName, payload: Payload) {
+        if name.kind == Kind::Accumulators {
+            return self.accumulators(cx, name.maker(), name.partition, payload);
+        }
+        let Some(task) = &mut self.task else { return };
+        let Some(place) = task.loading.get_mut(&name) else { return };
+        if place.replace(payload).is_none() {
+            task.asked -= 1;
+            self.ask_for_vertices(cx);
+        }
+        let Some(task) = &mut self.task else { return };
+        if task.loading.values().all(Option::is_some) {
+            self.loaded(cx);
+        }
+    }
+
+    /// All that was to be loaded is there.
+    fn loaded(&mut self, cx: &mut Context) {
+        let (Some(task), Some(begin)) = (&mut self.task, &self.begin) else { return };
+        let vertices = std::mem::take(&mut task.loading).into_values().flatten().collect();
+        let work = if let Some(source) = task.source {
+            Work::Turn { source, vertices }
+        } else {
+            task.stage = Stage::Opening;
+            let (step, partition, control) = (begin.step, task.partition, begin.control.clone());
+            Work::Open { step, partition, vertices, control }
+        };
+        self.working = Some(cx.work(work));
+    }
+
+    /// Turns to the next cell, if there is one.
+    pub(super) fn next_cell(&mut self, cx: &mut Context, step: Step) {
+        let of_sources = |task: &Task| self.active(task.cell().sources());
+        let Some(task) = &self.task else { return };
+        let first = task.stage == Stage::Opening;
+        let active = match step.phase {
+            Phase::Gather => first.then_some(u64::MAX),
+            phase if by_cells(&cx.config, phase) => {
+                task.cells.front().map(|&source| self.active(source))
+            }
+            _ => first.then(|| of_sources(task)),
+        };
+        let Some(active) = active else { return self.input_ended(cx, step) };
+        let Some(task) = &mut self.task else { return };
+        task.source = task.cells.pop_front();
+        task.turned = false;
+        task.active = active;
+        task.pulls = Pulls::of_all(cx);
+        task.stage = Stage::Streaming;
+    }
+}

@@ -1,0 +1,44 @@
+//! How files are opened and requests are done.
+
+use std::sync::Arc;
+
+use super::closing::Closing;
+use super::faults::Faults;
+use super::stats::Tally;
+
+/// How requests are done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IoMode {
+    /// `io_uring` for [reads](super::Queue::reading), where the system allows it, and else threads,
+    /// which depend on less of the kernel.
+    #[default]
+    Auto,
+    /// `io_uring`, or an error.
+    Ring,
+    /// A few threads a queue that read and write.
+    Threads,
+    /// The calling thread, inside `read` and `write`: nothing overlaps.
+    Blocking,
+}
+
+/// How files are opened and requests are done.
+#[derive(Clone, Debug)]
+pub struct IoOptions {
+    /// How requests are done.
+    pub mode: IoMode,
+    /// Past the page cache, where the file system can.
+    pub direct: bool,
+    /// Calls that fail on purpose, for tests.
+    pub faults: Option<Arc<Faults>>,
+    /// What all volumes moved that were opened with these options, or copies of them.
+    pub tally: Tally,
+    /// Volumes that are being closed meanwhile.
+    pub closing: Closing,
+}
+
+impl Default for IoOptions {
+    fn default() -> Self {
+        let (tally, closing) = (Tally::default(), Closing::default());
+        Self { mode: IoMode::Auto, direct: true, faults: None, tally, closing }
+    }
+}
