@@ -14,6 +14,7 @@ use welter_engine::{Graph, Workers, run};
 use welter_input::{Input, ReadOptions};
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading, StreamError};
 use welter_model::ids::IdMap;
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::ColumnData;
 use welter_progress::Progress;
@@ -253,8 +254,8 @@ impl<P: Program> Program for Timed<P> {
         self.program.next(iterations, total)
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        self.program.iterations_max()
+    fn limit(&self) -> Limit {
+        self.program.limit()
     }
 }
 
@@ -331,5 +332,9 @@ impl<F: Float> Program for InDegree<F> {
 
     fn next(&self, iterations: u64, (): &()) -> Next {
         if iterations < self.iterations { Next::Iterate } else { Next::Stop }
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Stated(self.iterations)
     }
 }

@@ -32,6 +32,7 @@
 //! Netflix prize (2008); X-Stream runs it.
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -262,8 +263,8 @@ impl<const K: usize, const N: usize> Program for Als<K, N> {
         if iterations < 2 * self.iterations { Next::Iterate } else { Next::Stop }
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        Some(2 * self.iterations)
+    fn limit(&self) -> Limit {
+        Limit::Stated(2 * self.iterations)
     }
 }
 

@@ -13,6 +13,7 @@
 //! Source: Chaos, Table 1; LDBC Graphalytics (`BFS`).
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::{ColumnData, NO_VERTEX};
 
@@ -185,6 +186,10 @@ impl Program for Bfs {
     fn next(&self, _: u64, total: &Reach) -> Next {
         total.next()
     }
+
+    fn limit(&self) -> Limit {
+        Limit::of_relaxing()
+    }
 }
 
 /// Breadth-first search that also finds a tree of shortest paths.
@@ -312,5 +317,9 @@ impl Program for BfsTree {
 
     fn next(&self, _: u64, total: &Reach) -> Next {
         total.next()
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::of_relaxing()
     }
 }

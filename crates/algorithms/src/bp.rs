@@ -34,6 +34,7 @@
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -221,8 +222,8 @@ impl<const K: usize> Program for BeliefPropagation<K> {
         if iterations < self.iterations && !settled { Next::Iterate } else { Next::Stop }
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        Some(self.iterations)
+    fn limit(&self) -> Limit {
+        Limit::Stated(self.iterations)
     }
 }
 

@@ -18,6 +18,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::group::Group;
+use welter_model::limit::Limit;
 use welter_model::program::{Next, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 use welter_model::tally::Tally;
@@ -133,8 +134,8 @@ impl Group for Cdlp {
         if goes_on { Next::Iterate } else { Next::Stop }
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        Some(self.iterations)
+    fn limit(&self) -> Limit {
+        Limit::Stated(self.iterations)
     }
 }
 

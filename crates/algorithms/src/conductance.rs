@@ -30,6 +30,7 @@ use std::fmt::Debug;
 use std::ops::Add;
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::straight::Straight;
 use welter_model::table::ColumnData;
@@ -194,8 +195,8 @@ impl<A: Amount> Program for Conductance<A> {
         if iterations == 0 { Next::Iterate } else { Next::Stop }
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        Some(1)
+    fn limit(&self) -> Limit {
+        Limit::Stated(1)
     }
 }
 

@@ -32,6 +32,7 @@
 //! Source: Chaos, Table 1 (`MCST`); O. Borůvka, 1926.
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -309,6 +310,18 @@ impl Program for ForestLabels {
 
     fn next(&self, _: u64, total: &Round) -> Next {
         total.follows()
+    }
+
+    /// Components with an edge out at least halve in a round, and the last round finds none. What
+    /// spreads passes less than `V` edges on its way, twice a round, and an iteration finds that
+    /// nothing moved; there are two stages more.
+    fn limit(&self) -> Limit {
+        let invariant = "a round at least halves the components that an edge leaves";
+        let most = |vertices: u64| {
+            let rounds = u64::from(vertices.max(1).ilog2()) + 2;
+            rounds * (2 * vertices + 4)
+        };
+        Limit::Proved { most, invariant }
     }
 }
 

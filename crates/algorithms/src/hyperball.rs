@@ -33,6 +33,7 @@
 //! X-Stream runs its forerunner, `HyperANF`.
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -223,8 +224,12 @@ impl<const M: usize> Program for HyperBall<M> {
         if goes_on { Next::Iterate } else { Next::Stop }
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        self.radius_max
+    /// A ball grows in iteration `t` if some vertex is at distance `t`, so less than `V`; one more
+    /// finds that none grew.
+    fn limit(&self) -> Limit {
+        let invariant = "balls grow no longer than a shortest path can be";
+        let proved = Limit::Proved { most: |vertices| vertices, invariant };
+        self.radius_max.map_or(proved, Limit::Stated)
     }
 }
 

@@ -24,6 +24,7 @@ use std::cmp::{Ordering, Reverse};
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::group::Group;
+use welter_model::limit::Limit;
 use welter_model::program::{Next, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 use welter_model::tally::Tally;
@@ -174,6 +175,16 @@ impl Group for KCore {
 
     fn next(&self, _: u64, fallen: &Fallen) -> Next {
         if fallen.vertices > 0 { Next::Iterate } else { Next::Stop }
+    }
+
+    /// Of vertices taken out one by one, always one with the fewest neighbours left, the first has
+    /// its number from the beginning. Iteration `i` gives it to the one after the first `i`: those
+    /// taken out before have numbers no larger than its own, and of the others it has no more
+    /// neighbours than that. One more iteration finds that nothing changes. (Montresor, De
+    /// Pellegrini and Miorandi, theorem 5.)
+    fn limit(&self) -> Limit {
+        let invariant = "each iteration finds the core number of one more vertex";
+        Limit::Proved { most: |vertices| vertices, invariant }
     }
 }
 

@@ -20,6 +20,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use welter_model::edges::Pair;
+use welter_model::limit::Limit;
 use welter_model::program::Vertex;
 use welter_model::stream::{BySlot, Edge, Known, Next, Seen, Stream};
 
@@ -106,6 +107,12 @@ impl Stream for Levels {
             }
             _ => Next::Pass(next),
         }
+    }
+
+    /// A pass that reaches nobody is the last one.
+    fn limit(&self) -> Limit {
+        let invariant = "each pass but the last reaches a vertex that was not reached";
+        Limit::Proved { most: |vertices| vertices + 1, invariant }
     }
 
     #[inline(always)]

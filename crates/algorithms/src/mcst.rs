@@ -27,12 +27,14 @@
 //! Source: Chaos, Table 1 (`MCST`, of the extended model: edges are rewritten); O. Borůvka,
 //! "O jistém problému minimálním", 1926.
 
+mod kept;
+
 use std::hint::spin_loop;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use bytemuck::{Pod, Zeroable};
-use welter_model::lasting::{Lasting, STEP_WORDS};
+use welter_model::limit::Limit;
 use welter_model::program::{Total, Value, Vertex};
 use welter_model::stream::{Again, Edge, Known, Link, Next, Rank as Ranked, Seen, Stream};
 use welter_model::table::ColumnData;
@@ -321,6 +323,12 @@ impl Stream for Mcst {
         }
     }
 
+    /// As many as components can be halved, and one that finds no edge between two.
+    fn limit(&self) -> Limit {
+        let invariant = "a pass at least halves the components that grow";
+        Limit::Proved { most: |vertices| u64::from(vertices.max(1).ilog2()) + 2, invariant }
+    }
+
     /// Of two components that share their best edge one hooks, and all others do.
     fn broken(&self, step: Step, seen: &Seen<Counts>) -> Option<&'static str> {
         match step {
@@ -389,65 +397,9 @@ impl Stream for Mcst {
     }
 }
 
-impl Lasting for Mcst {
-    /// The label, and the rank of the best edge.
-    type Kept = [u64; 3];
-
-    fn kept(&self, label: &AtomicU32, best: &Best) -> [u64; 3] {
-        let (weight, ends) = best.get();
-        [label.load(Relaxed).into(), weight, ends]
-    }
-
-    fn restored(
-        &self,
-        [label, weight, edge]: [u64; 3],
-        vertices: u64,
-    ) -> Option<(AtomicU32, Best)> {
-        let ends = ends(edge).map(u64::from);
-        let is_there = weight == NO_EDGE || ends.iter().all(|end| *end < vertices);
-        let best = Best { weight: AtomicU64::new(weight), ends: AtomicU64::new(edge) };
-        (label < vertices && weight != BUSY && is_there)
-            .then(|| (AtomicU32::new(label as u32), best))
-    }
-
-    fn words(step: Step) -> [u64; STEP_WORDS] {
-        match step {
-            Step::Offer { growing } => [0, growing, 0, 0, 0],
-            Step::Hook { growing } => [1, growing, 0, 0, 0],
-            Step::Flatten { growing, rounds } => [2, growing, rounds, 0, 0],
-        }
-    }
-
-    fn step(words: [u64; STEP_WORDS]) -> Option<Step> {
-        match words {
-            [0, growing, 0, 0, 0] => Some(Step::Offer { growing }),
-            [1, growing, 0, 0, 0] => Some(Step::Hook { growing }),
-            [2, growing, rounds, 0, 0] => Some(Step::Flatten { growing, rounds }),
-            _ => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use welter_model::lasting::{decode, encode};
-
     use super::*;
-
-    #[test]
-    fn steps_that_were_kept_are_restored_and_others_are_none() {
-        let growing = u64::MAX;
-        for step in
-            [Step::Offer { growing }, Step::Hook { growing }, Step::Flatten { growing, rounds: 3 }]
-        {
-            for next in [Next::Few(step), Next::Pass(step), Next::Settle(step), Next::Rest(step)] {
-                assert_eq!(decode::<Mcst>(encode::<Mcst>(next)), Some(next));
-            }
-        }
-        assert_eq!(decode::<Mcst>(encode::<Mcst>(Next::Stop)), Some(Next::Stop));
-        let odd = [[0, 0, 0, 0, 0, 1], [5, 0, 0, 0, 0, 0], [2, 3, 0, 0, 0, 0], [3, 1, 1, 1, 0, 0]];
-        assert!(odd.iter().all(|words| decode::<Mcst>(*words).is_none()));
-    }
 
     #[test]
     fn steps_that_no_graph_has_are_told() {
@@ -458,22 +410,6 @@ mod tests {
         assert!(is_broken(Step::Hook { growing: 9 }, 5));
         assert!(!is_broken(Step::Flatten { growing: 9, rounds: ROUNDS_MAX }, 9));
         assert!(is_broken(Step::Flatten { growing: 9, rounds: ROUNDS_MAX + 1 }, 9));
-    }
-
-    #[test]
-    fn what_was_kept_is_restored_and_what_is_of_another_graph_is_not() {
-        let program = Mcst::default();
-        let again =
-            |kept| program.restored(kept, 9).map(|(label, best)| program.kept(&label, &best));
-        let edge = |one: u64, other: u64| one << 32 | other;
-        for kept in [[8, 7, edge(0, 8)], [0, NO_EDGE, edge(9, 9)]] {
-            assert_eq!(again(kept), Some(kept));
-        }
-        for kept in
-            [[9, 7, 0], [1 << 32, 7, 0], [0, 7, edge(0, 9)], [0, 7, edge(9, 0)], [0, BUSY, 0]]
-        {
-            assert_eq!(again(kept), None, "{kept:?}");
-        }
     }
 
     #[test]

@@ -28,6 +28,7 @@
 //! matching are parallel on average (2012), for priorities that stay.
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -146,6 +147,12 @@ impl Program for Mis {
 
     fn next(&self, _: u64, total: &Progress) -> Next {
         if total.undecided > 0 { Next::Iterate } else { Next::Stop }
+    }
+
+    /// Nobody goes before the first of those that are undecided, so it joins or leaves.
+    fn limit(&self) -> Limit {
+        let invariant = "each iteration decides the first of the vertices that are undecided";
+        Limit::Proved { most: |vertices| vertices, invariant }
     }
 }
 

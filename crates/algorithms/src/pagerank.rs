@@ -19,6 +19,7 @@
 //! `tolerance` in total (L1). One pass over the edges an iteration.
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -174,8 +175,8 @@ impl<F: Float> Program for PageRank<F> {
         if iterations < self.iterations && !settled { Next::Iterate } else { Next::Stop }
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        Some(self.iterations)
+    fn limit(&self) -> Limit {
+        Limit::Stated(self.iterations)
     }
 }
 

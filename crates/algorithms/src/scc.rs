@@ -53,6 +53,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::edges::Pair;
+use welter_model::limit::Limit;
 use welter_model::program::{Total, Vertex};
 use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
 
@@ -279,6 +280,16 @@ impl Stream for Scc {
             Stage::Alone => Next::Settle(to(Stage::Name)),
             Stage::Name => Next::Stop,
         }
+    }
+
+    /// A round decides a vertex at least, so there are `V` at most. In each a colour passes less
+    /// than `V` edges, and so does who reaches back, with a pass that changes nothing after either;
+    /// the first one may have reached forth and back before. Trimming goes on while it decides a
+    /// vertex, or has just begun.
+    fn limit(&self) -> Limit {
+        let invariant = "each round decides the vertex of a colour or pivot at least";
+        let most = |vertices: u64| (vertices + 1).saturating_mul(2 * vertices + 8);
+        Limit::Proved { most, invariant }
     }
 
     fn broken(&self, step: Step, seen: &Seen<Counts>) -> Option<&'static str> {

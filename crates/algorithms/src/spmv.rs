@@ -17,6 +17,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::straight::Straight;
 use welter_model::table::ColumnData;
@@ -132,8 +133,8 @@ impl<F: Float> Program for Spmv<F> {
         if iterations < self.iterations { Next::Iterate } else { Next::Stop }
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        Some(self.iterations)
+    fn limit(&self) -> Limit {
+        Limit::Stated(self.iterations)
     }
 }
 

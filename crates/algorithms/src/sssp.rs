@@ -17,6 +17,7 @@
 use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -115,5 +116,9 @@ impl<F: Float> Program for Sssp<F> {
 
     fn next(&self, _: u64, (): &()) -> Next {
         Next::Iterate
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::of_relaxing()
     }
 }

@@ -14,6 +14,7 @@
 //! Distances are those of [`Sssp`](crate::Sssp) to the last bit.
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::{ColumnData, NO_VERTEX};
 
@@ -166,6 +167,10 @@ impl Program for SsspTree {
 
     fn next(&self, _: u64, (): &()) -> Next {
         Next::Iterate
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::of_relaxing()
     }
 }
 

@@ -40,6 +40,7 @@
 //! distribution", 2004 (colours).
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -217,6 +218,16 @@ impl Program for StrongLabels {
 
     fn next(&self, _: u64, total: &Round) -> Next {
         total.follows()
+    }
+
+    /// A round decides the open vertex with the smallest number at least, so there are `V` at most.
+    /// In each a label passes less than `V` edges, and so does who reaches it, with an iteration
+    /// that finds nothing new after either. Trimming goes on while it decides a vertex, or has
+    /// just begun.
+    fn limit(&self) -> Limit {
+        let invariant = "each round decides the open vertex with the smallest number";
+        let most = |vertices: u64| vertices.saturating_mul(2 * vertices + 8);
+        Limit::Proved { most, invariant }
     }
 }
 

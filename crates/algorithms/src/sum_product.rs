@@ -55,6 +55,7 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::extended::Extended;
+use welter_model::limit::Limit;
 use welter_model::program::{Next, Value, Vertex};
 use welter_model::stream::Edge;
 use welter_model::table::ColumnData;
@@ -296,8 +297,8 @@ impl<const K: usize, const R: usize> Extended for SumProduct<K, R> {
         if iterations < self.iterations && !settled { Next::Iterate } else { Next::Stop }
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        Some(self.iterations)
+    fn limit(&self) -> Limit {
+        Limit::Stated(self.iterations)
     }
 }
 

@@ -21,6 +21,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -230,8 +231,8 @@ impl Program for Walk {
         if iterations < self.iterations && !settled { Next::Iterate } else { Next::Stop }
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        Some(self.iterations)
+    fn limit(&self) -> Limit {
+        Limit::Stated(self.iterations)
     }
 }
 

@@ -17,6 +17,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::stream::{self, BySlot, Edge, Known, Seen, Stream};
 use welter_model::table::ColumnData;
@@ -153,6 +154,10 @@ impl Stream for Wcc {
         }
     }
 
+    fn limit(&self) -> Limit {
+        Limit::Stated(1)
+    }
+
     /// Nearly all edges join what hangs together, and most vertices know their root.
     #[inline(always)]
     fn news(&self, _: Step, source: &AtomicU32, target: &AtomicU32) -> bool {
@@ -248,5 +253,9 @@ impl Program for LabelPropagation {
 
     fn next(&self, _: u64, (): &()) -> Next {
         Next::Iterate
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::of_relaxing()
     }
 }

@@ -14,6 +14,7 @@
 
 use bytemuck::Pod;
 
+use crate::limit::Limit;
 use crate::program::{Next, Total, Value, Vertex};
 use crate::stream::Edge;
 
@@ -72,8 +73,7 @@ pub trait Extended: Sync {
     /// Whether to go on after `iterations` iterations, the last of which had these totals.
     fn next(&self, iterations: u64, total: &Self::Total) -> Next;
 
-    /// Upper bound on the number of iterations where there is one.
-    fn iterations_max(&self) -> Option<u64> {
-        None
-    }
+    /// The iterations that a run takes at most, as
+    /// [`Program::limit`](crate::program::Program::limit).
+    fn limit(&self) -> Limit;
 }

@@ -13,6 +13,7 @@ use std::cmp::Ordering;
 
 use bytemuck::Pod;
 
+use crate::limit::Limit;
 use crate::program::{Applied, Next, Program, Total, Value, Vertex};
 use crate::tally::Tally;
 
@@ -79,10 +80,8 @@ pub trait Group: Sync {
     /// Whether to go on after `iterations` iterations, the last of which had these totals.
     fn next(&self, iterations: u64, total: &Self::Total) -> Next;
 
-    /// Upper bound on the number of iterations where there is one.
-    fn iterations_max(&self) -> Option<u64> {
-        None
-    }
+    /// The iterations that a run takes at most, as [`Program::limit`].
+    fn limit(&self) -> Limit;
 }
 
 /// A group program as engines run it.
@@ -166,7 +165,7 @@ impl<G: Group> Program for Grouped<G> {
         self.0.next(iterations, total)
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        self.0.iterations_max()
+    fn limit(&self) -> Limit {
+        self.0.limit()
     }
 }

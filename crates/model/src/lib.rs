@@ -9,6 +9,7 @@ pub mod id;
 pub mod ids;
 pub mod intersect;
 pub mod lasting;
+pub mod limit;
 pub mod look;
 pub mod marked;
 pub mod names;

@@ -16,6 +16,7 @@ use std::cmp::Ordering;
 
 use bytemuck::Pod;
 
+use crate::limit::Limit;
 use crate::table::ColumnData;
 use crate::tally::Tally;
 
@@ -241,8 +242,7 @@ pub trait Program: Sync {
     /// Whether to go on after `iterations` iterations, the last of which had these totals.
     fn next(&self, iterations: u64, total: &Self::Total) -> Next;
 
-    /// Upper bound on the number of iterations where there is one, for progress and plans.
-    fn iterations_max(&self) -> Option<u64> {
-        None
-    }
+    /// The iterations that a run takes at most. A run that goes on for longer is ended with what
+    /// the limit rests on.
+    fn limit(&self) -> Limit;
 }

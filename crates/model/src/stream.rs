@@ -16,6 +16,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::edges::Pair;
+use crate::limit::Limit;
 use crate::program::{Total, Value, Vertex};
 
 /// A stream program.
@@ -55,6 +56,10 @@ pub trait Stream: Sync {
 
     /// What follows a step in which this was seen.
     fn next(&self, step: Self::Step, seen: &Seen<Self::Total>) -> Next<Self::Step>;
+
+    /// The passes that a run takes at most. A run that wants more is ended with what the limit
+    /// rests on; steps between two passes have [`Self::broken`].
+    fn limit(&self) -> Limit;
 
     /// The invariant that a step in which this was seen contradicts, as only edges do that no graph
     /// has. Without that, a loop whose end rests on the invariant would have none.

@@ -16,6 +16,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::intersect::Intersect;
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::ColumnData;
 use welter_testing::graph::Graph;
@@ -159,5 +160,9 @@ impl<I: Intersect> Program for Blocks<I> {
 
     fn next(&self, iterations: u64, (): &()) -> Next {
         if iterations < 2 * self.blocks { Next::Iterate } else { Next::Stop }
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Stated(2 * self.blocks)
     }
 }

@@ -17,6 +17,7 @@
 //! [`Duplicates::Directions`](welter_model::edges::Duplicates::Directions).
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -144,6 +145,14 @@ impl Program for Colours {
 
     fn next(&self, _: u64, total: &Seen) -> Next {
         if total.open > 0 { Next::Iterate } else { Next::Stop }
+    }
+
+    /// A round decides the smallest vertex that is open, and what spreads in it, twice, passes less
+    /// than `V` edges.
+    fn limit(&self) -> Limit {
+        let invariant = "each round decides the open vertex with the smallest number";
+        let most = |vertices: u64| vertices.saturating_mul(2 * vertices + 8);
+        Limit::Proved { most, invariant }
     }
 }
 

@@ -4,6 +4,7 @@
 //! with what another vertex said changes all that follows.
 
 use welter_model::extended::Extended;
+use welter_model::limit::Limit;
 use welter_model::program::{Next, Value, Vertex};
 use welter_model::stream::Edge;
 use welter_model::table::ColumnData;
@@ -71,7 +72,7 @@ impl Extended for Hashed {
         if iterations < self.0 { Next::Iterate } else { Next::Stop }
     }
 
-    fn iterations_max(&self) -> Option<u64> {
-        Some(self.0)
+    fn limit(&self) -> Limit {
+        Limit::Stated(self.0)
     }
 }

@@ -3,6 +3,7 @@
 
 use bytemuck::{Zeroable, cast_slice};
 use welter_model::extended::Extended;
+use welter_model::limit::Limit;
 use welter_model::program::{Next, Program, Total, Value, Vertex};
 use welter_model::stream::Edge;
 use welter_model::table::ColumnData;
@@ -79,6 +80,7 @@ pub fn interpret<P: Program>(graph: &Graph, program: &P) -> Answer<P::Value, P::
     let mut totals = vec![total];
     let mut iterations = 0;
     while program.next(iterations, &total) == Next::Iterate && active.contains(&true) {
+        within(program.limit(), iterations, values.len());
         let signals: Vec<P::Signal> = values.iter().map(|value| program.signal(value)).collect();
         let mut accums: Vec<P::Accum> = values.iter().map(|value| program.begin(value)).collect();
         let mut groups = vec![Vec::new(); if P::GROUPS { values.len() } else { 0 }];
@@ -135,6 +137,7 @@ pub fn interpret_extended<E: Extended>(graph: &Graph, program: &E) -> Answer<E::
     let mut totals = vec![total];
     let mut iterations = 0;
     while program.next(iterations, &total) == Next::Iterate {
+        within(program.limit(), iterations, values.len());
         let signals: Vec<E::Signal> = values.iter().map(|value| program.signal(value)).collect();
         let mut accums = vec![program.identity(); values.len()];
         for (edge, state) in &mut edges {
@@ -153,4 +156,10 @@ pub fn interpret_extended<E: Extended>(graph: &Graph, program: &E) -> Answer<E::
         iterations += 1;
     }
     Answer { values, iterations, in_step: true, total, totals }
+}
+
+/// Holds a run that begins another iteration against the limit of its program.
+fn within(limit: Limit, iterations: u64, vertices: usize) {
+    let most = limit.iterations(vertices as u64);
+    assert!(iterations < most, "more than {most} iterations: {limit:?}");
 }

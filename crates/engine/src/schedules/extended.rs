@@ -37,6 +37,7 @@ use crate::machine::slices::Slices;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::Streamed;
+use crate::schedules::limit::check_limit;
 use resume::{BY_STRIPE, InMemory, Resume};
 
 /// Runs an extended program on a graph.
@@ -74,7 +75,7 @@ pub fn extend_resumable<E: Extended>(
         // They may be where bins were.
         workers.settle();
     }
-    let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
+    let phase = progress.phase("iterate", Unit::Iterations, program.limit().stated());
     let tools = (workers, progress, &phase);
     let _own_cores = OwnCores::new(workers, graph.is_streamed());
     match graph.plan.storage.and_then(|storage| storage.streamed) {
@@ -107,6 +108,7 @@ fn fold<E: Extended>(
     let benches = workers.states(|| Bench::<E>::new(graph))?;
     phase.add(reached.iterations);
     while program.next(reached.iterations, &reached.total()) == Next::Iterate {
+        check_limit(program.limit(), graph, reached.iterations)?;
         let fresh = reached.iterations == 0;
         let last = reached.total();
         let total = driver.iterate((&mut state, &mut states, fresh), &last, &benches)?;

@@ -51,8 +51,8 @@ use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
 use crate::machine::sync::lock;
 use crate::plan::{FrontierMode, LISTED_BYTES};
-use crate::schedules::bound::check_bound;
 use crate::schedules::dense::Driver;
+use crate::schedules::limit::check_limit;
 use crate::schedules::parts::Part;
 use crate::schedules::resident::{self, OutOfOrder, Resident};
 
@@ -64,7 +64,7 @@ const GRAPHS: u64 = 6;
 /// not. `out_of_step`: it goes on from values that were relaxed.
 pub(crate) fn due<P: Program>(graph: &Graph, program: &P, out_of_step: bool) -> Option<u64> {
     // The number of an iteration must mean something where it is limited.
-    let may = P::RELAXES && graph.plan.storage.is_some() && program.iterations_max().is_none();
+    let may = P::RELAXES && graph.plan.storage.is_some() && program.limit().stated().is_none();
     match graph.plan.frontier_mode {
         _ if must_relax::<P>(out_of_step) => Some(0),
         FrontierMode::Local if may => Some(0),
@@ -135,7 +135,7 @@ pub(crate) fn finish<P: Program>(
         level.note(&mut reached.levels);
         reached.totals.push(P::Total::default());
         reached.iterations += 1;
-        check_bound::<P>(graph, reached.iterations)?;
+        check_limit(driver.program.limit(), graph, reached.iterations)?;
         phase.add(1);
         phase.add_bytes(level.edges * 4);
         let due = |all: &&Checkpoints| all.is_due::<P>(reached.iterations, graph);
@@ -377,7 +377,7 @@ impl<'g, P: Program> Desk<'g, P> {
         turn.extend(part.sources.clone().filter(|&vertex| flags[vertex as usize] != 0));
         let mut rounds = 0;
         while !turn.is_empty() {
-            check_bound::<P>(graph, rounds)?;
+            check_limit(program.limit(), graph, rounds)?;
             rounds += 1;
             *active += turn.len() as u64;
             for source in turn.drain(..) {

@@ -22,10 +22,10 @@ use crate::edges::graph::Graph;
 use crate::edges::index::IndexedTiles;
 use crate::kernels::kernel::Scratch;
 use crate::machine::workers::Workers;
-use crate::schedules::bound::check_bound;
 use crate::schedules::dense::Driver;
 use crate::schedules::fixpoint::{self, Cut};
 use crate::schedules::frontier::Frontier;
+use crate::schedules::limit::check_limit;
 use crate::schedules::lookups::Lookups;
 use crate::schedules::pull;
 use crate::schedules::push;
@@ -85,7 +85,7 @@ pub(crate) fn run<P: Program>(
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
-        check_bound::<P>(graph, iterations)?;
+        check_limit(program.limit(), graph, iterations)?;
         // Capabilities come first: what follows a false one is not compiled for that program.
         if P::RELAXES && due.is_some_and(|due| looked >= due) {
             if let Some(cut) = Cut::new(graph, &state, must)? {

@@ -10,7 +10,7 @@
 //! | `frontier`, `reached`, `lookups` | which vertices are active, and how their edges are found |
 //! | `fixpoint`, `parts`, `resident` | blocks of vertices, each relaxed until nothing changes |
 //! | `pass`, `straight` | passes over the edges, over a graph and over its input |
-//! | `bound` | more iterations than any graph takes |
+//! | `limit` | more iterations than any graph takes |
 //! | `footprint` | what schedules take beside columns and edges |
 //! | `intersect`, `peel` | adjacency lists: triangles and core numbers |
 //!
@@ -18,7 +18,6 @@
 //!
 //! Invariant: results have the same bits for any number of workers and any widths.
 
-pub(crate) mod bound;
 pub(crate) mod dense;
 pub(crate) mod extended;
 pub(crate) mod fixpoint;
@@ -26,6 +25,7 @@ pub(crate) mod footprint;
 pub(crate) mod frontier;
 pub(crate) mod intersect;
 pub(crate) mod iterate;
+pub(crate) mod limit;
 pub(crate) mod lookups;
 pub(crate) mod parts;
 pub(crate) mod pass;

@@ -45,6 +45,7 @@ use crate::machine::affinity::OwnCores;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
+use crate::schedules::limit::check_limit;
 
 pub use self::resume::pass_resumable;
 
@@ -197,8 +198,10 @@ impl<'a, S: Stream> Run<'a, S> {
             (false, true) => Share::Others,
             (false, false) => Share::All,
         };
+        if !few {
+            self.begin_pass()?;
+        }
         self.begun = few;
-        self.passes += u64::from(!few);
         let (program, known) = (self.program, self.known());
         let again = program.again(step);
         if let Some(contracted) = &self.contracted
@@ -243,6 +246,13 @@ impl<'a, S: Stream> Run<'a, S> {
         Ok(self.end_pass(newer))
     }
 
+    /// Counts a pass, unless there were too many.
+    fn begin_pass(&mut self) -> Result<(), EngineError> {
+        check_limit(self.program.limit(), self.graph, self.passes)?;
+        self.passes += 1;
+        Ok(())
+    }
+
     /// Goes over to what is newer.
     fn end_pass(&mut self, newer: Option<Newer>) -> Seen<S::Total> {
         self.stale.end_pass();
@@ -269,7 +279,7 @@ impl<'a, S: Stream> Run<'a, S> {
 
     /// Hands over the edges that are news.
     fn rest(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
-        self.passes += 1;
+        self.begin_pass()?;
         let (program, known) = (self.program, self.known());
         self.each_chunk(step, (Share::All, Writes::NOTHING), |hand, part| {
             let before = hand.rest.len();

@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use welter_model::program::Value;
-use welter_progress::{Progress, Unit};
+use welter_progress::{Phase, Progress, Unit};
 
 use crate::EngineError;
 use crate::columns::results::Values;
@@ -59,16 +59,37 @@ pub fn peel<V: Value>(
     for (left, &degree) in left.iter_mut().zip(&*graph.degrees) {
         *left.get_mut() = degree;
     }
-    let mut rest: Vec<u32> = (0..graph.degrees.len() as u32).collect();
     let benches = workers.states(|| Ok(Vec::new()))?;
-    let mut core = 0;
-    while !rest.is_empty() {
+    rounds(&left, &phase, |core, leaving| {
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
+        Level { rows, left: &left, core }.leave(leaving, workers, progress, &benches)
+    })?;
+    let mut values = Buffer::zeroed(left.len())?;
+    for (value_of, left) in values.iter_mut().zip(&*left) {
+        *value_of = value(left.load(Relaxed));
+    }
+    Ok(Some(Values::resident(values)))
+}
+
+/// Goes through the vertices that are left until none is, and says in how many rounds. `leave` is
+/// told a core number, and who has so many neighbours left.
+///
+/// Who leaves is out of the list, and a round in which nobody does finds a number at which somebody
+/// will: two rounds a vertex at most, whatever `leave` does to the others. So this needs no other
+/// limit, and ends for edges that no graph has.
+fn rounds(
+    left: &[AtomicU32],
+    phase: &Phase,
+    mut leave: impl FnMut(u32, Vec<u32>) -> Result<(), EngineError>,
+) -> Result<u64, EngineError> {
+    let mut rest: Vec<u32> = (0..left.len() as u32).collect();
+    let (mut core, mut rounds) = (0, 0);
+    while !rest.is_empty() {
+        rounds += 1;
         let before = rest.len();
-        let mut leaving = Vec::new();
-        let mut least = u32::MAX;
+        let (mut leaving, mut least) = (Vec::new(), u32::MAX);
         rest.retain(|&vertex| {
             let left = left[vertex as usize].load(Relaxed);
             if left == core {
@@ -81,16 +102,12 @@ pub fn peel<V: Value>(
         phase.add((before - rest.len()) as u64);
         if leaving.is_empty() {
             core = least.max(core + 1);
-            continue;
+        } else {
+            leave(core, leaving)?;
+            core += 1;
         }
-        Level { rows, left: &left, core }.leave(leaving, workers, progress, &benches)?;
-        core += 1;
     }
-    let mut values = Buffer::zeroed(left.len())?;
-    for (value_of, left) in values.iter_mut().zip(&*left) {
-        *value_of = value(left.load(Relaxed));
-    }
-    Ok(Some(Values::resident(values)))
+    Ok(rounds)
 }
 
 /// What is the same for all who leave at a time.
@@ -155,5 +172,36 @@ impl Level<'_> {
             }
         }
         queue.drain(..first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of vertices with these degrees; `wrong` is what becomes of others when some leave.
+    fn rounds_of(degrees: &[u32], wrong: impl Fn(u32) -> u32) -> u64 {
+        let left: Vec<AtomicU32> = degrees.iter().map(|&degree| degree.into()).collect();
+        let phase = Progress::new().phase("peel", Unit::Vertices, None);
+        let mut gone = 0;
+        let rounds = rounds(&left, &phase, |_, leaving| {
+            gone += leaving.len();
+            left.iter().for_each(|left| left.store(wrong(left.load(Relaxed)), Relaxed));
+            Ok(())
+        });
+        assert!(gone <= degrees.len());
+        rounds.ok().unwrap()
+    }
+
+    #[test]
+    fn no_edges_let_it_go_on_for_ever() {
+        let degrees: Vec<u32> = (0..1000).map(|vertex| vertex * 7 % 613).collect();
+        let most = 2 * degrees.len() as u64;
+        // Nobody hears of it, those who stay have ever more neighbours, and ever others.
+        assert!(rounds_of(&degrees, |left| left) <= most);
+        assert!(rounds_of(&degrees, |left| left.saturating_add(1) % (1 << 30)) <= most);
+        assert!(rounds_of(&degrees, |left| left.wrapping_mul(0x9e37_79b1) >> 4) <= most);
+        assert_eq!(rounds_of(&[5, 5, 5], |left| left), 2);
+        assert_eq!(rounds_of(&[], |left| left), 0);
     }
 }

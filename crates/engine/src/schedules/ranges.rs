@@ -41,8 +41,8 @@ use crate::machine::slices::Slices;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::RangesPlan;
-use crate::schedules::bound::check_bound;
 use crate::schedules::frontier::Masks;
+use crate::schedules::limit::check_limit;
 
 /// Runs a program on a graph.
 ///
@@ -78,7 +78,7 @@ pub(crate) fn run<P: Program>(
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
-        check_bound::<P>(graph, reached.iterations)?;
+        check_limit(program.limit(), graph, reached.iterations)?;
         let (total, level) = driver.iterate(&mut reader, &mut state, &reached.total())?;
         reached.totals.push(total);
         if P::FRONTIER {

@@ -46,7 +46,7 @@ pub fn run_resumable<P: Program>(
         // They may be where bins were.
         workers.settle();
     }
-    let phase = progress.phase("iterate", Unit::Iterations, program.iterations_max());
+    let phase = progress.phase("iterate", Unit::Iterations, program.limit().stated());
     let way = graph.plan.storage.and_then(|storage| storage.streamed);
     let tools = (workers, progress, &phase);
     let own_cores = OwnCores::new(workers, graph.is_streamed());

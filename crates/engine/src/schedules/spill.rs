@@ -49,8 +49,8 @@ use crate::machine::slices::Slices;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::SpillPlan;
-use crate::schedules::bound::check_bound;
 use crate::schedules::frontier::Masks;
+use crate::schedules::limit::check_limit;
 
 /// Runs a program on a graph.
 ///
@@ -77,7 +77,7 @@ pub(crate) fn run<P: Program>(
     let mut window = Window::<P>::new(graph, &partitions, &columns)?;
     let driver = Driver { graph, program, plan, workers, progress, partitions, benches };
     let mut state = State::<P>::new(graph);
-    let may_go_on = |iterations| program.iterations_max().is_none_or(|most| iterations < most);
+    let may_go_on = |iterations| program.limit().stated().is_none_or(|most| iterations < most);
     let goes_on =
         |reached: &Reached<_>| program.next(reached.iterations, &reached.total()) == Next::Iterate;
     let mut reached = if let Some(reached) = reached {
@@ -93,11 +93,7 @@ pub(crate) fn run<P: Program>(
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
-        check_bound::<P>(graph, reached.iterations)?;
-        if !may_go_on(reached.iterations) {
-            let what = "a program goes on after the last of its iterations";
-            return Err(EngineError::internal(what));
-        }
+        check_limit(program.limit(), graph, reached.iterations)?;
         let (active, edges) = (state.active_count, state.edges);
         let go_on = may_go_on(reached.iterations + 1);
         let last = reached.total();

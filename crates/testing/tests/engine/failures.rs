@@ -8,6 +8,7 @@ use welter_engine::plan::{Layout, Plan, Settings, Shape};
 use welter_engine::{EngineError, Graph};
 use welter_model::edges::{Batch, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Vertex};
 use welter_progress::Progress;
 use welter_testing::executors::{MACHINE, workers};
@@ -206,6 +207,10 @@ impl Program for Interrupted {
             self.progress.cancel();
         }
         Next::Iterate
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Stated(u64::MAX)
     }
 }
 

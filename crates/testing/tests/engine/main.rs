@@ -5,6 +5,7 @@
 //! - `pagerank`, `spmv`: against plain loops, known answers and mathematics, with tolerances.
 //! - `everywhere`: the same bits whatever the threads, widths, chunk sizes and encodings.
 //! - `laws`: relabelling, shuffling, cutting into parts, both directions.
+//! - `limits`: programs that never settle, and graphs on which others take longest.
 //! - `readings`: parallel edges, self-loops and directions against an ordered map.
 //! - `frontiers`: programs whose vertices fall silent.
 //! - `traversals`: breadth-first search, shortest paths and components against plain loops.
@@ -18,6 +19,7 @@ mod everywhere;
 mod failures;
 mod frontiers;
 mod laws;
+mod limits;
 mod non_compact;
 mod oddities;
 mod pagerank;

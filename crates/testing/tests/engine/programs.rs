@@ -2,6 +2,7 @@
 //! frontiers that shrink, grow and flicker.
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
 use welter_model::table::ColumnData;
 
@@ -85,6 +86,10 @@ impl Program for SmallestLabel {
     fn next(&self, _: u64, _: &Count) -> Next {
         Next::Iterate
     }
+
+    fn limit(&self) -> Limit {
+        Limit::Proved { most: |vertices| vertices, invariant: "a path visits a vertex once" }
+    }
 }
 
 /// Arcs from vertex number `source`, -1 where no path leads. The total counts who was reached.
@@ -136,6 +141,10 @@ impl Program for Depth {
     fn next(&self, _: u64, total: &Count) -> Next {
         if total.0 > 0 { Next::Iterate } else { Next::Stop }
     }
+
+    fn limit(&self) -> Limit {
+        Limit::Proved { most: |vertices| vertices, invariant: "a path visits a vertex once" }
+    }
 }
 
 /// Length of the shortest path from vertex number `source`, infinite where none leads. A path's
@@ -184,6 +193,10 @@ impl Program for Distance {
 
     fn next(&self, _: u64, (): &()) -> Next {
         Next::Iterate
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Proved { most: |vertices| vertices, invariant: "a path visits a vertex once" }
     }
 }
 
@@ -263,6 +276,10 @@ impl Program for Flicker {
     fn next(&self, iterations: u64, _: &Count) -> Next {
         if iterations < self.rounds { Next::Iterate } else { Next::Stop }
     }
+
+    fn limit(&self) -> Limit {
+        Limit::Stated(self.rounds)
+    }
 }
 
 /// How many edges come in from vertices of each class (number modulo 24), and the largest weight of
@@ -341,5 +358,9 @@ impl Program for Classes {
 
     fn next(&self, iterations: u64, _: &Count) -> Next {
         if iterations < 1 { Next::Iterate } else { Next::Stop }
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Stated(1)
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use bytemuck::{Pod, Zeroable};
 use proptest::prelude::*;
 use welter_model::edges::Reading;
+use welter_model::limit::Limit;
 use welter_model::program::{Value, Vertex};
 use welter_model::stream::{self, Again, Edge, Known, Next, Stream};
 use welter_model::table::ColumnData;
@@ -81,6 +82,10 @@ impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
             Step::Settle => Next::Pass(Step::Others),
             Step::Others => Next::Stop,
         }
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Stated(1)
     }
 
     fn news(&self, _: Step, source: &Kind, target: &Kind) -> bool {
@@ -177,6 +182,10 @@ impl Stream for Spread {
     fn next(&self, (): (), seen: &stream::Seen<()>) -> Next<()> {
         self.looked.lock().unwrap().push(seen.looked);
         if seen.changes == 0 { Next::Stop } else { Next::Pass(()) }
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Proved { most: |vertices| vertices, invariant: "a path visits a vertex once" }
     }
 
     fn again(&self, (): ()) -> Again {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use welter_algorithms::pagerank::{Dangling, PageRank, Rank, RankTotal};
 use welter_engine::EngineError;
 use welter_model::edges::EdgeStream;
+use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Vertex};
 use welter_progress::Progress;
 use welter_store::header::Encoding;
@@ -132,6 +133,10 @@ impl Program for Interrupted {
 
     fn next(&self, iterations: u64, last: &RankTotal) -> Next {
         self.ranks.next(iterations, last)
+    }
+
+    fn limit(&self) -> Limit {
+        self.ranks.limit()
     }
 }
 

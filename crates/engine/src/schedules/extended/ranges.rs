@@ -34,6 +34,7 @@ use crate::machine::storage::Storage;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::RangesPlan;
+use crate::schedules::limit::check_limit;
 use crate::schedules::ranges::{Ranges, deal};
 
 /// Runs a program on a graph.
@@ -81,6 +82,7 @@ pub(super) fn run<E: Extended>(
     let mut reached = reached.unwrap_or(Reached { totals: vec![first], ..Reached::default() });
     phase.add(reached.iterations);
     while program.next(reached.iterations, &reached.total()) == Next::Iterate {
+        check_limit(program.limit(), graph, reached.iterations)?;
         let (turn, last) = (reached.iterations as usize, reached.total());
         let total = driver.iterate(&mut reader, (&mut states, &mut by_segment), turn, &last)?;
         reached.totals.push(total);

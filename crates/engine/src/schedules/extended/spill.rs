@@ -47,6 +47,7 @@ use crate::machine::storage::Storage;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::SpillPlan;
+use crate::schedules::limit::check_limit;
 use crate::schedules::spill::Basis;
 use crate::schedules::spill::partitions::{cut, vertices};
 use crate::schedules::spill::records::Records;
@@ -79,7 +80,7 @@ pub(super) fn run<E: Extended>(
     let mut window = Window::new(graph, &partitions, columns.signals.as_ref())?;
     let driver = Driver { graph, program, plan, workers, progress, partitions, benches };
     let mut state = State::<E>::new(graph, states);
-    let may_go_on = |iterations| program.iterations_max().is_none_or(|most| iterations < most);
+    let may_go_on = |iterations| program.limit().stated().is_none_or(|most| iterations < most);
     let goes_on =
         |reached: &Reached<_>| program.next(reached.iterations, &reached.total()) == Next::Iterate;
     let mut reached = if let Some(reached) = reached {
@@ -92,10 +93,7 @@ pub(super) fn run<E: Extended>(
     };
     phase.add(reached.iterations);
     while goes_on(&reached) {
-        if !may_go_on(reached.iterations) {
-            let what = "a program goes on after the last of its iterations";
-            return Err(EngineError::internal(what));
-        }
+        check_limit(program.limit(), graph, reached.iterations)?;
         let (go_on, last) = (may_go_on(reached.iterations + 1), reached.total());
         let total = driver.turn(&mut state, &mut window, Basis::Updates(&last), go_on)?;
         reached.totals.push(total);

@@ -22,6 +22,7 @@ use crate::kernels::kernel::BUFFER;
 use crate::machine::dispatch::dispatched;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
+use crate::schedules::limit::check_limit;
 use crate::schedules::pass::{Learnt, Passed, REST_BYTES, add_up, check};
 
 /// One in so many parts has the few edges that are shown first.
@@ -162,6 +163,9 @@ impl<'a, S: BySlot> Passes<'a, S> {
 
     /// Shows edges that may be news, and keeps those that may be later.
     fn pass(&mut self, step: S::Step, few: bool) -> Result<Seen<S::Total>, EngineError> {
+        if !few {
+            self.begin_pass()?;
+        }
         let parts = self.stream.parts();
         let end = if few { parts.div_ceil(FEW) } else { parts };
         self.ask(step)?;
@@ -205,8 +209,14 @@ impl<'a, S: BySlot> Passes<'a, S> {
         }
         self.begun = None;
         self.shown = if few { end } else { 0 };
-        self.made += u64::from(!few);
         Ok(self.seen())
+    }
+
+    /// Counts a pass, unless there were too many.
+    fn begin_pass(&mut self) -> Result<(), EngineError> {
+        check_limit(self.program.limit(), self.graph, self.made)?;
+        self.made += 1;
+        Ok(())
     }
 
     /// Makes the bits of a step.
@@ -219,7 +229,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
 
     /// Hands over the edges that are news.
     fn rest(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
-        self.made += 1;
+        self.begin_pass()?;
         self.ask(step)?;
         let (program, known, bits) = (self.program, self.known(), self.bits.as_ref());
         let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
