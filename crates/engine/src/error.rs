@@ -24,7 +24,7 @@ pub enum EngineError {
         need: u64,
         /// Bytes that it may take.
         budget: u64,
-        /// What would help.
+        /// Settings or measures that would help.
         advice: String,
     },
     /// The system starts no thread.
@@ -42,7 +42,7 @@ pub enum EngineError {
     /// The program has no place for updates on the route that was forced.
     #[error("{why}; take {take}")]
     Route {
-        /// What is in the way.
+        /// Reason why the program has no place there.
         why: &'static str,
         /// Routes that it has.
         take: &'static str,
@@ -67,7 +67,7 @@ pub enum EngineError {
         stripe: u32,
         /// Number of the chunk.
         number: u32,
-        /// What is wrong.
+        /// Damage that was found.
         error: ChunkError,
     },
     /// Edges contradict what holds in every graph, so they are not those that were read.
@@ -80,7 +80,7 @@ pub enum EngineError {
         source_partition: u32,
         /// Stripe of the cell.
         stripe: u32,
-        /// What is wrong.
+        /// Damage that was found.
         error: ChunkError,
     },
     /// Updates that a machine pulled, or was handed, are not those that it asked for.
@@ -90,7 +90,7 @@ pub enum EngineError {
         turn: u64,
         /// Stripe of their destinations.
         stripe: u32,
-        /// What is wrong.
+        /// Invariant that does not hold.
         what: &'static str,
     },
     /// The directories for what does not fit in memory have too little room. Nothing was done.

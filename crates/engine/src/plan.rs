@@ -62,9 +62,9 @@ pub(crate) const CHUNK_BYTES_MAX: usize = SLAB_BYTES - (1 << 16);
 /// Bytes of storage that an iteration moves, at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// What is read.
+    /// Bytes that are read.
     pub read: u64,
-    /// What is written.
+    /// Bytes that are written.
     pub written: u64,
 }
 
@@ -104,31 +104,31 @@ pub struct Plan {
     /// Whether tiles with few edges go on into the next blocks of sources, as they do where nobody
     /// looks for those of few sources, and in kept graphs.
     pub wide_tiles: bool,
-    /// What they find them by.
+    /// Index that they find edges by.
     pub index: IndexMode,
     /// Whether there is room for rows.
     pub rows: bool,
     /// Whether rows of sources are made too, so that vertices can look for an active one.
     pub pulls: bool,
-    /// What goes to storage; `None` where all is in memory.
+    /// Storage that the run takes; `None` where all is in memory.
     pub storage: Option<StoragePlan>,
     /// Whether the graph stays in its input, for a straight program.
     pub straight: bool,
     /// How it will be made should passes over the input turn out to be too many.
     pub instead: Option<Box<Self>>,
-    /// What was planned for.
+    /// Size of the graph that was planned for.
     pub shape: Shape,
     /// Vertices that there are at most: slots, until somebody has looked which of them are some.
     pub vertices: u64,
-    /// What the program takes a vertex.
+    /// Bytes that the program takes for a vertex, and what it can do.
     pub layout: Layout,
-    /// What was forced.
+    /// Settings that were forced.
     pub settings: Settings,
     /// Memory budget, bytes.
     pub budget_bytes: u64,
     /// How fast the machine is, where that made a difference to the plan.
     pub pace: Option<Pace>,
-    /// What memory goes where.
+    /// Memory by use.
     pub memory: Memory,
 }
 
@@ -301,7 +301,7 @@ impl Plan {
         })
     }
 
-    /// What an iteration in which all vertices are active moves from and to storage.
+    /// Bytes that an iteration in which all vertices are active moves from and to storage.
     pub fn traffic(&self) -> Traffic {
         let Some(storage) = self.storage else { return Traffic::default() };
         let values = if storage.values_stored && !self.layout.intersects() {

@@ -13,7 +13,7 @@ use crate::edges::graph::{Graph, Stripe};
 pub(crate) enum Column<'a, V> {
     Memory(&'a [V]),
     Storage(&'a StoredValues),
-    /// What shows it, made as it goes.
+    /// A function that shows the column, made as it goes.
     Made(&'a dyn Fn(&mut Visit<'_, V>) -> Result<(), EngineError>),
 }
 

@@ -9,21 +9,21 @@ use super::Every;
 
 /// Version of the manifest, and of the files that it lists.
 pub(super) const VERSION: u16 = 3;
-/// What the manifest is.
+/// Kind of the sealed file that is the manifest.
 pub(super) const KIND: [u8; 8] = *b"CHECKPNT";
 /// Bytes of a manifest at most: most of them name the inputs.
 pub(super) const BYTES_MAX: u64 = 1 << 26;
 /// Checkpoints that are kept: the last one, and the one to fall back to.
 pub(super) const KEPT: usize = 2;
 
-/// What the manifest says.
+/// A manifest: the run, and its checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manifest {
     /// How often checkpoints are written.
     pub(super) every: Every,
     /// The last one first.
     pub(super) entries: Vec<Entry>,
-    /// What the run is, for whoever began it.
+    /// Description of the run, for whoever began it.
     pub(super) job: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Shape {
     pub(super) frontier: u32,
     /// Bytes of the state of an edge; 0 where edges have none.
     pub(super) state_bytes: u32,
-    /// What the order of these states follows from, as a CRC-32C.
+    /// CRC-32C of the words from which the order of these states follows.
     pub(super) order: u32,
 }
 
@@ -55,9 +55,9 @@ pub(super) struct Entry {
     /// Iterations that were done.
     pub(super) iterations: u64,
     pub(super) shape: Shape,
-    /// What is known of each iteration: so many records.
+    /// Number of iterations of which a level is kept.
     pub(super) levels: u64,
-    /// What was looked up so far, in bands and in passing.
+    /// Edges that were looked up so far, in bands and in passing.
     pub(super) lookups: [u64; 2],
     /// CRC-32C of the payload of its file.
     pub(super) checksum: u32,

@@ -53,7 +53,7 @@ use welter_store::random_number;
 
 /// Name of the manifest.
 const MANIFEST: &str = "checkpoint";
-/// What the names of the others begin with; the number of iterations follows.
+/// Beginning of the names of all other files; the number of iterations follows.
 const STATE: &str = "state-";
 const STATE_KIND: [u8; 8] = *b"RUNSTATE";
 
@@ -99,7 +99,7 @@ pub struct Checkpoints {
     run: u64,
     every: Every,
     job: Mutex<Vec<u8>>,
-    /// What the edges of the input add up to; 0 where nobody said.
+    /// Sum of the edges of the input; 0 where nobody said it.
     edges: AtomicU64,
     faults: Option<Arc<Faults>>,
     progress: Mutex<Written>,
@@ -107,7 +107,7 @@ pub struct Checkpoints {
     _locked: File,
 }
 
-/// What there is, and what it took.
+/// Checkpoints that there are, and the time and bytes they took.
 #[derive(Debug)]
 struct Written {
     entries: Vec<Entry>,
@@ -115,13 +115,13 @@ struct Written {
     failed: bool,
     /// When the last checkpoint had been written, or the run began.
     since: Instant,
-    /// What the last one took.
+    /// Time of the last one.
     took: Option<Duration>,
     stats: CheckpointStats,
     notes: Vec<String>,
 }
 
-/// What checkpoints took.
+/// Time and bytes that checkpoints took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CheckpointStats {
     /// Checkpoints that were written.
@@ -153,7 +153,7 @@ impl<T: Copy + Default> Reached<T> {
         self.totals.last().copied().unwrap_or_default()
     }
 
-    /// What the run leaves, with its values.
+    /// The outcome of the run, with its values.
     pub(crate) fn outcome<V: Pod + Send>(self, values: Values<V>) -> Outcome<V, T> {
         let total = self.total();
         let Self { iterations, totals, levels, .. } = self;
@@ -238,7 +238,7 @@ impl Checkpoints {
         Self { directory, run, every, job, edges, faults, progress, _locked: locked }
     }
 
-    /// What the run is, as it was said when it began.
+    /// Description of the run, as it was given when the run began.
     pub fn job(&self) -> Vec<u8> {
         lock(&self.job).clone()
     }
@@ -264,12 +264,12 @@ impl Checkpoints {
         lock(&self.progress).entries.first().map(|entry| entry.iterations)
     }
 
-    /// What checkpoints took so far.
+    /// Time and bytes that checkpoints took so far.
     pub fn stats(&self) -> CheckpointStats {
         lock(&self.progress).stats
     }
 
-    /// What a person should know, such as that the last checkpoint is damaged.
+    /// Notes for a person, such as that the last checkpoint is damaged.
     pub fn notes(&self) -> Vec<String> {
         lock(&self.progress).notes.clone()
     }
@@ -294,7 +294,7 @@ impl Checkpoints {
         self.is_due_of(iterations, graph.vertices() * size_of::<P::Value>() as u64)
     }
 
-    /// The same of columns of so many bytes.
+    /// Whether a checkpoint of columns of so many bytes is to be written after so many iterations.
     pub(crate) fn is_due_of(&self, iterations: u64, bytes: u64) -> bool {
         let written = lock(&self.progress);
         match self.every {
@@ -324,7 +324,7 @@ impl Checkpoints {
         self.directory.join(format!("{STATE}{iterations}"))
     }
 
-    /// What such a file says that it is.
+    /// Identity of the file of a checkpoint after so many iterations.
     fn identity(&self, iterations: u64) -> Identity {
         // A run has fewer iterations than 2^32 between checkpoints that could be confused.
         let generation = iterations as u32;

@@ -27,7 +27,7 @@ pub(crate) fn restore<P: Program>(
     restore_columns(checkpoints, graph, Shape::of::<P>(graph), columns)
 }
 
-/// The same of columns of this shape.
+/// Sets columns of any shape, as [`restore`] does those of a fold program.
 pub(crate) fn restore_columns<V: Pod, T: Pod + Default>(
     checkpoints: &Checkpoints,
     graph: &Graph,
@@ -62,8 +62,8 @@ pub(crate) fn restore_columns<V: Pod, T: Pod + Default>(
     first.map_or(Ok(None), Err)
 }
 
-/// The same of a run that may have none, and whose columns are all on storage, so that edges cannot
-/// be relaxed there.
+/// Restores columns that are all on storage, so that edges cannot be relaxed there; `None` also
+/// where the run has no checkpoints.
 pub(crate) fn restore_stored<P: Program>(
     checkpoints: Option<&Checkpoints>,
     graph: &Graph,
@@ -152,7 +152,7 @@ fn read_state<V: Pod, T: Pod + Default>(
 struct Bits {
     flags: Vec<u8>,
     next: usize,
-    /// Those that were not unpacked.
+    /// Number of flags that were not unpacked.
     left: u64,
     /// Vertices that are active, so far.
     set: u64,
@@ -186,7 +186,7 @@ impl Payload {
         Ok(())
     }
 
-    /// Who is active, of the next vertices.
+    /// Flags of the next vertices: 1 where one is active.
     fn flags(&mut self, bits: &mut Bits, mut active: &mut [u8]) -> Result<(), StoreError> {
         while !active.is_empty() {
             if bits.next == bits.flags.len() {

@@ -41,14 +41,15 @@ impl Shape {
         }
     }
 
-    /// The same, and edges that have states of so many bytes, whose order follows from these words.
+    /// The shape of a run whose edges have states of so many bytes, whose order follows from these
+    /// words.
     pub(crate) fn with_states(self, bytes: usize, order: &[u64]) -> Self {
         Self { state_bytes: bytes as u32, order: checksum::of(cast_slice(order)), ..self }
     }
 }
 
 impl Checkpoints {
-    /// The same with what the edges add up to that were read.
+    /// The shape with the sum of the edges that were read mixed in.
     pub(super) fn of_edges(&self, shape: Shape) -> Shape {
         let sum = self.edges.load(Ordering::Relaxed);
         Shape { edges_read: shape.edges_read ^ (sum ^ sum >> 32) as u32, ..shape }
@@ -60,7 +61,7 @@ impl Checkpoints {
         self.check_space_of(&Shape::of::<P>(graph))
     }
 
-    /// The same of columns of this shape.
+    /// Refuses a directory without room for checkpoints of this shape.
     pub(crate) fn check_space_of(&self, shape: &Shape) -> Result<(), StoreError> {
         let bytes = shape.payload_bytes(0, 0).unwrap_or(u64::MAX);
         let there = lock(&self.progress).entries.len() as u64;
@@ -79,7 +80,7 @@ pub(crate) fn write<P: Program>(
     write_columns(checkpoints, graph, Shape::of::<P>(graph), columns, reached)
 }
 
-/// The same of columns of this shape.
+/// Writes a checkpoint of columns of any shape.
 pub(crate) fn write_columns<V: Pod + Send, T: Pod>(
     checkpoints: &Checkpoints,
     graph: &Graph,

@@ -150,7 +150,8 @@ impl<U: Pod + Send> Groups<U> {
 }
 
 impl<U: Pod + Send> Groups<U> {
-    /// What a vertex of this value makes of what its neighbours say. `rows`, and its number.
+    /// Accumulator of a vertex of this value that meets all that its neighbours say. `rows`, and
+    /// its number.
     #[inline(always)]
     pub(crate) fn meet_row<P: Program<Update = U>>(
         &mut self,

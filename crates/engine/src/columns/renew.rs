@@ -83,20 +83,20 @@ fn renew<P: Program>(
 /// Columns of some consecutive vertices.
 #[derive(Debug)]
 pub struct Vertices<'a, P: Program> {
-    /// What they are.
+    /// Values of the vertices.
     pub values: &'a mut [P::Value],
-    /// What they say.
+    /// Signals of the vertices.
     pub signals: &'a mut [P::Signal],
     /// Which of them are active, in a program whose vertices fall inactive; else nothing.
     pub active: &'a mut [u8],
 }
 
-/// What vertices came to.
+/// Totals of vertices that were renewed, and how many are active.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Renewed<T> {
     /// The total of all.
     pub total: T,
-    /// That of the last one.
+    /// Total of the last vertex.
     pub(crate) last: T,
     /// How many are active, in a program whose vertices fall inactive.
     pub active: u64,

@@ -61,7 +61,7 @@ impl<V: Pod + Send> Values<V> {
         Self { count: values.len(), place: Place::Memory(values) }
     }
 
-    /// The same without those that have no row, where the result is a list.
+    /// The values that have a row, where the result is a list; else all.
     pub(crate) fn rows(mut self) -> Result<Self, EngineError>
     where
         V: Value,
@@ -89,7 +89,7 @@ impl<V: Pod + Send> Values<V> {
         Self { count: graph.vertices() as usize, place }
     }
 
-    /// What went to and from storage for them, where they are there.
+    /// Bytes and requests to and from storage, where values are there.
     pub fn storage_stats(&self) -> Option<VolumeStats> {
         match &self.place {
             Place::Memory(_) => None,

@@ -18,9 +18,10 @@ pub(crate) struct State<P: Program> {
     pub(crate) values: Buffer<P::Value>,
     /// Where values are instead, when they do not fit in memory.
     pub(crate) stored: Option<StoredValues>,
-    /// What scatter reads, and what the next dense iteration will read.
+    /// Signals that scatter reads, and those that the next dense iteration will read.
     pub(crate) signals: [Buffer<P::Signal>; 2],
-    /// Who is active, likewise, for programs whose vertices fall inactive; empty otherwise.
+    /// Flags of active vertices, likewise, for programs whose vertices fall inactive; empty
+    /// otherwise.
     pub(crate) active: [Buffer<u8>; 2],
     /// Accumulators of all vertices for sparse iterations, all of them the identity in between.
     /// Empty for programs that are not monotone.

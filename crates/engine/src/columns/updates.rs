@@ -37,7 +37,7 @@ impl Pool {
         Self::in_pieces(storage, graph, SLAB_BYTES)
     }
 
-    /// The same with places of so many bytes, a slab's at most, none of which a chunk may exceed.
+    /// A pool with places of so many bytes, a slab's at most, none of which a chunk may exceed.
     /// Where chunks are gathered in another order than they were written in, whole slabs would wait
     /// for the last of theirs.
     pub(crate) fn in_pieces(
@@ -187,7 +187,7 @@ impl Reader {
         Ok(updates)
     }
 
-    /// The same for somebody who asks for one chunk after the other.
+    /// A reader for one chunk after the other, each when it is asked for.
     pub(crate) fn follow<'r>(&'r mut self, chunks: &'r [UpdateChunk]) -> Incoming<'r> {
         let runs = chunks.chunk_by(|one, next| Arc::ptr_eq(&one.spot, &next.spot)).collect();
         let arrived = VecDeque::new();

@@ -60,7 +60,7 @@ impl StoredValues {
         Ok(Self { volume, io: storage.io.clone(), places, checksums })
     }
 
-    /// What went to and from storage.
+    /// Bytes and requests to and from storage.
     pub(crate) fn stats(&self) -> VolumeStats {
         self.volume.stats()
     }

@@ -31,7 +31,7 @@ use crate::machine::workers::Workers;
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'s> {
     pub(crate) signals: &'s StoredValues,
-    /// Who is active, where that is asked at edges.
+    /// Flags of active vertices, where edges ask for them.
     pub(crate) active: Option<&'s StoredValues>,
 }
 
@@ -146,7 +146,7 @@ impl<S: Pod + Send> Drop for Window<S> {
     }
 }
 
-/// What reads windows.
+/// A reader of windows.
 pub(crate) struct Reader<'a, S: Pod + Send> {
     graph: &'a Graph,
     pub(crate) cuts: &'a Cuts,

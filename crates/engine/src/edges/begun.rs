@@ -23,7 +23,7 @@ impl Begun {
     }
 }
 
-/// What notes them.
+/// Notes of edges that begin at some slots, while they are taken.
 pub(crate) struct Noting {
     slots: Vec<u32>,
     reading: Reading,
@@ -75,7 +75,7 @@ impl Noting {
         })
     }
 
-    /// What was noted, if there are such slots and it is all.
+    /// The edges that were noted, if there are such slots and no edge is missing.
     pub(crate) fn into_begun(self, lists: impl Iterator<Item = Vec<Pair>>) -> Option<Begun> {
         let slots: Vec<u64> = self.slots.iter().map(|slot| u64::from(*slot)).collect();
         let edges = self.keeper.into_kept(lists)?;

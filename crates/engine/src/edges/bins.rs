@@ -77,7 +77,7 @@ pub(crate) type StripeBins = Vec<Bin>;
 
 /// All edges from one group of sources to one stripe of destinations.
 pub(crate) struct Bin {
-    /// What each worker put here, in the order of the input.
+    /// Parts that each worker put here, in the order of the input.
     parts: Vec<Part>,
 }
 
@@ -99,7 +99,7 @@ impl Bin {
         segments.map(|segment| segment.edges as usize).sum()
     }
 
-    /// What it is in, of each worker.
+    /// Shelves that the bin is on, one of each worker.
     pub(crate) fn shelves(&self) -> impl Iterator<Item = &Arc<Shelved>> {
         self.parts.iter().map(|part| &part.slabs)
     }

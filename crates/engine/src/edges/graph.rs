@@ -60,7 +60,7 @@ pub struct Graph {
     pub(crate) input: Option<Input>,
 }
 
-/// What chunks that are not in memory are read from.
+/// Volume and options by which chunks are read that are not in memory.
 pub(crate) struct Stored {
     pub(crate) volume: Arc<Volume>,
     pub(crate) io: IoOptions,
@@ -163,7 +163,7 @@ impl Graph {
         self.stored_bytes() > 0 || streamed.is_some()
     }
 
-    /// What went to and from storage for its chunks, where not all of them are in memory.
+    /// Bytes and requests to and from storage for its chunks, where not all of them are in memory.
     pub fn storage_stats(&self) -> Option<VolumeStats> {
         self.stored.as_ref().map(|stored| stored.volume.stats())
     }
@@ -269,7 +269,7 @@ impl Graph {
         self.open_bytes(stripe, place, place.bytes())
     }
 
-    /// The same, of a chunk whose bytes were read.
+    /// Opens a chunk whose bytes were read, and checks it against its stripe.
     pub(crate) fn open_bytes<'a>(
         &self,
         stripe: &Stripe,

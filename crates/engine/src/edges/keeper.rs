@@ -35,7 +35,7 @@ impl Keeper {
         }
     }
 
-    /// What was kept, if it is all.
+    /// The edges that were kept, if none is missing.
     pub(crate) fn into_kept(
         self,
         lists: impl Iterator<Item = Vec<Pair>>,

@@ -85,7 +85,7 @@ const BEHIND: u32 = 16;
 enum Shown {
     /// It is not what was written.
     Damaged(EngineError),
-    /// Who looked at it had an error of its own.
+    /// Error of the function that looked at it.
     Failed(EngineError),
 }
 
@@ -148,7 +148,7 @@ impl<'g> ReadAhead<'g> {
         })
     }
 
-    /// The same for tasks of any kind, of which `wants` also gives the stripe, and a part of a
+    /// Shows chunks to tasks of any kind, of which `wants` also gives the stripe, and a part of a
     /// chunk at a time. A part is shown right after its checksum was looked at, while it is in the
     /// first-level cache, and not twice through the second-level one, past the accumulators. With
     /// faster checksums that took ten iterations of R-MAT 24, with all edges on storage, from 3.7
@@ -293,7 +293,7 @@ impl<'g> ReadAhead<'g> {
         Ok(())
     }
 
-    /// The same error, with the name of the file that the bytes came from.
+    /// An error with the name of the file that the bytes came from.
     fn name(&self, place: Place, error: &EngineError) -> EngineError {
         match &self.stored {
             Some((stored, _)) => stored.volume.damaged(place, error.to_string()).into(),

@@ -76,7 +76,7 @@ pub(crate) struct Shelf {
     writer: Option<SlabWriter>,
 }
 
-/// What is in a chunk.
+/// Edges of a chunk, and how they are written.
 #[derive(Clone, Default)]
 struct Contents {
     edges: u64,

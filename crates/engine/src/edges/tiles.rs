@@ -32,7 +32,7 @@ use crate::plan::Plan;
 /// the time of the edges in them. An index of sources needs tiles of one block.
 pub(crate) const TILE_EDGES_LEAST: usize = 512;
 
-/// What all cells have in common.
+/// Properties that all cells have in common.
 #[derive(Clone, Copy)]
 pub(crate) struct Recipe<'a, 'd> {
     pub(crate) plan: &'a Plan,
@@ -40,7 +40,7 @@ pub(crate) struct Recipe<'a, 'd> {
     pub(crate) duplicates: Duplicates,
     pub(crate) graph: u64,
     pub(crate) arena: &'a Arena,
-    /// What reads bins that overflowed.
+    /// Reader of bins that overflowed.
     pub(crate) bins: Option<Source<'a>>,
     /// Where chunks go that do not fit in memory.
     pub(crate) keep: Option<&'a Keep<'d>>,

@@ -60,7 +60,7 @@ impl Graph {
         Self::ingest_for_search((stream, &[]), ids, reading, plan, workers, progress)
     }
 
-    /// The same for a search that will begin at these slots. Where the stream is left where it is,
+    /// Ingests for a search that will begin at these slots. Where the stream is left where it is,
     /// their edges are noted on the way, so that it is read once less.
     ///
     /// # Errors
@@ -194,7 +194,7 @@ struct Volumes {
     bins: Arc<Volume>,
     chunks: Arc<Volume>,
     io: IoOptions,
-    /// Who closes the bins.
+    /// Thread that closes the bins.
     closing: Closing,
 }
 
@@ -274,7 +274,7 @@ struct Binned {
     vertices: Vertices,
 }
 
-/// What is done to edges by how they wait.
+/// Functions over edges, by how these wait.
 #[derive(Clone, Copy)]
 struct Ways {
     partition: PutIntoBins,
@@ -399,7 +399,7 @@ fn write_tiles<W: Waiting>(
     Ok(placed)
 }
 
-/// What of some bins is on storage, in their order.
+/// Shelves of some bins that are on storage, in the order of the bins.
 fn stored(bins: &[StripeBins]) -> Vec<Weak<Shelved>> {
     let mut shelves: Vec<Weak<Shelved>> = Vec::new();
     let mut seen = HashSet::new();

@@ -43,7 +43,7 @@ impl Marks {
         }
     }
 
-    /// Those of both.
+    /// Adds the marks of another.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }

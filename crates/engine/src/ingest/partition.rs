@@ -34,7 +34,8 @@ pub(crate) struct Overflow<'a> {
     pub(crate) io: &'a IoOptions,
     /// Bytes of slabs in use from which on full ones are written.
     pub(crate) used_most: u64,
-    /// The same at the end, when slabs that are not full are closed.
+    /// Bytes of slabs in use from which on slabs are written at the end, when those that are not
+    /// full are closed.
     pub(crate) used_at_end: u64,
 }
 

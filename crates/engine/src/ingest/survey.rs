@@ -31,7 +31,7 @@ const FEW: f64 = 100.0;
 /// The share of an estimate that is added to it.
 const MARGIN: u64 = 32;
 
-/// What a survey found.
+/// A survey: vertices and degrees, before edges are sorted.
 #[derive(Debug)]
 pub(crate) struct Survey {
     /// Slots that there are at most.
@@ -47,7 +47,7 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// The same, with the vertices that there are.
+    /// The survey with the vertices that there are.
     pub(crate) fn of(self, vertices: Vertices) -> Self {
         let segments = self.slots.div_ceil(1 << SEGMENT_BITS) as usize;
         let starts = (0..=segments).map(|segment| vertices.segment_start(segment)).collect();

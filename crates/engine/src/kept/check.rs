@@ -21,7 +21,7 @@ use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::storage::DEPTH;
 use crate::machine::workers::Workers;
 
-/// What was found to be right.
+/// Counts of a graph that was found to be right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Files, the manifest included.
@@ -36,13 +36,13 @@ pub struct Checked {
     pub foreign: Vec<String>,
 }
 
-/// What chunks are held against.
+/// Bounds and counts that chunks are checked against.
 struct Frame<'a> {
     kept: &'a Kept,
     directory: &'a Directory,
     /// First vertex of each stripe, and the number of vertices.
     starts: &'a [u64],
-    /// The same of partitions.
+    /// First vertex of each partition, and the number of vertices.
     bounds: &'a [u64],
     /// Edges that leave each vertex, as they are met.
     counts: &'a [AtomicU32],

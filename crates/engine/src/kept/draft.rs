@@ -33,7 +33,7 @@ pub(super) struct Draft {
     faults: Option<Arc<Faults>>,
 }
 
-/// What an ingest found that was killed before.
+/// Remains of an ingest that was killed before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Directories that were removed.

@@ -12,7 +12,7 @@ use crate::plan::KeptShape;
 
 /// Version of the manifest, and of the files that it lists.
 pub(crate) const VERSION: u16 = 1;
-/// What the manifest is.
+/// Kind of the sealed file that is the manifest.
 pub(crate) const KIND: [u8; 8] = *b"MANIFEST";
 /// Bytes of a manifest at most: a thousand files.
 pub(crate) const BYTES_MAX: u64 = 1 << 16;
@@ -31,7 +31,7 @@ const NON_COMPACT: u8 = 5;
 const TWO_KINDS_OF_INTEGERS: u8 = 6;
 const TWO_KINDS_OF_NAMES: u8 = 7;
 
-/// What the ids of a kept graph are.
+/// Kinds of ids that a kept graph may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptIds {
     /// The slot is the id, and those with edges are vertices.
@@ -72,7 +72,7 @@ pub struct KeptFile {
     pub checksum: u32,
 }
 
-/// What a kept graph is.
+/// A manifest: the description of a kept graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// Number of the graph.
@@ -111,7 +111,7 @@ pub struct Manifest {
     pub negative: bool,
     /// Whether every slot is a vertex.
     pub all_present: bool,
-    /// What ids are.
+    /// Kind of the ids.
     pub ids: KeptIds,
     /// All files but the manifest.
     pub files: Vec<KeptFile>,
@@ -159,7 +159,7 @@ const ENTRY_BYTES: usize = size_of::<Entry>();
 const _: () = assert!(HEAD_BYTES == 128 && ENTRY_BYTES == 64);
 
 impl Manifest {
-    /// What a plan must know of it, but for what was measured of its device.
+    /// The shape that a plan goes by, but for what was measured of its device.
     pub fn shape(&self) -> KeptShape {
         KeptShape {
             slots: self.slots,

@@ -108,7 +108,7 @@ impl Kept {
         Ok(Self { path: path.to_owned(), manifest, io: io.clone() })
     }
 
-    /// What the graph is.
+    /// The description of the graph.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }

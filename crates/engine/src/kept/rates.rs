@@ -54,7 +54,7 @@ impl Kept {
         Ok(())
     }
 
-    /// The same pace, reading as fast as the device did when that was measured, if it was.
+    /// The pace with the rate at which the device was read when that was measured, if it was.
     ///
     /// # Errors
     /// As [`Self::rates`].

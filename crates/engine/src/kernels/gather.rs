@@ -12,8 +12,8 @@
 use crate::kernels::kernel::{Ahead, BUFFER, LINE};
 use crate::kernels::keys::Keys;
 
-/// What a stream program knows of the sources and targets of a tile: cells from the tile's first
-/// source on, and from the stripe's first target on.
+/// Cells of a stream program for the sources and targets of a tile: from the tile's first source
+/// on, and from the stripe's first target on.
 pub(crate) struct Sides<'a, C> {
     pub(crate) sources: &'a [C],
     pub(crate) targets: &'a [C],

@@ -112,8 +112,8 @@ impl Coding {
         self.runs(tile, edges, DECODED, scratch, visit);
     }
 
-    /// The same, in runs of at most [`BUFFER`] edges, and of so many at most where keys are decoded
-    /// (a multiple of 16).
+    /// Shows edges in runs of at most [`BUFFER`], and of so many at most where keys are decoded (a
+    /// multiple of 16).
     #[inline(always)]
     pub(crate) fn runs(
         self,
@@ -157,11 +157,11 @@ impl Coding {
     }
 }
 
-/// What sources say, from the first one of a tile on (or, of a
+/// Signals of sources, from the first one of a tile on (or, of a
 /// [pulled](crate::columns::chunks::Pulled) chunk, of its cell).
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a, S> {
-    /// What each says.
+    /// Signal of each source.
     pub signals: &'a [S],
     /// Which sources are active; `None` when all are.
     pub active: Option<&'a [u8]>,
@@ -181,8 +181,8 @@ pub(crate) fn fold_tile<P: Program>(
     fold_within(program, tile, edges, (coding, &Width), sources, accums, scratch);
 }
 
-/// The same, where columns may end before what a key can name: such a key, which is none of the
-/// graph's. The keys beside it are left out too.
+/// Folds a tile into columns that may end before what a key can name. Says which key led outside,
+/// which is none of the graph's; the keys beside it are left out too.
 pub(crate) fn fold_short<P: Program>(
     program: &P,
     tile: &Tile<'_>,
@@ -196,7 +196,7 @@ pub(crate) fn fold_short<P: Program>(
     columns.outside()
 }
 
-/// The same, where columns are as long as keys reach.
+/// Folds edges of a tile into columns that reach as far as `reach` says.
 pub(crate) fn fold_within<P: Program>(
     program: &P,
     tile: &Tile<'_>,

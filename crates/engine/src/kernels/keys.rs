@@ -65,7 +65,7 @@ impl<'k> Keys<'k> {
         Self { all: &self.all[places], ..self }
     }
 
-    /// They themselves.
+    /// The keys alone.
     #[inline(always)]
     pub(crate) fn keys(self) -> &'k [u32] {
         self.all
@@ -96,9 +96,9 @@ impl<'k> Keys<'k> {
     }
 }
 
-/// What keys are held against before they are used as places.
+/// Bounds that keys are checked against before they are used as places.
 pub(crate) trait Reach {
-    /// The same keys, or none of them if one leads outside.
+    /// The keys with their bounds, or none of them if one leads outside.
     fn hold<'k>(&self, keys: &'k [u32], target_bits: u32) -> Keys<'k>;
 }
 

@@ -77,7 +77,7 @@ impl Record for Weighted {
 
 /// How edges wait in a line.
 pub(crate) trait Waiting: Send + Sync {
-    /// What they become to be sorted.
+    /// Record that they become to be sorted.
     type Record: Record;
     /// Edges in a line.
     const PER_LINE: usize;

@@ -55,7 +55,7 @@ pub struct Records<'b, A> {
     pub updates: u64,
     /// Destinations, relative to the stripe.
     pub targets: &'b [u32],
-    /// What each meets.
+    /// Accumulator for each target.
     pub accums: &'b [A],
 }
 

@@ -137,7 +137,7 @@ impl Vertices {
         }
     }
 
-    /// The same, of which nothing is copied.
+    /// The column of vertices, of which nothing is copied.
     pub(crate) fn into_column(self, ids: IdMap) -> VertexColumn {
         match ids {
             IdMap::Sparse(ids) => VertexColumn::Integers(ids),

@@ -34,7 +34,7 @@ const SMALL_PAGE_BYTES: usize = 4096;
 /// Size of a slab. Each worker has an open one for each group of sources, so big ones would take
 /// more memory than the edges in them.
 pub(crate) const SLAB_BYTES: usize = 512 << 10;
-/// What slabs are cut from.
+/// Bytes of a region, from which slabs are cut.
 const REGION_BYTES: usize = 8 << 20;
 
 /// How the bytes of a mapping are reached.
@@ -49,12 +49,12 @@ enum Reached {
 struct Mapping {
     address: NonNull<u8>,
     bytes: usize,
-    /// What was mapped: it is larger, so that `address` can be aligned.
+    /// Range that was mapped: it is larger, so that `address` can be aligned.
     whole: (*mut std::ffi::c_void, usize),
     /// Whether it is on the meter as a whole. Slabs of a region are counted one by one.
     metered: bool,
-    /// Who takes it when it is dropped, if that is still there: results outlive their graph, and
-    /// must not keep the memory of its chunks.
+    /// Pool that takes it when it is dropped, if that is still there: results outlive their graph,
+    /// and must not keep the memory of its chunks.
     home: Weak<Pool>,
 }
 
@@ -138,7 +138,7 @@ impl<T: Zeroable> Buffer<T> {
         Self::reached(len, Reached::AtRandom)
     }
 
-    /// The same, for elements that are read and written one after the other. What fills no huge
+    /// A buffer for elements that are read and written one after the other. One that fills no huge
     /// page takes small ones: workers have a dozen such columns each, of a few hundred KiB, and on
     /// huge pages they took 31 MiB that no plan knew of (factors of R-MAT 24, two workers).
     ///
@@ -239,7 +239,7 @@ pub(crate) struct Arena {
 #[derive(Debug, Default)]
 struct Pool {
     free: Mutex<Free>,
-    /// What columns left.
+    /// Mappings that columns left.
     columns: Mutex<Vec<Mapping>>,
     /// Bytes of slabs that hold bins which were read back.
     read_back: AtomicU64,
@@ -252,7 +252,7 @@ struct Free {
     warm: Vec<Place>,
     /// Given back to the system; zeroed when they are touched again.
     cold: Vec<Place>,
-    /// What slabs are cut from; unmapped with the pool.
+    /// Regions that slabs are cut from; unmapped with the pool.
     regions: Vec<Mapping>,
     /// Slabs in use or warm.
     backed: usize,

@@ -16,9 +16,9 @@ pub struct Pace {
     pub read: u64,
     /// Bytes that it takes in a second.
     pub write: u64,
-    /// What cores do beside storage that is busy, in thousandths of what they do alone.
+    /// Speed of cores beside storage that is busy, in thousandths of their speed alone.
     pub cores_beside: u64,
-    /// What storage gives beside cores that are busy, in thousandths of what it gives alone.
+    /// Speed of storage beside cores that are busy, in thousandths of its speed alone.
     pub read_beside: u64,
 }
 
@@ -39,7 +39,7 @@ impl Pace {
         Self { core_picos, read, write, cores_beside: 1000, read_beside: 1000 }
     }
 
-    /// The same of `cores` cores and storage together, where `read` reads for a while and says how
+    /// The pace of `cores` cores and storage together, where `read` reads for a while and says how
     /// fast.
     pub(crate) fn together<E>(
         self,
@@ -73,7 +73,7 @@ impl Pace {
     }
 }
 
-/// What a fold does to an edge, but for its decoding: adds the signal of a source to the
+/// The work that a fold does for an edge, but for its decoding: adds the signal of a source to the
 /// accumulator of a destination, at random places.
 struct Work {
     keys: Vec<[u32; 2]>,

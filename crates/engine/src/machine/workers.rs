@@ -106,7 +106,7 @@ impl Workers {
         self.all(work).into_iter().collect()
     }
 
-    /// The same for what cannot fail.
+    /// Runs `work` that cannot fail once on every worker.
     pub(crate) fn all<R: Send>(&self, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
         self.pool.broadcast(|context| work(context.index()))
     }
@@ -131,8 +131,8 @@ impl Workers {
         self.take_tasks(tasks, progress, states, false, |state, task, _| work(state, task))
     }
 
-    /// The same, but each worker knows the task that it will do next, so that it can prepare for
-    /// it.
+    /// Runs tasks as [`Self::tasks`] does, but each worker knows the task that it will do next, so
+    /// that it can prepare for it.
     pub(crate) fn tasks_ahead<S: Send>(
         &self,
         tasks: usize,

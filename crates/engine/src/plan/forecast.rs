@@ -39,19 +39,19 @@ const GROUP: f64 = 17.0;
 const APPLY: f64 = 3.0;
 /// To hand on a byte of signals or updates.
 const COPY: f64 = 0.5;
-/// What storage gives to cores that look at what has come, of what it gives beside cores that are
-/// as busy with something else, which is what [`Pace`] measures: where a program is the device 1.4
-/// to 2.5 GB/s instead of 2.2 to 2.5. Elsewhere it was not measured.
+/// Share of its speed that storage has beside cores that look at what has come. It is of the speed
+/// beside cores that are as busy with something else, which is what [`Pace`] measures: where a
+/// program is the device 1.4 to 2.5 GB/s instead of 2.2 to 2.5. Elsewhere it was not measured.
 const LOOKED_AT: f64 = 0.7;
 
 /// Seconds of a stage of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stage {
-    /// What the cores are busy.
+    /// Seconds that the cores are busy.
     pub cores: f64,
-    /// What storage is busy.
+    /// Seconds that storage is busy.
     pub storage: f64,
-    /// What cores and storage do while both are busy, as shares of what they do alone.
+    /// Speeds of cores and storage while both are busy, as shares of their speeds alone.
     pub beside: [f64; 2],
 }
 
@@ -71,13 +71,14 @@ impl Stage {
         both + (cores - both * of_cores).max(storage - both * of_storage)
     }
 
-    /// What it waits for.
+    /// Name of the resource that it waits for.
     pub fn limit(self) -> &'static str {
         if self.storage > self.cores { "storage" } else { "processor" }
     }
 }
 
-/// What a forecast is of, beside ingest: what is done again and again, as far as that is known.
+/// A round that a forecast is of, beside ingest: work that is done again and again, as far as that
+/// is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
     /// An iteration of so many that nobody knows before, or as many as were asked for.
@@ -106,7 +107,7 @@ impl Plan {
         Forecast { ingest: self.ingest_stage(pace), iteration: self.iteration_stage(pace) }
     }
 
-    /// What [`Forecast::iteration`] is of.
+    /// The kind of round that [`Forecast::iteration`] is of.
     pub fn round(&self) -> Round {
         match self.layout {
             layout if layout.intersects() => Round::Rows,
@@ -161,7 +162,7 @@ impl Plan {
         Stage { cores: cores + copied, storage, beside: [of_cores, of_storage * LOOKED_AT] }
     }
 
-    /// What an iteration in which all vertices are active is expected to move, where
+    /// Bytes that an iteration in which all vertices are active is expected to move, where
     /// [`Plan::traffic`] is the most that it can.
     pub fn traffic_expected(&self) -> Traffic {
         let Traffic { read, written } = self.traffic();

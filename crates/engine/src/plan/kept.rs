@@ -21,7 +21,7 @@ use crate::machine::storage::DEPTH;
 
 /// Bytes that tell where a chunk lies, and what is in it.
 const PLACE_BYTES: u64 = 160;
-/// The same of what is read at once.
+/// Bytes that tell where an extent lies, which is read at once.
 const EXTENT_BYTES: u64 = 64;
 
 /// Slabs in flight that each worker has at least: while one is read, another may wait for the
@@ -32,7 +32,7 @@ const WINDOW_MOST: usize = 32;
 /// More than as ever only as far as they take one part in so many of what is left for chunks.
 const WINDOW_SHARE: u64 = 4;
 
-/// What a plan must know of a graph that is kept. All of it is exact.
+/// The shape of a graph that is kept. All of it is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptShape {
     /// Slots, those that are no vertices included.

@@ -17,7 +17,7 @@ pub(super) struct LotsPlan {
     pub(super) partition: u64,
     /// While bins are sorted.
     pub(super) sorting: u64,
-    /// What is on its way to storage.
+    /// Bytes of requests on their way to storage.
     pub(super) requests: u64,
 }
 

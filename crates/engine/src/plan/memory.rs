@@ -25,7 +25,7 @@ pub(super) const WORKER_BYTES: u64 = 2 << 20;
 pub(super) const BIN_BYTES: u64 = 192;
 /// Directory entry of a tile.
 const TILE_BYTES: u64 = 16;
-/// What the index of sources takes for a tile: its entry, and a place in the list of tiles.
+/// Bytes that the index of sources takes for a tile: its entry, and a place in the list of tiles.
 const INDEX_BYTES: u64 = INDEX_ENTRY_BYTES as u64 + 96;
 
 /// Bytes that a program takes per vertex.
@@ -214,7 +214,8 @@ impl Layout {
 /// Memory of a run by use, bytes. Ingest and iterations do not overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// What the caller holds all along, such as the ids, and what the process takes anyway.
+    /// Bytes that the caller holds all along, such as the ids, and those that the process takes
+    /// anyway.
     pub held: u64,
     /// The input while it is ingested.
     pub input: u64,
@@ -235,7 +236,7 @@ pub struct Memory {
     pub state: u64,
     /// States of edges.
     pub edges: u64,
-    /// Who is active, the accumulators of sparse iterations, and the index of sources.
+    /// Flags of active vertices, the accumulators of sparse iterations, and the index of sources.
     pub frontier: u64,
     /// Every edge once or twice more, in rows, where there is room for them; of programs over
     /// triangles the rows that meet, and marks.
@@ -244,7 +245,7 @@ pub struct Memory {
     pub workers: u64,
     /// Chunks that may go to storage.
     pub chunks_stored: u64,
-    /// What is counted of edges while they are read, where the graph stays in its input.
+    /// Counters of edges while they are read, where the graph stays in its input.
     pub counts: u64,
 }
 
@@ -265,12 +266,12 @@ impl Memory {
             + self.counts
     }
 
-    /// What iterations take beside chunks and what workers have.
+    /// Bytes that iterations take beside chunks and what workers have.
     fn of_run(&self) -> u64 {
         self.state + self.edges + self.frontier + self.rows
     }
 
-    /// What will be taken when ingest left `backed` bytes of slabs, free ones included.
+    /// The memory of a run after an ingest that left `backed` bytes of slabs, free ones included.
     pub(crate) fn left_by_ingest(&self, backed: u64) -> u64 {
         self.held + self.vertices + self.workers + backed + self.of_run()
     }

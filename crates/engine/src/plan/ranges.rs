@@ -74,8 +74,8 @@ impl RangesPlan {
         windows + pieces + masks + threads * ((columns + accums) << bits)
     }
 
-    /// What signals move in an iteration in which all vertices are active, and values beside what
-    /// each route reads of them: accumulators that begin from values want them once more.
+    /// Bytes that signals move in an iteration in which all vertices are active, and values beside
+    /// what each route reads of them: accumulators that begin from values want them once more.
     pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
         let signals = plan.vertices * (plan.layout.signal + plan.layout.active);
         let again = if plan.layout.told > 0 { plan.vertices * plan.layout.value } else { 0 };

@@ -19,9 +19,9 @@ fn refused(need: u64, budget: u64) -> EngineError {
     EngineError::Budget { need, budget, advice }
 }
 
-/// What `plan` makes with a budget. Where it refuses that, the error names a budget with which it
-/// makes one, as it is rounded for people: what an input or a cache takes follows the budget too,
-/// so the first one that is named need not be enough.
+/// The result of `plan` with a budget. Where it refuses that, the error names a budget with which
+/// it makes one, as it is rounded for people: what an input or a cache takes follows the budget
+/// too, so the first one that is named need not be enough.
 ///
 /// # Errors
 /// Those of `plan`.

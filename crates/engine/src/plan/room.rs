@@ -35,7 +35,7 @@ impl Room {
         self.chunks + self.bins.max(run)
     }
 
-    /// What the state of a run takes, by a plan that says where it is.
+    /// The room that the state of a run takes, by a plan that says where it is.
     pub(super) fn of_state(plan: &Plan) -> Self {
         let edges = plan.edge_states_room(stripes(plan));
         let Some(storage) = plan.storage else { return Self { edges, ..Self::default() } };
@@ -59,7 +59,7 @@ impl Room {
         Self { degrees: column(4), values, signals, updates, edges, ..Self::default() }
     }
 
-    /// The same, and what ingest takes: so many bytes of bins and chunks.
+    /// The room of the state and of ingest, which takes so many bytes of bins and chunks.
     pub(super) fn with_edges(plan: &Plan, bins: u64, chunks: u64) -> Self {
         let pages = |bytes: u64| if bytes > 0 { stripes(plan) * ALIGN as u64 } else { 0 };
         Self { bins, chunks: chunks + pages(chunks), ..Self::of_state(plan) }

@@ -158,7 +158,8 @@ impl RowsPlan {
         most * piece
     }
 
-    /// What is moved beside edges, in all: at most where there are as many ranges as rows fill.
+    /// Bytes that are moved beside edges, in all: at most where there are as many ranges as rows
+    /// fill.
     pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
         let vertices = plan.vertices;
         let ranges = all_rows(plan).div_ceil(self.rows_bytes - self.bin_bytes / 2).max(1);
@@ -206,12 +207,13 @@ fn all_rows(plan: &Plan) -> u64 {
     RANK_BYTES * plan.vertices + ENTRY_BYTES * pairs(plan)
 }
 
-/// The same as far as is known before they are made: a row may have an entry for each neighbour.
+/// Bytes of all rows, as far as is known before they are made: a row may have an entry for each
+/// neighbour.
 fn bound(plan: &Plan) -> u64 {
     RANK_BYTES * plan.vertices + ENTRY_BYTES * plan.shape.edges
 }
 
-/// The same of the longest row.
+/// Bytes of the longest row, likewise.
 fn row_bytes(plan: &Plan) -> u64 {
     RANK_BYTES + ENTRY_BYTES * (plan.shape.edges.isqrt() + 1).min(plan.vertices)
 }

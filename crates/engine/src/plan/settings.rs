@@ -13,7 +13,7 @@ const FREE_SHARE: u64 = 16;
 /// cache.
 const FREE_LEAST: u64 = 8 << 20;
 
-/// What the user may force. `None` leaves the choice to the plan.
+/// Choices that the user may force. `None` leaves the choice to the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Worker threads.
@@ -34,7 +34,7 @@ pub struct Settings {
     pub chunk_bytes: Option<usize>,
     /// How iterations of programs with a frontier find their edges.
     pub frontier: FrontierMode,
-    /// What they find them by.
+    /// Index that they find edges by.
     pub index: IndexMode,
     /// Whether edges may be kept on storage.
     pub storage: StorageMode,
@@ -71,7 +71,7 @@ pub enum StorageMode {
     /// A graph that does not fit in memory is refused.
     #[default]
     Never,
-    /// What does not fit in memory goes to storage.
+    /// Storage takes all that does not fit in memory.
     Auto,
     /// All goes to storage that can.
     Always {
@@ -84,8 +84,8 @@ pub enum StorageMode {
     Kept,
 }
 
-/// What iterations of monotone programs look up the edges of single vertices by. It changes no
-/// answer.
+/// Index by which iterations of monotone programs look up the edges of single vertices. It changes
+/// no answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IndexMode {
     /// By bands, and by rows from when these pay, if they fit the budget.
@@ -120,12 +120,12 @@ pub enum FrontierMode {
 }
 
 impl FrontierMode {
-    /// What it means where all edges are in memory.
+    /// The mode that it means where all edges are in memory.
     pub(super) fn resident(self) -> Self {
         if self == Self::Local { Self::Auto } else { self }
     }
 
-    /// What it means where edges are on storage: what would be looked up is not in memory.
+    /// The mode that it means where edges are on storage: what would be looked up is not in memory.
     pub(super) fn stored(self) -> Self {
         match self {
             Self::Auto | Self::Local => self,

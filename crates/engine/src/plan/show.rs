@@ -51,7 +51,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// What is held all along.
+    /// Memory that is held all along, with its use.
     fn held(&self, held: u64) -> [(u64, &'static str); 2] {
         let process = self.settings.process_bytes;
         let ids = if self.layout.own > 0 { "ids, and what the program is given" } else { "ids" };
@@ -63,7 +63,7 @@ impl Plan {
         self.layout.straight.is_some_and(|takes| !takes.always)
     }
 
-    /// What passes write of the edges that are left. How many these will be is not known before.
+    /// Shows that passes write edges that are left. How many these will be is not known before.
     fn show_rewriting(&self, lines: &mut String) -> fmt::Result {
         if self.layout.left == 0 || self.settings.keeps_edges {
             return Ok(());
@@ -111,7 +111,7 @@ impl Plan {
         Ok(())
     }
 
-    /// What is taken of storage, and what goes there and comes back.
+    /// Shows the room on storage, and the bytes that go there and come back.
     fn show_storage(&self, lines: &mut String) -> fmt::Result {
         let Some(StoragePlan { room, streamed, .. }) = self.storage else { return Ok(()) };
         show_room(lines, &room)?;
@@ -258,7 +258,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// What is taken of storage.
+/// Shows the room on storage.
 fn show_room(lines: &mut String, room: &Room) -> fmt::Result {
     let peak = human_bytes(room.peak());
     writeln!(lines, "storage   {peak:>10}  at most at any time")?;

@@ -83,8 +83,8 @@ impl SpillPlan {
         edges.min(touched.ceil() as u64)
     }
 
-    /// The same at most, wherever edges end. A graph that is kept may have more stripes than are
-    /// known of here.
+    /// Records of an iteration at most, wherever edges end. A graph that is kept may have more
+    /// stripes than are known of here.
     fn records_most(&self, plan: &Plan) -> u64 {
         let edges = plan.shape.edges;
         if self.combined && plan.layout.edge == 0 {
@@ -131,7 +131,7 @@ impl SpillPlan {
         if plan.layout.edge > 0 { 2 } else { 1 }
     }
 
-    /// What updates and signals move in an iteration in which all vertices are active.
+    /// Bytes that updates and signals move in an iteration in which all vertices are active.
     pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
         let updates = self.records(plan) * plan.layout.record();
         let stored = if self.fused { 0 } else { plan.layout.signal + plan.layout.active };

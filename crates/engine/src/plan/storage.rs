@@ -52,7 +52,7 @@ pub struct StoragePlan {
     pub window: Option<usize>,
     /// Whether there is room to relax the graph part by part, for programs that may.
     pub relaxes: bool,
-    /// What is taken of storage.
+    /// Room on storage.
     pub room: Room,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn faster(plan: &Plan, pace: &Pace, free_bytes: u64) -> Plan {
     })
 }
 
-/// What is there of bins while edges are put into them.
+/// Slabs of bins that are open while edges are put into them.
 struct Open {
     bins: u64,
     /// Bins that are wanted at most.

@@ -9,7 +9,7 @@ use super::{Memory, Plan, Shape, storage};
 use crate::EngineError;
 use crate::kernels::vertices::SEGMENT_BITS;
 
-/// What a straight program has in memory.
+/// Memory that a straight program takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Straightness {
     /// Whether it pays where edges would fit in memory, too.
@@ -21,13 +21,13 @@ pub struct Straightness {
 }
 
 impl Straightness {
-    /// That of a program with so many bytes of its own for a slot.
+    /// The memory of a program with so many bytes of its own for a slot.
     pub fn of<P: Straight>(own: u64) -> Self {
         let [accum, update] = [size_of::<P::Accum>(), size_of::<P::Update>()];
         Self { always: true, slot: accum as u64 + own, update: update as u64 + 4 }
     }
 
-    /// That of a stream program.
+    /// The memory of a stream program.
     pub fn of_stream<S: BySlot>() -> Self {
         // Two bits are less than a byte.
         let slot = (size_of::<S::Cell>() + size_of::<S::Note>()) as u64 + u64::from(S::BITS);
@@ -103,7 +103,7 @@ impl Plan {
 }
 
 impl Memory {
-    /// The same of a run on a graph that stays in its input.
+    /// Memory of a run on a graph that stays in its input.
     fn straight(plan: &Plan, takes: Straightness) -> Self {
         let Straightness { slot, update, .. } = takes;
         let Shape { slots, edges, input_bytes, .. } = plan.shape;

@@ -9,7 +9,7 @@ pub enum Streamed {
     Ranges(RangesPlan),
     /// Updates are written and read.
     Spill(SpillPlan),
-    /// The same of rows and counts, in programs over triangles.
+    /// Rows and counts are written and read, in programs over triangles.
     Rows(RowsPlan),
 }
 
@@ -81,7 +81,7 @@ impl Streamed {
         }
     }
 
-    /// What signals and updates move in an iteration in which all vertices are active.
+    /// Bytes that signals and updates move in an iteration in which all vertices are active.
     pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
         match self {
             Self::Ranges(ranges) => ranges.traffic(plan),

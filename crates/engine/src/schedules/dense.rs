@@ -46,7 +46,7 @@ impl<'g, P: Program> Bench<'g, P> {
     }
 }
 
-/// What all iterations of a run have in common.
+/// Parts that all iterations of a run have in common.
 pub(crate) struct Driver<'a, P> {
     pub(crate) graph: &'a Graph,
     pub(crate) program: &'a P,
@@ -261,7 +261,7 @@ impl<P: Program> Driver<'_, P> {
         Ok(())
     }
 
-    /// What each worker has values in, where these are on storage.
+    /// Desks of all workers, where values are on storage.
     pub(crate) fn desks<'s>(
         &self,
         stored: Option<&'s StoredValues>,
@@ -299,7 +299,7 @@ impl<P: Program> Driver<'_, P> {
     }
 }
 
-/// What each worker has values in, where these are on storage.
+/// Desks of all workers for values, where these are on storage.
 pub(crate) type Desks<'s, V> = Vec<Mutex<Option<Desk<'s, V>>>>;
 
 /// Writes the values of a stripe, where these are on storage.

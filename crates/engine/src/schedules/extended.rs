@@ -54,7 +54,8 @@ pub fn extend<E: Extended>(
     extend_resumable(graph, program, workers, progress, None)
 }
 
-/// The same. Where there are checkpoints, the run goes on from the last one, and writes more.
+/// Runs an extended program. Where there are checkpoints, the run begins at the last one, and
+/// writes more.
 ///
 /// # Errors
 /// As [`extend`]; also when a checkpoint cannot be written or read, or belongs to another graph,
@@ -89,7 +90,7 @@ pub fn extend_resumable<E: Extended>(
     }
 }
 
-/// The same with values and signals in memory.
+/// Runs with values and signals in memory.
 fn fold<E: Extended>(
     graph: &Graph,
     program: &E,
@@ -127,7 +128,7 @@ fn fold<E: Extended>(
 /// The columns of a run.
 struct State<E: Extended> {
     values: Buffer<E::Value>,
-    /// What edges see, and what they will see in the next iteration.
+    /// Signals that edges see, and those that they will see in the next iteration.
     signals: [Buffer<E::Signal>; 2],
     /// By segment.
     totals: Vec<E::Total>,
@@ -168,7 +169,7 @@ impl<E: Extended> State<E> {
         (graph.stripes.iter().map(part).map(Mutex::new).collect(), now)
     }
 
-    /// What a checkpoint is read into.
+    /// Columns that a checkpoint is read into.
     fn settable<'a>(
         &'a mut self,
         driver: &Driver<'a, E>,
@@ -215,7 +216,7 @@ impl<E: Extended> Part<'_, E> {
     }
 }
 
-/// What a worker has.
+/// A worker's tools.
 struct Bench<'g, E: Extended> {
     accums: Buffer<E::Accum>,
     scratch: Scratch,
@@ -229,7 +230,7 @@ impl<'g, E: Extended> Bench<'g, E> {
     }
 }
 
-/// What all iterations of a run have in common.
+/// Parts that all iterations of a run have in common.
 struct Driver<'a, E> {
     graph: &'a Graph,
     program: &'a E,
@@ -315,7 +316,7 @@ impl<E: Extended> Driver<'_, E> {
     }
 }
 
-/// What each worker changes states with.
+/// Writers of the states of edges, one a worker.
 fn rewriters<'s, S: bytemuck::Pod>(
     workers: &Workers,
     stored: &'s Stored,

@@ -149,7 +149,7 @@ pub(crate) fn finish<P: Program>(
     Ok(reached.outcome(Values::resident(values)))
 }
 
-/// What a run has come to between two passes.
+/// State of a run between two passes.
 struct Standing<'a, 'f, V> {
     values: &'a [V],
     /// By stripe.
@@ -240,7 +240,7 @@ fn regions(graph: &Graph, workers: usize) -> Vec<Range<usize>> {
     (0..workers).map(|worker| bound(worker)..bound(worker + 1)).collect()
 }
 
-/// What one worker has in memory.
+/// Columns that one worker has in memory.
 struct Desk<'g, P: Program> {
     graph: &'g Graph,
     /// Values of the stripe.

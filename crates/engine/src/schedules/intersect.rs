@@ -158,7 +158,7 @@ fn rank(graph: &Graph) -> Result<Buffer<u32>, EngineError> {
     Ok(ranks)
 }
 
-/// What one worker has all along.
+/// Tools that one worker has all along.
 struct Bench<'g> {
     scratch: Scratch,
     chunks: ReadAhead<'g>,
@@ -387,7 +387,7 @@ impl Driver<'_> {
     }
 }
 
-/// What two ranges have in common.
+/// The intersection of two ranges.
 fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
     let start = one.start.max(other.start);
     start..one.end.min(other.end).max(start)

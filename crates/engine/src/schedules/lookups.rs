@@ -43,7 +43,7 @@ impl<'g> Lookups<'g> {
             }
     }
 
-    /// What was counted, for a checkpoint.
+    /// Numbers of edges that were looked up, for a checkpoint.
     pub(crate) fn counts(&self) -> [u64; 2] {
         [self.banded, self.passed]
     }
@@ -69,7 +69,7 @@ impl<'g> Lookups<'g> {
         self.banded > self.graph.edges() / ROWS_PAY_AT
     }
 
-    /// The same, by what was met in passing.
+    /// Whether rows would have paid, by what was met in passing.
     fn passes_pay(&self) -> bool {
         self.passed > self.graph.edges().saturating_mul(ROWS_PAY_PASSES)
     }
@@ -115,7 +115,8 @@ impl<'g> Lookups<'g> {
 /// An iteration looks vertices up in the index of bands when they have fewer than one in so many of
 /// all edges: finding the edges of one costs as much as folding some tens of them in passing.
 const BANDS_BELOW: u64 = 24;
-/// The same where vertices may look for an active one instead.
+/// Divisor of all edges below which an iteration looks vertices up, where rows both ways let
+/// vertices look for an active one too.
 const PULL_ABOVE: u64 = 20;
 /// To look up a vertex in the index of bands costs about as much as to lay so many edges in rows.
 const ROWS_PAY_AT: u64 = 32;

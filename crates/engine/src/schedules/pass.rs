@@ -58,7 +58,7 @@ pub(crate) const CELLS: usize = 1 << 16;
 /// and are joined, and what a program makes of them.
 pub(crate) const REST_BYTES: u64 = 64;
 
-/// What a stream program leaves.
+/// Outcome of a stream program.
 #[derive(Debug)]
 pub struct Passed<V: Value> {
     /// Values of all vertices, or of those that have a row ([`Value::LISTED`]).
@@ -105,9 +105,9 @@ struct Run<'a, S: Stream> {
     learnt: Learnt<S>,
     hands: Mutex<Vec<Hand>>,
     stale: Stale,
-    /// What is read instead of the graph, once few of its edges can be news.
+    /// Graph that is read instead of the first one, once few of its edges can be news.
     newer: Option<Graph>,
-    /// What is read instead of both, once few of them are not parallel.
+    /// Links that are read instead of both, once few of them are not parallel.
     contracted: Option<Contracted>,
     /// All of these that there were.
     left: Vec<Generation>,
@@ -116,10 +116,10 @@ struct Run<'a, S: Stream> {
     passes: u64,
 }
 
-/// What it needs beside chunks.
+/// Tools that a worker needs beside chunks.
 struct Hand {
     scratch: Scratch,
-    /// What it has seen in a step.
+    /// Counts of the edges that it has seen in a step.
     seen: Seen<()>,
     /// Edges that it found for the rest.
     rest: Vec<Pair>,
@@ -272,7 +272,7 @@ impl<'a, S: Stream> Run<'a, S> {
         self.seen()
     }
 
-    /// What passes read.
+    /// The graph that passes read.
     fn edges(&self) -> &Graph {
         self.newer.as_ref().unwrap_or(self.graph)
     }
@@ -307,7 +307,7 @@ impl<'a, S: Stream> Run<'a, S> {
         Ok(Seen { total, ..self.seen() })
     }
 
-    /// What workers have seen since they were asked last.
+    /// Counts of all workers since they were asked last.
     fn seen(&self) -> Seen<S::Total> {
         let room = self.graph.free_bytes() / REST_BYTES;
         add_up(lock(&self.hands).iter_mut().map(|hand| &mut hand.seen), room)

@@ -110,7 +110,7 @@ fn rounds(
     Ok(rounds)
 }
 
-/// What is the same for all who leave at a time.
+/// Properties that all vertices share which leave at a time.
 struct Level<'a> {
     rows: View<'a>,
     /// Neighbours that each vertex has left, or had when it left.

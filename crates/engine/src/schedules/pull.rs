@@ -97,7 +97,7 @@ struct Waiting {
     active: bool,
 }
 
-/// What a worker looks with.
+/// Tools that a worker looks with.
 #[derive(Default)]
 struct Looker {
     waiting: Vec<Waiting>,
@@ -133,7 +133,8 @@ fn is_set(bits: &[u64], vertex: u32) -> bool {
     bits[vertex as usize / 64] >> (vertex % 64) & 1 == 1
 }
 
-/// Who is active, a bit a vertex: a column of bits stays in the cache where one of bytes does not.
+/// Flags of active vertices, a bit each: a column of bits stays in the cache where one of bytes
+/// does not.
 fn bits(flags: &[u8]) -> Vec<u64> {
     let word = |flags: &[u8]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u64::from(flag));
     flags.chunks(64).map(word).collect()

@@ -112,7 +112,7 @@ fn alone<P: Program>(
     (total, changed, edges)
 }
 
-/// What a source says, by its place in the list.
+/// The signal of a source, by its place in the list.
 #[inline(always)]
 fn signal<P: Program>(
     program: &P,

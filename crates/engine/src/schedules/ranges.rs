@@ -96,7 +96,7 @@ pub(crate) fn run<P: Program>(
     Ok(reached.outcome(Values::stored(columns.values, graph)))
 }
 
-/// What changes from iteration to iteration.
+/// State that changes from iteration to iteration.
 struct State<P: Program> {
     /// Which side was written last.
     turn: usize,
@@ -118,7 +118,7 @@ impl<P: Program> State<P> {
     }
 }
 
-/// What one worker has all along.
+/// Tools that one worker has all along.
 struct Bench<'g, P: Program> {
     /// Accumulators of the worker's stripes in a range, each at a multiple of the largest width.
     accums: Buffer<P::Accum>,
@@ -147,7 +147,7 @@ impl<'g, P: Program> Bench<'g, P> {
     }
 }
 
-/// What workers leave of each stripe.
+/// Totals and masks that workers leave of each stripe.
 struct Left<'a, T> {
     totals: Vec<Mutex<&'a mut [T]>>,
     masks: Mutex<Masks>,
@@ -166,7 +166,7 @@ impl<'a, T> Left<'a, T> {
     }
 }
 
-/// What all iterations of a run have in common.
+/// Parts that all iterations of a run have in common.
 struct Driver<'a, P: Program> {
     graph: &'a Graph,
     program: &'a P,
@@ -177,7 +177,7 @@ struct Driver<'a, P: Program> {
     benches: Vec<Mutex<Bench<'a, P>>>,
 }
 
-/// What an iteration folds by.
+/// Arguments of the folds of an iteration.
 struct Pass<'a, P: Program> {
     cuts: &'a Cuts,
     windows: &'a [usize],

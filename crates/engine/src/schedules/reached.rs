@@ -22,7 +22,7 @@ pub(crate) fn apply<P: Program>(
     program.apply(value, program.gather(program.identity(), update), last)
 }
 
-/// What changed in a range of vertices.
+/// Vertices of a range that changed.
 pub(crate) struct List<P: Program> {
     /// Vertices that updates activated, perhaps several times each.
     pub(crate) changed: Vec<u32>,

@@ -26,7 +26,7 @@ pub fn run<P: Program>(
     run_resumable(graph, program, workers, progress, None)
 }
 
-/// The same. Where there are checkpoints, the run goes on from the last one, and writes more.
+/// Runs a program. Where there are checkpoints, the run begins at the last one, and writes more.
 ///
 /// # Errors
 /// As [`run`]; also when a checkpoint cannot be written or read, or belongs to another graph or

@@ -217,7 +217,7 @@ fn together<P: Program>(
     Ok((total, edges))
 }
 
-/// What updates reached in a range of vertices.
+/// Vertices of a range that updates reached.
 struct Reached<'a, P: Program> {
     /// First vertex of the range.
     base: u32,

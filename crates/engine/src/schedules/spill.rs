@@ -114,17 +114,17 @@ pub(crate) fn run<P: Program>(
     Ok(reached.outcome(Values::stored(columns.values, graph)))
 }
 
-/// What values are made of.
+/// Basis that the values of an iteration are made from.
 #[derive(Clone, Copy)]
 pub(crate) enum Basis<'t, T> {
     Nothing,
-    /// They are there, from a checkpoint; what follows from them is not.
+    /// Values are there, from a checkpoint; what follows from them is not.
     Values,
     /// Updates that wait. With the totals of the iteration before.
     Updates(&'t T),
 }
 
-/// What changes from iteration to iteration.
+/// State that changes from iteration to iteration.
 struct State<P: Program> {
     /// The iteration that gathers next.
     turn: u64,
@@ -151,7 +151,7 @@ impl<P: Program> State<P> {
     }
 }
 
-/// What one worker has all along.
+/// Tools that one worker has all along.
 struct Bench<'g, P: Program> {
     /// Accumulators of a stripe; the identity, all of them, while nothing is done.
     accums: Buffer<P::Accum>,
@@ -164,14 +164,14 @@ struct Bench<'g, P: Program> {
     writer: Writer,
     reader: Reader,
     records: Records<P::Accum>,
-    /// The same in programs whose updates are told one by one, and where they meet if these are
-    /// grouped.
+    /// Records of updates that are told one by one, in programs that want it, and where they meet
+    /// if these are grouped.
     told: Records<P::Update>,
     groups: Groups<P::Update>,
     counts: Counts,
 }
 
-/// What a worker did in an iteration.
+/// Counts of a worker's work in an iteration.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     edges: u64,
@@ -207,7 +207,7 @@ impl<'g, P: Program> Bench<'g, P> {
     }
 }
 
-/// What all iterations of a run have in common.
+/// Parts that all iterations of a run have in common.
 struct Driver<'a, P: Program> {
     graph: &'a Graph,
     program: &'a P,

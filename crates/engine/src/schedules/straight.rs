@@ -63,7 +63,7 @@ fn read<S: Send>(
     })
 }
 
-/// What a worker saw of the edges in the first reading.
+/// Counts and marks of a worker in the first reading of the edges.
 #[derive(Default)]
 struct Seen {
     marks: Marks,

@@ -182,7 +182,7 @@ fn known<S>(sources: &Sources<'_, S>) -> usize {
     sources.signals.len().min(flags)
 }
 
-/// What sources say from one on.
+/// Sources from a place on.
 fn from<'a, S>(sources: &Sources<'a, S>, place: usize) -> Sources<'a, S> {
     let Sources { signals, active } = *sources;
     Sources { signals: &signals[place..], active: active.map(|active| &active[place..]) }

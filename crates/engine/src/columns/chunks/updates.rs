@@ -102,7 +102,7 @@ pub fn gather_extended<E: Extended>(
     if is_met { Ok(()) } else { Err(failed(cell, OUTSIDE)) }
 }
 
-/// What was touched of accumulators: destinations and what they met. A stealer hands that over.
+/// Destinations that were touched, and their accumulators: what a stealer hands over.
 pub fn touched<P: Program>(program: &P, accums: &[P::Accum]) -> (Vec<u32>, Vec<P::Accum>) {
     let identity = program.identity();
     let touched = accums.iter().enumerate().filter(|(_, accum)| **accum != identity);

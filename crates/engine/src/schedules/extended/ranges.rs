@@ -100,7 +100,7 @@ pub(super) fn run<E: Extended>(
 /// The columns of a run, all of them on storage.
 struct Columns {
     values: StoredValues,
-    /// What edges see, and what they will see in the next iteration, in turns.
+    /// Signals that edges see, and those that they will see in the next iteration, in turns.
     signals: [StoredValues; 2],
 }
 
@@ -116,11 +116,11 @@ impl Columns {
     }
 }
 
-/// What one worker has all along.
+/// Tools that one worker has all along.
 struct Bench<'g, E: Extended> {
     /// Of the worker's stripes in a range, each at a multiple of the largest width.
     accums: Buffer<E::Accum>,
-    /// What these stripes say, at the same places.
+    /// Signals of these stripes, at the same places.
     targets: Buffer<E::Signal>,
     scratch: Scratch,
     chunks: ReadAhead<'g>,
@@ -186,7 +186,7 @@ impl<'g, E: Extended> Bench<'g, E> {
     }
 }
 
-/// What all iterations of a run have in common.
+/// Parts that all iterations of a run have in common.
 struct Driver<'a, E: Extended> {
     graph: &'a Graph,
     program: &'a E,
@@ -201,7 +201,7 @@ struct Driver<'a, E: Extended> {
 /// The totals of each stripe, by segment.
 type Totals<'t, T> = Vec<Mutex<&'t mut [T]>>;
 
-/// What an iteration folds by.
+/// Arguments of the folds of an iteration.
 struct Pass<'a, E: Extended> {
     last: &'a E::Total,
     turn: usize,

@@ -24,13 +24,13 @@ pub(super) fn by_range(workers: usize, window_sources: u64) -> [u64; 3] {
     [1, workers as u64, window_sources]
 }
 
-/// What a run keeps, if it keeps anything.
+/// Checkpoints of a run, if it keeps any.
 pub(super) struct Resume<'c> {
     kept: Option<(&'c Checkpoints, Shape)>,
 }
 
 impl<'c> Resume<'c> {
-    /// That of a run whose edges lie in these lanes, in this way.
+    /// Checkpoints of a run whose edges lie in these lanes, in this way.
     pub(super) fn new<E: Extended>(
         checkpoints: Option<&'c Checkpoints>,
         graph: &Graph,

@@ -112,7 +112,7 @@ pub(super) fn run<E: Extended>(
 /// The columns of a run, all of them on storage.
 struct Columns {
     values: StoredValues,
-    /// What edges see, between gather and scatter, where these are not fused.
+    /// Signals that edges see, between gather and scatter, where these are not fused.
     signals: Option<StoredValues>,
 }
 
@@ -128,7 +128,7 @@ impl Columns {
     }
 }
 
-/// What the sources of a partition say.
+/// Signals of the sources of a partition.
 struct Window<'c, S: Pod + Send> {
     signals: Buffer<S>,
     stored: Option<(&'c StoredValues, PieceReader<S>)>,
@@ -154,14 +154,14 @@ impl<'c, S: Pod + Send> Window<'c, S> {
     }
 }
 
-/// What changes from iteration to iteration.
+/// State that changes from iteration to iteration.
 struct State<E: Extended> {
     /// The iteration that gathers next.
     turn: u64,
     states: EdgeStates<E::State>,
     /// Whether no state was written yet.
     fresh: bool,
-    /// What was told and waits, by stripe.
+    /// Updates that were told and wait, by stripe.
     waiting: Vec<Vec<UpdateChunk>>,
     /// How many records that are.
     told: u64,
@@ -186,12 +186,12 @@ fn nothing(graph: &Graph) -> Vec<Vec<UpdateChunk>> {
     graph.stripes.iter().map(|_| Vec::new()).collect()
 }
 
-/// What one worker has all along.
+/// Tools that one worker has all along.
 struct Bench<'g, E: Extended> {
     accums: Buffer<E::Accum>,
-    /// What the vertices of a stripe say.
+    /// Signals of the vertices of a stripe.
     targets: Buffer<E::Signal>,
-    /// What the sources of some edges say.
+    /// Signals of the sources of some edges.
     said: Vec<E::Signal>,
     scratch: Scratch,
     chunks: ReadAhead<'g>,
@@ -245,7 +245,7 @@ impl<'g, E: Extended> Bench<'g, E> {
     }
 }
 
-/// What all iterations of a run have in common.
+/// Parts that all iterations of a run have in common.
 struct Driver<'a, E: Extended> {
     graph: &'a Graph,
     program: &'a E,
@@ -257,9 +257,9 @@ struct Driver<'a, E: Extended> {
     benches: Vec<Mutex<Bench<'a, E>>>,
 }
 
-/// What the stripes of an iteration are gathered by.
+/// Arguments by which the stripes of an iteration are gathered.
 struct Pass<'p, E: Extended> {
-    /// What values are made of.
+    /// Basis of the values.
     basis: Basis<'p, E::Total>,
     waiting: Vec<Mutex<Vec<UpdateChunk>>>,
     /// By stripe.

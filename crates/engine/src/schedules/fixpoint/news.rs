@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stripe};
 
-/// What changed, and who has not heard of it.
+/// Vertices that changed, and the parts that have not heard of it.
 pub(super) struct News<'g> {
     pub(super) graph: &'g Graph,
     /// The number of this wave.

@@ -8,7 +8,7 @@ use crate::EngineError;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 
-/// What the corners of triangles are told.
+/// Counters at the corners of triangles.
 pub(super) trait Tell {
     /// Tells a rank of so many edges on its far side.
     fn tell(&mut self, rank: usize, more: u64);

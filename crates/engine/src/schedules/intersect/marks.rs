@@ -40,7 +40,7 @@ impl Marks {
         Ok(Self { low, set, both, places, hits: Vec::new(), unpacked: Vec::new() })
     }
 
-    /// The same as [`close`](Self::close) for a row of the block itself.
+    /// Closes a row of the block itself, as [`close`](Self::close) does others.
     pub(super) fn close_own<I: Intersect>(&mut self, rank: usize, rows: &Rows, closed: &Counts) {
         let mut row = std::mem::take(&mut self.unpacked);
         row.clear();

@@ -183,7 +183,7 @@ pub(super) struct Word {
     /// The ranks from 64 times this on.
     pub(super) index: u32,
     pub(super) bits: u64,
-    /// Those with edges both ways, where these count.
+    /// Neighbours with edges both ways, where these count.
     pub(super) both: u64,
 }
 

@@ -47,7 +47,7 @@ use crate::machine::workers::Workers;
 use crate::plan::RowsPlan;
 use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD};
 
-/// What all steps have in common.
+/// Parts that all steps have in common.
 struct Driver<'a> {
     graph: &'a Graph,
     plan: RowsPlan,

@@ -72,7 +72,7 @@ pub(super) fn pays(graph: &Graph, share: Share, again: Again) -> bool {
     may && share == Share::All && again == Again::Never
 }
 
-/// What a pass reads, and with which memory.
+/// Graph that a pass reads, and the memory that it may use.
 #[derive(Clone, Copy)]
 pub(super) struct Reads<'g> {
     /// Its edges or links.
@@ -178,7 +178,7 @@ impl<'g> Contraction<'g> {
         }
     }
 
-    /// What later passes read, if it is worth it, of what workers have.
+    /// Edges that later passes read, made of what workers have, if that is worth it.
     pub(super) fn end(
         &self,
         workers: Vec<Contractor<'_, '_>>,

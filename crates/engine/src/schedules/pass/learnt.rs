@@ -18,8 +18,8 @@ pub(crate) struct Learnt<S: Stream> {
 }
 
 impl<S: Stream> Learnt<S> {
-    /// Those of so many places before the first step. `degree`: edges that leave the vertex of a
-    /// place.
+    /// Cells and notes of so many places before the first step. `degree`: edges that leave the
+    /// vertex of a place.
     pub(crate) fn new(
         program: &S,
         places: usize,
@@ -69,7 +69,7 @@ pub(crate) fn check<S: Stream>(
     program.broken(step, seen).map_or(Ok(()), |what| Err(EngineError::Invariant(what)))
 }
 
-/// What workers have seen since they were asked last, with room for so many edges.
+/// Counts of all workers since they were asked last, with room for so many edges.
 pub(crate) fn add_up<'a, T: Default>(
     seen: impl Iterator<Item = &'a mut Seen<()>>,
     room: u64,

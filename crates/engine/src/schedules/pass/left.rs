@@ -99,7 +99,7 @@ impl<'g> Left<'g> {
         }))
     }
 
-    /// What says which chunks stay in memory.
+    /// The rule by which chunks stay in memory.
     pub(super) fn keep(&self) -> Keep<'_> {
         let edges = self.graph.edges / SHARE;
         Keep::new((&self.volume, &self.storage.io), self.cache_bytes, u64::MAX, edges)

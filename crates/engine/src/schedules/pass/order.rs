@@ -11,7 +11,7 @@ const FEW_EDGES: f64 = 2.25;
 /// Which chunks of a stripe are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
-    /// Those with the first few sources.
+    /// Edges of the first few sources.
     Few,
     /// All but these.
     Others,

@@ -21,17 +21,17 @@ use crate::kernels::sift::sift_tile;
 use crate::machine::sync::lock;
 use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES};
 
-/// What a worker has in a pass.
+/// A worker's tools in a pass.
 struct Bench<'p> {
     chunks: ReadAhead<'p>,
     hand: Hand,
-    /// What takes the edges that are left, where they are written.
+    /// Writer of the edges that are left, where they are written.
     writer: Option<Writer<'p>>,
-    /// What contracts them.
+    /// Contractor of these edges.
     contractor: Option<Contractor<'p, 'p>>,
 }
 
-/// What later passes read.
+/// Edges that later passes read.
 pub(super) enum Newer {
     Edges(Box<Graph>),
     Links(Contracted),

@@ -25,7 +25,7 @@ const BLOCK_BITS: u32 = 10;
 /// In place of the number of a pass: the chunk has no edge that can ever be news.
 const FOR_GOOD: u32 = u32::MAX;
 
-/// What earlier passes did.
+/// Chunks that earlier passes found without news.
 pub(super) struct Stale {
     /// By stripe and chunk, the pass in which it was shown last; [`FOR_GOOD`].
     shown: Vec<Vec<AtomicU32>>,

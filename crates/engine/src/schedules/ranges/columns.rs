@@ -39,7 +39,7 @@ impl Columns {
         Side { signals: &self.signals[turn % 2], active }
     }
 
-    /// The same, with who is active only where that is asked at edges.
+    /// The side of a turn, with flags only where edges ask for them.
     pub(super) fn asked<P: Program>(&self, turn: usize) -> Side<'_> {
         let Side { signals, active } = self.side(turn);
         Side { signals, active: active.filter(|_| asks::<P>()) }

@@ -19,7 +19,7 @@ pub(super) struct Columns {
     pub(super) values: StoredValues,
     /// Signals between gather and scatter, where these are not fused.
     pub(super) signals: Option<StoredValues>,
-    /// Who is active: between gather and scatter too, or for checkpoints.
+    /// Flags of active vertices: between gather and scatter too, or for checkpoints.
     pub(super) active: Option<StoredValues>,
 }
 
@@ -41,7 +41,7 @@ impl Columns {
         })
     }
 
-    /// What scatter reads, where gather was not just there.
+    /// The side that scatter reads, where gather was not just there.
     fn side(&self) -> Option<Side<'_>> {
         self.signals.as_ref().map(|signals| Side { signals, active: self.active.as_ref() })
     }
@@ -54,8 +54,8 @@ impl Columns {
     }
 }
 
-/// What sources of a partition say. A tile that begins before the partition, or reaches beyond,
-/// finds room on both sides, where nobody is active.
+/// Signals of the sources of a partition. A tile that begins before the partition, or reaches
+/// beyond, finds room on both sides, where nobody is active.
 pub(super) struct Window<'c, P: Program> {
     pub(super) signals: Buffer<P::Signal>,
     pub(super) active: Buffer<u8>,
@@ -64,7 +64,7 @@ pub(super) struct Window<'c, P: Program> {
     stored: Option<Stored<'c, P::Signal>>,
 }
 
-/// What reads signals and flags between gather and scatter, and from where.
+/// Readers of signals and flags between gather and scatter, and where these are.
 type Stored<'s, S> = (Side<'s>, PieceReader<S>, Option<PieceReader<u8>>);
 
 impl<'c, P: Program> Window<'c, P> {

@@ -33,7 +33,7 @@ pub(super) fn gather<P: Program>(
     reader.read(&waiting, |targets, updates| met(program, (targets, updates), accums))
 }
 
-/// The same in a program whose accumulators begin from these values.
+/// Gathers updates of a program whose accumulators begin from these values.
 pub(super) fn tell<P: Program>(
     program: &P,
     mut waiting: Vec<UpdateChunk>,
@@ -47,8 +47,8 @@ pub(super) fn tell<P: Program>(
         .read(&waiting, |targets, updates: &[P::Update]| told(program, (targets, updates), accums))
 }
 
-/// The same in a program that groups updates, by the degrees and values of the stripe's vertices.
-/// What waits is read once for each piece of the stripe.
+/// Gathers updates of a program that groups them, by the degrees and values of the stripe's
+/// vertices. What waits is read once for each piece of the stripe.
 pub(super) fn group<P: Program>(
     program: &P,
     mut waiting: Vec<UpdateChunk>,

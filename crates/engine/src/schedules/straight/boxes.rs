@@ -43,7 +43,7 @@ impl Cut {
     }
 }
 
-/// What the edges of a part told so far.
+/// Updates that the edges of a part told so far.
 pub(crate) struct Boxes<P: Straight> {
     cut: Cut,
     /// Targets and what they are told; as long as they ever were.

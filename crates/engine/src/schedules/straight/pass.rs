@@ -73,7 +73,7 @@ struct Passes<'a, S: Stream> {
     progress: &'a Progress,
     phase: &'a Phase,
     learnt: Learnt<S>,
-    /// What cells say of a step, where the program has that.
+    /// Bits of the cells of a step, where the program has such.
     bits: Option<Bits>,
     benches: Vec<Mutex<Bench>>,
     /// Parts that were shown already in this pass.
@@ -86,9 +86,9 @@ struct Passes<'a, S: Stream> {
     made: u64,
 }
 
-/// What a worker has.
+/// A worker's tools.
 struct Bench {
-    /// What it has seen in a step.
+    /// Counts of the edges that it has seen in a step.
     seen: Seen<()>,
     /// Edges that it kept, or found for the rest.
     edges: Vec<Pair>,
@@ -304,7 +304,7 @@ impl<'a, S: BySlot> Passes<'a, S> {
         self.graph.plan.free_bytes() / REST_BYTES
     }
 
-    /// What workers have seen since they were asked last.
+    /// Counts of all workers since they were asked last.
     fn seen(&self) -> Seen<S::Total> {
         let kept = self.kept.as_ref().map(|lists| lists.iter().map(|list| list.len() as u64).sum());
         let mut benches: Vec<_> = self.benches.iter().map(lock).collect();

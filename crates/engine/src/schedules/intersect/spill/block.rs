@@ -22,7 +22,7 @@ pub(super) struct Here {
     pub(super) rows: Rows,
     /// Where the next entry of each rank goes, or how many it has.
     cursors: Buffer<u32>,
-    /// What was counted of its ranks.
+    /// Triangles that were counted of its ranks.
     pub(super) own: Counts,
     pub(super) ranks: Range<usize>,
 }

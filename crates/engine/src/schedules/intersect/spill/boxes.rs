@@ -70,12 +70,12 @@ impl Waiting {
         }
     }
 
-    /// What waits at a place.
+    /// Chunks that wait at a place.
     pub(super) fn at(&self, turn: u64, place: usize) -> &[UpdateChunk] {
         &self.turns[turn as usize][place]
     }
 
-    /// The same, which is given up once it was read.
+    /// Takes the chunks that wait at a place; each is given up once it was read.
     pub(super) fn take(&mut self, turn: u64, place: usize) -> Vec<UpdateChunk> {
         std::mem::take(&mut self.turns[turn as usize][place])
     }
@@ -86,7 +86,7 @@ impl Waiting {
     }
 }
 
-/// What is about to be written to one place.
+/// Records that are about to be written to one place.
 struct Open<A> {
     targets: Vec<u32>,
     accums: Vec<A>,
@@ -148,7 +148,7 @@ impl<A: Pod> Boxes<A> {
         Ok(())
     }
 
-    /// The same, and gives up the memory of the box.
+    /// Writes a box out, and gives up its memory.
     pub(super) fn close(&mut self, place: usize, writer: &mut Writer) -> Result<(), EngineError> {
         self.write(place, writer)?;
         self.open[place] = Open { targets: Vec::new(), accums: Vec::new(), updates: 0 };

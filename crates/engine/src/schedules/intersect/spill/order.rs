@@ -36,7 +36,7 @@ impl ByDegree {
         }
     }
 
-    /// Those that are not zero, with their degrees, which ascend.
+    /// Degrees that are not zero, with how many have them, which ascend.
     fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut u32)> {
         let few = (0..).zip(&mut self.few);
         let many = self.many.iter_mut().map(|(degree, number)| (*degree, number));
@@ -44,7 +44,7 @@ impl ByDegree {
     }
 }
 
-/// What degrees tell of ranks.
+/// Order of the ranks by their degrees.
 pub(super) struct Order {
     /// Each degree that there is, and where its ranks begin, both ascending.
     begins: Vec<(u32, u32)>,

@@ -18,7 +18,7 @@ use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::schedules::spill::partitions::{cut, vertices};
 
-/// What one worker has.
+/// A worker's tools.
 struct Bench<'g> {
     scratch: Scratch,
     chunks: ReadAhead<'g>,

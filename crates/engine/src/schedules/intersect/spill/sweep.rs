@@ -20,7 +20,7 @@ const TASK_RANKS: usize = 1 << 10;
 /// Chunks of rows that are a task.
 const TASK_CHUNKS: usize = 16;
 
-/// What one worker has.
+/// A worker's tools.
 pub(super) struct Bench {
     pub(super) reader: Reader,
     marks: Marks,
@@ -32,7 +32,7 @@ pub(super) struct Bench {
     pub(super) gathered: Ledger,
 }
 
-/// What a worker has on its way elsewhere.
+/// Records that a worker has on its way elsewhere.
 struct Road {
     writer: Writer,
     rows: Boxes<()>,
@@ -44,7 +44,7 @@ struct Corners<'a, 'd> {
     driver: &'a Driver<'d>,
     here: &'a Here,
     road: &'a mut Road,
-    /// What is counted of a row from elsewhere.
+    /// Triangles counted of a row from elsewhere.
     carried: u64,
     written: Result<(), EngineError>,
 }
@@ -139,7 +139,7 @@ impl Driver<'_> {
         })
     }
 
-    /// The same with the rows that have come from lower ranges.
+    /// Closes the rows that have come from lower ranges.
     fn close_arrivals<I: Intersect>(
         &self,
         chunks: Vec<UpdateChunk>,

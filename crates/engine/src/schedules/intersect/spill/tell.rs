@@ -16,7 +16,7 @@ use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::schedules::footprint::TOLD_BYTES;
 
-/// What one worker has.
+/// A worker's tools.
 struct Bench<'g> {
     reader: Reader,
     ranks: Desk<'g, u32>,

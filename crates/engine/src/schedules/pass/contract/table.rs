@@ -69,7 +69,7 @@ impl Table {
         self.keep_grown(link)
     }
 
-    /// The same, where the table is as full as it may be.
+    /// Keeps a link in a table that is as full as it may be.
     #[cold]
     fn keep_grown(&mut self, link: Link) -> Result<bool, EngineError> {
         let slots = (2 * self.slots.len()).min(self.slots_most);
