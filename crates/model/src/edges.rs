@@ -39,8 +39,7 @@ pub trait EdgeStream: Send + Sync {
     /// Number of slots (vertex ids are `0..slots`) where the stream knows it without being read.
     fn slots(&self) -> Option<u64>;
 
-    /// What was seen of a sample of the edges when the stream was made, if they were looked at
-    /// then.
+    /// Samples of the edges that were taken when the stream was made, if they were looked at then.
     fn look(&self) -> Option<&Look> {
         None
     }
@@ -82,7 +81,7 @@ pub trait EdgeStream: Send + Sync {
     ) -> Result<(), StreamError>;
 }
 
-/// The same edges, for several who read them. What they take counts where they are held.
+/// Edges shared by several readers. The memory that they take counts where they are held.
 impl<S: EdgeStream + ?Sized> EdgeStream for Arc<S> {
     fn parts(&self) -> usize {
         (**self).parts()
@@ -130,7 +129,7 @@ impl<S: EdgeStream + ?Sized> EdgeStream for Arc<S> {
     }
 }
 
-/// What becomes of edges that have the same source and the same destination.
+/// Treatment of edges that have the same source and the same destination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
     /// All are kept, as parallel edges.
@@ -162,7 +161,7 @@ pub struct Reading {
     pub reversed: bool,
     /// Edges from a vertex to itself are left out. Their end still counts as a vertex.
     pub drop_self_loops: bool,
-    /// What becomes of parallel edges.
+    /// Treatment of parallel edges.
     pub duplicates: Duplicates,
 }
 

@@ -22,13 +22,13 @@ use crate::stream::Edge;
 pub trait Extended: Sync {
     /// State of a vertex between iterations.
     type Value: Value;
-    /// What a vertex tells its edges.
+    /// Signal of a vertex: what it tells its edges.
     type Signal: Pod + Send + Sync;
     /// State of an edge between iterations. All zeros at first.
     type State: Pod + Send + Sync;
-    /// What an edge tells its target.
+    /// Update that an edge tells its target.
     type Update: Pod + Send + Sync;
-    /// What updates are folded into.
+    /// Accumulator that updates are folded into.
     type Accum: Pod + Send + Sync;
     /// Totals over all vertices, as in [`Program::Total`](crate::program::Program::Total).
     type Total: Total;
@@ -42,7 +42,7 @@ pub trait Extended: Sync {
     /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
 
-    /// What the vertex tells its edges.
+    /// The signal of a vertex, which its edges read.
     fn signal(&self, value: &Self::Value) -> Self::Signal;
 
     /// Changes the state of an edge, by what its source and its target say, and tells its target

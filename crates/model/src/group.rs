@@ -21,9 +21,9 @@ use crate::tally::Tally;
 pub trait Group: Sync {
     /// State of a vertex between iterations.
     type Value: Value;
-    /// What a vertex tells its neighbours.
+    /// Update that a vertex tells its neighbours.
     type Update: Pod + Ord + Send + Sync;
-    /// What is learnt of the updates of a vertex.
+    /// Accumulator: what is learnt of the updates of a vertex.
     type Accum: Pod + PartialEq + Send + Sync;
     /// Totals over all vertices, as in [`Program::Total`].
     type Total: Total;
@@ -34,10 +34,10 @@ pub trait Group: Sync {
     /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
 
-    /// What the vertex tells its neighbours.
+    /// The update that the vertex tells its neighbours.
     fn tell(&self, value: &Self::Value) -> Self::Update;
 
-    /// What is learnt of no update.
+    /// The accumulator that has met no update.
     fn nothing(&self) -> Self::Accum;
 
     /// Meets the next update of a vertex; they come in ascending order.
@@ -57,8 +57,8 @@ pub trait Group: Sync {
         updates.iter().fold(self.nothing(), |accum, &update| self.meet(accum, update))
     }
 
-    /// What was learnt by a vertex of this value if it met the same updates before: from it `apply`
-    /// must make the same value, and the same total.
+    /// The accumulator of a vertex of this value if it met the same updates as before: from it
+    /// `apply` must make the same value, and the same total.
     fn again(&self, value: &Self::Value) -> Self::Accum;
 
     /// Whether a vertex of this value may come to another one because a neighbour, which said

@@ -7,7 +7,7 @@ use crate::program::Value;
 
 /// A program over triangles.
 pub trait Intersect: Sync {
-    /// What becomes of each vertex.
+    /// Result of a vertex.
     type Value: Value;
 
     /// Whether an edge on the far side counts once for each direction that it has. Needs a graph

@@ -10,29 +10,29 @@ use crate::stream::{Next, Stream};
 /// Words that a step is kept in.
 pub const STEP_WORDS: usize = 5;
 
-/// What is kept of what a program does next: which kind of step, and the step.
+/// Words in which the next step of a program is kept: its kind, and the step.
 pub type KeptNext = [u64; 1 + STEP_WORDS];
 
 /// A stream program that can be gone on with.
 pub trait Lasting: Stream {
-    /// What is kept of a vertex: its cell and its note.
+    /// Form in which a vertex is kept: its cell and its note.
     type Kept: Pod + Send + Sync;
 
-    /// What is to be kept of a vertex.
+    /// The kept form of a vertex.
     fn kept(&self, cell: &Self::Cell, note: &Self::Note) -> Self::Kept;
 
     /// The cell and the note of which this was kept; `None` if that is of no graph with so many
     /// vertices.
     fn restored(&self, kept: Self::Kept, vertices: u64) -> Option<(Self::Cell, Self::Note)>;
 
-    /// What is to be kept of a step. What a word means never changes.
+    /// The words that a step is kept in. Their meaning never changes.
     fn words(step: Self::Step) -> [u64; STEP_WORDS];
 
     /// The step of which these were kept; `None` if they are of none that is known.
     fn step(words: [u64; STEP_WORDS]) -> Option<Self::Step>;
 }
 
-/// What is kept of what a program does next.
+/// Encodes the next step of a program.
 pub fn encode<S: Lasting>(next: Next<S::Step>) -> KeptNext {
     let (kind, step) = match next {
         Next::Stop => (0, None),
@@ -46,7 +46,7 @@ pub fn encode<S: Lasting>(next: Next<S::Step>) -> KeptNext {
     kept
 }
 
-/// What a program does next, of which this was kept; `None` if it is nothing that is known.
+/// Decodes the next step of a program; `None` if it is none that is known.
 pub fn decode<S: Lasting>([kind, words @ ..]: KeptNext) -> Option<Next<S::Step>> {
     if kind == 0 {
         return (words == [0; STEP_WORDS]).then_some(Next::Stop);

@@ -55,7 +55,7 @@ fn round_of(window: usize) -> usize {
     (window % 4).min(ROUNDS - 1)
 }
 
-/// What was seen of edges.
+/// Samples of edges: slots and degrees that were seen in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     /// A bit a slot, in whole segments, during the look; `None` where vertices are not counted.
@@ -69,7 +69,7 @@ pub struct Look {
     rounds: Vec<Round>,
 }
 
-/// What had been seen at the end of a round.
+/// Slots and vertices that had been seen at the end of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Round {
     /// The largest slot, plus one.
@@ -134,7 +134,7 @@ impl Look {
         }
     }
 
-    /// What one of the two has seen in the round that both are in.
+    /// Adds another look at the round that both are in.
     pub fn merge(&mut self, mut other: Self) {
         if other.sources.len() > self.sources.len() {
             let rounds = std::mem::take(&mut self.rounds);
@@ -172,7 +172,7 @@ impl Look {
         }
     }
 
-    /// The same, of `slots` slots: as many as there are, or more than were seen.
+    /// The look with `slots` slots: as many as there are, or more than were seen.
     #[must_use]
     pub fn of_slots(mut self, slots: u64) -> Self {
         self.slots = slots;
@@ -190,7 +190,7 @@ impl Look {
         self.edges
     }
 
-    /// What had been seen at the end of each round.
+    /// Slots and vertices that had been seen at the end of each round.
     pub fn rounds(&self) -> &[Round] {
         &self.rounds
     }

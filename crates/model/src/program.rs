@@ -20,7 +20,7 @@ use crate::limit::Limit;
 use crate::table::ColumnData;
 use crate::tally::Tally;
 
-/// What an engine tells a program of a vertex when the run begins.
+/// Facts of a vertex that an engine tells a program when the run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vertex {
     /// Number of the vertex among those with a state of their own, ascending with the original ids.
@@ -57,7 +57,7 @@ impl Total for () {
     fn merge(self, (): Self) {}
 }
 
-/// What follows an iteration.
+/// Decision after an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Another iteration.
@@ -66,12 +66,12 @@ pub enum Next {
     Stop,
 }
 
-/// What `init` and `apply` make of a vertex.
+/// Result of `init` or `apply` for a vertex.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Applied<V, G> {
     /// The new value.
     pub value: V,
-    /// What the vertex adds to the totals of this iteration.
+    /// Total that the vertex adds to those of this iteration.
     pub total: G,
     /// Whether its edges are scattered in the next iteration. Looked at in programs with
     /// [`Program::FRONTIER`] only.
@@ -92,9 +92,9 @@ pub trait Program: Sync {
     /// The packed column that `scatter` reads: what a vertex tells its neighbours. It is computed
     /// once a vertex and iteration, so that a wide `Value` does not spoil the cache of the edges.
     type Signal: Pod + Send + Sync;
-    /// What travels along an edge.
+    /// Update that travels along an edge.
     type Update: Pod + Send + Sync;
-    /// What updates are folded into.
+    /// Accumulator that updates are folded into.
     type Accum: Pod + PartialEq + Send + Sync;
     /// Totals over all vertices, handed back to `apply` one iteration later.
     type Total: Total;
@@ -157,7 +157,7 @@ pub trait Program: Sync {
         Ordering::Equal
     }
 
-    /// What all updates that came to a vertex of this value make, in a program that
+    /// The accumulator of all updates that came to a vertex of this value, in a program that
     /// [groups](Self::GROUPS) them: after `apply` the same as gathering them one by one in order.
     fn group(
         &self,
@@ -169,7 +169,7 @@ pub trait Program: Sync {
         updates.iter().fold(self.identity(), |accum, &update| self.gather(accum, update))
     }
 
-    /// What all updates would make of a vertex that met the same ones before, in a program that
+    /// The accumulator of a vertex that meets the same updates as before, in a program that
     /// [groups](Self::GROUPS) them: `apply` leaves its value alone.
     fn again(&self, _value: &Self::Value) -> Self::Accum {
         self.identity()
@@ -202,7 +202,7 @@ pub trait Program: Sync {
     /// whether the vertex scatters in the first iteration.
     fn init(&self, vertex: Vertex) -> Applied<Self::Value, Self::Total>;
 
-    /// What the vertex tells its neighbours.
+    /// The signal of the vertex, which all its edges carry.
     fn signal(&self, value: &Self::Value) -> Self::Signal;
 
     /// The update of one edge, if it has one. `weight` is 1 for graphs without weights.

@@ -1,7 +1,7 @@
 //! The layouts of raw records, which are read and written: source, target, and the weight if there
 //! is one, little-endian and without padding.
 
-/// What a record holds.
+/// Layout of a record: the types of its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawLayout {
     /// Whether ids are 64-bit rather than 32-bit.

@@ -14,11 +14,11 @@ use crate::program::{Total, Value};
 
 /// A straight program.
 pub trait Straight: Sync {
-    /// What is summed up of the edges of a part of the input.
+    /// Sums over the edges of a part of the input.
     type Sums: Copy + Default + Send + Sync;
-    /// What an edge tells its target.
+    /// Update that an edge tells its target.
     type Update: Pod + Send + Sync;
-    /// What a vertex was told; zeros before it was told anything.
+    /// Accumulator of a vertex; zeros before it was told anything.
     type Accum: Pod + Send + Sync;
     /// The result of a vertex.
     type Value: Value + Pod;
@@ -41,7 +41,7 @@ pub trait Straight: Sync {
     /// Adds what an edge told.
     fn gather(&self, accum: Self::Accum, update: Self::Update) -> Self::Accum;
 
-    /// What the sums of a part add to the totals.
+    /// The totals that the sums of a part add.
     fn total(&self, sums: Self::Sums) -> Self::Total;
 
     /// The result of the vertex in a slot, by what it was told, and what it adds to the totals.

@@ -21,15 +21,15 @@ use crate::program::{Total, Value, Vertex};
 
 /// A stream program.
 pub trait Stream: Sync {
-    /// What becomes of each vertex.
+    /// Result of a vertex.
     type Value: Value;
-    /// What is learnt of a vertex, as far as it takes part in telling news.
+    /// State of a vertex, as far as it takes part in telling news.
     type Cell: Zeroable + Send + Sync;
-    /// What else is learnt of it, for edges that are news; `()` where there is no more.
+    /// Further state of it, for edges that are news; `()` where there is no more.
     type Note: Zeroable + Send + Sync;
-    /// What the program is at, with all that it must remember for that.
+    /// Step of the program, with all that it must remember for that.
     type Step: Copy + Send + Sync;
-    /// What vertices say when they are settled, summed up. Sums are the same in any order.
+    /// Sum of what vertices say when they are settled. It is the same in any order.
     type Total: Total;
 
     /// Whether `edge` looks at weights. Where it does not, they are not read.
@@ -48,13 +48,13 @@ pub trait Stream: Sync {
     /// Number of passes, where that is known beforehand.
     const PASSES: Option<u64> = None;
 
-    /// What is known of a vertex before the first step.
+    /// The state of a vertex before the first step.
     fn cell(&self, vertex: Vertex) -> (Self::Cell, Self::Note);
 
     /// The first step.
     fn first(&self) -> Next<Self::Step>;
 
-    /// What follows a step in which this was seen.
+    /// The step that follows one in which this was seen.
     fn next(&self, step: Self::Step, seen: &Seen<Self::Total>) -> Next<Self::Step>;
 
     /// The passes that a run takes at most. A run that wants more is ended with what the limit
@@ -91,7 +91,7 @@ pub trait Stream: Sync {
         0
     }
 
-    /// What an edge is compared by, and all that must be known of it later.
+    /// The rank of an edge: what it is compared by, and all that must be known of it later.
     fn rank(&self, _edge: Edge) -> Rank {
         [0; 2]
     }
@@ -153,7 +153,7 @@ pub trait BySlot: Stream<Value: bytemuck::Pod> {
     }
 }
 
-/// What a stream program does next.
+/// Next step of a stream program, and how it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<S> {
     /// A few edges of each vertex are shown. The next pass shows the others.
@@ -169,8 +169,7 @@ pub enum Next<S> {
     Stop,
 }
 
-/// What was seen in a step. All but `total`, `room` and `kept` is 0 where no edges were
-/// shown.
+/// Counts of a step. All but `total`, `room` and `kept` is 0 where no edges were shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen<T> {
     /// Edges that were looked at: all those of chunks that were read.
@@ -179,7 +178,7 @@ pub struct Seen<T> {
     pub news: u64,
     /// Edges that changed something.
     pub changes: u64,
-    /// What vertices said when they were settled.
+    /// Sum of what vertices said when they were settled.
     pub total: T,
     /// Edges that there is room for in memory, to hand them over at once.
     pub room: u64,
@@ -214,8 +213,8 @@ pub struct Edge {
     pub weight: f64,
 }
 
-/// What edges between the same two components are compared by: the least is the best. It also tells
-/// which edge it is of.
+/// Rank of an edge between two components: the least is the best. It also tells which edge it is
+/// of.
 pub type Rank = [u64; 2];
 
 /// An edge as it is rewritten when components have taken the place of its ends (Chaos, section 3,
@@ -237,11 +236,11 @@ impl Link {
     }
 }
 
-/// What is known of all vertices, by their numbers.
+/// State of all vertices, by their numbers.
 pub struct Known<'a, S: Stream + ?Sized> {
-    /// What tells news.
+    /// Cells, which tell news.
     pub cells: &'a [S::Cell],
-    /// What else there is.
+    /// Notes, which edges that are news look at.
     pub notes: &'a [S::Note],
 }
 

@@ -19,7 +19,7 @@ use crate::two_kinds::{Side, TwoKinds};
 /// The ids of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum VertexColumn {
-    /// These ids, ascending.
+    /// Integer ids one after the other, ascending.
     Range(Range<u64>),
     /// Integer ids, ascending.
     Integers(Vec<u64>),
@@ -148,7 +148,7 @@ pub enum ColumnData {
 /// Stands for no vertex in [`ColumnData::Vertices`].
 pub const NO_VERTEX: u64 = u64::MAX;
 
-/// The same expression of the vector in a column, whatever its type.
+/// Evaluates one expression of the vector in a column, whatever its type.
 macro_rules! of_vector {
     ($data:expr, $values:pat => $result:expr) => {
         match $data {
@@ -255,8 +255,8 @@ pub trait Columns: Debug + Send + Sync {
         None
     }
 
-    /// What is wrong with these columns for a table of so many rows, as far as it can be told
-    /// without reading them.
+    /// Checks these columns for a table of so many rows, as far as that can be done without reading
+    /// them.
     ///
     /// # Errors
     /// A clause that names the column.
