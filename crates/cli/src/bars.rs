@@ -90,7 +90,7 @@ fn bar(bounded: bool) -> ProgressBar {
     ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr()).with_style(style)
 }
 
-/// What is said of a phase: how far it is, how fast, and for how long still.
+/// Line about a phase: how far it is, how fast, and for how long still.
 fn line(phase: &PhaseReport, cancelled: bool) -> String {
     let PhaseReport { unit, done, total, elapsed, .. } = *phase;
     let rate = done as f64 / elapsed.as_secs_f64().max(1e-9);

@@ -28,7 +28,7 @@ use crate::line;
 use crate::load::Source;
 use crate::run;
 
-/// What a run is. Another layout of it is another version.
+/// Description of a run. Another layout of it is another version.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Job {
     version: u32,
@@ -37,8 +37,8 @@ struct Job {
     /// Where it was said.
     directory: PathBuf,
     algorithm: String,
-    /// Those of the algorithm, with their defaults filled in: JSON as text, because numbers that
-    /// were read again need not be the same to the last bit.
+    /// Parameters of the algorithm, with their defaults filled in: JSON as text, because numbers
+    /// that were read again need not be the same to the last bit.
     parameters: String,
     inputs: Vec<Input>,
     /// How edges lie, once that is known, where they have states.
@@ -59,7 +59,7 @@ impl Job {
     }
 }
 
-/// What an input was when the run began.
+/// State of an input when the run began.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Input {
@@ -158,7 +158,7 @@ pub(crate) fn begin(
     Ok(begun)
 }
 
-/// The same for a run that a command of these words, without its name, would begin.
+/// Begins checkpoints of a run that a command of these words, without its name, would begin.
 pub(crate) fn begin_as(
     arguments: Vec<String>,
     args: &RunOptions,
@@ -205,7 +205,7 @@ pub(crate) fn laid_out(checkpoints: &Checkpoints, plan: &Plan) -> Result<(), Fai
     Ok(())
 }
 
-/// Whoever may change checkpoints, if that is another user: the owner of the directory or of the
+/// User who may change checkpoints, if that is another one: the owner of the directory or of the
 /// manifest.
 fn other_owner(directory: &Path) -> Option<u32> {
     let user = rustix::process::geteuid().as_raw();
@@ -284,7 +284,7 @@ pub(crate) fn reopened(
     Ok(Begun { algorithm, options, checkpoints })
 }
 
-/// What the words of `welter run` mean, the name of the command left out.
+/// The algorithm and options that the words of `welter run` mean, the name of the command left out.
 pub(crate) fn understood(
     arguments: &[String],
 ) -> Result<(Box<dyn Chosen>, RunOptions), clap::Error> {

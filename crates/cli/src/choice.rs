@@ -22,7 +22,7 @@ pub(crate) enum Why {
 /// The way that was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// What `--method` calls it.
+    /// Name that `--method` has for it.
     pub(crate) name: &'static str,
     /// Why it was.
     pub(crate) why: String,
@@ -34,11 +34,11 @@ pub(crate) trait Methods: ValueEnum + PartialEq + Clone + Send + Sync + 'static 
     const AUTO: Self;
     /// The other one, a fold program.
     const LABELS: Self;
-    /// What `--method` calls the first one, and what a sentence does.
+    /// Name that `--method` has for the first one, and a clause that says what that does.
     const FIRST: [&'static str; 2];
 }
 
-/// What `--method` calls the other one.
+/// Name that `--method` has for the other one.
 const LABELS: &str = "labels";
 
 /// The method of an algorithm that has two.
@@ -79,7 +79,7 @@ impl<M: Methods> MethodArgs<M> {
     }
 }
 
-/// What was done, and with what, if that is not the algorithm in its first way.
+/// Result of a run, with the algorithm that it was done by, if that is not the one that was chosen.
 pub(crate) type Done<T> = (Option<Box<dyn Chosen>>, T);
 
 /// Does something with an algorithm in its first way, or else in its other one: where a route is

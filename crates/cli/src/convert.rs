@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::text::{counted, seconds};
 
 impl EdgeArgs {
-    /// The same, as the writers want it.
+    /// The options, as the writers want them.
     fn options(&self) -> EdgeFormatOptions {
         EdgeFormatOptions { format: self.output_format, ..EdgeFormatOptions::default() }
     }

@@ -97,7 +97,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// The same as code, whose runs of spaces say nothing.
+/// Text as code in a cell, whose runs of spaces say nothing.
 fn code(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     format!("`{}`", cell(&words.join(" ")))

@@ -52,7 +52,7 @@ pub(crate) struct Compared {
     took: Figures,
 }
 
-/// What is expected, and what is measured.
+/// Figures that are expected, and those that are measured.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Figures {
     /// To bin and to sort the edges; none for graphs that are kept.

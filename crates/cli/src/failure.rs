@@ -80,7 +80,7 @@ impl Failure {
         self
     }
 
-    /// What is wrong, without hints.
+    /// The error itself, without hints.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -90,7 +90,7 @@ impl Failure {
         self.code
     }
 
-    /// What to do about it, where that is known.
+    /// Advice about it, where there is any.
     pub fn hinted(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -175,7 +175,7 @@ pub(crate) fn code_of(work: impl FnOnce() -> Result<(), Failure>) -> u8 {
     }
 }
 
-/// The same text without characters that would steer the terminal: it may quote the input.
+/// A text without characters that would steer the terminal: it may quote the input.
 pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -242,7 +242,7 @@ impl From<GenerateError> for Failure {
     }
 }
 
-/// What to do about an error in an input, where that is likely.
+/// Advice about an error in an input, where that is likely to help.
 fn hint(error: &InputError) -> Option<&'static str> {
     match error {
         InputError::Budget { .. } | InputError::Ids { .. } => {
@@ -257,7 +257,7 @@ fn hint(error: &InputError) -> Option<&'static str> {
     }
 }
 
-/// What to do about an invariant that does not hold.
+/// Advice about an invariant that does not hold.
 const REPORT: &str = "this is a bug in welter; please report it, with the command";
 
 /// Makes a panic one line on standard error instead of a dump; the first one only, since others

@@ -55,7 +55,7 @@ pub(crate) struct WebArgs {
     common: CommonArgs,
 }
 
-/// What all generators take.
+/// Arguments of all generators.
 #[derive(Debug, Args)]
 struct CommonArgs {
     /// Every seed gives another graph, and the same one everywhere

@@ -23,7 +23,7 @@ pub(crate) struct Held {
     ids: IdMap,
 }
 
-/// What is known of edges beside themselves.
+/// Facts about edges beside themselves.
 struct About {
     files: Vec<(String, String)>,
     readings: Vec<FileSummary>,
@@ -66,7 +66,7 @@ impl Held {
         Ok(Self::of(name, loaded))
     }
 
-    /// What messages call it.
+    /// The name that messages have for it.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -81,7 +81,7 @@ impl Held {
         matches!(self.ids, IdMap::TwoKinds(_))
     }
 
-    /// What a person should know about how it was read.
+    /// Notes for a person about how it was read.
     pub(crate) fn notes(&self) -> &[String] {
         &self.loaded.notes
     }
@@ -91,7 +91,7 @@ impl Held {
         &self.loaded.readings
     }
 
-    /// What is known before a run.
+    /// The estimate before a run.
     pub(crate) fn estimate(&self, options: &ReadOptions) -> Estimate {
         let names = self.ids.are_names();
         Estimate {

@@ -127,7 +127,7 @@ struct Watched {
     edges: Box<dyn EdgeStream>,
     /// Self-loops of each part.
     parts: Vec<AtomicU64>,
-    /// Those of parts that were read whole.
+    /// Self-loops of all parts, once they were read whole.
     loops: Arc<Loops>,
 }
 
@@ -243,7 +243,7 @@ impl Degrees {
 const MERGED: &str = "parallel edges are counted once";
 const WITHOUT_LOOPS: &str = "self-loops are not counted";
 
-/// What is said of a graph.
+/// Figures of a graph.
 struct Figures {
     weighted: String,
     loops: u64,

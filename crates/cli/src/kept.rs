@@ -21,7 +21,7 @@ use crate::session::{Session, Wanted};
 use crate::text::{counted, seconds};
 use crate::ways::Ways;
 
-/// What `ingest` takes.
+/// Arguments of `ingest`.
 #[derive(Debug, Args)]
 pub(crate) struct IngestArgs {
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(crate) struct IngestArgs {
     resources: ResourceArgs,
 }
 
-/// What `check` takes.
+/// Arguments of `check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// Directory of a kept graph
@@ -236,7 +236,7 @@ pub(crate) fn has_two_kinds(manifest: &Manifest) -> bool {
     )
 }
 
-/// What ids are, for the plan that is shown.
+/// Kind of the ids, for the plan that is shown.
 pub(crate) fn id_kind(manifest: &Manifest) -> IdKind {
     match manifest.ids {
         kept::KeptIds::Names | kept::KeptIds::TwoKindsOfNames => IdKind::Names,

@@ -10,7 +10,7 @@ use welter_store::header::Encoding;
 
 use crate::args::{ResourceArgs, RouteArg};
 
-/// What the order of edges follows from.
+/// Words from which the order of edges follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Laid {
     /// As in the header of chunks.
@@ -32,7 +32,7 @@ enum Way {
 }
 
 impl Laid {
-    /// That of a plan in which edges have states.
+    /// The words of a plan in which edges have states.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
         let route = match plan.route() {
             "fold" => Way::Fold,

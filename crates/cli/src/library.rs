@@ -53,11 +53,11 @@ pub struct Graph {
     vertices: OnceLock<u64>,
 }
 
-/// What is known of a graph before anything runs on it.
+/// Facts of a graph before anything runs on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Facts {
-    /// What messages call it.
+    /// Name that messages have for it.
     pub name: String,
     /// Edges as they were listed.
     pub edges: u64,
@@ -97,7 +97,7 @@ struct RunWords {
     algorithm: Algorithm<RunArgs>,
 }
 
-/// What a run can be told beside the options of its algorithm.
+/// Arguments of a run beside the options of its algorithm.
 #[derive(Debug, Args)]
 struct RunArgs {
     #[command(flatten)]
@@ -273,7 +273,7 @@ impl Graph {
         })
     }
 
-    /// What is known of it.
+    /// The facts of the graph.
     ///
     /// # Errors
     /// When a generator has no such graph.
@@ -315,7 +315,7 @@ impl Graph {
         }
     }
 
-    /// What a person should know about how it was read, a sentence each.
+    /// Notes for a person about how it was read, a sentence each.
     pub fn notes(&self) -> &[String] {
         if let Source::Held(held) = &self.source { held.notes() } else { &[] }
     }
@@ -326,7 +326,7 @@ fn files(source: &Source, input: &InputArgs) -> Vec<PathBuf> {
     source.files().into_iter().chain(table_files(input.vertex_tables().cloned())).collect()
 }
 
-/// What words say, or what is wrong with them.
+/// Parses words, or says what is wrong with them.
 fn parsed<P: Parser>(words: &[String]) -> Result<P, Failure> {
     P::try_parse_from(words).map_err(|error| usage::refusal(&error))
 }

@@ -10,12 +10,12 @@ pub(crate) fn keep(line: Vec<OsString>) {
     LINE.get_or_init(|| line);
 }
 
-/// What was kept; nothing where no command was given, as in a library.
+/// The words that were kept; none where no command was given, as in a library.
 pub(crate) fn words() -> &'static [OsString] {
     LINE.get().map_or(&[], Vec::as_slice)
 }
 
-/// The same, for people.
+/// The words as text, for people.
 pub(crate) fn shown() -> Vec<String> {
     words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
@@ -23,8 +23,8 @@ pub(crate) fn shown() -> Vec<String> {
 /// Commands that another word follows before options do.
 const WITH_NAMES: [&str; 3] = ["run", "explain", "generate"];
 
-/// The same with `--help` at its end where it begins with `help`, as in `welter help run bfs` or
-/// `welter run help`.
+/// The words with `--help` at their end where they begin with `help`, as in `welter help run bfs`
+/// or `welter run help`.
 pub(crate) fn with_help(words: &[OsString]) -> Vec<OsString> {
     let is = |place: usize, word: &str| words.get(place).is_some_and(|found| found == word);
     let names = WITH_NAMES.iter().any(|name| is(1, name));

@@ -20,7 +20,7 @@ use crate::held::Held;
 use crate::kept;
 use crate::spec::{self, Generated};
 
-/// What a graph is read from.
+/// Source that a graph is read from.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// Files, patterns resolved.
@@ -39,7 +39,7 @@ pub(crate) struct Loaded {
     pub(crate) edges: Box<dyn EdgeStream>,
     /// Ids by slot.
     pub(crate) ids: IdMap,
-    /// What was read, in the order of the inputs: name and format.
+    /// Files that were read, in the order of the inputs: name and format.
     pub(crate) files: Vec<(String, String)>,
     /// How each was read.
     pub(crate) readings: Vec<FileSummary>,
@@ -47,7 +47,7 @@ pub(crate) struct Loaded {
     pub(crate) bytes: Option<u64>,
     /// Whether each edge stands for both directions: what the user said, else what formats say.
     pub(crate) undirected: bool,
-    /// What a person should know about how it was read.
+    /// Notes for a person about how it was read.
     pub(crate) notes: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl Source {
         }
     }
 
-    /// What is known before reading.
+    /// The estimate before reading.
     pub(crate) fn estimate(&self, options: &ReadOptions) -> Result<Estimate, Failure> {
         match self {
             Self::Files(names) => Ok(welter_input::estimate(names, options)?),

@@ -37,7 +37,7 @@ const MEANINGS: &[(&[&str], &[&str])] = &[
 /// Words of so few letters are whole names.
 const LETTERS_FEW: usize = 4;
 
-/// What more is to be said for a name of which something is found elsewhere.
+/// Hints at what is found elsewhere under a name.
 const ELSEWHERE: &[(&str, &str)] = &[(
     "degree",
     "`welter info` describes degrees, and `welter run spmv --vector ones --no-weights` counts the \

@@ -18,7 +18,7 @@ use crate::interrupt;
 use crate::run::print;
 use crate::text::seconds;
 
-/// What `probe` takes.
+/// Arguments of `probe`.
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
     /// Directories on the devices in question; several are measured together, as one. If it is
@@ -120,7 +120,7 @@ fn cell(rate: &Rate, best: bool) -> String {
     format!("{:>9.0}{:>4.0} %{mark}", rate.bytes_per_second / 1e6, rate.processor_share * 100.0)
 }
 
-/// The same for programs.
+/// Rates as a document, for programs.
 #[derive(Serialize)]
 struct Document<'a> {
     directories: &'a [PathBuf],

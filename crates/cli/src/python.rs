@@ -158,7 +158,7 @@ fn number(text: &str) -> String {
     if text.contains(['.', 'e', 'i']) { text.to_owned() } else { format!("{text}.0") }
 }
 
-/// What the command line says, and what a function says there.
+/// Phrases of the command line, and what a function says in their place.
 const OTHERWISE: &[(&str, &str)] = &[
     ("; `-` is standard input", ""),
     ("; may be said several times", "; a list of several"),

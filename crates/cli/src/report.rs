@@ -93,7 +93,7 @@ struct PlanFigures {
     in_flight_bytes: Option<u64>,
 }
 
-/// What checkpoints took.
+/// Figures of checkpoints.
 #[derive(Debug, Serialize)]
 struct CheckpointFigures {
     written: u64,
@@ -111,7 +111,7 @@ impl From<CheckpointStats> for CheckpointFigures {
     }
 }
 
-/// What iterations moved to and from storage.
+/// Figures of what iterations moved to and from storage.
 #[derive(Debug, Serialize)]
 struct StorageFigures {
     /// Of edges.
@@ -295,7 +295,7 @@ impl Report {
         (!lines.is_empty()).then(|| lines.join("; "))
     }
 
-    /// The same with the phases until now.
+    /// The report with the phases until now.
     pub(crate) fn with_phases(&self, session: &Session) -> impl Serialize {
         Written {
             report: self,

@@ -66,11 +66,11 @@ pub(crate) fn settled(
     Ok(other)
 }
 
-/// What an algorithm found on a graph, which is gone, and what it took.
+/// Result of an algorithm on a graph, which is gone, and the report.
 pub(crate) struct Found {
     /// The result of every vertex.
     pub(crate) table: Table<Box<dyn Columns>>,
-    /// What was planned and done, without the phases.
+    /// Report of what was planned and done, without the phases.
     pub(crate) report: Report,
     /// Number of vertices.
     pub(crate) vertices: u64,
@@ -80,11 +80,11 @@ pub(crate) struct Found {
     pub(crate) load: Duration,
     /// From then on until the result was there.
     pub(crate) processing: Duration,
-    /// What a person should know of how the graph was read.
+    /// Notes for a person about how the graph was read.
     pub(crate) notes: Vec<String>,
-    /// What a person should know of the result.
+    /// Note for a person about the result.
     pub(crate) note: Option<String>,
-    /// What is at the top of the table.
+    /// Part of the table that is shown as its top.
     pub(crate) top: Top,
     /// Edges as they are stored, and which way they go.
     edges: (u64, &'static str),
@@ -175,7 +175,7 @@ fn answer(
     Ok(())
 }
 
-/// What was done, a line each; the iterations of programs with a frontier too, if `levels`.
+/// Lines about what was done; of the iterations of programs with a frontier too, if `levels`.
 pub(crate) fn lines(found: &Found, session: &Session, levels: bool) -> Vec<String> {
     let (edges, way) = found.edges;
     let kept = session.checkpoints.iter().flat_map(Checkpoints::notes);

@@ -35,7 +35,7 @@ use crate::summed::Summed;
 pub(crate) struct Session {
     /// Of this command.
     pub(crate) progress: Progress,
-    /// What the user grants.
+    /// Resources that the user grants.
     pub(crate) resources: ResourceArgs,
     /// When the command began.
     pub(crate) started: Instant,
@@ -43,7 +43,7 @@ pub(crate) struct Session {
     pub(crate) checkpoints: Option<Checkpoints>,
     /// Tables of vertices that a caller in this process has, by what messages call them.
     pub(crate) frames: Vec<Frame>,
-    /// What iterations moved to and from storage.
+    /// Bytes and requests that iterations moved to and from storage.
     moved: Cell<Option<VolumeStats>>,
     /// Edges of each newer generation that passes wrote of those that were left.
     left: RefCell<Vec<Generation>>,
@@ -53,7 +53,7 @@ pub(crate) struct Session {
     /// Bytes of memory that the process takes whatever it does.
     process_bytes: u64,
     bars: Option<Bars>,
-    /// What a person should know meanwhile, where nobody reads standard error.
+    /// Notes for a person meanwhile, where nobody reads standard error.
     said: Option<Mutex<Vec<String>>>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Session {
 pub(crate) struct Forecast {
     /// The plan.
     pub(crate) plan: Plan,
-    /// What it was made from.
+    /// Estimate that it was made from.
     pub(crate) estimate: Estimate,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Forecast {
 pub(crate) struct Ready {
     /// The graph.
     pub(crate) graph: Graph,
-    /// What it was read from, without the edges.
+    /// Origin that it was read from, without the edges.
     pub(crate) loaded: Origin,
     /// Threads to run on it with.
     pub(crate) workers: Workers,
@@ -94,7 +94,7 @@ pub(crate) struct Origin {
     pub(crate) undirected: bool,
     /// Whether each was read from its target to its source.
     pub(crate) reversed: bool,
-    /// What a person should know about how it was read.
+    /// Notes for a person about how it was read.
     pub(crate) notes: Vec<String>,
 }
 
@@ -107,8 +107,8 @@ impl Session {
         Ok(Self { process_bytes: PROCESS_BYTES, bars: Some(bars), said: None, ..session })
     }
 
-    /// The same for a caller in this process, who draws progress, ends the run and says what there
-    /// is to be said.
+    /// Begins a session for a caller in this process, who draws progress, ends the run and says
+    /// what there is to be said.
     pub(crate) fn within(resources: ResourceArgs, progress: &Progress) -> Result<Self, Failure> {
         check_scratch(&resources)?;
         Ok(Self {
@@ -127,7 +127,7 @@ impl Session {
         })
     }
 
-    /// What was said to a caller in this process.
+    /// Notes that were left for a caller in this process.
     pub(crate) fn said(&self) -> Vec<String> {
         let lines = |said: &Mutex<Vec<String>>| {
             std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner))
@@ -256,7 +256,7 @@ impl Session {
         Ok(kept.check(&workers, &self.progress)?)
     }
 
-    /// The same, with something put around the edges, once it is known how they are read.
+    /// Makes a graph with something put around the edges, once it is known how they are read.
     pub(crate) fn graph_through(
         &self,
         wanted: &Wanted<'_>,

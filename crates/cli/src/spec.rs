@@ -17,7 +17,7 @@ pub(crate) enum Generated {
     Web(WebOptions),
 }
 
-/// What an input says, where it names a generator.
+/// The generator that an input names, if it does.
 pub(crate) fn parse(input: &str) -> Option<Result<Generated, String>> {
     let (name, spec) = input.split_once(':')?;
     match name {

@@ -14,7 +14,7 @@ use welter_model::look::{Look, Sample};
 pub(crate) struct Sums(Vec<AtomicU64>);
 
 impl Sums {
-    /// That of all edges, once each part has been read to its end.
+    /// The sum of all edges, once each part has been read to its end.
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, part| sum.wrapping_add(part.load(Ordering::Relaxed)))
     }
@@ -27,14 +27,15 @@ pub(crate) struct Summed {
 }
 
 impl Summed {
-    /// The same edges, and where their sum will be.
+    /// The edges, and where their sum will be.
     pub(crate) fn of(edges: Box<dyn EdgeStream>) -> (Box<dyn EdgeStream>, Arc<Sums>) {
         let sums = Arc::new(Sums((0..edges.parts()).map(|_| AtomicU64::new(0)).collect()));
         (Box::new(Self { edges, sums: Arc::clone(&sums) }), sums)
     }
 }
 
-/// What an edge adds: its ends and the bits of its weight, mixed as `MurmurHash3` does at its end.
+/// Number that an edge adds: its ends and the bits of its weight, mixed as `MurmurHash3` does at
+/// its end.
 fn mixed([source, target]: [u32; 2], weight: u64) -> u64 {
     let mut bits = u64::from(source) << 32 | u64::from(target);
     bits ^= weight.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -19,16 +19,17 @@ use crate::text::grouped;
 /// Digits that tell results apart.
 const DIGITS: i32 = 6;
 
-/// What is at the top of a table, judged by its first column; of a list, by its last.
+/// Top of a table, judged by its first column; of a list, by its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Top {
     /// The vertices with the highest values.
     Highest,
-    /// The same, but infinity is for what was not reached, which comes last.
+    /// The vertices with the highest values, but infinity is for those that were not reached, which
+    /// come last.
     Farthest,
     /// The rows of a list with the highest values.
     Heaviest,
-    /// Those with the lowest.
+    /// The rows of a list with the lowest values.
     Lightest,
     /// The vertices that most vertices have as their value, with the number of those.
     Groups,
@@ -218,7 +219,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// That of the widest of the title and the cells.
+    /// Width of the widest of the title and the cells, in columns of a terminal.
     fn width(&self) -> usize {
         let lines = std::iter::once(&self.title).chain(&self.cells);
         lines.map(|cell| cell.width()).max().unwrap_or(0)

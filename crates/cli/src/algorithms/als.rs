@@ -45,7 +45,7 @@ Ids of users and items must differ: if both count from 1, put a letter before th
     options: Options::augment_args,
 };
 
-/// What can be said.
+/// Options of the algorithm.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Alternating least squares")]
 pub(crate) struct Options {

@@ -55,7 +55,7 @@ Examples:
     options: Options::augment_args,
 };
 
-/// What can be said.
+/// Options of the algorithm.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Belief propagation")]
 pub(crate) struct Options {
@@ -91,7 +91,7 @@ pub(crate) struct Options {
     weights: WeightArgs,
 }
 
-/// What messages are kept for.
+/// Things that messages are kept for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MessagesOf {
     /// Each edge, in each direction: 8 bytes for each state but one
@@ -214,7 +214,7 @@ impl Options {
         }
     }
 
-    /// What tables say of each vertex, a column for each state.
+    /// The priors that tables say of each vertex, a column for each state.
     fn priors<const K: usize>(
         &self,
         ready: &Ready,
@@ -265,7 +265,7 @@ impl FromStr for Numbers {
     }
 }
 
-/// What is told of a run.
+/// The answer of a run.
 fn answer<V: VertexValue, const K: usize>(outcome: Outcome<V, Beliefs<K>>) -> Answer {
     let Beliefs { expected, change } = outcome.total;
     Answer {

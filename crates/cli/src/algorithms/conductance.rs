@@ -46,7 +46,7 @@ Examples:
     options: Options::augment_args,
 };
 
-/// What can be said.
+/// Options of the algorithm.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Conductance")]
 pub(crate) struct Options {
@@ -132,7 +132,7 @@ fn odd(ready: &Ready) -> Result<Sides, Failure> {
     Ok(Sides::of(graph.slots(), (0..graph.slots()).filter(|slot| id(*slot) % 2 == 1)))
 }
 
-/// What is told of a run.
+/// The answer of a run.
 fn answer<A: Amount>(outcome: Outcome<Across<A>, Cut>) -> Answer {
     let total = outcome.total;
     Answer {

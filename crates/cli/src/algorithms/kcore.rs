@@ -42,7 +42,7 @@ Examples:
     options: Options::augment_args,
 };
 
-/// What can be said.
+/// Options of the algorithm: none.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Core numbers")]
 pub(crate) struct Options {}

@@ -40,7 +40,7 @@ Examples:
     options: Options::augment_args,
 };
 
-/// What can be said.
+/// Options of the algorithm: none.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Clustering")]
 pub(crate) struct Options {}

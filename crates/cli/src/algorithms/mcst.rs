@@ -47,7 +47,7 @@ Examples:
     options: Options::augment_args,
 };
 
-/// What can be said.
+/// Options of the algorithm.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Spanning forest")]
 pub(crate) struct Options {

@@ -36,7 +36,7 @@ Examples:
     options: Options::augment_args,
 };
 
-/// What can be said.
+/// Options of the algorithm.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Maximal independent set")]
 pub(crate) struct Options {

@@ -43,7 +43,7 @@ use crate::session::{Ready, Session};
 use crate::top::Top;
 use crate::ways::Ways;
 
-/// What there is to run.
+/// Algorithms that there are to run.
 pub(crate) const REGISTRY: &[Entry] = &[
     pagerank::ENTRY,
     bfs::ENTRY,
@@ -63,7 +63,7 @@ pub(crate) const REGISTRY: &[Entry] = &[
     mcst::ENTRY,
 ];
 
-/// What is said of an algorithm.
+/// Entry of an algorithm in the list of all.
 #[derive(Debug)]
 pub(crate) struct Entry {
     /// Name on the command line.
@@ -72,7 +72,7 @@ pub(crate) struct Entry {
     pub(crate) about: &'static str,
     /// The mathematics, a line each.
     pub(crate) formula: &'static [&'static str],
-    /// What kind of program it is; behind a semicolon, how often it reads the edges.
+    /// Kind of the program; behind a semicolon, how often it reads the edges.
     pub(crate) kind: &'static str,
     /// Whether weights are looked at.
     pub(crate) weights: &'static str,
@@ -82,7 +82,7 @@ pub(crate) struct Entry {
     pub(crate) source: &'static str,
     /// For `--help`.
     pub(crate) examples: &'static str,
-    /// The same in Python, with what is printed: `graph` is a small one with weights.
+    /// Examples in Python, with what is printed: `graph` is a small one with weights.
     pub(crate) python: &'static str,
     /// Adds its options to a command.
     options: fn(clap::Command) -> clap::Command,
@@ -94,7 +94,7 @@ impl Entry {
         format!("{}\n\n  {}", self.about, self.formula.join("\n  "))
     }
 
-    /// What it takes a vertex, with the options that it has if nothing is said.
+    /// Bytes that it takes for a vertex, with the options that it has if nothing is said.
     pub(crate) fn layout(&self) -> Option<Layout> {
         let command = clap::Command::new("run");
         let command = Algorithm::<Nothing>::augment_subcommands(command);
@@ -218,10 +218,10 @@ impl<C: Args> Algorithm<C> {
 
 /// An algorithm that was chosen, with its parameters.
 pub(crate) trait Chosen {
-    /// What is said of it.
+    /// The entry of the algorithm.
     fn entry(&self) -> &'static Entry;
 
-    /// What it takes a vertex.
+    /// Bytes that the program takes for a vertex, and what it can do.
     fn layout(&self) -> Layout;
 
     /// Whether it looks at weights, those that merged edges get included.
@@ -253,7 +253,7 @@ pub(crate) trait Chosen {
         false
     }
 
-    /// The same in another way, if it has one and the user leaves the choice.
+    /// The algorithm by another method, if it has one and the user leaves the choice.
     fn otherwise(&self, _why: Why) -> Option<Box<dyn Chosen>> {
         None
     }
@@ -278,7 +278,7 @@ pub(crate) trait Chosen {
         FrontierMode::Auto
     }
 
-    /// What they look up single vertices by.
+    /// Index by which iterations look up single vertices.
     fn index(&self) -> IndexMode {
         IndexMode::Auto
     }
@@ -290,20 +290,20 @@ pub(crate) trait Chosen {
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure>;
 }
 
-/// What an algorithm found.
+/// Answer of an algorithm.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// Results of all vertices, in the order of the graph, or a list.
     pub(crate) columns: Box<dyn Columns>,
     /// Iterations that were done.
     pub(crate) iterations: u64,
-    /// What the user should know of the result, such as that it is not settled.
+    /// Note for the user about the result, such as that it is not settled.
     pub(crate) note: Option<String>,
-    /// What was found of the graph as a whole, for the report.
+    /// Findings about the graph as a whole, for the report.
     pub(crate) found: Option<Value>,
-    /// What was done in each iteration, of programs with a frontier.
+    /// Levels, one an iteration, of programs with a frontier.
     pub(crate) levels: Option<Vec<Level>>,
-    /// What is shown where the whole is not wanted.
+    /// Part of the table that is shown where the whole is not wanted.
     pub(crate) top: Top,
 }
 

@@ -50,7 +50,7 @@ Examples:
     options: Options::augment_args,
 };
 
-/// What can be said.
+/// Options of the algorithm.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "PageRank")]
 pub(crate) struct Options {
@@ -124,7 +124,8 @@ struct Proportions<'a> {
 }
 
 impl Proportions<'_> {
-    /// What `program` becomes by them, in the order of the vertices; itself where there are none.
+    /// The program with these proportions, in the order of the vertices; unchanged where there are
+    /// none.
     fn apply(
         &self,
         program: Walk,
@@ -147,7 +148,7 @@ impl Proportions<'_> {
     }
 }
 
-/// What becomes of the rank of sinks.
+/// Treatment of the rank of sinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
     /// It is spread over all vertices, as in LDBC Graphalytics; ranks sum to 1
@@ -162,7 +163,7 @@ enum Mode {
 
 /// Iterations after which unsettled ranks are given up.
 const ITERATIONS_MAX: u64 = 200;
-/// The same in `NetworkX`.
+/// Most iterations in `NetworkX`.
 const ITERATIONS_MAX_NETWORKX: u64 = 100;
 
 impl Options {

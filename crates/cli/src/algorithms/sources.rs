@@ -46,7 +46,7 @@ impl SourceArgs {
         tables::check(&self.sources_from, "the list of sources", inputs)
     }
 
-    /// Those that were said one by one and are integers.
+    /// Sources that were said one by one and are integers.
     pub(super) fn integers(&self) -> Vec<u64> {
         self.source.iter().filter_map(|id| id.parse().ok()).collect()
     }

@@ -37,7 +37,7 @@ Examples:
     options: Options::augment_args,
 };
 
-/// What can be said.
+/// Options of the algorithm.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "SpMV")]
 pub(crate) struct Options {
@@ -124,7 +124,7 @@ impl Options {
     }
 }
 
-/// What is told of a run.
+/// The answer of a run.
 fn answer<F: Float>(outcome: Outcome<Element<F>, ()>) -> Answer {
     let (columns, iterations) = (Box::new(outcome.values), outcome.iterations);
     Answer { columns, iterations, note: None, found: None, levels: None, top: Top::Highest }

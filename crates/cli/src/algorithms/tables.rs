@@ -58,7 +58,7 @@ pub(super) fn with_vertices<T>(
     read(&vertices, options)
 }
 
-/// What a column of tables says of each vertex, in the order of the vertices. `options`: over what
+/// Values of a column of tables, in the order of the vertices. `options`: over what
 /// [`with_vertices`] says of how they are read.
 pub(super) fn values(
     tables: &[String],
@@ -71,7 +71,7 @@ pub(super) fn values(
     Ok(slots.filter(|(slot, _)| is_vertex(*slot)).map(|(_, value)| value).collect())
 }
 
-/// The same in the order of slots; those that are no vertices have any value.
+/// Values of a column of tables, in the order of slots; those that are no vertices have any value.
 pub(super) fn slot_values(
     tables: &[String],
     ready: &Ready,

@@ -75,7 +75,7 @@ enum Frontier {
 }
 
 impl FrontierArgs {
-    /// The same, as the engine wants it.
+    /// The mode, as the engine wants it.
     pub(super) fn mode(self) -> FrontierMode {
         match self.frontier {
             Frontier::Auto => FrontierMode::Auto,
@@ -86,7 +86,7 @@ impl FrontierArgs {
         }
     }
 
-    /// What active vertices are looked up by, as the engine wants it.
+    /// The index, as the engine wants it.
     pub(super) fn index(self) -> IndexMode {
         match self.index {
             Index::Auto => IndexMode::Auto,

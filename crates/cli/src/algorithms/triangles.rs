@@ -38,7 +38,7 @@ Examples:
     options: Options::augment_args,
 };
 
-/// What kind of program programs over triangles are.
+/// Kind of programs over triangles.
 pub(super) const KIND: &str = "intersection; reads all edges three times, more often where rows do \
                                not fit in memory, about once by spill";
 
@@ -46,7 +46,7 @@ pub(super) const KIND: &str = "intersection; reads all edges three times, more o
 pub(super) const NO_ITERATIONS: &str =
     "triangles take no iterations, so there is nothing to go on from";
 
-/// What can be said.
+/// Options of the algorithm: none.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Triangles")]
 pub(crate) struct Options {}

@@ -25,7 +25,7 @@ pub(crate) struct CheckpointArgs {
     pub(crate) every: Option<NonZero<u64>>,
 }
 
-/// What `resume` takes.
+/// Arguments of `resume`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ResumeArgs {
     /// Directory of the checkpoints
@@ -47,7 +47,7 @@ pub(crate) struct ResumeArgs {
 }
 
 impl ResumeArgs {
-    /// The same with paths that mean the same from any directory.
+    /// The arguments with paths that mean the same from any directory.
     pub(crate) fn absolute(mut self) -> std::io::Result<Self> {
         let whole = |path: &mut PathBuf| -> std::io::Result<()> {
             if !is_stdout(path) {

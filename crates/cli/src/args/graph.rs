@@ -11,7 +11,7 @@ use welter_model::edges::{Duplicates, Reading};
 
 use super::values::{count, parsed};
 
-/// What to read, and how.
+/// Inputs, and how they are read.
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
@@ -105,7 +105,7 @@ pub(crate) struct DirectionArgs {
     pub(crate) directed: bool,
 }
 
-/// What ids are.
+/// Kinds of ids.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Ids {
     /// Integers where a sample holds nothing else and each is written as it is printed, names
@@ -155,7 +155,7 @@ impl InputArgs {
         !matches!(self.ids, Ids::Auto)
     }
 
-    /// The same, as the readers want it.
+    /// The options, as the readers want them.
     pub(crate) fn options(&self, weight: WeightChoice, threads: Option<usize>) -> ReadOptions {
         let header = match (self.header, self.no_header) {
             (true, _) => Some(true),
@@ -265,7 +265,7 @@ pub(crate) struct WeightArgs {
 }
 
 impl WeightArgs {
-    /// The same, as the readers want it.
+    /// The choice, as the readers want it.
     pub(crate) fn choice(&self) -> WeightChoice {
         match (&self.weight, self.no_weights) {
             (Some(column), _) => WeightChoice::Column(column.clone()),

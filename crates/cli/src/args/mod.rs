@@ -51,7 +51,7 @@ Exit codes:
 
 `welter help COMMAND`, or `welter COMMAND --help`, says more.";
 
-/// What to do.
+/// Commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run an algorithm on a graph
@@ -220,7 +220,7 @@ Examples:
   welter man | man -l -
   welter man -o ~/.local/share/man/man1";
 
-/// What `run` takes beside the options of the algorithm.
+/// Arguments of `run` beside the options of the algorithm.
 #[derive(Debug, Args)]
 pub(crate) struct RunOptions {
     #[command(flatten)]
@@ -254,7 +254,7 @@ pub(crate) struct TableArgs {
     pub(crate) report: Option<PathBuf>,
 }
 
-/// What `explain` takes beside the options of the algorithm.
+/// Arguments of `explain` beside the options of the algorithm.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainOptions {
     #[command(flatten)]
@@ -265,7 +265,7 @@ pub(crate) struct ExplainOptions {
     pub(crate) resources: ResourceArgs,
 }
 
-/// What `info` takes.
+/// Arguments of `info`.
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
@@ -274,7 +274,7 @@ pub(crate) struct InfoArgs {
     pub(crate) resources: ResourceArgs,
 }
 
-/// What `convert` takes.
+/// Arguments of `convert`.
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
     #[command(flatten)]

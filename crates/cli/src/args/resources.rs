@@ -8,7 +8,7 @@ use welter_store::header::Encoding;
 
 use super::values::bytes;
 
-/// What a run may take, and how it speaks.
+/// Resources of a run, and how it speaks.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct ResourceArgs {
@@ -102,7 +102,7 @@ impl ResourceArgs {
         then.block_bits = self.block_bits.or(then.block_bits);
     }
 
-    /// The same, as the engine wants it. `held_bytes` of memory are taken already.
+    /// The settings, as the engine wants them. `held_bytes` of memory are taken already.
     pub(crate) fn settings(&self, held_bytes: u64) -> Settings {
         Settings {
             threads: self.threads,

@@ -27,7 +27,7 @@ pub(super) struct DataSet {
 /// An algorithm on a data set.
 pub(super) struct Job {
     pub(super) kind: Kind,
-    /// What its output is called: `NAME-BFS`.
+    /// Name of its output: `NAME-BFS`.
     pub(super) name: String,
     pub(super) algorithm: Box<dyn Chosen>,
     pub(super) options: RunOptions,

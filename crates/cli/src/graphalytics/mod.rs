@@ -28,7 +28,7 @@ use crate::run::{self, print};
 use crate::session::Session;
 use crate::text::counted;
 
-/// What `graphalytics` takes.
+/// Arguments of `graphalytics`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphalyticsArgs {
     /// A folder with data sets, each a .properties file and the files that it names; or one such
@@ -77,7 +77,7 @@ impl Kind {
         Self::from_str(name, true).ok()
     }
 
-    /// What outputs are called by.
+    /// Acronym that outputs are called by.
     fn acronym(self) -> &'static str {
         match self {
             Self::Bfs => "BFS",

@@ -10,7 +10,7 @@ use super::validate::{Comparison, Rule};
 use crate::failure::{BROKEN, Failure, INTERRUPTED, printable};
 use crate::text::{about, counted};
 
-/// What came of an algorithm.
+/// Outcome of an algorithm.
 pub(super) enum Outcome {
     /// It ended.
     Run {
@@ -20,14 +20,14 @@ pub(super) enum Outcome {
         load: Duration,
         processing: Duration,
         validation: Validation,
-        /// That of the run.
+        /// Report of the run.
         report: Value,
     },
     /// It did not.
     Failed(Failure),
 }
 
-/// What came of validation.
+/// Outcome of validation.
 pub(super) enum Validation {
     /// There is no reference.
     Absent,
@@ -102,7 +102,7 @@ impl Outcome {
         format!("{}  {}\n", columns(cells), printable(&self.verdict(job)))
     }
 
-    /// What validation says, for people.
+    /// Verdict of validation, for people.
     fn verdict(&self, job: &Job) -> String {
         match self {
             Self::Failed(failure) => format!("failed: {}", failure.message()),

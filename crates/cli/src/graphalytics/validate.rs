@@ -30,11 +30,11 @@ use crate::parts::PART_ROWS;
 /// How a result is held against what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// They are the same.
+    /// Values are the same.
     Exact,
-    /// They are the same but for a small share.
+    /// Values are the same but for a small share.
     Near,
-    /// They are labels, and those of the same vertices are the same.
+    /// Labels may differ, and those of the same vertices are the same.
     Partition,
 }
 

@@ -113,7 +113,7 @@ impl Answer {
         })
     }
 
-    /// The same as text.
+    /// The top rows as text.
     ///
     /// # Errors
     /// When results cannot be read from where they are.
@@ -147,12 +147,12 @@ impl Answer {
         self.report.as_deref()
     }
 
-    /// What the command says of such a run on standard error, a line each.
+    /// Lines that the command prints about such a run on standard error.
     pub fn said(&self) -> impl Iterator<Item = String> {
         self.said.iter().map(|line| printable(line))
     }
 
-    /// What a person should know of the result, such as that it is not settled.
+    /// Note for a person about the result, such as that it is not settled.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }

@@ -44,9 +44,9 @@ impl Algorithm {
 pub struct Parameter {
     /// Its name, words joined by `_`, and one behind it where Python has another use for the word.
     pub name: String,
-    /// What it is, in a sentence or two.
+    /// Help text, a sentence or two.
     pub help: String,
-    /// What its values are.
+    /// Kind of its values.
     pub kind: Kind,
     /// The value that it has if nothing is said, as text.
     pub default: Option<String>,
@@ -54,7 +54,7 @@ pub struct Parameter {
     pub many: bool,
 }
 
-/// What the values of an option are.
+/// Kinds of values that an option has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Said or not.
@@ -87,7 +87,7 @@ pub fn checkpoints() -> Vec<Parameter> {
     parameters(&CheckpointArgs::augment_args(Command::new("checkpoints")))
 }
 
-/// What of the machine may be taken.
+/// Parameters that say what of the machine may be taken.
 pub fn resources() -> Vec<Parameter> {
     parameters(&ResourceArgs::augment_args(Command::new("resources")))
 }

@@ -203,7 +203,7 @@ const WINDOW_BYTES: u64 = 1 << 20;
 struct Enough {
     edges: u64,
     slots: u64,
-    /// What its ids take.
+    /// Bytes that its ids take.
     ids_bytes: u64,
 }
 

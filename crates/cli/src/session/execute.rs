@@ -57,7 +57,7 @@ impl Session {
         self.measured(workers, || Ok(pass(graph.used(), program, workers, &self.progress)?))
     }
 
-    /// The same, from its last checkpoint where there is one.
+    /// Runs a stream program, from its last checkpoint where there is one.
     pub(crate) fn pass_resumable<S: Lasting>(
         &self,
         ready: &Ready,
@@ -125,7 +125,7 @@ impl Session {
         self.measured(workers, || Ok(intersect(graph, program, workers, &self.progress)?))
     }
 
-    /// What iterations moved to and from storage.
+    /// Bytes and requests that iterations moved to and from storage.
     pub(crate) fn moved(&self) -> VolumeStats {
         self.moved.get().unwrap_or_default()
     }

@@ -21,13 +21,13 @@ pub(crate) struct Wanted<'a> {
     pub(crate) reading: Reading,
     /// Which ways its edges are read, over what is stated.
     pub(crate) ways: Ways,
-    /// What is to be run on it.
+    /// Layout of the program that is to be run on it.
     pub(crate) layout: Layout,
     /// Whether that looks at weights.
     pub(crate) weighs: bool,
     /// How it finds its edges, where it has a frontier.
     pub(crate) frontier: FrontierMode,
-    /// What it looks up single vertices by.
+    /// Index by which it looks up single vertices.
     pub(crate) index: IndexMode,
     /// Whether it must be known which vertices edges leave and come to, as they were listed.
     pub(crate) ends: bool,
@@ -62,7 +62,7 @@ impl<'a> Wanted<'a> {
         self.weighs && (self.reads_weights(weighted) || self.reading.makes_weights())
     }
 
-    /// What is known of edges before they are ingested.
+    /// The shape of edges before they are ingested.
     pub(super) fn shape(&self, edges: &dyn EdgeStream, reading: Reading) -> Shape {
         let count = edges.edges();
         Shape {

@@ -12,7 +12,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::sandbox::Sandbox;
 
-/// What does not come in this time does not come.
+/// Time after which nothing more is expected to come.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The side of a terminal that a person sees.

@@ -33,7 +33,7 @@ const ALGORITHMS: [&str; 16] = [
     "bp --iterations 2",
 ];
 
-/// The same graph in every kind of input.
+/// One graph in every kind of input.
 const INPUTS: [&str; 6] = ["g.u32f32", "g.tsv", "g.tsv.gz", "g.parquet", "g.arrow", "kept"];
 
 /// Ratings, for `als`.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::sandbox::{Ended, Sandbox};
 
-/// What is beyond a budget: what the kernel keeps for the process, tables of its pages for
-/// instance. Pages of the program go when memory is short.
+/// Bytes beyond a budget: what the kernel keeps for the process, tables of its pages for instance.
+/// Pages of the program go when memory is short.
 const BEYOND_BYTES: u64 = 4 << 20;
 
 /// A control group (version 1) of its own; removed on drop.

@@ -20,16 +20,16 @@ struct Case {
     file: String,
     origin: String,
     options: String,
-    /// What may be read.
+    /// Edges that may be read.
     right: Vec<Vec<Edge>>,
-    /// What may be read where a note holds one of the words beside it.
+    /// Edges that may be read where a note holds one of the words beside it.
     guesses: Vec<Vec<Edge>>,
     said: Vec<String>,
     /// Words of which a refusal holds one; none where the file has to be read.
     refused: Vec<String>,
 }
 
-/// What became of a file.
+/// Outcome of reading a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Right,

@@ -26,7 +26,7 @@ fn examples() -> Sandbox {
     sandbox
 }
 
-/// What is said of an algorithm of the directed example whose reference was changed.
+/// Output about an algorithm of the directed example whose reference was changed.
 fn spoilt(algorithm: &str, change: impl FnOnce(String) -> String) -> Ended {
     let sandbox = examples();
     let name = format!("{DIRECTED}-{algorithm}");

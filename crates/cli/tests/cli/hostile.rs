@@ -19,7 +19,7 @@ use crate::sandbox::{Measured, Sandbox};
 /// Resident memory that a refusal may take.
 const PEAK_BYTES_MAX: u64 = 256 << 20;
 
-/// What is stated.
+/// Count that is stated.
 const COUNT: u64 = 1 << 60;
 
 /// Header with a count in it, and a row.

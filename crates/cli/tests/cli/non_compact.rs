@@ -14,7 +14,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// What a run shows and says.
+/// Output of a run, and its messages.
 fn shown(sandbox: &Sandbox, line: &str) -> (String, String) {
     let ended = sandbox.run(&format!("run {line}"));
     assert_eq!(ended.code, Some(0), "welter run {line}\n{}", ended.stderr);

@@ -118,7 +118,7 @@ fn rows_of_triangles_travel_where_vertices_do_not_fit() {
     }
 }
 
-/// What `explain` says of the method.
+/// Line of `explain` about the method.
 fn method(sandbox: &Sandbox, line: &str) -> String {
     let plan = sandbox.must(&format!("explain {line}"));
     let line = plan.lines().find(|line| line.starts_with("method "));

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use crate::kept::Small;
 use crate::sandbox::Sandbox;
 
-/// What the run may use.
+/// Memory that the run may use.
 const MEMORY: &str = "64MiB";
 /// Resident memory that it may take, which is far less than the edges do: twice its limit, and as
 /// much again because the system counts the process of this test too.

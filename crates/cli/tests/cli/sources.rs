@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::sandbox::Sandbox;
 
-/// What `convert` makes of an input, as rows.
+/// Rows that `convert` makes of an input.
 fn rows(sandbox: &Sandbox, input: &str) -> String {
     let ended = sandbox.run(&format!("convert {input} -o - --output-format csv"));
     assert_eq!(ended.code, Some(0), "{input}: {}", ended.stderr);

@@ -81,7 +81,7 @@ fn explain_says_what_will_be_done() {
     assert!(text.contains("the limit is the "), "{text}");
 }
 
-/// The same on every machine, busy or not.
+/// Text without times, which differ on every machine, busy or not.
 fn untimed(text: &str) -> String {
     let mut lines = String::new();
     for line in text.lines() {
