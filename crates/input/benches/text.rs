@@ -91,7 +91,7 @@ fn report(name: &str, edges: usize, threads: usize, mut work: impl FnMut() -> u6
     );
 }
 
-/// What stands behind the two ids.
+/// Third column, behind the two ids.
 #[derive(Clone, Copy)]
 enum Third {
     None,

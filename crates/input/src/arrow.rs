@@ -130,7 +130,7 @@ fn checked_schema(
     })
 }
 
-/// What a decoder says, in a line: some say where they were, a line for each level.
+/// The message of a decoder, in a line: some say where they were, a line for each level.
 fn reason(error: &dyn std::fmt::Display) -> String {
     let text = error.to_string();
     text.trim().lines().next().unwrap_or_default().trim_end().to_owned()

@@ -33,7 +33,7 @@ use crate::text::fields::parse_id;
 pub struct AttributeOptions {
     /// Format; `None` guesses it. Text, Parquet and Arrow are read.
     pub format: Option<Format>,
-    /// What separates the columns of text; `None` guesses it.
+    /// Separator of the columns of text; `None` guesses it.
     pub separator: Option<Separator>,
     /// Whether the first row of text is a header; `None` guesses it.
     pub header: Option<bool>,
@@ -50,7 +50,7 @@ pub struct AttributeOptions {
     pub refuse_shared: bool,
     /// Threads; 0 stands for one a core.
     pub threads: usize,
-    /// What a hostile or broken table may cost.
+    /// Limits of what a hostile or broken table may cost.
     pub limits: Limits,
 }
 

@@ -145,17 +145,17 @@ pub enum Stated {
         /// Number of ids.
         count: u64,
     },
-    /// These integers, in any order; one may come more than once.
+    /// Integers, in any order; one may come more than once.
     Integers(Vec<u64>),
-    /// These strings, in any order; one may come more than once.
+    /// Strings, in any order; one may come more than once.
     Names(Names),
 }
 
 /// The most vertices with edges that a graph may have: slots fit 32 bits.
 pub const SLOTS_MAX: u64 = u32::MAX as u64;
 
-/// What is wrong with a stated number of vertices, if it is too large for a format that lists each
-/// of them. Readers ask as soon as they have read it, because they know its place.
+/// Refuses a stated number of vertices that is too large for a format that lists each of them.
+/// Readers ask as soon as they have read it, because they know its place.
 pub(crate) fn count_fits(count: u64) -> Result<(), String> {
     if count <= SLOTS_MAX {
         return Ok(());
@@ -188,16 +188,16 @@ pub struct Collector {
 struct State {
     files: Vec<String>,
     parts: Vec<Placed>,
-    /// What they take.
+    /// Bytes that the parts take.
     part_bytes: u64,
-    /// What vertices take, and what readers hold for themselves.
+    /// Bytes that vertices take, and those that readers hold for themselves.
     other_bytes: u64,
     spilled: Vec<Spilled>,
     /// Files that all parts go to, once the first did not fit.
     scratch: Option<Scratch>,
     /// With the sources that said it.
     stated: Vec<(usize, Stated)>,
-    /// The same of one of two kinds.
+    /// Statements of one of two kinds, with the sources that said them.
     sided: Vec<(usize, Side, Stated)>,
     /// Sources that state that theirs are two kinds of vertices.
     two_kinds: Vec<usize>,
@@ -233,9 +233,9 @@ impl Collector {
         Self { memory_bytes_max, ..Self::default() }
     }
 
-    /// The same, but parts go to files in these directories when all of them would take more than
-    /// half of `memory_bytes_max`. The phase of `progress` that is running says how much there is
-    /// to come, where it knows.
+    /// A collector whose parts go to files in these directories when all of them would take more
+    /// than half of `memory_bytes_max`. The phase of `progress` that is running says how much there
+    /// is to come, where it knows.
     pub fn with_scratch(
         memory_bytes_max: Option<u64>,
         directories: &[PathBuf],
@@ -364,7 +364,7 @@ impl Collector {
         self.lock().readings.clone()
     }
 
-    /// What was noted, in input order.
+    /// The notes, in input order.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.lock().notes.clone()
     }

@@ -57,7 +57,7 @@ impl Picked {
         places
     }
 
-    /// The same columns in a table that holds only [`Picked::places`].
+    /// The columns, as they lie in a table that holds only [`Picked::places`].
     pub(crate) fn projected(&self) -> Self {
         let places = self.places();
         let place = |old: usize| match old.checked_sub(self.stored) {
@@ -190,7 +190,7 @@ pub(crate) fn summarize(file: &mut FileSummary, schema: &Schema, picked: &Picked
     file.ids = if picked.names { IdKind::Names } else { IdKind::Integers };
 }
 
-/// What a column of a type holds.
+/// Content of a column of a type.
 fn holds(kind: &DataType) -> Holds {
     match (IdType::of(kind), is_number(kind)) {
         (Some(IdType::Integer), true) if !kind.is_integer() && !is_whole(kind) => Holds::Floats,
@@ -223,7 +223,7 @@ pub(crate) fn plausible_rows(
     Err(InputError::content(file, what))
 }
 
-/// What a column of ids can hold.
+/// Type of ids that a column can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IdType {
     Integer,

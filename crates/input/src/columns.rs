@@ -25,7 +25,7 @@ pub(crate) struct Columns {
     pub(crate) weight: Option<usize>,
 }
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holds {
     /// It is not known.
@@ -46,7 +46,7 @@ pub(crate) enum Holds {
     Mixed,
     /// Dictionaries of attributes.
     Dictionaries,
-    /// What is neither an id nor a weight, such as dates.
+    /// Neither ids nor weights, such as dates.
     Others,
 }
 

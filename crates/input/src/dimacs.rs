@@ -57,7 +57,7 @@ const OTHERS: &[&[u8]] = &[b"min", b"asn", b"mat", b"mod", b"cnf", b"wcnf", b"gh
 /// The reader of DIMACS files.
 pub(crate) struct Dimacs;
 
-/// What the rows of a problem are.
+/// Kind of the rows of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Row {
     /// `a SOURCE TARGET WEIGHT`
@@ -68,7 +68,7 @@ enum Row {
     Bare,
 }
 
-/// What a problem line says.
+/// Statements of a problem line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Problem {
     row: Row,

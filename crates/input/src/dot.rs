@@ -110,7 +110,7 @@ impl Chain {
 /// A block: the graph, or a group of nodes inside it.
 #[derive(Clone, Default)]
 struct Block {
-    /// What edges have that do not say it.
+    /// Weights of edges that do not say them.
     weights: Values,
     /// Nodes that were named in it; of the graph none are kept.
     nodes: Vec<u32>,

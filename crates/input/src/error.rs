@@ -19,7 +19,7 @@ pub enum InputError {
         file: String,
         /// Line, counted from 1 (in the decompressed text).
         line: u64,
-        /// What was expected and what was found.
+        /// Text of what was expected and what was found.
         what: String,
     },
     /// A place of a binary or compressed file is malformed.
@@ -29,7 +29,7 @@ pub enum InputError {
         file: String,
         /// Offset in the file as it is stored, counted from 0.
         offset: u64,
-        /// What was expected and what was found.
+        /// Text of what was expected and what was found.
         what: String,
     },
     /// A row of a table is malformed.
@@ -39,7 +39,7 @@ pub enum InputError {
         file: String,
         /// Row, counted from 1.
         row: u64,
-        /// What was expected and what was found.
+        /// Text of what was expected and what was found.
         what: String,
     },
     /// A file as a whole cannot be what it should be: wrong types, no such column.
@@ -47,13 +47,13 @@ pub enum InputError {
     Content {
         /// Name of the file as it was given.
         file: String,
-        /// What was expected and what was found.
+        /// Text of what was expected and what was found.
         what: String,
     },
     /// Files that are fine each but do not go together, or that hold no edge at all.
     #[error("{what}")]
     Inputs {
-        /// What was expected and what was found.
+        /// Text of what was expected and what was found.
         what: String,
     },
     /// No such file, or a pattern that matches none.
@@ -151,7 +151,7 @@ pub enum InputError {
         directory: String,
         /// Where the damaged block begins.
         offset: u64,
-        /// What was expected and what was found.
+        /// Text of what was expected and what was found.
         what: String,
     },
     /// Options that contradict each other or themselves.
@@ -163,7 +163,7 @@ pub enum InputError {
     /// The system starts no more threads.
     #[error("cannot start threads: {what}")]
     Threads {
-        /// What it says.
+        /// Text of the whole error.
         what: String,
     },
     /// Somebody asked the run to end.

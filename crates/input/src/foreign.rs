@@ -12,7 +12,7 @@ use crate::head::words;
 struct Foreign {
     name: &'static str,
     begins: fn(&[u8]) -> bool,
-    /// What to do instead.
+    /// Advice: the way to a format that is read.
     way: &'static str,
 }
 
@@ -21,7 +21,7 @@ const GRAPHML: &str = "export the graph as GraphML, or its edges as CSV";
 const PANDAS: &str = "load it and write its edges as Parquet or CSV";
 const SCIPY: &str = "load it and write the matrix with scipy.io.mmwrite, which is Matrix Market";
 
-/// Those that are known. The first one that fits is taken.
+/// Formats that are known and not read. The first one that fits is taken.
 const FOREIGN: &[Foreign] = &[
     // Graphs.
     Foreign { name: "a graph of LEDA", begins: |head| line(head) == b"LEDA.GRAPH", way: GRAPHML },
@@ -169,7 +169,7 @@ pub(crate) fn check(file: &str, head: &[u8]) -> Result<(), InputError> {
     }
 }
 
-/// What follows a byte order mark and white space.
+/// The text behind a byte order mark and white space.
 pub(crate) fn bare(head: &[u8]) -> &[u8] {
     head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start()
 }
@@ -298,7 +298,7 @@ fn is_pickle(head: &[u8]) -> bool {
         || matches!(head, [0x80, 4 | 5, 0x95, ..])
 }
 
-/// What follows lines that are comments or blank.
+/// The text behind lines that are comments or blank.
 fn first_statement<'a>(mut head: &'a [u8], comment: &[u8]) -> &'a [u8] {
     loop {
         head = head.trim_ascii_start();

@@ -30,7 +30,7 @@ use crate::reading::FileSummary;
 /// Columns of a table in memory, in batches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// What errors call it.
+    /// Name that errors have for it.
     pub name: String,
     /// The columns of each batch.
     pub schema: SchemaRef,
@@ -144,7 +144,7 @@ struct Part {
 }
 
 thread_local! {
-    /// What a thread gathers into.
+    /// Columns that a thread gathers into.
     static REUSED: Cell<Option<Gather>> = const { Cell::new(None) };
 }
 

@@ -281,7 +281,7 @@ pub fn read_bytes(
     crate::read_sources(&[source], options, &Progress::new())
 }
 
-/// The same, with weights where there are some.
+/// Reads a text with weights, where there are some.
 ///
 /// # Errors
 /// See [`InputError`].

@@ -140,7 +140,7 @@ fn key(tokens: &mut Tokens<'_>) -> Result<Vec<u8>, InputError> {
     }
 }
 
-/// What may be a weight or a label; a list is none.
+/// Text of a value that may be a weight or a label; a list is none.
 fn weight(tokens: &mut Tokens<'_>) -> Result<Option<Vec<u8>>, InputError> {
     match tokens.next()? {
         Token::Number | Token::Text | Token::Key | Token::Other => Ok(Some(tokens.text().to_vec())),

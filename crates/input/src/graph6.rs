@@ -47,7 +47,7 @@ enum Form {
     Sparse,
 }
 
-/// What headers name, and whether a file that begins so is surely of this format.
+/// Names in headers, and whether a file that begins so is surely of this format.
 const HEADERS: &[&str] = &[">>graph6<<", ">>sparse6<<", ">>digraph6<<"];
 
 pub(crate) fn begins(head: &[u8]) -> bool {

@@ -57,7 +57,7 @@ impl<'a> Head<'a> {
         self.line
     }
 
-    /// What is wrong with the line that came last.
+    /// An error in the line that came last.
     pub(crate) fn error(&self, what: impl Into<String>) -> InputError {
         InputError::Line { file: self.file.to_owned(), line: self.line.max(1), what: what.into() }
     }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Bytes that a separator may have.
 const SEPARATOR_BYTES_MAX: usize = 15;
 
-/// What separates the columns of a text file.
+/// Separator of the columns of a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
     /// Each tab.
@@ -142,7 +142,7 @@ fn unescaped(text: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// What fields are quoted with.
+/// Quotes around fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quote {
     /// Nothing: quotes are characters as others.
@@ -186,7 +186,7 @@ impl FromStr for Escape {
     }
 }
 
-/// What begins a comment.
+/// Beginning of a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comment {
     /// Nothing: every line that is not blank is a row.
@@ -210,9 +210,9 @@ impl FromStr for Comment {
 /// How the fields of a row are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// What separates them.
+    /// Separator of the fields.
     pub(crate) separator: Separator,
-    /// What they may be quoted with.
+    /// Quote that they may have.
     pub(crate) quote: Option<u8>,
     /// Whether a backslash within quotes takes its meaning from the byte behind it.
     pub(crate) backslash: bool,

@@ -64,7 +64,7 @@ impl Reader for Ldbc {
     }
 }
 
-/// What was found in both files.
+/// Counts of both files.
 struct Found {
     /// Distinct vertices of the list, if there is one.
     vertices: Option<u64>,

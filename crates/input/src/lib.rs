@@ -99,11 +99,11 @@ pub struct Input {
     pub edges: Box<dyn EdgeStream>,
     /// Ids by slot.
     pub ids: IdMap,
-    /// What was read.
+    /// Summary of what was read.
     pub summary: InputSummary,
 }
 
-/// What was read.
+/// Summary of the files, and how they were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputSummary {
     /// Names of the files, patterns resolved.
@@ -120,7 +120,7 @@ pub struct InputSummary {
     pub weighted: bool,
     /// Whether each edge stands for both directions: what the user said, else what formats say.
     pub undirected: Option<bool>,
-    /// What a person should know about how files were read, a sentence each.
+    /// Notes for a person about how files were read, a sentence each.
     pub notes: Vec<String>,
     /// Bytes that were written to temporary files, because memory did not hold them.
     pub scratch_bytes: u64,

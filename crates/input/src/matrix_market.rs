@@ -51,7 +51,7 @@ pub(crate) struct MatrixMarket;
 
 pub(crate) use self::banner::begins;
 
-/// What the lines before the first entry say.
+/// Statements of the lines before the first entry.
 struct Header {
     /// There is no banner.
     bare: bool,
@@ -197,7 +197,7 @@ fn header(source: &Source, options: &ReadOptions) -> Result<Header, InputError> 
     Ok(Header { bare, field, symmetry, values, sizes, entries, dialect })
 }
 
-/// What entries have, where no banner says so: as much as the first of them.
+/// The field of entries where no banner says it: as much as the first of them has.
 fn field_of(head: &mut Head<'_>) -> Field {
     let mut rows = std::iter::from_fn(|| head.next()).filter(|line| !line.starts_with(b"%"));
     match rows.find_map(|line| Some(words(line).count()).filter(|count| *count > 0)) {

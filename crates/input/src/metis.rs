@@ -45,7 +45,7 @@ const ARC_BYTES_MIN: u64 = 2;
 /// The reader of METIS files.
 pub(crate) struct Metis;
 
-/// What the header says.
+/// Statements of the header.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     vertices: u64,
@@ -267,7 +267,7 @@ impl Graph<'_> {
     }
 }
 
-/// What the lines of a file hold.
+/// Numbers found in the lines of a file.
 #[derive(Clone, Copy, Default)]
 struct Found {
     arcs: u64,
@@ -289,7 +289,7 @@ impl Found {
         self.lines += lines;
     }
 
-    /// What is left if the first number of each line is a size.
+    /// The numbers that are left if the first one of each line is a size.
     fn without_sizes(self) -> Self {
         Self { arcs: self.arcs - self.lines, loops: 0, ..self }
     }

@@ -109,7 +109,7 @@ fn check_options(source: &Source, options: &ReadOptions) -> Result<(), InputErro
     Err(InputError::content(source.name(), what))
 }
 
-/// What is counted while statements are read.
+/// Counts of statements that are read.
 #[derive(Default)]
 struct Statements {
     literals: AtomicU64,

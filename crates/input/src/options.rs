@@ -14,13 +14,13 @@ use crate::vertices::VertexTables;
 pub struct ReadOptions {
     /// Format of all inputs; `None` guesses it for each from its first bytes and its name.
     pub format: Option<Format>,
-    /// What separates the columns of text; `None` guesses it.
+    /// Separator of the columns of text; `None` guesses it.
     pub separator: Option<Separator>,
-    /// What fields of text are quoted with; `None` guesses it.
+    /// Quotes around fields of text; `None` guesses them.
     pub quote: Option<Quote>,
     /// How a quote within quotes is written in text; `None` guesses it.
     pub escape: Option<Escape>,
-    /// What begins a comment in text; `None` guesses it.
+    /// Beginning of a comment in text; `None` guesses it.
     pub comment: Option<Comment>,
     /// Whether the first row of text that is no comment is a header; `None` guesses it.
     pub header: Option<bool>,
@@ -48,7 +48,7 @@ pub struct ReadOptions {
     /// Whether sources and targets are two kinds of vertices, which may have the same ids; `None`
     /// leaves it to formats that say so.
     pub two_kinds: Option<bool>,
-    /// What ids are.
+    /// Kind of the ids.
     pub ids: IdKind,
     /// Whether `ids` was guessed from all inputs together, rather than said. Where integers are
     /// said, one may be written in another way than it is printed (`007`, `+7`, `7.0`).
@@ -59,7 +59,7 @@ pub struct ReadOptions {
     /// to know it. If the guess was wrong, reading the edges ends with
     /// [`InputError::Unlikely`](crate::InputError::Unlikely), and they must be opened once more.
     pub sampled: bool,
-    /// What a hostile or broken input may cost.
+    /// Limits of what a hostile or broken input may cost.
     pub limits: Limits,
     /// Directories for temporary files, filled in turn, where [`Limits::memory_bytes_max`] is less
     /// than the edges take. The files have no names, so that nothing is left of them whatever ends
@@ -127,7 +127,7 @@ pub enum WeightChoice {
     Column(ColumnRef),
 }
 
-/// What the ids of vertices are.
+/// Kind of the ids of vertices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IdKind {
     /// Integers where a sample holds nothing else, names otherwise.
@@ -152,7 +152,7 @@ impl FromStr for IdKind {
     }
 }
 
-/// What reading may cost, whatever the input claims.
+/// Limits of what reading may cost, whatever the input claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Decompressed bytes per compressed byte. Edge lists stay below 50; a bomb of gzip reaches

@@ -41,7 +41,7 @@ pub(crate) fn begins(head: &[u8]) -> bool {
     first.is_some_and(|line| starts(line, "*vertices") || starts(line, "*network"))
 }
 
-/// What lines are.
+/// Section that lines belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
     /// Before the vertices.

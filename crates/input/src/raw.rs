@@ -166,7 +166,7 @@ impl Reader for Raw {
     }
 }
 
-/// What the options make of the records of a source.
+/// The shape that the options give the records of a source.
 fn shape(source: &Source, options: &ReadOptions) -> Result<Shape, InputError> {
     let record = match source.format() {
         Format::Raw(layout) => Record::Plain(layout),

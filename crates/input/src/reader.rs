@@ -39,9 +39,9 @@ use crate::tgf::TGF;
 use crate::tntp::Tntp;
 use crate::webgraph::WebGraph;
 
-/// What every reader is given beside its source.
+/// Context that every reader is given beside its source.
 pub struct Context<'a> {
-    /// What the user said. Once reading starts, `ids` is no longer `Auto`.
+    /// Options of the user. Once reading starts, `ids` is no longer `Auto`.
     pub options: &'a ReadOptions,
     /// Asked for cancellation once a block.
     pub progress: &'a Progress,
@@ -60,7 +60,7 @@ impl Context<'_> {
     }
 }
 
-/// What is known about inputs without reading them whole.
+/// Estimate of inputs that were not read whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     /// Bytes as stored; `None` for a pipe.
@@ -89,7 +89,7 @@ pub struct Ready {
     pub ids: IdMap,
     /// Whether each edge stands for both directions, where that is stated.
     pub undirected: Option<bool>,
-    /// What a person should know about how files were read, a sentence each.
+    /// Notes for a person about how files were read, a sentence each.
     pub notes: Vec<String>,
     /// How each file was read, in order; empty where nothing but its format is known.
     pub readings: Vec<FileSummary>,

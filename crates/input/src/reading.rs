@@ -21,7 +21,7 @@ pub struct FileSummary {
     pub name: String,
     /// Format; `None` of a table in memory.
     pub format: Option<Format>,
-    /// What lies around its bytes, from the outside inwards: compressions, archives, encodings.
+    /// Layers around its bytes, from the outside inwards: compressions, archives, encodings.
     pub layers: Vec<&'static str>,
     /// How rows of text are written, where there are such.
     pub rows: Option<RowsOfText>,
@@ -49,9 +49,9 @@ pub struct FileColumn {
 /// How rows of text are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsOfText {
-    /// What separates fields.
+    /// Separator of the fields.
     pub separator: Separator,
-    /// What fields are quoted with; `None` where quotes are characters as others.
+    /// Quote around fields; `None` where quotes are characters as others.
     pub quote: Option<char>,
     /// Whether a backslash takes its meaning from the character behind it.
     pub backslash: bool,
@@ -71,7 +71,7 @@ pub struct PassedOver {
 }
 
 impl FileSummary {
-    /// What is known of a source before it is read.
+    /// The summary of a source before it is read.
     pub(crate) fn of(source: &Source) -> Self {
         Self {
             name: source.name().to_owned(),
@@ -81,7 +81,7 @@ impl FileSummary {
         }
     }
 
-    /// The same columns of a table, by their places (from 0) and the names of all columns.
+    /// Notes the columns of a table, by their places (from 0) and the names of all columns.
     pub(crate) fn columns(
         &mut self,
         (source, target, weight): (usize, usize, Option<usize>),

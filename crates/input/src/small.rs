@@ -51,7 +51,7 @@ pub(crate) struct Small<'a> {
     /// Whether edges are directed that do not say it themselves, where the file says so.
     directed: Option<bool>,
     rules: Rules,
-    /// What a person should know of how the file was read.
+    /// Notes for a person about how the file was read.
     notes: Vec<String>,
     keys: Dictionary,
     /// By the place of the key.
@@ -69,7 +69,7 @@ pub(crate) struct Small<'a> {
     bytes: u64,
 }
 
-/// What a format or a file says of its graph beside nodes and edges.
+/// Rules of a format or a file for its graph, beside nodes and edges.
 #[derive(Default)]
 struct Rules {
     /// Whether edges bring their nodes with them.
@@ -166,7 +166,7 @@ impl<'a> Small<'a> {
         }
     }
 
-    /// What the user said.
+    /// The options of the user.
     pub(crate) fn options(&self) -> &'a ReadOptions {
         self.options
     }

@@ -49,7 +49,7 @@ pub struct Source {
     continues: bool,
     layers: Vec<Layer>,
     format: Format,
-    /// What the file was; `None` for a pipe.
+    /// Stamp of the file when it was opened; `None` for a pipe.
     stamp: Option<Stamp>,
 }
 
@@ -115,7 +115,7 @@ impl Source {
         &self.path
     }
 
-    /// What the file was when it was opened; `None` for a pipe.
+    /// A witness of the file as it was when it was opened; `None` for a pipe.
     pub(crate) fn witness(&self) -> Option<Witness> {
         self.stamp.map(|stamp| Witness::new(self, stamp))
     }
@@ -130,7 +130,7 @@ impl Source {
         &self.name
     }
 
-    /// What it is, under its layers.
+    /// The format under the layers.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -141,7 +141,7 @@ impl Source {
         self.layers.is_empty()
     }
 
-    /// What lies around its bytes, from the outside inwards, by name.
+    /// The names of the layers around its bytes, from the outside inwards.
     pub(crate) fn layers(&self) -> impl Iterator<Item = &'static str> {
         self.layers.iter().map(|layer| layer.name())
     }

@@ -32,7 +32,7 @@ const TIME_PLACE: usize = 4;
 /// The reader of TNTP files.
 pub(crate) struct Tntp;
 
-/// What the metadata and the titles say.
+/// Statements of the metadata and the titles.
 #[derive(Debug)]
 struct Header {
     nodes: u64,

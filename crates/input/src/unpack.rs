@@ -64,7 +64,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// What it is called.
+    /// The name of the layer.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -106,7 +106,7 @@ impl Layer {
     }
 }
 
-/// What is wrong with the bytes of a layer. The text is the rest of a sentence about the file.
+/// Fault in the bytes of a layer. The text is the rest of a sentence about the file.
 #[derive(Debug)]
 pub(crate) struct Fault(pub(crate) String);
 
@@ -210,7 +210,7 @@ fn fault(error: &io::Error) -> Option<&str> {
     error.get_ref()?.downcast_ref::<Fault>().map(|fault| fault.0.as_str())
 }
 
-/// What a layer gives, as long as it is sound and not too much.
+/// Bytes that a layer gives, as long as it is sound and they are not too many.
 struct Limited {
     layer: Layer,
     decoder: Bytes,

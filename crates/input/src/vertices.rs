@@ -82,7 +82,7 @@ impl VertexTables {
 /// Tables that were opened.
 pub(crate) struct Tables<'a> {
     of: &'a VertexTables,
-    /// Those of all vertices, or of sources, and those of targets.
+    /// Tables of all vertices, or of sources, and those of targets.
     sides: [(Side, Vec<Source>, &'a [Frame]); 2],
 }
 
@@ -97,7 +97,7 @@ impl Tables<'_> {
         self.sides.iter().flat_map(|(_, files, _)| files).map(Source::bytes).sum()
     }
 
-    /// What the files were when they were opened.
+    /// Witnesses of the files as they were when they were opened.
     pub(crate) fn witnesses(&self) -> impl Iterator<Item = Witness> {
         self.sides.iter().flat_map(|(_, files, _)| files).filter_map(Source::witness)
     }
@@ -201,7 +201,7 @@ impl Tables<'_> {
     }
 }
 
-/// What a person should know where more are vertices than the tables list.
+/// Note for a person where more are vertices than the tables list.
 pub(crate) fn unlisted(listed: u64, vertices: Option<u64>) -> Option<String> {
     let others = vertices?.checked_sub(listed).filter(|others| *others > 0)?;
     let (are, they) =

@@ -28,7 +28,7 @@ fn load(folder: &Path, file: &str, options: &ReadOptions) -> Input {
     read(&[path], options, &Progress::new()).unwrap()
 }
 
-/// What a graph is known to hold.
+/// Counts that a graph is known to have.
 struct Known {
     file: &'static str,
     rows: u64,

@@ -34,7 +34,7 @@ pub(super) struct Block {
     pub(super) body: u64,
 }
 
-/// What a footer says.
+/// Statements of a footer.
 #[derive(Debug)]
 pub(super) struct Footer {
     pub(super) schema: Schema,

@@ -27,7 +27,7 @@ use crate::unpack::Unpacked;
 /// The magic bytes of a file, with their padding.
 const MAGIC: &[u8; 8] = b"ARROW1\0\0";
 
-/// What stands before the length of a message.
+/// Word before the length of a message.
 const CONTINUATION: u32 = u32::MAX;
 
 /// Bytes of metadata that a message may have: a schema of a hundred thousand columns has fewer.
@@ -137,7 +137,7 @@ pub(super) struct Messages<'a> {
     is_file: bool,
     /// The schema of the footer, until it is taken.
     schema: Option<Schema>,
-    /// What is left of the blocks of the footer, where it can be read.
+    /// Blocks of the footer that are left, where it can be read.
     blocks: Option<std::vec::IntoIter<Block>>,
     /// Bytes of the blocks that were taken.
     taken: u64,

@@ -159,7 +159,7 @@ fn bombs_in_buffers_are_refused() {
     assert!(error.to_string().contains("200 times its size"), "{error}");
 }
 
-/// What a file holds, without a stream: messages are moved apart, and the footer says where to.
+/// Bytes of a file without a stream: messages are moved apart, and the footer says where to.
 fn without_stream(batches: &[RecordBatch]) -> Vec<u8> {
     let whole = file_bytes(batches, None);
     let end = whole.len() - 10;

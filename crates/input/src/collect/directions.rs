@@ -23,7 +23,7 @@ impl Collector {
     }
 }
 
-/// What all that say something about direction say; an error names two that disagree.
+/// The direction that all agree on that say one; an error names two that disagree.
 pub(crate) fn agreed<'a>(
     said: impl Iterator<Item = (&'a str, bool)>,
 ) -> Result<Option<bool>, InputError> {

@@ -9,7 +9,7 @@ use crate::error::InputError;
 use crate::ids::sides::stated_lettered;
 
 impl Collector {
-    /// The same, of edges whose sources and targets are two kinds of vertices, or are not; `None`
+    /// A collector of edges whose sources and targets are two kinds of vertices, or are not; `None`
     /// leaves it to what sources state.
     #[must_use]
     pub fn with_two_kinds(self, two_kinds: Option<bool>) -> Self {

@@ -36,7 +36,7 @@ enum Gathered {
     Names { dictionary: Dictionary, pairs: Vec<Pair> },
 }
 
-/// What is wrong with a row of an array, counted from 0.
+/// Error in a row of an array, counted from 0.
 struct BadRow {
     row: usize,
     what: String,
@@ -318,7 +318,7 @@ fn wide_values(array: &dyn Array) -> Result<Vec<i128>, BadRow> {
     })
 }
 
-/// What is wrong with an integer that does not fit in 64 bits without a sign.
+/// The error about an integer that does not fit in 64 bits without a sign.
 fn no_id(row: usize, value: impl Display) -> BadRow {
     let what = format!(
         "expected a vertex id from 0 to 2^64 - 1, found {value} (--ids names takes ids as they are)"

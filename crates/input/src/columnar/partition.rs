@@ -16,7 +16,7 @@ use crate::columns::names;
 use crate::error::InputError;
 use crate::options::ReadOptions;
 
-/// What stands for a missing value.
+/// Name that stands for a missing value.
 const MISSING: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// The columns in the path of a file, from the outermost folder inwards.

@@ -20,7 +20,7 @@ pub(super) type Wholes<'a> = Box<dyn Fn(usize) -> Result<i128, String> + 'a>;
 /// The number that the value of a row is.
 pub(super) type Numbers<'a> = Box<dyn Fn(usize) -> f64 + 'a>;
 
-/// What to do about ids that are none.
+/// Advice about ids that are none.
 const WAY: &str = "write ids as integers or as strings";
 
 /// Bytes of a UUID.

@@ -10,7 +10,7 @@ pub(super) struct Guess {
     pub(super) note: Option<String>,
 }
 
-/// What to do where the ends cannot be known.
+/// Advice where the ends cannot be known.
 const REMEDY: &str = "--source-column and --target-column say which they are";
 
 /// Guesses the ends, or says why that cannot be done.

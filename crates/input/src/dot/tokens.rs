@@ -46,7 +46,7 @@ impl<'a> Tokens<'a> {
         Self { file, bytes, text: Vec::new(), line: 1, ended: 0, bytes_max, ahead: None }
     }
 
-    /// What the last name says.
+    /// The text of the last name.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
@@ -163,7 +163,7 @@ impl<'a> Tokens<'a> {
         Ok(Token::Word)
     }
 
-    /// What begins with a minus: an operator or a number.
+    /// A token that begins with a minus: an operator or a number.
     fn dash(&mut self) -> Result<Token, InputError> {
         self.keep(b'-')?;
         match self.bytes.peek()? {

@@ -64,7 +64,7 @@ pub enum GenerateError {
 }
 
 impl GenerateError {
-    /// What the process exits with: wrong options are a matter of usage.
+    /// The exit code of the process: wrong options are a matter of usage.
     pub fn exit_code(&self) -> u8 {
         2
     }

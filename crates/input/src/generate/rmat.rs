@@ -22,7 +22,7 @@ pub const SCALE_MAX: u32 = 31;
 /// Levels that one random number decides; a table of 4^6 columns takes 32 KiB.
 const LEVELS: u32 = 6;
 
-/// What graph to make.
+/// Size, shape and seed of the graph to make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RmatOptions {
     /// There are 2^scale vertices; 1 to [`SCALE_MAX`].

@@ -37,7 +37,7 @@ const HOST: u64 = 256;
 /// Largest number of steps from a copied link to the link that it is a copy of.
 const COPIES_MAX: u32 = 4;
 
-/// What graph to make.
+/// Size, shape and seed of the graph to make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebOptions {
     /// Number of pages, 2 to [`PAGES_MAX`].

@@ -32,7 +32,7 @@ enum Place {
     Passed,
 }
 
-/// What an edge is.
+/// Kind of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Directed,
@@ -45,10 +45,10 @@ pub(super) struct Elements<'a, 'o> {
     small: &'a mut Small<'o>,
     open: Vec<Place>,
     keys: Vec<WeightKey>,
-    /// What edges are that do not say it themselves, once the graph has begun.
+    /// Kind of the edges that do not say it themselves, once the graph has begun.
     default: Option<Kind>,
     edge: Described,
-    /// What the edge that is open is.
+    /// Kind of the edge that is open.
     kind: Kind,
     said: Said,
 }

@@ -13,9 +13,9 @@ use crate::text::fields::show;
 pub(super) enum Token {
     /// A name; see [`Tokens::text`].
     Key,
-    /// What begins like a number; see [`Tokens::text`].
+    /// A word that begins like a number; see [`Tokens::text`].
     Number,
-    /// What stands between quotes; see [`Tokens::text`].
+    /// Text between quotes; see [`Tokens::text`].
     Text,
     /// Any other word, such as a colour without quotes.
     Other,
@@ -42,7 +42,7 @@ impl<'a> Tokens<'a> {
         Self { file: bytes.file(), bytes, text: Vec::new(), line: 1, ended: 0, bytes_max }
     }
 
-    /// What the last key, number or text says.
+    /// The text of the last key, number or text.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }

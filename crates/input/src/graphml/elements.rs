@@ -35,7 +35,7 @@ pub(super) struct Elements<'a, 'o> {
     begun: bool,
     /// The edge that is open.
     edge: Described,
-    /// What a weight or a default says so far.
+    /// Text of a weight or a default so far.
     said: Said,
     /// Graphs inside nodes.
     nested: u64,
@@ -150,7 +150,7 @@ impl<'a, 'o> Elements<'a, 'o> {
         Ok(key.map_or(Place::Passed, Place::Weight))
     }
 
-    /// What is no graph of vertices and edges.
+    /// Refuses an element that is no part of a graph of vertices and edges.
     fn refuse(&self, element: &Element<'_>) -> Result<Place, InputError> {
         let name = element.name();
         if let "graph" | "hyperedge" | "locator" = name.as_str() {

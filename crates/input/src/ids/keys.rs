@@ -27,7 +27,8 @@ pub(super) trait Keys: Default + Send + Sync {
     fn clear(&mut self);
     /// Bytes that the keys take while they are being sorted.
     fn sort_bytes(&self) -> u64;
-    /// The same of so many other keys, written down in so many bytes, when there is room for them.
+    /// Bytes that so many other keys take while they are being sorted, written down in so many
+    /// bytes, when there is room for them.
     fn sort_bytes_of(count: u64, encoded_bytes: u64) -> u64;
     /// The head of a key.
     fn head(key: &Self::Key) -> Self::Head;

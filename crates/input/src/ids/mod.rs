@@ -76,7 +76,7 @@ impl Collector {
         Ok(Finished { ids: sides::parted(finished.ids, added), ..finished })
     }
 
-    /// The same where no part went to a file.
+    /// Finishes as a list, where no part went to a file.
     #[cfg(test)]
     pub(crate) fn finish_list(
         self,

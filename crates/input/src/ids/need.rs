@@ -17,7 +17,8 @@ use crate::collect::{Ids, Placed};
 /// Bytes of a distinct integer: in the list, and in a hash table that is at most twice as large as
 /// it need be.
 const INTEGER_BYTES: u64 = 8 + 40;
-/// The same for a name, without its text: a reference in a table and one in a list, and its end.
+/// Bytes that a name needs, without its text: a reference in a table and one in a list, and its
+/// end.
 const NAME_BYTES: u64 = 8 + 16 + 58;
 
 /// Whether the mapping of parts in memory takes no more than `room` bytes beside them.

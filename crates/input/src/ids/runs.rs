@@ -77,7 +77,7 @@ pub(super) struct Sorted<K: Keys> {
     pub(super) text_bytes: usize,
 }
 
-/// What one thread holds.
+/// Keys and buffers of one thread.
 pub(super) struct Sorter<'a, K: Keys> {
     distinct: &'a Distinct<K>,
     keys: K,

@@ -117,7 +117,7 @@ pub(super) fn apart(part: &mut Part, added: u64) {
     };
 }
 
-/// The same of vertices that are stated.
+/// Vertices of one of two kinds that are stated, with ids apart from those of the other.
 pub(super) fn stated_apart(side: Side, stated: Stated, added: u64) -> Stated {
     match stated {
         Stated::Range { first, count } if side == Side::Target => {

@@ -20,9 +20,9 @@ pub(super) enum Vertices {
     Unstated,
     /// All of these integers.
     Range(Range<u64>),
-    /// These integers, ascending and distinct.
+    /// Integers, ascending and distinct.
     Integers(Vec<u64>),
-    /// These strings; one may come more than once.
+    /// Strings; one may come more than once.
     Names(Vec<Names>),
 }
 

@@ -18,7 +18,7 @@ pub(super) type Foreign<'a> =
 
 /// How ids become slots.
 pub(super) enum Way {
-    /// They are slots once `first` is taken off them.
+    /// Ids are slots once `first` is taken off them.
     Kept {
         /// The way back.
         ids: IdMap,
@@ -48,7 +48,7 @@ impl Way {
     }
 }
 
-/// What decides how ids are mapped, of a part wherever it is.
+/// Facts of a part by which ids are mapped, wherever it is.
 pub(super) trait Described {
     /// Number of its source.
     fn source(&self) -> usize;

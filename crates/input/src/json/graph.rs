@@ -18,7 +18,7 @@ const END_BYTES: u64 = 64;
 /// Keys of a document that are shown where no shape fits.
 const SHOWN_MAX: usize = 12;
 
-/// What a document holds.
+/// Graph that a document holds.
 pub(super) struct Graph<'a, 's, 'o> {
     small: &'s mut Small<'o>,
     feed: Feed<'a>,
@@ -30,7 +30,7 @@ pub(super) struct Graph<'a, 's, 'o> {
     ends: Dictionary,
     /// Places of nodes, in the order in which they are listed.
     nodes: Vec<u32>,
-    /// What is open: the document itself, or an item of a list.
+    /// Record that is open: the document itself, or an item of a list.
     top: Record,
     record: Record,
     /// The id of the node that comes, where nodes are values of their ids.
@@ -38,7 +38,7 @@ pub(super) struct Graph<'a, 's, 'o> {
     /// The list of neighbours that is open.
     neighbours_of: u32,
     shown: Vec<String>,
-    /// What was found.
+    /// Direction that was found.
     directed: Option<bool>,
     has_nodes: bool,
     has_edges: bool,

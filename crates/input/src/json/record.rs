@@ -16,7 +16,7 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    /// What may be an id or a weight.
+    /// The text of a scalar that may be an id or a weight.
     fn text(self) -> Option<Vec<u8>> {
         match self {
             Self::Text(text) | Self::Rounded(text) => Some(text),
@@ -25,7 +25,7 @@ impl Scalar {
     }
 }
 
-/// What an object says.
+/// Fields of an object.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// `id`, here or in the data of the object.

@@ -39,7 +39,7 @@ pub(super) enum Place {
     /// All elements of Cytoscape, and one of them.
     Elements,
     Element,
-    /// What belongs to the object around it: `data`, `attributes`, `metadata`.
+    /// Fields that belong to the object around: `data`, `attributes`, `metadata`.
     Data,
     /// An end of an edge that is an object.
     End(usize),
@@ -47,7 +47,7 @@ pub(super) enum Place {
     Item,
     /// A value of an object that may be of use where it is no list and no object.
     Field,
-    /// What is of no use.
+    /// Values that are of no use.
     Passed,
 }
 

@@ -75,7 +75,7 @@ impl Benchmark {
         self.properties.vertices.zip(self.properties.edges)
     }
 
-    /// What `parse` makes of the algorithms that are to be run, in order.
+    /// The algorithms that are to be run, in order, as `parse` reads them.
     ///
     /// # Errors
     /// When none are stated, or `parse` refuses one, saying what it expected.
@@ -89,7 +89,7 @@ impl Benchmark {
         names.map(parse).collect()
     }
 
-    /// What `parse` makes of a parameter, such as `bfs.source-vertex`.
+    /// A parameter such as `bfs.source-vertex`, as `parse` reads it.
     ///
     /// # Errors
     /// When it is not stated, or `parse` refuses it, saying what it expected.

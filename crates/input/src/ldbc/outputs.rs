@@ -20,7 +20,7 @@ pub struct Outputs {
     file: String,
     unpacked: Unpacked,
     buffer: Vec<u8>,
-    /// What of the buffer was read and is not looked at yet.
+    /// Place in the buffer before which all was looked at.
     at: usize,
     end: usize,
     is_whole: bool,

@@ -28,7 +28,7 @@ use crate::text::fields::show;
 /// The reader of graphs by their properties.
 pub(crate) struct LdbcProperties;
 
-/// What properties say.
+/// Lines of a file of properties.
 #[derive(Debug, Default)]
 pub(super) struct Properties {
     pub(super) vertex_file: Option<String>,

@@ -7,7 +7,7 @@ use crate::text::known::Values;
 /// The banner after its first `%`; the second one is sometimes left out.
 const BANNER: &[u8] = b"%MatrixMarket";
 
-/// What the values of entries are.
+/// Type of the values of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     /// There are none.
@@ -20,7 +20,7 @@ pub(super) enum Field {
     Real,
 }
 
-/// What an entry says of its mirror at the diagonal.
+/// Relation of an entry to its mirror at the diagonal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symmetry {
     /// Nothing.
@@ -91,7 +91,7 @@ pub(super) fn parse_banner(line: &[u8]) -> Result<(Field, Symmetry), String> {
     Ok((field, symmetry))
 }
 
-/// What a comment states about values, if it is `%%GraphBLAS type NAME`.
+/// The values that a comment states, if it is `%%GraphBLAS type NAME`.
 pub(super) fn type_values(line: &[u8], symmetry: Symmetry) -> Result<Option<Values>, String> {
     let mut words = words(line);
     let typed = words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"%%GraphBLAS"))

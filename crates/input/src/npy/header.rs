@@ -21,7 +21,7 @@ pub(crate) fn begins(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 
-/// What the numbers of an array are.
+/// Type of the numbers of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Number {
     kind: Kind,
@@ -106,7 +106,7 @@ impl Number {
     }
 }
 
-/// What a header says.
+/// Statements of a header.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) number: Number,

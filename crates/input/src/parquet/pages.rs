@@ -33,7 +33,7 @@ const HEADER_BYTES: usize = 1 << 10;
 /// The encoding in which a value takes over any part of the one before it.
 const DELTA_BYTE_ARRAY: i64 = 7;
 
-/// What the pages of a column need to be decoded.
+/// Facts that decoding the pages of a column needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Demand {
     /// Largest page, unpacked, in which a few bytes can stand for many.
@@ -50,7 +50,7 @@ pub(super) struct Guard<'a, R> {
     limits: &'a Limits,
 }
 
-/// What a page header says.
+/// Statements of a page header.
 #[derive(Debug, Default)]
 struct Header {
     /// Bytes of the header itself.

@@ -30,7 +30,7 @@ pub(super) struct Cursor<'a> {
     depth: u32,
 }
 
-/// What a field holds. Its value must be consumed exactly once.
+/// Type of a field. Its value must be consumed exactly once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     /// Number of the field in its struct.

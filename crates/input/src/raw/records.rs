@@ -11,7 +11,7 @@ use crate::error::InputError;
 use crate::format::{RawLayout, RawWeight};
 use crate::options::WeightBounds;
 
-/// What a record holds.
+/// Fields of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Record {
     /// Two ids as wide as a machine word, and the weight if there is one.
@@ -26,10 +26,10 @@ const PACKED_BYTES: usize = 12;
 /// The sign of a packed id: the highest of its 48 bits.
 const SIGN: u64 = 1 << 47;
 
-/// What to make of a record.
+/// Use that is made of a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// What it holds.
+    /// Fields of the record.
     pub(super) record: Record,
     /// Whether the first id is the target.
     pub(super) swap: bool,

@@ -30,7 +30,7 @@ pub(super) fn largest(stream: &RawStream, context: &Context<'_>) -> Result<u64, 
     Ok(largest.into_inner())
 }
 
-/// What is seen of a sample.
+/// Largest id and edges of a sample.
 pub(super) struct Sampled {
     /// The largest id.
     pub(super) largest: u64,

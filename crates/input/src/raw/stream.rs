@@ -48,14 +48,14 @@ struct RawFile {
     part: usize,
 }
 
-/// What ids are held against.
+/// Bounds that ids are checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
     /// Nothing is known.
     Unknown,
     /// All ids were seen to be below this.
     Seen(u64),
-    /// Those of a sample are so far below this that all will be.
+    /// Slots that the ids of a sample are so far below that all will be.
     Likely(u64),
     /// The user says that all ids are below this.
     Declared(u64),
@@ -69,7 +69,7 @@ pub(super) struct Place<'a> {
     pub(super) bytes: u64,
 }
 
-/// What a thread reads and decodes into.
+/// Buffers that a thread reads and decodes into.
 #[derive(Default)]
 struct Reused {
     window: window::Reused,
@@ -150,7 +150,7 @@ impl RawStream {
         self.batches(file, (part, records), visit)
     }
 
-    /// The same of what of a part belongs to a round of a sample.
+    /// Reads the pieces of a part that belong to a round of a sample.
     pub(super) fn sampled(
         &self,
         part: usize,

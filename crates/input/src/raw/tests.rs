@@ -50,7 +50,7 @@ fn failure(bytes: &[u8], name: &str, options: &ReadOptions) -> String {
     error.to_string().replace(&format!("{}/", directory.path().display()), "")
 }
 
-/// The same edges in each layout.
+/// Edges in each layout.
 fn layouts() -> Vec<(&'static str, Vec<u8>)> {
     let edges: Vec<([u32; 2], f32)> =
         (0..100_000_u32).map(|i| ([i * 7 % 1_000, i % 999], (i % 100) as f32 / 4.0)).collect();

@@ -32,7 +32,7 @@ const DEPTH: usize = 3;
 /// Told of a batch and its offset, says whether to go on.
 pub(super) type Visit<'v> = dyn FnMut(u64, &[u8]) -> Result<bool, InputError> + 'v;
 
-/// What a thread reads into.
+/// Buffer that a thread reads into.
 #[derive(Default)]
 pub(super) struct Reused {
     /// Words, so that records are aligned.
@@ -40,7 +40,7 @@ pub(super) struct Reused {
     direct: Option<Direct>,
 }
 
-/// What a thread reads past the cache with.
+/// Buffer and queue by which a thread reads past the cache.
 struct Direct {
     queue: Queue<Pages>,
     free: Vec<Pages>,
@@ -133,7 +133,7 @@ fn whole(most: usize, record: usize) -> usize {
     most / record * record
 }
 
-/// The same, past the cache.
+/// Reads records past the cache.
 fn past(
     (name, path): (&str, &Path),
     range: Range<u64>,
@@ -206,7 +206,7 @@ fn unread(file: &str, offset: u64, error: io::Error) -> InputError {
     InputError::io(file, format!("read at byte {offset}"), error)
 }
 
-/// What the system said.
+/// The error of the system.
 fn plain(error: StoreError) -> io::Error {
     match error {
         StoreError::Ended { .. } => ErrorKind::UnexpectedEof.into(),

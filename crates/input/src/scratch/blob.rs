@@ -83,7 +83,7 @@ pub(crate) enum Block<'a> {
     Wide(&'a mut [[u64; 2]]),
 }
 
-/// What a thread reads blocks into.
+/// Buffer that a thread reads blocks into.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     /// Bytes as stored; words, so that ids are aligned.

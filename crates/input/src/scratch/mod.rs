@@ -211,7 +211,7 @@ impl Opened {
 
 /// The first of the directories whose files lie in memory instead of on a device.
 pub(crate) fn in_memory(directories: &[PathBuf]) -> Option<&Path> {
-    /// What Linux calls a file system that takes memory.
+    /// Number that Linux has for a file system that takes memory.
     const TMPFS: u64 = 0x0102_1994;
     let is = |directory: &&PathBuf| {
         rustix::fs::statfs(directory.as_path()).is_ok_and(|stat| stat.f_type as u64 == TMPFS)

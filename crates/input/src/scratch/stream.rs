@@ -23,7 +23,7 @@ pub(crate) struct SpilledEdges {
     edges: u64,
 }
 
-/// What a thread reads into.
+/// Buffer that a thread reads into.
 #[derive(Default)]
 struct Reused {
     buffer: Buffer,

@@ -18,7 +18,7 @@ use crate::text::fields::show;
 /// Elements inside each other.
 pub(crate) const DEPTH_MAX: usize = 100;
 
-/// What the elements of a format mean.
+/// Meaning of the elements of a format.
 pub(crate) trait Elements {
     /// An element begins; so many are open around it.
     fn open(&mut self, element: &Element<'_>) -> Result<(), InputError>;
@@ -148,7 +148,7 @@ pub(crate) struct WeightKey {
     pub(crate) default: Option<Vec<u8>>,
 }
 
-/// What the text of a weight says so far.
+/// Text of a weight so far.
 #[derive(Default)]
 pub(crate) struct Said(Vec<u8>);
 

@@ -36,7 +36,7 @@ const MAGIC: &[(&[u8], Layer)] = &[
     (&[0xff, 0x06, 0, 0, b's', b'N', b'a', b'P', b'p', b'Y'], Layer::Snappy),
 ];
 
-/// What follows `BZh` and a digit: a block, or the end of nothing.
+/// Bytes behind `BZh` and a digit: a block, or the end of nothing.
 const BZIP2_BLOCKS: [&[u8]; 2] =
     [&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59], &[0x17, 0x72, 0x45, 0x38, 0x50, 0x90]];
 
@@ -59,13 +59,13 @@ const REFUSED: &[(&[u8], &str, &str)] = &[
     (b"PK\x05\x06", "a zip archive that holds nothing", "look where it came from"),
 ];
 
-/// What is known of a source.
+/// Facts of a source that a look at its beginning shows.
 pub(super) struct Look {
     pub(super) layers: Vec<Layer>,
     pub(super) format: Format,
 }
 
-/// What is stored.
+/// Bytes that are stored.
 pub(super) struct Stored<'a> {
     pub(super) head: &'a [u8],
     /// The whole, and how many bytes it has; `None` for a pipe.

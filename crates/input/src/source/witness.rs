@@ -15,7 +15,7 @@ use welter_model::look::{Look, Sample};
 use super::Source;
 use crate::error::InputError;
 
-/// What a file was when it was opened.
+/// Witness of a file as it was when it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Witness {
     name: String,

@@ -11,15 +11,15 @@ use crate::layout::{Comment, Layout};
 /// Which lines of a file are comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Comments {
-    /// Those that begin with `#` or `%` and cannot be rows.
+    /// Lines that begin with `#` or `%` and cannot be rows.
     Usual,
     /// None.
     None,
-    /// Those that begin with this.
+    /// Lines with this beginning.
     Prefix(Vec<u8>),
 }
 
-/// What a line is known by as a row.
+/// Shape by which a line is known as a row.
 pub(super) struct Shape {
     pub(super) layout: Layout,
     pub(super) columns: Columns,
@@ -30,7 +30,7 @@ pub(super) struct Shape {
 }
 
 impl Comments {
-    /// What the user says, or else the usual.
+    /// The comments that the user says, or else the usual ones.
     pub(super) fn of(said: Option<&Comment>) -> Self {
         match said {
             None => Self::Usual,

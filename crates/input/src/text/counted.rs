@@ -36,12 +36,12 @@ use crate::options::{IdKind, ReadOptions};
 
 /// Fewer rows are a graph that somebody wrote down, where numbers meet by chance.
 const EDGES_MIN: u64 = 100;
-/// The same of three numbers, where rows have weights.
+/// Fewer rows of three numbers are likewise, where rows have weights.
 const SIZED_EDGES_MIN: u64 = 3;
 /// Rows below a first one of which a person is told that it may count them.
 const DOUBTFUL_EDGES_MIN: u64 = 2;
 
-/// What the first row counts.
+/// Counts in the first row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counted {
     /// Nothing.

@@ -25,13 +25,13 @@ pub(crate) struct Dialect {
     /// How rows are written, and which of them look like comments.
     pub(super) shape: Shape,
     pub(super) comments: Comments,
-    /// What ends rows.
+    /// End of rows.
     pub(super) cut: Cut,
     /// Whether the first line ends with `\r\n`, so that a carriage return alone is a character.
     pub(super) crlf: bool,
     /// Integers or names.
     pub(super) ids: IdKind,
-    /// What weights are written like.
+    /// Notation of weights.
     pub(super) weights: Weights,
     /// Byte at which rows begin: after a byte order mark, and after the header if there is one.
     pub(super) start: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Dialect {
     /// Columns of the rows of the sample that hold something, where more of them in another row are
     /// an error: a name or a number that was cut in two, or a weight that only some edges have.
     pub(super) columns_max: Option<usize>,
-    /// What the row before `start` counts.
+    /// Counts in the row before `start`.
     pub(super) counted: Counted,
     /// Lines before `start` that were passed over.
     pub(super) before: PassedOver,
@@ -58,11 +58,11 @@ pub(crate) struct Dialect {
     pub(super) direction: Option<Direction>,
     /// Whether sources and targets are two kinds of vertices, as the first lines say.
     pub(super) two_kinds: bool,
-    /// What a person should know about the guess, a sentence each.
+    /// Notes for a person about the guess, a sentence each.
     pub(crate) notes: Vec<String>,
 }
 
-/// What weights are written like.
+/// Notation of weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Weights {
     /// Numbers.

@@ -12,7 +12,7 @@ use crate::reading::PassedOver;
 /// inside it stand for one; spaces around a field are no part of it. A dictionary of attributes at
 /// the end of a line, as NetworkX writes it (`{'weight': 4}`), is one field.
 pub(crate) struct Fields<'a> {
-    /// What is left; `None` after the last field.
+    /// Text that is left; `None` after the last field.
     rest: Option<&'a [u8]>,
     layout: Layout,
 }
@@ -46,7 +46,7 @@ impl<'a> Fields<'a> {
         Self { rest: Some(line), layout }
     }
 
-    /// What is left of the line.
+    /// The rest of the line.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest.unwrap_or_default()
     }
@@ -142,7 +142,7 @@ impl<'a> Fields<'a> {
         found.unwrap_or(text.len())
     }
 
-    /// What follows a field, given the line from the end of that field.
+    /// The text behind a field, given the line from the end of that field.
     fn after(&self, tail: &'a [u8]) -> Option<&'a [u8]> {
         let separator = match self.layout.separator {
             Separator::Spaces => 0,
@@ -175,7 +175,7 @@ pub(crate) fn is_no_row(line: &[u8]) -> bool {
     no_row(line).is_some()
 }
 
-/// What a line is that holds no row.
+/// The kind of a line that holds no row.
 pub(crate) fn no_row(line: &[u8]) -> Option<PassedOver> {
     let none = PassedOver::default();
     match line.iter().find(|byte| !byte.is_ascii_whitespace()) {
@@ -185,7 +185,7 @@ pub(crate) fn no_row(line: &[u8]) -> Option<PassedOver> {
     }
 }
 
-/// What a field looks like as an id.
+/// Looks of a field as an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Looks {
     /// Digits.

@@ -23,10 +23,10 @@ const READ_BYTES: usize = 512 << 10;
 const TAIL_BYTES: u64 = 4 << 10;
 /// Text of a part of a large file: of the edges in it, half as many bytes or fewer.
 const PART_BYTES_MAX: u64 = 32 << 20;
-/// The same for names, whose dictionary should stay in the cache.
+/// Bytes of text of a part of names, whose dictionary should stay in the cache.
 const NAMES_BYTES_MAX: u64 = 4 << 20;
 const PART_BYTES_MIN: u64 = 1 << 20;
-/// What part of memory the text of all threads' parts may be.
+/// Share of the memory that the text of all threads' parts may take, as one part in so many.
 const MEMORY_SHARE: u64 = 16;
 
 /// Why a part could not be read.
@@ -243,7 +243,7 @@ impl Reading<'_> {
     }
 }
 
-/// What is wrong with a line that never ends.
+/// The error about a line that never ends.
 pub(super) fn too_long(longest: usize) -> String {
     format!("expected a line of at most {longest} bytes, found a longer one")
 }

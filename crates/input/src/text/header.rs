@@ -14,7 +14,7 @@ use crate::columns::names;
 use crate::layout::Layout;
 use crate::options::{ColumnRef, ReadOptions, WeightChoice};
 
-/// What the first row is.
+/// Kind of the first row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Header {
     /// Names of columns.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::fields::{is_number, parse_id, scientific};
 use crate::columns::Holds;
 
-/// What a cell holds.
+/// Content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Nothing, or a word for nothing such as `NA`.
@@ -113,7 +113,7 @@ fn is_date(cell: &[u8]) -> bool {
         || parts(b':').is_some_and(|lengths| lengths.iter().all(|length| *length <= 2))
 }
 
-/// What the cells of a column hold, counted.
+/// Cells of a column, counted by their content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Column {
     counts: [usize; KINDS],
@@ -147,7 +147,7 @@ impl Column {
         self.counts.iter().sum::<usize>() - self.count(Kind::Missing)
     }
 
-    /// What the column holds. A few cells that do not fit are errors in their rows rather than
+    /// The content of the column. A few cells that do not fit are errors in their rows rather than
     /// reasons to take it for something else.
     pub(super) fn holds(&self) -> Holds {
         let filled = self.filled();

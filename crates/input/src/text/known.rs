@@ -18,9 +18,9 @@ pub(crate) enum Known {
     /// All.
     #[default]
     Any,
-    /// Those of a range.
+    /// Ids of a range.
     Range(Range<u64>),
-    /// Those of a list.
+    /// Ids of a list.
     Listed(Arc<HashSet<u64, RandomState>>),
 }
 

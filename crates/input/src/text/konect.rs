@@ -3,7 +3,7 @@
 //! The first says whether edges are undirected (`sym`), directed (`asym`) or between two kinds of
 //! vertices (`bip`), and what their weights mean. What it says is kept to.
 
-/// What the first line says.
+/// Statements of the first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Konect {
     pub(super) kind: Kind,
@@ -11,7 +11,7 @@ pub(super) struct Konect {
     pub(super) unweighted: bool,
 }
 
-/// What edges are between.
+/// Kinds of the ends of edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Undirected,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 }
 
 impl Konect {
-    /// What the first line of a file says, if it is one of KONECT.
+    /// The statements of the first line of a file, if it is one of KONECT.
     pub(super) fn of(line: &[u8]) -> Option<Self> {
         let mut words = crate::head::words(line.strip_prefix(b"%")?);
         let kind = match words.next()? {

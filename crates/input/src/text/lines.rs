@@ -21,7 +21,7 @@ pub(crate) trait Lines: Sync {
     /// already.
     fn start(&self) -> usize;
 
-    /// What ends lines.
+    /// The end of lines.
     fn cut(&self) -> Cut {
         Cut::Lines
     }

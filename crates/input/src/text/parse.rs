@@ -5,7 +5,7 @@ use super::plain::Plain;
 use super::records::Cut;
 use super::rows::Rows;
 
-/// What is wrong with a text, and at which byte of it the line begins.
+/// Fault in a text, and the byte of it at which the line begins.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) offset: usize,

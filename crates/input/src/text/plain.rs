@@ -16,7 +16,7 @@ use crate::layout::{Layout, Separator};
 
 pub(super) use super::simd::Positions;
 
-/// What plain rows of a file look like.
+/// Form of the plain rows of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plain {
     /// The separator that the first row uses.
@@ -31,9 +31,9 @@ pub(crate) struct Plain {
     exact: bool,
     /// The most columns that a row may have, where that is known.
     columns_max: Option<usize>,
-    /// What stands before the first number of each row, with a space after it.
+    /// Byte before the first number of each row, with a space after it.
     tag: Option<u8>,
-    /// What fields may be quoted with: none may stand behind the columns that are needed.
+    /// Quote that fields may have: none may stand behind the columns that are needed.
     quote: u8,
 }
 
@@ -99,7 +99,7 @@ impl Plain {
         Self { columns_max: Some(columns), regular, ..self }
     }
 
-    /// The same for files that have no more columns than are needed.
+    /// The form for files that have no more columns than are needed.
     pub(super) fn exact(self) -> Self {
         let columns = if self.regular.weighted { 3 } else { 2 };
         Self { exact: true, regular: Regular { columns, blank: 0, ..self.regular }, ..self }

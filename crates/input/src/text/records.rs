@@ -7,7 +7,7 @@
 
 use crate::layout::{Layout, Separator};
 
-/// What ends a row.
+/// End of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Cut {
     /// Each newline.
@@ -20,7 +20,7 @@ pub(crate) enum Cut {
 }
 
 impl Cut {
-    /// What ends the lines of a file that begins like this.
+    /// The end of the lines of a file that begins like this.
     pub(super) fn of(sample: &[u8]) -> Self {
         let returns = memchr::memchr(b'\n', sample).is_none()
             && memchr::memchr(b'\r', sample).is_some_and(|place| place + 1 < sample.len());

@@ -20,12 +20,12 @@ const ZEROS: u128 = 0x3030_3030_3030_3030_3030_3030_3030_3030;
 const ONES: u128 = 0x0101_0101_0101_0101_0101_0101_0101_0101;
 /// The highest bit of every byte.
 const HIGHS: u128 = ONES << 7;
-/// What `'.'` becomes where digits become their values.
+/// Number that `'.'` becomes where digits become their values.
 const POINT: u128 = (b'.' ^ b'0') as u128 * ONES;
 /// Integers up to this are exact as floats.
 const EXACT_MAX: u64 = 1 << 53;
 
-/// What rows look like.
+/// Form of regular rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Regular {
     /// Stands once between two columns.
@@ -36,7 +36,7 @@ pub(super) struct Regular {
     pub(super) blank: usize,
     /// Whether the third column is the weight.
     pub(super) weighted: bool,
-    /// What fields may be quoted with.
+    /// Quote that fields may have.
     pub(super) quote: u8,
     /// Whether lines end with `\r\n`.
     pub(super) crlf: bool,
@@ -181,7 +181,7 @@ fn short(text: &[u8], start: usize, length: usize) -> Option<f64> {
     good.then(|| value_of(digits) as f64 / POWERS[7 - place as usize / 8])
 }
 
-/// The same of nine to sixteen characters.
+/// Reads a number of nine to sixteen characters.
 #[inline]
 fn long(text: &[u8], start: usize, length: usize) -> Option<f64> {
     let digits = characters(text, start, length)?;

@@ -125,7 +125,7 @@ impl Rows {
         Self { spelling, ..self }
     }
 
-    /// The same, where only some weights may come.
+    /// The rows, where only some weights may come.
     pub(crate) fn with_values(self, values: Values) -> Self {
         Self { values, ..self }
     }

@@ -306,7 +306,7 @@ fn first_rows<'a>(sample: &Sample<'a>, candidate: &mut Candidate<'a>) {
     }
 }
 
-/// What is to be said where quotes are characters as others.
+/// The note where quotes are characters as others.
 fn said_of_quotes(candidate: &Candidate<'_>, options: &ReadOptions) -> Option<String> {
     let guessed = options.quote.is_none() && candidate.layout.quote.is_none();
     let note = "quotes are read as they are, because some do not close or do not end a field \
@@ -469,7 +469,7 @@ fn columns_max(
     Some(named.max(filled).max(read))
 }
 
-/// What is passed over before rows begin.
+/// Lines that are passed over before rows begin.
 fn passed(sample: &Sample<'_>, dialect: &Dialect) -> PassedOver {
     let mut before = PassedOver::default();
     let end = dialect.start.saturating_sub(sample.mark);

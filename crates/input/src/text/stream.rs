@@ -34,7 +34,7 @@ enum Trouble {
     Other(InputError),
 }
 
-/// What the workers share.
+/// State that the workers share.
 struct Shared<'a> {
     lines: &'a dyn Lines,
     context: &'a Context<'a>,
@@ -179,7 +179,7 @@ struct Feed<'a> {
     ended: bool,
     /// Newlines before the first block.
     skipped: u64,
-    /// What ends rows.
+    /// End of rows.
     cut: Cut,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Decoded {
     inner: Counted,
     decoder: Decoder,
     text: Vec<u8>,
-    /// What of the text was not given yet.
+    /// Place in the text before which all was given.
     at: usize,
     end: usize,
     ended: bool,

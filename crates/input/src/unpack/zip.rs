@@ -41,7 +41,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// What the data stands for. `inner`: the data alone.
+    /// The data unpacked. `inner`: the data alone.
     pub(super) fn unpacked(self, inner: Counted, limits: &Limits) -> io::Result<Bytes> {
         let bytes: Bytes = match self.method {
             0 => Box::new(inner),
@@ -137,7 +137,7 @@ fn directory(file: &File, bytes: u64) -> io::Result<(u64, u64)> {
     Ok((count, start))
 }
 
-/// What a central header says of a file.
+/// Entry that a central header has for a file.
 struct Entry {
     flags: u16,
     local: u64,

@@ -48,7 +48,7 @@ pub(super) enum Fault {
     Unread,
     /// A list is longer than the memory that the run may take.
     Budget,
-    /// What was expected.
+    /// Content that was expected.
     Wrong(&'static str),
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Properties {
 /// Lists that may be referred to: 7 is usual.
 const WINDOW_MAX: u64 = 1 << 16;
 
-/// What may be coded otherwise, and how it is if nothing is said.
+/// Parts that may be coded otherwise, and how they are if nothing is said.
 const CODED: [(&str, Code); 7] = [
     ("OUTDEGREES", Code::Gamma),
     ("REFERENCES", Code::Unary),

@@ -39,19 +39,19 @@ impl Default for Positions {
     }
 }
 
-/// What the first pass looks for.
+/// Characters that the first pass looks for.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 enum Seek {
     /// Ends of numbers in rows of two, lines ending with `\n`.
     Pairs,
-    /// The same, lines ending with `\r\n`.
+    /// Pairs, of lines that end with `\r\n`.
     PairsCrlf,
     /// Every separator and every `\n`, whatever stands between them.
     Marks,
 }
 
-/// What ends the numbers of a row.
+/// Ends of the numbers of a row.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     /// After the first number; no digit and no line end.

@@ -61,7 +61,7 @@ struct Masks {
     carriage: u64,
 }
 
-/// What is carried from chunk to chunk.
+/// State that is carried from chunk to chunk.
 #[derive(Default)]
 struct Turns {
     /// All ones if a line end comes next, zero if a separator does.
@@ -245,7 +245,7 @@ fn mask(halves: [__m256i; 2]) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// What the second pass read.
+/// Numbers that the second pass read.
 pub(super) struct Read {
     pub(super) rows: usize,
     pub(super) bytes: usize,
