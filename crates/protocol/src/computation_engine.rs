@@ -48,7 +48,7 @@ use crate::times::{Clock, Spent};
 use crate::window::Window;
 use crate::work::{Outcome, Work};
 
-/// What the engine is at.
+/// State of a computation engine.
 pub(crate) struct ComputationEngine {
     begin: Option<Begin>,
     arrived: bool,

@@ -40,7 +40,7 @@ pub enum Sets {
     Files,
 }
 
-/// What happens when a checkpoint, or the edges, cannot be had from anywhere.
+/// Policy for a checkpoint, or edges, that cannot be had from anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// The input is read again, as far as that is needed.
@@ -65,17 +65,17 @@ pub struct Shape {
     pub route: u64,
 }
 
-/// What becomes of edges while they stream.
+/// Treatment of edges while they stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edges {
-    /// They stay as they are.
+    /// Edges stay as they are.
     Fixed,
     /// The program rewrites them ([`crate::rewriting`]).
     Rewritten,
 }
 
-/// What is kept twice, on two machines. All four are sound. Copies of vertices alone are cheap, and
-/// lose nothing where one disk is: edges can be read from the input again.
+/// Blocks that are kept twice, on two machines. All four are sound. Copies of vertices alone are
+/// cheap, and lose nothing where one disk is: edges can be read from the input again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Copies {
     /// Chunks of vertex sets, that is, checkpoints.
@@ -141,11 +141,11 @@ pub struct Config {
     /// Whether the barrier after a scatter makes one too, with the updates, where the values are in
     /// one already.
     pub scatter_checkpoints: bool,
-    /// What becomes of edges.
+    /// Treatment of edges.
     pub edges: Edges,
-    /// What is kept twice.
+    /// Blocks that are kept twice.
     pub copies: Copies,
-    /// What to do when something is lost for good.
+    /// Policy for what is lost for good.
     pub loss: Loss,
     /// How long things may take.
     pub timing: Timing,

@@ -105,7 +105,7 @@ paths! {
     Started,
     /// A run that had begun went back to the beginning.
     Restarted,
-    /// What is stored was of a cluster of another shape, and was left.
+    /// Storage is of a cluster of another shape, and was left.
     Reshaped,
     /// A checkpoint could not be had, and one before was taken.
     FellBack,

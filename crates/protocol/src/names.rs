@@ -62,7 +62,7 @@ pub enum Phase {
 pub struct Step {
     /// Iterations that were done before.
     pub iteration: u32,
-    /// What is at work.
+    /// Phase that is at work.
     pub phase: Phase,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// What a block on storage holds.
+/// Kind of a block on storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A chunk of edges.
@@ -96,7 +96,7 @@ pub enum Kind {
 pub struct Cell {
     /// The partition that streams it.
     pub partition: u32,
-    /// That of the sources, where edges are binned by both.
+    /// Partition of the sources, where edges are binned by both.
     pub source: Option<u32>,
 }
 
@@ -130,11 +130,11 @@ pub enum Role {
     Mirror,
 }
 
-/// What a block is. Its header on storage says the same, so that a block that lies in the wrong
+/// Name of a block. Its header on storage says the same, so that a block that lies in the wrong
 /// place, or is left over from another time, is not taken for what it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlockName {
-    /// What it holds.
+    /// Kind of its content.
     pub kind: Kind,
     /// Primary or mirror.
     pub role: Role,
@@ -173,7 +173,7 @@ impl BlockName {
 pub(crate) const MAKER_SHIFT: u32 = 40;
 
 impl BlockName {
-    /// The same block in another role.
+    /// The name of the block in another role.
     #[must_use]
     pub fn as_role(self, role: Role) -> Self {
         Self { role, ..self }
@@ -203,13 +203,13 @@ impl fmt::Display for BlockName {
     }
 }
 
-/// What chunks are looked for by: of a kind, of the iteration that they are named by, of a cell.
+/// Key that chunks are looked for by: kind, the iteration that they are named by, cell.
 pub(crate) type Shelf = (Kind, u32, Cell);
 
 /// A block as its header describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// What it is.
+    /// Name of the block.
     pub name: BlockName,
     /// Edges, or updates: as many as records stand for, where updates were combined.
     pub records: u32,
@@ -234,7 +234,7 @@ impl Block {
         Self { name, records, bytes: payload.len() as u32, sources, hash }
     }
 
-    /// What stands for it in sums that do not depend on an order.
+    /// Number that stands for it in sums that do not depend on an order.
     pub fn identity(&self) -> u64 {
         let BlockName { epoch, partition, source, number, kind, iteration, .. } = self.name;
         let place = number ^ u64::from(partition) << 40 ^ u64::from(iteration) << 20;

@@ -35,7 +35,7 @@ pub enum Bug {
     EarlyBarrier,
     /// A stealer in the scatter phase drops the updates that are left in its buffers.
     StealerDrops,
-    /// Who has all chunks streamed does not wait for its updates to be stored.
+    /// Engines that have all chunks streamed do not wait for their updates to be stored.
     StoresNotAwaited,
     /// Work goes on however much is under way to storage.
     StoresUnbounded,
@@ -65,7 +65,7 @@ pub enum Bug {
     KeptUpdates,
     /// After a recovery the gather begins though updates of the checkpoint are missing.
     LostUpdates,
-    /// What a cluster of another shape stored is taken.
+    /// Storage of a cluster of another shape is taken.
     AnotherShape,
     /// Edges that were rewritten are not made durable with the values of their vertices.
     EdgesNotSynced,

@@ -276,7 +276,7 @@ impl StorageEngine {
         self.serve(cx);
     }
 
-    /// What is damaged is as good as not there, now and after a restart.
+    /// A damaged block is as good as not there, now and after a restart.
     fn damaged(&mut self, cx: &mut Context, name: BlockName) {
         cx.counters.count(Path::Damaged);
         self.blocks.remove(&name);
@@ -323,7 +323,8 @@ impl StorageEngine {
         }
     }
 
-    /// What a checkpoint after this step must have durable here: names, and primary parts.
+    /// The blocks that a checkpoint after this step must have durable here: names, and primary
+    /// parts.
     fn parts(&self, cx: &Context, step: Step) -> (Vec<BlockName>, Vec<Part>) {
         let (epoch, lazy) = (cx.epoch, cx.config.has(Bug::EdgesNotSynced));
         if step.phase == Phase::Scatter {

@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// What machine 0 has answered, and forgets.
+    /// The answers of machine 0, which it forgets.
     fn answers(cx: &mut Context) -> Vec<bool> {
         let answer = |effect| match effect {
             Effect::Send(Envelope { message: Message::Proposed { accepted, .. }, .. }) => {

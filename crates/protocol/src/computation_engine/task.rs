@@ -17,7 +17,7 @@ pub(super) struct Task {
     pub(super) asked: usize,
     /// Source partitions whose cells are not begun (route `fold`).
     pub(super) cells: VecDeque<u32>,
-    /// That of the cell at work, and whether its signals are in memory.
+    /// Source partition of the cell at work, and whether its signals are in memory.
     pub(super) source: Option<u32>,
     pub(super) turned: bool,
     /// Active ranges of sources of the cell at work.
@@ -64,7 +64,7 @@ impl Task {
         }
     }
 
-    /// What is pulled.
+    /// The cell that is pulled.
     pub(super) fn cell(&self) -> Cell {
         Cell { partition: self.partition, source: self.source }
     }

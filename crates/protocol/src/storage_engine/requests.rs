@@ -18,7 +18,7 @@ pub(super) struct Request {
     pub(super) wanted: Wanted,
 }
 
-/// What somebody wants of a storage engine.
+/// Request to a storage engine.
 pub(super) enum Wanted {
     /// Any chunk.
     Chunk(Pull),

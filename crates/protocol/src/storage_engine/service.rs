@@ -99,7 +99,7 @@ impl StorageEngine {
         block
     }
 
-    /// What the device has just ended, if it was this.
+    /// The request that the device has just ended, if it was this.
     fn ended(&mut self, token: u64) -> Option<(Time, Request)> {
         self.service.busy.remove(&token)
     }
@@ -161,7 +161,7 @@ impl StorageEngine {
     }
 }
 
-/// What the device is asked for.
+/// The effect that asks the device for it.
 fn effect(token: u64, wanted: &Wanted) -> Option<Effect> {
     match wanted {
         Wanted::Read(_, Block { name, .. }) | Wanted::Block(name) | Wanted::Copy(name) => {
