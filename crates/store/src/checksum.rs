@@ -8,7 +8,7 @@ use crc_fast::{CrcAlgorithm, Digest};
 
 const ALGORITHM: CrcAlgorithm = CrcAlgorithm::Crc32Iscsi;
 
-/// What is added up inside is the complement of what is stored.
+/// Complement between the sums inside and those that are stored.
 const COMPLEMENT: u32 = u32::MAX;
 
 /// The checksum of some bytes.

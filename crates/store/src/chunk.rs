@@ -176,7 +176,7 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// What the chunk is.
+    /// The label of the chunk.
     pub fn label(&self) -> &Label {
         &self.label
     }
@@ -259,7 +259,8 @@ impl Sections {
         })
     }
 
-    /// What no checksum covers, or no field needs, is zero: so a flipped bit anywhere is noticed.
+    /// Bytes that no checksum covers, or no field needs, are zero: so a flipped bit anywhere is
+    /// noticed.
     fn check_padding(&self, header: &Header, body: &[u8]) -> Result<(), ChunkError> {
         let keys_end = self.keys + header.keys_bytes as usize;
         let weights_end = self.weights + header.weights_bytes as usize;

@@ -96,7 +96,7 @@ impl Draft {
     }
 }
 
-/// What is written is added at the end.
+/// Bytes that are written are added at the end.
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.append(bytes).map_err(StoreError::into_io)?;

@@ -45,7 +45,7 @@ pub enum ChunkError {
         what: &'static str,
         /// Where it lies.
         offset: u64,
-        /// What it holds.
+        /// Value of the field.
         value: u64,
     },
 }
@@ -87,7 +87,7 @@ pub enum StoreError {
     /// Another call failed.
     #[error("{}: cannot {what}: {source}", file.display())]
     Io {
-        /// What was tried.
+        /// Call that was tried.
         what: &'static str,
         /// Name of the file or directory.
         file: PathBuf,
@@ -133,7 +133,7 @@ pub enum StoreError {
         file: PathBuf,
         /// Where in the file.
         offset: u64,
-        /// What is wrong there.
+        /// Damage that was found there.
         what: String,
     },
     /// A file was written by another version.
@@ -188,7 +188,7 @@ impl StoreError {
         }
     }
 
-    /// What the system said, where it said something; else the text of this.
+    /// The error of the system, where it gave one; else one with the text of this.
     pub fn into_io(self) -> io::Error {
         match self {
             Self::Create { source, .. }

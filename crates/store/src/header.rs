@@ -24,7 +24,7 @@ pub struct CellId {
     pub stripe: u32,
 }
 
-/// What a chunk is: where its edges belong and how they are written.
+/// Label of a chunk: where its edges belong and how they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
     /// Random number of the graph, the same in all its chunks.

@@ -29,7 +29,7 @@ pub enum Call {
     Remove,
 }
 
-/// What happens instead of what was asked for.
+/// Fault that happens instead of what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The call fails with this number of the system, such as 5 (`EIO`) or 28 (`ENOSPC`).
@@ -103,7 +103,7 @@ impl Faults {
         self.seen.load(Ordering::Relaxed)
     }
 
-    /// What shall happen to a call that is about to be made.
+    /// The fault that shall happen to a call that is about to be made.
     pub(crate) fn hit(&self, call: Call) -> Option<Fault> {
         let possible = match self.fault {
             Fault::Errno(_) | Fault::Kill => true,

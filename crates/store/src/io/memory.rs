@@ -37,7 +37,7 @@ const HUGE_FROM_BYTES: usize = HUGE_PAGE_BYTES / 2;
 struct Region {
     /// A multiple of a huge page.
     begin: NonNull<u8>,
-    /// What was mapped: it is larger, so that `begin` can be aligned.
+    /// Range that was mapped: it is larger, so that `begin` can be aligned.
     whole: (*mut std::ffi::c_void, usize),
 }
 

@@ -30,7 +30,7 @@ pub struct IoOptions {
     pub direct: bool,
     /// Calls that fail on purpose, for tests.
     pub faults: Option<Arc<Faults>>,
-    /// What all volumes moved that were opened with these options, or copies of them.
+    /// Bytes and requests of all volumes that were opened with these options, or copies of them.
     pub tally: Tally,
     /// Volumes that are being closed meanwhile.
     pub closing: Closing,

@@ -40,7 +40,7 @@ impl<M: Memory> Queue<M> {
         Ok(Self { backend, only_reads: false })
     }
 
-    /// The same, for reads alone: by `io_uring` where the system allows that. What has arrived is
+    /// A queue for reads alone: by `io_uring` where the system allows that. What has arrived is
     /// seen without a switch to another thread, which counts where all cores are busy with what
     /// came before: ten iterations of R-MAT 24 with all edges on storage, 2 threads on 2 cores,
     /// took a median of 3.3 s (3.1 to 4.5), by threads 4.3 (3.5 to 5.2; nine and twelve runs in

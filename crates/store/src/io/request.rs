@@ -11,11 +11,11 @@ use crate::StoreError;
 /// A request that is done.
 #[derive(Debug)]
 pub struct Done<M> {
-    /// What the caller said of the request.
+    /// Number that the caller gave the request.
     pub tag: u64,
     /// The memory, back.
     pub memory: M,
-    /// What was read or written.
+    /// Place that was read or written.
     pub place: Place,
     /// Whether it was written.
     pub wrote: bool,

@@ -23,13 +23,13 @@ const CALL_BYTES_MAX: usize = 1 << 30;
 /// writes were never answered, in several rings at the same time: calls that the kernel does by
 /// threads waited, and there was no such thread. One more call makes it start one.
 const REMINDERS: u32 = 300;
-/// What the answer to a reminder is told by.
+/// Number that tells the answer to a reminder.
 const REMINDER: u64 = u64::MAX;
 
 /// Requests in the kernel, and those that wait for their turn.
 pub(super) struct Ring<M: Memory> {
     kernel: IoUring,
-    /// What the kernel works on, by the number that it was told.
+    /// Requests that the kernel works on, by the number that it was told.
     flights: Vec<Option<Request<M>>>,
     free: Vec<usize>,
     waiting: VecDeque<Request<M>>,
@@ -133,7 +133,7 @@ impl<M: Memory> Ring<M> {
         entered(self.kernel.submitter().submit()).map(drop)
     }
 
-    /// The same, and waits up to a second for an answer. Whether there may be one.
+    /// Enters the kernel, and waits up to a second for an answer. Whether there may be one.
     fn enter_and_wait(&self) -> Result<bool, StoreError> {
         let submitter = self.kernel.submitter();
         if !self.kernel.params().is_feature_ext_arg() {
@@ -152,7 +152,7 @@ impl<M: Memory> Ring<M> {
     }
 }
 
-/// What the kernel said: whether it may have answered, or did not in time.
+/// Whether the kernel may have answered, or did not in time.
 fn entered(said: io::Result<usize>) -> Result<bool, StoreError> {
     match said {
         Ok(_) => Ok(true),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What went to and from a volume since it was opened.
+/// Bytes and requests to and from a volume since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VolumeStats {
     /// Bytes that finished reads moved, with what rounding added.
@@ -21,7 +21,7 @@ pub struct VolumeStats {
 }
 
 impl VolumeStats {
-    /// What was added since.
+    /// The bytes and requests since an earlier look.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -34,8 +34,8 @@ impl VolumeStats {
     }
 }
 
-/// What went to and from all volumes that were opened with the same options, those that are gone
-/// included.
+/// Bytes and requests to and from all volumes that were opened with the same options, those that
+/// are gone included.
 #[derive(Clone, Debug, Default)]
 pub struct Tally(Arc<Counters>);
 

@@ -139,7 +139,7 @@ impl Volume {
         })
     }
 
-    /// What places and memory are aligned to: a power of two, the same everywhere.
+    /// Alignment of places and memory in bytes: a power of two, the same everywhere.
     pub fn align(&self) -> usize {
         ALIGN
     }
@@ -168,7 +168,7 @@ impl Volume {
         self.files.iter().map(|stripe| stripe.path.as_path())
     }
 
-    /// What went to and from the volume since it was opened.
+    /// Bytes and requests to and from the volume since it was opened.
     pub fn stats(&self) -> VolumeStats {
         self.counters.read()
     }

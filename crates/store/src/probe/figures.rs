@@ -11,7 +11,7 @@ pub(super) const REQUEST_BYTES: [u32; 5] = [64 << 10, 256 << 10, 1 << 20, 4 << 2
 /// Requests at a time that are tried.
 pub(super) const DEPTHS: [u32; 2] = [1, 4];
 
-/// What one way of asking came to.
+/// Rate that one way of asking reached.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Rate {
@@ -25,7 +25,7 @@ pub struct Rate {
     pub processor_share: f64,
 }
 
-/// What a device came to.
+/// Rates that a device reached.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Probe {
     /// Reading, by size and then by depth, both ascending.

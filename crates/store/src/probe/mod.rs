@@ -64,7 +64,8 @@ impl Probe {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) gave; `None` for anything that it does not give.
+    /// The probe that [`to_bytes`](Self::to_bytes) wrote; `None` for anything that it does not
+    /// write.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (head, rates) = bytes.split_at_checked(size_of::<Head>())?;
         let head: Head = bytemuck::pod_read_unaligned(head);

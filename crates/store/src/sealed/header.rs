@@ -17,10 +17,10 @@ pub fn offset_in_file(payload: u64) -> u64 {
     HEADER_BYTES as u64 + payload + checksums
 }
 
-/// What a file is.
+/// Identity of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// What it holds: eight ASCII characters, such as `MANIFEST`.
+    /// Kind of its payload: eight ASCII characters, such as `MANIFEST`.
     pub kind: [u8; 8],
     /// Version of what the payload holds.
     pub version: u16,

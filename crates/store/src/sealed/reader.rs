@@ -48,7 +48,7 @@ impl SealedReader {
         Ok(Self { file, path, header, block: Vec::new(), number: None, at: 0, faults })
     }
 
-    /// What the file says that it is.
+    /// The identity in the head of the file.
     pub fn identity(&self) -> Identity {
         self.header.identity()
     }

@@ -42,7 +42,7 @@ fn all_options() -> Vec<IoOptions> {
     modes().into_iter().flat_map(with).collect()
 }
 
-/// The same, with calls that fail.
+/// Options with calls that fail.
 fn with_faults(options: &IoOptions, faults: &Arc<Faults>) -> IoOptions {
     IoOptions { faults: Some(Arc::clone(faults)), ..options.clone() }
 }

@@ -29,7 +29,7 @@ impl Aligned {
 /// First source, keys, and weights of a tile.
 pub(crate) type Tile = (u32, Vec<u32>, Vec<f64>);
 
-/// What goes into a chunk.
+/// Tiles of a chunk, and how they are written.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) label: Label,

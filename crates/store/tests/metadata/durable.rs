@@ -130,7 +130,7 @@ const FOLDER: &str = "WELTER_TEST_KILLED_IN";
 /// And in which call.
 const NTH: &str = "WELTER_TEST_KILLED_AT";
 
-/// What the process does that is killed.
+/// Work of the process that is killed.
 fn write_until_killed(folder: &Path) {
     let nth = std::env::var(NTH).unwrap().parse().unwrap();
     let faults = Faults::nth(nth, Fault::Kill);
