@@ -43,15 +43,16 @@ use welter_model::table::ColumnData;
 pub struct Potential<const K: usize>(pub(crate) [[f64; K]; K]);
 
 impl<const K: usize> Potential<K> {
-    /// The same state of both ends has `coupling`, all others share the rest: more than `1 / K`
-    /// favours like neighbours, less unlike ones. None unless it lies between 0 and 1.
+    /// A potential that has `coupling` where both ends are in one state, of which all others share
+    /// the rest: more than `1 / K` favours like neighbours, less unlike ones. None unless it lies
+    /// between 0 and 1.
     pub fn coupled(coupling: f64) -> Option<Self> {
         let other = (1.0 - coupling) / (K - 1) as f64;
         let entry = |i, j| if i == j { coupling } else { other };
         Self::of(std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))))
     }
 
-    /// These numbers, unless one is not above 0, or not the same both ways.
+    /// A potential of these numbers, unless one is not above 0, or not the same both ways.
     pub fn of(psi: [[f64; K]; K]) -> Option<Self> {
         let is_fit = |i: usize, j: usize| {
             psi[i][j].is_normal() && psi[i][j] > 0.0 && psi[i][j].to_bits() == psi[j][i].to_bits()
@@ -92,14 +93,14 @@ impl<const K: usize> BeliefPropagation<K> {
         Self { potential, priors: None, iterations, tolerance }
     }
 
-    /// The same with priors that are not negative, and not all 0, for each vertex number.
+    /// The program with priors that are not negative, and not all 0, for each vertex number.
     #[must_use]
     pub fn with_priors(self, priors: Vec<[f64; K]>) -> Self {
         Self { priors: Some(priors.into()), ..self }
     }
 }
 
-/// What a vertex holds: the logarithms of its priors, and its beliefs.
+/// State of a vertex: the logarithms of its priors, and its beliefs.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Belief<const K: usize>([[f64; K]; 2]);

@@ -37,13 +37,13 @@ use welter_model::table::ColumnData;
 
 use crate::Sides;
 
-/// What edges add up to: their number, `u32` as degrees are, or their weights, `f64`.
+/// Amount that edges add up to: their number, `u32` as degrees are, or their weights, `f64`.
 pub trait Amount:
     Pod + Send + Sync + Debug + Default + PartialEq + Add<Output = Self> + Into<f64>
 {
     /// Whether weights are added up.
     const WEIGHTED: bool;
-    /// What an edge adds.
+    /// The amount that an edge adds.
     fn of(weight: f64) -> Self;
     /// A column of amounts.
     fn column(amounts: impl Iterator<Item = Self>) -> ColumnData;
@@ -89,7 +89,7 @@ impl<A: Amount> Conductance<A> {
     }
 }
 
-/// What a vertex holds: what comes to it from the other side, and 1 in `S`, 0 in the rest.
+/// State of a vertex: what comes to it from the other side, and 1 in `S`, 0 in the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C, packed)]
 pub struct Across<A> {

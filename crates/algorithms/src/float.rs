@@ -15,7 +15,7 @@ pub trait Float:
 
     /// The nearest value.
     fn of(value: f64) -> Self;
-    /// The same value.
+    /// The value in `f64`, which holds it exactly.
     fn wide(self) -> f64;
     /// The smaller of two values, neither of them NaN.
     #[must_use]

@@ -82,7 +82,7 @@ impl Ranked {
     }
 }
 
-/// What is known of a vertex.
+/// State of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Member {
@@ -119,7 +119,7 @@ impl Value for Member {
     }
 }
 
-/// What a vertex tells its neighbours. As of which stage is known to whom it meets.
+/// Message of a vertex to its neighbours. Its stage is known to each vertex that it meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Told {
@@ -135,7 +135,7 @@ pub struct Told {
 impl Told {
     const NOTHING: Self = Self { edge: Ranked::NONE, component: NONE, vertex: NONE };
 
-    /// What says how a component will be named.
+    /// The form of the edge where names spread: the name that a component will have.
     #[inline(always)]
     fn named(joins: u32) -> Ranked {
         Ranked { weight: NO_EDGE, ends: joins.into() }
@@ -148,7 +148,7 @@ impl Told {
     }
 }
 
-/// What a vertex knows with what it heard.
+/// State of a vertex with the messages that it heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Heard {
@@ -344,7 +344,7 @@ mod tests {
         Ranked { weight: Cost::Minimum.rank(weight), ends: joined(one, other) }
     }
 
-    /// What a vertex knows when others have told it something along edges of these weights.
+    /// The state of a vertex that others have told something along edges of these weights.
     fn hears(member: Member, told: &[(Member, f64)]) -> Heard {
         let updates = told
             .iter()

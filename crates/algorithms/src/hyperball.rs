@@ -80,7 +80,7 @@ fn union<const M: usize>(mut left: [u8; M], right: [u8; M]) -> [u8; M] {
     left
 }
 
-/// What a vertex holds: its ball, the size of that, and the sums of the formulas so far.
+/// State of a vertex: its ball, the size of that, and the sums of the formulas so far.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C, packed)]
 pub struct Ball<const M: usize> {

@@ -51,7 +51,7 @@ impl Value for Core {
     }
 }
 
-/// What a neighbour says. Larger bounds come first.
+/// Bound that a neighbour tells. Larger bounds come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Bound(u32);

@@ -53,7 +53,7 @@ impl Levels {
     }
 }
 
-/// What the program is at.
+/// State of the search between passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Depth of the vertices whose edges are followed.

@@ -95,7 +95,7 @@ impl Value for Branch {
     }
 }
 
-/// What edges are compared by: of the weight, then of the ends, the smaller one above.
+/// Rank by which edges are compared: of the weight, then of the ends, the smaller one above.
 type Rank = (u64, u64);
 
 /// The rank of no edge, above those of all.
@@ -115,7 +115,7 @@ fn number(rank: u64) -> f64 {
 }
 
 impl Cost {
-    /// What weights are compared by: the smaller the better.
+    /// The rank of a weight, by which weights are compared: the smaller the better.
     #[inline(always)]
     pub(crate) fn rank(self, weight: f64) -> u64 {
         self.turned(rank(weight))
@@ -126,7 +126,7 @@ impl Cost {
         Branch { weight: number(self.turned(rank)), ends: ends(edge) }
     }
 
-    /// The same rank, or the opposite one.
+    /// A rank as it is, or turned around.
     #[inline(always)]
     fn turned(self, rank: u64) -> u64 {
         match self {
@@ -187,7 +187,7 @@ impl Best {
     }
 }
 
-/// What [`Mcst`] does.
+/// Step of [`Mcst`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Edges offer themselves to the components at their ends.
@@ -213,7 +213,7 @@ pub enum Step {
 /// than there are vertices. One more finds out that nothing is left to do.
 const ROUNDS_MAX: u64 = u32::BITS as u64 + 1;
 
-/// What is counted when vertices are settled.
+/// Counts of vertices that are settled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Counts {
@@ -242,7 +242,7 @@ pub(crate) fn joined(one: u32, other: u32) -> u64 {
     u64::from(one.min(other)) << 32 | u64::from(one.max(other))
 }
 
-/// The same ends one by one.
+/// The ends of an edge one by one.
 #[inline(always)]
 pub(crate) fn ends(ends: u64) -> [u32; 2] {
     [(ends >> 32) as u32, ends as u32]
@@ -342,7 +342,7 @@ impl Stream for Mcst {
         }
     }
 
-    /// What lies inside a component stays there.
+    /// Edges inside a component stay there.
     fn again(&self, _: Step) -> Again {
         Again::Never
     }

@@ -47,14 +47,14 @@ impl Mis {
     }
 }
 
-/// Who goes before whom: smaller ones first. The number of the vertex, which has 32 bits, parts
-/// those whose hashes are equal; none is 0 or `u64::MAX`.
+/// Priority of a vertex among its neighbours: smaller ones first. The number of the vertex, which
+/// has 32 bits, parts those whose hashes are equal; none is 0 or `u64::MAX`.
 #[inline(always)]
 pub fn priority(seed: u64, index: u64) -> u64 {
     ((hash(seed, index) >> 33) + 1) << 32 | index
 }
 
-/// What is known of a vertex: its priority while it is undecided.
+/// Decision about a vertex: its priority while it is undecided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Decision(u64);

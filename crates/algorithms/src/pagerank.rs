@@ -25,7 +25,7 @@ use welter_model::table::ColumnData;
 
 use crate::Float;
 
-/// What becomes of the rank of sinks, which no edge carries on.
+/// Treatment of the rank of sinks, which no edge carries on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dangling {
     /// It is spread evenly over all vertices, as LDBC Graphalytics demands. Ranks sum to 1.
@@ -76,8 +76,8 @@ impl<F: Float> PageRank<F> {
     }
 }
 
-/// What a vertex holds: its rank, and `1 / out-degree`, the share of the rank that each of its
-/// edges carries (0 for a sink).
+/// State of a vertex: its rank, and `1 / out-degree`, the share of the rank that each of its edges
+/// carries (0 for a sink).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Rank<F>([F; 2]);

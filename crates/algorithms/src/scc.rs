@@ -113,7 +113,7 @@ fn vertex_of(colour: u32, pivot: u32) -> u32 {
     colour.wrapping_mul(GATHER) ^ pivot
 }
 
-/// What [`Scc`] is at.
+/// Stage that [`Scc`] is at, and the edges that it has looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     stage: Stage,
@@ -121,13 +121,13 @@ pub struct Step {
     pivot: u32,
     /// Edges of all parts at the beginning.
     edges: u64,
-    /// The same when the round began.
+    /// Edges of all parts when the round began.
     live: u64,
     /// Edges that were looked at since.
     looked: u64,
 }
 
-/// What a step does.
+/// Stage of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// Edges of a part mark their ends.
@@ -138,7 +138,7 @@ enum Stage {
     Seed,
     /// Whom the pivot reaches, and who reaches it, is handed on along edges.
     Reach,
-    /// Who is both is decided, and the others are in parts.
+    /// Vertices that are both are decided, and the others are in parts.
     Part,
     /// Vertices take their own colours.
     Colour,
@@ -146,19 +146,19 @@ enum Stage {
     Forward,
     /// Colours are the new parts, whose vertices are reached.
     Split,
-    /// Who has an edge to a vertex of his part that reaches, reaches.
+    /// Vertices reach that have an edge to one of their part that reaches.
     Backward,
-    /// Who reaches is decided.
+    /// Vertices that reach are decided.
     Decide,
     /// The rest goes to Tarjan's algorithm.
     Rest,
-    /// Who has no edge there is alone.
+    /// Vertices without such an edge are alone.
     Alone,
     /// The smallest vertex of each component is found.
     Name,
 }
 
-/// What vertices say when they are settled.
+/// Counts of vertices that are settled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Counts {
@@ -203,7 +203,7 @@ impl Scc {
         Self { rest_edges_max }
     }
 
-    /// What follows a pass that hands on what was learnt: `then`, if nothing was.
+    /// The stage after a pass that hands on what was learnt: `then`, if nothing was.
     fn after(self, step: Step, seen: &Seen<Counts>, then: Stage) -> Next<Step> {
         let step = Step { looked: step.looked + seen.looked, ..step };
         let takes_long = step.looked / PATIENCE > step.live;

@@ -64,7 +64,7 @@ impl<F: Float> Spmv<F> {
         Self { vector, given: None, iterations, float: PhantomData }
     }
 
-    /// The same with a vector that has an element for each vertex number.
+    /// Multiplies a vector that has an element for each vertex number.
     pub fn of(elements: Vec<f64>, iterations: u64) -> Self {
         Self { given: Some(elements.into()), ..Self::new(Vector::Ones, iterations) }
     }

@@ -153,7 +153,7 @@ impl Program for SsspTree {
         left.better(right)
     }
 
-    /// Who hears of a smaller parent has no news for others.
+    /// A vertex that hears of a smaller parent has no news for others.
     #[inline(always)]
     fn apply(&self, value: Reached, accum: Path, (): &()) -> Applied<Reached, ()> {
         let active = accum.beats(value.path);

@@ -19,7 +19,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// What a vertex says that is not done, or has just come to be.
+    /// The totals of a vertex that is not done, or has just come to be.
     #[inline(always)]
     pub(crate) fn of(stage: u32, is_open: bool, is_changed: bool) -> Self {
         Self { stage: stage.into(), open: is_open.into(), changed: is_changed.into() }

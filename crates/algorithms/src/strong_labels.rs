@@ -74,7 +74,7 @@ const BACK: u32 = 2;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StrongLabels;
 
-/// What is known of a vertex.
+/// State of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Strong {
@@ -116,7 +116,7 @@ impl Strong {
         Self { label, says: DECIDED, ..self }
     }
 
-    /// What it learns from those behind and ahead, who spoke as of a stage.
+    /// The state after hearing those behind and ahead, who spoke as of a stage.
     #[inline(always)]
     fn learn(self, stage: u32, heard: [u32; 2]) -> Self {
         let [behind, ahead] = turned(stage, heard);
@@ -140,7 +140,7 @@ impl Strong {
     }
 }
 
-/// Those ahead for those behind, in rounds that go against the edges.
+/// Labels of those behind and ahead, exchanged in rounds that go against the edges.
 #[inline(always)]
 fn turned(stage: u32, [one, other]: [u32; 2]) -> [u32; 2] {
     if stage & AGAINST == 0 { [one, other] } else { [other, one] }
@@ -148,9 +148,9 @@ fn turned(stage: u32, [one, other]: [u32; 2]) -> [u32; 2] {
 
 impl Program for StrongLabels {
     type Value = Strong;
-    /// What is told to those ahead, and to those behind.
+    /// Labels told to those ahead, and to those behind.
     type Signal = [u32; 2];
-    /// What comes from behind, and from ahead.
+    /// Labels from behind, and from ahead.
     type Update = [u32; 2];
     type Accum = [u32; 2];
     type Total = Round;

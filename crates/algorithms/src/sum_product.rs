@@ -75,7 +75,7 @@ const LEAST: f64 = f64::from_bits((1023 - 500) << 52);
 pub struct SumProduct<const K: usize, const R: usize> {
     /// Logarithms of `psi`, the largest of them 0.
     logarithms: [[f64; K]; K],
-    /// What these are of.
+    /// Numbers that these are logarithms of.
     psi: [[f64; K]; K],
     /// By the number of the vertex; `None` where nothing is known of any.
     priors: Option<Arc<[[f64; K]]>>,
@@ -103,20 +103,20 @@ impl<const K: usize, const R: usize> SumProduct<K, R> {
         Some(Self { logarithms, psi, priors: None, damping: 0.0, iterations, tolerance })
     }
 
-    /// The same with priors that are not negative, and not all 0, for each vertex number.
+    /// The program with priors that are not negative, and not all 0, for each vertex number.
     #[must_use]
     pub fn with_priors(self, priors: Vec<[f64; K]>) -> Self {
         Self { priors: Some(priors.into()), ..self }
     }
 
-    /// The same with messages that keep such a share of what they were, from 0 to below 1.
+    /// The program with messages that keep such a share of what they were, from 0 to below 1.
     #[must_use]
     pub fn with_damping(self, damping: f64) -> Self {
         Self { damping, ..self }
     }
 
-    /// What the ends of an edge tell each other, by ratios of their beliefs to that of the last
-    /// state, and what they told each other before. Both at once, so that vectors serve.
+    /// The messages that the ends of an edge tell each other, by ratios of their beliefs to that of
+    /// the last state, and what they told each other before. Both at once, so that vectors serve.
     #[inline(always)]
     fn told(
         &self,
@@ -167,7 +167,7 @@ impl<const K: usize, const R: usize> SumProduct<K, R> {
         self.logarithms.map(|row| row.map(|logarithm| (weight * logarithm).max(least).exp()))
     }
 
-    /// What a self-loop says of its vertex.
+    /// The factor of a self-loop at its vertex, by ratios to the last state.
     fn of_loop(&self, weight: f64) -> [f64; R] {
         let (last, most) = (self.logarithms[R][R], RATIO_MAX.ln());
         let told = |state: usize| weight * (self.logarithms[state][state] - last);
@@ -175,7 +175,7 @@ impl<const K: usize, const R: usize> SumProduct<K, R> {
     }
 }
 
-/// The same of both ends.
+/// A pair of one expression for each of the two ends.
 #[inline(always)]
 fn both(of: impl Fn(usize) -> f64) -> [f64; 2] {
     [of(0), of(1)]
@@ -186,8 +186,7 @@ fn both(of: impl Fn(usize) -> f64) -> [f64; 2] {
 #[repr(transparent)]
 pub struct Messages<const R: usize>([[Lean; R]; 2]);
 
-/// What a vertex holds: the logarithms of its priors, and of its beliefs, the largest of which is
-/// 0.
+/// State of a vertex: the logarithms of its priors, and of its beliefs, the largest of which is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Known<const K: usize>([[f64; K]; 2]);

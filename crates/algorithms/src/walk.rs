@@ -38,7 +38,7 @@ pub struct Walk {
     starts: Option<Arc<[f64]>>,
     /// `W` by the number of the vertex; the out-degree where it is not said.
     weights: Option<Arc<[f64]>>,
-    /// What weights are multiplied by, in `W` too.
+    /// Factor of all weights, in `W` too.
     scale: f64,
     vertices: f64,
     damping: f64,
@@ -66,40 +66,40 @@ impl Walk {
         }
     }
 
-    /// The same with jumps to vertices in these proportions, one for each vertex number. `None`
+    /// The walk with jumps to vertices in these proportions, one for each vertex number. `None`
     /// when they do not sum to a finite number above 0, or one of them is negative.
     #[must_use]
     pub fn jumping(self, proportions: Vec<f64>) -> Option<Self> {
         Some(Self { jumps: Some(shares(proportions)?), ..self })
     }
 
-    /// The same with the rank of sinks going to vertices in these proportions, likewise.
+    /// The walk with the rank of sinks going to vertices in these proportions, likewise.
     #[must_use]
     pub fn leaving_sinks(self, proportions: Vec<f64>) -> Option<Self> {
         Some(Self { exits: Some(shares(proportions)?), ..self })
     }
 
-    /// The same beginning with ranks in these proportions, likewise.
+    /// The walk beginning with ranks in these proportions, likewise.
     #[must_use]
     pub fn starting(self, proportions: Vec<f64>) -> Option<Self> {
         Some(Self { starts: Some(shares(proportions)?), ..self })
     }
 
-    /// The same along edges in proportion to their weights, which add up to these sums at the
+    /// The walk along edges in proportion to their weights, which add up to these sums at the
     /// vertices that they leave.
     #[must_use]
     pub fn weighted(self, sums: Vec<f64>) -> Self {
         Self { weights: Some(sums.into()), ..self }
     }
 
-    /// The same with weights that are multiplied by this power of two, as those were that the sums
+    /// The walk with weights that are multiplied by this power of two, as those were that the sums
     /// are of.
     #[must_use]
     pub fn scaled(self, scale: f64) -> Self {
         Self { scale, ..self }
     }
 
-    /// The same, but the rank of sinks is lost.
+    /// The walk with the rank of sinks lost.
     #[must_use]
     pub fn losing_sinks(self) -> Self {
         Self { keeps_sinks: false, ..self }
@@ -152,7 +152,7 @@ fn shares(mut proportions: Vec<f64>) -> Option<Arc<[f64]>> {
     proper.then(|| proportions.into())
 }
 
-/// What a vertex holds: its rank, the share of it that an edge of weight 1 carries (0 for a sink),
+/// State of a vertex: its rank, the share of it that an edge of weight 1 carries (0 for a sink),
 /// how often the walk jumps to it, and what it gets of the rank of sinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]

@@ -115,8 +115,8 @@ impl Forest<'_> {
     }
 }
 
-/// What [`Wcc`] does, in this order. Cells are tidied up after a few edges of each vertex: what
-/// most other edges look for is one step away then.
+/// Steps of [`Wcc`], in this order. Cells are tidied up after a few edges of each vertex: what most
+/// other edges look for is one step away then.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// A few edges join what they lie between.

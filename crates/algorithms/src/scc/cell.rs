@@ -8,7 +8,7 @@ use bytemuck::Zeroable;
 /// Part of vertices whose component is known.
 pub(super) const DECIDED: u32 = u32::MAX;
 
-/// What is known of a vertex.
+/// State of a vertex.
 #[derive(Zeroable)]
 #[repr(C)]
 pub struct Cell {

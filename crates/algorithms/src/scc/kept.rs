@@ -32,7 +32,8 @@ impl Lasting for Scc {
         [cell.part.load(Relaxed), cell.colour.load(Relaxed)]
     }
 
-    /// What the others' colours say depends on the step, so they are looked at when they are used.
+    /// Colours of undecided vertices mean different things in each step, so they are looked at when
+    /// they are used.
     fn restored(&self, [part, colour]: [u32; 2], vertices: u64) -> Option<(Cell, ())> {
         let is_there = part != DECIDED || u64::from(colour) < vertices;
         is_there.then(|| (Cell { part: AtomicU32::new(part), colour: AtomicU32::new(colour) }, ()))

@@ -33,7 +33,7 @@ impl Lean {
     }
 }
 
-/// What two leans are where logarithms of the ratios are averaged, with such a share of `other`.
+/// The lean between two where logarithms of the ratios are averaged, with such a share of `other`.
 pub(super) fn blended(lean: f64, other: f64, share: f64) -> f64 {
     let logarithm = |lean: f64| lean.abs().ln_1p().copysign(lean);
     let blended = (1.0 - share) * logarithm(lean) + share * logarithm(other);
