@@ -53,12 +53,12 @@ impl<A: Pod> Bin<A> {
         self.updates += 1;
     }
 
-    /// What is in the buffer, as a chunk of updates.
+    /// The buffer as a chunk of updates.
     pub(crate) fn chunk(&self, at: (u64, UpdateCell)) -> Vec<u8> {
         write_updates(at, (&self.targets, &self.records), self.updates.into())
     }
 
-    /// What is in the buffer, if anything, as a chunk for its partition, and no longer in it.
+    /// The buffer as a chunk for its partition, if it holds anything; it is empty afterwards.
     pub(crate) fn take(&mut self, at: (u64, UpdateCell)) -> Option<Filled> {
         let filled = (self.updates > 0).then(|| Filled {
             partition: at.1.stripe,

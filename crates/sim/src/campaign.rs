@@ -13,12 +13,12 @@ use crate::world::attempt;
 /// One seed in so many runs twice, and must have the same hash of all events both times.
 const AGAIN: u64 = 16;
 
-/// What many seeds came to.
+/// Results of many seeds, added up.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// Schedules that were run.
     pub schedules: u64,
-    /// Those among them that ran twice.
+    /// Number of seeds among them that ran twice.
     pub twice: u64,
     /// Events in all.
     pub events: u64,

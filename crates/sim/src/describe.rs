@@ -23,7 +23,7 @@ pub fn digest(event: &Event) -> u64 {
     }
 }
 
-/// What happens, unless it is only time that passes.
+/// Line about an event, unless it is only time that passes.
 pub fn event(now: Time, rank: Rank, incarnation: u32, event: &Event) -> Option<String> {
     let text = match event {
         Event::Tick | Event::Written { ok: true, .. } => return None,
@@ -50,7 +50,7 @@ pub fn event(now: Time, rank: Rank, incarnation: u32, event: &Event) -> Option<S
     Some(line(now, rank, incarnation, "<-", &text))
 }
 
-/// What is wanted.
+/// Line about an effect that is wanted.
 pub fn effect(now: Time, rank: Rank, incarnation: u32, effect: &Effect) -> Option<String> {
     let text = match effect {
         Effect::Send(envelope) => {
@@ -109,7 +109,7 @@ fn said(message: &Message) -> String {
     }
 }
 
-/// What a program shall do.
+/// Line about the work that a program shall do.
 pub(crate) fn asked(work: &Work) -> String {
     match work {
         Work::Ingest { .. } => "ingest".to_owned(),

@@ -25,7 +25,7 @@ use welter_protocol::{Effect, Event, Time};
 use self::device::{Device, Key, Load, PLACE_BYTES, Speed};
 use crate::happened::{Happened, Kind};
 
-/// What a disk does wrong next.
+/// Fault of a disk at its next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The next write fails.
@@ -97,13 +97,13 @@ pub struct Disk {
     /// Bytes that wait in memory, and how many may.
     dirty_bytes: u64,
     dirty_max: u64,
-    /// What goes wrong next.
+    /// Fault at the next call.
     pub fault: Option<Fault>,
     /// Whether there is room.
     pub full: Option<Full>,
     /// Whether it is slower than its speed.
     pub slow: Option<Slow>,
-    /// What went wrong.
+    /// Faults that happened.
     pub happened: Happened,
     /// Bugs that are planted here.
     pub lies: bool,

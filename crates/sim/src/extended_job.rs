@@ -107,7 +107,7 @@ struct ExtendedWorker<E: Extended> {
     sources: Vec<E::Signal>,
     /// Of the edges of a chunk.
     states: Vec<E::State>,
-    /// What edges have told, and where; in a scatter it waits for its chunk to be full.
+    /// Updates that edges have told, and where; in a scatter they wait for their chunk to be full.
     told: Bin<E::Update>,
     last: E::Total,
     scratch: Scratch,
@@ -214,7 +214,7 @@ impl<E: Extended> ExtendedWorker<E> {
         (self.graph, UpdateCell { turn, stripe, window: stripe })
     }
 
-    /// What was told since the last time, if anything, as a chunk of updates.
+    /// Updates that were told since the last time, if any, as a chunk.
     fn flush(&mut self) -> Option<Filled> {
         let at = self.updates_here();
         self.told.take(at)

@@ -44,7 +44,7 @@ pub enum Fault {
         rank: Rank,
         /// From this one only; from all where none.
         other: Option<Rank>,
-        /// What it says is lost; where `both`, also what is said to it.
+        /// Whether messages to it are lost too, and not only those that it sends.
         both: bool,
         /// For so long.
         time: Time,

@@ -45,8 +45,8 @@ impl<P: Program + Send + 'static> FoldJob<P> {
         Self::within(1e-9, name, graph, program)
     }
 
-    /// The same, where sums in another order make more of a difference: solving for factors
-    /// multiplies it by the condition of the sums.
+    /// A job whose sums in another order make more of a difference: solving for factors multiplies
+    /// it by the condition of the sums.
     pub fn within(error_max: f64, name: &'static str, graph: &Graph, program: P) -> Self {
         let expected = interpret(graph, &program);
         let judge = move |values: &[_], iterations| judge(&expected, error_max, values, iterations);
@@ -146,11 +146,11 @@ struct FoldWorker<P: Program> {
     signals: Vec<P::Signal>,
     active: Vec<u8>,
     accums: Vec<P::Accum>,
-    /// What a program that groups updates was told.
+    /// Updates that were told in a program that groups them.
     told: Bin<P::Update>,
     /// Updates that were scattered, by partition.
     bins: BTreeMap<u32, Bin<P::Accum>>,
-    /// The same in a program that groups them.
+    /// Bins of a program that groups updates.
     group_bins: BTreeMap<u32, Bin<P::Update>>,
     last: P::Total,
     scratch: Scratch,

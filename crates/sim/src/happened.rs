@@ -4,7 +4,7 @@
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
-        /// What goes wrong.
+        /// Kind of a fault.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Kind {
             $($(#[$doc])* $kind,)*
@@ -14,7 +14,7 @@ macro_rules! kinds {
         pub const KINDS: &[Kind] = &[$(Kind::$kind,)*];
 
         impl Kind {
-            /// What people call it.
+            /// Name that people have for it.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
@@ -27,7 +27,7 @@ macro_rules! kinds {
 kinds! {
     /// A process died, and its machine lost power.
     Crash = "crash",
-    /// That of the coordinator did.
+    /// Crash of the coordinator.
     CoordinatorCrash = "crash of the coordinator",
     /// One did when an epoch was being begun because of a fault before.
     RecoveryCrash = "crash in a recovery",

@@ -65,9 +65,9 @@ pub struct Blocks<I> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Marks {
-    /// Those that an edge leads to, or from.
+    /// Vertices that an edge leads to, or from.
     any: u32,
-    /// Those with both.
+    /// Vertices with both.
     both: u32,
 }
 
@@ -77,7 +77,7 @@ impl Marks {
     }
 }
 
-/// What is known of a vertex.
+/// State of a vertex.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct State {
@@ -96,7 +96,7 @@ impl Value for State {
     }
 }
 
-/// What a vertex was told in a phase.
+/// Messages that a vertex got in a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Told {

@@ -68,7 +68,7 @@ pub struct Network {
     pub weather: Weather,
     /// Where it is cut.
     pub cuts: Vec<Cut>,
-    /// What went wrong.
+    /// Faults that happened.
     pub happened: Happened,
     /// When the last of what was sent comes to the switch, by its way.
     last: BTreeMap<[Rank; 2], Time>,
@@ -120,8 +120,8 @@ impl Network {
         true
     }
 
-    /// What arrives of an envelope that travels as bytes. None where these were garbled: nobody
-    /// takes a frame that is not what was sent.
+    /// The envelope that arrives of one that travels as bytes. None where these were garbled:
+    /// nobody takes a frame that is not what was sent.
     ///
     /// # Errors
     /// When somebody does, or does not take one that is.

@@ -28,12 +28,12 @@ use crate::reading::numbers;
 /// One of so many sources has its edges among the few.
 const FEW: u32 = 4;
 
-/// What edges have taught.
+/// Knowledge that edges have given.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Learnt {
     /// Edges that were looked at, that were news, and that changed something.
     pub(crate) counts: [u64; 3],
-    /// Those that are kept.
+    /// Edges that are kept.
     pub(crate) edges: Vec<Edge>,
 }
 
@@ -113,7 +113,7 @@ impl Log {
     }
 }
 
-/// What a pass shows.
+/// Share of the edges that a pass shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Share {
     All,
@@ -132,7 +132,7 @@ pub(crate) struct Knowledge<S: Stream> {
 }
 
 impl<S: Stream> Knowledge<S> {
-    /// Those of a graph, after all that was learnt.
+    /// The knowledge about a graph, after all that was learnt.
     pub(crate) fn replay(program: &S, vertices: u64, log: &Log) -> Self {
         let of = |index: u64| {
             // A missing degree is only what a planted bug let pass.

@@ -30,7 +30,7 @@ const BACKWARD: u32 = 1;
 /// No component yet, or no update.
 const NONE: u32 = u32::MAX;
 
-/// What is known of a vertex.
+/// State of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct State {
@@ -48,7 +48,7 @@ impl Value for State {
     }
 }
 
-/// What all vertices came to in an iteration.
+/// Counts of all vertices in an iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Seen {

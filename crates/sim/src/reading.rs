@@ -26,7 +26,7 @@ use crate::job::Cut;
 const BLOCK_BITS: u32 = 4;
 const TILE_EDGES_LEAST: usize = 3;
 
-/// What all machines read.
+/// Edges that all machines read.
 pub(crate) struct Input {
     edges: Vec<Edge>,
     weighted: bool,

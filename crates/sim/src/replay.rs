@@ -59,7 +59,7 @@ pub fn arguments(wishes: &Wishes) -> String {
     all
 }
 
-/// What to type to see a seed again, and on which sources.
+/// Command that shows a seed again, and the sources on which to run it.
 pub fn command(seed: u64, wishes: &Wishes, commit: &str) -> String {
     format!("cargo xtask sim --seed {seed} --trace{}    (commit {commit})", arguments(wishes))
 }

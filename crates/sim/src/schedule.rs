@@ -20,7 +20,7 @@ use crate::faults::{Fault, faults};
 use crate::job::{Cut, Job};
 use crate::network::Weather;
 
-/// What a caller may decide instead of the seed.
+/// Choices that a caller may make instead of the seed.
 #[derive(Clone, Debug, Default)]
 pub struct Wishes {
     /// A bug to plant.
@@ -53,13 +53,13 @@ pub struct Schedule {
     pub job: Arc<dyn Job>,
     /// How these are cut.
     pub cut: Cut,
-    /// What machines agree on.
+    /// Configuration that machines agree on.
     pub config: Arc<Config>,
     /// The disks of all ranks.
     pub speeds: Vec<Speed>,
     /// The network.
     pub weather: Weather,
-    /// What goes wrong, and when.
+    /// Faults, and when they happen.
     pub faults: Vec<(Time, Fault)>,
     /// How likely, in thousandths, the host replaces a machine that is merely silent.
     pub hasty: u64,
@@ -71,7 +71,7 @@ pub struct Schedule {
     pub late_works: u64,
     /// Nanoseconds of a look-up in the central directory, where there is one.
     pub directory_nanos: Time,
-    /// What happened on the same disks before.
+    /// Schedule that ran on the same disks before.
     pub before: Option<Before>,
     /// Events after which it must have ended.
     pub events_max: u64,
@@ -170,7 +170,7 @@ impl Schedule {
         Self { before: Some(before), ..self }
     }
 
-    /// The same on so many machines, of which none fails.
+    /// The schedule on so many machines, of which none fails.
     fn on(&self, machines: usize) -> Self {
         let mut config = Config::clone(&self.config);
         let vertices = self.job.vertices();

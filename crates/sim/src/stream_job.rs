@@ -108,7 +108,7 @@ struct StreamWorker<S: Stream> {
     source: u32,
     /// Of this machine's own.
     cells: Option<Knowledge<S>>,
-    /// What they were taught.
+    /// Knowledge that edges gave them.
     learnt: Learnt,
     scratch: Scratch,
     looked_at: u64,
@@ -192,7 +192,7 @@ impl<S: Stream> StreamWorker<S> {
         Ok(Outcome::Streamed { made, gathered: 0, rewritten: None, filled })
     }
 
-    /// What was learnt since the last time, if anything, as a chunk of updates.
+    /// Knowledge since the last time, if any, as a chunk of updates.
     fn flush(&mut self) -> Option<Filled> {
         let learnt = std::mem::take(&mut self.learnt);
         (learnt.counts[0] > 0).then(|| Filled {

@@ -35,7 +35,7 @@ use crate::schedule::{MILLIS, Schedule, Wishes};
 /// Virtual time after the last fault in which a run must end.
 const BOUND: Time = 20_000 * MILLIS;
 
-/// What is about to happen.
+/// Event of the world that is about to happen.
 enum Happening {
     /// To a process.
     Event(usize, Box<Event>),
@@ -98,7 +98,7 @@ pub struct World<'a> {
     events: u64,
     /// Room for what a machine wants done.
     effects: Vec<Effect>,
-    /// What went wrong, but for what network and disks count.
+    /// Faults that happened, but for those that network and disks count.
     happened: Happened,
     /// The newest epoch that anybody is in, and the one in which there was work last.
     newest: Epoch,
@@ -108,10 +108,10 @@ pub struct World<'a> {
     trace: Option<Vec<String>>,
 }
 
-/// What a run came to.
+/// Report of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What a checker found.
+    /// Failure that a checker found.
     pub failure: Option<String>,
     /// How it ended.
     pub end: End,
@@ -131,7 +131,7 @@ pub struct Report {
     pub times: Vec<Times>,
     /// Nanoseconds that disks were busy, one a rank.
     pub busy: Vec<Time>,
-    /// What happened, if it was wanted.
+    /// Trace of what happened, if it was wanted.
     pub trace: Vec<String>,
 }
 

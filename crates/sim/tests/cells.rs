@@ -37,7 +37,7 @@ fn path() -> Schedule {
     Schedule::calm(Arc::new(FoldJob::new("bfs", &graph, Bfs::new(vec![0]))), cut)
 }
 
-/// What follows `what` in a line of the trace that has it.
+/// Text behind `what` in a line of the trace that has it.
 fn said<'a>(trace: &'a [String], what: &'a str) -> impl Iterator<Item = &'a str> {
     trace.iter().filter_map(move |line| Some(line.split_once(what)?.1))
 }

@@ -78,7 +78,7 @@ fn every_planted_bug_is_found() {
     }
 }
 
-/// What is found is the bug, and not the way in which it was planted.
+/// Findings are the bug, and not the way in which it was planted.
 #[test]
 fn bugs_that_need_a_fault_are_not_seen_without_one() {
     for bug in [

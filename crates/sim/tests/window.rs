@@ -26,7 +26,7 @@ const WINDOWS: [usize; 7] = [1, 2, 3, 5, 10, 16, 32];
 const VERTICES: u64 = 100;
 const EDGES: u64 = 6000;
 
-/// What differs by two per cent from run to run is compared as the mean of these.
+/// Seeds whose mean is compared, where results differ by two per cent from run to run.
 const SEEDS: [u64; 4] = [1, 2, 3, 4];
 
 /// Virtual milliseconds of three iterations, and which share of them disks are busy. A disk needs

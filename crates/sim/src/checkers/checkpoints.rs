@@ -45,7 +45,7 @@ pub struct Checkpoints {
     lost: usize,
     /// The newest epoch that began.
     epoch: Epoch,
-    /// Those among them that were since the last epoch began.
+    /// Ranks among them since the last epoch began.
     lately: BTreeSet<Rank>,
 }
 

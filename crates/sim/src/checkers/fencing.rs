@@ -19,7 +19,7 @@ use welter_protocol::messages::{Envelope, Message};
 use welter_protocol::names::Epoch;
 use welter_protocol::{Effect, Rank};
 
-/// What is written on an envelope.
+/// Header of an envelope.
 #[derive(Clone, Copy, Debug)]
 pub struct Outside {
     from: Rank,

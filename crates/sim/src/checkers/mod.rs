@@ -39,7 +39,7 @@ pub struct Checkers {
     orphans: orphans::Orphans,
     works: works::Works,
     windows: windows::Windows,
-    /// What was found first.
+    /// Failure that was found first.
     pub failure: Option<String>,
 }
 

@@ -14,6 +14,6 @@ pub struct Scene {
     pub rank: Rank,
     /// The epoch in which it acts.
     pub epoch: Epoch,
-    /// What its computation engine has taken up.
+    /// Step that its computation engine has taken up.
     pub step: Option<Step>,
 }
