@@ -34,7 +34,7 @@ pub fn shared_data() -> Option<PathBuf> {
     None
 }
 
-/// What is known about one graph.
+/// Answers that are known about one graph.
 pub struct Answers {
     arrays: BTreeMap<String, Array>,
     /// Counts, settings and samples of the arrays.

@@ -8,7 +8,7 @@ use crate::graph::Graph;
 /// A graph and its converged ranks.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// What it is.
+    /// Name of the graph.
     pub name: String,
     /// All slots are vertices.
     pub graph: Graph,

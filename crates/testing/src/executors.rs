@@ -188,7 +188,7 @@ fn reopened(
     Executor::Kept(memory, Settings { threads, storage, frontier, ..Settings::default() })
 }
 
-/// The same, of an input whose sample is misleading: stripes are too wide at first.
+/// Executor of an input whose sample is misleading: stripes are too wide at first.
 fn blind(executor: Executor) -> Executor {
     match executor {
         Executor::Memory(memory) => Executor::Memory(Memory { blind: true, ..memory }),
@@ -196,7 +196,7 @@ fn blind(executor: Executor) -> Executor {
     }
 }
 
-/// The same, with signals on storage too.
+/// Executor with signals on storage too.
 fn by(route: Route, executor: Executor) -> Executor {
     let route = Some(route);
     match executor {
@@ -211,7 +211,7 @@ fn by(route: Route, executor: Executor) -> Executor {
 /// How near the answers of two executors must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nearness {
-    /// The same bits.
+    /// Equality of the bits.
     Bits,
     /// So much relative error, as in [`crate::relative_error`]. Executors of route `fold` on one
     /// machine must still agree with each other to the bit.
@@ -312,7 +312,7 @@ impl Executor {
         !P::GROUPS || self.route() != Some(Route::Ranges)
     }
 
-    /// The same with so many bytes for the groups of a worker.
+    /// The executor with so many bytes for the groups of a worker.
     #[must_use]
     pub fn with_groups(mut self, bytes: u64) -> Self {
         if let Self::Memory(Memory { settings, .. }) | Self::Kept(_, settings) = &mut self {
@@ -441,7 +441,7 @@ impl Executor {
         self.run_as(graph, None, reading, program, checkpoints)
     }
 
-    /// The same on a graph whose slots have these ids, where that is said.
+    /// Runs a program on a graph whose slots have these ids, where that is said.
     ///
     /// # Errors
     /// What the engine says.

@@ -150,8 +150,8 @@ impl Graph {
         self.pairs.iter().map(|pair| arcs(&pair)).sum()
     }
 
-    /// The same edges as a stream of parts of at most `part_edges_max` edges, with the number of
-    /// slots stated.
+    /// The edges as a stream of parts of at most `part_edges_max` edges, with the number of slots
+    /// stated.
     pub fn edge_list(&self, part_edges_max: usize) -> EdgeList {
         let mut list = self.edge_list_without_slots(part_edges_max);
         list.set_slots(self.slots() as u64);

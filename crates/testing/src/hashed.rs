@@ -13,7 +13,7 @@ use welter_model::table::ColumnData;
 #[derive(Debug)]
 pub struct Hashed(pub u64);
 
-/// What a vertex has come to.
+/// Hash that a vertex has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct Hash(pub u64);

@@ -10,7 +10,7 @@ use welter_model::table::ColumnData;
 
 use crate::graph::Graph;
 
-/// What a run leaves, on any executor.
+/// Answer of a run, on any executor.
 #[derive(Clone, Debug)]
 pub struct Answer<V, T> {
     /// Values of the vertices, in the order of their slots.

@@ -67,7 +67,7 @@ pub fn read(bytes: &[u8]) -> Result<Npy, String> {
     Ok(Npy { descr, shape, array })
 }
 
-/// What follows `'key':` in a header.
+/// Text behind `'key':` in a header.
 fn value<'a>(header: &'a str, key: &str) -> Result<&'a str, String> {
     let (_, rest) = header.split_once(&format!("'{key}':")).ok_or(format!("no `{key}`"))?;
     Ok(rest.trim_start())

@@ -12,7 +12,7 @@
 
 use crate::graph::Graph;
 
-/// What becomes of the rank of vertices without arcs out.
+/// Treatment of the rank of vertices without arcs out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dangling {
     /// Spread evenly over all vertices in every iteration, as LDBC Graphalytics wants it. Ranks sum

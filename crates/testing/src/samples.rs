@@ -83,7 +83,7 @@ pub fn sample(name: &str) -> Option<Sample> {
 }
 
 impl Sample {
-    /// What is known about the graph.
+    /// The answers that are known about the graph.
     ///
     /// # Panics
     /// When the answers cannot be read.

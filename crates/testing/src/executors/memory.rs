@@ -26,18 +26,18 @@ use crate::folder::Folder;
 use crate::graph::Graph;
 use crate::interpreter::Answer;
 
-/// What memory a graph that stays in its input has beside what is planned for that.
+/// Memory that a graph which stays in its input has beside what is planned for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// More than it needs.
     All,
     /// As much as so many edges take that are kept.
     Edges(u64),
-    /// What it takes to make the graph after all.
+    /// As much as it takes to make the graph after all.
     ToBeMade,
 }
 
-/// The same without a route for programs that have one only, which are refused otherwise.
+/// Settings without a route for programs that have one only, which are refused otherwise.
 fn with_its_routes(settings: &Settings, layout: Layout) -> Settings {
     let intersects = layout.group > 0 && !layout.folds;
     let has = |route: &Route| match route {
@@ -126,8 +126,8 @@ impl Memory {
         self.pass_as(graph, None, reading, program).0
     }
 
-    /// The same on a graph whose slots have these ids, where that is said; also says how many
-    /// passes it took.
+    /// Runs a stream program on a graph whose slots have these ids, where that is said; also says
+    /// how many passes it took.
     ///
     /// # Panics
     /// When the engine fails.
@@ -230,7 +230,8 @@ impl Memory {
         })
     }
 
-    /// The same. Where there are checkpoints, the run goes on from the last one, and writes more.
+    /// Runs an extended program. Where there are checkpoints, the run begins at the last one, and
+    /// writes more.
     ///
     /// # Errors
     /// When the run fails.
@@ -328,7 +329,7 @@ impl Memory {
         ended(extend(&held, program, workers, &Progress::new())?)
     }
 
-    /// What is made of a graph that was read.
+    /// The result of `run` on a graph that was read.
     fn hold<R>(
         &self,
         (graph, ids): (&Graph, Option<&IdMap>),
@@ -339,7 +340,7 @@ impl Memory {
         self.hold_for_search((graph, ids, &[]), reading, layout, run)
     }
 
-    /// The same for a search from these slots.
+    /// The result of `run` on a graph that was read for a search from these slots.
     fn hold_for_search<R>(
         &self,
         (graph, ids, begins): (&Graph, Option<&IdMap>, &[u64]),

@@ -12,7 +12,7 @@ use welter_testing::puzzles::{eight_puzzle, pancakes, pocket_cube, rank};
 
 use crate::{by_depth, columns, components, depths, engines, sizes};
 
-/// What is published of a puzzle, from the shared data where that is there.
+/// Numbers that are published of a puzzle, from the shared data where that is there.
 fn published(name: &str, key: &str) -> Option<Vec<u64>> {
     let text = std::fs::read(shared_data()?.join("known/closed_form.json"));
     let known: Value = serde_json::from_slice(&text.expect("it is there")).expect("it is JSON");

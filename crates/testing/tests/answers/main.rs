@@ -83,7 +83,7 @@ fn strong_components(graph: &Graph, undirected: bool) -> Vec<u64> {
     })
 }
 
-/// The same by labels.
+/// Strong components by labels.
 fn strong_labels(graph: &Graph, undirected: bool) -> Vec<u64> {
     let reading = Reading { duplicates: Duplicates::Directions, ..simple(undirected) };
     by_routes(graph, reading, &StrongLabels, |values| match columns(values) {
@@ -92,7 +92,7 @@ fn strong_labels(graph: &Graph, undirected: bool) -> Vec<u64> {
     })
 }
 
-/// What comes of a program whose updates wait in three places.
+/// Result of a program whose updates wait in three places.
 fn by_routes<P: Program, T: PartialEq>(
     graph: &Graph,
     reading: Reading,
@@ -123,7 +123,7 @@ fn forest(graph: &Graph) -> Vec<f64> {
     found
 }
 
-/// What all engines say of a graph.
+/// Result that all engines agree on for a graph.
 fn same<T: PartialEq>(graph: &Graph, mut run: impl FnMut(&Memory) -> Vec<T>) -> Vec<T> {
     let engines = engines(graph);
     let first = run(&engines[0]);

@@ -12,7 +12,7 @@ use crate::{components, depths, distances, sizes};
 
 use Shape::{Adjacency, Weighted};
 
-/// What is looked for.
+/// Result that is looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum What {
     Depths,
@@ -77,7 +77,7 @@ const CASES: [Case; 17] = [
     (What::Components, P2P, Weighted, true, "p2p-31-WCC.zst"),
 ];
 
-/// What stands for a vertex that no path leads to in a column of depths.
+/// Number for a vertex that no path leads to in a column of depths.
 const UNREACHED: f64 = i64::MAX as f64;
 
 #[test]

@@ -175,7 +175,7 @@ fn relaxing(values: bool) -> Executor {
     })
 }
 
-/// The same with other settings.
+/// Executor with other settings.
 fn with(executor: &Executor, change: impl FnOnce(Settings) -> Settings) -> Executor {
     let Executor::Memory(memory) = executor else { panic!("{executor:?} has no settings") };
     Executor::Memory(Memory { settings: change(memory.settings), ..memory.clone() })

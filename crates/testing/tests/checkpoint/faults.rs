@@ -30,7 +30,7 @@ fn go(executor: &Executor, checkpoints: &Checkpoints) -> Result<Vec<u8>, EngineE
     Ok(executor.run_resumable(&graph, PLAIN, &program, Some(checkpoints))?.bits())
 }
 
-/// What is found in a directory is whole: the run goes on from it, in silence, to this answer.
+/// Whole checkpoints in a directory, from which the run continues in silence to this answer.
 fn is_whole(directory: &Path, expected: &[u8], what: &str) -> Option<u64> {
     let opened =
         Checkpoints::open(directory, None).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -35,7 +35,7 @@ const PLAIN: Reading = Reading {
     duplicates: Duplicates::Keep,
 };
 
-/// What a run is, where nobody asks.
+/// Description of a run, where nobody asks.
 const JOB: &[u8] = b"a test";
 
 /// Checkpoints of every iteration.
@@ -54,7 +54,7 @@ fn alone() -> Executor {
     Executor::Memory(Memory { settings, part_edges_max: 1 << 20, slots_stated: true, blind: false })
 }
 
-/// The same with values on storage.
+/// Executor with values on storage.
 fn stored() -> Executor {
     let storage = StorageMode::Always { cache_bytes: 0, values: true };
     let settings =
@@ -62,7 +62,7 @@ fn stored() -> Executor {
     Executor::Memory(Memory { settings, part_edges_max: 1 << 20, slots_stated: true, blind: false })
 }
 
-/// The same with signals on storage too, and updates.
+/// Executors with signals on storage too, and updates.
 fn routes() -> impl Iterator<Item = Executor> {
     let spill = |combined, fused| Route::Spill { combined, fused };
     let routes = [Route::Ranges, spill(true, true), spill(false, false)];

@@ -15,7 +15,7 @@ use welter_model::stream::Edge;
 use welter_store::header::{CellId, Encoding};
 use welter_testing::graph::Graph;
 
-/// What chunks are that nobody touched.
+/// Name of chunks that nobody touched.
 pub(crate) const WRITTEN: &str = "what was written";
 
 /// How a graph is cut, and what becomes of updates.

@@ -38,7 +38,7 @@ proptest! {
         }
     }
 
-    /// Who forges a chunk can sum it too.
+    /// Forgers of a chunk can sum it too.
     #[test]
     fn keys_that_lead_outside_are_errors(
         mut keys in prop::collection::vec(prop_oneof![0_u32..700, any::<u32>()], 1..60),

@@ -95,7 +95,7 @@ fn held(graph: &Graph, reading: Reading, settings: Settings) -> (Held, &'static 
     (held, workers)
 }
 
-/// What a search did in each iteration.
+/// Levels of a search, one an iteration.
 fn searched(graph: &Graph, reading: Reading, settings: Settings) -> Vec<Level> {
     let (held, workers) = held(graph, reading, settings);
     welter_engine::run(&held, &Bfs::new(vec![0]), workers, &Progress::new()).unwrap().levels

@@ -124,8 +124,8 @@ proptest! {
     }
 }
 
-/// What a monotone program promises: accumulators applied one after the other do what they do
-/// merged. `values` are those of vertices in some iteration, `last` the totals before it.
+/// Promise of a monotone program: accumulators applied one after the other do what they do merged.
+/// `values` are those of vertices in some iteration, `last` the totals before it.
 fn parts_are_as_good_as_the_whole<P>(program: &P, values: &[P::Value], last: &P::Total)
 where
     P: Program<Total: PartialEq + std::fmt::Debug>,

@@ -115,7 +115,7 @@ fn held(list: EdgeList, ids: &IdMap, slots: u64, settings: &Settings) -> welter_
     held_for(0, list, ids, slots, settings)
 }
 
-/// The same for programs with a frontier (`active` is 1) or without.
+/// Graph held for programs with a frontier (`active` is 1) or without.
 fn held_for(
     active: u64,
     list: EdgeList,

@@ -23,7 +23,7 @@ struct Census<const WEIGHTED: bool>;
 #[derive(Zeroable)]
 struct Kind(u32);
 
-/// What else there is to it.
+/// Further state of a vertex.
 #[derive(Zeroable)]
 struct Note {
     settled: AtomicU32,
@@ -109,7 +109,7 @@ impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
     }
 }
 
-/// The same by a plain loop.
+/// Census by a plain loop.
 fn census(graph: &Graph, weighted: bool) -> Vec<u64> {
     let numbers = graph.numbers();
     let mut sums = vec![0; graph.vertices()];

@@ -55,7 +55,7 @@ fn hashes(graph: &Graph, program: &Hashed) -> Vec<u64> {
     interpret_extended(graph, program).values.iter().map(|value| value.0).collect()
 }
 
-/// The same of a graph that is kept, by a plan.
+/// Hashes of a graph that is kept, by a plan.
 fn run(kept: &Kept, plan: &Plan, program: &Hashed) -> Vec<u64> {
     let workers = workers(plan.threads);
     let held = kept.load(plan, workers, &Progress::new()).unwrap();

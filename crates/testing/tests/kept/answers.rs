@@ -18,7 +18,7 @@ use welter_testing::executors::{Folder, MACHINE, workers};
 
 use crate::{Input, loaded};
 
-/// What is read at once.
+/// Bytes that are read at once.
 const SLAB: u64 = 512 << 10;
 
 /// Ways to run on a kept graph, that change no answer.

@@ -31,7 +31,7 @@ fn check(directory: &Path) -> Result<Checked, EngineError> {
     Kept::open(directory, &io())?.check(workers(1), &Progress::new())
 }
 
-/// What a program finds on a kept graph, read from files.
+/// Result of a program on a kept graph, read from files.
 fn answer(directory: &Path) -> Result<Vec<u8>, EngineError> {
     let settings = Settings {
         threads: Some(1),

@@ -192,7 +192,7 @@ proptest! {
         prop_assert_eq!(answer.iterations, if none { 0 } else { 2 * iterations });
     }
 
-    /// What is minimised never grows, whatever the ratings are.
+    /// The sum that is minimised never grows, whatever the ratings are.
     #[test]
     fn every_side_makes_it_better(graph in graphs(20, 80), seed in any::<u64>()) {
         let ratings = Ratings::of(rated(graph), 1);

@@ -115,7 +115,7 @@ proptest! {
     }
 }
 
-/// The same of a graph that stays in its input, held against the loop.
+/// Compares a graph that stays in its input with the loop.
 fn straight(graph: &Graph, reading: Reading, within: &[bool]) {
     let mut read = graph.clone();
     read.pairs.retain(|[source, target]| !reading.drop_self_loops || source != target);

@@ -146,7 +146,7 @@ fn engines(graph: &Graph) -> Vec<Executor> {
     engines.map(|engine| engine.with_groups(1 << 20)).collect()
 }
 
-/// What all of these say.
+/// Result that all engines agree on.
 fn found<G: Group>(graph: &Graph, reading: Reading, program: G) -> Vec<u64> {
     let program = Grouped(program);
     let mut answers = engines(graph).into_iter().map(|engine| {

@@ -49,7 +49,7 @@ fn path(forest: &[Found], vertices: usize, from: u64, to: u64) -> Option<Vec<f64
     Some(weights)
 }
 
-/// What must hold of a forest, whoever found it.
+/// Verifies the laws of a forest, whoever found it.
 fn verify(graph: &Graph, cost: Cost, forest: &[Found]) {
     let edges = by_cost(graph, cost);
     for edge in forest {
@@ -95,14 +95,14 @@ fn judge(graph: &Graph, cost: Cost) {
     assert_eq!(rows(&by_labels.values), found, "rows by labels of {executor:?}");
 }
 
-/// What comes of labels on all executors, and in how many iterations.
+/// Forest by labels on all executors, and the number of iterations.
 fn by_labels(graph: &Graph, cost: Cost) -> (Vec<Found>, u64) {
     let answer = executors::judge(graph, BOTH_WAYS, &ForestLabels::new(cost), Nearness::Bits);
     assert_eq!(answer.total.open, 0);
     (rows(&answer.values), answer.iterations)
 }
 
-/// What comes of passes on all executors that make some, and in how many at most.
+/// Forest by passes on all executors that make some, and the most passes that one took.
 fn by_passes(graph: &Graph, cost: Cost) -> (Vec<Found>, u64) {
     let expected = kruskal(graph, cost);
     let mut first: Option<Vec<Found>> = None;

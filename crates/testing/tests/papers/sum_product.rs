@@ -14,7 +14,7 @@ use welter_testing::strategies::wide_graphs;
 
 use crate::bp::{UNDIRECTED, columns, lighter, made, near, normalised};
 
-/// What rounding messages to `f32` may do to beliefs.
+/// Error of beliefs from rounding messages to `f32`, at most.
 const ROUNDED: f64 = 1e-5;
 
 /// `psi(i, j) ^ w` of an edge.

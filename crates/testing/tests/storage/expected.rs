@@ -8,7 +8,7 @@ use super::*;
 /// How far off a plan may be, either way: how well edges compress is not known to it.
 const OFF: f64 = 1.5;
 
-/// What an iteration moves: what `iterations` move beyond what fewer do.
+/// Bytes of an iteration: those of `iterations` beyond those of fewer.
 fn moved(way: &Way, iterations: [u64; 2]) -> (Traffic, VolumeStats) {
     let mut all = Vec::new();
     let mut expected = Traffic::default();

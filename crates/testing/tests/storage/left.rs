@@ -24,8 +24,8 @@ fn input(task: Task) -> EdgeList {
     list
 }
 
-/// What a run came to: answer, edges of each generation, and bytes that were read and written when
-/// the graph was there.
+/// Result of a run: answer, edges of each generation, and bytes that were read and written when the
+/// graph was there.
 pub(crate) struct Found {
     pub(crate) answer: Vec<u8>,
     pub(crate) left: Vec<Generation>,
@@ -37,7 +37,7 @@ fn run(way: &Way, task: Task) -> Result<Found, EngineError> {
     run_on(way, task, input(task))
 }
 
-/// The same on another input.
+/// Runs on another input.
 pub(crate) fn run_on(way: &Way, task: Task, input: EdgeList) -> Result<Found, EngineError> {
     fn told<V: Value + bytemuck::Pod>(
         passed: Passed<V>,

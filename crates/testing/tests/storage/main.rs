@@ -60,7 +60,7 @@ const PART_EDGES: u32 = 10_000;
 /// Bytes of rows that programs over triangles have in memory.
 const CORNER_BYTES: u64 = 192 << 10;
 
-/// What is computed.
+/// Task that is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
     Ranks32,
@@ -131,17 +131,17 @@ impl Way {
         Self { storage, directories, ..Self::memory() }
     }
 
-    /// The same with signals there too.
+    /// The way with signals there too.
     fn by_ranges(self) -> Self {
         Self { route: Some(Route::Ranges), ..self }
     }
 
-    /// The same with updates there.
+    /// The way with updates there.
     fn by_spill(self) -> Self {
         Self { route: Some(Route::Spill { combined: true, fused: false }), ..self }
     }
 
-    /// The same with calls that fail.
+    /// The way with calls that fail.
     fn with_faults(&self, faults: &Arc<Faults>) -> Self {
         let io = IoOptions { faults: Some(Arc::clone(faults)), ..self.io.clone() };
         Self { io, ..self.clone() }

@@ -22,7 +22,7 @@ const FORMATS: [TableFormat; 5] = [
     TableFormat::Npy,
 ];
 
-/// What edges name, by slot.
+/// Ids that edges name, by slot.
 fn maps() -> [IdMap; 4] {
     let names: Vec<String> = (0..SLOTS).map(|slot| format!("vertex {slot:06}")).collect();
     [
@@ -65,7 +65,7 @@ fn table<P: Program>(
     Ok(Table { vertices: graph.into_vertex_column(ids.clone()), columns: values })
 }
 
-/// The same, with everything in vectors.
+/// Table with everything in vectors.
 fn plain<P: Program>(table: &Table<welter_engine::Values<P::Value>>) -> Table {
     let values = table.columns.whole().unwrap();
     let columns = <P::Value as welter_model::program::Value>::columns(&values).into_iter();

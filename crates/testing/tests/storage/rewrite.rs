@@ -27,7 +27,7 @@ fn states_move_once_there_and_once_back() {
     assert!(planned.read >= states + graph.chunk_bytes() && planned.written == states);
 }
 
-/// What an iteration moves on route `spill`: edges twice, states there and back, values, and what
+/// Bytes of an iteration on route `spill`: edges twice, states there and back, values, and what
 /// sources say.
 #[test]
 fn signals_move_once_to_each_stripe() {

@@ -11,7 +11,7 @@ use welter_engine::plan::Room;
 use super::*;
 use crate::disks::Disk;
 
-/// What a file system's size is a multiple of.
+/// Size that file systems are multiples of.
 const PAGE: u64 = 4096;
 
 const ROUTES: [Route; 6] = [

@@ -18,11 +18,11 @@ fn list(pairs: Vec<[u32; 2]>, slots: u32) -> Box<dyn EdgeStream> {
     Box::new(list)
 }
 
-/// What a search from vertex 0 left.
+/// Values of a search from vertex 0, and what it moved.
 struct Found {
     values: Vec<u8>,
     levels: Vec<Level>,
-    /// What went to and from storage for values.
+    /// Bytes and requests to and from storage for values.
     moved: Option<VolumeStats>,
     /// Bytes of chunks that were read, and that there are.
     read: u64,

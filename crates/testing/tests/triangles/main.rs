@@ -24,7 +24,7 @@ const PAIRS: Reading = Reading {
     duplicates: Duplicates::First,
 };
 
-/// The same, with the ways that there are.
+/// Reading with the ways that there are.
 fn ways(undirected: bool) -> Reading {
     Reading { undirected, duplicates: Duplicates::Directions, ..PAIRS }
 }
@@ -59,7 +59,7 @@ fn engines(graph: &Graph) -> Vec<Executor> {
     }
 }
 
-/// What all engines say.
+/// Result that all engines agree on.
 fn found<I: Intersect>(graph: &Graph, reading: Reading, program: &I) -> Vec<I::Value> {
     let mut answers = engines(graph).into_iter().map(|engine| {
         let values = engine.intersect(graph, reading, program).expect("it is an engine");
