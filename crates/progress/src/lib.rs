@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a phase counts.
+/// Unit that a phase counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes of input or output.
@@ -41,7 +41,7 @@ impl Unit {
 pub struct PhaseReport {
     /// Name, such as `read` or `iterate`.
     pub name: &'static str,
-    /// What `done` and `total` count.
+    /// Unit of `done` and `total`.
     pub unit: Unit,
     /// How much is done.
     pub done: u64,
