@@ -130,7 +130,7 @@ impl Graph {
         working(py, tick, |progress| self.graph.keep(&directory, &words, progress))
     }
 
-    /// What is known of it.
+    /// The facts of the graph.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let known = self.graph.facts().map_err(|failure| raised(py, &failure))?;
         let library::Facts { name, edges, vertices, weighted, undirected, names, .. } = known;
@@ -151,7 +151,7 @@ impl Graph {
         self.graph.readings()
     }
 
-    /// What a person should know about how it was read.
+    /// Notes for a person about how it was read.
     fn notes(&self) -> Vec<String> {
         self.graph.notes().to_vec()
     }

@@ -14,7 +14,7 @@ use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use welter_cli::library::Failure;
 use welter_progress::{Progress, Unit};
 
-/// What a capsule with such a stream is called.
+/// Name of a capsule with such a stream.
 const NAME: &CStr = c"arrow_array_stream";
 
 /// Takes the stream of an object.

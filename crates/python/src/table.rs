@@ -157,13 +157,13 @@ impl Table {
         self.answer().and_then(Answer::report)
     }
 
-    /// What the command line would have said of the run, a line each.
+    /// Lines that the command would have printed about the run.
     #[getter]
     fn said(&self) -> Vec<String> {
         self.answer().map(|answer| answer.said().collect()).unwrap_or_default()
     }
 
-    /// What a person should know of the result.
+    /// Note for a person about the result.
     #[getter]
     fn note(&self) -> Option<&str> {
         self.answer().and_then(Answer::note)
