@@ -16,7 +16,7 @@ pub(crate) fn distance(reference: &[f64], ranks: &[Option<f64>], scale: f64) -> 
     difference / sum
 }
 
-/// Refuses to go on with ranks that are further from the reference than `most`.
+/// Refuses to continue with ranks that are further from the reference than `most`.
 pub(crate) fn agree(who: &str, distance: f64, most: f64) -> Result<f64> {
     // Not a number is no answer either.
     ensure!(distance <= most, "{who}: ranks differ by {distance:.2e} (L1), more than {most:.0e}");

@@ -1,7 +1,7 @@
 //! Benchmarks that anyone can run: welter and its baselines, in the same process run, in turns.
 //!
 //! `cargo xtask bench` runs all of them at a size that takes minutes; `--full` runs the sizes that
-//! docs/performance.md quotes. Every figure is a median; answers are held against each other
+//! docs/performance.md quotes. Every figure is a median; answers are compared with each other
 //! before anything is timed.
 
 mod algorithms;

@@ -6,7 +6,7 @@
 
 use anyhow::Result;
 
-/// Somebody who is measured.
+/// A contender: a program that is measured.
 pub(crate) struct Contender<'a> {
     /// Name, as the table shows it.
     pub(crate) name: String,

@@ -2,8 +2,8 @@
 //! sparse rows and the crate `graph`.
 //!
 //! Every run is a whole one on a loaded graph: it takes its columns and leaves an answer for every
-//! vertex, which is held against the plain loop's. A turn has two runs, of which the first does not
-//! count: it touches fresh memory, or finds its own out of the caches. Searches begin at the id
+//! vertex, which is compared with the plain loop's. A turn has two runs, of which the first does
+//! not count: it touches fresh memory, or finds its own out of the caches. Searches begin at the id
 //! with the most outgoing edges. Weights are 1 to 255, from a hash of the ends.
 
 use std::path::Path;

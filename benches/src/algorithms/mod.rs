@@ -1,9 +1,9 @@
 //! `algorithms`: the papers' algorithms, whole jobs from a file of raw pairs to an answer.
 //!
 //! Each job is a process of its own: welter's command, a plain loop of one thread, and, where there
-//! is a Python that has them, other programs. Answers are held against welter's by a summary, which
-//! is not timed. Then the same jobs of welter with less memory than the graph wants, in control
-//! groups.
+//! is a Python that has them, other programs. Answers are compared with welter's by a summary,
+//! which is not timed. Then the same jobs of welter with less memory than the graph wants, in
+//! control groups.
 
 mod budgets;
 mod jobs;
@@ -210,13 +210,13 @@ fn failed(error: &Error) -> Outcome {
     }
 }
 
-/// Whether somebody who ended so is run again.
+/// Whether a contender that ended so is run again.
 fn is_worth_another(outcome: &Outcome) -> bool {
     outcome.took().is_some_and(|took| took.total <= LONG)
 }
 
-/// A row of the table, and what is to be said below it. Whoever finds another answer than welter
-/// has no time: one of them is wrong.
+/// A row of the table, and what is to be said below it. A contender with another answer than
+/// welter has no time: one of them is wrong.
 fn row(
     job: &Job,
     name: &str,

@@ -1,5 +1,6 @@
-//! What answers are held against each other by: a few numbers that are the same whoever computed
-//! them, and however vertices are numbered. benches/peers/task.py makes them of its answers.
+//! What answers are compared with each other by: a few numbers that are the same whichever program
+//! computed them, and however vertices are numbered. benches/peers/task.py makes them of its
+//! answers.
 
 use std::collections::{BTreeMap, HashMap};
 

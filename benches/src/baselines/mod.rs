@@ -2,7 +2,7 @@
 //!
 //! None of these shares code with the engine: they read the same files of raw pairs and know a
 //! graph as compressed sparse rows of incoming edges. All rank without spreading the rank of sinks,
-//! as the crate `graph` does, so that their answers can be held against each other.
+//! as the crate `graph` does, so that their answers can be compared with each other.
 
 pub(crate) mod cost;
 pub(crate) mod csr;

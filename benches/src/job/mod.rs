@@ -138,7 +138,7 @@ fn measure(contender: &Contender, output: &Path, cores: usize) -> Result<Round> 
     Ok(Round { cold: whole - warm, report })
 }
 
-/// Holds the ranks that were written against those of the first job.
+/// Compares the ranks that were written with those of the first job.
 #[derive(Default)]
 struct Checks {
     reference: Vec<f64>,

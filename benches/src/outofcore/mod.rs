@@ -2,7 +2,7 @@
 //! and on slower devices than there are.
 //!
 //! Every run is a process in a group that may take its budget and 32 MiB, and is killed beyond. It
-//! reads unsorted edges and leaves a result, which is held against that of a run with all the
+//! reads unsorted edges and leaves a result, which is compared with that of a run with all the
 //! memory there is. The page cache holds the input; temporary files are read and written past it.
 
 mod cost;
@@ -299,7 +299,7 @@ pub(crate) fn first_source(raw: &Path) -> Result<u32> {
     Ok(u32::from_le_bytes(first))
 }
 
-/// Holds a result against another.
+/// Compares a result with another.
 fn agree(job: Job, taken: &Taken, got: &Path, expected: &Path) -> Result<()> {
     let read = |path: &Path| std::fs::read(path).with_context(|| path.display().to_string());
     if read(got)? == read(expected)? {

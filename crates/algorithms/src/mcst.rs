@@ -100,7 +100,7 @@ type Rank = (u64, u64);
 
 /// The rank of no edge, above those of all.
 pub(crate) const NO_EDGE: u64 = u64::MAX;
-/// Instead of the rank of a weight: somebody is writing. No number has this rank.
+/// Instead of the rank of a weight: another thread writes. No number has this rank.
 pub(crate) const BUSY: u64 = u64::MAX - 1;
 
 /// The bits of a number, in the order of [`f64::total_cmp`].

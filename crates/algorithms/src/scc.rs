@@ -394,7 +394,7 @@ impl Stream for Scc {
 /// The cell of the vertex that the component of another is known by.
 fn named(known: Known<'_, Scc>, vertex: u32) -> &Cell {
     let own = &known.cells[vertex as usize];
-    // Only a checkpoint that somebody made up leads to a vertex that is not there.
+    // Only a forged checkpoint leads to a vertex that is not there.
     known.cells.get(own.colour.load(Relaxed) as usize).unwrap_or(own)
 }
 

@@ -1,11 +1,11 @@
-//! Runs that can be gone on with: what they are, and `welter resume`.
+//! Runs that can be resumed: what they are, and `welter resume`.
 //!
 //! The engine keeps what a run has come to; what the run *is* (its command, its inputs and its
 //! parameters) is kept beside it as JSON, which only this file reads.
 //!
 //! Invariant: a run goes on only with the inputs that it began with: files of the same names, sizes
 //! and times of change, the same generation of a kept graph, the same words for a generator. The
-//! engine also holds the graph that comes of them against the one of the checkpoint.
+//! engine also compares the graph that comes of them with the one of the checkpoint.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -213,7 +213,7 @@ fn other_owner(directory: &Path) -> Option<u32> {
     owners.into_iter().flatten().map(|found| found.uid()).find(|owner| *owner != user)
 }
 
-/// A run that was begun before: what it was told, and the checkpoints that it goes on from.
+/// A run that was begun before: what it was told, and the checkpoints that it continues from.
 pub(crate) struct Begun {
     pub(crate) algorithm: Box<dyn Chosen>,
     pub(crate) options: RunOptions,
@@ -325,7 +325,7 @@ fn unchanged(job: &Job, algorithm: &dyn Chosen, options: &RunOptions) -> Result<
     new.map_or(Ok(()), |new| Err(changed(new.name(), "has become an input")))
 }
 
-/// Ends a run: removes checkpoints that nobody needs, or says how to go on from them.
+/// Ends a run: removes checkpoints that nobody needs, or says how to continue from them.
 pub(crate) fn end<T>(
     checkpoints: Option<Checkpoints>,
     resumed: bool,
@@ -362,7 +362,7 @@ pub(crate) fn end<T>(
     }
 }
 
-/// The command that goes on with a run, for people and shells.
+/// The command that resumes a run, for people and shells.
 fn command(directory: &Path) -> String {
     let name = directory.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=,@%".contains(c);

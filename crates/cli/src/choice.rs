@@ -102,7 +102,7 @@ pub(crate) fn attempt<T>(
     };
     let Some(other) = algorithm.otherwise(Why::Memory) else { return Err(failure) };
     match attempt(&*other) {
-        // Whoever gives it more shall hear of the way that needs less.
+        // A user who gives it more shall hear of the way that needs less.
         Err(again) if again.need() > failure.need() => Err(failure),
         done => {
             let done = done?;

@@ -19,7 +19,7 @@ use crate::say;
 
 /// Exit code of damaged data and of bugs.
 pub(crate) const BROKEN: u8 = 70;
-/// Exit code of a run that was interrupted, and can be gone on with.
+/// Exit code of a run that was interrupted, and can be resumed.
 pub(crate) const RESUMABLE: u8 = 75;
 /// Exit code of a run that was ended by Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;

@@ -124,7 +124,7 @@ impl Held {
             readings: self.loaded.readings.clone(),
             bytes: *bytes,
             undirected: options.undirected.unwrap_or(*undirected),
-            // Whoever read it has been told.
+            // The notes were said when it was read.
             notes: Vec::new(),
         })
     }

@@ -31,7 +31,7 @@ static CAME: AtomicBool = AtomicBool::new(false);
 /// Outputs that may be half written.
 static OUTPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// The command that goes on with this run, where there is one.
+/// The command that resumes this run, where there is one.
 static RESUMES: Mutex<Option<String>> = Mutex::new(None);
 
 /// Lets a write beyond the largest file that this process may make (`ulimit -f`) fail as any other,
@@ -83,7 +83,7 @@ pub(crate) fn will_write(path: &Path) {
     OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner).push(path);
 }
 
-/// Remembers which command goes on with this run, if it is ended.
+/// Remembers which command resumes this run, if it is ended.
 pub(crate) fn will_resume(command: &str) {
     *RESUMES.lock().unwrap_or_else(PoisonError::into_inner) = Some(command.to_owned());
 }

@@ -36,7 +36,7 @@ pub(crate) struct Report {
     /// Where chunks are on storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     storage: Option<StorageFigures>,
-    /// Where the run can be gone on with.
+    /// Where the run can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoints: Option<CheckpointFigures>,
     iterations: u64,
@@ -282,7 +282,7 @@ impl Report {
         ))
     }
 
-    /// A line on checkpoints, if the run was gone on with or wrote any.
+    /// A line on checkpoints, if the run was resumed or wrote any.
     pub(crate) fn checkpoints_line(&self) -> Option<String> {
         let CheckpointFigures { written, bytes, seconds, resumed_at } =
             *self.checkpoints.as_ref()?;

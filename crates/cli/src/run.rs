@@ -25,7 +25,7 @@ use crate::session::{Ready, Session, Wanted};
 use crate::text::{counted, seconds};
 use crate::top::{self, Top};
 
-/// Does it. `resumed`: the checkpoints that it goes on from.
+/// Does it. `resumed`: the checkpoints that it continues from.
 pub(crate) fn run(
     algorithm: &dyn Chosen,
     args: &RunOptions,

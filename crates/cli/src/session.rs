@@ -39,7 +39,7 @@ pub(crate) struct Session {
     pub(crate) resources: ResourceArgs,
     /// When the command began.
     pub(crate) started: Instant,
-    /// Where the run is kept, if it can be gone on with.
+    /// Where the run is kept, if it can be resumed.
     pub(crate) checkpoints: Option<Checkpoints>,
     /// Tables of vertices that a caller in this process has, by what messages call them.
     pub(crate) frames: Vec<Frame>,

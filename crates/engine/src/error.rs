@@ -108,7 +108,7 @@ pub enum EngineError {
         /// Where.
         directories: Vec<PathBuf>,
     },
-    /// A checkpoint is of another graph or program than the run that shall go on from it.
+    /// A checkpoint is of another graph or program than the run that shall continue from it.
     #[error("{0}")]
     Changed(String),
     /// A file could not be written or read; the store says which and where.

@@ -118,7 +118,7 @@ pub struct Plan {
     pub instead: Option<Box<Self>>,
     /// Size of the graph that was planned for.
     pub shape: Shape,
-    /// Vertices that there are at most: slots, until somebody has looked which of them are some.
+    /// Vertices that there are at most: slots, until a survey has found which of them are some.
     pub vertices: u64,
     /// Bytes that the program takes for a vertex, and what it can do.
     pub layout: Layout,

@@ -203,7 +203,7 @@ struct State {
     two_kinds: Vec<usize>,
     /// Of parts of two kinds.
     largest: Largest,
-    /// Integers that somebody will ask for.
+    /// Integers that will be asked for.
     named: Vec<u64>,
     undirected: Vec<(usize, bool)>,
     notes: Vec<String>,
@@ -326,7 +326,7 @@ impl Collector {
         })
     }
 
-    /// Notes integers that somebody will ask for, such as sources. Where vertices without edges
+    /// Notes integers that will be asked for, such as sources. Where vertices without edges
     /// share a slot, these have slots of their own, if they are vertices.
     pub fn name(&self, ids: &[u64]) {
         self.lock().named.extend(ids);
@@ -434,7 +434,7 @@ impl Collector {
     }
 
     /// Refuses what is more than the run may take. Parts that are on their way to files are not
-    /// held against it.
+    /// checked against it.
     fn within_budget(&self, state: &State) -> Result<(), InputError> {
         let parts = if state.scratch.is_some() { 0 } else { state.part_bytes };
         match self.memory_bytes_max.filter(|allowed| parts + state.other_bytes > *allowed) {

@@ -15,8 +15,8 @@
 //! graph's.
 //!
 //! Invariant: an edge between groups stands for as many edges as there are pairs; they are counted
-//! before they are made, and held against the size of the file as what a compressed file stands for
-//! is.
+//! before they are made, and checked against the size of the file as what a compressed file stands
+//! for is.
 
 #[cfg(test)]
 mod tests;

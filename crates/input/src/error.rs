@@ -166,7 +166,7 @@ pub enum InputError {
         /// Text of the whole error.
         what: String,
     },
-    /// Somebody asked the run to end.
+    /// The run was asked to end.
     #[error("interrupted")]
     Cancelled,
 }

@@ -219,7 +219,7 @@ impl Lines for Graph<'_> {
 }
 
 impl Graph<'_> {
-    /// Holds what was found against the header, and numbers the vertices of all parts.
+    /// Checks what was found against the header, and numbers the vertices of all parts.
     fn finish(self, collector: &Collector) -> Result<(), InputError> {
         let Header { vertices, edges, ambiguous, .. } = self.header;
         let refuse = |what: String| Err(InputError::content(self.file, what));

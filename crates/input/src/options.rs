@@ -38,7 +38,7 @@ pub struct ReadOptions {
     pub vertices: Option<u64>,
     /// Tables of vertices: those without an edge are vertices too, whatever ids are.
     pub vertex_tables: VertexTables,
-    /// Integer ids that somebody will ask for, such as sources. They have slots of their own also
+    /// Integer ids that will be asked for, such as sources. They have slots of their own also
     /// where vertices without edges share one
     /// ([`NonCompact`](welter_model::non_compact::NonCompact)).
     pub named: Vec<u64>,

@@ -14,7 +14,7 @@
 //!   becomes two arcs.
 //!
 //! Invariant: memory is that of the nodes and edges that were read, 16 bytes an edge and 8 for its
-//! weight, whatever is stated, and is held against the budget while it grows.
+//! weight, whatever is stated, and is checked against the budget while it grows.
 
 mod blocks;
 pub(crate) mod bytes;

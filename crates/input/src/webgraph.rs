@@ -10,8 +10,8 @@
 //! Each list of successors may refer to lists before it, so one thread decodes and nothing is
 //! skipped.
 //!
-//! Invariant: the stated numbers of vertices and edges are held against the size of the file before
-//! anything is decoded, and against what was decoded while it is.
+//! Invariant: the stated numbers of vertices and edges are checked against the size of the file
+//! before anything is decoded, and against what was decoded while it is.
 
 mod bits;
 mod nodes;

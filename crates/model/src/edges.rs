@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::look::{Look, PIECE_EDGES, Sample};
 pub use crate::pair::Pair;
 
-/// A run of consecutive edges, borrowed from whoever read them.
+/// A run of consecutive edges, borrowed from the reader.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     /// Source and destination of each edge.

@@ -1,4 +1,4 @@
-//! Stream programs of which something can be kept between passes, to go on from.
+//! Stream programs of which something can be kept between passes, to continue from.
 //!
 //! Cells and notes are shared between threads, and steps are what programs like; kept are plain
 //! data. Between two passes they are all that a run is: what is news is told by cells alone.
@@ -13,7 +13,7 @@ pub const STEP_WORDS: usize = 5;
 /// Words in which the next step of a program is kept: its kind, and the step.
 pub type KeptNext = [u64; 1 + STEP_WORDS];
 
-/// A stream program that can be gone on with.
+/// A stream program that can be resumed.
 pub trait Lasting: Stream {
     /// Form in which a vertex is kept: its cell and its note.
     type Kept: Pod + Send + Sync;

@@ -79,8 +79,8 @@ pub trait Stream: Sync {
 
     /// Learns from an edge between the vertices of two numbers, and says whether that taught it
     /// anything: an edge that did not could have been left out. In steps that hand on what changed
-    /// (see [`Again`]) it means a change of what other edges are held against; in others it may be
-    /// said of edges that taught nothing. The edge was news a moment ago; edges that were shown
+    /// (see [`Again`]) it means a change of what other edges are checked against; in others it may
+    /// be said of edges that taught nothing. The edge was news a moment ago; edges that were shown
     /// since may have made it none.
     fn edge(&self, step: Self::Step, known: Known<'_, Self>, edge: Edge) -> bool;
 

@@ -1,8 +1,8 @@
 //! The result of a run as a table: one row a vertex, the column `vertex` first; or a list, whose
 //! rows are other things between vertices.
 //!
-//! The whole of a result may not fit in memory, so whoever writes or looks through it asks for
-//! some rows at a time ([`Columns::part`]).
+//! The whole of a result may not fit in memory, so writers and readers ask for some rows at a
+//! time ([`Columns::part`]).
 
 use std::borrow::Cow;
 use std::fmt::Debug;

@@ -61,7 +61,7 @@ pub enum OutputError {
     /// better exit code.
     #[error("{0}")]
     Input(StreamError),
-    /// Somebody asked the run to end.
+    /// The run was asked to end.
     #[error("interrupted")]
     Cancelled,
 }

@@ -2,7 +2,7 @@
 //!
 //! Every long loop of welter holds a [`Phase`], adds to it once per batch (never per edge) and asks
 //! [`Progress::cancelled`] at the same grain. Drawing bars, writing reports and catching Ctrl-C is
-//! the business of whoever created the [`Progress`].
+//! the business of the creator of the [`Progress`].
 //!
 //! Invariant: nothing here blocks a worker; `add` is one relaxed atomic addition.
 

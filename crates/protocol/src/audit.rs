@@ -1,4 +1,4 @@
-//! The sums that every barrier is held against, in production too.
+//! The sums that every barrier is checked against, in production too.
 //!
 //! ```text
 //! sum(S)                      = (|S|, sum of identities of the blocks in S)

@@ -57,7 +57,7 @@ impl Barrier {
         self.closed.len()
     }
 
-    /// Holds the sums of the step against each other. `made`: updates of the scatter before.
+    /// Checks the sums of the step against each other. `made`: updates of the scatter before.
     pub(crate) fn audit(&self, made: u64) -> Result<u64, Finding> {
         let worked: Vec<Worked> = self.arrived.values().copied().collect();
         if self.step.phase == Phase::Ingest {

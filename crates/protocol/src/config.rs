@@ -104,7 +104,7 @@ pub struct Timing {
     pub ping: Time,
     /// Silence after which the host is told.
     pub suspect: Time,
-    /// Silence, or a want of somebody, after which the run ends.
+    /// Silence, or a want of a machine, after which the run ends.
     pub patience: Time,
 }
 
@@ -151,7 +151,7 @@ pub struct Config {
     pub timing: Timing,
     /// Picks engines and the order of proposals.
     pub seed: u64,
-    /// Whether barriers hold the sums against each other. Off only to see whether others notice.
+    /// Whether barriers check the sums against each other. Off only to see whether others notice.
     pub audited: bool,
     /// A bug to be found.
     pub planted: Option<Bug>,

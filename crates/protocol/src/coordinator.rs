@@ -4,7 +4,7 @@
 //! ```text
 //! Summoning --all joined--> Installing --all have installed--> Arriving <--------------------+
 //!     ^                         |                                  | all arrived             |
-//!     +-- somebody says hello,  | vertices lost: one manifest      v                         |
+//!     +-- a machine says hello, | vertices lost: one manifest      v                         |
 //!         at any time           | less, and again              (Deciding)                    |
 //!                                                                  v                         |
 //!                                            (Committing) <-- Closing: all closed, audited --+
@@ -39,9 +39,9 @@ pub(crate) struct Coordinator {
     count: u32,
     stage: Stage,
     joined: BTreeSet<Rank>,
-    /// Manifests that somebody keeps, by age.
+    /// Manifests that some machine keeps, by age.
     found: BTreeMap<Age, Arc<Manifest>>,
-    /// Somebody keeps one of a cluster of this other shape.
+    /// Shape of another cluster of which some machine keeps a manifest.
     foreign: Option<Shape>,
     /// Whether an ingest was begun, by this process or one before it.
     begun: bool,
@@ -145,7 +145,7 @@ impl Coordinator {
         self.joined.contains(&rank) || !matches!(self.stage, Stage::Summoning)
     }
 
-    /// Somebody has left all older epochs.
+    /// A machine has left all older epochs.
     pub(crate) fn join(&mut self, cx: &mut Context, from: Rank, manifests: &[Payload]) {
         if !matches!(self.stage, Stage::Summoning) || !self.joined.insert(from) {
             return;
@@ -192,7 +192,7 @@ impl Coordinator {
         cx.send_all(&Message::Install(Box::new(install)));
     }
 
-    /// Somebody has installed the checkpoint. True where a new epoch must be begun.
+    /// A machine has installed the checkpoint. True where a new epoch must be begun.
     pub(crate) fn installed(
         &mut self,
         cx: &mut Context,

@@ -83,7 +83,7 @@ impl Directory {
         shelf.all[engine] += count;
     }
 
-    /// Somebody asks.
+    /// A machine asks.
     pub(crate) fn ask(&mut self, cx: &mut Context, from: Rank, query: Query) {
         self.queue.push_back((from, query));
         self.look_up(cx);

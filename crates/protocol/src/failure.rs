@@ -11,7 +11,7 @@ pub enum Exit {
     Fenced,
     /// Its storage failed. Exit code 74; the host may start another.
     Storage,
-    /// Somebody did not come back in time. Exit code 75.
+    /// A machine did not come back in time. Exit code 75.
     Absent,
     /// Two machines did not hear each other for too long. Exit code 75.
     Cut,

@@ -50,7 +50,7 @@ impl Membership {
         Self { heard: since.clone(), suspected: since, said: now, joined: false }
     }
 
-    /// Somebody lives.
+    /// A machine lives.
     pub(crate) fn heard(&mut self, rank: Rank, now: Time) {
         self.heard[rank] = now;
     }

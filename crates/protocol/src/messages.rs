@@ -182,7 +182,7 @@ pub enum Message {
         /// Not these.
         none: Vec<Rank>,
     },
-    /// Somebody, or nobody.
+    /// A machine, or none.
     Found {
         /// In which step.
         step: Step,
@@ -420,7 +420,7 @@ pub enum Effect {
         /// Piece of work.
         work: Work,
     },
-    /// Somebody has been silent for long.
+    /// A machine has been silent for long.
     Suspect(Rank),
     /// The result is committed.
     Finished(Arc<Manifest>),

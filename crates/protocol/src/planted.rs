@@ -2,7 +2,7 @@
 //!
 //! They are compiled in with the feature `planted` only, which nothing but `welter-sim` asks for.
 
-/// A mistake that somebody might make.
+/// A mistake that a programmer might make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bug {
     /// Messages that come twice are handed on twice.

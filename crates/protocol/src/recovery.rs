@@ -1,4 +1,4 @@
-//! Going back to a checkpoint: what is there is held against the manifest, and what is not is
+//! Going back to a checkpoint: what is there is checked against the manifest, and what is not is
 //! restored from its copy.
 //!
 //! ```text
@@ -10,9 +10,9 @@
 //! **Invariant:** a machine says that it has installed a manifest, with nothing lost, only if every
 //! vertex chunk that belongs at it is there with the manifest's checksum, its edges and updates
 //! have the manifest's sums, and all of these are durable. So what was found or restored is synced,
-//! whoever wrote it: a copy may have been written in an epoch that ended before it was synced. The
-//! same holds for the manifest itself where manifests lie, on rank 0 and the machine that mirrors
-//! it.
+//! whichever machine wrote it: a copy may have been written in an epoch that ended before it was
+//! synced. The same holds for the manifest itself where manifests lie, on rank 0 and the machine
+//! that mirrors it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Recovery {
         }
     }
 
-    /// Somebody wants copies.
+    /// A machine wants copies.
     pub(crate) fn fetch(
         &mut self,
         cx: &mut Context,
@@ -129,7 +129,7 @@ impl Recovery {
         storage.restore(cx, Block { name, ..block }, payload);
     }
 
-    /// All copies that somebody has were sent.
+    /// All copies that a machine has were sent.
     pub(crate) fn copies_end(&mut self, cx: &mut Context, storage: &mut StorageEngine, count: u64) {
         self.answers -= 1;
         self.copies += count as i64;

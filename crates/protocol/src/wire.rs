@@ -9,8 +9,8 @@
 //! error, without a panic and without room for more than came.
 //!
 //! Not here: who may speak. A checksum tells damage, and no intent; frames of strangers are for the
-//! transport to refuse. Ranks are held against the size of the cluster, because they are places in
-//! tables; other numbers are only looked up.
+//! transport to refuse. Ranks are checked against the size of the cluster, because they are places
+//! in tables; other numbers are only looked up.
 
 mod form;
 

@@ -31,7 +31,7 @@ impl<'py> FromPyObject<'_, 'py> for Column<'py> {
     }
 }
 
-/// An array that lives as long as somebody reads its memory.
+/// An array that lives as long as its memory is read.
 struct Lent {
     /// Nobody looks at it, but it is not freed.
     _array: AssertUnwindSafe<Py<PyAny>>,

@@ -14,7 +14,7 @@ use welter_progress::{Progress, Unit};
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Code of a run that was interrupted, and can be gone on with.
+/// Code of a run that was interrupted, and can be resumed.
 const RESUMABLE: u8 = 75;
 
 /// Room for what the command's main thread would have.
@@ -56,7 +56,7 @@ pub(crate) fn working<T: Send>(
         }
         let done = py.detach(|| worker.join());
         match (wrong, done) {
-            // It says how to go on with the run.
+            // It says how to resume the run.
             (Some(_), Ok(Err(failure))) if failure.code() == RESUMABLE => Err(raised(py, &failure)),
             (Some(error), _) => Err(error),
             (None, Ok(done)) => done.map_err(|failure| raised(py, &failure)),

@@ -41,7 +41,7 @@ pub enum Fault {
 pub struct Full {
     /// Until then.
     pub until: Time,
-    /// Or until a block is deleted here; else somebody else's files fill the disk.
+    /// Or until a block is deleted here; else files of others fill the disk.
     pub ours: bool,
 }
 

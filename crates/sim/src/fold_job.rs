@@ -59,7 +59,7 @@ impl<P: Program + Send + 'static> FoldJob<P> {
     }
 }
 
-/// Holds values against those of the interpreter.
+/// Compares values with those of the interpreter.
 pub(crate) fn judge<V: Value, T>(
     expected: &Answer<V, T>,
     error_max: f64,

@@ -83,7 +83,7 @@ pub trait Job: Send + Sync {
     /// The part of a computation engine that is the program's own.
     fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker>;
 
-    /// Holds the vertex sets of all partitions, after so many iterations, against the reference.
+    /// Compares the vertex sets of all partitions, after so many iterations, with the reference.
     ///
     /// # Errors
     /// What is wrong.

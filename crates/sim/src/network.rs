@@ -124,7 +124,7 @@ impl Network {
     /// nobody takes a frame that is not what was sent.
     ///
     /// # Errors
-    /// When somebody does, or does not take one that is.
+    /// When a machine does, or does not take one that is.
     pub fn carried(
         &mut self,
         envelope: Envelope,

@@ -75,7 +75,7 @@ impl Learnt {
 
     fn seen<T: Total>(&self) -> Seen<T> {
         let [looked, news, changes] = self.counts;
-        // Whoever decides has room for what a program asks for.
+        // The machine that decides has room for what a program asks for.
         Seen { looked, news, changes, total: T::default(), room: u64::MAX, kept: None }
     }
 }

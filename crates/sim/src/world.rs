@@ -115,7 +115,7 @@ pub struct Report {
     pub failure: Option<String>,
     /// How it ended.
     pub end: End,
-    /// Whether there was a result, whole, that was held against the reference.
+    /// Whether there was a result, whole, that was compared with the reference.
     pub judged: bool,
     /// Of all events, in order.
     pub hash: u64,

@@ -89,7 +89,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Every tile lies inside the key section, and the counts add up. A checksum cannot stand for
-    /// this: whoever forges a chunk can sum it too.
+    /// this: a forger of a chunk can sum it too.
     fn check_directory(&self) -> Result<(), ChunkError> {
         let mut edges = 0_u64;
         for (index, tile) in self.directory.iter().enumerate() {
@@ -144,7 +144,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// The chunk a part at a time, each checked against its checksums only when it is asked for:
-    /// whoever looks at it then finds it in the cache. Every tile is in one part.
+    /// the next look at it finds it in the cache. Every tile is in one part.
     ///
     /// A part is a chunk like the whole, but for [`Self::bytes`], which stay those of the whole.
     pub fn verified(&self) -> impl Iterator<Item = Result<Self, ChunkError>> + use<'a> {

@@ -160,7 +160,7 @@ pub enum StoreError {
     /// The system has no memory left: so many bytes were asked for.
     #[error("the system refused {0} bytes of memory")]
     Memory(u64),
-    /// Somebody asked the run to end.
+    /// The run was asked to end.
     #[error("interrupted")]
     Cancelled,
     /// A request that no correct caller makes.

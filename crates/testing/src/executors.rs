@@ -218,7 +218,7 @@ pub enum Nearness {
     Within(f64),
 }
 
-/// Runs a program on all executors, holds their answers against the reference's and against each
+/// Runs a program on all executors, compares their answers with the reference's and with each
 /// other, and returns the reference's.
 ///
 /// # Panics
@@ -262,8 +262,8 @@ pub fn judge<P: Program<Total: PartialEq + Debug>>(
     expected
 }
 
-/// Runs an extended program on all executors, holds their answers against the reference's to the
-/// bit, and returns that. Totals that are floats are held against each other only: the reference
+/// Runs an extended program on all executors, compares their answers with the reference's to the
+/// bit, and returns that. Totals that are floats are compared with each other only: the reference
 /// adds vertices up one by one.
 ///
 /// # Panics
@@ -329,7 +329,7 @@ impl Executor {
         }
     }
 
-    /// Whether it writes checkpoints and goes on from them.
+    /// Whether it writes checkpoints and continues from them.
     pub fn is_resumable(&self) -> bool {
         match self {
             Self::Reference => false,
@@ -424,7 +424,7 @@ impl Executor {
         }
     }
 
-    /// Runs a program that writes checkpoints, or goes on from one.
+    /// Runs a program that writes checkpoints, or continues from one.
     ///
     /// # Errors
     /// What the engine says.

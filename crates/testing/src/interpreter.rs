@@ -158,7 +158,7 @@ pub fn interpret_extended<E: Extended>(graph: &Graph, program: &E) -> Answer<E::
     Answer { values, iterations, in_step: true, total, totals }
 }
 
-/// Holds a run that begins another iteration against the limit of its program.
+/// Compares a run that begins another iteration with the limit of its program.
 fn within(limit: Limit, iterations: u64, vertices: usize) {
     let most = limit.iterations(vertices as u64);
     assert!(iterations < most, "more than {most} iterations: {limit:?}");

@@ -5,7 +5,7 @@
 //! ([`closed_form`]), and plain sequential programs of a different shape
 //! ([`reference`](mod@reference), [`plain`], and [`interpreter`] for any program, on what
 //! [`reading`] makes of the edges). [`strategies`] makes the random graphs that they are compared
-//! on, [`patterns`] the lopsided ones that budgets are held against; [`hashed`] notices what
+//! on, [`patterns`] the lopsided ones that budgets are compared with; [`hashed`] notices what
 //! happens to edges that have state, and [`executors`] lists all that must agree.
 //!
 //! Invariant: only a dev-dependency, or a dependency of the benchmarks. This crate may panic: a

@@ -2,7 +2,7 @@
 //! validated by the benchmark's rules.
 //!
 //! Invariant: an algorithm runs as `welter run` runs it, because what the properties say is put in
-//! the words of that command ([`dataset`]). What was not held against a reference is never said to
+//! the words of that command ([`dataset`]). What was not compared with a reference is never said to
 //! be right.
 
 mod dataset;
@@ -89,7 +89,7 @@ impl Kind {
         }
     }
 
-    /// How its output is held against a reference.
+    /// How its output is compared with a reference.
     fn rule(self) -> Rule {
         match self {
             Self::Bfs | Self::Cdlp => Rule::Exact,

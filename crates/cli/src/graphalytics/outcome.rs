@@ -82,7 +82,7 @@ impl Outcome {
         matches!(self.validation(), Some(Validation::Done(found)) if found.first.is_none())
     }
 
-    /// Whether there is an output and nothing to hold it against.
+    /// Whether there is an output and nothing to compare it with.
     pub(super) fn is_unvalidated(&self) -> bool {
         matches!(self.validation(), Some(Validation::Absent))
     }

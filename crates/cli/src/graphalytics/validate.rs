@@ -1,4 +1,4 @@
-//! The rules of LDBC Graphalytics: results held against a reference, vertex by vertex.
+//! The rules of LDBC Graphalytics: results compared with a reference, vertex by vertex.
 //!
 //! | rule      | a vertex is right where |
 //! |-----------|-------------------------|
@@ -27,7 +27,7 @@ use welter_progress::{Phase, Progress, Unit};
 use crate::failure::{BROKEN, Failure, INTERRUPTED};
 use crate::parts::PART_ROWS;
 
-/// How a result is held against what was expected.
+/// How a result is compared with what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// Values are the same.
@@ -67,7 +67,7 @@ pub(super) struct Mismatch {
     pub(super) found: String,
 }
 
-/// Holds results against a reference. `memory_bytes`: what the run may take.
+/// Compares results with a reference. `memory_bytes`: what the run may take.
 ///
 /// # Errors
 /// When a line of the reference is none, when it has not one line for each vertex (65), when either

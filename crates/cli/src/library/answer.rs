@@ -27,8 +27,8 @@ pub struct Answer {
     said: Vec<String>,
     note: Option<String>,
     /// Whether a vertex may have no value: none was found on the way from the sources. Files say -1
-    /// or inf there, as other programs do; whoever computes with a column must not take that for a
-    /// depth or a distance, so here it is null.
+    /// or inf there, as other programs do; a program that computes with a column must not take that
+    /// for a depth or a distance, so here it is null.
     misses: bool,
     /// Files that were read for it, which it must not replace.
     files: Vec<PathBuf>,

@@ -1,6 +1,6 @@
-//! Runs that outlast the process of their caller: with checkpoints, and gone on with.
+//! Runs that outlast the process of their caller: with checkpoints, and resumed.
 //!
-//! Such a run is kept as the command that would do the same, so `welter resume` goes on with a run
+//! Such a run is kept as the command that would do the same, so `welter resume` resumes a run
 //! that was begun here, and the other way round. Invariant: what a run reads is there without the
 //! process, so files are read again where a graph holds what it read of them.
 
@@ -49,7 +49,7 @@ impl Graph {
     }
 }
 
-/// Goes on with the run that is kept in a directory. `words`: what of the machine may be taken.
+/// Resumes the run that is kept in a directory. `words`: what of the machine may be taken.
 ///
 /// # Errors
 /// As of `welter resume`.

@@ -82,7 +82,7 @@ pub fn algorithms() -> Vec<Algorithm> {
     REGISTRY.iter().map(described).collect()
 }
 
-/// Where a run is kept, so that it can be gone on with.
+/// Where a run is kept, so that it can be resumed.
 pub fn checkpoints() -> Vec<Parameter> {
     parameters(&CheckpointArgs::augment_args(Command::new("checkpoints")))
 }

@@ -210,7 +210,7 @@ fn what_cannot_fit_is_refused_before_it_is_read() {
     fails(&sandbox, "run pagerank rmat:22 --memory 40MiB", 78, &said[..1]);
     let ended = sandbox.run("explain pagerank rmat:22 --memory 40MiB");
     failed(&sandbox, "explain", &ended, 78, &said);
-    // Numbers that somebody merely states take no memory.
+    // Numbers that are merely stated take no memory.
     sandbox.write("edges.txt", "0 1\n");
     let line = "run pagerank edges.txt --vertices 4_000_000_000 --memory 1GiB";
     fails(&sandbox, line, 78, &["budget"]);

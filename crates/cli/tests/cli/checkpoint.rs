@@ -297,7 +297,7 @@ fn a_full_disk_is_told_with_the_command_that_goes_on() {
     assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
     drop(mounted);
 
-    // There is room at first, and then somebody else takes it.
+    // There is room at first, and then another file takes it.
     let Some(_mounted) = Small::mount(&at, 3072) else { return };
     let child = sandbox.command(&kept.replace("--iterations 9", "--iterations 900")).spawn();
     wait_until("checkpoints", || last(&at.join("run")) >= 3);

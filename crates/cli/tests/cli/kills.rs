@@ -42,7 +42,7 @@ fn at_each_call(fault: &str, is_past: impl Fn(&Ended, u32) -> bool) -> u32 {
     unreachable!("a run ends")
 }
 
-/// Goes on with the run, or does it again where nothing was kept.
+/// Resumes the run, or does it again where nothing was kept.
 fn go_on(sandbox: &Sandbox, plan: &str) {
     let resumed = sandbox.run("resume cp -q");
     assert!([Some(0), Some(66)].contains(&resumed.code), "{plan}: {}", resumed.stderr);

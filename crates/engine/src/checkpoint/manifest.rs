@@ -1,7 +1,7 @@
 //! The manifest of a directory of checkpoints: what the run is, and which checkpoints there are.
 //!
 //! Invariant: a manifest that was decoded makes sense in itself. What it says of the graph and of
-//! the program is held against these before anything is read by it.
+//! the program is checked against these before anything is read by it.
 
 use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
 
@@ -23,7 +23,7 @@ pub(super) struct Manifest {
     pub(super) every: Every,
     /// The last one first.
     pub(super) entries: Vec<Entry>,
-    /// Description of the run, for whoever began it.
+    /// Description of the run, for the program that began it.
     pub(super) job: Vec<u8>,
 }
 

@@ -130,7 +130,7 @@ pub struct CheckpointStats {
     pub bytes: u64,
     /// The run waited so long for them.
     pub elapsed: Duration,
-    /// Iterations that had been done when the run went on from a checkpoint.
+    /// Iterations that had been done when the run continued from a checkpoint.
     pub resumed_at: Option<u64>,
 }
 
@@ -169,8 +169,8 @@ impl<T> Reached<T> {
 }
 
 impl Checkpoints {
-    /// Begins a run that nothing is kept of yet. `job`: what the run is, for whoever will go on
-    /// with it.
+    /// Begins a run that nothing is kept of yet. `job`: what the run is, for the process that will
+    /// continue with it.
     ///
     /// # Errors
     /// When the directory is not empty, cannot be made or written to.
@@ -201,12 +201,12 @@ impl Checkpoints {
         begun
     }
 
-    /// Opens the checkpoints of a run that did not end, to go on with it, and removes what is left
+    /// Opens the checkpoints of a run that did not end, to resume it, and removes what is left
     /// of a checkpoint that was not committed.
     ///
     /// # Errors
     /// When there are none ([`StoreError::Missing`]), when the manifest is damaged or of another
-    /// version, or somebody else is at work on it.
+    /// version, or another process is at work on it.
     pub fn open(directory: &Path, faults: Option<&Arc<Faults>>) -> Result<Self, StoreError> {
         let file = directory.join(MANIFEST);
         if !file.exists() {
@@ -249,7 +249,7 @@ impl Checkpoints {
     }
 
     /// Says what the edges that were read add up to, in whatever order and parts, so that the run
-    /// goes on with the same ones only.
+    /// continues with the same ones only.
     pub fn read_edges(&self, sum: u64) {
         self.edges.store(sum, Ordering::Relaxed);
     }
@@ -274,7 +274,7 @@ impl Checkpoints {
         lock(&self.progress).notes.clone()
     }
 
-    /// Removes the checkpoints of a run that has ended, or that nobody will go on with, and the
+    /// Removes the checkpoints of a run that has ended, or that nobody will continue with, and the
     /// directory if nothing else is in it.
     ///
     /// # Errors

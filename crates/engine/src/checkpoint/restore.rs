@@ -1,4 +1,4 @@
-//! Going on from a checkpoint: the last one, or the one before where that is damaged.
+//! Resuming from a checkpoint: the last one, or the one before where that is damaged.
 
 use bytemuck::{Pod, bytes_of_mut, cast_slice_mut};
 use welter_model::program::Program;
@@ -235,7 +235,7 @@ impl Payload {
         Ok(levels)
     }
 
-    /// Holds what was read against what the manifest says.
+    /// Checks what was read against what the manifest says.
     fn end(self, entry: &Entry) -> Result<(), StoreError> {
         if self.checksum == entry.checksum {
             return Ok(());

@@ -95,7 +95,7 @@ pub(crate) fn write_columns<V: Pod + Send, T: Pod>(
     let started = Instant::now();
     let (entry, bytes) = write_state(checkpoints, graph, shape, columns, reached)?;
     let mut entries = lock(&checkpoints.progress).entries.clone();
-    // A run that went on from the checkpoint before the last writes that one anew.
+    // A run that continued from the checkpoint before the last writes that one anew.
     entries.retain(|old| old.iterations < entry.iterations);
     entries.insert(0, entry);
     let gone = entries.split_off(entries.len().min(KEPT));

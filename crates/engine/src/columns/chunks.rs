@@ -3,7 +3,7 @@
 //! On one machine the routes know where chunks lie, and their columns are padded to what a key can
 //! tell apart. A machine of a cluster pulls chunks from others (Chaos, section 4), as bytes that
 //! may be anything, and holds columns as short as a partition. So here a chunk is opened before it
-//! is used, and keys are held against the columns (`keys`); the loops over edges are those
+//! is used, and keys are checked against the columns (`keys`); the loops over edges are those
 //! of the routes.
 //!
 //! | step of Chaos | here | kernel |

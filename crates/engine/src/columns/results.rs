@@ -1,6 +1,6 @@
 //! What a run or a pass leaves: the values of all vertices, in memory or on storage.
 //!
-//! Whoever reads results reads rows in about their order, a block at a time: the stripes that were
+//! Results are read by rows in about their order, a block at a time: the stripes that were
 //! read last stay in memory, one a thread and one more, so blocks need not end where stripes do.
 //!
 //! Invariant: values that are handed out are those that were written last (see

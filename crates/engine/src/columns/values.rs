@@ -166,7 +166,7 @@ impl StoredValues {
         Ok(queue.read(&self.volume, piece.place, memory, tag)?)
     }
 
-    /// Holds a piece that was read against what was written.
+    /// Checks a piece that was read against what was written.
     pub(crate) fn verify_piece<V: Pod>(
         &self,
         piece: &Piece,
@@ -179,7 +179,7 @@ impl StoredValues {
         Err(self.damaged(piece.place))
     }
 
-    /// Holds what was read against what was written.
+    /// Checks what was read against what was written.
     fn verify<V: Pod>(&self, stripe: usize, column: &[V]) -> Result<(), EngineError> {
         let place = self.places[stripe];
         let expected = self.checksums[stripe].iter().map(|sum| sum.load(Ordering::Relaxed));
@@ -212,7 +212,7 @@ impl<'a, V: Pod + Send> Desk<'a, V> {
         Ok(Self { stored, queue, free, fetched: None })
     }
 
-    /// Goes on with another column of the same type, once all is written to this one.
+    /// Continues with another column of the same type, once all is written to this one.
     pub(crate) fn turn(&mut self, stored: &'a StoredValues) -> Result<(), EngineError> {
         self.finish()?;
         self.stored = stored;

@@ -175,7 +175,7 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
     }
 
     /// Reads windows of a side in this order while workers meet them. `work`: a worker's part, and
-    /// whether it met all windows; where it did not, somebody else knows why.
+    /// whether it met all windows; where it did not, another worker knows why.
     pub(crate) fn pass(
         &mut self,
         side: Side<'_>,

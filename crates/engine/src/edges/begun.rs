@@ -5,7 +5,7 @@ use welter_model::edges::{Pair, Reading};
 
 use crate::edges::keeper::Keeper;
 
-/// Slots whose edges are noted, at most: all edges are held against each.
+/// Slots whose edges are noted, at most: all edges are checked against each.
 const SLOTS_MAX: usize = 8;
 /// Edges that are looked through at once for one that is noted: few have any.
 const TOGETHER: usize = 256;

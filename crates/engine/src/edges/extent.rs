@@ -112,16 +112,16 @@ impl Window {
         self.changed.notify_all();
     }
 
-    /// Lets whoever reads ahead end.
+    /// Lets the thread that reads ahead end.
     pub(crate) fn close(&self) {
         *lock(&self.room) = None;
         self.changed.notify_all();
     }
 }
 
-/// Reads one after the other, as far ahead as the window allows, until it is closed. What somebody
-/// else has dropped in the meantime is not read. Whoever needs what could not be read tries again
-/// and learns why.
+/// Reads one after the other, as far ahead as the window allows, until it is closed. What another
+/// thread has dropped in the meantime is not read. A worker that needs what could not be read tries
+/// again and learns why.
 pub(crate) fn read_ahead(shelves: Vec<Weak<Shelved>>, source: Source<'_>, window: &Arc<Window>) {
     for shelf in shelves {
         if !window.enter() {

@@ -50,7 +50,7 @@ pub struct Graph {
     pub(crate) index: Option<SourceIndex>,
     /// The sources of each source partition, whose edges lie in chunks of its number.
     pub(crate) partitions: Vec<Range<u64>>,
-    /// Targets by source, once somebody needed them or the plan wanted them.
+    /// Targets by source, once a search needed them or the plan wanted them.
     pub(crate) out_rows: OnceLock<Rows>,
     /// Sources by target, where the plan wanted them.
     pub(crate) in_rows: Option<Rows>,
@@ -260,7 +260,7 @@ impl Graph {
         Ok(self.out_rows.get_or_init(|| rows))
     }
 
-    /// Opens a chunk in memory and holds it against the stripe that it was put into.
+    /// Opens a chunk in memory and checks it against the stripe that it was put into.
     pub(crate) fn open<'a>(
         &self,
         stripe: &Stripe,
@@ -292,7 +292,7 @@ impl Graph {
         Err(failed(ChunkError::Field { what, offset: 0, value }))
     }
 
-    /// Holds the edges of a chunk that was read against the vertices, unless that was done.
+    /// Checks the edges of a chunk that was read against the vertices, unless that was done.
     pub(crate) fn look(
         &self,
         stripe: &Stripe,

@@ -1,6 +1,6 @@
 //! Whether the edges of a chunk of a kept graph lead to vertices.
 //!
-//! Checksums tell that bytes are those that were written, not that whoever wrote them made them of
+//! Checksums tell that bytes are those that were written, not that their writer made them of
 //! a graph. No key leads outside the columns of a program, whose padding takes what is no vertex,
 //! so an edge to none would be folded without a word. So all keys of a chunk are looked at once,
 //! when it is loaded or first read: the largest source and the largest target of each tile, by a
@@ -39,7 +39,7 @@ impl Sound {
     }
 }
 
-/// Holds all edges of a chunk against its sources, and the width of its stripe.
+/// Checks all edges of a chunk against its sources, and the width of its stripe.
 pub(crate) fn check(
     chunk: &Chunk<'_>,
     sources: Range<u64>,

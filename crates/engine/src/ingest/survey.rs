@@ -3,7 +3,7 @@
 //!
 //! Before edges can be binned it must be known about how many begin and end in each segment of
 //! slots, and how many vertices a range of slots has at most. A sample of the edges tells both, and
-//! whoever made the stream may have looked at one already; which slots are vertices is known for
+//! the maker of the stream may have looked at one already; which slots are vertices is known for
 //! certain when all edges have been binned ([`crate::ingest::marks`]).
 
 use std::borrow::Cow;
@@ -191,7 +191,7 @@ fn estimate(look: &Look, edges: u64) -> Vec<u64> {
 /// all of those that were looked at had shown so many.
 ///
 /// In R-MAT scrambled 24 a sixteenth of all edges has 3.49 M of 8.87 M vertices, its half 2.53 M
-/// and its quarter 1.76 M: 0.46 and 0.52 of a doubling for each doubling of edges. Going on with
+/// and its quarter 1.76 M: 0.46 and 0.52 of a doubling for each doubling of edges. Continuing with
 /// the last would come to 12.6 M, with a slope that falls as it fell to 8.7 M; half of that fall
 /// comes to 10.5 M, and what is wanted is rather more than less.
 fn grown([quarter, half, all]: [f64; 3], factor: f64) -> f64 {

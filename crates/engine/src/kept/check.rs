@@ -1,4 +1,4 @@
-//! `welter check`: every byte of a kept graph is read and held against what it should be.
+//! `welter check`: every byte of a kept graph is read and checked against what it should be.
 //!
 //! Beyond checksums it is looked at whether the files agree: every edge begins in its partition
 //! and ends in its stripe, and degrees are the numbers of edges that leave each vertex.
@@ -120,7 +120,7 @@ impl Kept {
         })
     }
 
-    /// Holds the file of degrees against counts.
+    /// Checks the file of degrees against counts.
     fn degrees_are(&self, counts: &[AtomicU32]) -> Result<(), EngineError> {
         let (folder, faults) = (self.folder(), self.faults());
         let mut column =

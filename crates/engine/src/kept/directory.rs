@@ -127,7 +127,7 @@ pub(super) fn extents(entries: &[Entry]) -> u64 {
 }
 
 impl Directory {
-    /// Holds entries against each other and against the manifest. `path`: the file that they were
+    /// Checks entries against each other and against the manifest. `path`: the file that they were
     /// read from; `volumes`: bytes of the files of chunks.
     pub(super) fn new(
         entries: Vec<Entry>,

@@ -1,9 +1,9 @@
 //! The directory of a graph that is being kept: under a temporary name until all of it is there.
 //!
-//! `DIR` is made as `.DIR.tmp-PID` beside it, and published by a rename. Whoever makes it holds a
-//! lock on the directory, which the system takes away when the process ends, however it ends. So
-//! the next ingest into the same name can tell what a killed one left from what is still being
-//! made, and removes the former.
+//! `DIR` is made as `.DIR.tmp-PID` beside it, and published by a rename. The process that makes it
+//! holds a lock on the directory, which the system takes away when the process ends, however it
+//! ends. So the next ingest into the same name can tell what a killed one left from what is still
+//! being made, and removes the former.
 //!
 //! Invariant: nothing is removed but directories with such a name that nobody has a lock on, and
 //! in which there is nothing but files of ours.
@@ -67,7 +67,7 @@ impl Draft {
                 Err(StoreError::Create { source, .. }) => return Err(failed(source)),
                 Err(other) => return Err(other),
             }
-            // Somebody may take it for left over until it is locked.
+            // Another process may take it for left over until it is locked.
             let Some(locked) = lock(&temporary) else { continue };
             let target = target.to_owned();
             let faults = faults.cloned();

@@ -49,7 +49,7 @@ pub struct KeepOptions {
 pub fn settings(settings: &Settings) -> Settings {
     Settings {
         storage: StorageMode::Kept,
-        // Whoever reads it may have a slower device than there is here, or less memory.
+        // Its readers may have a slower device than there is here, or less memory.
         encoding: settings.encoding.or(Some(Encoding::Compressed)),
         block_bits: settings.block_bits.or(Some(BLOCK_BITS)),
         ..*settings

@@ -146,7 +146,7 @@ impl Kept {
         Ok(column)
     }
 
-    /// Holds degrees that were read against the number of edges.
+    /// Checks degrees that were read against the number of edges.
     fn end_degrees(&self, column: ColumnReader, sum: u64) -> Result<(), EngineError> {
         if sum != self.manifest.edges {
             let what = format!("degrees add up to {sum}, and not to {}", self.manifest.edges);

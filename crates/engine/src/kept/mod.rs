@@ -8,7 +8,7 @@
 //!           degrees   the number of edges that leave each vertex                sealed
 //!           vertices  a bit a slot, unless every slot is a vertex               sealed
 //!           ids       unless the slot is the id, or nearly so                   sealed
-//! DIR/rates           how fast the device is, if somebody has measured          sealed
+//! DIR/rates           how fast the device is, if that was measured              sealed
 //! ```
 //! `docs/format.md` draws them. A generation is never changed once the manifest names it.
 //!
@@ -262,7 +262,7 @@ impl Kept {
         StoreError::Damaged { file: self.path.join(MANIFEST), offset, what }
     }
 
-    /// Opens a chunk, verifies it, and holds it against its entry.
+    /// Opens a chunk, verifies it, and checks it against its entry.
     fn chunk<'a>(
         &self,
         entry: &Entry,

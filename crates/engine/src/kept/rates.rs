@@ -1,7 +1,7 @@
 //! How fast the device of a kept graph is, measured once and kept with it.
 //!
 //! The file lies beside the manifest and not in a generation: it says nothing of the graph, and is
-//! written anew whenever somebody measures.
+//! written anew with each measurement.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
 //! The edges of a kept graph as a stream, for readings of it that differ from how it is kept, and
-//! for whoever wants the edges themselves.
+//! for readers of the edges themselves.
 //!
 //! Edges come by extents, each a part, so stripe by stripe and in the order of their sources.
 //! Slots are the numbers of vertices, so every slot is one.

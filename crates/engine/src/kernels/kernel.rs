@@ -26,7 +26,7 @@
 //! signals ahead changed nothing.
 //!
 //! Invariant: no key, right or wrong, leads outside the columns: either these are as long as what a
-//! key can tell apart, or keys are held against them first ([`crate::kernels::keys`]).
+//! key can tell apart, or keys are checked against them first ([`crate::kernels::keys`]).
 #![expect(unsafe_code, reason = "indexes columns that keys lead nowhere outside of")]
 
 use std::ops::Range;

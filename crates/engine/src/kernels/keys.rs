@@ -8,7 +8,7 @@
 //!
 //! Where columns are padded to what a key can tell apart, its [`Width`] says so, and nothing is
 //! looked at: the engine's own columns are. Where they are as short as a partition, a run of keys
-//! is held against [`Columns`] before it is used, in one pass that vectorises. Chunks that come
+//! is checked against [`Columns`] before it is used, in one pass that vectorises. Chunks that come
 //! from a disk or another machine may hold any keys.
 
 use std::cell::Cell;

@@ -6,7 +6,7 @@
 //! ```
 //! A record is a destination, relative to its stripe, and an accumulator that has met one update,
 //! or several where they were combined; the head says how many updates its records stand for. So
-//! what was gathered can be held against what was produced.
+//! what was gathered can be checked against what was produced.
 //!
 //! Invariant: what is opened is what was written, by its checksum.
 

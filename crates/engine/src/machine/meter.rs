@@ -1,8 +1,8 @@
 //! How much memory the engines of this process hold.
 //!
 //! Everything that grows with a graph is mapped by [`crate::machine::arena`] and counted here, so
-//! that a plan can be held against what a run took. Small vectors of the workers are not counted;
-//! the plan adds a lump for them.
+//! that a plan can be checked against what a run took. Small vectors of the workers are not
+//! counted; the plan adds a lump for them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -35,8 +35,8 @@ pub(crate) fn fence() {
     }
 }
 
-/// Takes lines out of the caches of all cores, so that whoever writes there next finds them in
-/// memory. What they hold stays as it is.
+/// Takes lines out of the caches of all cores, so that the core that writes there next finds them
+/// in memory. What they hold stays as it is.
 pub(crate) fn put_back(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     for line in bytes.chunks(LINE_BYTES) {

@@ -3,7 +3,7 @@
 //! Every figure is an upper bound of what [`crate::machine::meter`] will count, so that a run that
 //! was let in never needs more: edges in bins and their half-empty ends, chunks at the worst
 //! density of their tiles, columns of state with their padding. A test runs graphs of many shapes
-//! and holds the meter's peak against [`Memory::peak`].
+//! and checks the meter's peak against [`Memory::peak`].
 
 use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;

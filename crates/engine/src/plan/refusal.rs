@@ -91,7 +91,7 @@ fn least_budget(plan: &Plan) -> u64 {
 }
 
 /// The plan once more of the input was looked at. Until then a few ids tell how many slots there
-/// are at least, and whoever would run with the budget that is told meets more: as many as may lie
+/// are at least, and a run with the budget that is told meets more: as many as may lie
 /// beyond the largest of a sample, in whole segments.
 fn looked_at(plan: &Plan) -> Plan {
     let Shape { slots, edges, estimated, .. } = plan.shape;

@@ -19,8 +19,8 @@
 //!   is read in the column of all, which only changes between waves.
 //! - A vertex whose flag is set has not been told to its own stripe. A block that changed after
 //!   the wave up to which a stripe has seen all has not been told to that stripe.
-//! - In a checkpoint a vertex is active that has not been told to somebody. Whoever goes on from it
-//!   tells all of these to all, which is more than has to be and never less.
+//! - In a checkpoint a vertex is active of which some stripe has not been told. A run that
+//!   continues from it tells all of these to all, which is more than has to be and never less.
 //! - Memory: signals, one column of flags and accumulators are gone; what is made instead is never
 //!   more.
 
@@ -61,7 +61,7 @@ use crate::schedules::resident::{self, OutOfOrder, Resident};
 const GRAPHS: u64 = 6;
 
 /// Bytes of chunks that are looked at level by level before a run changes over; `None` when it does
-/// not. `out_of_step`: it goes on from values that were relaxed.
+/// not. `out_of_step`: it continues from values that were relaxed.
 pub(crate) fn due<P: Program>(graph: &Graph, program: &P, out_of_step: bool) -> Option<u64> {
     // The number of an iteration must mean something where it is limited.
     let may = P::RELAXES && graph.plan.storage.is_some() && program.limit().stated().is_none();
@@ -158,8 +158,8 @@ struct Standing<'a, 'f, V> {
 }
 
 impl<V> Standing<'_, '_, V> {
-    /// Shows flags of all vertices in their order: set are those of who has not been told to
-    /// somebody, and of others in their blocks.
+    /// Shows flags of all vertices in their order: set are those of vertices that have not been
+    /// told to some stripe, and of others in their blocks.
     fn active(&self, visit: &mut Visit<'_, u8>) -> Result<(), EngineError> {
         const SET: [u8; 1 << 12] = [1; 1 << 12];
         let graph = self.news.graph;

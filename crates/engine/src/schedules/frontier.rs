@@ -23,7 +23,7 @@ use crate::plan::FrontierMode;
 
 /// A list is made when fewer than one in so many vertices are active.
 const LIST_BELOW: u64 = 8;
-/// Edges that are few whoever looks at them: nobody counts whether they are fewer still.
+/// Edges that are few in any schedule: none counts whether they are fewer still.
 pub(crate) const FEW_EDGES: u64 = 1 << 14;
 
 /// The active vertices.

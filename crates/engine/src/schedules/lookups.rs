@@ -48,7 +48,7 @@ impl<'g> Lookups<'g> {
         [self.banded, self.passed]
     }
 
-    /// Goes on from a checkpoint: rows that would be there by now are made.
+    /// Continues from a checkpoint: rows that would be there by now are made.
     pub(crate) fn resume(
         &mut self,
         [banded, passed]: [u64; 2],

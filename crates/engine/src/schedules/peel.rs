@@ -1,5 +1,5 @@
-//! Core numbers by peeling: whoever has `k` neighbours left, or fewer, leaves, for `k` = 0, 1, ...
-//! (Kabir and Madduri, Parallel k-core decomposition on multicore platforms, 2017.)
+//! Core numbers by peeling: each vertex with `k` neighbours left, or fewer, leaves, for `k` = 0, 1,
+//! ... (Kabir and Madduri, Parallel k-core decomposition on multicore platforms, 2017.)
 //!
 //! Each vertex leaves once and tells its row then, so each edge is looked at once from either end.
 //! That takes rows; where there is no room for them core numbers are made by a group program, which
@@ -8,8 +8,8 @@
 //! Who is left is looked through once for each `k`: as often as a vertex has core numbers below its
 //! own, which add up to no more than the edges from either end.
 //!
-//! Invariant: `left` of a vertex that left is its core number, and whoever brought it down to `k`
-//! is the only one to have it leave. So the answer is the same for any number of threads.
+//! Invariant: `left` of a vertex that left is its core number, and the thread that brought it down
+//! to `k` is the only one to have it leave. So the answer is the same for any number of threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -76,9 +76,9 @@ pub fn peel<V: Value>(
 /// Goes through the vertices that are left until none is, and says in how many rounds. `leave` is
 /// told a core number, and who has so many neighbours left.
 ///
-/// Who leaves is out of the list, and a round in which nobody does finds a number at which somebody
-/// will: two rounds a vertex at most, whatever `leave` does to the others. So this needs no other
-/// limit, and ends for edges that no graph has.
+/// Vertices that leave are out of the list, and a round in which none does finds a number at which
+/// some will: two rounds a vertex at most, whatever `leave` does to the others. So this needs no
+/// other limit, and ends for edges that no graph has.
 fn rounds(
     left: &[AtomicU32],
     phase: &Phase,

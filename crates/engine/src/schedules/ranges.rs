@@ -254,7 +254,7 @@ impl<P: Program> Driver<'_, P> {
         let scattering = state.active_count;
         let masks = (P::FRONTIER && scattering < graph.vertices()).then_some(&state.masks);
         let Side { signals, active } = self.columns.asked::<P>(state.turn);
-        // Who is active is asked at edges only where somebody is not.
+        // Who is active is asked at edges only where some vertex is not.
         let now = Side { signals, active: active.filter(|_| masks.is_some()) };
         let cuts = reader.cuts;
         let is_wanted =
@@ -285,8 +285,8 @@ impl<P: Program> Driver<'_, P> {
         (total, edges)
     }
 
-    /// One worker's stripes of all ranges. Whether it met all windows: where it did not, somebody
-    /// else knows why.
+    /// One worker's stripes of all ranges. Whether it met all windows: where it did not, another
+    /// worker knows why.
     fn work(
         &self,
         worker: usize,

@@ -26,7 +26,7 @@ use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::schedules::dense::{Benches, Driver};
 
-/// Where so much of all edges leads to somebody new, everybody looks rather than being told.
+/// Where so much of all edges leads to new vertices, all vertices look rather than being told.
 const TOLD_BELOW: u64 = 3;
 
 /// Which vertices are to look.

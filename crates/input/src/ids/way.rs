@@ -37,7 +37,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// Gives vertices that somebody will ask for slots of their own, though they may have no edges,
+    /// Gives vertices that will be asked for slots of their own, though they may have no edges,
     /// where such vertices have none otherwise.
     pub(super) fn naming(self, mut ids: Vec<u64>) -> Self {
         let Self::NonCompact(_, all) = self else { return self };

@@ -378,7 +378,7 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             }
         }
         self.small.hold(ids.len() as u64 * size_of::<u64>() as u64)?;
-        // An end that is no node is found by whoever adds the edge, with its line.
+        // An end that is no node is found when the edge is added, with its line.
         let mut lines = vec![0; ids.len()];
         for (ends, line) in self.small.edges() {
             for end in ends {

@@ -5,7 +5,7 @@
 //! graph.NAME.vertex-file = NAME.v
 //! graph.NAME.edge-file = NAME.e
 //! graph.NAME.directed = false
-//! graph.NAME.meta.vertices = 9                    held against what is found, like meta.edges
+//! graph.NAME.meta.vertices = 9                    checked against what is found, like meta.edges
 //! graph.NAME.edge-properties.names = weight       columns of the edges from the third on
 //! ```
 //!

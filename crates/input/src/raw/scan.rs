@@ -90,7 +90,7 @@ impl Scan<'_> {
         });
         taken().push(look);
         match done {
-            // Whoever reads all records finds the first that is wrong, which may not be this one.
+            // The reader of all records finds the first that is wrong, which may not be this one.
             Err(InputError::Byte { .. }) => Ok(()),
             done => done,
         }

@@ -4,7 +4,7 @@
 //! read. Then the cache only costs: a control group at its limit looks for pages to drop at every
 //! page that it reads (R-MAT 24 as 2 GiB of raw pairs in a group of 1 GiB). Past it, a few requests
 //! are in flight while what has arrived is looked at. What the cache has all the same, because
-//! somebody else wrote or read it, is taken from there.
+//! another process wrote or read it, is taken from there.
 
 use std::collections::VecDeque;
 use std::fs::File;

@@ -34,7 +34,7 @@ use crate::columns::Columns;
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 
-/// Fewer rows are a graph that somebody wrote down, where numbers meet by chance.
+/// Fewer rows are a graph that a person wrote down, where numbers meet by chance.
 const EDGES_MIN: u64 = 100;
 /// Fewer rows of three numbers are likewise, where rows have weights.
 const SIZED_EDGES_MIN: u64 = 3;

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Edges have to be sorted by vertex for that, which is done in memory: 4 bytes an arc, 8 more
-//! for its weight, and 8 bytes a vertex, held against the budget before any is taken. Neighbours
+//! for its weight, and 8 bytes a vertex, checked against the budget before any is taken. Neighbours
 //! keep the order of the edges. Both arcs of an undirected edge are listed. METIS takes edges that
 //! are directed too, if each has one back that weighs the same; their neighbours come ascending.
 

@@ -49,7 +49,7 @@ impl ComputationEngine {
         self.rounds.begin(foreign.collect(), &mut cx.random);
     }
 
-    /// Somebody proposes help with a partition of which `remaining` bytes are left.
+    /// A machine proposes help with a partition of which `remaining` bytes are left.
     pub(crate) fn proposal(
         &mut self,
         cx: &mut Context,

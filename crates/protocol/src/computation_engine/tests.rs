@@ -140,7 +140,7 @@ fn as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for() {
             let (rewritten, filled) = (None, Vec::new());
             let outcome = Outcome::Streamed { made: 0, gathered: 0, rewritten, filled };
             engine.done(&mut cx, token, outcome);
-            // Whoever is asked again has none.
+            // An engine that is asked again has none.
             engine.pulled(&mut cx, 0, pull, None);
             engine.pulled(&mut cx, 1, pull, None);
             at_work.extend(works(&mut cx));

@@ -11,9 +11,9 @@
 //! one that is left, so what was handed out lies before what is left, but for chunks without an
 //! active source; else the last one, which costs no search.
 //!
-//! **Invariant:** each chunk is handed out at most once in an (epoch, step), to whoever asks first,
-//! master or stealer. A cursor is reset by the first *pull* of a step, not when the engine hears of
-//! the step: else a pull that overtakes the beginning would be told "none" too early.
+//! **Invariant:** each chunk is handed out at most once in an (epoch, step), to the first that
+//! asks, master or stealer. A cursor is reset by the first *pull* of a step, not when the engine
+//! hears of the step: else a pull that overtakes the beginning would be told "none" too early.
 
 use crate::audit::{Served, Sum};
 use crate::config::Sets;

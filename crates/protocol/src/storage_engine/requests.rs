@@ -26,7 +26,7 @@ pub(super) enum Wanted {
     Read(Pull, Block),
     /// A block by its name.
     Block(BlockName),
-    /// A block that whoever asks is to keep too.
+    /// A block that the machine that asks is to keep too.
     Copy(BlockName),
     /// To hear that there are no more of these.
     CopiesEnd(Role, u64),

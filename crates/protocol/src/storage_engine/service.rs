@@ -41,7 +41,7 @@ impl StorageEngine {
         self.serve(cx);
     }
 
-    /// Keeps a block for somebody.
+    /// Keeps a block for a machine.
     pub(crate) fn store(&mut self, cx: &mut Context, from: Rank, block: Block, payload: Payload) {
         self.service.ask(cx.now, from, Wanted::Store(block, payload));
         self.serve(cx);

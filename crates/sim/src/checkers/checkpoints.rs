@@ -146,7 +146,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Somebody says something; `disks` where these are of weight.
+    /// A machine says something; `disks` where these are of weight.
     ///
     /// # Errors
     /// When an epoch goes back too far, or edges are read again that are there.

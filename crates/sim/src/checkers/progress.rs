@@ -29,7 +29,7 @@ pub enum End {
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "faults go together as they like")]
 pub struct Excuses {
-    /// Somebody does not come back.
+    /// A machine does not come back.
     pub absent: bool,
     /// Something is lost, and is not to be read again.
     pub lost: bool,

@@ -125,7 +125,7 @@ impl Faults {
     }
 }
 
-/// Ends this process as somebody else would: nothing is unwound or written.
+/// Ends this process as a signal would: nothing is unwound or written.
 fn end_process() -> ! {
     let _ = kill_process(getpid(), Signal::KILL);
     // The signal comes before the call returns; this is for systems that think otherwise.

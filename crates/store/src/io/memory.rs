@@ -81,7 +81,7 @@ impl Drop for Region {
     }
 }
 
-/// Plain aligned memory, for whoever has no pool of buffers.
+/// Plain aligned memory, where there is no pool of buffers.
 pub struct Pages {
     begin: NonNull<u8>,
     bytes: usize,

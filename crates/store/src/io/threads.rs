@@ -68,7 +68,7 @@ fn serve<M: Memory>(
             continue;
         }
         let volume = Arc::clone(&request.volume);
-        // A panic in somebody's memory must not leave the queue waiting for an answer.
+        // A panic in memory of a caller must not leave the queue waiting for an answer.
         let outcome = catch_unwind(AssertUnwindSafe(|| request.run())).unwrap_or_else(|_| {
             Outcome::failed(volume, StoreError::Request("its memory panicked".to_owned()))
         });

@@ -12,7 +12,7 @@
 //! to read a column in pieces, and to reach into its middle.
 //!
 //! Invariants: nothing is handed out before its checksum was seen to be right · nothing is
-//! allocated by a length that was not held against the size of the file.
+//! allocated by a length that was not checked against the size of the file.
 
 mod header;
 mod reader;

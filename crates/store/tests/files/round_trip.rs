@@ -103,7 +103,7 @@ fn run(options: &IoOptions, steps: &[Step], folders: usize, depth: usize) {
     let stats = worker.volume.stats();
     assert_eq!(stats.writes as usize, worker.places.len());
     assert_eq!(stats.reads as usize, worker.begun - worker.places.len());
-    // And once more, by somebody who finds only the files, in another way.
+    // And once more, by a process that finds only the files, in another way.
     let other = IoOptions { direct: !options.direct, ..options.clone() };
     let kept = Volume::open(&paths, &other).unwrap();
     let end = |(place, _): &(Place, bool)| place.rounded_bytes() as u64;

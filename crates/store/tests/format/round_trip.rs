@@ -29,7 +29,7 @@ fn bits(weights: &[f64]) -> Vec<u64> {
     cast_slice(weights).to_vec()
 }
 
-/// Holds a chunk against what went into it.
+/// Compares a chunk with what went into it.
 pub(crate) fn check(sample: &Sample, bytes: &[u8]) {
     let Sample { label, tiles } = sample;
     let all: Vec<f64> = tiles.iter().flat_map(|(_, _, weights)| weights.clone()).collect();
@@ -79,7 +79,7 @@ pub(crate) fn check(sample: &Sample, bytes: &[u8]) {
     assert_eq!(plain, expected);
 }
 
-/// Holds the parts of a chunk against the whole.
+/// Compares the parts of a chunk with the whole.
 fn check_parts(chunk: &Chunk<'_>) {
     let parts: Vec<Chunk<'_>> = chunk.verified().collect::<Result<_, _>>().unwrap();
     let mut tiles = chunk.tiles();

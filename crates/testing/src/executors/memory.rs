@@ -404,7 +404,7 @@ impl Memory {
         Plan::new(shape, layout, &with_its_routes(&self.settings, layout), &MACHINE)
     }
 
-    /// Holds the vertices that the engine knows against those that there are.
+    /// Compares the vertices that the engine knows with those that there are.
     fn judge_vertices(&self, held: &welter_engine::Graph, ids: &IdMap, graph: &Graph) {
         match ids {
             IdMap::NonCompact(ids) => assert_eq!(held.all_vertices(), ids.vertices(), "{self:?}"),

@@ -20,7 +20,7 @@ fn published(name: &str, key: &str) -> Option<Vec<u64>> {
     Some(counts.iter().filter_map(Value::as_u64).collect())
 }
 
-/// Counts states by their distance from one of them, and holds them against what is published. One
+/// Counts states by their distance from one of them, and compares them with what is published. One
 /// engine does it, and merges nothing, because the large ones take a while.
 fn holds(graph: &Graph, start: u32, reached: u64, deepest: usize, name: &str, key: &str) {
     let reading = Reading { undirected: true, ..Reading::default() };

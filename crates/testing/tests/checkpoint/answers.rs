@@ -59,7 +59,7 @@ fn is_streamed(executor: &Executor) -> bool {
     !matches!(settings.route, None | Some(Route::Fold))
 }
 
-/// Holds runs that went on from every iteration against an undisturbed one.
+/// Compares runs that continued from every iteration with an undisturbed one.
 fn judge<P: Program<Total: PartialEq + Debug>>(
     pair: [&Executor; 2],
     graph: &Graph,

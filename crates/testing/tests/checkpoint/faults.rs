@@ -41,8 +41,8 @@ fn is_whole(directory: &Path, expected: &[u8], what: &str) -> Option<u64> {
     last
 }
 
-/// Every call of a run fails once in this way: the run ends with 73 or 74, and goes on from what it
-/// has committed.
+/// Every call of a run fails once in this way: the run ends with 73 or 74, and continues from what
+/// it has committed.
 fn every_call(executor: &Executor, fault: Fault) {
     let expected = run(executor, &place(&Folder::new()), None).unwrap();
     for nth in 1..CALLS_MOST {

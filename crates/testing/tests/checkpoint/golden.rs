@@ -28,7 +28,7 @@ fn todays_writer_writes_the_golden_files() {
         assert!(found == expected, "{} is not what is written today", path.display());
     }
     assert_eq!(names(&golden), names(&place(&folder)));
-    // And today's reader goes on from them.
+    // And today's reader continues from them.
     let copy = Folder::new();
     fs::create_dir(place(&copy)).unwrap();
     for name in names(&golden) {

@@ -1,4 +1,4 @@
-//! Checkpoints: a run that goes on from one ends as if nothing had happened, and whatever fails
+//! Checkpoints: a run that continues from one ends as if nothing had happened, and whatever fails
 //! while one is written, the one before is there.
 //!
 //! - `answers`: the same bits for all programs, from every iteration, on other executors.

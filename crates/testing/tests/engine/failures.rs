@@ -31,7 +31,7 @@ enum Spring {
     Nothing,
     /// The stream fails.
     Fail,
-    /// Somebody cancels the run.
+    /// The run is cancelled.
     Cancel(Progress),
     /// An edge has this slot at one end.
     Slot(u32),
@@ -159,7 +159,7 @@ fn the_trap_itself_is_a_good_stream() {
     }
 }
 
-/// Cancels the run in a chosen iteration, as somebody at the keyboard might.
+/// Cancels the run in a chosen iteration, as a person at the keyboard might.
 struct Interrupted {
     progress: Progress,
     at: u64,

@@ -365,7 +365,7 @@ fn some() -> Vec<Executor> {
 
 /// Runs a program to its end wherever it can be, and says how many iterations it took.
 fn ends<P: Program>(graph: &Graph, reading: Reading, program: &P) -> u64 {
-    // The interpreter holds each iteration against the limit.
+    // The interpreter compares each iteration with the limit.
     let answer = Executor::Reference.run(graph, reading, program);
     for executor in some().iter().filter(|executor| executor.takes::<P>()) {
         let found = executor.run(graph, reading, program);

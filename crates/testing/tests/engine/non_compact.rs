@@ -87,7 +87,7 @@ fn same(found: &[Column], expected: &[Column]) -> bool {
         })
 }
 
-/// Holds all engines, on a folded graph, against the interpreter on the whole one.
+/// Compares all engines, on a folded graph, with the interpreter on the whole one.
 fn judge<P: Program<Total: Debug>>(
     (graph, folded): (&Graph, &Folded),
     reading: Reading,

@@ -59,7 +59,7 @@ pub(super) fn columns<const K: usize>(beliefs: &[[f64; K]]) -> Vec<f64> {
     (0..K).flat_map(|state| beliefs.iter().map(move |belief| belief[state])).collect()
 }
 
-/// Beliefs of a graph, held against the loops on all executors.
+/// Beliefs of a graph, compared with the loops on all executors.
 fn judged<const K: usize>(
     graph: &Graph,
     psi: [[f64; K]; K],

@@ -51,7 +51,7 @@ fn plain(graph: &Graph, undirected: bool, within: &[bool], weighted: bool) -> (C
     (cut, across)
 }
 
-/// Holds a graph's cut against the loop, on all executors.
+/// Compares a graph's cut with the loop, on all executors.
 fn judged<A: Amount>(graph: &Graph, reading: Reading, within: &[bool]) -> Cut {
     let listed = (0..within.len() as u64).filter(|&vertex| within[vertex as usize]);
     let program = Conductance::<A>::new(Sides::of(within.len() as u64, listed));

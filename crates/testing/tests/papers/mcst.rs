@@ -49,7 +49,7 @@ fn path(forest: &[Found], vertices: usize, from: u64, to: u64) -> Option<Vec<f64
     Some(weights)
 }
 
-/// Verifies the laws of a forest, whoever found it.
+/// Verifies the laws of a forest.
 fn verify(graph: &Graph, cost: Cost, forest: &[Found]) {
     let edges = by_cost(graph, cost);
     for edge in forest {

@@ -105,7 +105,7 @@ fn program<const K: usize, const R: usize>(
     program.with_priors(priors.to_vec())
 }
 
-/// Beliefs of a graph on all executors, held against the loops.
+/// Beliefs of a graph on all executors, compared with the loops.
 fn judged<const K: usize, const R: usize>(
     graph: &Graph,
     (psi, priors): (&[[f64; K]; K], &[[f64; K]]),

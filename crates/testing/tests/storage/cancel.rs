@@ -1,4 +1,4 @@
-//! Runs that somebody ends: soon, with that as the reason, and nothing is left.
+//! Runs that are ended from outside: soon, with that as the reason, and nothing is left.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

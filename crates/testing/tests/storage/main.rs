@@ -7,7 +7,7 @@
 //! - `answers`: the same bits, for every way of doing requests and several budgets.
 //! - `faults`: the Nth call fails, does less or damages a bit.
 //! - `disks`: directories that are not there, and disks without room, before and during a run.
-//! - `cancel`: runs that are ended by somebody.
+//! - `cancel`: runs that are ended from outside.
 //! - `expected`: what an iteration moves is what its plan says.
 //! - `sparing`: what no active source reaches is not read.
 //! - `hot`: lots of bins that are much fuller than others.

@@ -1,4 +1,4 @@
-//! Runs of extended programs that are gone on with.
+//! Runs of extended programs that are resumed.
 //!
 //! Beside values a checkpoint has the states of all edges, in the order in which they lie: by
 //! stripe on routes `fold` and `spill`, by range and worker on `ranges`, and within these as chunks

@@ -1,7 +1,7 @@
 //! Edges that were contracted, and passes over them.
 //!
 //! They lie in slabs in no order, each a [`Link`]: components, and what tells the edge. Slabs on
-//! storage are read some at a time, and held against the checksums that were kept of them.
+//! storage are read some at a time, and checked against the checksums that were kept of them.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};

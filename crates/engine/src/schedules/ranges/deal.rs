@@ -6,7 +6,7 @@ use crate::edges::graph::Graph;
 pub(crate) type Ranges = Vec<Vec<Vec<usize>>>;
 
 /// Deals stripes to ranges, and those of a range to workers, up to `most` to each: those with the
-/// most edges first, to whoever has the fewest.
+/// most edges first, to the worker that has the fewest.
 pub(crate) fn deal(graph: &Graph, threads: usize, most: usize) -> Ranges {
     let stripes: Vec<usize> = (0..graph.stripes.len()).collect();
     let edges = |stripe: usize| graph.stripes[stripe].edges;

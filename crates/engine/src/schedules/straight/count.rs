@@ -1,9 +1,9 @@
 //! Straight programs on a graph that stays in its input.
 //!
-//! The input is read some parts at a time. Whoever reads a part puts what its edges tell into
-//! boxes, one for each range of slots; then the ranges are shared, and whoever has one empties its
-//! boxes in the order of the parts. So each vertex is told in the order of the input, whatever the
-//! number of workers, there is one column and no atomic operation, and a range stays in the
+//! The input is read some parts at a time. The worker that reads a part puts what its edges tell
+//! into boxes, one for each range of slots; then the ranges are shared, and its worker empties
+//! its boxes in the order of the parts. So each vertex is told in the order of the input, whatever
+//! the number of workers, there is one column and no atomic operation, and a range stays in the
 //! second-level cache while it is told.
 //!
 //! Invariant: a range's slots belong to one worker at a time.

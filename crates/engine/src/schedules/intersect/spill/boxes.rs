@@ -40,7 +40,7 @@ impl Ledger {
         }
     }
 
-    /// Holds what was read in a turn against what was written.
+    /// Checks what was read in a turn against what was written.
     pub(super) fn check(&self, turn: u64) -> Result<(), EngineError> {
         let (produced, gathered) = (self.produced[turn as usize], self.gathered[turn as usize]);
         if produced == gathered {
