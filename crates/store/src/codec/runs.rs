@@ -7,8 +7,8 @@ use crate::encoding::{
 /// The rest of a tile of short keys.
 #[derive(Debug)]
 pub(super) struct Runs<'a> {
-    /// Runs that have not begun.
-    runs: &'a [u8],
+    /// Heads of the runs that have not begun.
+    heads: &'a [u8],
     /// Low bytes of keys that are still to come.
     data: &'a [u8],
     /// Keys that are still to come, and those of the open run.
@@ -25,8 +25,8 @@ impl<'a> Runs<'a> {
             Some((head, rest)) => (u32::from_le_bytes(*head) as usize, rest),
             None => (0, &[][..]),
         };
-        let (runs, data) = rest.split_at(runs.saturating_mul(BYTES).min(rest.len()));
-        Self { runs, data, left: count, run: 0, high: 0 }
+        let (heads, data) = rest.split_at(runs.saturating_mul(BYTES).min(rest.len()));
+        Self { heads, data, left: count, run: 0, high: 0 }
     }
 
     /// Leaves out some keys, and says how many.
@@ -49,10 +49,10 @@ impl<'a> Runs<'a> {
     fn open(&mut self) -> usize {
         if self.run == 0 {
             (self.high, self.run) = (0, usize::MAX);
-            if let Some(([high, low, more], rest)) = self.runs.split_first_chunk::<BYTES>() {
+            if let Some(([high, low, more], rest)) = self.heads.split_first_chunk::<BYTES>() {
                 self.high = u32::from(*high) << LOW_BITS;
                 self.run = usize::from(u16::from_le_bytes([*low, *more])) + 1;
-                self.runs = rest;
+                self.heads = rest;
             }
         }
         self.run
