@@ -11,14 +11,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use clap::FromArgMatches;
 use serde::{Deserialize, Serialize};
 use welter_engine::plan::Plan;
 use welter_engine::{CheckpointOptions, Checkpoints, Every};
 use welter_input::source;
 
-use crate::algorithms::Chosen;
-use crate::args::{self, CheckpointArgs, Cli, Command, InputArgs, ResumeArgs, RunOptions};
+use crate::algorithms::chosen::Chosen;
+use crate::algorithms::understood;
+use crate::args::{CheckpointArgs, InputArgs, RunOptions};
 use crate::beside::beside;
 use crate::choice::Why;
 use crate::failure::{Failure, INTERRUPTED, RESUMABLE};
@@ -26,7 +26,6 @@ use crate::interrupt;
 use crate::laid::Laid;
 use crate::line;
 use crate::load::Source;
-use crate::run;
 
 /// Description of a run. Another layout of it is another version.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -205,46 +204,11 @@ pub(crate) fn laid_out(checkpoints: &Checkpoints, plan: &Plan) -> Result<(), Fai
     Ok(())
 }
 
-/// User who may change checkpoints, if that is another one: the owner of the directory or of the
-/// manifest.
-fn other_owner(directory: &Path) -> Option<u32> {
-    let user = rustix::process::geteuid().as_raw();
-    let owners = [directory, &directory.join("checkpoint")].map(|path| fs::metadata(path).ok());
-    owners.into_iter().flatten().map(|found| found.uid()).find(|owner| *owner != user)
-}
-
 /// A run that was begun before: what it was told, and the checkpoints that it continues from.
 pub(crate) struct Begun {
     pub(crate) algorithm: Box<dyn Chosen>,
     pub(crate) options: RunOptions,
     pub(crate) checkpoints: Checkpoints,
-}
-
-/// `welter resume`.
-pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
-    let here = |error| Failure::new(74, format!("where this is cannot be known: {error}"));
-    let args = args.absolute().map_err(here)?;
-    let there = |directory: &Path| {
-        std::env::set_current_dir(directory).map_err(|error| {
-            let directory = directory.display();
-            Failure::new(66, format!("{directory}: the run was begun here: {error}"))
-        })
-    };
-    let directory = args.directory.clone();
-    let other = other_owner(&directory);
-    if let Some(owner) = other.filter(|_| !args.says_output()) {
-        let name = directory.display();
-        let what = format!("{name}: belongs to user {owner}, and says where results go");
-        return Err(Failure::new(77, what).hint("say yourself where they go, with -o"));
-    }
-    let begun = reopened(&directory, there, |options| {
-        if other.is_some() {
-            options.output.report = None;
-        }
-        args.put(options);
-    })?;
-    interrupt::will_resume(&command(begun.checkpoints.directory()));
-    run::run(&*begun.algorithm, &begun.options, Some(begun.checkpoints))
 }
 
 /// Opens the checkpoints in a directory. `there`: goes where the run was begun, or refuses to.
@@ -282,18 +246,6 @@ pub(crate) fn reopened(
         Changed::Parameters => odd("its parameters mean something else now"),
     })?;
     Ok(Begun { algorithm, options, checkpoints })
-}
-
-/// The algorithm and options that the words of `welter run` mean, the name of the command left out.
-pub(crate) fn understood(
-    arguments: &[String],
-) -> Result<(Box<dyn Chosen>, RunOptions), clap::Error> {
-    let words = ["welter"].into_iter().chain(arguments.iter().map(String::as_str));
-    let parsed = args::command().try_get_matches_from(words)?;
-    match Cli::from_arg_matches(&parsed)?.command {
-        Command::Run { algorithm } => Ok(algorithm.split()),
-        _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
-    }
 }
 
 enum Changed {
@@ -363,7 +315,7 @@ pub(crate) fn end<T>(
 }
 
 /// The command that resumes a run, for people and shells.
-fn command(directory: &Path) -> String {
+pub(crate) fn command(directory: &Path) -> String {
     let name = directory.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=,@%".contains(c);
     if name.chars().all(is_plain) {

@@ -5,11 +5,6 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::algorithms::Chosen;
-use crate::failure::Failure;
-use crate::load::Source;
-use crate::session::Session;
-
 /// Why the first way was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
@@ -76,37 +71,5 @@ impl<M: Methods> MethodArgs<M> {
             None => "as --method says".to_owned(),
         };
         Taken { name, why }
-    }
-}
-
-/// Result of a run, with the algorithm that it was done by, if that is not the one that was chosen.
-pub(crate) type Done<T> = (Option<Box<dyn Chosen>>, T);
-
-/// Does something with an algorithm in its first way, or else in its other one: where a route is
-/// forced, and where there is too little memory, if the graph can be read again.
-pub(crate) fn attempt<T>(
-    algorithm: &dyn Chosen,
-    source: &Source,
-    session: &Session,
-    attempt: impl Fn(&dyn Chosen) -> Result<T, Failure>,
-) -> Result<Done<T>, Failure> {
-    if session.resources.streams()
-        && let Some(other) = algorithm.otherwise(Why::Route)
-    {
-        let done = attempt(&*other)?;
-        return Ok((Some(other), done));
-    }
-    let failure = match attempt(algorithm) {
-        Err(failure) if failure.need().is_some() && source.lasts() => failure,
-        done => return Ok((None, done?)),
-    };
-    let Some(other) = algorithm.otherwise(Why::Memory) else { return Err(failure) };
-    match attempt(&*other) {
-        // A user who gives it more shall hear of the way that needs less.
-        Err(again) if again.need() > failure.need() => Err(failure),
-        done => {
-            let done = done?;
-            Ok((Some(other), done))
-        }
     }
 }

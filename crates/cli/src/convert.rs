@@ -8,10 +8,11 @@ use welter_output::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 
 use crate::args::{ConvertArgs, EdgeArgs};
 use crate::failure::{Failure, printable};
-use crate::load::{Loaded, Source};
+use crate::load::Source;
+use crate::loaded::Loaded;
 use crate::promise::Outputs;
-use crate::run::{end_stdout, is_stdout, wrote};
 use crate::session::Session;
+use crate::stdout::{end_stdout, is_stdout, wrote};
 use crate::text::{counted, seconds};
 
 impl EdgeArgs {

@@ -1,6 +1,7 @@
 //! Completions, manual pages and `docs/cli.md`, all made from the same description of the command
 //! line.
 
+mod commands;
 mod reference;
 
 use std::fmt::Write;
@@ -11,11 +12,12 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use welter_output::write_file;
 
-use crate::algorithms::REGISTRY;
-use crate::args::{Page, command};
+use self::commands::all;
+use crate::algorithms::{REGISTRY, layout};
+use crate::commandline::{Page, command};
 use crate::failure::Failure;
 use crate::python;
-use crate::run::print;
+use crate::stdout::print;
 
 /// `welter completions`.
 pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
@@ -73,7 +75,7 @@ fn algorithms() -> String {
         let (kind, passes) = entry.kind.split_once("; ").unwrap_or((entry.kind, ""));
         let formula: Vec<String> = entry.formula.iter().map(|line| code(line)).collect();
         let options: Vec<String> = entry.options().iter().map(|name| code(name)).collect();
-        let bytes = entry.layout().map(|layout| match (layout.bytes_a_vertex(), layout.edge) {
+        let bytes = layout(entry).map(|layout| match (layout.bytes_a_vertex(), layout.edge) {
             (vertex, 0) => vertex.to_string(),
             (vertex, edge) => format!("{vertex}, and {edge} an edge"),
         });
@@ -101,22 +103,4 @@ fn cell(text: &str) -> String {
 fn code(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     format!("`{}`", cell(&words.join(" ")))
-}
-
-/// All commands that are not hidden, each with the words that lead to it.
-fn all() -> Vec<(Vec<String>, Command)> {
-    fn walk(command: &Command, path: &[String], out: &mut Vec<(Vec<String>, Command)>) {
-        let mut words = path.to_vec();
-        words.push(command.get_name().to_owned());
-        let shown = command.clone().bin_name(words.join(" ")).display_name(words.join("-"));
-        out.push((words.clone(), shown));
-        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-            walk(sub, &words, out);
-        }
-    }
-    let mut command = command();
-    command.build();
-    let mut out = Vec::new();
-    walk(&command, &[], &mut out);
-    out
 }

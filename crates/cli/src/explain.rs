@@ -6,12 +6,13 @@ use welter_input::IdKind;
 
 use crate::algorithms::Chosen;
 use crate::args::{ExplainOptions, GraphArgs, InputArgs};
-use crate::choice::{self, Taken};
+use crate::attempt::attempt;
+use crate::choice::Taken;
 use crate::expected;
 use crate::failure::Failure;
 use crate::load::{self, Source};
-use crate::run::print;
-use crate::session::{Forecast, Session, Wanted};
+use crate::session::{Forecast, Session};
+use crate::stdout::print;
 
 /// Does it.
 pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(), Failure> {
@@ -27,10 +28,9 @@ pub(crate) fn explained(
     source: &Source,
     session: &Session,
 ) -> Result<String, Failure> {
-    let wanted = |algorithm: &dyn Chosen| Wanted::of(algorithm, source, graph, &session.resources);
-    let (other, forecast) = choice::attempt(algorithm, source, session, |algorithm| {
-        session.forecast(&wanted(algorithm))
-    })?;
+    let wanted = |algorithm: &dyn Chosen| algorithm.wanted(source, graph, &session.resources);
+    let (other, forecast) =
+        attempt(algorithm, source, session, |algorithm| session.forecast(&wanted(algorithm)))?;
     let algorithm = other.as_deref().unwrap_or(algorithm);
     let wanted = wanted(algorithm);
     let forecast = forecast.ok_or_else(|| {

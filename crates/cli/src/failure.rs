@@ -4,8 +4,6 @@
 
 use std::any::Any;
 use std::io::{self, ErrorKind};
-use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use welter_engine::EngineError;
 use welter_input::InputError;
@@ -14,7 +12,6 @@ use welter_model::edges::StreamError;
 use welter_output::OutputError;
 use welter_store::StoreError;
 
-use crate::interrupt;
 use crate::say;
 
 /// Exit code of damaged data and of bugs.
@@ -144,7 +141,7 @@ impl Failure {
     }
 
     /// Tells the user, and returns the exit code.
-    fn report(&self) -> u8 {
+    pub(crate) fn report(&self) -> u8 {
         if !self.message.is_empty() {
             say::line(format_args!("error: {}", printable(&self.message)));
         }
@@ -162,18 +159,6 @@ impl std::fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
-
-/// Does the work of a command, tells the user what went wrong, and returns the exit code.
-pub(crate) fn code_of(work: impl FnOnce() -> Result<(), Failure>) -> u8 {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(Ok(())) if interrupt::came() => Failure::new(INTERRUPTED, "interrupted").report(),
-        Ok(Ok(())) => 0,
-        Ok(Err(failure)) => failure.report(),
-        // The hook has said what.
-        Err(payload) if is_refused_thread(&*payload) => 78,
-        Err(_) => BROKEN,
-    }
-}
 
 /// A text without characters that would steer the terminal: it may quote the input.
 pub(crate) fn printable(text: &str) -> String {
@@ -258,24 +243,7 @@ fn hint(error: &InputError) -> Option<&'static str> {
 }
 
 /// Advice about an invariant that does not hold.
-const REPORT: &str = "this is a bug in welter; please report it, with the command";
-
-/// Makes a panic one line on standard error instead of a dump; the first one only, since others
-/// follow from it.
-pub(crate) fn hook_panics() {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    std::panic::set_hook(Box::new(|info| {
-        if SAID.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        if is_refused_thread(info.payload()) {
-            say::line(format_args!("error: {NO_THREAD}"));
-        } else {
-            say::line(format_args!("error: {}", describe(info)));
-            say::line(format_args!("hint: {REPORT}"));
-        }
-    }));
-}
+pub(crate) const REPORT: &str = "this is a bug in welter; please report it, with the command";
 
 /// Why a run ends whose threads the system did not all start.
 pub(crate) const NO_THREAD: &str = "the system starts no more threads, of which it allows users \
@@ -286,12 +254,6 @@ pub(crate) const NO_THREAD: &str = "the system starts no more threads, of which 
 pub(crate) fn is_refused_thread(payload: &(dyn Any + Send)) -> bool {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     text.is_some_and(|text| text.starts_with("failed to spawn thread"))
-}
-
-fn describe(info: &PanicHookInfo<'_>) -> String {
-    let message = info.payload_as_str().unwrap_or("no message");
-    let place = info.location().map(|place| format!(" ({}:{})", place.file(), place.line()));
-    format!("broken invariant: {}{}", printable(message), place.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -322,35 +284,6 @@ mod tests {
         let refused = || -> StreamError { Box::new(EngineError::Memory(1 << 20)) };
         assert_eq!(Failure::from(OutputError::Input(refused())).code, 78);
         assert_eq!(Failure::from(OutputError::Input("what".into())).code, 74);
-    }
-
-    /// Set in a process of its own, in which a panic may set the hook and end everything.
-    const ALONE: &str = "WELTER_TEST_ALONE";
-
-    #[test]
-    fn a_panic_is_one_error_with_its_own_code() {
-        if std::env::var_os(ALONE).is_some() {
-            hook_panics();
-            let code = code_of(|| {
-                // A worker that panics takes the run with it, and only the first one is told.
-                let worker = std::thread::spawn(|| panic!("a \u{1b}[31mworker"));
-                let followed: Result<(), _> = worker.join();
-                followed.expect("its work");
-                Ok(())
-            });
-            std::process::exit(code.into());
-        }
-        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
-        alone.args(["--exact", "--nocapture"]).env(ALONE, "1");
-        alone.arg("failure::tests::a_panic_is_one_error_with_its_own_code");
-        let ended = alone.output().unwrap();
-        let said = String::from_utf8(ended.stderr).unwrap();
-        assert_eq!(ended.status.code(), Some(BROKEN.into()), "{said}");
-        let lines: Vec<&str> = said.lines().collect();
-        assert_eq!(lines.len(), 2, "{said}");
-        assert!(lines[0].starts_with("error: broken invariant: a \\u{1b}[31mworker ("), "{said}");
-        assert!(lines[0].contains("failure.rs:"), "{said}");
-        assert!(lines[1].starts_with("hint: this is a bug in welter"), "{said}");
     }
 
     #[test]

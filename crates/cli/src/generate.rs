@@ -1,18 +1,27 @@
 //! `welter generate`: makes a graph and writes it in any of the formats.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use welter_input::generate::Weights;
 use welter_input::generate::rmat::RmatOptions;
 use welter_input::generate::web::WebOptions;
 use welter_model::ids::IdMap;
 
-use crate::args::{EdgeArgs, Generator, ResourceArgs, count};
+use crate::args::{EdgeArgs, ResourceArgs, count};
 use crate::convert::write;
 use crate::failure::Failure;
 use crate::load::{Source, stream};
 use crate::session::Session;
 use crate::spec::{Generated, quadrants, weights};
 use crate::text::{counted, seconds};
+
+/// A generator and its options.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generator {
+    /// R-MAT, as in Graph500: skewed degrees, no locality
+    Rmat(RmatArgs),
+    /// Web-like: most links go to near ids, pages copy the links of others
+    Web(WebArgs),
+}
 
 /// Options of R-MAT.
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ use welter_model::ids::IdMap;
 use welter_progress::Progress;
 
 use crate::failure::Failure;
-use crate::load::Loaded;
+use crate::loaded::Loaded;
 
 /// Edges, and the way back to their ids.
 pub(crate) struct Held {

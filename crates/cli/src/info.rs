@@ -22,8 +22,8 @@ use crate::args::InfoArgs;
 use crate::failure::{Failure, printable};
 use crate::load::Source;
 use crate::parts::for_parts;
-use crate::run::print;
 use crate::session::{Origin, Ready, Session, Wanted};
+use crate::stdout::print;
 use crate::text::grouped;
 use crate::ways::Ways;
 

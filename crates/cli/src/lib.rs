@@ -15,13 +15,16 @@
 mod algorithms;
 pub mod allocator;
 mod args;
+mod attempt;
 mod bars;
 mod beside;
 mod checkpoint;
 mod choice;
+mod commandline;
 mod convert;
 mod docs;
 mod ends;
+mod exit;
 mod expected;
 mod explain;
 mod failure;
@@ -30,6 +33,7 @@ mod generate;
 mod graphalytics;
 mod held;
 mod info;
+mod ingest;
 mod interrupt;
 mod kept;
 mod laid;
@@ -37,6 +41,7 @@ mod levels;
 pub mod library;
 mod line;
 mod load;
+mod loaded;
 mod near;
 mod pace;
 mod parts;
@@ -45,10 +50,12 @@ mod promise;
 mod python;
 mod readings;
 mod report;
+mod resume;
 mod run;
 mod say;
 mod session;
 mod spec;
+mod stdout;
 mod summed;
 mod text;
 mod top;
@@ -58,32 +65,33 @@ use std::ffi::OsString;
 
 use clap::FromArgMatches;
 
-use crate::args::{Cli, Command};
+use crate::commandline::{Cli, Command};
 use crate::failure::Failure;
 
 /// Does what a command line asks for, its name first, and returns the exit code. Once a process: it
 /// listens for signals, and says what goes wrong on standard error.
 pub fn command(line: Vec<OsString>) -> u8 {
     welter_engine::keep_little();
-    failure::hook_panics();
+    exit::hook_panics();
     interrupt::ignore_file_limit();
     allocator::end_with_words();
     let words = line::with_help(&line);
-    let parsed =
-        args::command().try_get_matches_from(&words).and_then(|all| Cli::from_arg_matches(&all));
+    let parsed = commandline::command()
+        .try_get_matches_from(&words)
+        .and_then(|all| Cli::from_arg_matches(&all));
     line::keep(line);
     let command = match parsed {
         Ok(Cli { command }) => command,
         Err(error) => {
             if let Some(failure) = near::explained(&error, &line::shown()) {
-                return failure::code_of(|| Err(failure));
+                return exit::code_of(|| Err(failure));
             }
             // Nobody reads the help any more, as in `welter --help | head`: no error.
             let _ = error.print();
             return error.exit_code() as u8;
         }
     };
-    failure::code_of(|| perform(command))
+    exit::code_of(|| perform(command))
 }
 
 fn perform(command: Command) -> Result<(), Failure> {
@@ -92,21 +100,21 @@ fn perform(command: Command) -> Result<(), Failure> {
             let (algorithm, options) = algorithm.split();
             run::run(&*algorithm, &options, None)
         }
-        Command::Resume(args) => checkpoint::resume(args),
+        Command::Resume(args) => resume::resume(args),
         Command::Explain { algorithm } => {
             let (algorithm, options) = algorithm.split();
             explain::explain(&*algorithm, &options)
         }
-        Command::Ingest(args) => kept::ingest(&args),
-        Command::Check(args) => kept::check(&args),
+        Command::Ingest(args) => ingest::ingest(&args),
+        Command::Check(args) => ingest::check(&args),
         Command::Info(args) => info::info(&args),
         Command::Convert(args) => convert::convert(&args),
         Command::Generate { generator } => generate::generate(generator),
         Command::Graphalytics(args) => graphalytics::graphalytics(&args),
         Command::Probe(args) => probe::probe(&args),
-        Command::Algorithms => run::print(&algorithms::list()),
+        Command::Algorithms => stdout::print(&algorithms::list()),
         Command::Completions { shell } => docs::completions(shell),
         Command::Man { output } => docs::manual(output.as_deref()),
-        Command::Markdown { page } => run::print(&docs::markdown(page)),
+        Command::Markdown { page } => stdout::print(&docs::markdown(page)),
     }
 }

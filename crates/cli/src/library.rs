@@ -31,6 +31,7 @@ use crate::args::{CheckpointArgs, DirectionArgs, GraphArgs, InputArgs, ResourceA
 use crate::explain;
 pub use crate::failure::Failure;
 use crate::held::Held;
+use crate::ingest;
 use crate::kept;
 use crate::load::{self, Source};
 use crate::promise::table_files;
@@ -260,7 +261,7 @@ impl Graph {
         panics::caught(|| {
             let ResourceWords { resources } = parsed(words)?;
             let session = Session::within(resources, progress)?;
-            kept::refuse_to_replace(directory)?;
+            ingest::refuse_to_replace(directory)?;
             // Columns were chosen when it was read.
             let weights = match (&self.source, self.weights.choice()) {
                 (Source::Held(_), WeightChoice::Column(_)) => WeightChoice::IfPresent,
@@ -268,7 +269,7 @@ impl Graph {
             };
             let options = self.input.options(weights, session.resources.threads);
             let (_, _, notes) =
-                kept::keep(&self.source, options, self.reading, directory, &session)?;
+                ingest::keep(&self.source, options, self.reading, directory, &session)?;
             Ok(notes)
         })
     }

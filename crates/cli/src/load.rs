@@ -8,7 +8,7 @@ use welter_engine::kept::{Kept, is_kept};
 use welter_input::generate::rmat::Rmat;
 use welter_input::generate::web::Web;
 use welter_input::source;
-use welter_input::{Estimate, FileSummary, Format, IdKind, ReadOptions, WeightChoice};
+use welter_input::{Estimate, Format, IdKind, ReadOptions, WeightChoice};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
@@ -18,6 +18,7 @@ use crate::beside::beside;
 use crate::failure::Failure;
 use crate::held::Held;
 use crate::kept;
+use crate::loaded::Loaded;
 use crate::spec::{self, Generated};
 
 /// Source that a graph is read from.
@@ -31,24 +32,6 @@ pub(crate) enum Source {
     Kept(String, Box<Kept>),
     /// Edges that a caller in this process holds.
     Held(Arc<Held>),
-}
-
-/// A graph's edges, with the way back to its ids.
-pub(crate) struct Loaded {
-    /// Edges as pairs of slots.
-    pub(crate) edges: Box<dyn EdgeStream>,
-    /// Ids by slot.
-    pub(crate) ids: IdMap,
-    /// Files that were read, in the order of the inputs: name and format.
-    pub(crate) files: Vec<(String, String)>,
-    /// How each was read.
-    pub(crate) readings: Vec<FileSummary>,
-    /// Bytes as stored, where they are.
-    pub(crate) bytes: Option<u64>,
-    /// Whether each edge stands for both directions: what the user said, else what formats say.
-    pub(crate) undirected: bool,
-    /// Notes for a person about how it was read.
-    pub(crate) notes: Vec<String>,
 }
 
 impl Source {

@@ -15,7 +15,7 @@ use crate::args::bytes;
 use crate::bars::Bars;
 use crate::failure::{Failure, printable};
 use crate::interrupt;
-use crate::run::print;
+use crate::stdout::print;
 use crate::text::seconds;
 
 /// Arguments of `probe`.

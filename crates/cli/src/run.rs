@@ -1,27 +1,25 @@
 //! `welter run`: reads a graph, runs an algorithm, writes or shows what it found.
 
-use std::io::Write;
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use welter_engine::plan::human_bytes;
 use welter_engine::{Checkpoints, Level};
 use welter_model::table::{Columns, Table, VertexColumn};
 use welter_model::with_sides::WithSides;
-use welter_output::{TableFormat, sync_direct, write_table, write_table_to};
+use welter_output::{TableFormat, write_table, write_table_to};
 
-use crate::algorithms::{Answer, Chosen};
+use crate::algorithms::chosen::{Answer, Chosen};
 use crate::args::{GraphArgs, InputArgs, RunOptions, TableArgs};
+use crate::attempt::attempt;
 use crate::checkpoint;
-use crate::choice;
 use crate::failure::{Failure, printable};
 use crate::finite;
 use crate::levels;
 use crate::load::Source;
 use crate::promise::Outputs;
 use crate::report::Report;
-use crate::session::{Ready, Session, Wanted};
+use crate::session::{Ready, Session};
+use crate::stdout::{end_stdout, is_stdout, print, wrote};
 use crate::text::{counted, seconds};
 use crate::top::{self, Top};
 
@@ -60,8 +58,8 @@ pub(crate) fn settled(
     source: &Source,
     session: &Session,
 ) -> Result<Option<Box<dyn Chosen>>, Failure> {
-    let (other, _) = choice::attempt(algorithm, source, session, |algorithm| {
-        session.forecast(&Wanted::of(algorithm, source, graph, &session.resources))
+    let (other, _) = attempt(algorithm, source, session, |algorithm| {
+        session.forecast(&algorithm.wanted(source, graph, &session.resources))
     })?;
     Ok(other)
 }
@@ -100,8 +98,8 @@ pub(crate) fn find(
     session: &Session,
 ) -> Result<Found, Failure> {
     let begun = Instant::now();
-    let (other, ready) = choice::attempt(algorithm, source, session, |algorithm| {
-        session.graph(&Wanted::of(algorithm, source, graph, &session.resources))
+    let (other, ready) = attempt(algorithm, source, session, |algorithm| {
+        session.graph(&algorithm.wanted(source, graph, &session.resources))
     })?;
     let algorithm = other.as_deref().unwrap_or(algorithm);
     if let Some(checkpoints) = &session.checkpoints {
@@ -221,35 +219,4 @@ pub(crate) fn write(
     write_table_to(table, &mut stdout, "standard output", format, threads, &session.progress)
         .map_err(Failure::stream)?;
     end_stdout()
-}
-
-/// A line on a file that was written.
-pub(crate) fn wrote(path: &Path, what: &str) -> String {
-    let size = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
-    let size = size.map_or(String::new(), |found| format!(", {}", human_bytes(found.len())));
-    format!("{}: {what}{size}", printable(&path.display().to_string()))
-}
-
-/// Whether an output is standard output.
-pub(crate) fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
-/// Writes to standard output.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes()).map_err(|error| Failure::stdout(&error))?;
-    drop(stdout);
-    end_stdout()
-}
-
-/// Waits until all that was written to standard output is where it goes: on the device, if that is
-/// a file.
-pub(crate) fn end_stdout() -> Result<(), Failure> {
-    let mut stdout = std::io::stdout();
-    let ended = stdout.flush().and_then(|()| {
-        let file = stdout.as_fd().try_clone_to_owned()?;
-        sync_direct(&file.into())
-    });
-    ended.map_err(|error| Failure::stdout(&error))
 }

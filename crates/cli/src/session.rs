@@ -1,7 +1,10 @@
 //! What all commands have in common: progress, Ctrl-C, the machine, and the plan of a graph.
 
+mod begins;
 mod budget;
 mod execute;
+mod fit;
+mod process;
 mod wanted;
 
 use std::cell::{Cell, RefCell};
@@ -17,16 +20,17 @@ use welter_model::edges::{EdgeStream, Reading};
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
 
-use self::budget::{PROCESS_BYTES, WITHIN_BYTES};
+use self::begins::begins;
+use self::fit::{Fit, fit};
+use self::process::{PROCESS_BYTES, WITHIN_BYTES};
 pub(crate) use self::wanted::Wanted;
-use crate::algorithms::begins;
 use crate::args::ResourceArgs;
 use crate::bars::Bars;
 use crate::ends::{Ends, WithEnds};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::kept::{Fit, fit};
-use crate::load::{Loaded, Source};
+use crate::load::Source;
+use crate::loaded::Loaded;
 use crate::say;
 use crate::summed::Summed;
 

@@ -10,7 +10,7 @@ use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::table::Id;
 
-use super::{Answer, Chosen, Entry};
+use super::chosen::{Answer, Chosen, Entry};
 use crate::args::{WeightArgs, above_zero};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};

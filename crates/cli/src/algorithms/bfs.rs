@@ -11,9 +11,9 @@ use welter_model::edges::Reading;
 use welter_model::program::Program;
 use welter_model::table::{ColumnData, Columns};
 
+use super::chosen::{Answer, Chosen, Entry};
 use super::sources::SourceArgs;
 use super::traversal::{Direction, FrontierArgs};
-use super::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::parts::for_parts;
 use crate::session::{Ready, Session};

@@ -15,7 +15,8 @@ use welter_model::edges::Reading;
 use welter_model::program::Value as VertexValue;
 use welter_model::table::Id;
 
-use super::{Answer, Chosen, Entry, tables};
+use super::chosen::{Answer, Chosen, Entry};
+use super::tables;
 use crate::args::{WeightArgs, not_negative, parsed, share};
 use crate::failure::{Failure, printable};
 use crate::session::{Ready, Session};

@@ -7,7 +7,7 @@ use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 use welter_model::group::Grouped;
 
-use super::{Answer, Chosen, Entry};
+use super::chosen::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;

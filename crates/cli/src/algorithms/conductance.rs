@@ -11,8 +11,9 @@ use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::ids::IdMap;
 
+use super::chosen::{Answer, Chosen, Entry};
+use super::tables;
 use super::traversal::Direction;
-use super::{Answer, Chosen, Entry, tables};
 use crate::args::{finite, parsed};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};

@@ -9,8 +9,8 @@ use welter_engine::plan::Layout;
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 
+use super::chosen::{Answer, Chosen, Entry};
 use super::traversal::Direction;
-use super::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;

@@ -11,7 +11,7 @@ use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
 use welter_model::table::ColumnData;
 
-use super::{Answer, Chosen, Entry};
+use super::chosen::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::parts::for_parts;
 use crate::session::{Ready, Session};

@@ -8,8 +8,8 @@ use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::ColumnData;
 
+use super::chosen::{Answer, Chosen, Entry};
 use super::triangles::{KIND, NO_ITERATIONS};
-use super::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::parts::for_parts;
 use crate::session::{Ready, Session};

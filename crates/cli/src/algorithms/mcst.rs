@@ -13,7 +13,7 @@ use welter_input::WeightChoice;
 use welter_model::program;
 use welter_model::table::Columns;
 
-use super::{Answer, Chosen, Entry};
+use super::chosen::{Answer, Chosen, Entry};
 use crate::args::WeightArgs;
 use crate::choice::{MethodArgs, Methods, Taken, Why};
 use crate::failure::Failure;

@@ -6,7 +6,7 @@ use welter_algorithms::Mis;
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 
-use super::{Answer, Chosen, Entry};
+use super::chosen::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::{counted, grouped};

@@ -13,7 +13,8 @@ use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 
-use super::{Answer, Chosen, Entry, Precision, tables};
+use super::chosen::{Answer, Chosen, Entry, Precision};
+use super::tables;
 use crate::args::{not_negative, parsed, share};
 use crate::failure::Failure;
 use crate::finite::named;

@@ -9,7 +9,8 @@ use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::Columns;
 
-use super::{Answer, Chosen, Entry, wcc};
+use super::chosen::{Answer, Chosen, Entry};
+use super::wcc;
 use crate::choice::{MethodArgs, Methods, Taken, Why};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};

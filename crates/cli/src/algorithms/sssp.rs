@@ -10,9 +10,9 @@ use welter_model::edges::Reading;
 use welter_model::program::Program;
 use welter_model::table::{ColumnData, Columns};
 
+use super::chosen::{Answer, Chosen, Entry, Precision};
 use super::sources::SourceArgs;
 use super::traversal::{Direction, FrontierArgs};
-use super::{Answer, Chosen, Entry, Precision};
 use crate::args::WeightArgs;
 use crate::failure::Failure;
 use crate::parts::for_parts;

@@ -8,7 +8,7 @@ use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::ColumnData;
 
-use super::{Answer, Chosen, Entry};
+use super::chosen::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::parts::for_parts;
 use crate::session::{Ready, Session};

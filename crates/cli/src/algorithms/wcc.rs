@@ -7,8 +7,8 @@ use welter_engine::plan::{FrontierMode, IndexMode, Layout, Straightness};
 use welter_engine::{Outcome, Passed};
 use welter_model::table::Columns;
 
+use super::chosen::{Answer, Chosen, Entry};
 use super::traversal::FrontierArgs;
-use super::{Answer, Chosen, Entry};
 use crate::choice::{MethodArgs, Methods, Taken, Why};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};

@@ -8,7 +8,7 @@ use welter_output::TableFormat;
 
 use super::values::parsed;
 use super::{ResourceArgs, RunOptions};
-use crate::run::is_stdout;
+use crate::stdout::is_stdout;
 
 /// Where checkpoints go.
 #[derive(Clone, Debug, Default, Args)]

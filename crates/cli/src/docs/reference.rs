@@ -17,7 +17,7 @@ use std::fmt::Write;
 
 use clap::{Arg, ArgAction, Command};
 
-use super::all;
+use super::commands::all;
 
 /// The group of options whose heading differs from command to command.
 const SEVERAL: &str = "Options of several algorithms";

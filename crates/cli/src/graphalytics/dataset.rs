@@ -6,14 +6,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::FromArgMatches;
 use serde_json::{Value, json};
 use welter_input::ldbc::benchmark::Benchmark;
 use welter_input::ldbc::existing;
 
-use super::{GraphalyticsArgs, Kind};
-use crate::algorithms::Chosen;
-use crate::args::{self, Cli, Command, RunOptions, share};
+use super::args::{GraphalyticsArgs, Kind};
+use crate::algorithms::chosen::Chosen;
+use crate::algorithms::understood;
+use crate::args::{RunOptions, share};
 use crate::failure::Failure;
 
 /// A data set, and what is to be run on it.
@@ -83,13 +83,10 @@ impl Job {
         words.extend(said(kind, benchmark)?);
         let input = ["--format", "properties", "--ids", "integers", "--", file];
         words.extend(input.map(str::to_owned));
-        let parsed = args::command().try_get_matches_from(&words);
-        let parsed = parsed.and_then(|all| Cli::from_arg_matches(&all));
-        let Ok(Cli { command: Command::Run { algorithm } }) = parsed else {
+        let Ok((algorithm, mut options)) = understood(&words) else {
             let what = format!("{file}: what it says makes no run: {}", words.join(" "));
             return Err(Failure::new(65, what));
         };
-        let (algorithm, mut options) = algorithm.split();
         options.resources = args.resources.clone();
         let beside = Path::new(file).parent().filter(|folder| *folder != Path::new(""));
         let folder = args.reference.as_deref().or(beside).unwrap_or(Path::new("."));

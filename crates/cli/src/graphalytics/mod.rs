@@ -5,99 +5,29 @@
 //! the words of that command ([`dataset`]). What was not compared with a reference is never said to
 //! be right.
 
+mod args;
 mod dataset;
 mod outcome;
 mod validate;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_output::TableFormat;
 
+pub(crate) use self::args::GraphalyticsArgs;
 use self::dataset::{DataSet, Job};
 use self::outcome::{Outcome, Validation, heads};
-use self::validate::{Rule, validate};
-use crate::args::ResourceArgs;
+use self::validate::validate;
 use crate::failure::{BROKEN, Failure, INTERRUPTED, printable};
 use crate::line;
 use crate::load::Source;
 use crate::promise::Outputs;
 use crate::report;
-use crate::run::{self, print};
+use crate::run;
 use crate::session::Session;
+use crate::stdout::print;
 use crate::text::counted;
-
-/// Arguments of `graphalytics`.
-#[derive(Debug, Args)]
-pub(crate) struct GraphalyticsArgs {
-    /// A folder with data sets, each a .properties file and the files that it names; or one such
-    /// file
-    #[arg(value_name = "DIR")]
-    input: PathBuf,
-    /// Only the data set of this graph; may be said several times [default: all in the folder]
-    #[arg(long, value_name = "NAME")]
-    graph: Vec<String>,
-    /// Only these algorithms, separated by commas [default: those that the properties list]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', ignore_case = true)]
-    algorithm: Vec<Kind>,
-    /// Folder of the references [default: that of the properties]
-    #[arg(long, value_name = "DIR")]
-    reference: Option<PathBuf>,
-    /// Write outputs into this folder, as lines `vertex value` in files NAME-BFS and so on
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    output: Option<PathBuf>,
-    /// Write a report here, as JSON: times, what validation found, and the report of each run
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    report: Option<PathBuf>,
-    #[command(flatten)]
-    resources: ResourceArgs,
-}
-
-/// An algorithm of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    /// Breadth-first search
-    Bfs,
-    /// Community detection by label propagation
-    Cdlp,
-    /// Local clustering coefficients
-    Lcc,
-    /// PageRank
-    Pr,
-    /// Single-source shortest paths
-    Sssp,
-    /// Weakly connected components
-    Wcc,
-}
-
-impl Kind {
-    /// The algorithm that properties call by this name.
-    fn of(name: &str) -> Option<Self> {
-        Self::from_str(name, true).ok()
-    }
-
-    /// Acronym that outputs are called by.
-    fn acronym(self) -> &'static str {
-        match self {
-            Self::Bfs => "BFS",
-            Self::Cdlp => "CDLP",
-            Self::Lcc => "LCC",
-            Self::Pr => "PR",
-            Self::Sssp => "SSSP",
-            Self::Wcc => "WCC",
-        }
-    }
-
-    /// How its output is compared with a reference.
-    fn rule(self) -> Rule {
-        match self {
-            Self::Bfs | Self::Cdlp => Rule::Exact,
-            Self::Lcc | Self::Pr | Self::Sssp => Rule::Near,
-            Self::Wcc => Rule::Partition,
-        }
-    }
-}
 
 /// Runs and validates data sets.
 pub(crate) fn graphalytics(args: &GraphalyticsArgs) -> Result<(), Failure> {

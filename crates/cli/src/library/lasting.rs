@@ -10,7 +10,7 @@ use welter_engine::Checkpoints;
 use welter_progress::Progress;
 
 use super::{Answer, Graph, ResourceWords, panics, parsed, usage};
-use crate::algorithms::Chosen;
+use crate::algorithms::{Chosen, understood};
 use crate::args::RunOptions;
 use crate::checkpoint::{self, Begun};
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ impl Graph {
         };
         let arguments = command(read, words)?;
         let (algorithm, options) =
-            checkpoint::understood(&arguments).map_err(|error| usage::refusal(&error))?;
+            understood(&arguments).map_err(|error| usage::refusal(&error))?;
         let source = Source::of(&options.input)?;
         algorithm.check(&options.input.shown())?;
         let mut session = Session::within(options.resources.clone(), progress)?;

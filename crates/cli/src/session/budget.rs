@@ -10,20 +10,11 @@ use welter_engine::plan::{self, Layout, Plan, Settings, Shape, StorageMode};
 use welter_input::{Estimate, IdKind, ReadOptions};
 use welter_model::edges::Duplicates;
 
+use super::fit::{Fit, fit};
 use super::wanted::arcs;
 use super::{Forecast, Session, Wanted};
 use crate::failure::Failure;
-use crate::kept::{Fit, fit};
 use crate::load::Source;
-
-/// Bytes of memory that the command takes whatever it does: tables of the program, its options,
-/// stacks of threads, and what the allocator has beyond what it was asked for. 5 MiB were seen.
-/// Pages of the program file are beside that, in the mappings of the file and the system's
-/// libraries (`smaps`, every 10 ms): 9 to 12 MiB in the release build (12 algorithms on R-MAT 19),
-/// 16 to 21 in one with some optimisation (ranks, components and triangles of R-MAT 16).
-pub(super) const PROCESS_BYTES: u64 = 6 << 20;
-/// Bytes likewise for a caller in this process, whose memory is its own.
-pub(super) const WITHIN_BYTES: u64 = 4 << 20;
 
 /// Bytes of text that a thread has in its hands while it reads, and lists that it makes of them.
 const READER_BYTES: u64 = 2 << 20;

@@ -4,8 +4,6 @@ use welter_engine::plan::{FrontierMode, IndexMode, Layout, Shape};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
 
-use crate::algorithms::Chosen;
-use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::load::Source;
 use crate::ways::Ways;
 
@@ -33,30 +31,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) ends: bool,
 }
 
-impl<'a> Wanted<'a> {
-    /// The graph that an algorithm wants of what the user said.
-    pub(crate) fn of(
-        algorithm: &dyn Chosen,
-        source: &'a Source,
-        (input, graph): (&InputArgs, GraphArgs),
-        resources: &ResourceArgs,
-    ) -> Self {
-        let mut options = input.options(algorithm.weights(), resources.threads);
-        let mut reading = graph.into();
-        algorithm.read(&mut options, &mut reading);
-        Self {
-            source,
-            options,
-            reading,
-            ways: algorithm.ways(),
-            layout: algorithm.layout(),
-            weighs: algorithm.weighs(),
-            frontier: algorithm.frontier(),
-            index: algorithm.index(),
-            ends: algorithm.sees_ends(),
-        }
-    }
-
+impl Wanted<'_> {
     /// Whether the graph keeps weights, of an input that has them or has none.
     pub(super) fn keeps_weights(&self, weighted: bool) -> bool {
         self.weighs && (self.reads_weights(weighted) || self.reading.makes_weights())

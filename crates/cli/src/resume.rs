@@ -1,0 +1,46 @@
+//! `welter resume`: goes on with a run from its last checkpoint.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::args::ResumeArgs;
+use crate::checkpoint::{command, reopened};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::run;
+
+/// `welter resume`.
+pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
+    let here = |error| Failure::new(74, format!("where this is cannot be known: {error}"));
+    let args = args.absolute().map_err(here)?;
+    let there = |directory: &Path| {
+        std::env::set_current_dir(directory).map_err(|error| {
+            let directory = directory.display();
+            Failure::new(66, format!("{directory}: the run was begun here: {error}"))
+        })
+    };
+    let directory = args.directory.clone();
+    let other = other_owner(&directory);
+    if let Some(owner) = other.filter(|_| !args.says_output()) {
+        let name = directory.display();
+        let what = format!("{name}: belongs to user {owner}, and says where results go");
+        return Err(Failure::new(77, what).hint("say yourself where they go, with -o"));
+    }
+    let begun = reopened(&directory, there, |options| {
+        if other.is_some() {
+            options.output.report = None;
+        }
+        args.put(options);
+    })?;
+    interrupt::will_resume(&command(begun.checkpoints.directory()));
+    run::run(&*begun.algorithm, &begun.options, Some(begun.checkpoints))
+}
+
+/// User who may change checkpoints, if that is another one: the owner of the directory or of the
+/// manifest.
+fn other_owner(directory: &Path) -> Option<u32> {
+    let user = rustix::process::geteuid().as_raw();
+    let owners = [directory, &directory.join("checkpoint")].map(|path| fs::metadata(path).ok());
+    owners.into_iter().flatten().map(|found| found.uid()).find(|owner| *owner != user)
+}
