@@ -25,6 +25,7 @@ mod relaxing;
 mod room;
 mod rows;
 mod settings;
+mod shape;
 mod show;
 mod spill;
 mod storage;
@@ -42,6 +43,7 @@ pub(crate) use self::relaxing::LISTED_BYTES;
 pub use self::room::Room;
 pub use self::rows::RowsPlan;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
+pub use self::shape::Shape;
 pub use self::show::human_bytes;
 pub use self::spill::SpillPlan;
 pub use self::storage::StoragePlan;
@@ -66,21 +68,6 @@ pub struct Traffic {
     pub read: u64,
     /// Bytes that are written.
     pub written: u64,
-}
-
-/// What is known of a graph before it is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Slots: an upper bound on the number of vertices.
-    pub slots: u64,
-    /// Edges as they will be stored: both arcs of an undirected one.
-    pub edges: u64,
-    /// Whether weights are stored.
-    pub weighted: bool,
-    /// Whether `edges` or `slots` are estimates.
-    pub estimated: bool,
-    /// Bytes that the input itself holds in memory while it is ingested.
-    pub input_bytes: u64,
 }
 
 /// How a run will be done.

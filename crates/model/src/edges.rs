@@ -4,6 +4,29 @@
 //! ([`crate::ids::IdMap`] leads back to them). A stream is cut into *parts* that any thread may
 //! read at any time and more than once; the order of the parts, and of the edges inside each, is
 //! the order of the input, so "the first weight wins" means the same for any number of threads.
+//!
+//! Three edges with weights, in two parts:
+//!
+//! ```
+//! use welter_model::edges::{EdgeList, EdgeStream};
+//!
+//! let mut list = EdgeList::new(Some(4), true);
+//! list.push(vec![[0, 1], [1, 2]], vec![0.5, 1.5]);
+//! list.push(vec![[2, 3]], vec![4.0]);
+//! assert_eq!((list.parts(), list.edges(), list.slots()), (2, 3, Some(4)));
+//!
+//! let mut heavy = Vec::new();
+//! for part in 0..list.parts() {
+//!     list.read(part, &mut |batch| {
+//!         let weights = batch.weights.unwrap_or_default();
+//!         let weighed = batch.pairs.iter().zip(weights);
+//!         heavy.extend(weighed.filter(|(_, weight)| **weight > 1.0).map(|(pair, _)| *pair));
+//!         true
+//!     })?;
+//! }
+//! assert_eq!(heavy, [[1, 2], [2, 3]]);
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
 
 use std::error::Error;
 use std::fmt;
@@ -148,6 +171,20 @@ pub enum Duplicates {
 }
 
 /// How an edge list is to be read as a graph.
+///
+/// ```
+/// use welter_model::edges::{Duplicates, Reading};
+///
+/// let directed = Reading::default();
+/// assert_eq!(directed.arcs(10), 10);
+/// let undirected = Reading { undirected: true, ..Reading::default() };
+/// assert_eq!(undirected.arcs(10), 20);
+///
+/// // The weight of an arc says which ways there are edges: 1 along it, 2 back, 3 both.
+/// let ways = Reading { duplicates: Duplicates::Directions, ..Reading::default() };
+/// assert_eq!(ways.weights(0.5, false), [1.0, 2.0]);
+/// assert!(ways.both_ways() && ways.makes_weights());
+/// ```
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
@@ -169,6 +206,11 @@ impl Reading {
     /// Whether the reverse of each edge becomes an edge too.
     pub fn both_ways(&self) -> bool {
         self.undirected || self.duplicates == Duplicates::Directions
+    }
+
+    /// Number of arcs that so many edges stand for, before any are dropped or merged.
+    pub fn arcs(&self, edges: u64) -> u64 {
+        if self.both_ways() { edges.saturating_mul(2) } else { edges }
     }
 
     /// Whether an arc that an edge stands for and one that the reverse of another stands for are

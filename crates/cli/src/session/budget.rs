@@ -11,7 +11,6 @@ use welter_input::{Estimate, IdKind, ReadOptions};
 use welter_model::edges::Duplicates;
 
 use super::fit::{Fit, fit};
-use super::wanted::arcs;
 use super::{Forecast, Session, Wanted};
 use crate::failure::Failure;
 use crate::load::Source;
@@ -51,7 +50,7 @@ impl Session {
         let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, read)?;
         let shape = |slots, edges: u64, budget| Shape {
             slots,
-            edges: arcs(edges, reading),
+            edges: reading.arcs(edges),
             weighted,
             estimated: !estimate.exact || estimate.slots.is_none(),
             // What is more goes to temporary files.
@@ -89,7 +88,7 @@ impl Session {
         let Enough { edges, .. } = Enough::of(&estimate, edges.max(count / 2));
         let shape = |budget| Shape {
             slots: count,
-            edges: arcs(edges, wanted.reading(estimate.undirected.unwrap_or(false))),
+            edges: wanted.reading(estimate.undirected.unwrap_or(false)).arcs(edges),
             weighted: wanted.keeps_weights(estimate.weighted),
             estimated: false,
             input_bytes: edges.saturating_mul(16).min(budget / 2),

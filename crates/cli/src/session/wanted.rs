@@ -39,14 +39,7 @@ impl Wanted<'_> {
 
     /// The shape of edges before they are ingested.
     pub(super) fn shape(&self, edges: &dyn EdgeStream, reading: Reading) -> Shape {
-        let count = edges.edges();
-        Shape {
-            slots: edges.slots().unwrap_or(count.saturating_mul(2)),
-            edges: arcs(count, reading),
-            weighted: self.keeps_weights(edges.weighted()),
-            estimated: false,
-            input_bytes: edges.resident_bytes(),
-        }
+        Shape { weighted: self.keeps_weights(edges.weighted()), ..Shape::of(edges, reading) }
     }
 
     /// How edges are read of a graph that is stated to be undirected or not.
@@ -58,9 +51,4 @@ impl Wanted<'_> {
     pub(crate) fn reads_weights(&self, weighted: bool) -> bool {
         weighted && self.options.weight != WeightChoice::Ignore
     }
-}
-
-/// Edges as they are stored.
-pub(super) fn arcs(edges: u64, reading: Reading) -> u64 {
-    if reading.both_ways() { edges.saturating_mul(2) } else { edges }
 }
