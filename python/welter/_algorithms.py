@@ -92,7 +92,7 @@ def pagerank(
         networkx: 100]
     tolerance : Stop when an iteration changes all ranks together by less than this share of them
         [default: 1e-9, with f32 or networkx 1e-6; none where iterations are given]
-    dangling : What becomes of the rank of sinks, which have no edge to carry it on
+    dangling : Treatment of the rank of sinks, which have no edge to carry it on
     precision : Width of the ranks
     weighted : Follow edges in proportion to their weights, which may not be negative; f64 only
     weight : Column of the weights, by number (from 1) or name [default: one called weight, else
@@ -233,7 +233,7 @@ def bfs(
     parents : Also find the vertex before each on a shortest path: the one with the smallest id, of
         a source itself
     frontier : How the edges of active vertices are found; the result is the same
-    index : What they are looked up by; the result is the same
+    index : Index of the edges of active vertices; the result is the same
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
@@ -349,7 +349,7 @@ def sssp(
     delta : Distances are settled by steps of this width; the result is the same. auto is the mean
         weight of a sample of the edges, inf is one step
     frontier : How the edges of active vertices are found; the result is the same
-    index : What they are looked up by; the result is the same
+    index : Index of the edges of active vertices; the result is the same
     weight : Column of the weights, by number (from 1) or name; False: none [default: the one
         called weight, else by a word for it such as cost, distance or rating, else the one further
         column of numbers] The same rule holds for text, tables and frames. A column whose name is
@@ -460,7 +460,7 @@ def wcc(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     method : How the result is found; it is the same either way
     frontier : How the edges of active vertices are found; the result is the same
-    index : What they are looked up by; the result is the same
+    index : Index of the edges of active vertices; the result is the same
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
@@ -1378,7 +1378,7 @@ def bp(
         both ways
     iterations : Iterations, at most
     tolerance : Stop when no belief changes by as much in an iteration; 0 does them all
-    messages : What a message is kept for
+    messages : Place where messages are kept
     damping : Share of a message of an edge that stays as it was, from 0 to below 1
     weight : Column of the weights, by number (from 1) or name; False: none [default: the one
         called weight, else by a word for it such as cost, distance or rating, else the one further

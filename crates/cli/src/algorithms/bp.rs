@@ -82,7 +82,7 @@ pub(crate) struct Options {
     /// Stop when no belief changes by as much in an iteration; 0 does them all
     #[arg(long, value_name = "CHANGE", default_value_t = 0.0, value_parser = not_negative)]
     tolerance: f64,
-    /// What a message is kept for
+    /// Place where messages are kept
     #[arg(long, value_name = "WHAT", default_value = "edge")]
     messages: MessagesOf,
     /// Share of a message of an edge that stays as it was, from 0 to below 1

@@ -67,7 +67,7 @@ enum Method {
     Auto,
     /// Edges offer themselves to the components at their ends, which are found in memory
     Passes,
-    /// What one vertex of a component knows spreads to the others along edges
+    /// Vertices tell their neighbours what they know of their component, edge by edge
     Labels,
 }
 

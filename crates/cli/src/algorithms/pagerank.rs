@@ -66,7 +66,7 @@ pub(crate) struct Options {
     /// [default: 1e-9, with f32 or networkx 1e-6; none where iterations are given]
     #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = not_negative)]
     tolerance: Option<f64>,
-    /// What becomes of the rank of sinks, which have no edge to carry it on
+    /// Treatment of the rank of sinks, which have no edge to carry it on
     #[arg(long, value_name = "MODE", default_value = "spread")]
     dangling: Mode,
     /// Width of the ranks
@@ -154,7 +154,7 @@ impl Proportions<'_> {
 enum Mode {
     /// It is spread over all vertices, as in LDBC Graphalytics; ranks sum to 1
     Spread,
-    /// The same, with the stopping rule of NetworkX: the tolerance is for each vertex
+    /// As spread, with the stopping rule of NetworkX: the tolerance is for each vertex
     Networkx,
     /// It is lost
     Drop,

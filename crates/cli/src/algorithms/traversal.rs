@@ -45,7 +45,7 @@ pub(super) struct FrontierArgs {
     #[arg(long, value_name = "MODE", default_value = "auto", hide_short_help = true)]
     frontier: Frontier,
 
-    /// What they are looked up by; the result is the same
+    /// Index of the edges of active vertices; the result is the same
     #[arg(long, value_name = "INDEX", default_value = "auto", hide_short_help = true)]
     index: Index,
 }

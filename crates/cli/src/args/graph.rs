@@ -43,7 +43,7 @@ pub(crate) struct InputArgs {
     /// any string, such as :: or \\x01; refused where a format has no such rows [default: guessed]
     #[arg(long, value_name = "SEPARATOR", value_parser = parsed::<Separator>)]
     pub(crate) separator: Option<Separator>,
-    /// What fields of text are quoted with: none, \" or '; where it is said, a quoted field may go
+    /// Quotes around fields of text: none, \" or '; where it is said, a quoted field may go
     /// over lines [default: guessed]
     #[arg(long, value_name = "QUOTE", value_parser = parsed::<Quote>)]
     pub(crate) quote: Option<Quote>,
@@ -65,7 +65,7 @@ pub(crate) struct InputArgs {
     /// Column of the targets, by number (from 1) or name [default: guessed]
     #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
     pub(crate) target_column: Option<ColumnRef>,
-    /// What ids are: names are any strings, and `auto` looks
+    /// Kind of ids: names are any strings, and `auto` looks
     #[arg(long, value_name = "KIND", default_value = "auto")]
     pub(crate) ids: Ids,
     /// The graph has the vertices 0 to N-1, with or without edges [default: those with edges]
@@ -75,7 +75,7 @@ pub(crate) struct InputArgs {
     /// whatever ids are; `-` is standard input. Ends of edges that are in none are vertices as well
     #[arg(long, value_name = "FILE")]
     pub(crate) vertices_from: Vec<String>,
-    /// The same of targets, where these are another kind of vertices than sources (--bipartite)
+    /// Files that list targets, where these are another kind of vertices than sources (--bipartite)
     #[arg(long, value_name = "FILE")]
     pub(crate) target_vertices_from: Vec<String>,
     /// Column of the ids in those files, by number (from 1) or name [default: 1]
@@ -222,7 +222,7 @@ pub(crate) struct GraphArgs {
 /// The weight of the edge that is kept of parallel ones.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Kept {
-    /// That of the first one in the input
+    /// The weight of the first one in the input
     First,
     /// The smallest one
     Min,
