@@ -32,7 +32,7 @@ use crate::plan::Plan;
 /// the time of the edges in them. An index of sources needs tiles of one block.
 pub(crate) const TILE_EDGES_LEAST: usize = 512;
 
-/// Properties that all cells have in common.
+/// Arguments that all cells share.
 #[derive(Clone, Copy)]
 pub(crate) struct Recipe<'a, 'd> {
     pub(crate) plan: &'a Plan,

@@ -43,7 +43,7 @@ impl<'g> Lookups<'g> {
             }
     }
 
-    /// Numbers of edges that were looked up, for a checkpoint.
+    /// Look-ups so far, in bands and in passing, for a checkpoint.
     pub(crate) fn counts(&self) -> [u64; 2] {
         [self.banded, self.passed]
     }

@@ -36,7 +36,7 @@ impl ByDegree {
         }
     }
 
-    /// Degrees that are not zero, with how many have them, which ascend.
+    /// Numbers that are not zero, each behind its degree; degrees ascend.
     fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut u32)> {
         let few = (0..).zip(&mut self.few);
         let many = self.many.iter_mut().map(|(degree, number)| (*degree, number));
