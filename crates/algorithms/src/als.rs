@@ -30,6 +30,32 @@
 //!
 //! Source: Zhou, Wilkinson, Schreiber and Pan, Large-scale parallel collaborative filtering for the
 //! Netflix prize (2008); X-Stream runs it.
+//!
+//! Two users, 0 and 1, who rate two items, 2 and 3. Four factors fit four ratings nearly exactly:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::{Sides, als::Als4};
+//! use welter_model::edges::{EdgeList, Reading};
+//!
+//! let mut edges = EdgeList::new(Some(4), true);
+//! edges.push(vec![[0, 2], [0, 3], [1, 2], [1, 3]], vec![5.0, 1.0, 2.0, 4.0]);
+//! let reading = Reading { undirected: true, ..Reading::default() };
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<Als4>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let items = Sides::of(4, [2, 3]);
+//! let outcome = run(&graph, &Als4::new(items, 1e-4, 20, 1), &workers, &progress)?;
+//! assert_eq!(outcome.total.ratings, 4.0);
+//! assert!(outcome.total.rmse() < 0.01);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;

@@ -11,6 +11,31 @@
 //! shortest path came; its accumulators are four times as wide.
 //!
 //! Source: Chaos, Table 1; LDBC Graphalytics (`BFS`).
+//!
+//! Depths in a graph of four edges, from vertex 0:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Bfs;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [0, 2], [2, 3]]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<Bfs>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let outcome = run(&graph, &Bfs::new(vec![0]), &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! assert_eq!(columns, [("depth", ColumnData::I64(vec![0, 1, 1, 2]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;
@@ -193,6 +218,37 @@ impl Program for Bfs {
 }
 
 /// Breadth-first search that also finds a tree of shortest paths.
+///
+/// Vertex 3 is as near by 1 as by 2, and the smaller of them is its parent:
+///
+/// ```
+/// # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+/// # use welter_engine::{Graph, Machine, Workers, run};
+/// # use welter_model::{ids::IdMap, program::Value};
+/// # use welter_progress::Progress;
+/// use welter_algorithms::BfsTree;
+/// use welter_model::edges::{EdgeList, Reading};
+/// use welter_model::table::ColumnData;
+///
+/// let edges = EdgeList::from_pairs(vec![[0, 1], [0, 2], [1, 3], [2, 3]]);
+/// # let reading = Reading::default();
+/// # let shape = Shape::of(&edges, reading);
+/// # let (settings, machine) = (Settings::default(), Machine::detect());
+/// # let plan = Plan::new(shape, Layout::of::<BfsTree>(), &settings, &machine)?;
+/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+/// # let progress = Progress::new();
+/// # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+/// let outcome = run(&graph, &BfsTree::new(vec![0]), &workers, &progress)?;
+/// let columns = Value::columns(&outcome.values.whole()?[..]);
+/// assert_eq!(
+///     columns,
+///     [
+///         ("depth", ColumnData::I64(vec![0, 1, 1, 2])),
+///         ("parent", ColumnData::Vertices(vec![0, 0, 0, 1])),
+///     ]
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BfsTree {
     sources: Sources,

@@ -30,6 +30,37 @@
 //! Source: Chaos, Table 1 (`BP`), in its extended model, which this does without; Pearl,
 //! Probabilistic reasoning in intelligent systems (1988); Kang, Chau and Faloutsos, Mining large
 //! graphs: algorithms, inference, and discoveries (2011), for beliefs of large graphs.
+//!
+//! A path of three vertices, of which the first is known to be in the first state with probability
+//! 0.9; after one iteration its neighbour has heard of that, and the last vertex has not:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::{BeliefPropagation, bp::Potential};
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2]]);
+//! let reading = Reading { undirected: true, ..Reading::default() };
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<BeliefPropagation<2>>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let potential = Potential::coupled(0.9).ok_or("0.9 is no share")?;
+//! let program = BeliefPropagation::<2>::new(potential, 1, 0.0);
+//! let program = program.with_priors(vec![[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]);
+//! let outcome = run(&graph, &program, &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! let ("belief_1", ColumnData::F64(beliefs)) = &columns[0] else { panic!("{columns:?}") };
+//! let expected = [0.9, 0.9 * 0.9 + 0.1 * 0.1, 0.5];
+//! assert!(beliefs.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-12));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::sync::Arc;
 

@@ -15,6 +15,32 @@
 //! Source: LDBC Graphalytics (`CDLP`), which made the tie and the order of changes part of the
 //! definition; `BlitzG` (`CD`); Raghavan, Albert and Kumara, Near linear time algorithm to detect
 //! community structures in large-scale networks (2007).
+//!
+//! Two triangles with an edge between them are two communities:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Cdlp;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::group::Grouped;
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [2, 0], [3, 4], [4, 5], [5, 3], [2, 3]]);
+//! let reading = Reading { undirected: true, ..Reading::default() };
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<Grouped<Cdlp>>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let outcome = run(&graph, &Grouped(Cdlp::new(10)), &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! assert_eq!(columns, [("community", ColumnData::Vertices(vec![0, 0, 0, 2, 2, 2]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::group::Group;

@@ -25,6 +25,31 @@
 //!
 //! Source: Leskovec, Lang, Dasgupta and Mahoney, Statistical properties of community structure in
 //! large social and information networks (2008), for `phi`; X-Stream, which runs it in one pass.
+//!
+//! Two triangles with an edge between them: one edge of the seven that leave either side crosses.
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::{Conductance, Sides};
+//! use welter_model::edges::{EdgeList, Reading};
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [2, 0], [3, 4], [4, 5], [5, 3], [2, 3]]);
+//! let reading = Reading { undirected: true, ..Reading::default() };
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<Conductance<u32>>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let program = Conductance::<u32>::new(Sides::of(6, [0, 1, 2]));
+//! let outcome = run(&graph, &program, &workers, &progress)?;
+//! assert_eq!(outcome.total.cut, 1.0);
+//! assert_eq!(outcome.total.conductance(), Some(1.0 / 7.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fmt::Debug;
 use std::ops::Add;

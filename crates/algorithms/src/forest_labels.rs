@@ -30,6 +30,39 @@
 //! [`StrongLabels`](crate::StrongLabels).
 //!
 //! Source: Chaos, Table 1 (`MCST`); O. Borůvka, 1926.
+//!
+//! The heaviest edge of a triangle is left out:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::{ForestLabels, mcst::Cost};
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let mut edges = EdgeList::new(Some(4), true);
+//! edges.push(vec![[0, 1], [1, 2], [2, 0], [2, 3]], vec![1.0, 2.0, 3.0, 4.0]);
+//! let reading = Reading { undirected: true, ..Reading::default() };
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<ForestLabels>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let outcome = run(&graph, &ForestLabels::new(Cost::Minimum), &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! assert_eq!(
+//!     columns,
+//!     [
+//!         ("source", ColumnData::Vertices(vec![0, 1, 2])),
+//!         ("target", ColumnData::Vertices(vec![1, 2, 3])),
+//!         ("weight", ColumnData::F64(vec![1.0, 2.0, 4.0])),
+//!     ]
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;

@@ -31,6 +31,33 @@
 //!
 //! Source: Boldi and Vigna, In-core computation of geometric centralities with `HyperBall` (2013);
 //! X-Stream runs its forerunner, `HyperANF`.
+//!
+//! Balls along a path of three vertices, estimated to a few hundredths: the last is reached by all.
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::HyperBall;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2]]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<HyperBall<64>>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let outcome = run(&graph, &HyperBall::<64>::new(1, None), &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! let ("ball", ColumnData::F64(balls)) = &columns[2] else { panic!("{columns:?}") };
+//! assert!(balls.iter().zip([1.0, 2.0, 3.0]).all(|(size, reach)| (size - reach).abs() < 0.1));
+//! assert!((outcome.total.pairs() - 6.0).abs() < 0.2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;

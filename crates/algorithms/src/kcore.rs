@@ -19,6 +19,32 @@
 //! Source: Lü, Zhou, Zhang and Stanley, The H-index of a network node and its relation to degree
 //! and coreness (2016); Montresor, De Pellegrini and Miorandi, Distributed k-core decomposition
 //! (2011).
+//!
+//! A triangle with a tail: each vertex of the triangle has two neighbours in it.
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::KCore;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::group::Grouped;
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [2, 0], [2, 3]]);
+//! let reading = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<Grouped<KCore>>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let outcome = run(&graph, &Grouped(KCore), &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! assert_eq!(columns, [("core", ColumnData::U32(vec![2, 2, 2, 1]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::cmp::{Ordering, Reverse};
 

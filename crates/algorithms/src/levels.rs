@@ -16,6 +16,34 @@
 //! levels ago are taken for new ones, but all that they lead to was reached since.
 //!
 //! Source: Roy, Mihailovic and Zwaenepoel, X-Stream (2013).
+//!
+//! Depths in a graph of four edges, from vertex 0, none of which was sorted:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape, Straightness};
+//! # use welter_engine::{Graph, Machine, Workers, pass_over};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Levels;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [0, 2], [2, 3]]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let straight = Some(Straightness { always: true, ..Straightness::of_stream::<Levels>() });
+//! # let layout = Layout { straight, ..Layout::of_stream::<Levels>() };
+//! # let plan = Plan::new(shape, layout, &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let passed = pass_over(&graph, &Levels::new(vec![0]), &workers, &progress)?;
+//! let passed = passed.ok_or("the search gave up")?;
+//! let columns = Value::columns(&passed.values.whole()?[..]);
+//! assert_eq!(columns, [("depth", ColumnData::I64(vec![0, 1, 1, 2]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 

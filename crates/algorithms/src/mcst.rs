@@ -26,6 +26,39 @@
 //!
 //! Source: Chaos, Table 1 (`MCST`, of the extended model: edges are rewritten); O. Borůvka,
 //! "O jistém problému minimálním", 1926.
+//!
+//! The heaviest edge of a triangle is left out:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, pass};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::{Mcst, mcst::Cost};
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let mut edges = EdgeList::new(Some(4), true);
+//! edges.push(vec![[0, 1], [1, 2], [2, 0], [2, 3]], vec![1.0, 2.0, 3.0, 4.0]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of_stream::<Mcst>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let passed = pass(&graph, &Mcst::new(Cost::Minimum), &workers, &progress)?;
+//! let columns = Value::columns(&passed.values.whole()?[..]);
+//! assert_eq!(
+//!     columns,
+//!     [
+//!         ("source", ColumnData::Vertices(vec![0, 1, 2])),
+//!         ("target", ColumnData::Vertices(vec![1, 2, 3])),
+//!         ("weight", ColumnData::F64(vec![1.0, 2.0, 4.0])),
+//!     ]
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod kept;
 

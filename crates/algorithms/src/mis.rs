@@ -26,6 +26,33 @@
 //! Source: Chaos, Table 1 (`MIS`); Luby, A simple parallel algorithm for the maximal independent
 //! set problem (1986); Blelloch, Fineman and Shun, Greedy sequential maximal independent set and
 //! matching are parallel on average (2012), for priorities that stay.
+//!
+//! Of the neighbours in a triangle, and of those in a pair, one joins each; which ones do depends
+//! on the seed:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Mis;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [2, 0], [3, 4]]);
+//! let reading = Reading { undirected: true, ..Reading::default() };
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<Mis>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let outcome = run(&graph, &Mis::new(1), &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! let ("in_set", ColumnData::U32(set)) = &columns[0] else { panic!("{columns:?}") };
+//! assert_eq!([set[..3].iter().sum::<u32>(), set[3..].iter().sum()], [1, 1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;

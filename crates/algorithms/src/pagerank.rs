@@ -17,6 +17,34 @@
 //! Edges count as often as they occur; weights are not looked at. Iteration ends after
 //! `iterations`, or as soon as the ranks of one iteration differ from the last ones by less than
 //! `tolerance` in total (L1). One pass over the edges an iteration.
+//!
+//! A star: three vertices point at vertex 0, which is a sink. What they have, `x`, is the same, and
+//! ranks sum to 1, so `x (1 + 3 * 0.85) + 3 x = 1`:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::{PageRank, pagerank::Dangling};
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[1, 0], [2, 0], [3, 0]]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<PageRank<f64>>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let program = PageRank::<f64>::new(4, 0.85, 100, 0.0, Dangling::Spread);
+//! let outcome = run(&graph, &program, &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! let ("rank", ColumnData::F64(ranks)) = &columns[0] else { panic!("{columns:?}") };
+//! assert!((ranks[0] - 3.55 / 6.55).abs() < 1e-12 && (ranks[1] - 1.0 / 6.55).abs() < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;

@@ -40,6 +40,31 @@
 //! strongly connected components in parallel", 2000 (parts by a pivot); S. Orzan, "On distributed
 //! verification and verified distribution", 2004 (colours); R. Tarjan, "Depth-first search and
 //! linear graph algorithms", 1972.
+//!
+//! A circle of three, and a vertex that it leads to:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, pass};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Scc;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [2, 0], [2, 3]]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of_stream::<Scc>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let passed = pass(&graph, &Scc::default(), &workers, &progress)?;
+//! let columns = Value::columns(&passed.values.whole()?[..]);
+//! assert_eq!(columns, [("component", ColumnData::Vertices(vec![0, 0, 0, 3]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod cell;
 mod kept;

@@ -12,6 +12,32 @@
 //! With one iteration edges are met once, so no graph is made: [`Product`] is the same as a
 //! straight program, which adds in the order of the input, where a graph adds in the order of the
 //! sources. Sums of floats may differ in their last digits.
+//!
+//! A matrix of three entries, times a vector:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Spmv;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let mut edges = EdgeList::new(Some(3), true);
+//! edges.push(vec![[0, 1], [0, 2], [1, 2]], vec![2.0, 3.0, 0.5]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<Spmv<f64>>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let outcome = run(&graph, &Spmv::<f64>::of(vec![1.0, 10.0, 100.0], 1), &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! assert_eq!(columns, [("value", ColumnData::F64(vec![0.0, 2.0, 8.0]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -139,6 +165,35 @@ impl<F: Float> Program for Spmv<F> {
 }
 
 /// The product as a straight program: vectors have an element for each slot.
+///
+/// Edges are met once, where they lie, and no graph is made:
+///
+/// ```
+/// # use welter_engine::plan::{Layout, Plan, Settings, Shape, Straightness};
+/// # use welter_engine::{Graph, Machine, Workers, count};
+/// # use welter_model::{ids::IdMap, program::Value};
+/// # use welter_progress::Progress;
+/// use welter_algorithms::spmv::Product;
+/// use welter_model::edges::{EdgeList, Reading};
+/// use welter_model::table::ColumnData;
+///
+/// let mut edges = EdgeList::new(Some(3), true);
+/// edges.push(vec![[0, 1], [0, 2], [1, 2]], vec![2.0, 3.0, 0.5]);
+/// # let reading = Reading::default();
+/// # let shape = Shape::of(&edges, reading);
+/// # let (settings, machine) = (Settings::default(), Machine::detect());
+/// # let (value, straight) = (8, Some(Straightness::of::<Product<f64>>(8)));
+/// # let layout = Layout { value, straight, ..Layout::default() };
+/// # let plan = Plan::new(shape, layout, &settings, &machine)?;
+/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+/// # let progress = Progress::new();
+/// # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+/// let product = Product::<f64>::new(Some([1.0, 10.0, 100.0].into_iter()));
+/// let outcome = count(&graph, &product, &workers, &progress)?;
+/// let columns = Value::columns(&outcome.values.whole()?[..]);
+/// assert_eq!(columns, [("value", ColumnData::F64(vec![0.0, 2.0, 8.0]))]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product<F> {
     /// The vector; none where it is 1 everywhere.

@@ -13,6 +13,32 @@
 //!
 //! Source: Chaos, Table 1; LDBC Graphalytics (`SSSP`); Meyer and Sanders, "Delta-stepping: a
 //! parallelizable shortest path algorithm", 2003.
+//!
+//! The way by vertex 1 is shorter than the edge from 0 to 2, and no path leads to vertex 3:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Sssp;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let mut edges = EdgeList::new(Some(4), true);
+//! edges.push(vec![[0, 1], [1, 2], [0, 2], [3, 0]], vec![1.0, 1.5, 4.0, 1.0]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<Sssp<f64>>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let outcome = run(&graph, &Sssp::<f64>::new(vec![0], f64::INFINITY), &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! assert_eq!(columns, [("distance", ColumnData::F64(vec![0.0, 1.0, 2.5, f64::INFINITY]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::marker::PhantomData;
 

@@ -12,6 +12,38 @@
 //! in whatever order edges are relaxed.
 //!
 //! Distances are those of [`Sssp`](crate::Sssp) to the last bit.
+//!
+//! The way to vertex 2 is by vertex 1, and no path leads to vertex 3:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::SsspTree;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::{ColumnData, NO_VERTEX};
+//!
+//! let mut edges = EdgeList::new(Some(4), true);
+//! edges.push(vec![[0, 1], [1, 2], [0, 2], [3, 0]], vec![1.0, 1.5, 4.0, 1.0]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<SsspTree>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let outcome = run(&graph, &SsspTree::new(vec![0], f64::INFINITY), &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! assert_eq!(
+//!     columns,
+//!     [
+//!         ("distance", ColumnData::F64(vec![0.0, 1.0, 2.5, f64::INFINITY])),
+//!         ("parent", ColumnData::Vertices(vec![0, 0, 1, NO_VERTEX])),
+//!     ]
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;

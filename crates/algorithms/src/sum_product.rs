@@ -48,6 +48,37 @@
 //!
 //! Source: Pearl, Probabilistic reasoning in intelligent systems (1988); Chaos, Table 1 (`BP`) and
 //! footnote 2, its extended model.
+//!
+//! A path of three vertices, of which the first is known to be in the first state with probability
+//! 0.9. It is a tree, so beliefs are the exact marginals:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, extend};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::{SumProduct, bp::Potential};
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2]]);
+//! let reading = Reading { undirected: true, ..Reading::default() };
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of_extended::<SumProduct<2, 1>>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let potential = Potential::coupled(0.9).ok_or("0.9 is no share")?;
+//! let program = SumProduct::<2, 1>::new(potential, 10, 0.0).ok_or("0.9 is too sure")?;
+//! let program = program.with_priors(vec![[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]);
+//! let outcome = extend(&graph, &program, &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! let ("belief_1", ColumnData::F64(beliefs)) = &columns[0] else { panic!("{columns:?}") };
+//! let expected = [0.9, 0.82, 0.9 * 0.82 + 0.1 * 0.18];
+//! assert!(beliefs.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-6));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod odds;
 

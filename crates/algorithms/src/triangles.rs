@@ -18,6 +18,36 @@
 //!
 //! Source: LDBC Graphalytics (`LCC`); Watts and Strogatz, Collective dynamics of small-world
 //! networks (1998).
+//!
+//! A triangle with a tail:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, intersect};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Triangles;
+//! use welter_model::edges::{Duplicates, EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [2, 0], [2, 3]]);
+//! let reading = Reading {
+//!     duplicates: Duplicates::First,
+//!     undirected: true,
+//!     drop_self_loops: true,
+//!     ..Reading::default()
+//! };
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of_intersect::<Triangles>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let counts = intersect(&graph, &Triangles, &workers, &progress)?;
+//! let columns = Value::columns(&counts.whole()?[..]);
+//! assert_eq!(columns, [("triangles", ColumnData::U64(vec![1, 1, 1, 0]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::intersect::Intersect;
@@ -51,6 +81,32 @@ impl Intersect for Triangles {
 }
 
 /// Local clustering coefficients.
+///
+/// Of the three pairs of neighbours of vertex 2 one is joined, in one of both ways:
+///
+/// ```
+/// # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+/// # use welter_engine::{Graph, Machine, Workers, intersect};
+/// # use welter_model::{ids::IdMap, program::Value};
+/// # use welter_progress::Progress;
+/// use welter_algorithms::Lcc;
+/// use welter_model::edges::{Duplicates, EdgeList, Reading};
+/// use welter_model::table::ColumnData;
+///
+/// let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [2, 0], [2, 3]]);
+/// let duplicates = Duplicates::Directions;
+/// let reading = Reading { drop_self_loops: true, duplicates, ..Reading::default() };
+/// # let shape = Shape::of(&edges, reading);
+/// # let (settings, machine) = (Settings::default(), Machine::detect());
+/// # let plan = Plan::new(shape, Layout::of_intersect::<Lcc>(), &settings, &machine)?;
+/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+/// # let progress = Progress::new();
+/// # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+/// let shares = intersect(&graph, &Lcc, &workers, &progress)?;
+/// let columns = Value::columns(&shares.whole()?[..]);
+/// assert_eq!(columns, [("lcc", ColumnData::F64(vec![0.5, 0.5, 1.0 / 6.0, 0.0]))]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lcc;
 

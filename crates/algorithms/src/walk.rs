@@ -16,6 +16,37 @@
 //! weights are multiplied by a power of two ([`scale`]), which changes no rank. With all of that it
 //! is [`pagerank`](crate::pagerank). This is the personalised PageRank of Page and others (1999),
 //! as `NetworkX` has it. One pass over the edges an iteration.
+//!
+//! A walk around a circle of three, which jumps to vertex 0: each vertex is visited 0.85 times as
+//! often as the one before:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Walk;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [2, 0]]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<Walk>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let walk = Walk::new(3, 0.85, 300, 0.0).jumping(vec![1.0, 0.0, 0.0]);
+//! let walk = walk.ok_or("no proportions")?;
+//! let outcome = run(&graph, &walk, &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! let ("rank", ColumnData::F64(ranks)) = &columns[0] else { panic!("{columns:?}") };
+//! for pair in ranks.windows(2) {
+//!     assert!((pair[1] / pair[0] - 0.85).abs() < 1e-12);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

@@ -13,6 +13,31 @@
 //! wants a graph that was read as undirected.
 //!
 //! Source: Chaos, Table 1; `BlitzG` (`CC`); LDBC Graphalytics (`WCC`).
+//!
+//! Two components of a graph whose edges point any way:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, pass};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::Wcc;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[1, 0], [1, 2], [4, 3]]);
+//! # let reading = Reading::default();
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of_stream::<Wcc>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let passed = pass(&graph, &Wcc, &workers, &progress)?;
+//! let columns = Value::columns(&passed.values.whole()?[..]);
+//! assert_eq!(columns, [("component", ColumnData::Vertices(vec![0, 0, 0, 3, 3]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -199,6 +224,31 @@ impl BySlot for Wcc {
 }
 
 /// Components by spreading the smallest number.
+///
+/// Labels travel along edges, so each must be read both ways:
+///
+/// ```
+/// # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+/// # use welter_engine::{Graph, Machine, Workers, run};
+/// # use welter_model::{ids::IdMap, program::Value};
+/// # use welter_progress::Progress;
+/// use welter_algorithms::LabelPropagation;
+/// use welter_model::edges::{EdgeList, Reading};
+/// use welter_model::table::ColumnData;
+///
+/// let edges = EdgeList::from_pairs(vec![[1, 0], [1, 2], [4, 3]]);
+/// let reading = Reading { undirected: true, ..Reading::default() };
+/// # let shape = Shape::of(&edges, reading);
+/// # let (settings, machine) = (Settings::default(), Machine::detect());
+/// # let plan = Plan::new(shape, Layout::of::<LabelPropagation>(), &settings, &machine)?;
+/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+/// # let progress = Progress::new();
+/// # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+/// let outcome = run(&graph, &LabelPropagation, &workers, &progress)?;
+/// let columns = Value::columns(&outcome.values.whole()?[..]);
+/// assert_eq!(columns, [("component", ColumnData::Vertices(vec![0, 0, 0, 3, 3]))]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LabelPropagation;
 

@@ -12,6 +12,45 @@
 //!   either encoding.
 //! - Nothing here knows a socket. Files are volumes, which hold slabs of bytes, and beside them
 //!   what [`kept`] writes.
+//!
+//! # Example
+//! Four edges are ingested and ranked. The *plan* says beforehand what that takes of the machine,
+//! and is refused where it does not fit; [`Workers`] are its threads.
+//!
+//! ```
+//! use welter_algorithms::{PageRank, pagerank::Dangling};
+//! use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! use welter_engine::{Graph, Machine, Workers, run};
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::ids::IdMap;
+//! use welter_model::program::Value;
+//! use welter_model::table::ColumnData;
+//! use welter_progress::Progress;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [2, 0], [3, 0]]);
+//! let reading = Reading::default();
+//!
+//! let layout = Layout::of::<PageRank<f64>>();
+//! let shape = Shape::of(&edges, reading);
+//! let plan = Plan::new(shape, layout, &Settings::default(), &Machine::detect())?;
+//!
+//! let workers = Workers::new(plan.threads)?;
+//! let progress = Progress::new();
+//! let edges = Box::new(edges);
+//! let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! assert_eq!((graph.vertices(), graph.edges()), (4, 4));
+//!
+//! let program = PageRank::<f64>::new(4, 0.85, 200, 0.0, Dangling::Spread);
+//! let outcome = run(&graph, &program, &workers, &progress)?;
+//! assert_eq!(outcome.iterations, 200);
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! let ("rank", ColumnData::F64(ranks)) = &columns[0] else { panic!("{columns:?}") };
+//! // Nothing points at vertex 3, and all that it has goes to vertex 0.
+//! assert!((ranks[3] - 0.15 / 4.0).abs() < 1e-12);
+//! assert!(ranks[0] > ranks[1] && ranks[1] > ranks[2] && ranks[2] > ranks[3]);
+//! assert!((ranks.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod kept;
 pub mod plan;

@@ -9,6 +9,22 @@ use std::io;
 use thiserror::Error;
 
 /// Why an input could not be read.
+///
+/// An error says where it is and what was expected there:
+///
+/// ```
+/// use welter_input::{IdKind, ReadOptions};
+/// use welter_progress::Progress;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("edges.txt");
+/// std::fs::write(&path, "0 1\n1 two\n")?;
+/// let options = ReadOptions { ids: IdKind::Integers, ..ReadOptions::default() };
+/// let read = welter_input::read(&[&path], &options, &Progress::new());
+/// let error = read.err().ok_or("it was read")?;
+/// assert!(error.to_string().starts_with(&format!("{}:2: ", path.display())), "{error}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InputError {

@@ -24,6 +24,37 @@
 //! Invariants: the same input gives the same edges in the same order for any number of threads; of
 //! several errors the first in input order is reported; no allocation follows a number that an
 //! input merely states.
+//!
+//! # Example
+//! A file of text, of which nothing is said. The summary tells what it was taken for, so that a
+//! guess can be checked:
+//!
+//! ```
+//! use welter_input::{ReadOptions, Separator, WeightChoice};
+//! use welter_model::edges::EdgeStream;
+//! use welter_model::ids::IdMap;
+//! use welter_progress::Progress;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("roads.csv");
+//! std::fs::write(&path, "# by road\nfrom,to,km\nOslo,Bergen,463\nBergen,Stavanger,209\n")?;
+//!
+//! let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+//! let input = welter_input::read(&[&path], &options, &Progress::new())?;
+//! let IdMap::Names(names) = &input.ids else { panic!("{:?}", input.ids) };
+//! assert_eq!(names.iter().collect::<Vec<_>>(), ["Bergen", "Oslo", "Stavanger"]);
+//! input.edges.read(0, &mut |batch| {
+//!     assert_eq!(batch.pairs, [[1, 0], [0, 2]]);
+//!     assert_eq!(batch.weights, Some(&[463.0, 209.0][..]));
+//!     true
+//! })?;
+//!
+//! let file = &input.summary.readings[0];
+//! let rows = file.rows.ok_or("no rows of text")?;
+//! assert_eq!((rows.separator, rows.header), (Separator::Comma, true));
+//! assert_eq!((file.passed.comments, file.weight.as_ref().and_then(|w| w.number)), (1, Some(3)));
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+//! ```
 
 mod adjacency;
 mod arrow;
@@ -184,6 +215,18 @@ fn read_sources(
 /// Says how much the inputs hold without reading them whole: exact where a format states it, else
 /// from a sample of the beginning of each file. Nothing is taken from a pipe, so that it can still
 /// be read; nothing is known of it either.
+///
+/// ```
+/// use welter_input::ReadOptions;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("edges.mtx");
+/// let text = "%%MatrixMarket matrix coordinate pattern general\n1000 1000 1\n17 42\n";
+/// std::fs::write(&path, text)?;
+/// let estimate = welter_input::estimate(&[&path], &ReadOptions::default())?;
+/// assert_eq!((estimate.edges, estimate.slots, estimate.exact), (Some(1), Some(1000), true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// See [`InputError`].

@@ -2,6 +2,20 @@
 //!
 //! Slots ascend in the order of the original ids, so ties and smallest-label rules mean the same on
 //! slots and on ids.
+//!
+//! ```
+//! use welter_model::ids::{IdMap, Names};
+//!
+//! // Edges between slots 0 and 2 are edges between "ada" and "grace".
+//! let names: Names = ["ada", "edsger", "grace"].into_iter().collect();
+//! assert_eq!((names.get(0), names.get(2)), ("ada", "grace"));
+//! let ids = IdMap::Names(names);
+//! assert!(ids.are_names() && ids.all_present());
+//!
+//! // Ids that are slots take no memory. Which of them are vertices, the edges say.
+//! assert_eq!(IdMap::Same.bytes(), 0);
+//! assert!(!IdMap::Same.all_present());
+//! ```
 
 pub use crate::names::Names;
 use crate::non_compact::NonCompact;

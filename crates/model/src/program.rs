@@ -11,6 +11,86 @@
 //! - Totals are merged in a fixed order that depends on the graph alone, so one machine gives the
 //!   same bits for any number of threads.
 //! - No function of a program can fail, and none knows where its data lies.
+//!
+//! The largest number of all vertices that reach a vertex, itself included. A vertex that heard of
+//! no larger one is not active, and the run ends when none is. Engines do what the loop at the end
+//! does, here on a path of three vertices:
+//!
+//! ```
+//! use welter_model::limit::Limit;
+//! use welter_model::program::{Applied, Next, Program, Value, Vertex};
+//! use welter_model::table::ColumnData;
+//!
+//! #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+//! #[repr(transparent)]
+//! struct Largest(u64);
+//!
+//! impl Value for Largest {
+//!     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
+//!         vec![("largest", ColumnData::U64(values.iter().map(|value| value.0).collect()))]
+//!     }
+//! }
+//!
+//! struct Reaches;
+//!
+//! impl Program for Reaches {
+//!     type Value = Largest;
+//!     type Signal = u64;
+//!     type Update = u64;
+//!     type Accum = u64;
+//!     type Total = ();
+//!
+//!     const WEIGHTED: bool = false;
+//!     const FRONTIER: bool = true;
+//!
+//!     fn init(&self, vertex: Vertex) -> Applied<Largest, ()> {
+//!         Applied::active(Largest(vertex.index), ())
+//!     }
+//!     fn signal(&self, value: &Largest) -> u64 {
+//!         value.0
+//!     }
+//!     fn scatter(&self, signal: u64, _weight: f64) -> Option<u64> {
+//!         Some(signal)
+//!     }
+//!     fn identity(&self) -> u64 {
+//!         0
+//!     }
+//!     fn gather(&self, accum: u64, update: u64) -> u64 {
+//!         accum.max(update)
+//!     }
+//!     fn merge(&self, left: u64, right: u64) -> u64 {
+//!         left.max(right)
+//!     }
+//!     fn apply(&self, value: Largest, accum: u64, (): &()) -> Applied<Largest, ()> {
+//!         Applied { value: Largest(value.0.max(accum)), total: (), active: accum > value.0 }
+//!     }
+//!     fn next(&self, _iterations: u64, (): &()) -> Next {
+//!         Next::Iterate
+//!     }
+//!     fn limit(&self) -> Limit {
+//!         let invariant = "the shortest path that news takes meets no vertex twice";
+//!         Limit::Proved { most: |vertices| vertices, invariant }
+//!     }
+//! }
+//!
+//! let edges = [[2, 1], [1, 0]];
+//! let vertices = (0..3).map(|index| Reaches.init(Vertex { index, out_degree: index.min(1) }));
+//! let mut state: Vec<_> = vertices.map(|applied| (applied.value, applied.active)).collect();
+//! while state.iter().any(|(_, active)| *active) {
+//!     let mut accums = [Reaches.identity(); 3];
+//!     for [source, target] in edges {
+//!         let (value, active) = &state[source];
+//!         let update = active.then(|| Reaches.scatter(Reaches.signal(value), 1.0)).flatten();
+//!         accums[target] = update.map_or(accums[target], |u| Reaches.gather(accums[target], u));
+//!     }
+//!     for ((value, active), accum) in state.iter_mut().zip(accums) {
+//!         let applied = Reaches.apply(*value, accum, &());
+//!         (*value, *active) = (applied.value, applied.active);
+//!     }
+//! }
+//! let values: Vec<Largest> = state.iter().map(|(value, _)| *value).collect();
+//! assert_eq!(Value::columns(&values[..]), [("largest", ColumnData::U64(vec![2, 2, 2]))]);
+//! ```
 
 use std::cmp::Ordering;
 

@@ -17,6 +17,14 @@ use crate::non_compact::NonCompact;
 use crate::two_kinds::{Side, TwoKinds};
 
 /// The ids of the rows.
+///
+/// ```
+/// use welter_model::table::{Id, VertexColumn};
+///
+/// let ids = VertexColumn::Integers(vec![3, 10, 700]);
+/// assert_eq!(ids.get(1), Id::Integer(10));
+/// assert_eq!((ids.row(700), ids.row(4)), (Some(2), None));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum VertexColumn {
     /// Integer ids one after the other, ascending.
@@ -239,6 +247,16 @@ pub struct Column {
 }
 
 /// The results of all vertices, wherever they are.
+///
+/// ```
+/// use welter_model::table::{Column, ColumnData, Columns};
+///
+/// let columns = vec![Column { name: "depth".into(), data: ColumnData::I64(vec![0, 1, -1]) }];
+/// assert_eq!(columns.part(1..3)?[0].data, ColumnData::I64(vec![1, -1]));
+/// assert!(columns.check(3).is_ok());
+/// assert_eq!(columns.check(4), Err("column \"depth\" has 3 rows, expected 4".into()));
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
 pub trait Columns: Debug + Send + Sync {
     /// The results of some rows: the same columns whatever the rows, and so also of none.
     ///

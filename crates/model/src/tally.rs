@@ -1,4 +1,11 @@
 //! What a worker counts in while it meets the updates of a vertex.
+//!
+//! ```
+//! use welter_model::tally::Tally;
+//!
+//! let mut tally = Tally::default();
+//! assert_eq!(tally.most_frequent(&[7, 3, 9, 3, 7]), Some((3, 2)));
+//! ```
 
 /// Places that are counted in, of 8 bytes each: what fits in half of a second-level cache.
 const SLOTS: usize = 1 << 16;

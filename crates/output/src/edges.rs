@@ -54,6 +54,23 @@ pub fn write_edges(
 /// Writes edges to anything, such as standard output; `name` is what errors call it. The format is
 /// text as SNAP has it where the options name none.
 ///
+/// Ids that came in go out again:
+///
+/// ```
+/// use welter_model::edges::EdgeList;
+/// use welter_model::ids::IdMap;
+/// use welter_output::{EdgeFormat, EdgeFormatOptions, write_edges_to};
+/// use welter_progress::Progress;
+///
+/// let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2]]);
+/// let ids = IdMap::Sparse(vec![7, 70, 700]);
+/// let options = EdgeFormatOptions { format: Some(EdgeFormat::Csv), ..Default::default() };
+/// let mut bytes = Vec::new();
+/// write_edges_to(&edges, &ids, &mut bytes, "edges", &options, 1, &Progress::new())?;
+/// assert_eq!(String::from_utf8(bytes)?, "source,target\n7,70\n70,700\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// See [`OutputError`]. What was written before an error stays.
 pub fn write_edges_to(

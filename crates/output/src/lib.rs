@@ -10,6 +10,24 @@
 //! name when it is complete, and not at all when writing fails or is cancelled (`target`) ·
 //! memory is bounded by a few blocks a thread, whatever the size of a part (`ordered`) · the ids
 //! written are those that came in · when a file was written, it and its name are on the device.
+//!
+//! # Example
+//! A table of two vertices with names, as the command prints it:
+//!
+//! ```
+//! use welter_model::table::{Column, ColumnData, Table, VertexColumn};
+//! use welter_output::{TableFormat, write_table_to};
+//! use welter_progress::Progress;
+//!
+//! let table = Table {
+//!     vertices: VertexColumn::Names(["libc6", "vim"].into_iter().collect()),
+//!     columns: vec![Column { name: "rank".into(), data: ColumnData::F64(vec![0.75, 0.25]) }],
+//! };
+//! let mut bytes = Vec::new();
+//! write_table_to(&table, &mut bytes, "ranks", TableFormat::Csv, 1, &Progress::new())?;
+//! assert_eq!(String::from_utf8(bytes)?, "vertex,rank\nlibc6,0.75\nvim,0.25\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod columnar;
 mod compression;

@@ -5,6 +5,23 @@
 //! the business of the creator of the [`Progress`].
 //!
 //! Invariant: nothing here blocks a worker; `add` is one relaxed atomic addition.
+//!
+//! ```
+//! use welter_progress::{Progress, Unit};
+//!
+//! let progress = Progress::new();
+//! let phase = progress.phase("read", Unit::Edges, Some(1000));
+//! for _batch in 0..4 {
+//!     if progress.cancelled() {
+//!         break;
+//!     }
+//!     phase.add(250);
+//! }
+//! let running = progress.current().map(|phase| (phase.name, phase.done, phase.total));
+//! assert_eq!(running, Some(("read", 1000, Some(1000))));
+//! drop(phase);
+//! assert_eq!((progress.current(), progress.finished().len()), (None, 1));
+//! ```
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -146,6 +163,17 @@ impl Progress {
     }
 
     /// Asks every loop of the run to end at its next batch.
+    ///
+    /// Handles are clones of one, so whoever catches Ctrl-C ends the loops of workers:
+    ///
+    /// ```
+    /// use welter_progress::Progress;
+    ///
+    /// let progress = Progress::new();
+    /// let of_handler = progress.clone();
+    /// std::thread::spawn(move || of_handler.cancel()).join().ok();
+    /// assert!(progress.cancelled());
+    /// ```
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
     }

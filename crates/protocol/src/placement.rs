@@ -20,6 +20,26 @@ use crate::partitions::Partitions;
 use crate::random::{Random, mix};
 
 /// How the engine of a chunk of edges or updates is chosen.
+///
+/// ```
+/// use welter_protocol::partitions::Partitions;
+/// use welter_protocol::placement::Placement;
+/// use welter_protocol::random::Random;
+///
+/// let cut = Partitions::fitting(3, 300, 8, 800).ok_or("no vertex fits")?;
+/// let mut random = Random::new(1);
+/// // No chunk of edges goes to a machine without storage; bandwidth of 2 gets twice as many as 1.
+/// let weighted = Placement::Weighted(vec![0, 1, 2]);
+/// let mut chunks = [0; 3];
+/// for _ in 0..3000 {
+///     chunks[weighted.engine(&cut, 0, &mut random)] += 1;
+/// }
+/// assert_eq!(chunks[0], 0);
+/// assert!((1900..2100).contains(&chunks[2]), "{chunks:?}");
+/// // What remains on an engine says what remains on all.
+/// assert_eq!(weighted.remaining(20, 2, 3), 30);
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Uniformly at random.

@@ -1,4 +1,15 @@
 //! Random numbers from a seed: splitmix64, so that a run can be repeated to the last event.
+//!
+//! ```
+//! use welter_protocol::random::Random;
+//!
+//! let numbers = |seed| {
+//!     let mut random = Random::new(seed);
+//!     [random.below(100), random.below(100), random.below(100)]
+//! };
+//! assert_eq!(numbers(7), numbers(7));
+//! assert_ne!(numbers(7), numbers(8));
+//! ```
 
 /// A stream of numbers that its seed alone decides.
 #[derive(Clone, Debug)]

@@ -37,6 +37,19 @@ impl Bias {
 
 /// Whether a master with `engines` computation engines on a partition, itself included, takes one
 /// more. Bytes.
+///
+/// A vertex set of 50 MB, of whose partition 400 MB remain. The master takes one helper, for which
+/// the time to read the vertex set pays, and a second one; a third would cost more than it gains:
+///
+/// ```
+/// use welter_protocol::steal::{Bias, accepts};
+///
+/// let takes = |engines| accepts(Bias::PAPER, 50_000_000, 400_000_000, engines);
+/// assert!(takes(1) && takes(2));
+/// assert!(!takes(3));
+/// assert!(!accepts(Bias::NEVER, 0, 400_000_000, 1));
+/// assert!(accepts(Bias::Always, 50_000_000, 1, 30));
+/// ```
 pub fn accepts(bias: Bias, vertex_bytes: u64, remaining_bytes: u64, engines: u32) -> bool {
     let Bias::Thousandths(alpha) = bias else { return remaining_bytes > 0 };
     // Both sides times 1000 H (H + 1).

@@ -37,6 +37,17 @@ pub fn utilisation(m: usize, k: f64) -> f64 {
 }
 
 /// The batch factor: the smallest `k` that keeps `m` storage engines busy.
+///
+/// Five pulls for each engine keep storage engines busy 99.5 % of the time in the paper's cluster
+/// of 32 machines, and hardly less in larger ones:
+///
+/// ```
+/// use welter_protocol::window::{batch_factor, utilisation};
+///
+/// assert_eq!(batch_factor(32), 5);
+/// assert!(utilisation(1000, 5.0) > 0.993);
+/// assert_eq!(batch_factor(1), 1);
+/// ```
 pub fn batch_factor(m: usize) -> usize {
     (1..=m).find(|&k| utilisation(m, k as f64) >= ENOUGH).unwrap_or(m)
 }

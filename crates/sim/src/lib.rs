@@ -4,6 +4,25 @@
 //! and faults. A [`World`](world::World) runs it in virtual time on the very code that a real
 //! cluster runs, with the kernels of real programs, and [`checkers`] look on. What a seed did once
 //! it does again.
+//!
+//! # Example
+//! PageRank on four machines. The seed decides the graph, the policies, the weather and what goes
+//! wrong; the result was compared with a plain loop's:
+//!
+//! ```
+//! use welter_sim::checkers::progress::End;
+//! use welter_sim::schedule::{Schedule, Wishes};
+//! use welter_sim::world::World;
+//!
+//! let wishes =
+//!     Wishes { algorithm: Some("pagerank"), machines: Some(4), calm: true, ..Wishes::default() };
+//! let schedule = Schedule::of(7, &wishes);
+//! let report = World::run(&schedule, false);
+//! assert_eq!((report.failure, report.end, report.judged), (None, End::Finished, true));
+//!
+//! // A seed does again what it did.
+//! assert_eq!(World::run(&schedule, false).hash, report.hash);
+//! ```
 
 mod bins;
 pub mod campaign;

@@ -12,6 +12,49 @@ use crate::weights::WeightKind;
 const GROUP_BYTES: usize = 32 << 10;
 
 /// Collects the tiles of one chunk. Buffers are kept between chunks.
+///
+/// Three edges from sources 64 and 65 to the stripe that begins at vertex 4096. A key has the
+/// source above and the destination below, here in 12 bits:
+///
+/// ```
+/// use welter_store::ChunkBuilder;
+/// use welter_store::chunk::Chunk;
+/// use welter_store::header::{CellId, Encoding, Label};
+/// use welter_store::weights::WeightKind;
+///
+/// let label = Label {
+///     graph: 1,
+///     generation: 0,
+///     cell: CellId { source_partition: 0, stripe: 1 },
+///     number: 0,
+///     source_base: 0,
+///     target_base: 4096,
+///     target_bits: 12,
+///     encoding: Encoding::Packed,
+///     weights: WeightKind::None,
+/// };
+/// let keys = [5, 9, 1 << 12 | 5];
+/// let mut builder = ChunkBuilder::new(false);
+/// builder.push(64, &keys, &[], Encoding::Packed);
+/// let mut bytes = Vec::new();
+/// builder.finish(&label, &mut bytes);
+///
+/// let chunk = Chunk::open(&bytes)?;
+/// chunk.verify()?;
+/// assert_eq!((*chunk.label(), chunk.edges()), (label, 3));
+/// let edges: Vec<[u64; 2]> = chunk
+///     .tiles()
+///     .flat_map(|tile| tile.packed().iter().map(move |key| (tile.source, u64::from(*key))))
+///     .map(|(source, key)| [source + (key >> 12), label.target_base + (key & 0xfff)])
+///     .collect();
+/// assert_eq!(edges, [[64, 4101], [64, 4105], [65, 4101]]);
+///
+/// // One bit that flips is noticed.
+/// let last = bytes.len() / 2;
+/// bytes[last] ^= 1;
+/// assert!(Chunk::open(&bytes).and_then(|chunk| chunk.verify()).is_err());
+/// # Ok::<(), welter_store::ChunkError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct ChunkBuilder {
     directory: Vec<TileEntry>,

@@ -3,6 +3,18 @@
 //! A pass over edges on storage looks at every byte of them twice, here and in the decoder, so what
 //! a checksum takes is felt. AVX-512 folds 64 bytes a step, where the instruction `crc32` takes 8:
 //! blocks of half a megabyte 33 GB/s and 13 on one core of a Zen 5, of 16 KiB 39 and 23.
+//!
+//! Sums of two pieces give that of both, without another look at their bytes:
+//!
+//! ```
+//! use welter_store::checksum;
+//!
+//! let [head, body] = [&b"1234"[..], b"56789"];
+//! let whole = checksum::of(b"123456789");
+//! assert_eq!(checksum::append(checksum::of(head), body), whole);
+//! assert_eq!(checksum::combine(checksum::of(head), checksum::of(body), body.len()), whole);
+//! assert_eq!(whole, 0xe306_9283, "the check value of CRC-32C");
+//! ```
 
 use crc_fast::{CrcAlgorithm, Digest};
 

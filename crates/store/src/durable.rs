@@ -139,6 +139,17 @@ fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
 
 /// Writes a whole file, in place of what had its name before.
 ///
+/// ```
+/// use welter_store::durable;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("manifest");
+/// durable::replace(&path, b"first", None)?;
+/// durable::replace(&path, b"second", None)?;
+/// assert_eq!(std::fs::read(&path)?, b"second");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`Draft::create`], [`Draft::append`] and [`Draft::commit`].
 pub fn replace(path: &Path, bytes: &[u8], faults: Option<&Arc<Faults>>) -> Result<(), StoreError> {

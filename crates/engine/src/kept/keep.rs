@@ -58,6 +58,39 @@ pub fn settings(settings: &Settings) -> Settings {
 
 /// Reads a stream into a directory, as a plan of [`settings`] says.
 ///
+/// A graph is kept once, and planned and loaded for each program that runs on it:
+///
+/// ```
+/// use welter_algorithms::Wcc;
+/// use welter_engine::kept::{self, KeepOptions, Kept};
+/// use welter_engine::plan::{Layout, Plan, Settings, Shape};
+/// use welter_engine::{Machine, Storage, Workers, pass};
+/// use welter_model::edges::{EdgeList, Reading};
+/// use welter_model::ids::IdMap;
+/// use welter_progress::Progress;
+/// use welter_store::io::IoOptions;
+///
+/// let edges = EdgeList::from_pairs(vec![[0, 1], [2, 1], [3, 4]]);
+/// let (reading, progress, machine) = (Reading::default(), Progress::new(), Machine::detect());
+/// let settings = Settings::default();
+/// let kept_settings = kept::settings(&settings);
+/// let plan = Plan::new(Shape::of(&edges, reading), Layout::kept(), &kept_settings, &machine)?;
+///
+/// let folder = tempfile::tempdir()?;
+/// let (directory, io) = (folder.path().join("graph"), IoOptions::default());
+/// let storage = Storage { directories: vec![folder.path().to_owned()], io: io.clone() };
+/// let workers = Workers::new(plan.threads)?.with_storage(storage);
+/// let options = KeepOptions { directory: directory.clone(), io: io.clone(), graph: None };
+/// kept::keep(Box::new(edges), &IdMap::Same, reading, &plan, &options, &workers, &progress)?;
+///
+/// let kept = Kept::open(&directory, &io)?;
+/// let plan = kept.plan(Layout::of_stream::<Wcc>(), &settings, &machine)?;
+/// let graph = kept.load(&plan, &workers, &progress)?;
+/// assert_eq!((graph.vertices(), graph.edges()), (5, 3));
+/// assert_eq!(pass(&graph, &Wcc, &workers, &progress)?.values.len(), 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// As [`Graph::ingest`]; when the directory is there already or cannot be made, when its file
 /// system has too little room, and when a write fails. Nothing is left then.

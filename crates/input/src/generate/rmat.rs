@@ -53,6 +53,26 @@ impl Default for RmatOptions {
 }
 
 /// An R-MAT graph as a stream. Self-loops and parallel edges occur, as in Graph500.
+///
+/// ```
+/// use welter_input::generate::rmat::{Rmat, RmatOptions};
+/// use welter_model::edges::EdgeStream;
+///
+/// let graph = Rmat::new(&RmatOptions { scale: 8, factor: 4, ..RmatOptions::default() })?;
+/// assert_eq!((graph.slots(), graph.edges()), (Some(256), 1024));
+///
+/// // A seed always gives the same edges, however often and in whatever parts they are read.
+/// let first = |graph: &Rmat| {
+///     let mut pair = None;
+///     graph.read(0, &mut |batch| {
+///         pair = batch.pairs.first().copied();
+///         false
+///     })?;
+///     Ok::<_, Box<dyn std::error::Error + Send + Sync>>(pair)
+/// };
+/// assert_eq!(first(&graph)?, first(&graph)?);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
 #[derive(Debug)]
 pub struct Rmat {
     scale: u32,

@@ -13,6 +13,21 @@
 //!
 //! Invariants: nothing is handed out before its checksum was seen to be right · nothing is
 //! allocated by a length that was not checked against the size of the file.
+//!
+//! ```
+//! use welter_store::sealed::{Identity, seal, unseal};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("degrees");
+//! let identity = Identity { kind: *b"DEGREES ", version: 1, graph: 7, generation: 0 };
+//! seal(&path, &identity, &[1, 2, 3], None)?;
+//! assert_eq!(unseal(&path, *b"DEGREES ", 1 << 10, None)?, (identity, vec![1, 2, 3]));
+//!
+//! // A file of another kind is refused, and so is one that is larger than was foreseen.
+//! assert!(unseal(&path, *b"MANIFEST", 1 << 10, None).is_err());
+//! assert!(unseal(&path, *b"DEGREES ", 2, None).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod header;
 mod reader;
