@@ -34,7 +34,7 @@ const UNDIRECTED: Reading = Reading {
     duplicates: Duplicates::Keep,
 };
 
-/// What none of the programs here keeps to.
+/// Invariant that none of the programs here keeps to.
 const INVARIANT: &str = "each iteration settles a vertex";
 /// The limit of all of them, on graphs of fewer vertices than they have iterations.
 const MOST: u64 = 10;
@@ -349,7 +349,10 @@ fn a_stream_program_that_never_stops_is_ended_over_a_graph_and_over_its_input() 
 /// Executors of each schedule, a few: long paths take long.
 fn some() -> Vec<Executor> {
     let all: Vec<Executor> = executors().into_iter().skip(1).collect();
-    let is_local = |executor: &&Executor| matches!(executor, Executor::Memory(it) if it.settings.frontier == FrontierMode::Local);
+    let is_local = |executor: &&Executor| match executor {
+        Executor::Memory(it) => it.settings.frontier == FrontierMode::Local,
+        _ => false,
+    };
     let by = |route: fn(Option<Route>) -> bool| all.iter().find(|it| route(it.route()));
     [
         all.iter().find(|executor| executor.route().is_none()),
