@@ -20,8 +20,15 @@ use super::scene::Scene;
 /// Blocks under way, of each process in its epoch.
 pub struct Stores {
     window_bytes: u64,
-    /// Bytes of each block that was sent; 0 once it is stored, however often it is sent again.
-    under_way: BTreeMap<(usize, Epoch), BTreeMap<BlockName, u64>>,
+    under_way: BTreeMap<(usize, Epoch), UnderWay>,
+}
+
+/// Bytes of each block that was sent; 0 once it is stored, however often it is sent again.
+#[derive(Default)]
+struct UnderWay {
+    blocks: BTreeMap<BlockName, u64>,
+    /// Sum over all of them.
+    bytes: u64,
 }
 
 impl Stores {
@@ -33,9 +40,9 @@ impl Stores {
     /// A machine is told something.
     pub fn event(&mut self, process: usize, event: &Event) {
         if let Event::Message(Envelope { epoch, message: Message::Stored(name), .. }) = event
-            && let Some(blocks) = self.under_way.get_mut(&(process, *epoch))
+            && let Some(under_way) = self.under_way.get_mut(&(process, *epoch))
         {
-            blocks.insert(*name, 0);
+            under_way.bytes -= under_way.blocks.insert(*name, 0).unwrap_or(0);
         }
     }
 
@@ -52,12 +59,15 @@ impl Stores {
                 message: Message::Store { block, payload },
                 ..
             }) if *from == scene.rank && *epoch == scene.epoch => {
-                let blocks = self.under_way.entry(of).or_default();
-                blocks.entry(block.name).or_insert(payload.len() as u64);
+                let under_way = self.under_way.entry(of).or_default();
+                under_way.blocks.entry(block.name).or_insert_with(|| {
+                    under_way.bytes += payload.len() as u64;
+                    payload.len() as u64
+                });
                 Ok(())
             }
             Effect::Work { work: Work::Stream { .. } | Work::Ingest { first: false }, .. } => {
-                let bytes: u64 = self.under_way.get(&of).map_or(0, |all| all.values().sum());
+                let bytes = self.under_way.get(&of).map_or(0, |all| all.bytes);
                 if bytes < self.window_bytes {
                     return Ok(());
                 }

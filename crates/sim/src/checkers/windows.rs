@@ -26,7 +26,14 @@ pub struct Windows {
     depth: usize,
     window: usize,
     disks: BTreeMap<usize, (Epoch, BTreeSet<u64>)>,
-    gets: BTreeMap<usize, (Epoch, BTreeMap<BlockName, bool>)>,
+    gets: BTreeMap<usize, (Epoch, Gets)>,
+}
+
+/// Chunks of vertex sets that were asked for, and whether they came.
+#[derive(Default)]
+struct Gets {
+    come: BTreeMap<BlockName, bool>,
+    open: usize,
 }
 
 /// The newest epoch of a process, with nothing in it if it is new.
@@ -67,10 +74,11 @@ impl Windows {
                 }
             }
             Event::Message(Envelope { message: Message::Got { name, .. }, epoch, .. }) => {
-                if let Some((of, names)) = self.gets.get_mut(&process)
+                if let Some((of, gets)) = self.gets.get_mut(&process)
                     && of == epoch
+                    && gets.come.insert(*name, true) == Some(false)
                 {
-                    names.insert(*name, true);
+                    gets.open -= 1;
                 }
             }
             _ => {}
@@ -98,10 +106,12 @@ impl Windows {
             Effect::Send(Envelope { message: Message::Get(name), epoch: of, .. })
                 if name.kind == Kind::Vertices && *of == epoch =>
             {
-                let names = newest(&mut self.gets, process, epoch);
-                names.entry(*name).or_insert(false);
-                let open = names.values().filter(|come| !**come).count();
-                ("chunks of vertices", open, self.window)
+                let gets = newest(&mut self.gets, process, epoch);
+                gets.come.entry(*name).or_insert_with(|| {
+                    gets.open += 1;
+                    false
+                });
+                ("chunks of vertices", gets.open, self.window)
             }
             _ => return Ok(()),
         };
