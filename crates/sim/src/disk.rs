@@ -97,6 +97,7 @@ pub struct Disk {
     /// Bytes that wait in memory, and how many may.
     dirty_bytes: u64,
     dirty_max: u64,
+    unit: u64,
     /// Fault at the next call.
     pub fault: Option<Fault>,
     /// Whether there is room.
@@ -123,6 +124,7 @@ impl Disk {
             device: Device::new(speed),
             dirty_bytes: 0,
             dirty_max: speed.dirty_max,
+            unit: speed.unit,
             fault: None,
             full: None,
             slow: None,
@@ -140,6 +142,17 @@ impl Disk {
     /// Nanoseconds that it was busy.
     pub fn busy(&self) -> Time {
         self.device.busy
+    }
+
+    /// Bytes that it transferred.
+    pub fn bytes(&self) -> u64 {
+        self.device.bytes
+    }
+
+    /// When so many bytes of the input, which lie beside the blocks, have been read.
+    pub fn stream(&mut self, now: Time, bytes: u64, random: &mut Random) -> Time {
+        let load = Load { latencies: 1, bytes, is_transfer: true, times: 1 };
+        self.device.ends(now, &load, &[], random)
     }
 
     /// Takes a request, if this is one for a disk, and says when it will be done, and by which
@@ -167,32 +180,34 @@ impl Disk {
         Some((done, self.tickets))
     }
 
+    /// Bytes on the medium of a file that is so long here: of a header and a payload.
+    fn stored(&self, length: usize) -> u64 {
+        let payload = length.saturating_sub(HEADER_BYTES);
+        (length - payload) as u64 + self.unit * payload as u64
+    }
+
     /// Work that a request is for the device.
     fn load(&mut self, now: Time, request: &Request) -> Load {
         let (latencies, bytes, is_transfer) = match request {
             Request::Read { name, .. } => {
-                (1, self.files.get(name).map_or(0, |file| file.bytes.len()), true)
+                (1, self.files.get(name).map_or(0, |file| self.stored(file.bytes.len())), true)
             }
             Request::Write { is_dirty: true, .. } => (1, 0, true),
-            Request::Write { payload, .. } => (1, payload.len(), true),
+            Request::Write { payload, .. } => (1, self.unit * payload.len() as u64, true),
             Request::Sync { names, .. } => {
                 let files = names.iter().filter_map(|name| self.files.get(name));
-                let dirty = files.filter(|file| file.is_dirty).map(|file| file.bytes.len());
-                (2, dirty.sum::<usize>() + PLACE_BYTES as usize * names.len(), true)
+                let dirty = files.filter(|file| file.is_dirty);
+                let bytes: u64 = dirty.map(|file| self.stored(file.bytes.len())).sum();
+                (2, bytes + PLACE_BYTES * names.len() as u64, true)
             }
-            Request::Persist { manifest, .. } => (3, manifest.encode().len(), true),
+            Request::Persist { manifest, .. } => (3, manifest.encode().len() as u64, true),
             Request::Forget(_) | Request::Delete(_) => (1, 0, false),
         };
         let slow = self.slow.filter(|slow| now < slow.until);
         if slow.is_some() && is_transfer {
             self.happened.count(Kind::Slow);
         }
-        Load {
-            latencies,
-            bytes: bytes as u64,
-            is_transfer,
-            times: slow.map_or(1, |slow| slow.times),
-        }
+        Load { latencies, bytes, is_transfer, times: slow.map_or(1, |slow| slow.times) }
     }
 
     /// A request is done. None if it is no more under way, or nobody waits for it.

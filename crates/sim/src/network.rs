@@ -46,6 +46,8 @@ pub struct Weather {
     pub wired: bool,
     /// How many of a thousand of these have a bit flipped.
     pub garbled: u64,
+    /// Bytes that one of a payload stands for: 1, but in the scale model.
+    pub unit: u64,
 }
 
 /// A way that nothing goes for a while.
@@ -217,6 +219,7 @@ mod tests {
         late: 0,
         wired: false,
         garbled: 0,
+        unit: 1,
     };
 
     /// When messages of ten bytes arrive that are sent at once.

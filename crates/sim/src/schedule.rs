@@ -20,6 +20,9 @@ use crate::faults::{Fault, faults};
 use crate::job::{Cut, Job};
 use crate::network::Weather;
 
+/// Virtual time in which runs on small graphs end.
+const TIME_MAX: Time = 20_000 * MILLIS;
+
 /// Choices that a caller may make instead of the seed.
 #[derive(Clone, Debug, Default)]
 pub struct Wishes {
@@ -73,8 +76,13 @@ pub struct Schedule {
     pub directory_nanos: Time,
     /// Schedule that ran on the same disks before.
     pub before: Option<Before>,
+    /// Bytes of an edge of the input, which each machine reads from its own disk; 0 where that
+    /// takes no time.
+    pub input_edge_bytes: u64,
     /// Events after which it must have ended.
     pub events_max: u64,
+    /// Virtual time after the last fault in which it must have ended.
+    pub time_max: Time,
 }
 
 impl Schedule {
@@ -130,6 +138,7 @@ impl Schedule {
             gap,
             late,
             dirty_max,
+            unit: 1,
         });
         let speeds = speeds.collect();
         let faults = if calm { Vec::new() } else { faults(random, machines) };
@@ -152,7 +161,9 @@ impl Schedule {
             late_works,
             directory_nanos,
             before: None,
+            input_edge_bytes: 0,
             events_max: EVENTS_MAX,
+            time_max: TIME_MAX,
         }
         .after_another(random, calm)
     }
@@ -229,6 +240,7 @@ impl Schedule {
             late: 0,
             wired: false,
             garbled: 0,
+            unit: 1,
         };
         let speed = Speed::serial(10 * MICROS, 500);
         Self {
@@ -245,7 +257,9 @@ impl Schedule {
             late_works: 0,
             directory_nanos: 4 * MICROS,
             before: None,
+            input_edge_bytes: 0,
             events_max: 100 * EVENTS_MAX,
+            time_max: TIME_MAX,
         }
     }
 
@@ -333,5 +347,6 @@ fn weather(random: &mut Random, calm: bool) -> Weather {
         late,
         wired,
         garbled,
+        unit: 1,
     }
 }

@@ -6,30 +6,34 @@
 //! [`SizedJob`] makes chunks of these sizes, of zeros, for as many vertices and edges as is wanted:
 //!
 //! ```text
-//! edges of a partition     = edges / partitions                 updates for one likewise
+//! edges of a partition     = edges * share of its range of sources     updates for one likewise
 //! bytes of a chunk         = records of it * bytes of a record, as recorded
-//! touched accumulators     = w (1 - (1 - 1 / w)^updates)        w vertices of a partition
+//! touched accumulators     = w (1 - (1 - 1 / w)^updates)               w vertices of a partition
 //! looked_at(work)          = what kernels look at: edges, updates, vertices
 //! ```
+//!
+//! Where [`Spread`] is not even, shares are those of R-MAT graphs, whose ends fall into the lower
+//! half of each range of ids more often than into the upper one.
 //!
 //! **Invariant:** no constant of a model is fitted to the time of a run: times follow from sizes
 //! and from the speeds of the schedule, as they do with contents.
 //!
-//! Modelled are programs whose vertices are all active until the end, on route `spill`, on graphs
-//! whose edges are spread evenly.
+//! Modelled are programs that stream all edges in each iteration, on route `spill`. Targets of
+//! edges are as if they did not depend on the sources.
 
-#![expect(
-    clippy::disallowed_types,
-    reason = "workers write to the profile of their job, which schedules share between threads"
-)]
+mod dealer;
+mod recorded;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use welter_engine::EngineError;
 use welter_protocol::names::{Phase, Step};
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 
+pub use self::dealer::Spread;
+use self::dealer::{Dealer, shares};
+pub use self::recorded::Recorded;
 use crate::job::{Cut, Job, Worker};
 
 /// Bytes and records of chunks of one kind.
@@ -42,7 +46,7 @@ pub struct Size {
 }
 
 impl Size {
-    fn add(&mut self, bytes: usize, records: u64) {
+    pub(crate) fn add(&mut self, bytes: usize, records: u64) {
         self.bytes += bytes as u64;
         self.records += records;
     }
@@ -66,102 +70,6 @@ pub struct Profile {
     pub iterations: Vec<[u64; 2]>,
 }
 
-/// A job that writes down what its workers do.
-pub struct Recorded {
-    inner: Arc<dyn Job>,
-    profile: Arc<Mutex<Profile>>,
-}
-
-impl Recorded {
-    /// This one.
-    pub fn new(inner: Arc<dyn Job>) -> Self {
-        Self { inner, profile: Arc::default() }
-    }
-
-    /// Sizes of the runs so far.
-    pub fn profile(&self) -> Profile {
-        self.profile.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Job for Recorded {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn vertices(&self) -> u64 {
-        self.inner.vertices()
-    }
-
-    fn vertex_bytes(&self) -> u64 {
-        self.inner.vertex_bytes()
-    }
-
-    fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
-        let (inner, profile) = (self.inner.worker(cut, rank), self.profile.clone());
-        Box::new(Recorder { inner, profile, step: None, gathered: 0, cut, partition: 0 })
-    }
-
-    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
-        self.inner.judge(vertices, iterations)
-    }
-}
-
-struct Recorder {
-    inner: Box<dyn Worker>,
-    profile: Arc<Mutex<Profile>>,
-    step: Option<Step>,
-    /// Updates for the open partition.
-    gathered: u64,
-    cut: Cut,
-    partition: u32,
-}
-
-impl Worker for Recorder {
-    fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
-        let outcome = self.inner.work(work)?;
-        let mut profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Work::Open { step, partition, .. } = work {
-            (self.step, self.gathered, self.partition) = (Some(*step), 0, *partition);
-        }
-        match (&outcome, work) {
-            (Outcome::Ingested { filled, .. }, _) => {
-                for one in filled {
-                    profile.edges.add(one.sealed.payload.len(), one.records.into());
-                }
-            }
-            (Outcome::Streamed { made, gathered, filled, .. }, Work::Stream { block, .. }) => {
-                self.gathered += gathered;
-                for one in filled {
-                    profile.updates.add(one.sealed.payload.len(), one.records.into());
-                }
-                if let Some(Step { iteration, phase: Phase::Scatter }) = self.step {
-                    let iteration = iteration as usize;
-                    let iterations = profile.iterations.len().max(iteration + 1);
-                    profile.iterations.resize(iterations, [0; 2]);
-                    profile.iterations[iteration][0] += u64::from(block.records);
-                    profile.iterations[iteration][1] += made;
-                }
-            }
-            (Outcome::Flushed(filled), _) => {
-                for one in filled {
-                    profile.updates.add(one.sealed.payload.len(), one.records.into());
-                }
-            }
-            (Outcome::HandedOver(sealed), _) => {
-                let touched = touched(&self.cut, self.partition, self.gathered);
-                profile.accumulators.add(sealed.payload.len(), touched);
-            }
-            _ => {}
-        }
-        Ok(outcome)
-    }
-
-    fn looked_at(&self) -> u64 {
-        self.inner.looked_at()
-    }
-}
-
 /// Accumulators that so many updates touch, if they go to random vertices.
 fn touched(cut: &Cut, partition: u32, updates: u64) -> u64 {
     let range = cut.partitions.range(partition);
@@ -179,6 +87,12 @@ pub struct SizedJob {
     pub vertex_bytes: u64,
     /// Sizes of everything else.
     pub profile: Arc<Profile>,
+    /// Records in a chunk of updates.
+    pub update_records: u32,
+    /// How its edges lie.
+    pub spread: Spread,
+    /// Cores of a machine, which share the work on the input and on vertex sets.
+    pub cores: u64,
 }
 
 impl Job for SizedJob {
@@ -198,17 +112,20 @@ impl Job for SizedJob {
         let machines = cut.partitions.machines() as u64;
         let share = |rank: u64| self.edges * rank / machines;
         let rank = rank as u64;
+        let dealer = Dealer::new(shares(&cut.partitions, self.spread));
         Box::new(SizedWorker {
             cut,
             vertex_bytes: self.vertex_bytes as usize,
             profile: self.profile.clone(),
+            update_records: self.update_records,
+            cores: self.cores.max(1),
             share: share(rank + 1) - share(rank),
             left: 0,
             step: Step { iteration: 0, phase: Phase::Ingest },
             partition: 0,
             gathered: 0,
-            bins: vec![0; cut.partitions.count() as usize],
-            next: 0,
+            fraction: 0,
+            dealer,
             looked_at: 0,
         })
     }
@@ -228,47 +145,32 @@ struct SizedWorker {
     cut: Cut,
     vertex_bytes: usize,
     profile: Arc<Profile>,
+    update_records: u32,
+    cores: u64,
     /// Edges of this machine's share of the input, and how many of them are not read.
     share: u64,
     left: u64,
     step: Step,
     partition: u32,
     gathered: u64,
-    /// Records that wait, by partition, and the partition of the next one.
-    bins: Vec<u32>,
-    next: usize,
+    /// What was left when updates were counted, in parts of all edges.
+    fraction: u64,
+    dealer: Dealer,
     looked_at: u64,
 }
 
 impl SizedWorker {
-    /// Deals records out to partitions, one after the other, and hands out full chunks.
-    fn deal(&mut self, records: u64, size: Size) -> Vec<Filled> {
-        let mut filled = Vec::new();
-        for _ in 0..records {
-            let place = self.next;
-            self.next = (place + 1) % self.bins.len();
-            self.bins[place] += 1;
-            if self.bins[place] == self.cut.chunk_records {
-                filled.extend(self.take(place, size));
-            }
-        }
-        filled
-    }
-
-    fn take(&mut self, place: usize, size: Size) -> Option<Filled> {
-        let records = std::mem::take(&mut self.bins[place]);
-        (records > 0).then(|| Filled {
-            partition: place as u32,
+    /// Chunks of what was dealt out.
+    fn filled(chunks: Vec<(u32, u64)>, size: Size) -> Vec<Filled> {
+        let filled = |(partition, records): (u32, u64)| Filled {
+            partition,
             source: None,
-            records,
+            records: records as u32,
             combined: 0,
             sources: u64::MAX,
-            sealed: size.chunk(records.into()).into(),
-        })
-    }
-
-    fn take_all(&mut self, size: Size) -> Vec<Filled> {
-        (0..self.bins.len()).filter_map(|place| self.take(place, size)).collect()
+            sealed: size.chunk(records).into(),
+        };
+        chunks.into_iter().map(filled).collect()
     }
 
     fn width(&self, partition: u32) -> u64 {
@@ -276,18 +178,24 @@ impl SizedWorker {
         range.end - range.start
     }
 
+    /// Vertices of a set that each core works on.
+    fn share_of(&self, partition: u32) -> u64 {
+        self.width(partition).div_ceil(self.cores)
+    }
+
     fn ingest(&mut self, first: bool) -> Outcome {
         if first {
             self.left = self.share;
-            self.bins.fill(0);
+            self.dealer.clear();
         }
         let read = self.left.min(self.cut.piece_edges as u64);
         self.left -= read;
-        self.looked_at = read;
+        self.looked_at = read.div_ceil(self.cores);
         let size = self.profile.edges;
-        let mut filled = self.deal(read, size);
+        let chunk = u64::from(self.cut.chunk_records);
+        let mut filled = Self::filled(self.dealer.deal(read, chunk), size);
         let degrees = (self.left == 0).then(|| {
-            filled.extend(self.take_all(size));
+            filled.extend(Self::filled(self.dealer.rest(), size));
             let counts = |partition| Payload::from(vec![0; 4 * self.width(partition) as usize]);
             (0..self.cut.partitions.count()).map(counts).collect()
         });
@@ -311,8 +219,11 @@ impl SizedWorker {
         }
         let iteration = self.profile.iterations.get(self.step.iteration as usize);
         let [edges, updates] = iteration.copied().unwrap_or_default();
-        let made = records * updates / edges.max(1);
-        let filled = self.deal(made, self.profile.updates);
+        let parts = records * updates + self.fraction;
+        self.fraction = parts % edges.max(1);
+        let made = parts / edges.max(1);
+        let chunks = self.dealer.deal(made, self.update_records.into());
+        let filled = Self::filled(chunks, self.profile.updates);
         Outcome::Streamed { made, gathered: 0, rewritten, filled }
     }
 }
@@ -325,26 +236,26 @@ impl Worker for SizedWorker {
             Work::Init { partition, .. } => self.made(*partition),
             Work::Open { step, partition, .. } => {
                 (self.step, self.partition, self.gathered) = (*step, *partition, 0);
-                self.bins.fill(0);
-                self.looked_at = self.width(*partition);
+                self.dealer.clear();
+                self.looked_at = self.share_of(*partition);
                 Outcome::Opened
             }
             Work::Turn { source, .. } => {
-                self.looked_at = self.width(*source);
+                self.looked_at = self.share_of(*source);
                 Outcome::Turned
             }
             Work::Stream { block, .. } => self.stream(block.records.into()),
-            Work::Flush => Outcome::Flushed(self.take_all(self.profile.updates)),
+            Work::Flush => Outcome::Flushed(Self::filled(self.dealer.rest(), self.profile.updates)),
             Work::HandOver => {
                 let touched = touched(&self.cut, self.partition, self.gathered);
                 Outcome::HandedOver(self.profile.accumulators.chunk(touched).into())
             }
             Work::Merge(_) => {
-                self.looked_at = self.width(self.partition);
+                self.looked_at = self.share_of(self.partition);
                 Outcome::Merged
             }
             Work::Apply => {
-                self.looked_at = self.width(self.partition);
+                self.looked_at = self.share_of(self.partition);
                 self.made(self.partition)
             }
             Work::Decide { iterations, .. } => {

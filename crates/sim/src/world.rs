@@ -32,9 +32,6 @@ use crate::network::Network;
 use crate::planted;
 use crate::schedule::{MILLIS, Schedule, Wishes};
 
-/// Virtual time after the last fault in which a run must end.
-const BOUND: Time = 20_000 * MILLIS;
-
 /// Event of the world that is about to happen.
 enum Happening {
     /// To a process.
@@ -131,6 +128,8 @@ pub struct Report {
     pub times: Vec<Times>,
     /// Nanoseconds that disks were busy, one a rank.
     pub busy: Vec<Time>,
+    /// Bytes that disks transferred, one a rank.
+    pub bytes: Vec<u64>,
     /// Trace of what happened, if it was wanted.
     pub trace: Vec<String>,
 }
@@ -172,7 +171,7 @@ impl<'a> World<'a> {
             self.put(began + *at, Happening::Fault(*fault));
         }
         let last = self.schedule.faults.iter().map(|fault| fault.0).max().unwrap_or(0);
-        self.go_on(began + last + BOUND)
+        self.go_on(began + last + self.schedule.time_max)
     }
 
     fn new(schedule: &'a Schedule) -> Self {
@@ -372,7 +371,8 @@ impl<'a> World<'a> {
         self.disks.iter().for_each(|disk| happened.add(&disk.happened));
         let current = self.current.iter().flatten().map(|&at| &self.processes[at]);
         let times = current.clone().map(|process| process.machine.times(self.now)).collect();
-        let busy = current.map(|process| self.disks[process.disk].busy()).collect();
+        let busy = current.clone().map(|process| self.disks[process.disk].busy()).collect();
+        let bytes = current.map(|process| self.disks[process.disk].bytes()).collect();
         Report {
             failure: self.checkers.failure,
             end,
@@ -384,6 +384,7 @@ impl<'a> World<'a> {
             happened,
             times,
             busy,
+            bytes,
             trace: self.trace.unwrap_or_default(),
         }
     }

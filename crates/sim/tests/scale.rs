@@ -14,7 +14,7 @@ use welter_sim::checkers::progress::End;
 use welter_sim::fold_job::FoldJob;
 use welter_sim::job::{Cut, Job};
 use welter_sim::schedule::{MICROS, Schedule};
-use welter_sim::sized_job::{Profile, Recorded, SizedJob};
+use welter_sim::sized_job::{Profile, Recorded, SizedJob, Spread};
 use welter_sim::world::World;
 use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
@@ -51,7 +51,9 @@ fn job(machines: usize) -> Arc<dyn Job> {
 fn sizes(machines: usize, profile: &Profile) -> Arc<dyn Job> {
     let (vertices, edges) = (VERTICES * machines as u64, EDGES * machines as u64);
     let vertex_bytes = job(1).vertex_bytes();
-    Arc::new(SizedJob { vertices, edges, vertex_bytes, profile: Arc::new(profile.clone()) })
+    let profile = Arc::new(profile.clone());
+    let (update_records, spread, cores) = (24, Spread::Even, 1);
+    Arc::new(SizedJob { vertices, edges, vertex_bytes, profile, update_records, spread, cores })
 }
 
 /// Virtual milliseconds, on disks (and at a time a record) that make one or the other the

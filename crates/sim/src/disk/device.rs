@@ -41,12 +41,14 @@ pub struct Speed {
     /// Bytes of writes that wait in memory for a sync, and are transferred only then; what is more
     /// is transferred at once.
     pub dirty_max: u64,
+    /// Bytes that one of a payload stands for: 1, but in the scale model.
+    pub unit: u64,
 }
 
 impl Speed {
     /// A disk that serves one request after the other.
     pub const fn serial(latency: Time, byte_thousandths: Time) -> Self {
-        Self { latency, byte_thousandths, depth: 1, gap: 0, late: 0, dirty_max: 0 }
+        Self { latency, byte_thousandths, depth: 1, gap: 0, late: 0, dirty_max: 0, unit: 1 }
     }
 }
 
@@ -83,6 +85,8 @@ pub(super) struct Device {
     busy_until: Time,
     /// Nanoseconds in which it had something to do.
     pub(super) busy: Time,
+    /// Bytes that it transferred.
+    pub(super) bytes: u64,
 }
 
 impl Device {
@@ -96,6 +100,7 @@ impl Device {
             overtakes: false,
             busy_until: 0,
             busy: 0,
+            bytes: 0,
         }
     }
 
@@ -121,6 +126,7 @@ impl Device {
             ends = (begins + latency).max(self.bus);
             ends += load.bytes * byte_thousandths * load.times / 1000;
             (self.places[place], self.bus, self.next) = (ends, ends, begins + gap);
+            self.bytes += load.bytes;
             self.busy += ends.saturating_sub(begins.max(self.busy_until));
             self.busy_until = self.busy_until.max(ends);
         }

@@ -1,7 +1,7 @@
 //! Effects of machines, carried out: by the disk, the network, the program and the host.
 
 use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::{Effect, Event};
+use welter_protocol::{Effect, Event, Outcome, Time};
 
 use super::{Happening, Process, World};
 use crate::checkers::{Scene, checkpoints};
@@ -58,6 +58,7 @@ impl World<'_> {
                     *core = now.max(*core) + took;
                     *core
                 });
+                let done = done.max(self.input_read(disk, &outcome));
                 (done, Event::Done { token, outcome })
             }
             Effect::Suspect(rank) => return self.suspect(rank),
@@ -71,6 +72,17 @@ impl World<'_> {
         };
         if !is_stuck {
             self.put(done, Happening::Event(at, Box::new(event)));
+        }
+    }
+
+    /// When a piece of the input has been read, while it is worked on.
+    fn input_read(&mut self, disk: usize, outcome: &Outcome) -> Time {
+        match outcome {
+            Outcome::Ingested { read, .. } if self.schedule.input_edge_bytes > 0 => {
+                let bytes = read * self.schedule.input_edge_bytes;
+                self.disks[disk].stream(self.now, bytes, &mut self.random)
+            }
+            _ => 0,
         }
     }
 
@@ -109,7 +121,7 @@ impl World<'_> {
 
     /// Puts an envelope on its way.
     fn send(&mut self, envelope: Envelope) {
-        let bytes = payload_bytes(&envelope.message);
+        let bytes = self.bytes(&envelope.message);
         let ends = [envelope.from, envelope.to];
         let [first, second] = self.network.comes(self.now, ends, bytes, &mut self.random);
         let Some(first) = first else { return };
@@ -125,9 +137,14 @@ impl World<'_> {
         self.put(first, Happening::Switch(envelope));
     }
 
+    /// Bytes of a message on the network.
+    fn bytes(&self, message: &Message) -> usize {
+        HEAD_BYTES + self.schedule.weather.unit as usize * payload_bytes(message)
+    }
+
     /// An envelope is at the switch, for all processes that have, or think they have, its rank.
     pub(super) fn switch(&mut self, envelope: Envelope) {
-        let bytes = payload_bytes(&envelope.message);
+        let bytes = self.bytes(&envelope.message);
         let arrives = self.network.arrives(self.now, envelope.to, bytes);
         let is_of = |process: &Process| process.alive && process.rank == envelope.to;
         let mut last = None;
@@ -145,6 +162,9 @@ impl World<'_> {
     }
 }
 
+/// Bytes that a message has besides what it carries along.
+const HEAD_BYTES: usize = 100;
+
 /// Bytes that a message carries along.
 fn payload_bytes(message: &Message) -> usize {
     match message {
@@ -153,7 +173,7 @@ fn payload_bytes(message: &Message) -> usize {
         | Message::Got { payload, .. }
         | Message::Copied { payload, .. }
         | Message::Degrees { payload, .. }
-        | Message::Accumulators { payload, .. } => 100 + payload.len(),
-        _ => 100,
+        | Message::Accumulators { payload, .. } => payload.len(),
+        _ => 0,
     }
 }

@@ -1,0 +1,156 @@
+//! Records dealt out to partitions by shares, and cut into chunks.
+//!
+//! ```text
+//! due(p)   = records * share(p) - dealt(p)          in parts of 2^32, 0 <= due < 1
+//! sum of dealt(p) + sum of due(p) = records
+//! ```
+//!
+//! **Invariant:** what [`Dealer::rest`] hands out makes the sum of all records of chunks that of
+//! all that was dealt.
+
+use welter_protocol::partitions::Partitions;
+
+/// How the ends of edges are spread over ids.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Spread {
+    /// Evenly.
+    Even,
+    /// As in an R-MAT graph of which this share of all ends is in the lower half of the ids, and so
+    /// on in each half.
+    RMat(f64),
+}
+
+impl Spread {
+    /// The parameters of Graph500 (0.57, 0.19, 0.19, 0.05): 0.57 + 0.19, of sources and targets.
+    pub const GRAPH500: Self = Self::RMat(0.76);
+}
+
+/// What shares are parts of.
+const WHOLE: u64 = 1 << 32;
+
+/// Share of ends of edges that lie below a fraction of all ids.
+fn below(spread: Spread, fraction: f64) -> f64 {
+    let Spread::RMat(low) = spread else { return fraction };
+    if fraction >= 1.0 {
+        return 1.0;
+    }
+    let (mut fraction, mut scale, mut sum) = (fraction, 1.0, 0.0);
+    for _ in 0..50 {
+        fraction *= 2.0;
+        if fraction < 1.0 {
+            scale *= low;
+        } else {
+            sum += scale * low;
+            scale *= 1.0 - low;
+            fraction -= 1.0;
+        }
+    }
+    sum
+}
+
+/// Share of each partition, in parts of [`WHOLE`].
+pub(super) fn shares(partitions: &Partitions, spread: Spread) -> Vec<u64> {
+    let vertices = partitions.vertices().max(1) as f64;
+    let before = |vertex: u64| (below(spread, vertex as f64 / vertices) * WHOLE as f64) as u64;
+    let share = |partition| {
+        let range = partitions.range(partition);
+        before(range.end) - before(range.start)
+    };
+    (0..partitions.count()).map(share).collect()
+}
+
+/// Records that wait to be a chunk, by partition.
+pub(super) struct Dealer {
+    shares: Vec<u64>,
+    due: Vec<u64>,
+    bins: Vec<u64>,
+    /// Records of which it is not said yet where they go.
+    left: u64,
+}
+
+impl Dealer {
+    pub(super) fn new(shares: Vec<u64>) -> Self {
+        let empty = vec![0; shares.len()];
+        Self { shares, due: empty.clone(), bins: empty, left: 0 }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.due.fill(0);
+        self.bins.fill(0);
+        self.left = 0;
+    }
+
+    /// Deals records out; chunks of `chunk` records that are full, with their partitions.
+    pub(super) fn deal(&mut self, records: u64, chunk: u64) -> Vec<(u32, u64)> {
+        let mut full = Vec::new();
+        self.left += records;
+        for (place, share) in self.shares.iter().enumerate() {
+            let due = self.due[place] + records * share;
+            self.due[place] = due % WHOLE;
+            self.left -= due / WHOLE;
+            self.bins[place] += due / WHOLE;
+            while self.bins[place] >= chunk.max(1) {
+                self.bins[place] -= chunk.max(1);
+                full.push((place as u32, chunk.max(1)));
+            }
+        }
+        full
+    }
+
+    /// All that waits; what is left goes to where most is due.
+    pub(super) fn rest(&mut self) -> Vec<(u32, u64)> {
+        let mut places: Vec<usize> = (0..self.due.len()).collect();
+        places.sort_by_key(|&place| std::cmp::Reverse(self.due[place]));
+        for &place in places.iter().take(self.left as usize) {
+            self.bins[place] += 1;
+        }
+        self.due.fill(0);
+        self.left = 0;
+        let bins = self.bins.iter_mut().enumerate();
+        let rest = bins.map(|(place, bin)| (place as u32, std::mem::take(bin)));
+        rest.filter(|(_, records)| *records > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_whole_and_those_of_rmat() {
+        for (machines, vertices) in [(1, 1), (3, 100), (4, 1 << 20), (32, 1 << 20), (7, 13)] {
+            let partitions = Partitions::fitting(machines, vertices, 1, u64::MAX >> 8).unwrap();
+            for spread in [Spread::Even, Spread::GRAPH500] {
+                assert_eq!(shares(&partitions, spread).iter().sum::<u64>(), WHOLE);
+            }
+        }
+        let four = Partitions::fitting(4, 1 << 20, 1, 1 << 20).unwrap();
+        let part = |share: &u64| (100.0 * *share as f64 / WHOLE as f64).round() as u64;
+        let found: Vec<u64> = shares(&four, Spread::GRAPH500).iter().map(part).collect();
+        assert_eq!(found, [58, 18, 18, 6], "0.76 * 0.76, 0.76 * 0.24, ...");
+        assert!(shares(&four, Spread::Even).iter().all(|share| part(share) == 25));
+    }
+
+    #[test]
+    fn nothing_is_lost_or_made_up() {
+        let partitions = Partitions::fitting(5, 1000, 1, 1000).unwrap();
+        let mut dealer = Dealer::new(shares(&partitions, Spread::GRAPH500));
+        let mut sums = vec![0; 5];
+        let mut all = 0;
+        for round in 0..100 {
+            let records = round * 7 % 31;
+            all += records;
+            for (place, records) in dealer.deal(records, 10) {
+                assert_eq!(records, 10);
+                sums[place as usize] += records;
+            }
+        }
+        for (place, records) in dealer.rest() {
+            assert!(records <= 10);
+            sums[place as usize] += records;
+        }
+        assert_eq!(sums.iter().sum::<u64>(), all);
+        assert!(sums.is_sorted_by(|left, right| left > right) || sums[0] > 2 * sums[4], "{sums:?}");
+        assert!(dealer.rest().is_empty());
+    }
+}
