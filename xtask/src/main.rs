@@ -23,6 +23,8 @@ usage: cargo xtask TASK
   tidy              the rules of the house that no other tool knows
   bench [ARGS]      the benchmarks; `cargo xtask bench --help` lists them
   sim [ARGS]        the simulator of the cluster's protocol; `cargo xtask sim --help` lists ARGS
+  experiment chaos [ARGS]
+                    the figures of Chaos by the scale model; `--help` lists ARGS
   powercuts         kills runs and cuts their power at every call, on ext4 and XFS (root)
   fuzz [TARGET] [--seconds N]
                     fuzzes one target, or all of them, from fuzz/seeds for N seconds each (60)
@@ -50,6 +52,10 @@ fn main() -> ExitCode {
             let commit = commit(&root());
             let commit = if rest.is_empty() { vec![] } else { vec!["--commit", &commit] };
             cargo(&root()).args(package).args(rest).args(commit).finish()
+        }),
+        ("experiment", [paper, arguments @ ..]) if paper == "chaos" => step("experiment", || {
+            let package = ["run", "--package", "welter-sim", "--bin", "welter-figures", "--"];
+            cargo(&root()).args(package).args(arguments).finish()
         }),
         ("powercuts", []) => powercuts::powercuts(&root()),
         ("fuzz", _) => fuzz::fuzz(&root(), rest),

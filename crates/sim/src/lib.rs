@@ -33,6 +33,7 @@ pub mod describe;
 pub mod disk;
 pub mod extended_job;
 pub mod faults;
+pub mod figures;
 pub mod fold_job;
 pub mod happened;
 pub mod hunt;

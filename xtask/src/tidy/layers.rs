@@ -70,8 +70,12 @@ const LAYERS: &[Layer] = &[
 const PURE_SOURCES: [&str; 4] =
     ["crates/model/", "crates/algorithms/", "crates/protocol/", "crates/sim/"];
 
-/// But the command of the simulator, and its threads, which run whole schedules each alone in one.
-const NOT_PURE: [&str; 2] = ["crates/sim/src/main.rs", "crates/sim/src/campaign.rs"];
+/// But the commands of the simulator, and its threads, which run whole schedules each alone in one.
+const NOT_PURE: [&str; 3] = [
+    "crates/sim/src/main.rs",
+    "crates/sim/src/bin/welter-figures.rs",
+    "crates/sim/src/campaign.rs",
+];
 
 /// Modules of the standard library that lead out of a pure crate.
 const IMPURE: [&str; 7] =

@@ -1,0 +1,141 @@
+//! Makes the figures of Chaos: all of them as a page with charts, or one on the terminal.
+
+#![expect(clippy::disallowed_macros, reason = "this is the command")]
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use welter_sim::figures::recorder::{record, rmat};
+use welter_sim::figures::{Extent, FIGURES, Figure, Maker, svg};
+
+const USAGE: &str = "\
+usage: cargo xtask experiment chaos [OPTION...]
+
+  --figure N    this figure alone (5 to 18, or 9.3), on the terminal; else all of them
+  --shrink S    on graphs whose scale is less by S than the paper's (5); 0 takes hours
+  --machines M  on at most so many machines, a power of two (32)
+  --page P      writes all tables into this page (Markdown), and a chart and the numbers of each
+                figure (SVG, CSV) into a folder `chaos` beside it
+  --record S    instead: the updates of each algorithm by iteration on R-MAT S, from 10 to 20
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let value = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).map(String::as_str)
+    };
+    let number = |name: &str, usual: u32| value(name).map_or(Some(usual), |text| text.parse().ok());
+    if let Some(scale @ 10..=20) = value("--record").and_then(|text| text.parse().ok()) {
+        for one in record(&rmat(scale, 1)) {
+            println!("{} {:?} {:?}", one.name, one.bytes, one.updates);
+        }
+        return ExitCode::SUCCESS;
+    }
+    let (Some(shrink @ 0..=6), Some(most)) = (number("--shrink", 5), number("--machines", 32))
+    else {
+        eprint!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let wanted = value("--figure");
+    let is_wanted = |numbers: &[&str]| wanted.is_none_or(|wanted| numbers.contains(&wanted));
+    let makers: Vec<Maker> =
+        FIGURES.iter().filter(|(numbers, _)| is_wanted(numbers)).map(|(_, make)| *make).collect();
+    if makers.is_empty() || !most.is_power_of_two() || arguments.iter().any(|a| a == "--help") {
+        eprint!("{USAGE}");
+        return ExitCode::from(2);
+    }
+    let extent = Extent { shrink, most: most as usize };
+    let mut figures = made(&makers, extent);
+    figures.retain(|figure| is_wanted(&[figure.number]));
+    let Some(page) = value("--page") else {
+        for figure in &figures {
+            println!("{}", section(figure, None));
+        }
+        return ExitCode::SUCCESS;
+    };
+    match write(Path::new(page), &figures, extent) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{page}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs two makers at a time, and says which figures are there.
+#[expect(clippy::disallowed_methods, reason = "each run is alone in its thread")]
+fn made(makers: &[Maker], extent: Extent) -> Vec<Figure> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut made = Vec::new();
+        while let Some(make) = makers.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let figures = make(extent);
+            for figure in &figures {
+                eprintln!("figure {}", figure.number);
+            }
+            made.extend(figures);
+        }
+        made
+    };
+    let mut figures = std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let mut made = work();
+        match other.join() {
+            Ok(others) => made.extend(others),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        made
+    });
+    let key = |figure: &Figure| (figure.number.parse::<f64>().unwrap_or(0.0) * 10.0) as u32;
+    figures.sort_by_key(key);
+    figures
+}
+
+/// Text of a figure, with a chart from a folder.
+fn section(figure: &Figure, folder: Option<&str>) -> String {
+    let Figure { number, title, paper, notes, .. } = figure;
+    let head = if number.contains('.') { "Section" } else { "Figure" };
+    let file = figure.file();
+    let chart = folder.map_or_else(String::new, |folder| {
+        format!("![{title}]({folder}/{file}.svg) ([numbers]({folder}/{file}.csv))\n\n")
+    });
+    let table = figure.markdown();
+    let paper = format!("The paper: {paper}\n\nHere: {notes}\n");
+    format!("## {head} {number}: {title}\n\n{table}\n{chart}{paper}")
+}
+
+/// Writes the page, and what it shows beside it.
+#[expect(clippy::disallowed_methods, reason = "this is the command")]
+fn write(page: &Path, figures: &[Figure], extent: Extent) -> std::io::Result<()> {
+    let charts = page.with_file_name("chaos");
+    std::fs::create_dir_all(&charts)?;
+    let mut text = head(extent);
+    for figure in figures {
+        let file = charts.join(figure.file());
+        std::fs::write(file.with_extension("svg"), svg(figure))?;
+        std::fs::write(file.with_extension("csv"), figure.csv())?;
+        text.push('\n');
+        text.push_str(&section(figure, Some("chaos")));
+    }
+    std::fs::write(page, text)
+}
+
+/// Opening of the page: what was run.
+fn head(Extent { shrink, most }: Extent) -> String {
+    format!(
+        "# The figures of Chaos, simulated\n\n\
+         Laboratory notes; [all pages](README.md). Made by `cargo xtask experiment chaos --shrink \
+         {shrink} --machines {most} --page PAGE` in virtual time, so another run gives the same \
+         numbers. The protocol is the one of `crates/protocol`; jobs have sizes and times but no \
+         contents. Graphs are of a scale less by {shrink} than the paper's (Figures 7 and 18: by \
+         {}; Section 9.3 and Figure 12: by {}), chunks are of 4 MiB as there, so there are fewer \
+         of them. The cluster, and what is assumed of it, is `crates/sim/src/figures/cluster.rs`; \
+         the algorithms, with updates by iteration as welter's programs make them on R-MAT 16, are \
+         `algorithms.rs` beside it. No constant was fitted to a result. The text of the paper \
+         gives few numbers of its figures; these stand in the last column.\n",
+        shrink.min(3),
+        shrink + 4,
+    )
+}

@@ -1,0 +1,243 @@
+//! The cluster of the paper (Chaos, section 8) as a schedule of the scale model.
+//!
+//! ```text
+//! machines   16 cores, 32 GB; an SSD of 400 MB/s, or two hard disks of 200 MB/s in all
+//! network    40 Gb/s a machine, a switch that carries all of them at once
+//! chunks     4 MiB                    checkpoints   none but at the end of ingest and run
+//! ```
+//!
+//! One record of the model stands for [`Setting::grain`] edges, updates or vertices, so a chunk is
+//! a few hundred bytes of zeros that take as long on disks and links as 4 MiB.
+//!
+//! **Assumed**, for the paper does not say: 20 ns of a core for a record, 100 microseconds until an
+//! SSD (10 milliseconds until a hard disk) begins to transfer, 50 until a message begins to arrive,
+//! 64 MiB of stores under way. None of them is fitted to a result.
+
+use std::sync::Arc;
+
+use welter_protocol::Time;
+use welter_protocol::config::{Route, Timing};
+use welter_protocol::partitions::Partitions;
+use welter_protocol::times::Times;
+use welter_store::header::Encoding;
+
+use super::algorithms::Algorithm;
+use super::extent::Extent;
+use crate::checkers::progress::End;
+use crate::disk::device::Speed;
+use crate::job::Cut;
+use crate::network::Weather;
+use crate::schedule::{MICROS, MILLIS, Schedule};
+use crate::sized_job::{Profile, Size, SizedJob, Spread};
+use crate::world::World;
+
+/// Bytes of a chunk.
+const CHUNK_BYTES: u64 = 4 << 20;
+/// Bytes of memory of a machine.
+const MEMORY_BYTES: u64 = 32 << 30;
+/// Virtual nanoseconds of a second.
+const SECOND: Time = 1000 * MILLIS;
+
+/// A kind of disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Storage {
+    /// Megabytes a second.
+    pub rate: u64,
+    /// Time until it begins to transfer.
+    pub latency: Time,
+}
+
+impl Storage {
+    /// The paper's SSD.
+    pub const SSD: Self = Self { rate: 400, latency: 100 * MICROS };
+    /// The paper's two hard disks.
+    pub const HDD: Self = Self { rate: 200, latency: 10 * MILLIS };
+}
+
+/// A run on a cluster, before it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// What runs.
+    pub algorithm: &'static Algorithm,
+    /// Vertices.
+    pub vertices: u64,
+    /// Edges, before algorithms that want both directions double them.
+    pub edges: u64,
+    /// Machines.
+    pub machines: usize,
+    /// Their disks.
+    pub storage: Storage,
+    /// Megabits a second of an interface.
+    pub link: u64,
+    /// Cores of a machine.
+    pub cores: usize,
+    /// Edges, updates or vertices that one record of the model stands for: a power of two.
+    pub grain: u64,
+    /// Whether ids take 8 bytes instead of 4 (Chaos, section 8).
+    pub wide: bool,
+    /// How edges lie.
+    pub spread: Spread,
+    /// By how many powers of two the graph, and so the memory for vertex sets, is smaller than the
+    /// one it stands for.
+    pub shrink: u32,
+}
+
+impl Setting {
+    /// An R-MAT graph on the paper's machines with SSDs.
+    pub fn rmat(algorithm: &'static Algorithm, scale: u32, machines: usize) -> Self {
+        Self {
+            algorithm,
+            vertices: 1 << scale,
+            edges: 16 << scale,
+            machines,
+            storage: Storage::SSD,
+            link: 40_000,
+            cores: 16,
+            grain: 1 << 14,
+            wide: false,
+            spread: Spread::GRAPH500,
+            shrink: 0,
+        }
+    }
+
+    /// Of an R-MAT graph that grows with the machines, from scale 27 on one.
+    pub fn weak(algorithm: &'static Algorithm, extent: Extent, machines: usize) -> Self {
+        let scale = 27 + machines.ilog2();
+        let Extent { shrink, .. } = extent;
+        Self { shrink, wide: scale >= 32, ..Self::rmat(algorithm, scale - shrink, machines) }
+    }
+
+    /// Bytes of an edge, on storage and in the input.
+    fn edge_bytes(&self) -> u64 {
+        let id = if self.wide { 8 } else { 4 };
+        2 * id + if self.algorithm.weighted { id } else { 0 }
+    }
+
+    /// Records of so many bytes in a chunk.
+    fn records(&self, bytes: u64) -> u64 {
+        (CHUNK_BYTES / (bytes * self.grain)).max(1)
+    }
+
+    /// A schedule of it, in which nothing goes wrong, with the paper's policies.
+    pub fn schedule(&self) -> Schedule {
+        let Self { algorithm, machines, grain, .. } = *self;
+        let id = if self.wide { 8 } else { 4 };
+        let [edge, update] = [self.edge_bytes(), id + algorithm.update_bytes];
+        let vertex = algorithm.vertex_bytes;
+        let vertices = self.vertices / grain;
+        let edges = self.edges / grain * if algorithm.both { 2 } else { 1 };
+        let partitions =
+            Partitions::fitting(machines, vertices, vertex * grain, MEMORY_BYTES >> self.shrink);
+        let Some(partitions) = partitions else { unreachable!("a record of the model fits") };
+        let cut = Cut {
+            partitions,
+            route: Route::Spill,
+            encoding: Encoding::Packed,
+            chunk_records: self.records(edge) as u32,
+            chunk_vertices: self.records(vertex),
+            piece_edges: self.records(edge) as usize,
+            combines: false,
+            planted: None,
+        };
+        let size = |bytes| Size { bytes, records: 1 };
+        let parts = |&updates: &u32| [1_000_000, u64::from(updates)];
+        let profile = Arc::new(Profile {
+            edges: size(edge),
+            updates: size(update),
+            accumulators: size(algorithm.update_bytes),
+            iterations: algorithm.updates.iter().map(parts).collect(),
+        });
+        let job = SizedJob {
+            vertices,
+            edges,
+            vertex_bytes: vertex,
+            profile,
+            update_records: self.records(update) as u32,
+            spread: self.spread,
+            cores: self.cores as u64,
+        };
+        let mut schedule = Schedule::calm(Arc::new(job), cut);
+        let config = Arc::make_mut(&mut schedule.config);
+        config.streams = self.cores;
+        config.store_window_bytes = 16 * CHUNK_BYTES / grain;
+        config.checkpoint_interval = u32::MAX;
+        // Signs of life are rare, since a run lasts hours.
+        config.timing = Timing {
+            resend: 20 * SECOND,
+            ping: 100 * SECOND,
+            suspect: 10_000 * SECOND,
+            patience: 1_000_000 * SECOND,
+        };
+        let link = 8_000_000 / self.link;
+        schedule.weather = Weather {
+            delay_min: 50 * MICROS,
+            delay_max: 50 * MICROS,
+            byte_thousandths: link,
+            switch_thousandths: link / machines as u64,
+            unit: grain,
+            ..schedule.weather
+        };
+        let rate = Speed::serial(self.storage.latency, 1_000_000 / self.storage.rate);
+        schedule.speeds = vec![Speed { unit: grain, ..rate }; machines];
+        schedule.cores = self.cores;
+        schedule.record_nanos = 20 * grain;
+        schedule.input_edge_bytes = self.edge_bytes() * grain;
+        schedule.events_max = u64::MAX;
+        schedule.time_max = 10_000_000 * SECOND;
+        schedule
+    }
+
+    /// Runs it as it is.
+    pub fn run(&self) -> Run {
+        run(&self.schedule())
+    }
+
+    /// Bytes a second that all disks can transfer.
+    pub fn bandwidth(&self) -> f64 {
+        self.storage.rate as f64 * 1e6 * self.machines as f64
+    }
+}
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Seconds, of virtual time, from the unsorted input to the values on storage.
+    pub seconds: f64,
+    /// Bytes that disks transferred, the input included.
+    pub bytes: f64,
+    /// Time of each computation engine by activity.
+    pub times: Vec<Times>,
+}
+
+impl Run {
+    /// Bytes a second of all disks together.
+    pub fn rate(&self) -> f64 {
+        self.bytes / self.seconds
+    }
+
+    /// Share of the time of all engines that goes into something.
+    pub fn share(&self, of: fn(&Times) -> Time) -> f64 {
+        let part: Time = self.times.iter().map(of).sum();
+        part as f64 / (self.seconds * 1e9 * self.times.len() as f64)
+    }
+}
+
+/// Runs a schedule in which nothing goes wrong.
+///
+/// # Panics
+/// When a checker finds something, or it does not end: the figures would be of another protocol.
+pub fn run(schedule: &Schedule) -> Run {
+    let report = World::run(schedule, false);
+    assert_eq!((&report.failure, report.end), (&None, End::Finished), "of the scale model");
+    // Engines begin together, but some have waited for others to start before.
+    let nanos = report.times.iter().map(Times::sum).min().unwrap_or(0);
+    let since = |times: Times| {
+        let worked = times.sum() - times.idle;
+        Times { idle: nanos.saturating_sub(worked), ..times }
+    };
+    Run {
+        seconds: nanos as f64 / 1e9,
+        bytes: report.bytes.iter().sum::<u64>() as f64,
+        times: report.times.into_iter().map(since).collect(),
+    }
+}

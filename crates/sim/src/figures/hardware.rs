@@ -1,0 +1,90 @@
+//! Figures 9, 10 and 11: fewer cores, slower disks, a slower network.
+
+use super::algorithms::{Algorithm, BFS, PR};
+use super::cluster::{Setting, Storage};
+use super::extent::Extent;
+use super::plot::{Figure, Series};
+
+/// Times of a graph that grows with the machines, by that of one machine of the paper.
+fn times(
+    algorithm: &'static Algorithm,
+    extent: Extent,
+    change: impl Fn(Setting) -> Setting,
+) -> Vec<f64> {
+    let one = Setting::weak(algorithm, extent, 1).run().seconds;
+    let time = |machines| change(Setting::weak(algorithm, extent, machines)).run().seconds / one;
+    extent.machines().into_iter().map(time).collect()
+}
+
+/// Number of cores.
+pub(super) fn cores(extent: Extent) -> Vec<Figure> {
+    let mut series = Vec::new();
+    for algorithm in [&BFS, &PR] {
+        for cores in [16, 12, 8, 2, 1] {
+            let values = times(algorithm, extent, |setting| Setting { cores, ..setting });
+            let paper = if cores == 8 { "adequate" } else { "" };
+            series.push(Series::new(format!("{}, {cores} cores", algorithm.name), values));
+            series.last_mut().into_iter().for_each(|series| series.paper = paper);
+        }
+    }
+    vec![Figure {
+        number: "9",
+        title: "Cores of a machine: time by that of one machine with 16",
+        axis: "machines",
+        ticks: extent.ticks(),
+        series,
+        paper: "It performs adequately with half the cores; some are needed to keep the network \
+                up.",
+        notes: "The same: disks are the bottleneck down to two cores at 20 ns a record (assumed). \
+                Cores that TCP takes are not in the model.",
+    }]
+}
+
+/// Kind of disk.
+pub(super) fn storage(extent: Extent) -> Vec<Figure> {
+    let mut series = Vec::new();
+    for algorithm in [&BFS, &PR] {
+        for (name, storage, paper) in
+            [("SSD", Storage::SSD, ""), ("HDD", Storage::HDD, "twice the time of SSDs")]
+        {
+            let values = times(algorithm, extent, |setting| Setting { storage, ..setting });
+            let name = format!("{}, {name}", algorithm.name);
+            series.push(Series::new(name, values).beside(paper));
+        }
+    }
+    vec![Figure {
+        number: "10",
+        title: "SSD and hard disks: time by that of one machine with SSDs",
+        axis: "machines",
+        ticks: extent.ticks(),
+        series,
+        paper: "Half the bandwidth takes twice the time, on any number of machines.",
+        notes: "Hard disks take more than twice as long, since each request of 4 MiB begins with \
+                10 ms of latency (assumed: a seek and half a turn), a third of its time.",
+    }]
+}
+
+/// Rate of the network.
+pub(super) fn network(extent: Extent) -> Vec<Figure> {
+    let mut series = Vec::new();
+    for algorithm in [&BFS, &PR] {
+        for (name, link, paper) in
+            [("40 Gb/s", 40_000, ""), ("1 Gb/s", 1000, "a quarter of the disks' rate: bottleneck")]
+        {
+            let values = times(algorithm, extent, |setting| Setting { link, ..setting });
+            let name = format!("{}, {name}", algorithm.name);
+            series.push(Series::new(name, values).beside(paper));
+        }
+    }
+    vec![Figure {
+        number: "11",
+        title: "Network: time by that of one machine with 40 Gb/s",
+        axis: "machines",
+        ticks: extent.ticks(),
+        series,
+        paper: "At 1 Gb/s, a quarter of the rate of a disk, the network is the bottleneck, and \
+                Chaos does not scale.",
+        notes: "The same: at 125 MB/s out of and into a machine that reads at 400, three to four \
+                times the time as soon as there is more than one machine.",
+    }]
+}

@@ -1,0 +1,47 @@
+//! The figures of Chaos, made anew by the scale model: configuration, simulated runs, rows, table.
+//!
+//! Each function of [`FIGURES`] takes an [`Extent`] and gives figures with their numbers, what the
+//! paper says, and where ours differ and why. A test runs the smallest one of each and asserts its
+//! claim.
+//!
+//! Not here: Figures 1 to 4, which are no measurements; 19, which compares with a partitioner of
+//! `PowerGraph` that is not here; Table 1, which real runs of one machine are for.
+
+pub mod algorithms;
+mod chart;
+pub mod cluster;
+mod extent;
+mod hardware;
+mod large;
+mod plot;
+mod policies;
+pub mod recorder;
+mod strong;
+#[cfg(test)]
+mod tests;
+mod weak;
+
+pub use self::chart::svg;
+pub use self::extent::Extent;
+pub use self::plot::{Figure, Series};
+
+/// Makes figures of an extent.
+pub type Maker = fn(Extent) -> Vec<Figure>;
+
+/// All figures, with the numbers that each function makes.
+pub const FIGURES: [(&[&str], Maker); 13] = [
+    (&["5"], policies::busy),
+    (&["6", "13", "16"], weak::figures),
+    // A graph of one size has few chunks on many machines, so it must not be much smaller.
+    (&["7"], |extent| strong::rmat(extent.at_least(3))),
+    (&["8"], strong::web),
+    (&["9.3"], large::capacity),
+    (&["9"], hardware::cores),
+    (&["10"], hardware::storage),
+    (&["11"], hardware::network),
+    (&["12"], large::checkpoints),
+    (&["14"], policies::directory),
+    (&["15"], policies::window),
+    (&["17"], policies::bias),
+    (&["18"], |extent| strong::fixed(extent.at_least(3))),
+];

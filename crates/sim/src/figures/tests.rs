@@ -1,0 +1,143 @@
+//! The smallest size of each figure shows what the paper claims.
+
+use super::recorder::{record, rmat};
+use super::*;
+
+/// The only figure that was made.
+fn made(mut figures: Vec<Figure>) -> Figure {
+    assert_eq!(figures.len(), 1);
+    figures.pop().expect("there is one")
+}
+
+/// The figure of this number, at the smallest size.
+fn figure(number: &str) -> Figure {
+    let maker = FIGURES.iter().find(|(numbers, _)| numbers.contains(&number));
+    let (numbers, make) = maker.expect("there is such a figure");
+    let mut made = make(Extent::TEST);
+    let found: Vec<_> = made.iter().map(|figure| figure.number).collect();
+    assert_eq!(found, *numbers);
+    made.retain(|figure| figure.number == number);
+    self::made(made)
+}
+
+#[test]
+fn tables_of_updates_are_those_of_the_programs() {
+    // On a graph a sixteenth as large: as many iterations, but for a few, and updates.
+    for recorded in record(&rmat(12, 1)) {
+        let found = algorithms::ALL.iter().find(|one| one.name == recorded.name);
+        let algorithm = found.expect("the paper has it");
+        let bytes = [algorithm.vertex_bytes, algorithm.update_bytes].map(|bytes| bytes as usize);
+        assert_eq!(bytes, recorded.bytes, "{}", recorded.name);
+        let few = algorithm.updates.len().min(recorded.updates.len());
+        if algorithm.name != "MCST" {
+            let more = algorithm.updates.len().max(recorded.updates.len());
+            assert!(more - few <= 3, "{recorded:?}");
+        }
+        let sum = |updates: &[u32]| updates.iter().map(|&one| f64::from(one)).sum::<f64>();
+        let ratio = sum(&recorded.updates[..few]) / sum(&algorithm.updates[..few]);
+        assert!((0.8..1.25).contains(&ratio), "{}: {ratio}", recorded.name);
+    }
+}
+
+#[test]
+fn a_graph_that_grows_with_the_machines_takes_little_longer() {
+    for figure in weak::figures(Extent::TEST) {
+        let table = figure.markdown();
+        match figure.number {
+            "6" => assert!((0.95..1.66).contains(&figure.of("mean").last()), "{table}"),
+            "13" => {
+                let (found, most) = (figure.of("PR").last(), figure.of("disks").last());
+                assert!(found > 0.85 * most && found <= most, "{table}");
+            }
+            _ => {
+                let idle = &figure.of("idle").values;
+                assert!(idle.iter().all(|idle| *idle < 20.0), "{table}");
+            }
+        }
+    }
+}
+
+#[test]
+fn more_machines_are_faster_on_one_graph() {
+    for (figure, least) in [(made(strong::rmat(Extent::TEST)), 4.0), (figure("8"), 5.5)] {
+        assert!(figure.of("PR").last() > least, "{}", figure.markdown());
+        assert!(figure.series.iter().all(|one| one.values.is_sorted()), "{}", figure.markdown());
+    }
+}
+
+#[test]
+fn static_partitions_scale_worse() {
+    let figure = figure("18");
+    let [chaos, fixed] = ["as Chaos", "static"].map(|name| figure.of(name).last());
+    assert!(fixed > 2.0 * chaos, "{}", figure.markdown());
+}
+
+#[test]
+fn a_trillion_edges_take_hours_and_hundreds_of_terabytes() {
+    let figure = figure("9.3");
+    let [_, bytes, rate] = figure.of("PR").values[..] else { unreachable!() };
+    assert!((200.0..600.0).contains(&bytes), "{}", figure.markdown());
+    assert!(rate < 0.2 * 8.0, "8 machines of 200 MB/s: {}", figure.markdown());
+}
+
+#[test]
+fn half_the_cores_are_enough_and_one_is_not() {
+    let figure = figure("9");
+    let of = |cores: &str| figure.of(&format!("PR, {cores}")).last();
+    assert!(of("8 cores") < 1.03 * of("16 cores"), "{}", figure.markdown());
+    assert!(of("1 cores") > 1.08 * of("16 cores"), "{}", figure.markdown());
+}
+
+#[test]
+fn slow_disks_take_longer_by_their_rate() {
+    let figure = figure("10");
+    let (ssd, hdd) = (figure.of("PR, SSD"), figure.of("PR, HDD"));
+    for (ssd, hdd) in ssd.values.iter().zip(&hdd.values) {
+        assert!((2.0..3.0).contains(&(hdd / ssd)), "{}", figure.markdown());
+    }
+}
+
+#[test]
+fn a_slow_network_is_the_bottleneck() {
+    let figure = figure("11");
+    let (fast, slow) = (figure.of("PR, 40 Gb/s"), figure.of("PR, 1 Gb/s"));
+    assert!((slow.values[0] / fast.values[0] - 1.0).abs() < 0.01, "one machine needs none");
+    assert!(slow.last() > 2.0 * fast.last(), "{}", figure.markdown());
+}
+
+#[test]
+fn checkpoints_cost_less_than_six_per_cent() {
+    let figure = figure("12");
+    let costs = figure.series.iter().map(|one| one.values[0]);
+    assert!(costs.clone().all(|cost| (0.0..6.0).contains(&cost)), "{}", figure.markdown());
+}
+
+#[test]
+fn only_a_slow_directory_is_a_bottleneck() {
+    let figure = made(policies::directory(Extent { most: 16, ..Extent::TEST }));
+    let of = |name: &str| figure.of(name).last();
+    assert!(of("look-ups of 10 us") < 1.1 * of("random placement"), "{}", figure.markdown());
+    assert!(of("look-ups of 1 ms") > 1.2 * of("look-ups of 10 us"), "{}", figure.markdown());
+}
+
+#[test]
+fn one_pull_leaves_disks_idle_and_a_few_do_not() {
+    let figure = figure("15");
+    for series in &figure.series {
+        let least = series.values.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(series.values[0] > 1.03 * least, "{}", figure.markdown());
+        assert!(series.last() < 1.03 * least, "the window that measures: {}", figure.markdown());
+    }
+    let figure = self::figure("5");
+    let [one, five] = ["k = 1, simulated", "k = 5, simulated"].map(|k| figure.of(k).last());
+    assert!(five > one, "{}", figure.markdown());
+}
+
+#[test]
+fn the_criterion_is_as_good_as_any_bias() {
+    let figure = figure("17");
+    for series in &figure.series {
+        let least = series.values.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(series.values[2] < 1.05 * least, "{}", figure.markdown());
+    }
+}
