@@ -153,7 +153,7 @@ struct SizedWorker {
     step: Step,
     partition: u32,
     gathered: u64,
-    /// What was left when updates were counted, in parts of all edges.
+    /// Remainder of the last count of updates, in parts of all edges.
     fraction: u64,
     dealer: Dealer,
     looked_at: u64,

@@ -57,7 +57,7 @@ impl Storage {
 /// A run on a cluster, before it is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// What runs.
+    /// Algorithm that runs.
     pub algorithm: &'static Algorithm,
     /// Vertices.
     pub vertices: u64,
@@ -198,7 +198,7 @@ impl Setting {
     }
 }
 
-/// What a run came to.
+/// Outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Seconds, of virtual time, from the unsorted input to the values on storage.

@@ -42,7 +42,7 @@ pub(super) fn capacity(extent: Extent) -> Vec<Figure> {
     }]
 }
 
-/// What checkpoints cost.
+/// Costs of checkpoints.
 pub(super) fn checkpoints(extent: Extent) -> Vec<Figure> {
     let row = |algorithm: &'static Algorithm| {
         let time = |interval: u32, scatter: bool| {

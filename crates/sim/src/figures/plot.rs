@@ -11,7 +11,7 @@ pub struct Series {
     pub name: String,
     /// One number a tick.
     pub values: Vec<f64>,
-    /// What the text of the paper says of it; empty where it says nothing.
+    /// Number in the text of the paper; empty where it has none.
     pub paper: &'static str,
 }
 
@@ -46,15 +46,15 @@ impl Series {
 pub struct Figure {
     /// Its number in the paper, or the section.
     pub number: &'static str,
-    /// What it shows, with the unit of its numbers.
+    /// Title, with the unit of the numbers.
     pub title: &'static str,
-    /// What ticks are.
+    /// Name of the ticks.
     pub axis: &'static str,
     /// One a column.
     pub ticks: Vec<String>,
     /// The numbers.
     pub series: Vec<Series>,
-    /// What the paper says.
+    /// Claim of the paper.
     pub paper: &'static str,
     /// Where ours differ, and why; what the model does not hold.
     pub notes: &'static str,

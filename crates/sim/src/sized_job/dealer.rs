@@ -25,7 +25,7 @@ impl Spread {
     pub const GRAPH500: Self = Self::RMat(0.76);
 }
 
-/// What shares are parts of.
+/// Sum of all shares.
 const WHOLE: u64 = 1 << 32;
 
 /// Share of ends of edges that lie below a fraction of all ids.
