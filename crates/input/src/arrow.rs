@@ -24,9 +24,10 @@ use rayon::prelude::*;
 
 use crate::collect::Collector;
 use crate::columnar::{
-    BATCH_ROWS, Gather, PART_ROWS, PathColumns, Picked, describe, fenced, pick_with_path,
-    plausible_rows,
+    BATCH_ROWS, Gather, PART_ROWS, PathColumns, Picked, describe, direction, fenced,
+    pick_with_path, plausible_rows, state,
 };
+use crate::direction::Direction;
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
@@ -51,8 +52,8 @@ const SAMPLE_BYTES: usize = 256 << 10;
 
 impl Reader for Arrow {
     fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
-        let (_, picked) = beginning(source, context.options)?;
-        Ok(if picked.names { IdKind::Names } else { IdKind::Integers })
+        let (_, tasks) = beginning(source, context.options)?;
+        Ok(if tasks.picked.names { IdKind::Names } else { IdKind::Integers })
     }
 
     fn read(
@@ -66,9 +67,14 @@ impl Reader for Arrow {
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
-        let (mut messages, picked) = beginning(source, options)?;
+        let (mut messages, mut tasks) = beginning(source, options)?;
+        let can_skip = messages.can_skip();
+        if can_skip && tasks.picked.direction.is_some() {
+            let window = tasks.take(&mut messages, 1)?;
+            tasks.find_direction(&window)?;
+        }
         // The metadata of all batches, without their bodies, where these can be passed over.
-        let mut edges = messages.can_skip().then_some(0_u64);
+        let mut edges = can_skip.then_some(tasks.row);
         while let Some(sum) = &mut edges {
             let Some(message) = messages.next(false)? else { break };
             *sum = sum.saturating_add(message.rows());
@@ -82,9 +88,9 @@ impl Reader for Arrow {
             exact: edges.is_some(),
             slots: None,
             slots_seen: None,
-            ids: if picked.names { IdKind::Names } else { IdKind::Integers },
-            weighted: picked.weight.is_some(),
-            undirected: None,
+            ids: if tasks.picked.names { IdKind::Names } else { IdKind::Integers },
+            weighted: tasks.picked.weight.is_some(),
+            undirected: tasks.direction.map(|direction| direction.undirected),
         })
     }
 }
@@ -101,7 +107,7 @@ fn feed(source: &Source, options: &ReadOptions) -> Result<Feed, InputError> {
 fn beginning<'a>(
     source: &'a Source,
     options: &'a ReadOptions,
-) -> Result<(Messages<'a>, Picked), InputError> {
+) -> Result<(Messages<'a>, Tasks<'a>), InputError> {
     let feed = if source.bytes().is_some() {
         feed(source, options)?
     } else {
@@ -109,10 +115,8 @@ fn beginning<'a>(
         Feed::Bytes { bytes, at: 0, whole: false }
     };
     let mut messages = Messages::new(source.name(), feed, &options.limits)?;
-    let mut schema = fenced(source.name(), || messages.schema())?;
-    let mut path = source.path_columns();
-    let picked = pick_with_path(source.name(), &mut schema, &mut path, options)?;
-    Ok((messages, picked))
+    let tasks = Tasks::new(source.name(), &mut messages, source.path_columns(), options)?;
+    Ok((messages, tasks))
 }
 
 /// The schema of data that can be read here. `offset`: where it stands.
@@ -139,24 +143,23 @@ fn reason(error: &dyn std::fmt::Display) -> String {
 /// Reads a file or a stream, wherever its bytes are.
 pub(crate) fn read(
     name: &str,
-    mut path: PathColumns,
+    path: PathColumns,
     feed: Feed,
     context: &Context<'_>,
     collector: &Collector,
 ) -> Result<(), InputError> {
     let mut messages = Messages::new(name, feed, &context.options.limits)?;
-    let schema = Arc::new(fenced(name, || messages.schema())?);
-    let mut whole = schema.as_ref().clone();
-    let picked = pick_with_path(name, &mut whole, &mut path, context.options)?;
-    describe(collector, &whole, &picked);
-    let mut tasks =
-        Tasks { name, schema, path, picked, dictionaries: Arc::default(), row: 0, number: 0 };
+    let mut tasks = Tasks::new(name, &mut messages, path, context.options)?;
+    describe(collector, &tasks.whole, &tasks.picked, context.options);
     let width = TASKS_A_THREAD * context.pool.current_num_threads();
     let mut counted = 0;
     loop {
         let window = tasks.take(&mut messages, width)?;
         if window.is_empty() {
             return Ok(());
+        }
+        if tasks.find_direction(&window)? {
+            state(collector, tasks.direction.as_ref());
         }
         let find = || {
             window.par_iter().find_map_first(|task| {
@@ -176,8 +179,11 @@ type Dictionaries = HashMap<i64, ArrayRef>;
 struct Tasks<'a> {
     name: &'a str,
     schema: SchemaRef,
+    /// The schema with the columns of the path.
+    whole: Schema,
     path: PathColumns,
     picked: Picked,
+    direction: Option<Direction>,
     /// As they are after the last message that was taken.
     dictionaries: Arc<Dictionaries>,
     /// Rows before the next message.
@@ -194,7 +200,42 @@ struct Task {
     number: u64,
 }
 
-impl Tasks<'_> {
+impl<'a> Tasks<'a> {
+    /// Nothing taken yet, of messages that begin with a schema.
+    fn new(
+        name: &'a str,
+        messages: &mut Messages<'_>,
+        mut path: PathColumns,
+        options: &ReadOptions,
+    ) -> Result<Self, InputError> {
+        let schema = Arc::new(fenced(name, || messages.schema())?);
+        let mut whole = schema.as_ref().clone();
+        let picked = pick_with_path(name, &mut whole, &mut path, options)?;
+        let (direction, dictionaries) = (None, Arc::default());
+        Ok(Self { name, schema, whole, path, picked, direction, dictionaries, row: 0, number: 0 })
+    }
+
+    /// Sees by the first rows whether a column says directions, and leaves it out where it does not.
+    /// Whether one does, the first time that there are rows.
+    fn find_direction(&mut self, window: &[Task]) -> Result<bool, InputError> {
+        let Some(place) = self.picked.direction.filter(|_| self.direction.is_none()) else {
+            return Ok(false);
+        };
+        let batches = |task: &'_ Task| task.batches.iter().position(|batch| batch.rows() > 0);
+        let first = window.iter().find_map(|task| Some((task, &task.batches[batches(task)?])));
+        let Some((task, message)) = first else { return Ok(false) };
+        self.direction = fenced(self.name, || {
+            let batch = self.batch(message, &task.dictionaries)?;
+            let column = self.picked.projected().direction.map(|place| batch.column(place));
+            let find = |column: &ArrayRef| direction::find(self.name, &self.whole, place, column);
+            Ok(column.map(find).transpose()?.flatten())
+        })?;
+        if self.direction.is_none() {
+            self.picked.direction = None;
+        }
+        Ok(self.direction.is_some())
+    }
+
     /// Takes messages for at most `count` tasks; none at the end.
     fn take(&mut self, messages: &mut Messages<'_>, count: usize) -> Result<Vec<Task>, InputError> {
         let mut tasks: Vec<Task> = Vec::new();
@@ -305,6 +346,9 @@ impl Tasks<'_> {
             let column = |place: usize| self.path.column(place, picked.stored, &rows);
             let weight = picked.weight.map(column);
             let (source, target) = (column(picked.source), column(picked.target));
+            if let (Some(said), Some(place)) = (&self.direction, picked.direction) {
+                direction::check(self.name, said, rows.column(place), gather.row())?;
+            }
             gather.push(self.name, &source, &target, weight.as_deref())?;
             context.advance(0)?;
         }

@@ -5,6 +5,7 @@
 //! numbers of any type. Nulls, fractions in ids and empty names are errors with their row; no other
 //! type is read.
 
+pub(crate) mod direction;
 mod gather;
 mod partition;
 mod whole;
@@ -18,6 +19,7 @@ use arrow_schema::{DataType, Schema};
 
 use crate::collect::Collector;
 use crate::columns::{self, Holds};
+use crate::direction::Direction;
 use crate::error::InputError;
 use crate::options::{IdKind, Limits, ReadOptions, WeightBounds};
 use crate::reading::FileSummary;
@@ -38,6 +40,9 @@ pub(crate) struct Picked {
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
+    /// Of a column that says of each edge whether it is directed, or may say it as long as no row
+    /// was seen.
+    pub(crate) direction: Option<usize>,
     /// Whether ids are names.
     pub(crate) names: bool,
     /// Which weights may come.
@@ -50,7 +55,7 @@ impl Picked {
     /// The places of all columns that are read of the table itself, ascending and distinct.
     pub(crate) fn places(&self) -> Vec<usize> {
         let mut places = vec![self.source, self.target];
-        places.extend(self.weight);
+        places.extend(self.weight.into_iter().chain(self.direction));
         places.retain(|place| *place < self.stored);
         places.sort_unstable();
         places.dedup();
@@ -69,6 +74,7 @@ impl Picked {
             source: place(self.source),
             target: place(self.target),
             weight: self.weight.map(place),
+            direction: self.direction.map(place),
             ..*self
         }
     }
@@ -144,7 +150,9 @@ fn pick_before(
     if let Some(place) = weight.filter(|place| !is_number(schema.field(*place).data_type())) {
         return Err(wrong(place, "numbers"));
     }
-    Ok(Picked { source, target, weight, names: has_names, bounds: options.bounds(), stored })
+    let (names, bounds, direction) = (has_names, options.bounds(), None);
+    let picked = Picked { source, target, weight, direction, names, bounds, stored };
+    Ok(Picked { direction: direction::candidate(schema, &picked, options), ..picked })
 }
 
 /// Refuses ends of different types, which are no ids of one kind, unless the user says what they
@@ -173,13 +181,38 @@ fn unlike(
 }
 
 /// Says which columns are read, and how where it is not plain.
-pub(crate) fn describe(collector: &Collector, schema: &Schema, picked: &Picked) {
+pub(crate) fn describe(
+    collector: &Collector,
+    schema: &Schema,
+    picked: &Picked,
+    options: &ReadOptions,
+) {
     collector.describe(|file| summarize(file, schema, picked));
+    one_kind_note(schema, picked, options).iter().for_each(|note| collector.note(note));
     for place in [picked.source, picked.target] {
         let field = schema.field(place);
         if let DataType::FixedSizeBinary(bytes) = field.data_type() {
             collector.note(&whole::fixed_note(field.name(), *bytes));
         }
+    }
+}
+
+/// Note for a person where ends seem to be two kinds of vertices.
+pub(crate) fn one_kind_note(
+    schema: &Schema,
+    picked: &Picked,
+    options: &ReadOptions,
+) -> Option<String> {
+    let ends = [picked.source, picked.target].map(|place| schema.field(place).name().as_str());
+    let ids = if picked.names { IdKind::Names } else { IdKind::Integers };
+    columns::kinds::one_kind_note(ends, ids, options)
+}
+
+/// Takes over what a column says of directions.
+pub(crate) fn state(collector: &Collector, direction: Option<&Direction>) {
+    if let Some(direction) = direction {
+        collector.state_undirected(direction.undirected);
+        collector.note(&direction.note());
     }
 }
 

@@ -12,6 +12,7 @@
 //!   the first column behind the ends, and one with names is refused.
 
 mod ends;
+pub(crate) mod kinds;
 pub(crate) mod names;
 
 use crate::error::InputError;

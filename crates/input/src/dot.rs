@@ -10,8 +10,9 @@
 //! ```
 //!
 //! Names of nodes are the ids, as integers where all of them are that. An attribute `weight` is the
-//! weight, and 1 where it is not there, as Graphviz has it. Ports, labels and all that is for
-//! drawing are passed over. A second graph is refused, and so is an edge of the other kind than the
+//! weight, and 1 where it is not there, as Graphviz has it. `len`, the length that an edge is to be
+//! drawn with, is told of and not read, unless the user says that it is the weight. Ports, labels
+//! and all that is for drawing are passed over. A second graph is refused, and so is an edge of the other kind than the
 //! graph's.
 //!
 //! Invariant: an edge between groups stands for as many edges as there are pairs; they are counted
@@ -279,8 +280,11 @@ impl Graph<'_, '_, '_> {
     fn attribute(&mut self, into: &mut Values) -> Result<Token, InputError> {
         // The length that an edge is drawn with is no weight, unless the user says so.
         let drawn = self.small.options().weight == WeightChoice::IfPresent;
-        let drawn = drawn && self.tokens.is("len");
-        let rank = self.small.weight_rank(self.tokens.text()).filter(|_| !drawn);
+        let rank = if drawn && self.tokens.is("len") {
+            self.small.number_rank(self.tokens.text())
+        } else {
+            self.small.weight_rank(self.tokens.text())
+        };
         let token = self.tokens.next()?;
         if token != Token::Sign(b'=') {
             return Ok(token);

@@ -7,6 +7,7 @@
 
 use crate::error::InputError;
 use crate::head::words;
+use crate::text::fields::is_number;
 
 /// A format that is not read.
 struct Foreign {
@@ -50,6 +51,27 @@ const FOREIGN: &[Foreign] = &[
     },
     Foreign { name: "a network of SteinLib", begins: |head| begins(head, "33d32945"), way: CSV },
     Foreign { name: "TSPLIB", begins: is_tsplib, way: CSV },
+    Foreign { name: "a set of graphs of gSpan", begins: is_gspan, way: CSV },
+    Foreign {
+        name: "DGS (GraphStream)",
+        begins: |head| matches!(line(head), b"DGS003" | b"DGS004"),
+        way: GRAPHML,
+    },
+    Foreign {
+        name: "LEMON's LGF",
+        begins: |head| matches!(line(head), b"@nodes" | b"@red_nodes" | b"@arcs" | b"@edges"),
+        way: "write its arcs as CSV",
+    },
+    Foreign {
+        name: "Graphviz's plain output",
+        begins: is_plain,
+        way: "take the DOT file that it was made from",
+    },
+    Foreign {
+        name: "an assembly graph (GFA)",
+        begins: |head| head.starts_with(b"H\tVN:Z:"),
+        way: "write its links (L) as rows of source and target",
+    },
     Foreign { name: "a Rutherford-Boeing matrix", begins: is_boeing, way: SCIPY },
     Foreign {
         name: "a multiline adjacency list of NetworkX",
@@ -252,6 +274,33 @@ fn is_tsplib(head: &[u8]) -> bool {
         && (holds(head, "\ndimension") || holds(head, "edge_weight_type"))
 }
 
+/// Graphs one after the other: `t # 0`, then vertices with labels (`v 0 a`), then edges.
+fn is_gspan(head: &[u8]) -> bool {
+    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let title = lines.next().unwrap_or_default();
+    let title = title.strip_prefix(b"#").unwrap_or(title).trim_ascii_start();
+    let numbers = |line: &[u8], count: usize| {
+        words(line).skip(1).take(count).filter(|word| word.iter().all(u8::is_ascii_digit)).count()
+            == count
+    };
+    let titled = title == b"t" || title.starts_with(b"t ");
+    let vertex = |line: &[u8]| line.starts_with(b"v ") && numbers(line, 1);
+    let edge = |line: &[u8]| line.starts_with(b"e ") && numbers(line, 2);
+    let first = lines.next().unwrap_or_default();
+    titled && vertex(first) && lines.find(|line| !vertex(line)).is_some_and(edge)
+}
+
+/// `graph 1 0.75 1.5`, then `node a 0.3 1.2 ...`
+fn is_plain(head: &[u8]) -> bool {
+    let mut lines = head.split(|byte| *byte == b'\n');
+    let first = lines.next().unwrap_or_default();
+    let numbers = words(first).skip(1).filter(|word| is_number(word)).count();
+    begins(first, "graph ")
+        && words(first).count() == 4
+        && numbers == 3
+        && lines.next().is_some_and(|line| line.starts_with(b"node "))
+}
+
 /// The third line begins with the kind of the matrix, such as `RUA`, and its sizes.
 fn is_boeing(head: &[u8]) -> bool {
     let mut lines = head.split(|byte| *byte == b'\n');
@@ -289,7 +338,15 @@ fn is_cypher(head: &[u8]) -> bool {
 fn is_xml(head: &[u8]) -> bool {
     let first = head.get(1).copied().unwrap_or_default();
     let names = first.is_ascii_alphabetic() && holds(line(head), "xmlns");
-    begins(head, "<?xml") || begins(head, "<!doctype") || (head.starts_with(b"<") && names)
+    let tag = head[head.len().min(1)..].iter().position(|byte| !byte.is_ascii_alphabetic());
+    let closed = |length: usize| {
+        let name = &head[1..=length];
+        let end =
+            head.get(length + 1).is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b'>');
+        length > 0 && end && memchr::memmem::find(head, &[b"</", name].concat()).is_some()
+    };
+    let element = names || tag.is_some_and(closed);
+    begins(head, "<?xml") || begins(head, "<!doctype") || (head.starts_with(b"<") && element)
 }
 
 /// From protocol 2 on, and then what an object begins with.
@@ -332,7 +389,15 @@ mod tests {
             [head, name.into(), data.into()].concat()
         };
         let boeing = format!("{:72}key\n 5 1 1 3\nRUA            3 3 5\n", "title");
-        let texts: [(Vec<u8>, &str); 38] = [
+        let texts: [(Vec<u8>, &str); 46] = [
+            ("t # 0\nv 0 a\nv 1 b\ne 0 1 x\n".into(), "gSpan"),
+            ("t 2 1\nv 0 0 1\nv 1 0 1\ne 0 1\n".into(), "gSpan"),
+            ("# t 1\nv 0 1\nv 1 2\ne 0 1 3\n".into(), "gSpan"),
+            ("DGS004\nnull 0 0\nan a\n".into(), "GraphStream"),
+            ("@nodes\nlabel\n1\n".into(), "LEMON"),
+            ("graph 1 0.75 1.5\nnode a 0.3 1.2\n".into(), "DOT file"),
+            ("H\tVN:Z:1.0\nS\t1\tACGT\n".into(), "GFA"),
+            ("<edges>\n<edge from=\"1\" to=\"2\"/></edges>".into(), "XML"),
             ("LEDA.GRAPH\nstring\nint\n".into(), "LEDA"),
             ("\u{feff}\n LEDA.GRAPH \r\n".into(), "LEDA"),
             ("DL n=5\nformat = edgelist1\n".into(), "UCINET"),

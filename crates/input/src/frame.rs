@@ -19,8 +19,10 @@ use welter_progress::{Progress, Unit};
 
 use crate::collect::{Collector, SLOTS_MAX};
 use crate::columnar::{
-    BATCH_ROWS, Gather, PART_ROWS, Picked, describe, has_negative, pick, summarize,
+    BATCH_ROWS, Gather, PART_ROWS, Picked, describe, direction, has_negative, one_kind_note, pick,
+    state, summarize,
 };
+use crate::direction::Direction;
 use crate::error::InputError;
 use crate::ids::is_dense;
 use crate::options::{IdKind, ReadOptions};
@@ -75,12 +77,10 @@ pub fn read_frame(
         let largest = rows.largest(&context)?;
         if let Some(vertices) = options.vertices {
             if u32::try_from(vertices).is_ok() {
-                return rows.declared(vertices, largest);
+                return rows.declared(vertices, largest, options);
             }
         } else if largest < SLOTS_MAX && is_dense(largest, rows.edges) {
-            let (slots, readings) = (Some(largest + 1), vec![rows.summary()]);
-            let stream = Box::new(RowStream { rows, slots });
-            return Ok(Ready { readings, ..Ready::new(stream, IdMap::Same) });
+            return Ok(rows.ready(largest + 1, IdMap::Same, options));
         }
     }
     // All rows were counted when they were looked at.
@@ -129,6 +129,7 @@ struct Rows {
     name: String,
     schema: SchemaRef,
     picked: Picked,
+    direction: Option<Direction>,
     /// With the number of rows before each.
     batches: Vec<(u64, RecordBatch)>,
     parts: Vec<Part>,
@@ -152,8 +153,8 @@ impl Rows {
     fn of(frame: Frame, options: &ReadOptions) -> Result<Self, InputError> {
         let Frame { name, schema, batches } = frame;
         let picked = pick(&name, &schema, options)?;
-        let (batches_so_far, parts) = (Vec::new(), Vec::new());
-        let mut rows = Self { name, schema, picked, batches: batches_so_far, parts, edges: 0 };
+        let (so_far, parts, direction) = (Vec::new(), Vec::new(), None);
+        let mut rows = Self { name, schema, picked, direction, batches: so_far, parts, edges: 0 };
         for batch in batches {
             let number = rows.batches.len();
             let count = batch.num_rows();
@@ -166,7 +167,34 @@ impl Rows {
             rows.batches.push((rows.edges, batch));
             rows.edges += count as u64;
         }
+        rows.find_direction()?;
         Ok(rows)
+    }
+
+    /// Sees by the first rows whether a column says directions.
+    fn find_direction(&mut self) -> Result<(), InputError> {
+        let first = self.batches.iter().find(|(_, batch)| batch.num_rows() > 0);
+        let Some((place, (_, batch))) = self.picked.direction.zip(first) else { return Ok(()) };
+        self.direction = direction::find(&self.name, &self.schema, place, batch.column(place))?;
+        Ok(())
+    }
+
+    /// Refuses rows of a part that say another direction than the first ones.
+    fn check_direction(&self, part: Part) -> Result<(), InputError> {
+        let Some(said) = &self.direction else { return Ok(()) };
+        let column = self.batches[part.batch].1.column(said.column).slice(part.start, part.rows);
+        direction::check(&self.name, said, &column, self.before(part))
+    }
+
+    /// The rows as a stream whose ids are slots, so many of them.
+    fn ready(self, slots: u64, ids: IdMap, options: &ReadOptions) -> Ready {
+        let readings = vec![self.summary()];
+        let undirected = self.direction.as_ref().map(|said| said.undirected);
+        let notes = self.direction.as_ref().map(Direction::note);
+        let notes = notes.into_iter().chain(one_kind_note(&self.schema, &self.picked, options));
+        let notes = notes.map(|note| format!("{}: {note}", self.name)).collect();
+        let stream = Box::new(RowStream { rows: self, slots: Some(slots) });
+        Ready { readings, notes, undirected, ..Ready::new(stream, ids) }
     }
 
     /// How the table is read.
@@ -234,6 +262,7 @@ impl Rows {
     fn largest(&self, context: &Context<'_>) -> Result<u64, InputError> {
         let largest = |part: &Part| {
             let mut largest = 0;
+            self.check_direction(*part)?;
             self.pieces(*part, &mut |gather| {
                 largest = largest.max(gather.largest());
                 context.advance(0).map(|()| true)
@@ -247,13 +276,16 @@ impl Rows {
     }
 
     /// The edges of a graph whose number of vertices was stated.
-    fn declared(self, vertices: u64, largest: u64) -> Result<Ready, InputError> {
+    fn declared(
+        self,
+        vertices: u64,
+        largest: u64,
+        options: &ReadOptions,
+    ) -> Result<Ready, InputError> {
         if largest >= vertices {
             return Err(self.beyond(vertices)?);
         }
-        let (slots, readings) = (Some(vertices), vec![self.summary()]);
-        let stream = Box::new(RowStream { rows: self, slots });
-        Ok(Ready { readings, ..Ready::new(stream, IdMap::Declared) })
+        Ok(self.ready(vertices, IdMap::Declared, options))
     }
 
     /// The first id that is not below a number; there is one.
@@ -279,8 +311,10 @@ impl Rows {
     /// Hands all rows over to be numbered.
     fn collect(&self, context: &Context<'_>, collector: &Collector) -> Result<(), InputError> {
         collector.begin(&self.name);
-        describe(collector, &self.schema, &self.picked);
+        describe(collector, &self.schema, &self.picked, context.options);
+        state(collector, self.direction.as_ref());
         let push = |(number, part): (usize, &Part)| {
+            self.check_direction(*part)?;
             let mut gather = self.gather(self.before(*part));
             gather.reserve(part.rows);
             self.push(&mut gather, *part)?;

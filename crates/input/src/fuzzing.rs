@@ -221,8 +221,13 @@ pub fn outputs(data: &[u8]) {
     crate::ldbc::outputs::read_for_fuzzing(data);
 }
 
-/// Reads bytes as a format that states vertices.
-fn held(data: &[u8], format: Format) {
+/// Reads bytes as whatever they look like.
+pub fn guess(data: &[u8]) {
+    held(data, None);
+}
+
+/// Reads bytes as a format, or as what they look like.
+fn held(data: &[u8], format: impl Into<Option<Format>>) {
     table(data, |context, collector, bytes| {
         let source = Source::held("fuzz", bytes, format)?;
         crate::reader::of(&source).read(&source, context, collector)

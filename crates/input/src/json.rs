@@ -20,6 +20,7 @@
 mod graph;
 mod record;
 mod shape;
+mod square;
 #[cfg(test)]
 mod tests;
 

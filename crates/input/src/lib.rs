@@ -63,6 +63,7 @@ mod collect;
 mod columnar;
 mod columns;
 mod dimacs;
+mod direction;
 mod dot;
 mod error;
 mod foreign;

@@ -13,10 +13,11 @@
 //! ```
 //!
 //! Vertices are the integers from 1 to the stated number, listed or not; where names are wanted
-//! (`--ids names`), the labels. The value of a line is its weight and 1 where it is not there, as
+//! (`--ids names`), the labels, which have quotes or are one word. The value of a line is its weight and 1 where it is not there, as
 //! Pajek has it. Lines that begin with `%` are comments. Refused: `*Matrix`, a second network, and
 //! the partitions, vectors and so on of a project file.
 
+mod label;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use crate::head::words;
 use crate::small::bytes::Bytes;
 use crate::small::{Described, Small, SmallReader, plain};
 use crate::text::fields::{is_number, parse_id, show};
+use label::label;
 
 /// The reader of Pajek networks.
 pub(crate) static PAJEK: SmallReader =
@@ -57,7 +59,7 @@ enum Section {
 fn parse(mut bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;
     small.default_weight(1.0);
-    let mut network = Network { section: Section::Start, relations: 0, small };
+    let mut network = Network { section: Section::Start, relations: 0, times: false, small };
     let mut line = Vec::new();
     loop {
         let number = bytes.line();
@@ -80,6 +82,8 @@ struct Network<'a, 'o> {
     section: Section,
     /// Sections that are each of a relation of their own.
     relations: u64,
+    /// Whether something says at which times it is there.
+    times: bool,
     small: &'a mut Small<'o>,
 }
 
@@ -164,18 +168,10 @@ impl Network<'_, '_> {
         let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
         let (id, rest) = line.split_at(end);
         self.check_id(id, number)?;
-        let rest = rest.trim_ascii_start();
-        let label = match rest.first() {
-            Some(quote @ (b'"' | b'\'')) => {
-                let rest = &rest[1..];
-                let end = memchr::memchr(*quote, rest).ok_or_else(|| {
-                    self.small.wrong(number, "expected a closing quote before the end of the line")
-                })?;
-                Some(&rest[..end])
-            }
-            _ => words(rest).next(),
-        };
-        self.small.node(plain(id), label, number).map(|_| ())
+        let label = label(rest, self.small.wants_labels());
+        let label = label.map_err(|what| self.small.wrong(number, what))?;
+        self.times |= words(rest).any(|word| word.starts_with(b"["));
+        self.small.node(plain(id), label.as_deref(), number).map(|_| ())
     }
 
     fn edge(&mut self, line: &[u8], directed: bool, number: u64) -> Result<(), InputError> {
@@ -185,7 +181,9 @@ impl Network<'_, '_> {
             return Err(self.small.wrong(number, what));
         };
         // What follows the ends without being a number is about drawing and time.
-        let value = fields.next().filter(|value| is_number(value));
+        let value = fields.next();
+        self.times |= value.into_iter().chain(fields).any(|word| word.starts_with(b"["));
+        let value = value.filter(|value| is_number(value));
         let weight = self.small.weight_rank(b"weight").zip(value);
         self.add(source, target, directed, weight, number)
     }
@@ -228,6 +226,10 @@ impl Network<'_, '_> {
     fn end(self, line: u64) -> Result<(), InputError> {
         if self.section == Section::Start {
             return Err(self.small.wrong(line, "expected *Vertices, found the end of the file"));
+        }
+        if self.times {
+            self.small
+                .note("changes in time, and the lines of all times are read alike".to_owned());
         }
         if self.relations > 1 {
             let what = format!("lines of several relations are read alike: {}", self.relations);

@@ -27,9 +27,10 @@ use rayon::prelude::*;
 
 use crate::collect::Collector;
 use crate::columnar::{
-    BATCH_ROWS, Gather, PART_ROWS, PathColumns, Picked, describe, fenced, pick_with_path,
-    plausible_rows,
+    BATCH_ROWS, Gather, PART_ROWS, PathColumns, Picked, describe, direction, fenced,
+    pick_with_path, plausible_rows, state,
 };
+use crate::direction::Direction;
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
@@ -82,7 +83,7 @@ impl Reader for Parquet {
             slots_seen: None,
             ids: if file.picked.names { IdKind::Names } else { IdKind::Integers },
             weighted: file.picked.weight.is_some(),
-            undirected: None,
+            undirected: file.direction.map(|direction| direction.undirected),
         })
     }
 }
@@ -96,7 +97,8 @@ pub(crate) fn read<R: ChunkReader + Clone + 'static>(
     collector: &Collector,
 ) -> Result<(), InputError> {
     let file = Opened::new(name, path, reader, context.options)?;
-    describe(collector, &file.schema, &file.picked);
+    describe(collector, &file.schema, &file.picked, context.options);
+    state(collector, file.direction.as_ref());
     let guard = Guard::new(name, &file.reader, &context.options.limits);
     let groups = file.metadata.metadata().num_row_groups();
     let stored = file.reader.len();
@@ -120,6 +122,7 @@ struct Opened<'a, R> {
     path: PathColumns,
     picked: Picked,
     mask: ProjectionMask,
+    direction: Option<Direction>,
 }
 
 impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
@@ -145,8 +148,35 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
             let viewed = bare.with_schema(Arc::new(with_views(found.schema(), picked)));
             let metadata = ArrowReaderMetadata::try_new(metadata, viewed).map_err(damaged)?;
             let mask = ProjectionMask::roots(metadata.parquet_schema(), picked.places());
-            Ok(Self { name, reader, metadata, schema, path, picked, mask })
+            let direction = None;
+            let file = Self { name, reader, metadata, schema, path, picked, mask, direction };
+            file.with_direction(options)
         })
+    }
+
+    /// Sees by its first rows whether a column says directions, and leaves it out where it does not.
+    fn with_direction(mut self, options: &ReadOptions) -> Result<Self, InputError> {
+        let Some(place) = self.picked.direction else { return Ok(self) };
+        let mut groups = self.metadata.metadata().row_groups().iter();
+        if let Some(group) = groups.position(|group| group.num_rows() > 0) {
+            let guard = Guard::new(self.name, &self.reader, &options.limits);
+            let rows = self.check_group(group, &guard)?.min(direction::SAMPLE_ROWS);
+            let batches = self.batches(group, rows).map_err(|error| damaged(self.name, &error))?;
+            for batch in batches.take(1) {
+                let batch =
+                    batch.map_err(|error| damaged(self.name, &ParquetError::from(error)))?;
+                let column = self.picked.projected().direction.map(|place| batch.column(place));
+                let found =
+                    column.map(|column| direction::find(self.name, &self.schema, place, column));
+                self.direction = found.transpose()?.flatten();
+            }
+        }
+        if self.direction.is_none() {
+            self.picked.direction = None;
+            let leaves = self.metadata.parquet_schema();
+            self.mask = ProjectionMask::roots(leaves, self.picked.places());
+        }
+        Ok(self)
     }
 
     /// Reads a row group into parts.
@@ -180,6 +210,9 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
             let column = |place: usize| self.path.column(place, columns.stored, &batch);
             let weight = columns.weight.map(column);
             let (source, target) = (column(columns.source), column(columns.target));
+            if let (Some(said), Some(place)) = (&self.direction, columns.direction) {
+                direction::check(self.name, said, batch.column(place), row)?;
+            }
             gather.push(self.name, &source, &target, weight.as_deref())?;
             row += batch.num_rows() as u64;
             held += batch.num_rows();

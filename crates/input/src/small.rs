@@ -227,6 +227,12 @@ impl<'a> Small<'a> {
         self.attributes.rank(attribute)
     }
 
+    /// Place of an attribute of edges that is told of where it holds numbers, and is no weight,
+    /// whatever its name is.
+    pub(crate) fn number_rank(&mut self, attribute: &[u8]) -> Option<usize> {
+        self.attributes.rank_of_other(attribute)
+    }
+
     /// Adds a node and returns its place.
     pub(crate) fn node(
         &mut self,

@@ -93,10 +93,14 @@ impl Source {
     }
 
     /// Bytes in memory: read as a pipe is. For tests and fuzzing.
-    pub(crate) fn held(name: &str, bytes: &[u8], format: Format) -> Result<Self, InputError> {
+    pub(crate) fn held(
+        name: &str,
+        bytes: &[u8],
+        format: impl Into<Option<Format>>,
+    ) -> Result<Self, InputError> {
         let rest = File::open("/dev/null").map_err(|error| unopened("/dev/null", error))?;
         let stored = Stored { head: bytes, file: None };
-        let Look { layers, .. } = look::look(name, Path::new(name), &stored, Some(format))?;
+        let Look { layers, format } = look::look(name, Path::new(name), &stored, format.into())?;
         Ok(Self {
             name: name.to_owned(),
             path: PathBuf::from(name),

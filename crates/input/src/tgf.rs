@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Ids are the first words; where names are wanted (`--ids names`), the labels. Edges are directed.
-//! Their labels are texts and no weights, unless `--weight-column label` says that they are.
+//! Their labels are texts and no weights, unless `--weight label` says that they are; where all are
+//! numbers, a note tells of it.
 
 use std::io::BufRead as _;
 
@@ -16,6 +17,7 @@ use hashbrown::HashSet;
 
 use crate::error::InputError;
 use crate::head::words;
+use crate::options::WeightChoice;
 use crate::small::bytes::Bytes;
 use crate::small::{Described, Small, SmallReader};
 use crate::text::fields::{looks, show};
@@ -97,7 +99,9 @@ fn edge(line: &[u8], number: u64, small: &mut Small<'_>) -> Result<(), InputErro
     }
     let (source, target) = (Some(source.to_vec()), Some(target.to_vec()));
     let mut edge = Described { source, target, line: number, ..Described::default() };
-    if let Some(rank) = small.weight_rank(b"label").filter(|_| !label.is_empty()) {
+    let guessed = small.options().weight == WeightChoice::IfPresent;
+    let rank = if guessed { small.number_rank(b"label") } else { small.weight_rank(b"label") };
+    if let Some(rank) = rank.filter(|_| !label.is_empty()) {
         *edge.weights.at(rank) = Some(label.to_vec());
     }
     small.edge(&edge)
@@ -112,7 +116,9 @@ fn first_word(line: &[u8]) -> (&[u8], &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
+    use crate::format::Format;
+    use crate::fuzzing::weighing;
+    use crate::options::{ColumnRef, IdKind, ReadOptions};
     use crate::small::tests::{named, refuse, see, weighted};
 
     #[test]
@@ -132,6 +138,17 @@ mod tests {
             see(&TGF, "7\n9\n#\n", &weighted(IdKind::Integers)).unwrap().vertices,
             ["7", "9"]
         );
+    }
+
+    #[test]
+    fn labels_that_are_all_numbers_are_told_of() {
+        let told = |text: &str| {
+            let input = weighing("f", text, Format::Tgf).unwrap();
+            assert!(!input.edges.weighted());
+            input.summary.notes.iter().any(|note| note.contains("--weight label"))
+        };
+        assert!(told("1\n2\n#\n1 2 3.5\n2 1 4\n"));
+        assert!(!told("1\n2\n#\n1 2 3.5\n2 1 likes\n") && !told("1\n2\n#\n1 2\n"));
     }
 
     #[test]

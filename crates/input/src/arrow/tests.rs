@@ -219,3 +219,42 @@ fn footers_that_list_a_message_twice_are_refused() {
     let error = read_as("e.arrow", &changed, &ReadOptions::default()).err().unwrap();
     assert!(error.to_string().contains("outside of the file"), "{error}");
 }
+
+#[test]
+fn a_column_of_directions_is_looked_at_in_all_batches() {
+    let coded = |words: Vec<&str>| -> ArrayRef {
+        let codes: DictionaryArray<Int32Type> = words.into_iter().collect();
+        Arc::new(codes)
+    };
+    let table = |words: Vec<&str>| {
+        let ids = |shift: i32| -> ArrayRef {
+            Arc::new(Int32Array::from_iter_values((0..words.len() as i32).map(|row| row + shift)))
+        };
+        let (source, target) = (ids(0), ids(1));
+        let columns = vec![("type", coded(words)), ("src", source), ("dst", target)];
+        RecordBatch::try_from_iter(columns).unwrap()
+    };
+    let whole = table(vec!["undirected"; 5]);
+    let mixed = table(vec!["undirected", "undirected", "undirected", "directed", "undirected"]);
+    let empty = whole.slice(0, 0);
+    for (name, bytes) in [
+        ("e.arrow", file_bytes(&[empty.clone(), whole.clone()], None)),
+        ("e.arrows", stream_bytes(&[empty.clone(), whole])),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(name);
+        fs::write(&path, &bytes).unwrap();
+        let input = read_as(name, &bytes, &ReadOptions::default()).unwrap();
+        assert_eq!(input.summary.undirected, Some(true));
+        let inputs = [path.to_str().unwrap().to_owned()];
+        let found = estimate(&inputs, &ReadOptions::default()).unwrap();
+        assert_eq!((found.edges, found.undirected), (Some(5), Some(true)));
+    }
+    for batches in [vec![mixed.clone()], vec![mixed.slice(0, 3), mixed.slice(3, 2)]] {
+        let bytes = file_bytes(&batches, None);
+        let error = read_as("e.arrow", &bytes, &ReadOptions::default()).err().unwrap();
+        assert!(error.to_string().contains("found \"directed\""), "{error}");
+        let said = ReadOptions { undirected: Some(true), ..ReadOptions::default() };
+        assert!(read_as("e.arrow", &bytes, &said).is_ok());
+    }
+}

@@ -66,6 +66,11 @@ impl Gather {
         Self { bounds, ..self }
     }
 
+    /// Rows of the file before the next array.
+    pub(crate) fn row(&self) -> u64 {
+        self.row
+    }
+
     /// Makes room for so many rows, which must be known to exist.
     pub(crate) fn reserve(&mut self, rows: usize) {
         match &mut self.ids {
@@ -368,7 +373,7 @@ fn add_names(
 }
 
 /// An array of strings, or of bytes that should be.
-enum Values<'a> {
+pub(super) enum Values<'a> {
     Short(&'a arrow_array::StringArray),
     Long(&'a arrow_array::LargeStringArray),
     View(&'a arrow_array::StringViewArray),
@@ -378,7 +383,7 @@ enum Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    fn of(array: &'a dyn Array) -> Option<Self> {
+    pub(super) fn of(array: &'a dyn Array) -> Option<Self> {
         match array.data_type() {
             DataType::Utf8 => Some(Self::Short(array.as_string())),
             DataType::LargeUtf8 => Some(Self::Long(array.as_string())),
@@ -390,7 +395,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    fn get(&self, index: usize) -> &'a [u8] {
+    pub(super) fn get(&self, index: usize) -> &'a [u8] {
         match self {
             Self::Short(array) => array.value(index).as_bytes(),
             Self::Long(array) => array.value(index).as_bytes(),

@@ -35,6 +35,7 @@ fn columns_of_fitting_types_are_picked() {
             source: 2,
             target: 1,
             weight: Some(0),
+            direction: None,
             names: false,
             bounds: WeightBounds::default(),
             stored: 3
@@ -50,6 +51,7 @@ fn columns_of_fitting_types_are_picked() {
             source: 1,
             target: 0,
             weight: None,
+            direction: None,
             names: false,
             bounds: WeightBounds::default(),
             stored: 2

@@ -75,6 +75,7 @@ const PAIRS: &[(&str, &str)] = &[
     ("node", "neighbour"),
     ("vertex", "neighbor"),
     ("page", "link"),
+    ("outv", "inv"),
     ("u", "v"),
     ("i", "j"),
     ("s", "t"),
@@ -344,8 +345,10 @@ pub(super) fn are_ends(source: &str, target: &str) -> bool {
 
 /// Whether a name, such as `start_time`, is surely that of no end.
 fn is_of_time_or_kind(name: &str) -> bool {
-    let words =
-        ["time", "date", "year", "at", "type", "label", "kind", "lat", "lon", "lng", "x", "y"];
+    let words = [
+        "time", "date", "year", "at", "type", "label", "kind", "lat", "lon", "lng", "x", "y",
+        "port",
+    ];
     words.iter().any(|word| name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_')))
 }
 

@@ -1,7 +1,9 @@
 //! DOT files as programs write them, good and bad.
 
 use super::*;
-use crate::options::IdKind;
+use crate::format::Format;
+use crate::fuzzing::weighing;
+use crate::options::{ColumnRef, IdKind, ReadOptions};
 use crate::small::tests::{named, refuse, see, weighted};
 
 const DEPS: &str = "digraph deps {\n  a -> b;\n  b -> c;\n  c -> a;\n  d -> e;\n}\n";
@@ -75,6 +77,21 @@ fn graphs_of_programs_are_read() {
     assert_eq!(seen.edges, named(&[("0", "1"), ("1", "2")]));
     assert_eq!((seen.weights, seen.undirected), (Some(vec![4.0, 5.5]), Some(true)));
     assert_eq!(seen.vertices, ["0", "1", "2", "7"]);
+}
+
+#[test]
+fn lengths_are_told_of_and_read_where_they_are_asked_for() {
+    let text = "graph { edge [len=4]; a -- b [len=2.5]; b -- c; }";
+    let input = weighing("f", text, Format::Dot).unwrap();
+    assert!(!input.edges.weighted());
+    let told = |note: &String| note.contains("\"len\"") && note.contains("--weight len");
+    assert!(input.summary.notes.iter().any(told), "{:?}", input.summary.notes);
+    let length = WeightChoice::Column(ColumnRef::Name("len".to_owned()));
+    let options = ReadOptions { weight: length, ..weighted(IdKind::Names) };
+    assert_eq!(see(&DOT, text, &options).unwrap().weights, Some(vec![2.5, 4.0]));
+    let both = "graph { a -- b [len=2.5, weight=3]; b -- c [weight=2] }";
+    let seen = see(&DOT, both, &weighted(IdKind::Names)).unwrap();
+    assert_eq!(seen.weights, Some(vec![3.0, 2.0]));
 }
 
 #[test]

@@ -179,3 +179,40 @@ fn a_table_without_rows_is_a_graph_without_edges() {
         assert_eq!((ready.edges.edges(), ready.edges.slots()), (0, Some(0)));
     }
 }
+
+#[test]
+fn a_column_of_directions_is_looked_at_in_all_rows() {
+    let ids = |ids: [i64; 3]| Arc::new(Int64Array::from(ids.to_vec())) as ArrayRef;
+    let table = |from: [i64; 3], said: [&str; 3], batch: usize| {
+        let said = Arc::new(StringArray::from(said.to_vec())) as ArrayRef;
+        frame(vec![("Source", ids(from)), ("Target", ids([1, 2, 3])), ("Type", said)], batch)
+    };
+    for from in [[0, 1, 2], [1 << 40, 1, 2]] {
+        for batch in 1..4 {
+            let ready = read(table(from, ["Undirected"; 3], batch), &weighted()).unwrap();
+            assert_eq!((ready.edges.edges(), ready.undirected), (3, Some(true)));
+            assert!(ready.notes[0].contains("as the column \"Type\" says"), "{:?}", ready.notes);
+            let ready = read(table(from, ["KNOWS", "Directed", ""], batch), &weighted()).unwrap();
+            assert_eq!(ready.undirected, None);
+            let mixed = table(from, ["Directed", "Directed", "Undirected"], batch);
+            let said = ReadOptions { undirected: Some(false), ..weighted() };
+            assert_ne!(read(mixed.clone(), &said).unwrap().undirected, Some(true));
+            let error = read(mixed, &weighted()).err().unwrap();
+            assert_eq!(error.exit_code(), 65);
+            assert!(error.to_string().contains("found \"Undirected\""), "{error}");
+        }
+    }
+    let truths = Arc::new(arrow_array::BooleanArray::from(vec![false; 3])) as ArrayRef;
+    let columns = vec![("a", ids([0, 1, 2])), ("b", ids([1, 2, 3])), ("directed", truths)];
+    assert_eq!(read(frame(columns, 2), &weighted()).unwrap().undirected, Some(true));
+}
+
+#[test]
+fn ends_of_two_kinds_are_told_of() {
+    let ids = || Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef;
+    let table = || frame(vec![("user_id", ids()), ("movie_id", ids())], 2);
+    let ready = read(table(), &weighted()).unwrap();
+    assert!(ready.notes[0].contains("--bipartite"), "{:?}", ready.notes);
+    let said = ReadOptions { two_kinds: Some(false), ..weighted() };
+    assert!(read(table(), &said).unwrap().notes.is_empty());
+}

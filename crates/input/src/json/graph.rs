@@ -7,6 +7,7 @@
 use super::Feed;
 use super::record::{Record, Scalar, end_of};
 use super::shape::Place;
+use super::square::Square;
 use crate::error::InputError;
 use crate::small::{Described, Small};
 use crate::text::Dictionary;
@@ -45,6 +46,7 @@ pub(super) struct Graph<'a, 's, 'o> {
     has_adjacency: bool,
     /// Edges that bring their nodes with them.
     rows: u64,
+    square: Square,
     documents: u64,
 }
 
@@ -67,6 +69,7 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             has_edges: false,
             has_adjacency: false,
             rows: 0,
+            square: Square::default(),
             documents: 0,
         }
     }
@@ -136,6 +139,7 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
         }
         match (list, item) {
             (_, Place::Item) => {
+                self.square.item(self.record.items, &value);
                 let rank = self.small.weight_rank(b"weight");
                 self.record.keep_item(rank, value);
             }
@@ -272,6 +276,7 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             );
         }
         self.rows += 1;
+        self.square.end_row(self.record.items);
         self.end_edge()
     }
 
@@ -342,6 +347,11 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
                  and a target, found {found}{} (write it as node-link data, or its edges as CSV)",
                 self.shown.join(", ")
             );
+            return Err(self.small.wrong(1, what));
+        }
+        if rows && self.square.is_matrix() {
+            let what = "expected edges, found a matrix of as many rows as columns (write its edges as \
+                        lists of source, target and weight, or as Matrix Market)";
             return Err(self.small.wrong(1, what));
         }
         match self.directed {

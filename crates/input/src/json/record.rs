@@ -45,8 +45,9 @@ pub(super) struct Record {
     pub(super) line: u64,
 }
 
-/// Keys of the source, and those of the target.
-const ENDS: [&[&str]; 2] = [&["source", "from", "src"], &["target", "to", "dst", "dest"]];
+/// Keys of the source, and those of the target; the last ones are ArangoDB's.
+const ENDS: [&[&str]; 2] =
+    [&["source", "from", "src", "_from"], &["target", "to", "dst", "dest", "_to"]];
 
 /// Which end of an edge a key is.
 pub(super) fn end_of(key: &str) -> Option<usize> {

@@ -128,6 +128,8 @@ fn what_is_no_graph_is_refused_with_its_line() {
         ("{\"graphs\": [{}]}", "f:1: expected one graph"),
         ("[{\"a\": 1}]", "f:1: expected an object or a list with a source"),
         ("[1, 2, 3]", "f:1: expected"),
+        ("[[0, 1, 0], [0, 0, 1], [1, 0, 0]]", "f:1: expected edges, found a matrix"),
+        ("[[0,2,0,3],[0,0,2,0],[1,5,0,1],[7,8,9,0]]", "f:1: expected edges, found a matrix"),
         (
             "{\"nodes\": [{\"id\": 1}],\n\"links\": [{\"source\": 1}]}",
             "f:2: expected an edge with a",

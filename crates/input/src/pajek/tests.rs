@@ -1,6 +1,8 @@
 //! Pajek networks as programs write them, good and bad.
 
 use super::*;
+use crate::format::Format;
+use crate::fuzzing::weighing;
 use crate::options::IdKind;
 use crate::small::tests::{named, refuse, see, weighted};
 
@@ -49,6 +51,29 @@ fn vertices_need_not_be_listed_nor_have_edges() {
     assert!(
         refuse(&PAJEK, &stated, &weighted(IdKind::Names)).contains("expected a label for each")
     );
+}
+
+#[test]
+fn times_are_told_of() {
+    let told = |text: &str| {
+        let input = weighing("f", text, Format::Pajek).unwrap();
+        input.summary.notes.iter().any(|note| note.contains("changes in time"))
+    };
+    assert!(told("*Vertices 2\n1 a\n2 b\n*Arcs\n1 2 1 [1-3]\n"));
+    assert!(told("*Vertices 2\n1 a [1-3]\n2 b\n*Arcs\n1 2 1\n"));
+    assert!(!told("*Vertices 2\n1 a\n2 b\n*Arcs\n1 2 1\n"));
+}
+
+#[test]
+fn labels_are_whole_or_refused_where_they_are_ids() {
+    let tabs = "*Vertices 2\n1 tab\there 0.0 0.0 ellipse\n2 b 0.0 0.0 ellipse\n*arcs\n1 2\n";
+    let error = refuse(&PAJEK, tabs, &weighted(IdKind::Names));
+    assert!(error.starts_with("f:2: expected a label in quotes"), "{error}");
+    let numbers = see(&PAJEK, tabs, &weighted(IdKind::Integers)).unwrap();
+    assert_eq!(numbers.edges, named(&[("1", "2")]));
+    let quotes = tabs.replace("tab\there", "\"say \"hi\"\"");
+    let seen = see(&PAJEK, &quotes, &weighted(IdKind::Names)).unwrap();
+    assert_eq!(seen.edges, named(&[("say \"hi\"", "b")]));
 }
 
 #[test]

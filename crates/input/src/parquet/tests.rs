@@ -269,3 +269,37 @@ fn columns_in_the_path_are_ends_by_their_names() {
     let error = read("t/src=1/rows.csv", &ReadOptions::default()).err().unwrap().to_string();
     assert!(error.contains("found \"src\" in the path"), "{error}");
 }
+
+#[test]
+fn a_column_of_directions_is_looked_at_in_all_groups() {
+    let rows = 70_000;
+    let said = |odd: Option<usize>| {
+        let word = |row| if Some(row) == odd { "Directed" } else { "Undirected" };
+        let words = Arc::new(StringArray::from_iter_values((0..rows).map(word)));
+        let ids = |shift: i64| -> ArrayRef {
+            Arc::new(Int64Array::from_iter_values((0..rows as i64).map(|row| (row + shift) % 999)))
+        };
+        let table = batch(vec![("Type", words), ("Source", ids(0)), ("Target", ids(1))]);
+        read_bytes(
+            &written(&table, properties(Compression::SNAPPY).build()),
+            &ReadOptions::default(),
+        )
+    };
+    let summary = said(None).unwrap().summary;
+    assert_eq!(summary.undirected, Some(true));
+    assert!(summary.notes.iter().any(|note| note.contains("as the column \"Type\" says")));
+    for odd in [7, 65_000] {
+        let error = said(Some(odd)).err().unwrap().to_string();
+        assert!(error.contains("expected \"Undirected\" in the column \"Type\""), "{error}");
+        assert_eq!(error.contains("row 65001"), odd > 60_000, "{error}");
+    }
+}
+
+#[test]
+fn columns_of_other_types_are_not_read() {
+    let ids = || -> ArrayRef { Arc::new(Int64Array::from_iter_values(0..3)) };
+    let words: ArrayRef = Arc::new(StringArray::from(vec!["likes", "Directed", "knows"]));
+    let table = batch(vec![("Source", ids()), ("Target", ids()), ("Type", words)]);
+    let bytes = written(&table, WriterProperties::default());
+    assert_eq!(read_bytes(&bytes, &ReadOptions::default()).unwrap().summary.undirected, None);
+}

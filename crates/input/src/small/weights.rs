@@ -109,6 +109,20 @@ impl<'a> Attributes<'a> {
             return *rank;
         }
         let kind = self.kind(name).filter(|_| self.ranks.len() < NAMES_MAX)?;
+        self.add(name, kind)
+    }
+
+    /// The place of an attribute that is no weight, whatever its name is.
+    pub(super) fn rank_of_other(&mut self, name: &[u8]) -> Option<usize> {
+        if let Some(rank) = self.ranks.get(name) {
+            return *rank;
+        }
+        let kind = (self.ranks.len() < NAMES_MAX).then_some(Kind::Other)?;
+        self.add(name, Some(kind))
+    }
+
+    /// Adds the name of an attribute, which has a place if it is of a kind.
+    fn add(&mut self, name: &[u8], kind: Option<Kind>) -> Option<usize> {
         let rank = kind.map(|kind| {
             self.known.push(Attribute::new(name, kind));
             self.known.len() - 1

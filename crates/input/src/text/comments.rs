@@ -4,7 +4,7 @@
 //! first row, or where it does not have as many fields as rows have, or where it has no ids. Else
 //! it is a row, whose first name begins so. What the user says is kept to as it is.
 
-use super::fields::{Fields, Spelling};
+use super::fields::{Fields, Spelling, show};
 use crate::columns::Columns;
 use crate::layout::{Comment, Layout};
 
@@ -82,6 +82,24 @@ impl Shape {
     }
 }
 
+/// Note for a person where comments before the rows say that edges are undirected, which is
+/// prose and may mean that each is there twice.
+pub(super) fn undirected(text: &[u8], comments: &Comments) -> Option<String> {
+    let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut before = lines.take_while(|line| line.is_empty() || comments.may_be(line));
+    let says = |line: &&[u8]| {
+        let line = line.to_ascii_lowercase();
+        let words = [&b"undirected"[..], b"unordered pair", b"symmetric"];
+        words.iter().any(|word| memchr::memmem::find(&line, word).is_some())
+    };
+    let line = before.find(says)?;
+    Some(format!(
+        "a comment, {}, may say that edges are undirected; they are read as directed (--undirected \
+         if each is there once, --directed if they are meant so)",
+        show(line)
+    ))
+}
+
 /// Refuses a file of which every line begins with a mark of comments and could be a row for that.
 pub(super) fn refuse_hidden(text: &[u8]) -> Result<(), String> {
     let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
@@ -114,6 +132,14 @@ mod tests {
         for text in ["", "# a b\n", "#a b\n# c d\n", "#!/bin/sh\n", "##a b\n", "#a,#b\n1,2\n"] {
             assert!(refuse_hidden(text.as_bytes()).is_ok(), "{text}");
         }
+    }
+
+    #[test]
+    fn comments_that_speak_of_directions_are_told_of() {
+        let told = |text: &str| undirected(text.as_bytes(), &Comments::Usual).is_some();
+        assert!(told("# Undirected graph: com.txt\n# Nodes: 3\n1 2\n"));
+        assert!(told("# a\n\n# Directed graph (each unordered pair of nodes is saved once)\n1 2"));
+        assert!(!told("# Directed graph\n1 2\n# undirected\n") && !told("undirected x\n"));
     }
 
     #[test]

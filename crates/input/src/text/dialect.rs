@@ -6,7 +6,6 @@
 use super::comments::{Comments, Shape};
 use super::counted::Counted;
 use super::dictionary;
-use super::direction::Direction;
 use super::fields::{BadField, Fields, Spelling};
 use super::known::Known;
 use super::lines::Lines;
@@ -16,6 +15,7 @@ use super::records::{Cut, without_end};
 use super::rows::Rows;
 use super::sniff::BYTE_ORDER_MARK;
 use crate::columns::Columns;
+use crate::direction::Direction;
 use crate::layout::{Layout, Separator};
 use crate::options::IdKind;
 use crate::reading::{FileSummary, PassedOver, RowsOfText};

@@ -44,6 +44,25 @@ fn token(text: &[u8]) -> (&[u8], &[u8]) {
     (text.trim_ascii_end(), b"")
 }
 
+/// Whether a text that begins with a brace ends with the one that closes it.
+pub(super) fn is_whole(text: &[u8]) -> bool {
+    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
+    let closing = text.iter().position(|byte| {
+        match (quote, *byte) {
+            _ if escaped => escaped = false,
+            (Some(_), b'\\') => escaped = true,
+            (Some(open), byte) if open == byte => quote = None,
+            (None, b'\'' | b'"') => quote = Some(*byte),
+            (None, b'{') => depth += 1,
+            (None, b'}') => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    // Quotes that never close are none of a dictionary's.
+    closing.is_none_or(|last| last + 1 == text.len()) && text.ends_with(b"}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,11 +2,12 @@
 //! told of.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::fields::{parse_id, show};
 use super::kinds::Kind;
 use super::sniff::Row;
-use crate::columns::Columns;
+use crate::columns::{Columns, kinds};
 use crate::options::{IdKind, ReadOptions};
 
 /// Seconds from 1990 to 2038 since the beginning of 1970, which is what Unix times of data are.
@@ -50,11 +51,15 @@ fn is_drawn(row: &Row<'_>) -> bool {
 pub(super) fn notes(
     body: &[Row<'_>],
     columns: Columns,
-    named: bool,
+    header: Option<&[String]>,
     ids: IdKind,
     options: &ReadOptions,
 ) -> Vec<String> {
     let mut notes = Vec::new();
+    let name = |place: usize| header.and_then(|names| names.get(place)).map(String::as_str);
+    if let (Some(source), Some(target)) = (name(columns.source), name(columns.target)) {
+        notes.extend(kinds::one_kind_note([source, target], ids, options));
+    }
     if ids == IdKind::Names && (options.ids == IdKind::Auto || options.guessed_ids) {
         let ends = || {
             body.iter().flat_map(|row| {
@@ -74,15 +79,18 @@ pub(super) fn notes(
             }),
         );
         let lists = ends().filter(|cell| is_list(cell)).count();
-        notes.extend(ends().find(|cell| is_list(cell)).filter(|_| 2 * lists >= body.len()).map(
-            |cell| format!("{} is read as one name, though it looks like several", show(cell)),
-        ));
+        let list = ends().find(|cell| is_list(cell)).filter(|_| 2 * lists >= body.len());
+        let known: HashSet<&[u8]> = ends().map(|cell| &cell[..]).collect();
+        let list = list.or_else(|| ends().find(|cell| is_of_others(cell, &known)));
+        notes.extend(list.map(|cell| {
+            format!("{} is read as one name, though it looks like several", show(cell))
+        }));
     }
     let time = |row: &Row<'_>, place: usize| {
         let number = row.get(place).and_then(|cell| parse_id(cell).ok());
         number.is_some_and(|number| TIMES.contains(&number) || TIMES.contains(&(number / 1000)))
     };
-    if let Some(place) = columns.weight.filter(|_| !named && body.len() > 1)
+    if let Some(place) = columns.weight.filter(|_| header.is_none() && body.len() > 1)
         && body.iter().all(|row| time(row, place))
     {
         notes.push(format!(
@@ -101,8 +109,12 @@ fn is_nothing(cell: &[u8]) -> bool {
 
 /// Whether a name has white space around it, which quotes keep.
 fn is_padded(cell: &[u8]) -> bool {
+    // Spaces without width are none of white space, and as easily overlooked.
+    let blank = |character: char| {
+        character.is_whitespace() || matches!(character, '\u{200b}'..='\u{200d}' | '\u{feff}')
+    };
     let text = String::from_utf8_lossy(cell);
-    text.trim() != text && !text.trim().is_empty()
+    text.trim_matches(blank) != text && !text.trim_matches(blank).is_empty()
 }
 
 /// Whether a cell is several words with marks between them that are separators elsewhere.
@@ -113,6 +125,19 @@ fn is_list(cell: &[u8]) -> bool {
         filled && parts.by_ref().nth(1).is_some()
     };
     parts(b';') || parts(b'|')
+}
+
+/// Whether a name is several with commas and the like between them, of which one is a name by
+/// itself in other places.
+fn is_of_others(cell: &[u8], known: &HashSet<&[u8]>) -> bool {
+    let bare = match cell {
+        [b'[', inner @ .., b']'] | [b'{', inner @ .., b'}'] | [b'(', inner @ .., b')'] => inner,
+        cell => cell,
+    };
+    b",;|".iter().any(|mark| {
+        let mut parts = bare.split(|byte| byte == mark).map(<[u8]>::trim_ascii);
+        bare.contains(mark) && parts.any(|part| !part.is_empty() && known.contains(part))
+    })
 }
 
 #[cfg(test)]
@@ -140,7 +165,7 @@ mod tests {
     fn what_may_be_meant_otherwise_is_told_of() {
         let told = |text: &'static str, ids| {
             let columns = Columns { source: 0, target: 1, weight: Some(2) };
-            notes(&rows(text), columns, false, ids, &ReadOptions::default()).join(" ")
+            notes(&rows(text), columns, None, ids, &ReadOptions::default()).join(" ")
         };
         let names = IdKind::Names;
         assert!(told("ann,NA/bob,cat", names).starts_with("\"NA\" is read as the name"));
@@ -148,6 +173,21 @@ mod tests {
             told("ann, bob/bob,cat", names).starts_with("blanks around names, such as \" bob\"")
         );
         assert!(told("ann\u{a0},bob/bob,cat", names).starts_with("blanks around names"));
+        assert!(told("\u{200b}ann,bob/ann,cat", names).starts_with("blanks around names"));
+        let one: Vec<Row<'_>> = vec![
+            vec![b"ann"[..].into(), b"[bob, cat]"[..].into()],
+            vec![b"bob"[..].into(), b"dan"[..].into()],
+        ];
+        let columns = Columns { source: 0, target: 1, weight: None };
+        let found = notes(&one, columns, None, names, &ReadOptions::default()).join(" ");
+        assert!(found.contains("\"[bob, cat]\" is read as one name"), "{found}");
+        let header = ["user_id".to_owned(), "item_id".to_owned()];
+        let kinds = |ids, options: &ReadOptions| notes(&[], columns, Some(&header), ids, options);
+        let free = ReadOptions::default();
+        assert!(kinds(IdKind::Integers, &free).join(" ").contains("--bipartite"));
+        assert!(kinds(names, &free).is_empty());
+        let said = ReadOptions { two_kinds: Some(false), ..free };
+        assert!(kinds(IdKind::Integers, &said).is_empty());
         assert!(told("ann,bob;cat/bob,cat;dan", names).contains("looks like several"));
         assert!(told("1,2,1082040961/2,3,1082155839", IdKind::Integers).contains("column 3"));
         assert!(told("1,2,1082040961000/2,3,1082155839000", IdKind::Integers).contains("times"));

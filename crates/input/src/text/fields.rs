@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::dictionary;
 use crate::layout::{Layout, Separator};
 use crate::reading::PassedOver;
 
@@ -56,7 +57,7 @@ impl<'a> Fields<'a> {
         let rest = &rest[start..];
         match rest.first() {
             Some(first) if Some(*first) == self.layout.quote => return self.quoted(&rest[1..]),
-            Some(b'{') if rest.trim_ascii_end().ends_with(b"}") => {
+            Some(b'{') if dictionary::is_whole(rest.trim_ascii_end()) => {
                 self.rest = None;
                 return Ok(Cow::Borrowed(rest.trim_ascii_end()));
             }
@@ -75,14 +76,15 @@ impl<'a> Fields<'a> {
         field.iter().rposition(|byte| !self.is_padding(*byte)).map_or(0, |last| last + 1)
     }
 
-    /// A field without quotes, in which a backslash makes what follows it a plain byte.
+    /// A field without quotes, in which a backslash makes a separator or a quote a plain byte.
     fn escaped(&mut self, text: &'a [u8]) -> Vec<u8> {
         let (mut field, mut rest) = (Vec::new(), text);
         loop {
             let end = self.end(rest);
             match memchr::memchr(b'\\', &rest[..end]) {
                 Some(place) if place + 1 < rest.len() => {
-                    field.extend_from_slice(&rest[..place]);
+                    let plain = place + usize::from(!self.is_escaped(rest[place + 1]));
+                    field.extend_from_slice(&rest[..plain]);
                     field.push(rest[place + 1]);
                     rest = &rest[place + 2..];
                 }
@@ -111,6 +113,9 @@ impl<'a> Fields<'a> {
             match after.first() {
                 Some(byte) if rest[place] != quote || *byte == quote => {
                     unquoted.extend_from_slice(part);
+                    if rest[place] != quote && !self.is_escaped(*byte) {
+                        unquoted.push(rest[place]);
+                    }
                     unquoted.push(*byte);
                     rest = &after[1..];
                     continue;
@@ -130,6 +135,18 @@ impl<'a> Fields<'a> {
             unquoted.extend_from_slice(part);
             return Ok(Cow::Owned(unquoted));
         }
+    }
+
+    /// Whether a backslash before a byte is there to make it a plain one. No program writes one
+    /// before other bytes for that: there it stands for itself.
+    fn is_escaped(&self, byte: u8) -> bool {
+        let separator = match self.layout.separator {
+            Separator::Spaces => false,
+            Separator::String(string) => string.bytes().first() == Some(&byte),
+            separator => separator.byte() == Some(byte),
+        };
+        let known = matches!(byte, b'\\' | b'\n' | b'\r' | b' ' | b'\t');
+        known || separator || self.layout.quote == Some(byte)
     }
 
     /// Where the field that `text` begins with ends.
@@ -378,6 +395,9 @@ mod tests {
             ["a, b", "say \"hi\"", ""]
         );
         assert_eq!(fields("\"New York\" Rome", Separator::Spaces), ["New York", "Rome"]);
+        let nested = "1 {'a': {'b': \"}\"}, 'c': 'it\\'s'} ";
+        assert_eq!(fields(nested, Separator::Spaces), ["1", nested[2..].trim_end()]);
+        assert_eq!(fields("{'w': 3}\t{}", Separator::Tab), ["{'w': 3}", "{}"]);
         assert_eq!(fields("\"\",x", Separator::Comma), ["", "x"]);
         assert!(fields("\"a,b", Separator::Comma)[0].starts_with("!expected a closing quote"));
         assert!(fields("\"a\"b,c", Separator::Comma)[0].starts_with("!expected a separator"));
@@ -389,6 +409,11 @@ mod tests {
         assert_eq!(fields("1:: 2::\"a::b\"::", string), ["1", "2", "a::b", ""]);
         let backslash = Layout { backslash: true, ..Layout::usual(Separator::Comma) };
         assert_eq!(laid_out("\"say \\\"hi\\\"\",\"c\\\\d\"", backslash), ["say \"hi\"", "c\\d"]);
+        // As DuckDB and Spark write it, and as Python does.
+        assert_eq!(
+            laid_out(r#"c\d,"c\d \"",\N,c\\d,a\,b"#, backslash),
+            [r"c\d", r#"c\d ""#, r"\N", r"c\d", "a,b"]
+        );
         assert!(laid_out("\"a\\", backslash)[0].starts_with("!expected a closing"));
         let unquoted = "say \\\"hi\\\" ,c\\\\d,a\\,b,\\ ,e\\";
         assert_eq!(laid_out(unquoted, backslash), ["say \"hi\"", "c\\d", "a,b", " ", "e\\"]);

@@ -60,7 +60,12 @@ fn looks(first: &Row<'_>, rest: &[Row<'_>], single: bool) -> Header {
         let number =
             |(place, cell): (usize, &Cow<'_, [u8]>)| cell[..] == *place.to_string().as_bytes();
         let numbered = first.len() > 2 && first.iter().enumerate().all(number);
-        return if numbered { Header::Perhaps } else { Header::Row };
+        // Such as years above names.
+        let unlike = first.len() > 1
+            && rest.len() > 1
+            && kinds[..2].iter().all(|kind| *kind == Kind::Integer)
+            && (0..2).all(|place| Column::of(rest, place).count(Kind::Word) == rest.len());
+        return if numbered || unlike { Header::Perhaps } else { Header::Row };
     }
     let typed =
         |(place, kind): (usize, &Kind)| *kind == Kind::Word && Column::of(rest, place).is_typed();
@@ -140,6 +145,7 @@ mod tests {
             assert_eq!(header(text), Header::Names, "{text}");
         }
         assert_eq!(header("0,1,2/5,6,0.5"), Header::Perhaps);
+        assert_eq!(header("2019,2020/ann,bob/bob,cat"), Header::Perhaps);
         for text in [
             "1,2/3,4",
             "ann,bob/bob,cat",

@@ -21,7 +21,7 @@ mod comments;
 mod counted;
 pub(crate) mod dialect;
 mod dictionary;
-mod direction;
+mod directions;
 mod doubts;
 mod estimate;
 mod failure;
@@ -33,6 +33,7 @@ mod kinds;
 pub(crate) mod known;
 mod konect;
 pub(crate) mod lines;
+mod matrix;
 pub(crate) mod parse;
 pub(crate) mod plain;
 pub(crate) mod records;
@@ -82,7 +83,7 @@ impl Reader for TextReader {
         if dialect.two_kinds && collector.state_two_kinds() {
             collector.note(
                 "the first line says that edges go between two kinds of vertices, each numbered by \
-                 itself (bip), as with --bipartite",
+                 itself (bip), as with --bipartite (--no-bipartite: of one kind)",
             );
         }
         let line = dialect.start_line(&sample.bytes).saturating_sub(1);

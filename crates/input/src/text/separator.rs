@@ -176,6 +176,14 @@ fn quoted<'a>(sample: &Sample<'a>, separator: Separator, options: &ReadOptions) 
     if options.quote.is_some() {
         return first;
     }
+    if first.over_lines && first.dirty == 0 {
+        // A quote that is a whole field of lines which are rows by themselves is a name.
+        let none = Candidate::of(sample, Layout { quote: None, ..usual });
+        let alone = none.rows.iter().flatten().all(|cell| !cell.contains(&b'"') || cell.len() == 1);
+        if alone && none.fields == first.fields && none.fields > 1 && none.others == 0 {
+            return none;
+        }
+    }
     if first.dirty > 0 {
         let none = Candidate::of(sample, Layout { quote: None, ..usual });
         if none.is_regular() && !none.is_quoted_with(b'"') && !first.has_integers() {

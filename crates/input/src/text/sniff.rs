@@ -16,7 +16,7 @@ use super::comments::{self, Comments, Shape};
 use super::counted::Counted;
 use super::dialect::{Dialect, Weights};
 use super::dictionary;
-use super::direction::Direction;
+use super::directions;
 use super::doubts;
 use super::fields::{Fields, no_row, show};
 use super::header::{self, Header};
@@ -24,10 +24,12 @@ use super::ids;
 use super::kinds::{Column, Kind};
 use super::known::Known;
 use super::konect::{self, Konect};
+use super::matrix;
 use super::plain::Plain;
 use super::records::{Cut, without_end};
 use super::separator::{self, Candidate};
 use crate::columns::{self, Chosen, Columns, Holds};
+use crate::direction::Direction;
 use crate::error::InputError;
 use crate::layout::{Layout, Quote};
 use crate::options::{IdKind, ReadOptions, WeightChoice};
@@ -121,14 +123,14 @@ pub(super) fn guess(
     let sample = Sample { text: &sample[mark..], mark, whole, comments };
     refuse_binary(sample.text).map_err(wrong)?;
     let mut candidate = separator::best(&sample, options).map_err(wrong)?;
-    refuse_irregular(&candidate, options).map_err(wrong)?;
+    refuse_irregular(&candidate, sample.whole, options).map_err(wrong)?;
     if options.separator.is_none() {
         doubts::refuse(&candidate.rows).map_err(wrong)?;
     }
     if candidate.rows.is_empty() && sample.comments == Comments::Usual {
         comments::refuse_hidden(sample.text).map_err(wrong)?;
     }
-    let konect = sample.text.split(|byte| *byte == b'\n').next().and_then(Konect::of);
+    let konect = Konect::of(sample.text);
     let mut notes = Vec::new();
     notes.extend(said_of_quotes(&candidate, options));
     first_rows(&sample, &mut candidate);
@@ -142,8 +144,7 @@ pub(super) fn guess(
     let skipped = usize::from(header.is_some() || counted != Counted::No);
     let header = header.or_else(|| commented_header(&sample, &candidate, options));
     let body = candidate.rows.get(skipped..).unwrap_or_default();
-    let unweighted =
-        konect.is_some_and(|konect| konect.unweighted) && options.weight == WeightChoice::IfPresent;
+    let unweighted = konect.unweighted && options.weight == WeightChoice::IfPresent;
     let weight = if unweighted { WeightChoice::Ignore } else { options.weight.clone() };
     let chosen = choose(file, body, header.as_deref(), &ReadOptions { weight, ..options.clone() })?;
     let Chosen { mut columns, notes: more } = chosen;
@@ -151,10 +152,15 @@ pub(super) fn guess(
     let (ids, spelling) = ids::settle(body, columns, options, &mut notes);
     let weights = weights_of(&candidate, body, &mut columns, options, &mut notes);
     let heading = heading(header.as_deref(), body, columns, &mut notes);
-    notes.extend(doubts::notes(body, columns, header.is_some(), ids, options));
-    let direction = Direction::find(header.as_deref(), body, columns, options).map_err(wrong)?;
+    notes.extend(doubts::notes(body, columns, header.as_deref(), ids, options));
+    let direction = directions::of(header.as_deref(), body, columns, options).map_err(wrong)?;
     notes.extend(direction.as_ref().map(Direction::note));
-    let kind = konect.map(|konect| konect.kind);
+    let kind = konect.kind;
+    let decided = options.undirected.is_some() || options.two_kinds.is_some();
+    notes.extend(konect.note.filter(|_| !decided));
+    if !decided && kind.is_none() && direction.is_none() {
+        notes.extend(comments::undirected(sample.text, &sample.comments));
+    }
     let start = match (candidate.spans.first(), skipped) {
         (Some((_, behind)), 1..) => *behind,
         (Some((start, _)), 0) => *start,
@@ -226,8 +232,12 @@ fn refuse_binary(text: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Refuses rows whose numbers of fields differ without a pattern.
-fn refuse_irregular(candidate: &Candidate<'_>, options: &ReadOptions) -> Result<(), String> {
+/// Refuses rows whose numbers of fields differ without a pattern, and matrices.
+fn refuse_irregular(
+    candidate: &Candidate<'_>,
+    whole: bool,
+    options: &ReadOptions,
+) -> Result<(), String> {
     let (least, most) = candidate.range();
     let columns = options.source.is_some() || options.target.is_some();
     if candidate.fields == 1 && candidate.rows.len() > 1 && !columns {
@@ -237,10 +247,11 @@ fn refuse_irregular(candidate: &Candidate<'_>, options: &ReadOptions) -> Result<
             candidate.layout.separator.noun()
         ));
     }
-    if !columns && is_matrix(&candidate.rows) {
-        return Err("expected rows of edges, found a matrix of as many rows as columns \
-                    (--source-column and --target-column say that rows are edges)"
-            .to_owned());
+    if let Some(found) = matrix::found(&candidate.rows, whole).filter(|_| !columns) {
+        return Err(format!(
+            "expected rows of edges, found {found} (--source-column and --target-column say that \
+             rows are edges)"
+        ));
     }
     if candidate.is_regular() || most < 2 || candidate.fields < 2 {
         return Ok(());
@@ -262,19 +273,6 @@ fn refuse_irregular(candidate: &Candidate<'_>, options: &ReadOptions) -> Result<
          neighbours)",
         candidate.layout.separator.noun()
     ))
-}
-
-/// Whether rows are an adjacency matrix: with the same names for rows and columns, or of zeros and
-/// ones.
-fn is_matrix(rows: &[Row<'_>]) -> bool {
-    let Some((first, rest)) = rows.split_first() else { return false };
-    let named = rest.len() > 1
-        && first.len() > 3
-        && first.len() == rest.len() + 1
-        && rest.iter().zip(&first[1..]).all(|(row, name)| row.first() == Some(name));
-    let bit = |cell: &Cow<'_, [u8]>| matches!(&cell[..], b"0" | b"1");
-    let square = rows.len() > 2 && rows.iter().all(|row| row.len() == rows.len());
-    named || square && rows.iter().flatten().all(bit)
 }
 
 /// Adds rows that look like comments before the first row, where ids below begin like them.
@@ -309,8 +307,8 @@ fn first_rows<'a>(sample: &Sample<'a>, candidate: &mut Candidate<'a>) {
 /// The note where quotes are characters as others.
 fn said_of_quotes(candidate: &Candidate<'_>, options: &ReadOptions) -> Option<String> {
     let guessed = options.quote.is_none() && candidate.layout.quote.is_none();
-    let note = "quotes are read as they are, because some do not close or do not end a field \
-                (--quote double makes that an error)";
+    let note = "quotes are read as they are, because some do not close, do not end a field or \
+                would join rows (--quote double takes them for quotes)";
     guessed.then(|| note.to_owned())
 }
 
