@@ -208,11 +208,6 @@ def networkx_text(edges: Table, folder: Path, chance: random.Random) -> Written:
 def networkx_markup(edges: Table, folder: Path, chance: random.Random) -> Written:
     made = graph(edges, chance)
     kind = chance.choice(["gml", "graphml", "gexf", "pajek"])
-    if kind == "pajek":
-        # NetworkX writes these without quotes, and reads other names.
-        made.remove_nodes_from([node for node in made if "\t" in str(node)])
-        if not made.edges:
-            made.add_edge("a", "b")
     path = folder / f"networkx.{ {'pajek': 'net'}.get(kind, kind) }{chance.choice(['', '', '.gz'])}"
     if path.suffix == ".gz" and kind == "pajek":
         path = folder / "networkx.net"

@@ -134,12 +134,35 @@ def pandas_json(edges: Table, folder: Path, chance: random.Random) -> Written:
     if options["orient"] == "records":
         options["lines"] = chance.random() < 0.5
     path = folder / chance.choice(["pandas.json", "pandas.jsonl"])
-    frame.to_json(path, double_precision=15, **options)
-    # As many digits behind the point as pandas can write.
+    # Of more digits behind the point pandas may write another last one than it should.
+    digits = 10
+    frame.to_json(path, double_precision=digits, **options)
     wanted = [
-        (*edge[:2], *(round(float(weight), 15) for weight in edge[2:])) for edge in edges.edges
+        (*edge[:2], *(round(float(weight), digits) for weight in edge[2:])) for edge in edges.edges
     ]
     return Written(path, wanted, how=f"pandas to_json {options}")
+
+
+def gephi(edges: Table, folder: Path, chance: random.Random) -> Written:
+    """Tables with the column of Gephi that says whether edges are directed."""
+    found = plain(dict(zip(["Source", "Target", "Weight"], edges.columns, strict=False)))
+    undirected = chance.random() < 0.6
+    found["Type"] = ["Undirected" if undirected else "Directed"] * len(edges.edges)
+    frame = pandas.DataFrame(found)
+    if chance.random() < 0.3:
+        frame["Type"] = frame["Type"].astype("category")
+    kind = chance.choice(["csv", "parquet", "feather", "ipc"])
+    path = folder / f"gephi.{kind}"
+    match kind:
+        case "csv":
+            frame.to_csv(path, index=False, sep=chance.choice([",", ";", "\t"]))
+        case "parquet":
+            frame.to_parquet(path, row_group_size=chance.choice([3, 100]))
+        case "feather":
+            frame.to_feather(path)
+        case _:
+            polars.from_pandas(frame).write_ipc(path)
+    return Written(path, edges.edges, undirected, how=f"gephi's columns in {kind}")
 
 
 def pandas_binary(edges: Table, folder: Path, chance: random.Random) -> Written:
@@ -307,4 +330,5 @@ WRITERS = [
     pyarrow_any,
     pyarrow_any,
     duckdb_any,
+    gephi,
 ]

@@ -151,6 +151,24 @@ def test_wrong_rows_are_named(source, target, weight, what):
         welter.from_numpy(source, target, weight)
 
 
+def test_a_column_says_whether_edges_are_directed(tmp_path):
+    columns = {"Source": [1, 2], "Target": [2, 3], "Type": ["Undirected", "Undirected"]}
+    mixed = {**columns, "Type": ["Undirected", "Directed"]}
+    for make in (pandas.DataFrame, polars.DataFrame, pyarrow.table):
+        graph = welter.from_arrow(make(columns))
+        assert graph.undirected and '"Type"' in "".join(graph.notes)
+        assert not welter.from_arrow(make(columns), undirected=False).undirected
+        assert not welter.from_arrow(make({**columns, "Type": ["KNOWS", "LIKES"]})).undirected
+        with pytest.raises(welter.InputError, match="Undirected.*Type"):
+            welter.from_arrow(make(mixed))
+    frame = pandas.DataFrame(columns)
+    frame["Type"] = frame["Type"].astype("category")
+    assert welter.from_arrow(frame).undirected
+    path = tmp_path / "edges.parquet"
+    frame.to_parquet(path)
+    assert welter.read_edges(path).undirected
+
+
 def test_nulls_and_wrong_types_are_refused():
     with pytest.raises(welter.InputError, match="row 2: expected a vertex id, found a null"):
         welter.from_arrow(polars.DataFrame({"a": [1, None], "b": [1, 2]}))

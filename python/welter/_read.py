@@ -152,7 +152,7 @@ def from_arrow(
     target_vertices: Vertices | None = None,
     vertex_column: Column | None = None,
     bipartite: bool = False,
-    undirected: bool = False,
+    undirected: bool | None = None,
     drop_self_loops: bool = False,
     drop_duplicates: Duplicates = False,
     memory: int | str | None = None,
@@ -173,6 +173,8 @@ def from_arrow(
     source_column, target_column : by name or number (from 1); None: a telling pair of names, else
         the first two
     weight : column of the weights; False: none; None: as of :func:`read_edges`
+    undirected : whether every edge goes both ways; None: what a column ``Type`` or ``directed``
+        says in all rows, else no
     name : what errors call it
 
     The others are those of :func:`read_edges`.
