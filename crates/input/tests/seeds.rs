@@ -1,12 +1,18 @@
 //! The seeds of the fuzz targets, and a few thousand changes of each, through the same functions.
 //! Where `WELTER_CORPUS` is set, instead the seeds and what fuzzing has kept, as they are: that is
-//! how `cargo xtask fuzz --coverage` counts lines.
+//! how `cargo xtask fuzz --coverage` counts lines. `WELTER_CHANGES=100` makes a hundred times as many
+//! changes, of which `WELTER_CHANGES_FROM=7` makes others.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 
 use welter_input::fuzzing;
+
+/// A number that the environment says.
+fn said(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
 
 /// Runs a target on its seeds and on copies with bytes changed, cut out and doubled. The changes
 /// are the same in every run.
@@ -20,7 +26,9 @@ fn replay(name: &str, changes: u32, target: fn(&[u8])) {
     }
     paths.sort();
     assert!(!paths.is_empty());
-    let mut state = 1u64;
+    let mut state = said("WELTER_CHANGES_FROM").unwrap_or(1);
+    let changes = u64::from(changes) * said("WELTER_CHANGES").unwrap_or(1);
+    println!("{name}: {changes} changes of each of {} seeds", paths.len());
     let mut random = move |below: usize| {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -59,6 +67,11 @@ fn change(data: &mut Vec<u8>, random: &mut impl FnMut(usize) -> usize) {
 #[test]
 fn text() {
     replay("text", 1500, fuzzing::text);
+}
+
+#[test]
+fn guess() {
+    replay("guess", 300, fuzzing::guess);
 }
 
 #[test]
