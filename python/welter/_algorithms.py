@@ -74,7 +74,7 @@ def pagerank(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """The share of time that a random walk along the edges spends at each vertex.
+    """PageRank: the share of time that a random walk along the edges spends at each vertex.
 
     Also known as: centrality, importance, ranking, personalised PageRank, eigenvector, random
     walk.
@@ -215,7 +215,7 @@ def bfs(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """The number of edges from the nearest source to each vertex.
+    """Breadth-first search: the number of edges from the nearest source to each vertex.
 
     Also known as: shortest paths (unweighted), breadth-first search, hops, reachable, descendants.
 
@@ -328,7 +328,7 @@ def sssp(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """The length of the shortest path from the nearest source to each vertex.
+    """Single-source shortest paths: the length from the nearest source to each vertex.
 
     Also known as: shortest paths (weighted), Dijkstra, Bellman-Ford, delta-stepping, route.
 
@@ -447,7 +447,7 @@ def wcc(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Which vertices hang together, whatever way the edges point.
+    """Weakly connected components: the vertices that paths join, whichever way edges point.
 
     Also known as: connected components, weakly connected components, cc, union-find, islands.
 
@@ -551,7 +551,7 @@ def spmv(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """The product of the graph's matrix with a vector.
+    """Sparse matrix-vector product: the graph's matrix times a vector.
 
     Also known as: matrix-vector product, degree, strength, sum over neighbours.
 
@@ -667,7 +667,7 @@ def hyperball(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """How near all vertices are to each: centralities and distances, estimated (HyperBall).
+    """Centralities and distances by HyperBall: how near all vertices are to each, estimated.
 
     Also known as: closeness, harmonic centrality, neighbourhood function, diameter, HyperANF.
 
@@ -767,7 +767,7 @@ def cdlp(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Communities by label propagation, as LDBC Graphalytics defines them.
+    """Community detection by label propagation, as LDBC Graphalytics defines it.
 
     Also known as: community detection, communities, label propagation, LPA, Louvain, Leiden,
     clusters.
@@ -862,7 +862,7 @@ def kcore(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """How well connected the best connected part is that a vertex belongs to (core numbers).
+    """Core numbers: the largest k whose k-core has the vertex.
 
     Also known as: core numbers, k-core, coreness, degeneracy, k-shell.
 
@@ -952,7 +952,7 @@ def triangles(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """How many pairs of neighbours of a vertex are neighbours of each other.
+    """Triangle counts: the pairs of neighbours of a vertex that are neighbours too.
 
     Also known as: triangle count, triangle counting, cliques of three.
 
@@ -1042,7 +1042,7 @@ def lcc(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """What share of the pairs of neighbours of a vertex are joined (local clustering).
+    """Local clustering coefficients: the share of pairs of neighbours that an edge joins.
 
     Also known as: local clustering coefficient, clustering, transitivity.
 
@@ -1135,7 +1135,7 @@ def mis(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """A maximal independent set: no two are neighbours, everybody else has one among them.
+    """Maximal independent set: no two are neighbours, every other vertex has one among them.
 
     Also known as: maximal independent set, independent vertices.
 
@@ -1233,7 +1233,7 @@ def conductance(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """How well two sides are apart: the share of the smaller one's edges that cross.
+    """Conductance of a cut: the share of the smaller side's edges that cross it.
 
     Also known as: cut, quality of a community, quality of a partition.
 
@@ -1351,7 +1351,7 @@ def bp(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Which state each vertex is likely in, by its neighbours (belief propagation).
+    """Belief propagation: which state each vertex is likely in, by its neighbours.
 
     Also known as: belief propagation, inference, Markov random field, label inference.
 
@@ -1478,7 +1478,7 @@ def als(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Factors of users and items whose products are near the ratings (ALS).
+    """Matrix factorisation by alternating least squares: users and items from ratings.
 
     Also known as: recommendation, matrix factorisation, collaborative filtering, ratings.
 
@@ -1586,7 +1586,7 @@ def scc(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Which vertices reach each other along edges.
+    """Strongly connected components: which vertices reach each other along edges.
 
     Also known as: strongly connected components, Tarjan, cycles, condensation.
 
@@ -1681,7 +1681,7 @@ def mcst(
     | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Edges that join what hangs together and weigh least: a minimum-cost spanning forest.
+    """Minimum spanning forest: the edges that connect each component and weigh least.
 
     Also known as: minimum spanning tree, minimum spanning forest, MST, Kruskal, Prim, Boruvka.
 

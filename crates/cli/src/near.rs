@@ -20,7 +20,7 @@ const MEANINGS: &[(&[&str], &[&str])] = &[
     (&["betweenness", "closeness", "harmonic", "eccentricity", "diameter"], &["hyperball"]),
     (&["centrality"], &["pagerank", "hyperball", "kcore"]),
     (&["neighborhood-function", "neighbourhood-function", "anf"], &["hyperball"]),
-    (&["eigenvector", "katz", "hits", "rank", "random-walk"], &["pagerank"]),
+    (&["eigenvector", "katz", "hits", "rank", "random-walk", "personali"], &["pagerank"]),
     (&["shortest", "dijkstra", "bellman", "path", "distance", "apsp", "astar"], &["sssp", "bfs"]),
     (&["breadth", "travers", "hops", "reachab", "dfs", "depth"], &["bfs"]),
     (&["degree"], &["spmv"]),
@@ -89,7 +89,7 @@ fn unknown(command: &str, name: &str, spelt: &[String]) -> Failure {
         what = format!("{what}; there are {}", all.join(", "));
     }
     for entry in near {
-        what = format!("{what}; {}: {}", entry.name, first_lower(entry.about));
+        what = format!("{what}; {}: {}", entry.name, entry.about);
     }
     let list = format!("`welter algorithms` lists all, `welter {command} NAME --help` tells more");
     match elsewhere {
@@ -112,11 +112,6 @@ fn meant(name: &str) -> Vec<&'static str> {
 /// A name without case, and with one sign between its words.
 fn plain(name: &str) -> String {
     name.to_lowercase().replace(['_', ' '], "-")
-}
-
-fn first_lower(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "als",
-    about: "Factors of users and items whose products are near the ratings (ALS)",
+    about: "Matrix factorisation by alternating least squares: users and items from ratings",
     formula: &[
         "minimise sum over edges u -> i of (rating(u, i) - x(u) . y(i))^2",
         "         + LAMBDA * (sum over users of n(u) |x(u)|^2 + sum over items of n(i) |y(i)|^2)",

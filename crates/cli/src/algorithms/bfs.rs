@@ -23,7 +23,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bfs",
-    about: "The number of edges from the nearest source to each vertex",
+    about: "Breadth-first search: the number of edges from the nearest source to each vertex",
     formula: &[
         "depth(s) = 0                                           for each source s",
         "depth(v) = 1 + (least of depth(u) over edges u -> v)   for all others",

@@ -25,7 +25,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bp",
-    about: "Which state each vertex is likely in, by its neighbours (belief propagation)",
+    about: "Belief propagation: which state each vertex is likely in, by its neighbours",
     formula: &[
         "belief(v)[j] = prior(v)[j] / Z * product over edges u - v of m(u, v)[j]",
         "m(u, v)[j]   = 1 / Z * sum over states i of psi(i, j) ^ weight(u, v)",

@@ -16,7 +16,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cdlp",
-    about: "Communities by label propagation, as LDBC Graphalytics defines them",
+    about: "Community detection by label propagation, as LDBC Graphalytics defines it",
     formula: &[
         "label(v, 0)     = v",
         "label(v, i + 1) = the most frequent of label(u, i), u -> v or v -> u an edge;",

@@ -23,7 +23,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "conductance",
-    about: "How well two sides are apart: the share of the smaller one's edges that cross",
+    about: "Conductance of a cut: the share of the smaller side's edges that cross it",
     formula: &[
         "conductance = cut / min(volume(S), volume(rest))      none where a side has no edges",
         "cut         = number of edges from S to the rest",

@@ -19,7 +19,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hyperball",
-    about: "How near all vertices are to each: centralities and distances, estimated (HyperBall)",
+    about: "Centralities and distances by HyperBall: how near all vertices are to each, estimated",
     formula: &[
         "harmonic(v)  = sum over u of 1 / d(u, v)          u: all that reach v, v not counted",
         "closeness(v) = 1 / (sum over u of d(u, v))        0 where nobody reaches v",

@@ -20,7 +20,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "kcore",
-    about: "How well connected the best connected part is that a vertex belongs to (core numbers)",
+    about: "Core numbers: the largest k whose k-core has the vertex",
     formula: &[
         "k-core  = the largest part in which each vertex has k neighbours or more",
         "core(v) = the largest k whose core v belongs to",

@@ -17,7 +17,7 @@ use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "lcc",
-    about: "What share of the pairs of neighbours of a vertex are joined (local clustering)",
+    about: "Local clustering coefficients: the share of pairs of neighbours that an edge joins",
     formula: &[
         "N(v)   = what an edge joins to v, in either direction, v left out",
         "lcc(v) = (number of edges u -> w with u, w in N(v)) / (|N(v)| * (|N(v)| - 1))",

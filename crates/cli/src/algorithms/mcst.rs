@@ -24,7 +24,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "mcst",
-    about: "Edges that join what hangs together and weigh least: a minimum-cost spanning forest",
+    about: "Minimum spanning forest: the edges that connect each component and weigh least",
     formula: &[
         "best(C) = the least edge between C and another component    for each component C",
         "forest += best(C), and what they join is one component      until there is no such edge",

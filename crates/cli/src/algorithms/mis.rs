@@ -15,7 +15,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "mis",
-    about: "A maximal independent set: no two are neighbours, everybody else has one among them",
+    about: "Maximal independent set: no two are neighbours, every other vertex has one among them",
     formula: &[
         "in_set(v) = 1 when in_set(u) = 0 for all neighbours u of an earlier priority, else 0",
         "priority(v): a hash of the seed and the vertex; edges are followed both ways",

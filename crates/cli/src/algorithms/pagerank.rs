@@ -23,7 +23,7 @@ use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "pagerank",
-    about: "The share of time that a random walk along the edges spends at each vertex",
+    about: "PageRank: the share of time that a random walk along the edges spends at each vertex",
     formula: &[
         "rank(v) = (1 - d) / V  +  d * (sum over edges u -> v of rank(u) / out-degree(u))",
         "                       +  d * (sum over sinks s of rank(s)) / V",

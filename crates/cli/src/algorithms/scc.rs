@@ -18,7 +18,7 @@ use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "scc",
-    about: "Which vertices reach each other along edges",
+    about: "Strongly connected components: which vertices reach each other along edges",
     formula: &["component(v) = the smallest id of all vertices that v reaches and that reach v"],
     kind: "stream; several passes over the edges that can still tell something (by labels: fold \
            with a frontier, in rounds)",

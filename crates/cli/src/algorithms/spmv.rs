@@ -19,7 +19,7 @@ use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "spmv",
-    about: "The product of the graph's matrix with a vector",
+    about: "Sparse matrix-vector product: the graph's matrix times a vector",
     formula: &["value(v) = sum over edges u -> v of weight(u, v) * x(u)"],
     kind: "straight, or fold with more iterations and on kept graphs; reads all edges once an \
            iteration",

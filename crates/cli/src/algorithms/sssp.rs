@@ -23,7 +23,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "sssp",
-    about: "The length of the shortest path from the nearest source to each vertex",
+    about: "Single-source shortest paths: the length from the nearest source to each vertex",
     formula: &[
         "distance(s) = 0                                                       for each source s",
         "distance(v) = least of distance(u) + weight(u, v) over edges u -> v   for all others",

@@ -18,7 +18,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "triangles",
-    about: "How many pairs of neighbours of a vertex are neighbours of each other",
+    about: "Triangle counts: the pairs of neighbours of a vertex that are neighbours too",
     formula: &[
         "triangles(v) = number of pairs u, w of neighbours of v with an edge u -> w or w -> u",
         "the triangles of the graph are a third of the sum",

@@ -18,7 +18,7 @@ use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "wcc",
-    about: "Which vertices hang together, whatever way the edges point",
+    about: "Weakly connected components: the vertices that paths join, whichever way edges point",
     formula: &["component(v) = the smallest id that a path of edges, in any direction, joins to v"],
     kind: "stream; reads all edges once (by labels: fold with a frontier)",
     weights: "not looked at",

@@ -89,8 +89,10 @@ fn help_may_come_first() {
 fn unknown_algorithms_are_answered_with_near_ones() {
     let sandbox = Sandbox::new();
     for (name, said) in [
-        ("louvain", "\"louvain\"; cdlp: communities by label propagation"),
-        ("cc", "wcc: which vertices hang together"),
+        ("louvain", "\"louvain\"; cdlp: Community detection by label propagation"),
+        ("cc", "wcc: Weakly connected components"),
+        ("msf", "mcst: Minimum spanning forest"),
+        ("personalized", "pagerank: "),
         ("mst", "mcst: "),
         ("betweenness", "hyperball: "),
         ("degree", "`welter info` describes degrees"),
