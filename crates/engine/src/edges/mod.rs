@@ -3,7 +3,7 @@
 //! | file | what it has |
 //! |---|---|
 //! | `graph` | a graph: its plan, its chunks, its degrees |
-//! | `tiles`, `shelf`, `extent`, `compact` | edges in chunks, chunks in slabs, where slabs lie |
+//! | `recipe`, `tiles`, `shelf`, `extent`, `compact` | edges in chunks, chunks in slabs, where slabs lie |
 //! | `segments`, `bins`, `apart`, `pieces` | edges on their way to tiles |
 //! | `begun`, `keeper` | edges of an input that are kept while it is read |
 //! | `read_ahead` | chunks of some stripes in order, read ahead from storage |
@@ -26,6 +26,7 @@ pub(crate) mod index;
 pub(crate) mod keeper;
 pub(crate) mod pieces;
 pub(crate) mod read_ahead;
+pub(crate) mod recipe;
 pub(crate) mod rows;
 pub(crate) mod segments;
 pub(crate) mod shelf;

@@ -5,64 +5,20 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use welter_store::header::{CellId, Label};
-use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::extent::Extent;
+use crate::edges::recipe::{Keep, Recipe};
 use crate::edges::sound::Sound;
-use crate::edges::tiles::Recipe;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::SlabWriter;
 use crate::plan::CHUNK_BYTES_MAX;
 
 /// Header, table of groups and padding of a chunk, at most.
 const CHUNK_FRAME_BYTES: usize = 1 << 10;
-
-/// Which chunks stay in memory, and where the others go.
-pub(crate) struct Keep<'a> {
-    pub(crate) volume: &'a Arc<Volume>,
-    pub(crate) io: &'a IoOptions,
-    /// Bytes that may stay.
-    cache_bytes: u64,
-    /// Bytes of slabs in use, but for bins that were read back, from which on nothing stays.
-    used_most: u64,
-    /// Edges of the graph.
-    edges: u64,
-    kept_bytes: AtomicU64,
-    seen_edges: AtomicU64,
-}
-
-impl<'a> Keep<'a> {
-    /// Keeps `cache_bytes` of the chunks of `edges` edges, as long as no more than `used_most`
-    /// bytes of slabs are in use. Bins that were read back do not count: there is none of a lot
-    /// that was sorted just now, and soon there is the next one.
-    pub(crate) fn new(
-        (volume, io): (&'a Arc<Volume>, &'a IoOptions),
-        cache_bytes: u64,
-        used_most: u64,
-        edges: u64,
-    ) -> Self {
-        let (kept_bytes, seen_edges) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { volume, io, cache_bytes, used_most, edges, kept_bytes, seen_edges }
-    }
-
-    /// Whether the next slab, with so many edges, stays.
-    fn stays(&self, edges: u64, arena: &Arena) -> bool {
-        let seen = self.seen_edges.fetch_add(edges, Ordering::Relaxed) + edges;
-        let share = seen as f64 / self.edges.max(1) as f64;
-        let kept = self.kept_bytes.load(Ordering::Relaxed) + SLAB_BYTES as u64;
-        let stays = kept as f64 <= self.cache_bytes as f64 * share
-            && arena.used_otherwise() <= self.used_most;
-        if stays {
-            self.kept_bytes.fetch_add(SLAB_BYTES as u64, Ordering::Relaxed);
-        }
-        stays
-    }
-}
 
 /// One worker's open slab, and the chunks that it has put away.
 pub(crate) struct Shelf {

@@ -5,7 +5,6 @@
 //! of equal sources; parallel edges lie side by side, so this is where they are merged.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use welter_model::edges::Duplicates;
 use welter_store::ChunkBuilder;
@@ -15,13 +14,13 @@ use welter_store::weights::WeightKind;
 use crate::EngineError;
 use crate::edges::bins::{Bin, Origin, StripeBins, way_bits};
 use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::Source;
 use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::pieces;
-use crate::edges::shelf::{Keep, Shelf};
+use crate::edges::recipe::{Group, Keep, Recipe, Span};
+use crate::edges::shelf::Shelf;
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Waiting};
-use crate::kernels::vertices::{Vertices, Window};
+use crate::kernels::vertices::Window;
 use crate::machine::arena::{Arena, Buffer};
 use crate::machine::dispatch::dispatched;
 use crate::machine::sync::lock;
@@ -31,40 +30,6 @@ use crate::plan::Plan;
 /// diagonal of a web-like graph blocks have an edge or two each, and tiles of one block took twice
 /// the time of the edges in them. An index of sources needs tiles of one block.
 pub(crate) const TILE_EDGES_LEAST: usize = 512;
-
-/// Arguments that all cells share.
-#[derive(Clone, Copy)]
-pub(crate) struct Recipe<'a, 'd> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) vertices: &'a Vertices,
-    pub(crate) duplicates: Duplicates,
-    pub(crate) graph: u64,
-    pub(crate) arena: &'a Arena,
-    /// Reader of bins that overflowed.
-    pub(crate) bins: Option<Source<'a>>,
-    /// Where chunks go that do not fit in memory.
-    pub(crate) keep: Option<&'a Keep<'d>>,
-    /// The groups of sources, with the out-degrees of each.
-    pub(crate) groups: &'a [Group<'d>],
-}
-
-/// A range of sources that is sorted together.
-pub(crate) struct Group<'a> {
-    pub(crate) slots: Range<u64>,
-    /// The source partition that it is a part of, and the first slot of that.
-    pub(crate) partition: u32,
-    pub(crate) partition_start: u64,
-    /// Out-degrees of its vertices. Workers that are at different stripes come to a group one after
-    /// the other, and are seldom there together.
-    pub(crate) degrees: Mutex<&'a mut [u32]>,
-}
-
-/// A stripe of destinations.
-#[derive(Clone, Debug)]
-pub(crate) struct Span {
-    pub(crate) number: u32,
-    pub(crate) slots: Range<u64>,
-}
 
 /// One worker's buffers, and what it has written.
 pub(crate) struct TileWriter<R> {

@@ -282,8 +282,18 @@ fn shelve(
     stripes
 }
 
+impl Kept {
+    /// The ids of its slots.
+    ///
+    /// # Errors
+    /// When their file is damaged or cannot be read.
+    pub fn ids(&self) -> Result<IdMap, EngineError> {
+        ids(self)
+    }
+}
+
 /// The ids of a kept graph's slots.
-pub(super) fn ids(kept: &Kept) -> Result<IdMap, EngineError> {
+fn ids(kept: &Kept) -> Result<IdMap, EngineError> {
     let Manifest { slots, .. } = kept.manifest;
     Ok(match kept.manifest.ids {
         KeptIds::Same => IdMap::Same,

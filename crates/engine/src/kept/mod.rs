@@ -31,7 +31,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use welter_store::sealed::offset_in_file;
 
-use welter_model::ids::IdMap;
 use welter_store::ChunkError;
 use welter_store::StoreError;
 use welter_store::chunk::Chunk;
@@ -243,14 +242,6 @@ impl Kept {
             Directory::new(entries, &self.manifest, volumes, &self.folder().join(CHUNKS.0))?;
         column.end()?;
         Ok(directory)
-    }
-
-    /// The ids of its slots.
-    ///
-    /// # Errors
-    /// When their file is damaged or cannot be read.
-    pub fn ids(&self) -> Result<IdMap, EngineError> {
-        load::ids(self)
     }
 
     fn faults(&self) -> Option<&Arc<welter_store::io::Faults>> {

@@ -18,6 +18,7 @@
 //!
 //! Invariant: what was written at each step is what was read, and each edge and vertex is met once.
 
+mod bench;
 mod block;
 pub(crate) mod boxes;
 pub(crate) mod order;

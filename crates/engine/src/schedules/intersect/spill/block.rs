@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use welter_model::intersect::Intersect;
 
 use super::Driver;
+use super::bench::Bench;
 use super::boxes::{ENTRIES, Waiting};
-use super::sweep::Bench;
 use crate::EngineError;
 use crate::columns::updates::UpdateChunk;
 use crate::machine::arena::Buffer;

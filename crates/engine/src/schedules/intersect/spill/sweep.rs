@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use welter_model::intersect::Intersect;
 
+use super::bench::{Bench, Road};
 use super::block::Here;
 use super::boxes::{Boxes, COUNTS, Ledger, ROWS, Waiting};
 use super::{Driver, sum};
@@ -19,25 +20,6 @@ use crate::schedules::intersect::marks::Marks;
 const TASK_RANKS: usize = 1 << 10;
 /// Chunks of rows that are a task.
 const TASK_CHUNKS: usize = 16;
-
-/// A worker's tools.
-pub(super) struct Bench {
-    pub(super) reader: Reader,
-    marks: Marks,
-    /// A row of the range as it was before it was packed.
-    row: Vec<u32>,
-    /// Its words before they are put in its place.
-    pub(super) packing: Vec<u32>,
-    road: Road,
-    pub(super) gathered: Ledger,
-}
-
-/// Records that a worker has on its way elsewhere.
-struct Road {
-    writer: Writer,
-    rows: Boxes<()>,
-    counts: Boxes<u32>,
-}
 
 /// Where the corners of the triangles of one row are counted.
 struct Corners<'a, 'd> {
@@ -273,29 +255,6 @@ impl Driver<'_> {
             counts.write(bin, writer)?;
             waiting.put(writer.finish()?);
         }
-        Ok(())
-    }
-}
-
-impl Bench {
-    /// Adds what waits for a bin to counts, of which some places are those of its ranks.
-    fn meet(
-        &mut self,
-        chunks: &[UpdateChunk],
-        places: Range<usize>,
-        own: &Counts,
-    ) -> Result<(), EngineError> {
-        let met = self.reader.read(chunks, |targets, told: &[u32]| {
-            targets.iter().zip(told).all(|(target, told)| {
-                let place = places.start + *target as usize;
-                let is_its = places.contains(&place);
-                if is_its {
-                    own.add(place, (*told).into());
-                }
-                is_its
-            })
-        })?;
-        self.gathered.gathered[COUNTS as usize] += met;
         Ok(())
     }
 }

@@ -1,0 +1,51 @@
+//! Tools of a worker that sweeps a range.
+
+use std::ops::Range;
+
+use super::boxes::{Boxes, COUNTS, Ledger};
+use crate::EngineError;
+use crate::columns::updates::{Reader, UpdateChunk, Writer};
+use crate::schedules::intersect::counts::Counts;
+use crate::schedules::intersect::marks::Marks;
+
+/// A worker's tools.
+pub(super) struct Bench {
+    pub(super) reader: Reader,
+    pub(super) marks: Marks,
+    /// A row of the range as it was before it was packed.
+    pub(super) row: Vec<u32>,
+    /// Its words before they are put in its place.
+    pub(super) packing: Vec<u32>,
+    pub(super) road: Road,
+    pub(super) gathered: Ledger,
+}
+
+/// Records that a worker has on its way elsewhere.
+pub(super) struct Road {
+    pub(super) writer: Writer,
+    pub(super) rows: Boxes<()>,
+    pub(super) counts: Boxes<u32>,
+}
+
+impl Bench {
+    /// Adds what waits for a bin to counts, of which some places are those of its ranks.
+    pub(super) fn meet(
+        &mut self,
+        chunks: &[UpdateChunk],
+        places: Range<usize>,
+        own: &Counts,
+    ) -> Result<(), EngineError> {
+        let met = self.reader.read(chunks, |targets, told: &[u32]| {
+            targets.iter().zip(told).all(|(target, told)| {
+                let place = places.start + *target as usize;
+                let is_its = places.contains(&place);
+                if is_its {
+                    own.add(place, (*told).into());
+                }
+                is_its
+            })
+        })?;
+        self.gathered.gathered[COUNTS as usize] += met;
+        Ok(())
+    }
+}
