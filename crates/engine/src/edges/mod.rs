@@ -3,7 +3,8 @@
 //! | file | what it has |
 //! |---|---|
 //! | `graph` | a graph: its plan, its chunks, its degrees |
-//! | `recipe`, `tiles`, `shelf`, `extent`, `compact` | edges in chunks, chunks in slabs, where slabs lie |
+//! | `recipe`, `tiles` | edges in chunks |
+//! | `shelf`, `extent`, `compact` | chunks in slabs, and where slabs lie |
 //! | `segments`, `bins`, `apart`, `pieces` | edges on their way to tiles |
 //! | `begun`, `keeper` | edges of an input that are kept while it is read |
 //! | `read_ahead` | chunks of some stripes in order, read ahead from storage |
