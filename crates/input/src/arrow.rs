@@ -215,8 +215,8 @@ impl<'a> Tasks<'a> {
         Ok(Self { name, schema, whole, path, picked, direction, dictionaries, row: 0, number: 0 })
     }
 
-    /// Sees by the first rows whether a column says directions, and leaves it out where it does not.
-    /// Whether one does, the first time that there are rows.
+    /// Finds by the first rows whether a column says directions, and leaves it out where it does
+    /// not. Whether one does, the first time that there are rows.
     fn find_direction(&mut self, window: &[Task]) -> Result<bool, InputError> {
         let Some(place) = self.picked.direction.filter(|_| self.direction.is_none()) else {
             return Ok(false);

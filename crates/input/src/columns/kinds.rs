@@ -3,7 +3,7 @@
 use super::names::plain;
 use crate::options::{IdKind, ReadOptions};
 
-/// Pairs whose columns hold vertices of two kinds, each of which is likely to be numbered by itself.
+/// Pairs whose columns hold vertices of two kinds, each likely to be numbered by itself.
 const TWO_KINDS: &[(&str, &str)] = &[
     ("user", "item"),
     ("user", "movie"),
