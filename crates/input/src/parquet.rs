@@ -154,7 +154,8 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
         })
     }
 
-    /// Sees by its first rows whether a column says directions, and leaves it out where it does not.
+    /// Sees by its first rows whether a column says directions, and leaves it out where it does
+    /// not.
     fn with_direction(mut self, options: &ReadOptions) -> Result<Self, InputError> {
         let Some(place) = self.picked.direction else { return Ok(self) };
         let mut groups = self.metadata.metadata().row_groups().iter();

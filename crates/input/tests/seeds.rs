@@ -1,7 +1,7 @@
 //! The seeds of the fuzz targets, and a few thousand changes of each, through the same functions.
 //! Where `WELTER_CORPUS` is set, instead the seeds and what fuzzing has kept, as they are: that is
-//! how `cargo xtask fuzz --coverage` counts lines. `WELTER_CHANGES=100` makes a hundred times as many
-//! changes, of which `WELTER_CHANGES_FROM=7` makes others.
+//! how `cargo xtask fuzz --coverage` counts lines. `WELTER_CHANGES=100` makes a hundred times as
+//! many changes, of which `WELTER_CHANGES_FROM=7` makes others.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -350,8 +350,8 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             return Err(self.small.wrong(1, what));
         }
         if rows && self.square.is_matrix() {
-            let what = "expected edges, found a matrix of as many rows as columns (write its edges as \
-                        lists of source, target and weight, or as Matrix Market)";
+            let what = "expected edges, found a matrix of as many rows as columns (write its edges \
+                        as lists of source, target and weight, or as Matrix Market)";
             return Err(self.small.wrong(1, what));
         }
         match self.directed {

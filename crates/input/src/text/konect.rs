@@ -81,7 +81,7 @@ impl Konect {
             [_] | [_, _] => {
                 let note = format!(
                     "the first line, \"% {}\", begins as KONECT's do, but goes on in other words, \
-                     and nothing is taken from it (--undirected and --bipartite say what edges are)",
+                     and nothing is taken from it (say --undirected and --bipartite yourself)",
                     said()
                 );
                 Self { note: Some(note), ..Self::default() }
