@@ -277,7 +277,7 @@ def test_a_checkpoint_goes_when_the_result_is_there(tmp_path, calls):
     ranks = welter.pagerank(welter.rmat(8), checkpoint=tmp_path / "kept", every=1)
     assert ranks.to_dict() == welter.pagerank(welter.rmat(8)).to_dict()
     assert not (tmp_path / "kept").exists()
-    with pytest.raises(welter.UsageError, match="in memory is not there to go on with"):
+    with pytest.raises(welter.UsageError, match="in memory is not there to resume from"):
         welter.pagerank(calls, checkpoint=tmp_path / "kept")
     with pytest.raises(welter.UsageError, match="teleport_from: is in memory"):
         welter.pagerank(welter.rmat(4), teleport_from={0: 1}, checkpoint=tmp_path / "kept")

@@ -49,7 +49,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Names the functions that somebody may mean who looks for another."""
+    """Names the functions that a person may mean who looks for another."""
     text = f"module {__name__!r} has no attribute {name!r}"
     if not name.startswith("_"):
         meant = find(name)

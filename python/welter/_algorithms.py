@@ -116,8 +116,8 @@ def pagerank(
     start_default : Rank of vertices without a row [default: that a vertex has none is an error]
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -236,8 +236,8 @@ def bfs(
     index : Index of the edges of active vertices; the result is the same
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -359,8 +359,8 @@ def sssp(
         is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -463,8 +463,8 @@ def wcc(
     index : Index of the edges of active vertices; the result is the same
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -580,8 +580,8 @@ def spmv(
         is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -688,8 +688,8 @@ def hyperball(
     direction : Which way edges are followed: out is who reaches a vertex, in is whom it reaches
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -784,8 +784,8 @@ def cdlp(
     iterations : Iterations; fewer are done where one changes nothing
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -877,8 +877,8 @@ def kcore(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -967,8 +967,8 @@ def triangles(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -1057,8 +1057,8 @@ def lcc(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -1150,8 +1150,8 @@ def mis(
     seed : Picks the priorities, and with them the set
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -1260,8 +1260,8 @@ def conductance(
         side
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -1389,8 +1389,8 @@ def bp(
         is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -1505,8 +1505,8 @@ def als(
         is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -1600,8 +1600,8 @@ def scc(
     method : How the result is found; it is the same either way
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
@@ -1705,8 +1705,8 @@ def mcst(
         is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can go on with the run whatever ended it. It takes three times
-        the values of all vertices at most, and is removed when the result is there
+        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
+        values of all vertices at most, and is removed when the result is there
     every : Write one after every so many iterations [default: as many as take a twentieth of the
         time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]

@@ -332,7 +332,7 @@ def _declined(name: str, graph: Any, given: dict[str, Any]) -> str | None:
     if name == "pagerank":
         for what in ("nstart", "dangling", "personalization"):
             if given.get(what) is not None and (why := _improper(graph, given[what])):
-                # NetworkX has an exception for one of them, and goes on with the others.
+                # NetworkX has an exception for one of them, and continues with the others.
                 if what != "personalization" or "sum" not in why:
                     return f"{what}: {why}"
         if not 0 <= given.get("alpha", 0.85) <= 1:

@@ -32,7 +32,7 @@ class Result:
     """A table of results: a row for each vertex, or a list of edges, with the ids that came in.
 
     It has ``__arrow_c_stream__``, so that polars, pandas, pyarrow and DuckDB take it as it is. Rows
-    may lie in temporary files, and are read from there when somebody asks for them.
+    may lie in temporary files, and are read from there when they are asked for.
 
     >>> import welter
     >>> graph = welter.from_numpy([0, 1, 2, 2], [1, 2, 0, 3])

@@ -1,4 +1,4 @@
-"""Runs that are gone on with."""
+"""Runs that are resumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def resume(
     scratch: Path | Sequence[Path] | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Goes on with a run that was interrupted, from its last checkpoint.
+    """Resumes a run that was interrupted, from its last checkpoint.
 
     The run was begun with ``checkpoint=directory``, here or by ``welter run --checkpoint``; what it
     reads must be as it was. The directory is removed when the result is there.

@@ -114,7 +114,7 @@ def run(
         options.pop("weight", None)
         limits = {name: options.get(name) for name in ("memory", "threads", "scratch")}
         if options.get("checkpoint") is not None and _is_path(graph):
-            # The run reads it, and whoever goes on with the run reads it again.
+            # The run reads it, and a resumed run reads it again.
             graph = unread(graph, weight)
         else:
             graph = as_graph(graph, weight=weight, progress=progress, **limits)

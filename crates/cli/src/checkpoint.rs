@@ -76,7 +76,7 @@ impl Input {
             // No option of a caller in this process asks for checkpoints.
             Source::Held(held) => {
                 return Err(Failure::usage(format!(
-                    "{}: edges that are held in memory are not there to go on with",
+                    "{}: edges that are held in memory are not there to resume from",
                     held.name()
                 )));
             }
@@ -100,7 +100,7 @@ impl Input {
         let found = fs::metadata(path)
             .map_err(|error| Failure::new(66, format!("{name}: cannot look at it: {error}")))?;
         if !found.is_file() {
-            let what = format!("{name}: cannot be read again, so nobody could go on with the run");
+            let what = format!("{name}: cannot be read again, so the run could not be resumed");
             return Err(Failure::usage(what).hint("leave --checkpoint out, or write it to a file"));
         }
         let modified = (found.mtime(), found.mtime_nsec());
@@ -119,7 +119,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
     for path in paths {
         if source::is_pipe(path) {
-            let what = "standard input cannot be read again, so nobody could go on with the run";
+            let what = "standard input cannot be read again, so the run could not be resumed";
             return Err(Failure::usage(what).hint("leave --checkpoint out, or write it to a file"));
         }
         inputs.push(Input::file(path)?);
@@ -189,7 +189,7 @@ pub(crate) fn begin_as(
             return failure;
         }
         let command = command(&options.directory);
-        failure.hint(format!("a run is kept there: {command} goes on with it"))
+        failure.hint(format!("a run is kept there: {command} resumes it"))
     })?;
     Ok(Some(begun))
 }
@@ -303,7 +303,7 @@ pub(crate) fn end<T>(
                 Err(failure)
             }
             Some(last) => Err(failure.and_hint(&format!(
-                "the last checkpoint is of iteration {last}: {command} goes on from there"
+                "the last checkpoint is of iteration {last}: {command} resumes from there"
             ))),
         },
         done => {

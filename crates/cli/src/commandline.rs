@@ -50,7 +50,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         algorithm: Algorithm<RunOptions>,
     },
-    /// Go on with a run that was interrupted, from its last checkpoint
+    /// Resume a run that was interrupted, from its last checkpoint
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArgs),
     /// Say how a run would be done and what memory it would take, without doing it

@@ -108,7 +108,7 @@ fn leave() -> ! {
         say::line("error: interrupted");
         if let Some(command) = resumes {
             let command = printable(&command);
-            say::line(format_args!("hint: {command} goes on from the last checkpoint"));
+            say::line(format_args!("hint: {command} resumes from the last checkpoint"));
         }
         told.send(())
     };

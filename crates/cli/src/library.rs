@@ -209,7 +209,7 @@ impl Graph {
                 parsed::<RunWords>(words)?.algorithm.split();
             if checkpoint.checkpoint.is_some() {
                 if let [table, ..] = &tables[..] {
-                    let what = "is in memory, and not there to go on with: no checkpoints";
+                    let what = "is in memory, and not there to resume from: no checkpoints";
                     let hint = "write it to a file, and give the name of that";
                     return Err(Failure::usage(format!("{}: {what}", table.name)).hint(hint));
                 }

@@ -45,7 +45,7 @@ fn command(py: Python<'_>, line: Vec<std::ffi::OsString>) -> u8 {
     py.detach(|| welter_cli::command(line))
 }
 
-/// Goes on with a run that is kept in a directory.
+/// Resumes a run that is kept in a directory.
 #[pyfunction]
 #[pyo3(signature = (directory, words, tick=None))]
 fn resume(

@@ -44,7 +44,7 @@ pub(super) const KIND: &str = "intersection; reads all edges three times, more o
 
 /// Why there is nothing to keep between iterations.
 pub(super) const NO_ITERATIONS: &str =
-    "triangles take no iterations, so there is nothing to go on from";
+    "triangles take no iterations, so there is nothing to resume from";
 
 /// Options of the algorithm: none.
 #[derive(Clone, Debug, Args)]

@@ -15,7 +15,7 @@ use crate::stdout::is_stdout;
 #[command(next_help_heading = "Checkpoints")]
 pub(crate) struct CheckpointArgs {
     /// Write checkpoints into this directory, which must be empty or not there yet, so that `welter
-    /// resume DIR` can go on with the run whatever ended it. It takes three times the values of all
+    /// resume DIR` can resume the run whatever ended it. It takes three times the values of all
     /// vertices at most, and is removed when the results are written
     #[arg(long, value_name = "DIR")]
     pub(crate) checkpoint: Option<PathBuf>,

@@ -30,7 +30,8 @@ impl Graph {
         progress: &Progress,
     ) -> Result<Answer, Failure> {
         let Some(read) = &self.words else {
-            let what = "what is in memory is not there to go on with: no checkpoints of such a run";
+            let what =
+                "what is in memory is not there to resume from: no checkpoints of such a run";
             let hint = "keep the graph with its method save, and open it with welter.open";
             return Err(Failure::usage(what).hint(hint));
         };

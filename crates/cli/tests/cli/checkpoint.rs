@@ -273,7 +273,7 @@ fn what_cannot_be_kept_is_refused_before_anything_is_read() {
     assert_eq!(ended(child).code, Some(75));
     let ended = sandbox.run("run pagerank graph.tsv --checkpoint kept.run");
     assert_eq!(ended.code, Some(73), "{}", ended.stderr);
-    let said = "hint: a run is kept there: `welter resume kept.run` goes on with it\n";
+    let said = "hint: a run is kept there: `welter resume kept.run` resumes it\n";
     assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
 }
 

@@ -121,7 +121,7 @@ fn triangles_have_three_corners() {
     assert!(sandbox.run("run triangles diamond.csv").stderr.contains("2 triangles"));
     let refused = sandbox.run("run triangles diamond.csv --checkpoint there");
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("nothing to go on from"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("nothing to resume from"), "{}", refused.stderr);
 }
 
 #[test]

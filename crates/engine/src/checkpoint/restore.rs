@@ -255,7 +255,7 @@ pub(crate) fn must_relax<P: Program>(out_of_step: bool) -> bool {
 
 /// Error of a run that must relax edges and cannot.
 pub(crate) fn refuse_relaxing() -> EngineError {
-    let what = "this run goes on from values that were relaxed part by part, and has too little \
+    let what = "this run continues from values that were relaxed part by part, and has too little \
                 memory to do so; allow it more";
     EngineError::Room(what)
 }

@@ -44,6 +44,20 @@ pub struct Shape {
 impl Shape {
     /// The shape of edges that are ready to be read, all of whose weights are stored. Where their
     /// slots are not known, each edge may bring two.
+    ///
+    /// ```
+    /// use welter_engine::plan::Shape;
+    /// use welter_model::edges::{EdgeList, Reading};
+    ///
+    /// let undirected = Reading { undirected: true, ..Reading::default() };
+    /// let mut edges = EdgeList::from_pairs(vec![[0, 1], [1, 2]]);
+    /// let shape = Shape::of(&edges, undirected);
+    /// assert_eq!((shape.slots, shape.edges, shape.weighted), (4, 4, false));
+    /// assert_eq!(shape.input_bytes, 16);
+    ///
+    /// edges.set_slots(3);
+    /// assert_eq!(Shape::of(&edges, undirected).slots, 3);
+    /// ```
     pub fn of(edges: &dyn EdgeStream, reading: Reading) -> Self {
         let count = edges.edges();
         Self {
