@@ -106,7 +106,7 @@ impl Value for Decision {
 pub struct Progress {
     /// Vertices that are undecided.
     pub undecided: u64,
-    /// Vertices that joined in this iteration.
+    /// Vertices that have joined.
     pub joined: u64,
 }
 
@@ -164,7 +164,8 @@ impl Program for Mis {
         let is_decided = value == Decision::JOINED || value == Decision::LEFT;
         if is_decided || first == Decision::JOINED.0 {
             let value = if is_decided { value } else { Decision::LEFT };
-            Applied { value, total: Progress::default(), active: false }
+            let joined = u64::from(value == Decision::JOINED);
+            Applied { value, total: Progress { undecided: 0, joined }, active: false }
         } else if value.0 <= first {
             Applied::active(Decision::JOINED, Progress { undecided: 0, joined: 1 })
         } else {

@@ -99,20 +99,22 @@ impl Options {
         }
         let (items, counts) = items(ready)?;
         let program = Als::<K, N>::new(items, self.lambda, self.iterations, self.seed);
-        let Outcome { values, totals, levels, .. } = session.iterate(ready, &program)?;
+        let Outcome { values, iterations, total, totals, levels } =
+            session.iterate(ready, &program)?;
         // Users and items in turns, users first.
         let rmse: Vec<f64> = totals.iter().skip(2).step_by(2).map(Errors::rmse).collect();
-        if !rmse.iter().all(|rmse| rmse.is_finite()) {
+        let last = total.rmse();
+        if !rmse.iter().chain([&last]).all(|rmse| rmse.is_finite()) {
             let what = "squares of the ratings add up to more than floats hold";
             return Err(Failure::new(65, what).hint("divide all ratings by the same number"));
         }
-        let ratings = totals.last().map_or(0, |last| last.ratings as u64);
+        let ratings = total.ratings as u64;
         let [users, items] = counts;
         let found = json!({ "rmse": rmse, "ratings": ratings, "users": users, "items": items });
         Ok(Answer {
             columns: Box::new(values),
-            iterations: rmse.len() as u64,
-            note: Some(note(&rmse, ratings, counts)),
+            iterations: iterations / 2,
+            note: Some(note(&rmse, last, ratings, counts)),
             found: Some(found),
             levels: Some(levels),
             top: Top::Highest,
@@ -152,7 +154,7 @@ fn items(ready: &Ready) -> Result<(Sides, [u64; 2]), Failure> {
 }
 
 /// How near products are to ratings.
-fn note(rmse: &[f64], ratings: u64, [users, items]: [u64; 2]) -> String {
+fn note(rmse: &[f64], last: f64, ratings: u64, [users, items]: [u64; 2]) -> String {
     let of = format!(
         "{} of {} and {}",
         counted(ratings, "rating", "ratings"),
@@ -161,7 +163,7 @@ fn note(rmse: &[f64], ratings: u64, [users, items]: [u64; 2]) -> String {
     );
     match rmse {
         [] => of,
-        [first, .., last] => format!("RMSE {last:.6}, {first:.6} after one iteration; {of}"),
+        [first, _, ..] => format!("RMSE {last:.6}, {first:.6} after one iteration; {of}"),
         [only] => format!("RMSE {only:.6}; {of}"),
     }
 }

@@ -92,26 +92,38 @@ impl Options {
         let Outcome { values, iterations, total, totals, levels } =
             session.iterate(ready, &program)?;
         let pairs: Vec<f64> = totals.iter().map(Neighbourhood::pairs).collect();
-        let diameter = effective_diameter(&pairs, SHARE);
-        let note = Some(note(&pairs, diameter, &total));
+        let diameter = diameter(&pairs, total.pairs());
+        let note = Some(note(iterations, diameter, &total));
         let found = Some(json!({ "neighbourhood": pairs, "effective_diameter": diameter }));
         let (columns, levels) = (Box::new(values), Some(levels));
         Ok(Answer { columns, iterations, note, found, levels, top: Top::Highest })
     }
 }
 
+/// The effective diameter, by the numbers of pairs within each of the first radii and that of all;
+/// `None` if it lies beyond these radii, of which a run keeps so many.
+fn diameter(pairs: &[f64], all: f64) -> Option<f64> {
+    let reached = pairs.partition_point(|pairs| *pairs < SHARE * all);
+    if reached == pairs.len() {
+        return None;
+    }
+    Some(effective_diameter(&[&pairs[..=reached], &[all]].concat(), SHARE))
+}
+
 /// How far apart vertices are.
-fn note(pairs: &[f64], diameter: f64, total: &Neighbourhood) -> String {
-    let all = pairs.last().copied().unwrap_or_default();
+fn note(radius: u64, diameter: Option<f64>, total: &Neighbourhood) -> String {
     let within = if total.is_whole() {
         "are joined by paths".to_owned()
     } else {
-        let radius = pairs.len().saturating_sub(1) as u64;
         format!("are within {} of each other, and there are more", counted(radius, "edge", "edges"))
     };
+    let far = match diameter {
+        Some(diameter) => format!("within {diameter:.2} edges, the effective diameter"),
+        None => "within more edges than numbers of pairs are kept for".to_owned(),
+    };
     format!(
-        "about {all:.4e} pairs of vertices {within}; {:.0} % of these within {diameter:.2} edges, \
-         the effective diameter",
+        "about {:.4e} pairs of vertices {within}; {:.0} % of these {far}",
+        total.pairs(),
         SHARE * 100.0,
     )
 }

@@ -63,10 +63,10 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        let Outcome { values, iterations, totals, levels, .. } =
+        let Outcome { values, iterations, total, levels, .. } =
             session.iterate(ready, &Mis::new(self.seed))?;
         let all = ready.graph.all_vertices();
-        let size = totals.iter().map(|total| total.joined).sum();
+        let size = total.joined;
         let vertices = counted(all, "vertex", "vertices");
         Ok(Answer {
             columns: Box::new(values),

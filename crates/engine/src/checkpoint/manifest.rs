@@ -4,11 +4,16 @@
 //! the program is checked against these before anything is read by it.
 
 use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
+use welter_store::StoreError;
+use welter_store::sealed::SealedReader;
 
 use super::Every;
+use crate::columns::totals;
 
 /// Version of the manifest, and of the files that it lists.
-pub(super) const VERSION: u16 = 3;
+pub(super) const VERSION: u16 = 4;
+/// Version before that, which has the totals of all iterations, and is read still.
+const ALL_TOTALS: u16 = 3;
 /// Kind of the sealed file that is the manifest.
 pub(super) const KIND: [u8; 8] = *b"CHECKPNT";
 /// Bytes of a manifest at most: most of them name the inputs.
@@ -93,10 +98,16 @@ impl Shape {
         if self.frontier == 1 { self.vertices.div_ceil(8) } else { 0 }
     }
 
-    /// Bytes of the payload of a checkpoint after so many iterations, with so many levels, unless
-    /// no file is so large.
-    pub(super) fn payload_bytes(&self, iterations: u64, levels: u64) -> Option<u64> {
-        let totals = iterations.checked_add(1)?.checked_mul(self.total_bytes.into())?;
+    /// Totals that a checkpoint of a version has after so many iterations, if that is a number.
+    pub(super) fn totals(&self, version: u16, iterations: u64) -> Option<u64> {
+        let all = iterations.checked_add(1)?;
+        Some(if version == ALL_TOTALS { all } else { totals::kept(all, self.total_bytes.into()) })
+    }
+
+    /// Bytes of the payload of a checkpoint of a version after so many iterations, with so many
+    /// levels, unless no file is so large.
+    pub(super) fn payload_bytes(&self, version: u16, iterations: u64, levels: u64) -> Option<u64> {
+        let totals = self.totals(version, iterations)?.checked_mul(self.total_bytes.into())?;
         let values = self.vertices.checked_mul(self.value_bytes.into())?;
         let levels = levels.checked_mul(LEVEL_BYTES)?;
         let states = self.edges.checked_mul(self.state_bytes.into())?;
@@ -104,6 +115,15 @@ impl Shape {
             values.checked_add(self.flag_bytes())?.checked_add(levels)?.checked_add(states)?;
         all.checked_add(totals).filter(|bytes| *bytes <= FILE_BYTES_MAX)
     }
+}
+
+/// Refuses a file of a version that is not read, and says of which it is.
+pub(super) fn version(reader: &SealedReader) -> Result<u16, StoreError> {
+    let version = reader.identity().version;
+    if version != ALL_TOTALS {
+        reader.is_version(VERSION)?;
+    }
+    Ok(version)
 }
 
 impl Manifest {
@@ -149,7 +169,7 @@ impl Manifest {
                 && entry.iterations > 0
                 && entry.shape.frontier <= 1
                 && entry.zero == 0
-                && entry.shape.payload_bytes(entry.iterations, entry.levels).is_some();
+                && entry.shape.payload_bytes(VERSION, entry.iterations, entry.levels).is_some();
             if !makes_sense {
                 let what = format!("the entry of checkpoint {number} makes no sense");
                 return Err((HEAD_BYTES + number * ENTRY_BYTES, what));
@@ -191,7 +211,13 @@ mod tests {
     fn what_was_encoded_is_decoded() {
         let manifest = manifest();
         assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest.clone()));
-        assert_eq!(manifest.entries[0].shape.payload_bytes(7, 2), Some(72 + 2 + 48 + 40 + 8 * 16));
+        let shape = manifest.entries[0].shape;
+        for version in [ALL_TOTALS, VERSION] {
+            assert_eq!(shape.payload_bytes(version, 7, 2), Some(72 + 2 + 48 + 40 + 8 * 16));
+        }
+        // Of 2^16 totals of 16 bytes all are listed.
+        let long = [ALL_TOTALS, VERSION].map(|version| shape.totals(version, (1 << 16) + 9));
+        assert_eq!(long, [Some((1 << 16) + 10), Some((1 << 16) + 1)]);
         let none = Manifest { entries: Vec::new(), job: Vec::new(), ..manifest };
         assert_eq!(Manifest::decode(&none.encode()), Ok(none));
     }

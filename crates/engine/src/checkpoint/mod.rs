@@ -43,10 +43,11 @@ pub(crate) use self::restore::{
 };
 pub(crate) use self::write::{write, write_columns};
 
-use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION};
+use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION, version};
 use crate::columns::levels::{Level, Mode};
 use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
+use crate::columns::totals::Totals;
 use crate::edges::graph::Graph;
 use crate::machine::sync::lock;
 use welter_store::random_number;
@@ -139,7 +140,7 @@ pub struct CheckpointStats {
 pub(crate) struct Reached<T> {
     pub(crate) iterations: u64,
     /// Of `init`, and of each iteration.
-    pub(crate) totals: Vec<T>,
+    pub(crate) totals: Totals<T>,
     pub(crate) levels: Vec<Level>,
     /// Vertices that are active now; counted when it is read.
     pub(crate) active: u64,
@@ -148,16 +149,27 @@ pub(crate) struct Reached<T> {
 }
 
 impl<T: Copy + Default> Reached<T> {
+    /// A run before its first iteration.
+    pub(crate) fn begun(init: T) -> Self {
+        Self { totals: Totals::of(init), ..Self::default() }
+    }
+
+    /// Notes the end of an iteration.
+    pub(crate) fn note(&mut self, total: T) {
+        self.totals.note(total);
+        self.iterations += 1;
+    }
+
     /// The totals that the next iteration is told.
     pub(crate) fn total(&self) -> T {
-        self.totals.last().copied().unwrap_or_default()
+        self.totals.last()
     }
 
     /// The outcome of the run, with its values.
     pub(crate) fn outcome<V: Pod + Send>(self, values: Values<V>) -> Outcome<V, T> {
         let total = self.total();
         let Self { iterations, totals, levels, .. } = self;
-        Outcome { values, iterations, total, totals, levels }
+        Outcome { values, iterations, total, totals: totals.into_listed(), levels }
     }
 }
 
@@ -379,7 +391,7 @@ fn read_manifest(
     faults: Option<&Arc<Faults>>,
 ) -> Result<(u64, Manifest), StoreError> {
     let mut reader = SealedReader::open(&file, KIND, faults)?;
-    reader.is_version(VERSION)?;
+    version(&reader)?;
     let payload = reader.read_rest(BYTES_MAX)?;
     let manifest = Manifest::decode(&payload).map_err(|(offset, what)| {
         let offset = welter_store::sealed::offset_in_file(offset as u64);

@@ -6,10 +6,11 @@ use welter_store::sealed::SealedReader;
 use welter_store::{StoreError, checksum};
 
 use super::columns::{Resident, Settable, Stored};
-use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
+use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, version};
 use super::{Checkpoints, Reached, STATE_KIND};
 use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
+use crate::columns::totals::Totals;
 use crate::columns::values::StoredValues;
 use crate::edges::graph::Graph;
 use crate::machine::sync::lock;
@@ -134,12 +135,7 @@ fn read_state<V: Pod, T: Pod + Default>(
         active = bits.set;
     }
     let levels = payload.levels(entry.levels)?;
-    let mut totals = Vec::new();
-    for _ in 0..=entry.iterations {
-        let mut total = T::default();
-        payload.read(bytes_of_mut(&mut total))?;
-        totals.push(total);
-    }
+    let totals = payload.totals(entry)?;
     if entry.shape.state_bytes > 0 {
         columns.states(&mut |states| payload.read(states))?;
     }
@@ -161,6 +157,7 @@ struct Bits {
 /// The file of a checkpoint, and the checksum of what was read of it.
 struct Payload {
     reader: SealedReader,
+    version: u16,
     path: std::path::PathBuf,
     checksum: u32,
 }
@@ -170,11 +167,11 @@ impl Payload {
         let path = checkpoints.state_path(entry.iterations);
         let opened = SealedReader::open(&path, STATE_KIND, checkpoints.faults.as_ref());
         let reader = opened.map_err(StoreError::of_listed_file)?;
-        reader.is_version(VERSION)?;
+        let version = version(&reader)?;
         let identity = checkpoints.identity(entry.iterations);
         reader.belongs_to(identity.graph, identity.generation)?;
-        let payload = Self { reader, path, checksum: 0 };
-        match entry.shape.payload_bytes(entry.iterations, entry.levels) {
+        let payload = Self { reader, version, path, checksum: 0 };
+        match entry.shape.payload_bytes(version, entry.iterations, entry.levels) {
             Some(bytes) if bytes == payload.reader.payload_bytes() => Ok(payload),
             _ => Err(payload.damaged(40, "the manifest says that it has another length")),
         }
@@ -233,6 +230,16 @@ impl Payload {
             levels.push(Level { mode, active: record[1], edges: record[2], iterations });
         }
         Ok(levels)
+    }
+
+    fn totals<T: Pod + Default>(&mut self, entry: &Entry) -> Result<Totals<T>, StoreError> {
+        // The length of the payload says that there are so many.
+        let kept = entry.shape.totals(self.version, entry.iterations).unwrap_or_default();
+        Totals::restored(kept, entry.iterations + 1, || {
+            let mut total = T::default();
+            self.read(bytes_of_mut(&mut total))?;
+            Ok(total)
+        })
     }
 
     /// Checks what was read against what the manifest says.

@@ -8,7 +8,7 @@ use welter_model::program::Program;
 use welter_store::sealed::SealedWriter;
 use welter_store::{StoreError, checksum, durable};
 
-use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape};
+use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
 use super::{Checkpoints, Columns, Reached};
 use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
@@ -63,7 +63,7 @@ impl Checkpoints {
 
     /// Refuses a directory without room for checkpoints of this shape.
     pub(crate) fn check_space_of(&self, shape: &Shape) -> Result<(), StoreError> {
-        let bytes = shape.payload_bytes(0, 0).unwrap_or(u64::MAX);
+        let bytes = shape.payload_bytes(VERSION, 0, 0).unwrap_or(u64::MAX);
         let there = lock(&self.progress).entries.len() as u64;
         let need = bytes.saturating_mul(KEPT as u64 + 1 - there);
         durable::check_space(&self.directory, need)
@@ -120,8 +120,8 @@ fn write_state<V: Pod + Send, T: Pod>(
     reached: &Reached<T>,
 ) -> Result<(Entry, u64), EngineError> {
     let levels = reached.levels.len() as u64;
-    debug_assert_eq!(reached.totals.len() as u64, reached.iterations + 1);
-    let bytes = shape.payload_bytes(reached.iterations, levels).ok_or_else(|| {
+    debug_assert_eq!(reached.totals.count(), reached.iterations + 1);
+    let bytes = shape.payload_bytes(VERSION, reached.iterations, levels).ok_or_else(|| {
         StoreError::Request(format!("a checkpoint of {} vertices", shape.vertices))
     })?;
     let path = checkpoints.state_path(reached.iterations);
@@ -135,7 +135,9 @@ fn write_state<V: Pod + Send, T: Pod>(
         payload.pack(&waiting)?;
     }
     payload.levels(&reached.levels)?;
-    payload.append(cast_slice(&reached.totals))?;
+    for totals in reached.totals.parts() {
+        payload.append(cast_slice(totals))?;
+    }
     columns.states.each(graph, |states| Ok(payload.append(states)?))?;
     let Payload { writer, checksum } = payload;
     writer.commit()?;

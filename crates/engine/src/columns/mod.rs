@@ -7,7 +7,7 @@
 //! | `edge_states` | states of edges, in the order of the chunks |
 //! | `groups`, `updates` | updates by destination, in memory and on storage |
 //! | `ends` | what the ends of an edge with a state say |
-//! | `outcome`, `levels` | what a run leaves, and what was done in each iteration |
+//! | `outcome`, `levels`, `totals` | what a run leaves, what was done in each iteration, and what it came to |
 //! | `footprint` | what columns take beside their values |
 //! | `chunks` | columns and updates as bytes, for the machines of a cluster |
 //!
@@ -25,6 +25,7 @@ pub(crate) mod outcome;
 pub(crate) mod renew;
 pub(crate) mod results;
 pub(crate) mod state;
+pub(crate) mod totals;
 pub(crate) mod updates;
 pub(crate) mod values;
 pub(crate) mod windows;

@@ -14,8 +14,9 @@ pub struct Outcome<V: Pod + Send, T> {
     pub iterations: u64,
     /// Totals of the last iteration (of `init` when there was none).
     pub total: T,
-    /// Totals of `init`, and of each iteration. Where vertices were at different iterations
-    /// ([`Mode::Local`](crate::Mode::Local)) they say nothing.
+    /// Totals of `init`, and of each iteration; of very many the first ones, in a mebibyte. Where
+    /// vertices were at different iterations ([`Mode::Local`](crate::Mode::Local)) they say
+    /// nothing.
     pub totals: Vec<T>,
     /// Levels, one an iteration of a program with a frontier; empty for others.
     pub levels: Vec<Level>,

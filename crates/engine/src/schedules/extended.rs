@@ -104,7 +104,7 @@ fn fold<E: Extended>(
     let resume = Resume::new::<E>(checkpoints, graph, &lanes, BY_STRIPE)?;
     let mut reached = match resume.restore(graph, state.settable(&driver, &mut states))? {
         Some(reached) => reached,
-        None => Reached { totals: vec![driver.init(&mut state)?], ..Reached::default() },
+        None => Reached::begun(driver.init(&mut state)?),
     };
     let benches = workers.states(|| Bench::<E>::new(graph))?;
     phase.add(reached.iterations);
@@ -113,8 +113,7 @@ fn fold<E: Extended>(
         let fresh = reached.iterations == 0;
         let last = reached.total();
         let total = driver.iterate((&mut state, &mut states, fresh), &last, &benches)?;
-        reached.totals.push(total);
-        reached.iterations += 1;
+        reached.note(total);
         phase.add(1);
         phase.add_bytes(graph.chunk_bytes());
         resume.write(graph, Kept::Memory(&state.values), &states, &reached)?;

@@ -133,8 +133,7 @@ pub(crate) fn finish<P: Program>(
     let graph = driver.graph;
     let values = run(driver, cut, state, |level, standing| {
         level.note(&mut reached.levels);
-        reached.totals.push(P::Total::default());
-        reached.iterations += 1;
+        reached.note(P::Total::default());
         check_limit(driver.program.limit(), graph, reached.iterations)?;
         phase.add(1);
         phase.add_bytes(level.edges * 4);

@@ -18,6 +18,7 @@ use crate::checkpoint::must_relax;
 use crate::checkpoint::{self, Checkpoints, Reached, Resident};
 use crate::columns::outcome::Outcome;
 use crate::columns::state::State;
+use crate::columns::totals::Totals;
 use crate::edges::graph::Graph;
 use crate::edges::index::IndexedTiles;
 use crate::kernels::kernel::Scratch;
@@ -71,9 +72,9 @@ pub(crate) fn run<P: Program>(
             phase.add(iterations);
             (totals, levels, iterations)
         }
-        None => (vec![driver.init(&mut state)?], Vec::new(), 0),
+        None => (Totals::of(driver.init(&mut state)?), Vec::new(), 0),
     };
-    let mut total = totals.last().copied().unwrap_or_default();
+    let mut total = totals.last();
     let mut frontier = Frontier::new(state.active_count);
     // Accumulators of a stripe: a search by rows never needs them.
     let mut benches = Vec::new();
@@ -130,7 +131,7 @@ pub(crate) fn run<P: Program>(
         if P::FRONTIER {
             level.note(&mut levels);
         }
-        totals.push(total);
+        totals.note(total);
         iterations += 1;
         phase.add(1);
         let looked_up = P::FRONTIER || regroup.is_some();
@@ -145,5 +146,6 @@ pub(crate) fn run<P: Program>(
         }
     }
     drop(benches);
-    Ok(Outcome { values: state.into_values(graph), iterations, total, totals, levels })
+    let (values, totals) = (state.into_values(graph), totals.into_listed());
+    Ok(Outcome { values, iterations, total, totals, levels })
 }

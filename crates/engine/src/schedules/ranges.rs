@@ -70,7 +70,7 @@ pub(crate) fn run<P: Program>(
     let mut reader = Reader::new(graph, &cuts, columns.asked::<P>(0))?;
     let mut state = State::<P>::new(graph);
     let first = driver.init(&mut state, reached.is_some())?;
-    let mut reached = reached.unwrap_or(Reached { totals: vec![first], ..Reached::default() });
+    let mut reached = reached.unwrap_or_else(|| Reached::begun(first));
     phase.add(reached.iterations);
     while program.next(reached.iterations, &reached.total()) == Next::Iterate
         && state.active_count > 0
@@ -80,11 +80,10 @@ pub(crate) fn run<P: Program>(
         }
         check_limit(program.limit(), graph, reached.iterations)?;
         let (total, level) = driver.iterate(&mut reader, &mut state, &reached.total())?;
-        reached.totals.push(total);
+        reached.note(total);
         if P::FRONTIER {
             level.note(&mut reached.levels);
         }
-        reached.iterations += 1;
         phase.add(1);
         phase.add_bytes(if P::FRONTIER { level.edges * 4 } else { graph.chunk_bytes() });
         let due = |all: &&Checkpoints| all.is_due::<P>(reached.iterations, graph);

@@ -86,7 +86,7 @@ pub(crate) fn run<P: Program>(
         reached
     } else {
         let total = driver.turn(&mut state, &mut window, Basis::Nothing, may_go_on(0))?;
-        Reached { totals: vec![total], ..Reached::default() }
+        Reached::begun(total)
     };
     phase.add(reached.iterations);
     while goes_on(&reached) && state.active_count > 0 {
@@ -98,11 +98,10 @@ pub(crate) fn run<P: Program>(
         let go_on = may_go_on(reached.iterations + 1);
         let last = reached.total();
         let total = driver.turn(&mut state, &mut window, Basis::Updates(&last), go_on)?;
-        reached.totals.push(total);
+        reached.note(total);
         if P::FRONTIER {
             Level::of(Mode::Dense, active, edges).note(&mut reached.levels);
         }
-        reached.iterations += 1;
         phase.add(1);
         phase.add_bytes(if P::FRONTIER { edges * 4 } else { graph.chunk_bytes() });
         let due = |all: &&Checkpoints| all.is_due::<P>(reached.iterations, graph);

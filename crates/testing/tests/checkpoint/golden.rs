@@ -1,6 +1,7 @@
 //! Golden files: what is written today, byte for byte.
 //!
-//! A change of any byte is a new version of the format. `WELTER_WRITE_GOLDEN=1` writes the files.
+//! A change of any byte is a new version of the format. `WELTER_WRITE_GOLDEN=1` writes the files;
+//! those of versions that are still read lie beside them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,14 +29,22 @@ fn todays_writer_writes_the_golden_files() {
         assert!(found == expected, "{} is not what is written today", path.display());
     }
     assert_eq!(names(&golden), names(&place(&folder)));
-    // And today's reader continues from them.
-    let copy = Folder::new();
-    fs::create_dir(place(&copy)).unwrap();
-    for name in names(&golden) {
-        fs::copy(golden.join(&name), place(&copy).join(&name)).unwrap();
+    // And today's reader continues from them, and from those of the version before.
+    let before = golden.with_file_name("checkpoint-3");
+    assert_ne!(
+        fs::read(golden.join("state-8")).unwrap(),
+        fs::read(before.join("state-8")).unwrap()
+    );
+    for golden in [golden, before] {
+        let copy = Folder::new();
+        fs::create_dir(place(&copy)).unwrap();
+        for name in names(&golden) {
+            fs::copy(golden.join(&name), place(&copy).join(&name)).unwrap();
+        }
+        let opened = Checkpoints::open(&place(&copy), None).unwrap();
+        let found = alone().run_resumable(&graph, PLAIN, &program, Some(&opened)).unwrap();
+        assert_eq!((found.bits(), found.iterations), (answer.bits(), answer.iterations));
+        assert_eq!(found.totals, answer.totals);
+        assert_eq!(opened.stats().resumed_at, Some(answer.iterations));
     }
-    let opened = Checkpoints::open(&place(&copy), None).unwrap();
-    let found = alone().run_resumable(&graph, PLAIN, &program, Some(&opened)).unwrap();
-    assert_eq!((found.bits(), found.iterations), (answer.bits(), answer.iterations));
-    assert_eq!(opened.stats().resumed_at, Some(answer.iterations));
 }

@@ -5,6 +5,7 @@
 //! - `faults`: calls that fail, disks that are full, and a process that is killed, at every step.
 //! - `damage`: one flipped bit anywhere, files that are missing, other graphs and programs.
 //! - `golden`: the bytes of all files.
+//! - `long`: more iterations than totals are kept of.
 //! - `extended`: the same of programs whose edges have state.
 //! - `passes`: the same of stream programs, between their passes.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
@@ -14,6 +15,7 @@ mod damage;
 mod extended;
 mod faults;
 mod golden;
+mod long;
 mod passes;
 
 use std::num::NonZero;

@@ -79,14 +79,13 @@ pub(super) fn run<E: Extended>(
     let mut by_segment = vec![E::Total::default(); graph.vertices.segments()];
     let begun = reached.as_ref().map(|reached| reached.iterations as usize);
     let first = driver.init(&mut by_segment, begun)?;
-    let mut reached = reached.unwrap_or(Reached { totals: vec![first], ..Reached::default() });
+    let mut reached = reached.unwrap_or_else(|| Reached::begun(first));
     phase.add(reached.iterations);
     while program.next(reached.iterations, &reached.total()) == Next::Iterate {
         check_limit(program.limit(), graph, reached.iterations)?;
         let (turn, last) = (reached.iterations as usize, reached.total());
         let total = driver.iterate(&mut reader, (&mut states, &mut by_segment), turn, &last)?;
-        reached.totals.push(total);
-        reached.iterations += 1;
+        reached.note(total);
         phase.add(1);
         phase.add_bytes(graph.chunk_bytes());
         resume.write(graph, Column::<E::Value>::Storage(&columns.values), &states, &reached)?;

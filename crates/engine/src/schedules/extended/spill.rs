@@ -89,15 +89,14 @@ pub(super) fn run<E: Extended>(
         reached
     } else {
         let total = driver.turn(&mut state, &mut window, Basis::Nothing, may_go_on(0))?;
-        Reached { totals: vec![total], ..Reached::default() }
+        Reached::begun(total)
     };
     phase.add(reached.iterations);
     while goes_on(&reached) {
         check_limit(program.limit(), graph, reached.iterations)?;
         let (go_on, last) = (may_go_on(reached.iterations + 1), reached.total());
         let total = driver.turn(&mut state, &mut window, Basis::Updates(&last), go_on)?;
-        reached.totals.push(total);
-        reached.iterations += 1;
+        reached.note(total);
         phase.add(1);
         phase.add_bytes(2 * graph.chunk_bytes());
         let values = checkpoint::Column::<E::Value>::Storage(&columns.values);

@@ -56,13 +56,12 @@ pub fn pass_resumable<S: Lasting>(
     checkpoints.check_space_of(&shape)?;
     let reached = restore_columns(checkpoints, graph, shape, Cells { run: &mut run, directory })?;
     let first = encode::<S>(program.first());
-    let mut reached = reached.unwrap_or(Reached { totals: vec![first], ..Reached::default() });
+    let mut reached = reached.unwrap_or_else(|| Reached::begun(first));
     run.passes = reached.iterations;
     let next = decode::<S>(reached.total()).ok_or_else(|| odd(directory))?;
     let bytes = graph.vertices() * size_of::<S::Kept>() as u64;
     run.go(next, |run, next| {
-        reached.iterations = run.passes;
-        reached.totals.push(encode::<S>(next));
+        reached.note(encode::<S>(next));
         if run.begun || !checkpoints.is_due_of(run.passes, bytes) {
             return Ok(());
         }
