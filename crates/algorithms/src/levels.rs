@@ -65,6 +65,14 @@ const REACHED: u64 = 1 << 10;
 /// Passes over the input that are worth a graph.
 const PASSES_MAX: u32 = 6;
 
+/// Passes after which the growth of levels says what will come: at twice, four times as many, and
+/// so on, again.
+const FORESEES: u32 = 16;
+/// A search fills space if its levels grow with the third power of their depth at most, so that
+/// all that is reached grows with the fourth: grids of up to four dimensions, roads, meshes. A
+/// level is so many times as large as the one at half its depth then.
+const FILLS: u64 = 1 << 3;
+
 /// The cell of a vertex that was not reached.
 const NONE: u8 = 0;
 
@@ -89,6 +97,8 @@ pub struct Step {
     /// Vertices of that depth, and of all up to it; sources do not count.
     level: u64,
     reached: u64,
+    /// Vertices of the level whose depth was the last power of two.
+    half: u64,
     /// Passes over kept edges so far.
     kept: u32,
     /// Whether the rest is searched.
@@ -126,6 +136,7 @@ impl Stream for Levels {
             depth: step.depth + 1,
             level: seen.changes,
             reached: step.reached + seen.changes,
+            half: if (step.depth + 1).is_power_of_two() { seen.changes } else { step.half },
             kept: step.kept + u32::from(seen.kept.is_some()),
             rest: false,
         };
@@ -224,5 +235,62 @@ impl BySlot for Levels {
             || seen.changes >= SPREADS * level
             || (reached + seen.changes) * REACHED >= seen.looked;
         !spreads || depth + 1 >= PASSES_MAX
+    }
+
+    /// Passes until all vertices would be reached, of a search that fills space and goes on
+    /// growing: at no less than it did so far.
+    fn foreseen(&self, step: Step, seen: &Seen<()>, vertices: u64) -> u64 {
+        let passes = step.depth + 1;
+        let grows = step.half < seen.changes && seen.changes <= FILLS * step.half;
+        if passes < FORESEES || !passes.is_power_of_two() || !grows {
+            return 0;
+        }
+        let share = vertices as f64 / (step.reached + seen.changes) as f64;
+        (f64::from(passes) * share.sqrt().sqrt()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The passes after which a search is foreseen to take more than 64, if any is, and how many
+    /// these are. `level`: vertices of each depth.
+    fn foreseen(vertices: u64, level: impl Fn(u32) -> u64) -> Option<(u32, u64)> {
+        let program = Levels::new(vec![0]);
+        let mut step = Step::default();
+        loop {
+            let seen = Seen { changes: level(step.depth + 1), ..Seen::default() };
+            let passes = program.foreseen(step, &seen, vertices);
+            if passes > 64 {
+                return Some((step.depth + 1, passes));
+            }
+            let Next::Pass(next) = program.next(step, &seen) else { return None };
+            step = next;
+        }
+    }
+
+    #[test]
+    fn searches_that_fill_space_are_foreseen_to_take_long() {
+        // From a corner and from the middle of a grid, and of a cube.
+        assert_eq!(foreseen(1 << 20, |depth| u64::from(depth) + 1), Some((16, 145)));
+        assert_eq!(foreseen(1 << 22, |depth| 4 * u64::from(depth)), Some((16, 149)));
+        let cube = |depth: u32| 4 * u64::from(depth).pow(2) + 2;
+        assert_eq!(foreseen(1 << 30, cube).map(|(passes, _)| passes), Some(16));
+        // Little is left, or it is not known until later.
+        let small = |depth: u32| if depth < 60 { u64::from(depth) + 1 } else { 0 };
+        assert_eq!(foreseen(1800, small), None);
+        assert_eq!(foreseen(30_000, |depth| u64::from(depth) + 1).map(|it| it.0), Some(32));
+    }
+
+    #[test]
+    fn of_other_searches_nothing_is_foreseen() {
+        let ends = |depth: u32, level: u64| if depth < 60 { level } else { 0 };
+        // A path, a search that dies down, and one that explodes late.
+        assert_eq!(foreseen(1 << 20, |depth| ends(depth, 1)), None);
+        assert_eq!(foreseen(1 << 20, |depth| ends(depth, 600 - 10 * u64::from(depth))), None);
+        let late =
+            |depth: u32| ends(depth, if depth < 9 { 1 } else { 3_u64.pow(depth.min(20) - 8) });
+        assert_eq!(foreseen(1 << 30, late), None);
     }
 }

@@ -151,6 +151,12 @@ pub trait BySlot: Stream<Value: bytemuck::Pod> {
     fn gives_up(&self, _step: Self::Step, _seen: &Seen<Self::Total>) -> bool {
         false
     }
+
+    /// Passes over the input that can be foreseen after a step in which this was seen, on a graph
+    /// of so many vertices: all of them, those that were made included; 0 where nothing can.
+    fn foreseen(&self, _step: Self::Step, _seen: &Seen<Self::Total>, _vertices: u64) -> u64 {
+        0
+    }
 }
 
 /// Next step of a stream program, and how it is done.

@@ -36,7 +36,8 @@ impl Straightness {
 }
 
 /// Passes over an input after which a search that does not spread ends, where there is no room for
-/// the graph that would be made instead: those of a grid or a road are as many as it is wide.
+/// the graph that would be made instead: those of a grid or a road are as many as it is wide. A
+/// program that foresees more ends then.
 const PASSES_MAX: u64 = 64;
 
 /// Bytes of pairs that a part of an input has at most, as streams are asked to have it.

@@ -307,3 +307,50 @@ fn an_input_is_read_once_less_where_the_first_edges_were_noted() {
     let [unknown, other, noted] = [&[][..], &[1], &[0]].map(read);
     assert_eq!((other, noted), (unknown, unknown - 1));
 }
+
+/// How often the input is read until a search from slot 0, with room for these passes and for
+/// nothing else, is refused.
+fn read_until_refused(slots: u32, pairs: Vec<[u32; 2]>) -> u64 {
+    let reading = Reading { undirected: true, ..Reading::default() };
+    let straight = Straightness { always: true, ..Straightness::of_stream::<Levels>() };
+    let layout = Layout { straight: Some(straight), ..Layout::of::<Bfs>() };
+    let edges = pairs.len() as u64;
+    let shape = Shape {
+        slots: slots.into(),
+        edges: 2 * edges,
+        weighted: false,
+        estimated: false,
+        input_bytes: 0,
+    };
+    let plan = |memory_bytes| {
+        let settings = Settings { threads: Some(1), memory_bytes, ..Settings::default() };
+        Plan::new(shape, layout, &settings, &MACHINE).unwrap()
+    };
+    let plan = plan(Some(plan(None).memory.peak()));
+    assert!(plan.straight && plan.instead.is_none());
+    let (workers, progress) = (workers(1), Progress::new());
+    let (read, spared) = (Arc::<AtomicU64>::default(), Arc::default());
+    let mut list = EdgeList::from_pairs(pairs);
+    list.set_slots(slots.into());
+    let stream = Box::new(Counted { edges: list, read: read.clone(), spared });
+    let held =
+        welter_engine::Graph::ingest(stream, &IdMap::Declared, reading, &plan, workers, &progress);
+    let error = pass_over(&held.unwrap(), &Levels::new(vec![0]), workers, &progress).unwrap_err();
+    assert_eq!(error.exit_code(), 78, "{error}");
+    assert!(error.to_string().contains("for a graph instead of more than 64 passes"), "{error}");
+    read.load(Ordering::Relaxed) / edges
+}
+
+#[test]
+fn a_search_that_would_take_too_many_passes_is_refused_as_soon_as_that_is_foreseen() {
+    let side = 256;
+    let grid = (0..side * side).flat_map(|at| {
+        let right = (at % side + 1 < side).then_some([at, at + 1]);
+        let below = (at + side < side * side).then_some([at, at + side]);
+        [right, below].into_iter().flatten()
+    });
+    // Once for the vertices; the levels of a path do not grow, and say nothing.
+    assert_eq!(read_until_refused(side * side, grid.collect()), 1 + 16);
+    let path = (1..60_000).map(|vertex| [vertex - 1, vertex]);
+    assert_eq!(read_until_refused(60_000, path.collect()), 1 + 64);
+}

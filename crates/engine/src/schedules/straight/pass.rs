@@ -144,9 +144,10 @@ impl<'a, S: BySlot> Passes<'a, S> {
                 Next::Stop => return self.end().map(Some),
             };
             if self.program.gives_up(step, &seen) {
+                let foreseen = self.program.foreseen(step, &seen, self.graph.vertices());
                 match self.graph.plan.passes_max() {
                     None => return Ok(None),
-                    Some(most) if self.made >= most => {
+                    Some(most) if foreseen > most || self.made >= most => {
                         return Err(self.graph.plan.too_many_passes(self.graph.slots()));
                     }
                     Some(_) => {}
