@@ -30,14 +30,14 @@ pub(crate) struct Totals<T> {
 }
 
 impl<T: Copy + Default> Totals<T> {
-    /// Those of a run that has just begun.
+    /// Totals of a run that has just begun.
     pub(crate) fn of(init: T) -> Self {
         let mut totals = Self::default();
         totals.note(init);
         totals
     }
 
-    /// Takes up those that were kept of so many, as they come.
+    /// Totals that were kept of so many, as they come.
     pub(crate) fn restored<E>(
         kept: u64,
         count: u64,
@@ -50,7 +50,7 @@ impl<T: Copy + Default> Totals<T> {
         Ok(Self { count, ..totals })
     }
 
-    /// Adds those of another iteration.
+    /// Adds the totals of another iteration.
     pub(crate) fn note(&mut self, total: T) {
         self.count += 1;
         self.last = total;
@@ -59,26 +59,26 @@ impl<T: Copy + Default> Totals<T> {
         }
     }
 
-    /// Those of the last iteration.
+    /// Totals of the last iteration.
     pub(crate) fn last(&self) -> T {
         self.last
     }
 }
 
 impl<T> Totals<T> {
-    /// How many there were, those of `init` included.
+    /// Number of totals that were noted.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// All that is kept: what is listed, and the last one where that is not.
+    /// Totals that are kept: the listed ones, and the last one where that is not among them.
     pub(crate) fn parts(&self) -> [&[T]; 2] {
         let is_listed = self.listed.len() as u64 == self.count;
         let last = if is_listed { &[] } else { std::slice::from_ref(&self.last) };
         [&self.listed, last]
     }
 
-    /// The first ones.
+    /// Totals that are listed.
     pub(crate) fn into_listed(self) -> Vec<T> {
         self.listed
     }

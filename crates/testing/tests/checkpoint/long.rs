@@ -18,7 +18,7 @@ struct Wide([u64; WORDS]);
 
 const WORDS: usize = 512;
 
-/// How many do.
+/// Totals that fill it.
 const LISTED: u64 = (1 << 20) / (8 * WORDS as u64);
 
 impl Default for Wide {

@@ -425,6 +425,6 @@ fn core_numbers_of_a_path_that_hangs_on_a_triangle_take_an_iteration_a_vertex() 
 
 #[test]
 #[should_panic(expected = "more than 10 iterations")]
-fn the_interpreter_holds_programs_against_their_limits() {
+fn the_interpreter_checks_limits_too() {
     interpret_extended(&read_as(&cycle(), Reading::default()), &Counting);
 }

@@ -246,7 +246,7 @@ mod tests {
             ledger.check(turn).unwrap();
         }
         let error = ledger.check(COUNTS).unwrap_err().to_string();
-        assert_eq!(error, "5 counts were produced, and 4 gathered");
+        assert_eq!(error, "broken invariant: 5 counts were produced, and 4 gathered");
     }
 
     #[test]
