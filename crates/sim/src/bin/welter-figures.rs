@@ -13,7 +13,7 @@ const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
 
   --figure N    this figure alone (5 to 18, or 9.3), on the terminal; else all of them
-  --shrink S    on graphs whose scale is less by S than the paper's (5); 0 takes hours
+  --shrink S    on graphs whose scale is less by S than the paper's (4); 0 takes hours
   --machines M  on at most so many machines, a power of two (32)
   --page P      writes all tables into this page (Markdown), and a chart and the numbers of each
                 figure (SVG, CSV) into a folder `chaos` beside it
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    let (Some(shrink @ 0..=6), Some(most)) = (number("--shrink", 5), number("--machines", 32))
+    let (Some(shrink @ 0..=6), Some(most)) = (number("--shrink", 4), number("--machines", 32))
     else {
         eprint!("{USAGE}");
         return ExitCode::from(2);

@@ -33,10 +33,10 @@ pub const ALL: [&Algorithm; 10] = [&BFS, &WCC, &MCST, &MIS, &SSSP, &PR, &SCC, &C
 pub const BFS: Algorithm = Algorithm {
     name: "BFS",
     weighted: false,
-    both: true,
+    both: false,
     vertex_bytes: 4,
     update_bytes: 1,
-    updates: &[12_307, 795_945, 190_866, 866, 5, 0],
+    updates: &[12_414, 698_294, 276_412, 3_667, 20],
 };
 
 /// Weakly connected components by labels.
@@ -77,12 +77,12 @@ pub const MIS: Algorithm = Algorithm {
 pub const SSSP: Algorithm = Algorithm {
     name: "SSSP",
     weighted: true,
-    both: true,
+    both: false,
     vertex_bytes: 4,
     update_bytes: 4,
     updates: &[
-        12_307, 795_945, 879_520, 711_816, 518_961, 342_748, 215_493, 131_229, 80_476, 45_712,
-        20_811, 9_724, 3_850, 1_473, 210, 7,
+        12_414, 698_294, 871_182, 724_743, 568_427, 409_716, 281_901, 201_767, 158_155, 129_226,
+        114_543, 91_631, 55_842, 29_831, 14_739, 4_597, 997, 259, 33, 1,
     ],
 };
 

@@ -59,8 +59,7 @@ pub(super) fn storage(extent: Extent) -> Vec<Figure> {
         ticks: extent.ticks(),
         series,
         paper: "Half the bandwidth takes twice the time, on any number of machines.",
-        notes: "Hard disks take more than twice as long, since each request of 4 MiB begins with \
-                10 ms of latency (assumed: a seek and half a turn), a third of its time.",
+        notes: "The same, and a little more for the latency of hard disks.",
     }]
 }
 
@@ -84,7 +83,10 @@ pub(super) fn network(extent: Extent) -> Vec<Figure> {
         series,
         paper: "At 1 Gb/s, a quarter of the rate of a disk, the network is the bottleneck, and \
                 Chaos does not scale.",
-        notes: "The same: at 125 MB/s out of and into a machine that reads at 400, three to four \
-                times the time as soon as there is more than one machine.",
+        notes: "The same, and worse the more machines there are. Masters estimate what is left \
+                of a partition from their own disk, and that one they empty first, because it \
+                is behind no link; so they decline all help, and who has the largest partition \
+                streams it alone through 125 MB/s. The estimate needs a network faster than \
+                disks.",
     }]
 }

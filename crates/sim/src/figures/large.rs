@@ -36,9 +36,10 @@ pub(super) fn capacity(extent: Extent) -> Vec<Figure> {
         paper: "BFS in a little over 9 hours with 214 TB of transfers, five iterations of PageRank \
                 in 19 hours with 395 TB, 7 GB/s.",
         notes: "Times and bytes are those of a smaller graph, times as many as it is smaller. \
-                Searches keep edges in both directions here, and have fewer iterations than a \
-                graph of that size. Chaos has 7 GB/s of 64 disks that are said to give 200 MB/s a \
-                pair, which are 6.4; with a latency of 10 ms for each chunk ours come to less.",
+                The search has 5 iterations, as on R-MAT 16; from its bytes the paper's had \
+                about ten. PageRank has fewer bytes, for an update is an id of 8 bytes and a \
+                number of 4, and the paper's must have been larger. 64 disks that give 200 \
+                MB/s a pair come to 6.4 GB/s at most.",
     }]
 }
 

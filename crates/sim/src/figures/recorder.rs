@@ -105,11 +105,11 @@ pub fn record(graph: &Graph) -> Vec<Recorded> {
     let pagerank = PageRank::<f32>::new(vertices, 0.85, 5, 0.0, Dangling::Spread);
     let sides = Sides::of(vertices, 0..vertices / 2);
     let mut recorded = vec![
-        count("BFS", &both, &Bfs::new(vec![0])),
+        count("BFS", graph, &Bfs::new(vec![0])),
         count("WCC", &both, &LabelPropagation),
         count("MCST", &both, &ForestLabels::default()),
         count("MIS", &both, &Mis::new(1)),
-        count("SSSP", &both, &Sssp::<f32>::new(vec![0], 1.0)),
+        count("SSSP", graph, &Sssp::<f32>::new(vec![0], 1.0)),
         count("PR", graph, &pagerank),
         count("SCC", &read_as(graph, ways), &Colours),
         count("Cond", graph, &Conductance::<u32>::new(sides)),

@@ -22,20 +22,22 @@ fn figure(number: &str) -> Figure {
 
 #[test]
 fn tables_of_updates_are_those_of_the_programs() {
-    // On a graph a sixteenth as large: as many iterations, but for a few, and updates.
+    // On a graph a sixteenth as large: as many updates, in as many iterations or half of them.
     for recorded in record(&rmat(12, 1)) {
         let found = algorithms::ALL.iter().find(|one| one.name == recorded.name);
         let algorithm = found.expect("the paper has it");
         let bytes = [algorithm.vertex_bytes, algorithm.update_bytes].map(|bytes| bytes as usize);
         assert_eq!(bytes, recorded.bytes, "{}", recorded.name);
-        let few = algorithm.updates.len().min(recorded.updates.len());
-        if algorithm.name != "MCST" {
-            let more = algorithm.updates.len().max(recorded.updates.len());
-            assert!(more - few <= 3, "{recorded:?}");
-        }
+        let [few, more] = {
+            let mut counts = [algorithm.updates.len(), recorded.updates.len()];
+            counts.sort_unstable();
+            counts
+        };
+        // Of spanning trees the tables have the first iterations alone.
+        assert!(more <= 2 * few || algorithm.name == "MCST", "{recorded:?}");
         let sum = |updates: &[u32]| updates.iter().map(|&one| f64::from(one)).sum::<f64>();
         let ratio = sum(&recorded.updates[..few]) / sum(&algorithm.updates[..few]);
-        assert!((0.8..1.25).contains(&ratio), "{}: {ratio}", recorded.name);
+        assert!((0.65..1.5).contains(&ratio), "{}: {ratio}", recorded.name);
     }
 }
 

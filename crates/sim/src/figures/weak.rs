@@ -48,10 +48,11 @@ fn scaling(extent: Extent, all: &Runs) -> Figure {
         ticks: extent.ticks(),
         series,
         paper: "R-MAT 27 on one machine to R-MAT 32 on 32, SSDs: 1.66 times on average.",
-        notes: "Ours grow less. The model has the parts that the paper names (skew of partitions, \
-                vertex sets that stealers copy, barriers), but neither the page cache, to which \
-                the paper puts it down that Conductance becomes faster, nor more iterations on \
-                larger graphs, nor what 32 machines cost a network stack in cores.",
+        notes: "Ours grow less. The model has the parts that the paper names (skew of \
+                partitions, vertex sets that stealers copy, barriers), but neither the page \
+                cache, to which the paper puts it down that Conductance becomes faster, nor \
+                more iterations on larger graphs, nor what 32 machines cost a network stack in \
+                cores. MCST is another algorithm than the paper's.",
     }
 }
 
@@ -71,8 +72,9 @@ fn bandwidth(extent: Extent, all: &Runs) -> Figure {
         ticks: extent.ticks(),
         series,
         paper: "Linear in the machines, and within 3 % of what disks can do.",
-        notes: "Whole runs are counted, barriers and the waits for the largest partition included; \
-                while chunks are streamed disks are busy all the time (Figures 5 and 15).",
+        notes: "Whole runs are counted, with barriers, first values and the ends of large \
+                partitions, which weigh more on smaller graphs; so ours are farther below what \
+                disks can do.",
     }
 }
 
@@ -100,9 +102,11 @@ fn breakdown(all: &Runs) -> Figure {
         series: series.into(),
         paper: "32 machines, R-MAT 32: processing 83 % on average, copying and merging 14 %, idle \
                 below 4 %.",
-        notes: "More is idle here: engines wait in the ingest until the last machine has stored \
-                its edges and masters have made the first values of their partitions, and while \
-                the last chunks of the largest partition are worked on. Merging is small, because \
-                accumulators that no update touched are not sent, and 16 cores share the work.",
+        notes: "More is idle here. Engines wait at the barrier after each phase, above all \
+                after scatter, because help is declined when too little is left (with h \
+                engines at work, less than h (h + 1) vertex sets), and stealers wait for \
+                masters at the end of gather; both weigh more on smaller graphs. Copying is \
+                less, because values of welter's programs are small, and merging, because 16 \
+                cores share it and accumulators without an update are not sent.",
     }
 }
