@@ -7,7 +7,7 @@
 //! | `edge_states` | states of edges, in the order of the chunks |
 //! | `groups`, `updates` | updates by destination, in memory and on storage |
 //! | `ends` | what the ends of an edge with a state say |
-//! | `outcome`, `levels`, `totals` | what a run leaves, what was done in each iteration, and what it came to |
+//! | `outcome`, `levels`, `totals` | what a run leaves, and what its iterations did and summed up |
 //! | `footprint` | what columns take beside their values |
 //! | `chunks` | columns and updates as bytes, for the machines of a cluster |
 //!

@@ -138,8 +138,7 @@ pub(crate) fn run<P: Program>(
         phase.add_bytes(if looked_up { level.edges * 4 } else { graph.chunk_bytes() });
         if let Some(checkpoints) = checkpoints.filter(|all| all.is_due::<P>(iterations, graph)) {
             frontier.show(program, &mut state);
-            let lookups = lookups.counts();
-            let active = state.active_count;
+            let (active, lookups) = (state.active_count, lookups.counts());
             let reached = Reached { iterations, totals, levels, active, lookups };
             checkpoint::write::<P>(checkpoints, graph, state.columns(graph), &reached)?;
             (totals, levels) = (reached.totals, reached.levels);

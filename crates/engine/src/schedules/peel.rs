@@ -186,7 +186,9 @@ mod tests {
         let mut gone = 0;
         let rounds = rounds(&left, &phase, |_, leaving| {
             gone += leaving.len();
-            left.iter().for_each(|left| left.store(wrong(left.load(Relaxed)), Relaxed));
+            for left in &left {
+                left.store(wrong(left.load(Relaxed)), Relaxed);
+            }
             Ok(())
         });
         assert!(gone <= degrees.len());
