@@ -183,6 +183,11 @@ def pandas_binary(edges: Table, folder: Path, chance: random.Random) -> Written:
         path = folder / "pandas.txt"
         # All digits of floats, of which it would leave some out.
         frame.to_string(path, float_format=lambda value: repr(float(value)))
+        # It writes such characters as Python does, and other backslashes as they are.
+        shown = str.maketrans({"\n": "\\n", "\t": "\\t"})
+        ends = [[str(end).translate(shown) for end in edge[:2]] for edge in edges.edges]
+        wanted = [(*pair, *edge[2:]) for pair, edge in zip(ends, edges.edges, strict=True)]
+        return Written(path, wanted, how=how)
     return Written(path, edges.edges, how=how)
 
 

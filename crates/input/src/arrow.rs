@@ -221,7 +221,7 @@ impl<'a> Tasks<'a> {
         let Some(place) = self.picked.direction.filter(|_| self.direction.is_none()) else {
             return Ok(false);
         };
-        let batches = |task: &'_ Task| task.batches.iter().position(|batch| batch.rows() > 0);
+        let batches = |task: &Task| task.batches.iter().position(|batch| batch.rows() > 0);
         let first = window.iter().find_map(|task| Some((task, &task.batches[batches(task)?])));
         let Some((task, message)) = first else { return Ok(false) };
         self.direction = fenced(self.name, || {

@@ -4,7 +4,10 @@
 //! first row, or where it does not have as many fields as rows have, or where it has no ids. Else
 //! it is a row, whose first name begins so. What the user says is kept to as it is.
 
+use std::collections::HashSet;
+
 use super::fields::{Fields, Spelling, show};
+use super::sniff::Row;
 use crate::columns::Columns;
 use crate::layout::{Comment, Layout};
 
@@ -100,6 +103,35 @@ pub(super) fn undirected(text: &[u8], comments: &Comments) -> Option<String> {
     ))
 }
 
+/// Refuses lines before the first of some rows of names that may be rows as well as comments: each
+/// has as many fields as rows have, and ends with a name of theirs.
+pub(super) fn refuse_doubtful(
+    before: &[u8],
+    rows: &[Row<'_>],
+    layout: Layout,
+    fields: usize,
+) -> Result<(), String> {
+    let known: HashSet<&[u8]> =
+        rows.iter().flat_map(|row| row.iter().take(2)).map(|cell| &cell[..]).collect();
+    let columns = Columns { source: 0, target: 1, weight: None };
+    let shape = Shape { layout, columns, spelling: None, fields: Some(fields) };
+    let lines = before.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty());
+    let doubtful = |line: &&[u8]| {
+        let second = Fields::new(line, layout).nth(1).and_then(Result::ok);
+        shape.is_row(line) && second.is_some_and(|cell| known.contains(&cell[..]))
+    };
+    match lines.find(doubtful) {
+        None => Ok(()),
+        Some(line) => Err(format!(
+            "expected rows or comments, found lines that may be either, such as {} (--comment none \
+             reads them as rows, --comment {} passes over them)",
+            show(line),
+            char::from(line[0])
+        )),
+    }
+}
+
 /// Refuses a file of which every line begins with a mark of comments and could be a row for that.
 pub(super) fn refuse_hidden(text: &[u8]) -> Result<(), String> {
     let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
@@ -132,6 +164,15 @@ mod tests {
         for text in ["", "# a b\n", "#a b\n# c d\n", "#!/bin/sh\n", "##a b\n", "#a,#b\n1,2\n"] {
             assert!(refuse_hidden(text.as_bytes()).is_ok(), "{text}");
         }
+    }
+
+    #[test]
+    fn lines_that_may_be_rows_or_comments_are_refused() {
+        let rows: Vec<Row<'_>> = vec![vec![b"bob"[..].into(), b"cat"[..].into()]];
+        let layout = Layout::usual(Separator::Tab);
+        let refused = |text: &str| refuse_doubtful(text.as_bytes(), &rows, layout, 2).is_err();
+        assert!(refused("# names\n%41\tbob\n") && refused("#ann\tcat\n"));
+        assert!(!refused("#from\tto\n") && !refused("# ann\tbob\n") && !refused("#a\tb\tcat\n"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) fn found(rows: &[Row<'_>], whole: bool) -> Option<&'static str> {
     if is_named(first, rest) || is_square(rows) || below {
         return Some("a matrix of as many rows as columns");
     }
-    let wide = rows.iter().all(|row| row.len() > COLUMNS_MAX && row.iter().all(is_number));
+    let wide = rows.iter().all(|row| row.len() > COLUMNS_MAX && are_numbers(row));
     let pair = whole && rows.len() == 2 && first.len() > 4 && rows[1].len() == first.len();
     if pair && rows.iter().flatten().all(|cell| Kind::of(cell) == Kind::Integer) {
         return Some("two rows of many ids, as of sources and of targets: write them as columns");
@@ -27,8 +27,9 @@ pub(super) fn found(rows: &[Row<'_>], whole: bool) -> Option<&'static str> {
     wide.then_some("rows of more numbers than edges have, as those of a matrix")
 }
 
-fn is_number(cell: &Cow<'_, [u8]>) -> bool {
-    matches!(Kind::of(cell), Kind::Integer | Kind::Other | Kind::Whole | Kind::Number)
+fn are_numbers(row: &Row<'_>) -> bool {
+    let number = |kind| matches!(kind, Kind::Integer | Kind::Other | Kind::Whole | Kind::Number);
+    row.iter().all(|cell| number(Kind::of(cell)))
 }
 
 /// Whether rows and columns have the same names.
@@ -43,7 +44,7 @@ fn is_named(first: &Row<'_>, rest: &[Row<'_>]) -> bool {
 /// small one must be the same on both sides of it, as three edges with weights may look so.
 fn is_square(rows: &[Row<'_>]) -> bool {
     let size = rows.len();
-    if size < 3 || rows.iter().any(|row| row.len() != size || !row.iter().all(is_number)) {
+    if size < 3 || rows.iter().any(|row| row.len() != size || !are_numbers(row)) {
         return false;
     }
     let bit = |cell: &Cow<'_, [u8]>| matches!(&cell[..], b"0" | b"1");

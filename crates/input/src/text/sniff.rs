@@ -134,6 +134,15 @@ pub(super) fn guess(
     let mut notes = Vec::new();
     notes.extend(said_of_quotes(&candidate, options));
     first_rows(&sample, &mut candidate);
+    if let Some((start, _)) = candidate.spans.first()
+        && sample.comments == Comments::Usual
+        && candidate.is_exact()
+        && !candidate.has_integers()
+    {
+        let before = &sample.text[..start - sample.mark];
+        comments::refuse_doubtful(before, &candidate.rows, candidate.layout, candidate.fields)
+            .map_err(wrong)?;
+    }
     let shifted = has_row_names(&candidate.rows);
     if shifted && options.header != Some(false) {
         candidate.rows[0].insert(0, Cow::Borrowed(b""));
