@@ -324,7 +324,7 @@ fn read_until_refused(slots: u32, pairs: Vec<[u32; 2]>) -> u64 {
     };
     let plan = |memory_bytes| {
         let settings = Settings { threads: Some(1), memory_bytes, ..Settings::default() };
-        Plan::new(shape, layout, &settings, &MACHINE).unwrap()
+        Plan::new(shape, layout, &settings, &MACHINE).expect("passes fit")
     };
     let plan = plan(Some(plan(None).memory.peak()));
     assert!(plan.straight && plan.instead.is_none());
@@ -335,7 +335,9 @@ fn read_until_refused(slots: u32, pairs: Vec<[u32; 2]>) -> u64 {
     let stream = Box::new(Counted { edges: list, read: read.clone(), spared });
     let held =
         welter_engine::Graph::ingest(stream, &IdMap::Declared, reading, &plan, workers, &progress);
-    let error = pass_over(&held.unwrap(), &Levels::new(vec![0]), workers, &progress).unwrap_err();
+    let held = held.expect("the graph stays in its input");
+    let passed = pass_over(&held, &Levels::new(vec![0]), workers, &progress);
+    let error = passed.expect_err("there is no room for a graph");
     assert_eq!(error.exit_code(), 78, "{error}");
     assert!(error.to_string().contains("for a graph instead of more than 64 passes"), "{error}");
     read.load(Ordering::Relaxed) / edges
