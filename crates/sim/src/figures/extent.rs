@@ -10,8 +10,6 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The paper's.
-    pub const PAPER: Self = Self { shrink: 0, most: 32 };
     /// The smallest that shows what is claimed.
     pub const TEST: Self = Self { shrink: 5, most: 8 };
 
@@ -24,8 +22,8 @@ impl Extent {
         self.machines().iter().map(ToString::to_string).collect()
     }
 
-    /// As large as this, but not smaller than the paper's by more powers of two than so many.
-    pub(super) fn at_least(self, shrink: u32) -> Self {
-        Self { shrink: self.shrink.min(shrink), ..self }
+    /// The paper's scale, on as many machines.
+    pub(super) fn whole(self) -> Self {
+        Self { shrink: 0, ..self }
     }
 }

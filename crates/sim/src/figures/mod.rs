@@ -32,8 +32,8 @@ pub type Maker = fn(Extent) -> Vec<Figure>;
 pub const FIGURES: [(&[&str], Maker); 13] = [
     (&["5"], policies::busy),
     (&["6", "13", "16"], weak::figures),
-    // A graph of one size has few chunks on many machines, so it must not be much smaller.
-    (&["7"], |extent| strong::rmat(extent.at_least(3))),
+    // A graph of one size has few chunks on many machines: none smaller than the paper's.
+    (&["7"], |extent| strong::rmat(extent.whole())),
     (&["8"], strong::web),
     (&["9.3"], large::capacity),
     (&["9"], hardware::cores),
@@ -43,5 +43,5 @@ pub const FIGURES: [(&[&str], Maker); 13] = [
     (&["14"], policies::directory),
     (&["15"], policies::window),
     (&["17"], policies::bias),
-    (&["18"], |extent| strong::fixed(extent.at_least(3))),
+    (&["18"], |extent| strong::fixed(extent.whole())),
 ];
