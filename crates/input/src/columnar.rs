@@ -188,7 +188,9 @@ pub(crate) fn describe(
     options: &ReadOptions,
 ) {
     collector.describe(|file| summarize(file, schema, picked));
-    one_kind_note(schema, picked, options).iter().for_each(|note| collector.note(note));
+    if let Some(note) = one_kind_note(schema, picked, options) {
+        collector.note(&note);
+    }
     for place in [picked.source, picked.target] {
         let field = schema.field(place);
         if let DataType::FixedSizeBinary(bytes) = field.data_type() {

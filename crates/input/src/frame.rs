@@ -194,7 +194,7 @@ impl Rows {
         let notes = notes.into_iter().chain(one_kind_note(&self.schema, &self.picked, options));
         let notes = notes.map(|note| format!("{}: {note}", self.name)).collect();
         let stream = Box::new(RowStream { rows: self, slots: Some(slots) });
-        Ready { readings, notes, undirected, ..Ready::new(stream, ids) }
+        Ready { undirected, notes, readings, ..Ready::new(stream, ids) }
     }
 
     /// How the table is read.

@@ -45,7 +45,7 @@ pub(super) struct Record {
     pub(super) line: u64,
 }
 
-/// Keys of the source, and those of the target; the last ones are ArangoDB's.
+/// Keys of the source, and those of the target; the last ones are `ArangoDB`'s.
 const ENDS: [&[&str]; 2] =
     [&["source", "from", "src", "_from"], &["target", "to", "dst", "dest", "_to"]];
 

@@ -127,22 +127,11 @@ pub(super) fn guess(
     if options.separator.is_none() {
         doubts::refuse(&candidate.rows).map_err(wrong)?;
     }
-    if candidate.rows.is_empty() && sample.comments == Comments::Usual {
-        comments::refuse_hidden(sample.text).map_err(wrong)?;
-    }
     let konect = Konect::of(sample.text);
     let mut notes = Vec::new();
     notes.extend(said_of_quotes(&candidate, options));
     first_rows(&sample, &mut candidate);
-    if let Some((start, _)) = candidate.spans.first()
-        && sample.comments == Comments::Usual
-        && candidate.is_exact()
-        && !candidate.has_integers()
-    {
-        let before = &sample.text[..start - sample.mark];
-        comments::refuse_doubtful(before, &candidate.rows, candidate.layout, candidate.fields)
-            .map_err(wrong)?;
-    }
+    refuse_comments(&sample, &candidate).map_err(wrong)?;
     let shifted = has_row_names(&candidate.rows);
     if shifted && options.header != Some(false) {
         candidate.rows[0].insert(0, Cow::Borrowed(b""));
@@ -228,6 +217,21 @@ pub(super) fn guess(
     };
     dialect.before = passed(&sample, &dialect);
     Ok(dialect)
+}
+
+/// Refuses lines that are taken for comments and may be rows.
+fn refuse_comments(sample: &Sample<'_>, candidate: &Candidate<'_>) -> Result<(), String> {
+    if sample.comments != Comments::Usual {
+        return Ok(());
+    }
+    let Some((start, _)) = candidate.spans.first() else {
+        return comments::refuse_hidden(sample.text);
+    };
+    if !candidate.is_exact() || candidate.has_integers() {
+        return Ok(());
+    }
+    let before = &sample.text[..start - sample.mark];
+    comments::refuse_doubtful(before, &candidate.rows, candidate.layout, candidate.fields)
 }
 
 /// Refuses bytes that no text has.
