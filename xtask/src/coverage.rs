@@ -108,7 +108,7 @@ fn sources(root: &Path, target: &str) -> Vec<PathBuf> {
             places.extend([input.join("small.rs"), input.join("small")]);
         }
         "guess" => {
-            places = ["source", "format.rs", "foreign.rs"].map(|name| input.join(name)).into()
+            places = ["source", "format.rs", "foreign.rs"].map(|name| input.join(name)).into();
         }
         "parquet" | "arrow" => places.extend([input.join("columnar.rs"), input.join("columnar")]),
         _ => {}
