@@ -83,7 +83,7 @@ impl Job {
         words.extend(said(kind, benchmark)?);
         let input = ["--format", "properties", "--ids", "integers", "--", file];
         words.extend(input.map(str::to_owned));
-        let Ok((algorithm, mut options)) = understood(&words) else {
+        let Ok((algorithm, mut options)) = understood(&words[1..]) else {
             let what = format!("{file}: what it says makes no run: {}", words.join(" "));
             return Err(Failure::new(65, what));
         };
