@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use super::fields::{Fields, Spelling, show};
+use super::records::Cut;
 use super::sniff::Row;
 use crate::columns::Columns;
 use crate::layout::{Comment, Layout};
@@ -115,13 +116,21 @@ pub(super) fn refuse_doubtful(
         rows.iter().flat_map(|row| row.iter().take(2)).map(|cell| &cell[..]).collect();
     let columns = Columns { source: 0, target: 1, weight: None };
     let shape = Shape { layout, columns, spelling: None, fields: Some(fields) };
-    let lines = before.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let mut lines = lines.filter(|line| !line.is_empty());
+    let lines = before.split(|byte| *byte == b'\n');
+    // A row may go over several lines, where a name in quotes does.
+    let mut at = 0;
+    let records = std::iter::from_fn(|| {
+        let start = Some(at).filter(|start| *start < before.len())?;
+        let end = Cut::Records(layout).end(before, start).unwrap_or(before.len());
+        at = end + 1;
+        Some(&before[start..end])
+    });
+    let mut all = lines.chain(records).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let doubtful = |line: &&[u8]| {
         let second = Fields::new(line, layout).nth(1).and_then(Result::ok);
         shape.is_row(line) && second.is_some_and(|cell| known.contains(&cell[..]))
     };
-    match lines.find(doubtful) {
+    match all.find(doubtful) {
         None => Ok(()),
         Some(line) => Err(format!(
             "expected rows or comments, found lines that may be either, such as {} (--comment none \
@@ -172,7 +181,17 @@ mod tests {
         let layout = Layout::usual(Separator::Tab);
         let refused = |text: &str| refuse_doubtful(text.as_bytes(), &rows, layout, 2).is_err();
         assert!(refused("# names\n%41\tbob\n") && refused("#ann\tcat\n"));
+        assert!(refused("%41\t\"bob\"\n") && refused("# it's 5\" long\n%41\tbob\n"));
         assert!(!refused("#from\tto\n") && !refused("# ann\tbob\n") && !refused("#a\tb\tcat\n"));
+    }
+
+    #[test]
+    fn a_row_over_two_lines_may_look_like_a_comment() {
+        let rows: Vec<Row<'_>> = vec![vec![b"bob"[..].into(), b"two\nlines"[..].into()]];
+        let layout = Layout::usual(Separator::Tab);
+        let refused = |text: &str| refuse_doubtful(text.as_bytes(), &rows, layout, 2).is_err();
+        assert!(refused("%41\t\"two\nlines\"\n") && refused("# a\n#b\t\"two\nlines\"\n"));
+        assert!(!refused("# a \"quote\n# that ends\" here\n"));
     }
 
     #[test]
