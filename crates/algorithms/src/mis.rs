@@ -177,7 +177,8 @@ impl Program for Mis {
         if total.undecided > 0 { Next::Iterate } else { Next::Stop }
     }
 
-    /// Nobody goes before the first of those that are undecided, so it joins or leaves.
+    /// Iterations: one for each vertex at most. The undecided vertex of the first priority has no
+    /// neighbour before it, so it joins or leaves.
     fn limit(&self) -> Limit {
         let invariant = "each iteration decides the first of the vertices that are undecided";
         Limit::Proved { most: |vertices| vertices, invariant }

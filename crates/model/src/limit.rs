@@ -27,7 +27,7 @@ impl Limit {
     /// The limit of programs whose edges may be relaxed in any order
     /// ([`RELAXES`](crate::program::Program::RELAXES)). The smallest value of those that wait can
     /// become no smaller, so its vertex is done once its edges were relaxed: an iteration a vertex.
-    /// Those that a checkpoint tells again take as many once more.
+    /// Values that a checkpoint restores are told again, which takes as many iterations once more.
     pub fn of_relaxing() -> Self {
         Self::Proved {
             most: |vertices| vertices.saturating_mul(2).saturating_add(SPARE),

@@ -41,7 +41,7 @@ impl Columns for Spread<'_> {
             let mut part = self.columns.part(rows)?;
             for column in &mut part {
                 if let ColumnData::Vertices(slots) = &mut column.data {
-                    // What has an edge is named, and what else there might be is none of them.
+                    // Rows of a list name vertices with edges, which have slots of their own.
                     for slot in slots {
                         *slot = self.row_of(*slot, NO_VERTEX);
                     }

@@ -36,7 +36,7 @@ use crate::random::{Random, mix};
 /// }
 /// assert_eq!(chunks[0], 0);
 /// assert!((1900..2100).contains(&chunks[2]), "{chunks:?}");
-/// // What remains on an engine says what remains on all.
+/// // The remainder on all engines is estimated from the remainder on one.
 /// assert_eq!(weighted.remaining(20, 2, 3), 30);
 /// # Ok::<(), &str>(())
 /// ```

@@ -199,7 +199,7 @@ mod tests {
     fn no_edges_let_it_go_on_for_ever() {
         let degrees: Vec<u32> = (0..1000).map(|vertex| vertex * 7 % 613).collect();
         let most = 2 * degrees.len() as u64;
-        // Nobody hears of it, those who stay have ever more neighbours, and ever others.
+        // Degrees of the vertices that stay: unchanged, ever larger, and ever others.
         assert!(rounds_of(&degrees, |left| left) <= most);
         assert!(rounds_of(&degrees, |left| left.saturating_add(1) % (1 << 30)) <= most);
         assert!(rounds_of(&degrees, |left| left.wrapping_mul(0x9e37_79b1) >> 4) <= most);

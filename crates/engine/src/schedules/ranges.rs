@@ -253,7 +253,7 @@ impl<P: Program> Driver<'_, P> {
         let scattering = state.active_count;
         let masks = (P::FRONTIER && scattering < graph.vertices()).then_some(&state.masks);
         let Side { signals, active } = self.columns.asked::<P>(state.turn);
-        // Who is active is asked at edges only where some vertex is not.
+        // Flags of sources are read at edges only where some vertex is inactive.
         let now = Side { signals, active: active.filter(|_| masks.is_some()) };
         let cuts = reader.cuts;
         let is_wanted =

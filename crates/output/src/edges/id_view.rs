@@ -24,7 +24,7 @@ impl IdView<'_> {
     pub(super) fn beyond_u32(&self) -> Option<u64> {
         let last = match self {
             Self::Offset { last, .. } | Self::Integers([.., last]) => *last,
-            // Those of each kind ascend, and it is not worth a look which are larger.
+            // Ids ascend within each kind; the largest of both is not looked for.
             Self::TwoKinds(_) => u64::MAX,
             _ => 0,
         };

@@ -415,7 +415,7 @@ fn programs_that_settle_stay_within_their_limits_on_long_paths() {
 
 #[test]
 fn core_numbers_of_a_path_that_hangs_on_a_triangle_take_an_iteration_a_vertex() {
-    // They fall from the one end alone, a vertex at a time.
+    // Core numbers fall from the free end of the path alone, a vertex an iteration.
     let mut pairs: Vec<[u32; 2]> = (1..PATH).map(|vertex| [vertex - 1, vertex]).collect();
     pairs.push([PATH - 3, PATH - 1]);
     let graph = Graph::new(PATH as usize, pairs);
