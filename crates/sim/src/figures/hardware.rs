@@ -16,17 +16,33 @@ fn times(
     extent.machines().into_iter().map(time).collect()
 }
 
+/// Series of BFS and PageRank for each piece of hardware: its name, what it is, and the paper's
+/// word on it.
+fn compared<T: Copy>(
+    extent: Extent,
+    hardware: &[(&str, T, &'static str)],
+    with: impl Fn(Setting, T) -> Setting,
+) -> Vec<Series> {
+    let of = |algorithm: &'static Algorithm| {
+        let with = &with;
+        hardware.iter().map(move |&(name, part, paper)| {
+            let values = times(algorithm, extent, |setting| with(setting, part));
+            Series::new(format!("{}, {name}", algorithm.name), values).beside(paper)
+        })
+    };
+    [&BFS, &PR].into_iter().flat_map(of).collect()
+}
+
 /// Number of cores.
 pub(super) fn cores(extent: Extent) -> Vec<Figure> {
-    let mut series = Vec::new();
-    for algorithm in [&BFS, &PR] {
-        for cores in [16, 12, 8, 2, 1] {
-            let values = times(algorithm, extent, |setting| Setting { cores, ..setting });
-            let paper = if cores == 8 { "adequate" } else { "" };
-            series.push(Series::new(format!("{}, {cores} cores", algorithm.name), values));
-            series.last_mut().into_iter().for_each(|series| series.paper = paper);
-        }
-    }
+    let cores = [
+        ("16 cores", 16, ""),
+        ("12 cores", 12, ""),
+        ("8 cores", 8, "adequate"),
+        ("2 cores", 2, ""),
+        ("1 cores", 1, ""),
+    ];
+    let series = compared(extent, &cores, |setting, cores| Setting { cores, ..setting });
     vec![Figure {
         number: "9",
         title: "Cores of a machine: time by that of one machine with 16",
@@ -42,16 +58,8 @@ pub(super) fn cores(extent: Extent) -> Vec<Figure> {
 
 /// Kind of disk.
 pub(super) fn storage(extent: Extent) -> Vec<Figure> {
-    let mut series = Vec::new();
-    for algorithm in [&BFS, &PR] {
-        for (name, storage, paper) in
-            [("SSD", Storage::SSD, ""), ("HDD", Storage::HDD, "twice the time of SSDs")]
-        {
-            let values = times(algorithm, extent, |setting| Setting { storage, ..setting });
-            let name = format!("{}, {name}", algorithm.name);
-            series.push(Series::new(name, values).beside(paper));
-        }
-    }
+    let kinds = [("SSD", Storage::SSD, ""), ("HDD", Storage::HDD, "twice the time of SSDs")];
+    let series = compared(extent, &kinds, |setting, storage| Setting { storage, ..setting });
     vec![Figure {
         number: "10",
         title: "SSD and hard disks: time by that of one machine with SSDs",
@@ -65,16 +73,9 @@ pub(super) fn storage(extent: Extent) -> Vec<Figure> {
 
 /// Rate of the network.
 pub(super) fn network(extent: Extent) -> Vec<Figure> {
-    let mut series = Vec::new();
-    for algorithm in [&BFS, &PR] {
-        for (name, link, paper) in
-            [("40 Gb/s", 40_000, ""), ("1 Gb/s", 1000, "a quarter of the disks' rate: bottleneck")]
-        {
-            let values = times(algorithm, extent, |setting| Setting { link, ..setting });
-            let name = format!("{}, {name}", algorithm.name);
-            series.push(Series::new(name, values).beside(paper));
-        }
-    }
+    let rates =
+        [("40 Gb/s", 40_000, ""), ("1 Gb/s", 1000, "a quarter of the disks' rate: bottleneck")];
+    let series = compared(extent, &rates, |setting, link| Setting { link, ..setting });
     vec![Figure {
         number: "11",
         title: "Network: time by that of one machine with 40 Gb/s",
