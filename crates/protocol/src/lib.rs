@@ -15,7 +15,8 @@
 //! | batch factor, equations 1 and 2 (6.5) | [`window`] |
 //! | breakdown of the time (10.2, Figure 16) | [`times`] |
 //! | two-phase checkpoints (6.6) | [`checkpoint`], `barrier`, `coordinator` |
-//! | (not in the paper) | `membership`, `recovery`, [`failure`], `ending`, [`channel`], [`audit`], [`wire`] |
+//! | (not in the paper) | `membership`, `recovery`, [`failure`], `ending` |
+//! | (not in the paper) | [`channel`], [`ack`], [`audit`], [`wire`] |
 //!
 //! **Invariant:** two runs that are shown the same events do the same. There is no map here whose
 //! order is not that of its keys, and every random number comes from a seed.
