@@ -24,8 +24,9 @@ use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
 use crate::text::fields::{Spelling, is_no_row};
 use crate::text::known::Known;
-use crate::text::lines::{self, Lines};
+use crate::text::lines::Lines;
 use crate::text::rows::Rows;
+use crate::text::workers;
 use dialect::{Dialect, fields, spelling};
 
 /// Lines of a sample that are looked at.
@@ -56,7 +57,7 @@ impl Reader for Adjacency {
             None => Known::Any,
         };
         let lists = Neighbours { separator, names, spelling, known };
-        lines::read(source, &lists, context, collector)
+        workers::read(source, &lists, context, collector)
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {

@@ -8,6 +8,7 @@
 
 mod footer;
 mod messages;
+mod schema;
 
 #[cfg(test)]
 mod tests;
@@ -16,9 +17,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_buffer::Buffer;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
-use arrow_ipc::{MessageHeader, MetadataVersion, convert};
+use arrow_ipc::{MessageHeader, MetadataVersion};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use rayon::prelude::*;
 
@@ -34,6 +34,7 @@ use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
 pub(crate) use messages::Feed;
 use messages::{Message, Messages};
+use schema::reason;
 
 /// The reader of Arrow IPC.
 pub(crate) struct Arrow;
@@ -43,9 +44,6 @@ const TASK_BYTES: usize = 16 << 20;
 
 /// Tasks that are read ahead, for each thread.
 const TASKS_A_THREAD: usize = 2;
-
-/// The magic bytes at the end of a file.
-const MAGIC_END: &[u8] = b"ARROW1";
 
 /// Bytes to look for the schema in, where a source can be read only once.
 const SAMPLE_BYTES: usize = 256 << 10;
@@ -117,27 +115,6 @@ fn beginning<'a>(
     let mut messages = Messages::new(source.name(), feed, &options.limits)?;
     let tasks = Tasks::new(source.name(), &mut messages, source.path_columns(), options)?;
     Ok((messages, tasks))
-}
-
-/// The schema of data that can be read here. `offset`: where it stands.
-fn checked_schema(
-    name: &str,
-    offset: u64,
-    schema: arrow_ipc::Schema<'_>,
-) -> Result<Schema, InputError> {
-    if schema.endianness() != arrow_ipc::Endianness::Little {
-        return Err(InputError::content(name, "expected little-endian data, found big-endian"));
-    }
-    convert::try_fb_to_schema(schema).map_err(|error| {
-        let what = format!("the schema is damaged or of an unknown kind: {}", reason(&error));
-        InputError::byte(name, offset, what)
-    })
-}
-
-/// The message of a decoder, in a line: some say where they were, a line for each level.
-fn reason(error: &dyn std::fmt::Display) -> String {
-    let text = error.to_string();
-    text.trim().lines().next().unwrap_or_default().trim_end().to_owned()
 }
 
 /// Reads a file or a stream, wherever its bytes are.
@@ -359,9 +336,4 @@ impl<'a> Tasks<'a> {
 fn damaged(name: &str, message: &Message, error: &ArrowError) -> InputError {
     let what = format!("the message is damaged or of an unknown kind: {}", reason(error));
     InputError::byte(name, message.offset, what)
-}
-
-/// A buffer of bytes that were read.
-fn buffer(bytes: Vec<u8>) -> Buffer {
-    Buffer::from_vec(bytes)
 }

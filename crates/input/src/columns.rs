@@ -11,10 +11,13 @@
 //!   `timestamp`, `type`, `..._id`). Of several without a telling name, a table without names takes
 //!   the first column behind the ends, and one with names is refused.
 
+mod column;
 mod ends;
 pub(crate) mod kinds;
 pub(crate) mod names;
 
+pub(crate) use self::column::{Column, Holds};
+use self::column::{list, show};
 use crate::error::InputError;
 use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
 
@@ -24,41 +27,6 @@ pub(crate) struct Columns {
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
-}
-
-/// Content of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
-    /// It is not known.
-    Unknown,
-    /// Nothing at all.
-    Nothing,
-    /// Integers, or numbers that can be read as such.
-    Integers,
-    /// Numbers with fractions.
-    Numbers,
-    /// Floats, perhaps without fractions.
-    Floats,
-    /// Numbers, and a few strings among them.
-    Mostly,
-    /// Strings.
-    Names,
-    /// Integers and strings.
-    Mixed,
-    /// Dictionaries of attributes.
-    Dictionaries,
-    /// Neither ids nor weights, such as dates.
-    Others,
-}
-
-/// A column of a table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Column<'a> {
-    /// Its name, where columns have names.
-    pub(crate) name: Option<&'a str>,
-    pub(crate) holds: Holds,
-    /// Whether it numbers the rows, from 0 or 1.
-    pub(crate) counts_rows: bool,
 }
 
 /// The columns that were chosen, and what a person should know about that.
@@ -237,20 +205,6 @@ fn resolve(
         };
         InputError::content(file, what)
     })
-}
-
-/// A column as messages show it.
-fn show(columns: &[Column<'_>], place: usize) -> String {
-    match columns.get(place).and_then(|column| column.name) {
-        Some(name) => format!("\"{name}\""),
-        None => (place + 1).to_string(),
-    }
-}
-
-/// Columns as messages show them.
-fn list(columns: &[Column<'_>], places: &[usize]) -> String {
-    let shown: Vec<_> = places.iter().take(20).map(|place| show(columns, *place)).collect();
-    format!("the columns {}", shown.join(", "))
 }
 
 #[cfg(test)]

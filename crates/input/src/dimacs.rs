@@ -23,17 +23,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::collect::{Collector, Stated};
 use crate::columns;
 use crate::error::InputError;
-use crate::head::{Head, Tally, plausible, sample, words};
+use crate::head::{Head, Tally, plausible, sample};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::reading::PassedOver;
 use crate::source::Source;
-use crate::text::fields::{parse_id, show};
+use crate::text::fields::parse_id;
 use crate::text::known::Known;
-use crate::text::lines::{self, Lines};
+use crate::text::lines::Lines;
 use crate::text::parse::{self, Fault};
 use crate::text::plain::Plain;
 use crate::text::rows::Rows;
+use crate::text::workers;
+use crate::words::{show, words};
 
 /// Bytes of the shortest row: `1 2` and its line end.
 const ROW_BYTES_MIN: u64 = 4;
@@ -114,7 +116,7 @@ impl Reader for Dimacs {
         let tally = Tally::new(problem.edges.saturating_mul(listed));
         let passed = AtomicU64::new(0);
         let challenge = Challenge { problem, weighted, tally, passed, file: source.name() };
-        lines::read(source, &challenge, context, collector)?;
+        workers::read(source, &challenge, context, collector)?;
         let (found, stated) = (challenge.tally.found(), problem.edges);
         let both = !arcs && found == stated.saturating_mul(2) && found > 0;
         if found != stated && !both {

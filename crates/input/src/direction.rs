@@ -5,7 +5,7 @@
 //! or row, unless the user says what edges are, so that nothing is looked at.
 
 use crate::columns::names;
-use crate::text::fields::show;
+use crate::words::show;
 
 /// Direction of all edges, as rows say it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 //! Invariant: a beginning stands here only if rows of edges cannot begin so.
 
 use crate::error::InputError;
-use crate::head::words;
 use crate::text::fields::is_number;
+use crate::words::words;
 
 /// A format that is not read.
 struct Foreign {

@@ -69,11 +69,6 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Words of a line, separated by spaces and tabs.
-pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
-}
-
 /// Refuses a stated number of things of which each takes at least so many bytes of text, where the
 /// file is too small to hold them.
 pub(crate) fn plausible(

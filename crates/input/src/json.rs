@@ -17,16 +17,14 @@
 //! Invariant: a file is read once, from its beginning to its end; what no shape asks for is passed
 //! over without being kept.
 
+mod feed;
 mod graph;
+mod place;
 mod record;
 mod shape;
 mod square;
 #[cfg(test)]
 mod tests;
-
-use std::cell::RefCell;
-use std::io::Read;
-use std::rc::Rc;
 
 use serde::de::DeserializeSeed as _;
 use serde_json::Deserializer;
@@ -34,8 +32,10 @@ use serde_json::Deserializer;
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
 use crate::small::{Small, SmallReader};
+use feed::Feed;
 use graph::Graph;
-use shape::{Place, Visit};
+use place::Place;
+use shape::Visit;
 
 /// The reader of JSON.
 pub(crate) static JSON: SmallReader =
@@ -53,30 +53,9 @@ pub(crate) fn begins(head: &[u8]) -> bool {
     }
 }
 
-/// The bytes of a file, which the decoder and what is made of it both look at.
-#[derive(Clone)]
-struct Feed<'a>(Rc<RefCell<Bytes<'a>>>);
-
-impl Feed<'_> {
-    /// Lets the decoder gather so many more bytes.
-    fn allow(&self, bytes: usize) {
-        self.0.borrow_mut().allow(bytes);
-    }
-
-    fn line(&self) -> u64 {
-        self.0.borrow().line()
-    }
-}
-
-impl Read for Feed<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        self.0.borrow_mut().read(buffer)
-    }
-}
-
 fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     let file = bytes.file();
-    let feed = Feed(Rc::new(RefCell::new(bytes)));
+    let feed = Feed::new(bytes);
     let mut graph = Graph::new(small, feed.clone());
     let mut decoder = Deserializer::from_reader(feed.clone());
     loop {
@@ -90,7 +69,7 @@ fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
         if error.is_eof() && graph.values() == values && values > 0 {
             break;
         }
-        let failure = graph.take_failure().or_else(|| feed.0.borrow_mut().take_failure());
+        let failure = graph.take_failure().or_else(|| feed.take_failure());
         return Err(failure.unwrap_or_else(|| {
             let text = error.to_string();
             let text = text.split(" at line ").next().unwrap_or_default();

@@ -25,18 +25,19 @@ use hashbrown::HashSet;
 use crate::collect::{Collector, Ids, Stated};
 use crate::error::InputError;
 use crate::format::Format;
-use crate::head::words;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
 use crate::text::dialect::Dialect;
 use crate::text::fields::is_no_row;
 use crate::text::known::Known;
-use crate::text::lines::{self, Lines};
+use crate::text::lines::Lines;
 use crate::text::parse::Fault;
 use crate::text::records::Cut;
 use crate::text::rows::Rows;
+use crate::text::workers;
 use crate::text::{self, TextReader};
+use crate::words::words;
 
 /// Endings of compressed files.
 const COMPRESSED: &[&str] = &["gz", "zst", "zstd", "bz2", "xz", "lz4", "br"];
@@ -89,7 +90,7 @@ fn edges(
         listed = Some(count);
     }
     let edges = Edges { dialect, count: AtomicU64::new(0) };
-    lines::read(source, &edges, context, collector)?;
+    workers::read(source, &edges, context, collector)?;
     Ok(Found { vertices: listed, edges: edges.count.into_inner() })
 }
 
@@ -139,7 +140,7 @@ fn list(
 ) -> Result<(Known, u64), InputError> {
     let vertices =
         Vertices { names: context.options.ids == IdKind::Names, found: Mutex::default() };
-    lines::read(source, &vertices, context, collector)?;
+    workers::read(source, &vertices, context, collector)?;
     let mut ids = vertices.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     if vertices.names {
         return Ok((Known::Any, 0));

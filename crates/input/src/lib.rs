@@ -101,6 +101,7 @@ mod tntp;
 pub mod unpack;
 mod vertices;
 mod webgraph;
+mod words;
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

@@ -32,16 +32,18 @@ use self::banner::{Field, Symmetry, parse_banner, type_values};
 use crate::collect::{Collector, Ids, Part, Stated};
 use crate::columns;
 use crate::error::InputError;
-use crate::head::{Head, Tally, plausible, sample, words};
+use crate::head::{Head, Tally, plausible, sample};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
 use crate::text::dialect::Dialect;
-use crate::text::fields::{parse_id, show};
+use crate::text::fields::parse_id;
 use crate::text::known::{Known, Values};
-use crate::text::lines::{self, Lines};
+use crate::text::lines::Lines;
 use crate::text::parse::Fault;
 use crate::text::rows::Rows;
+use crate::text::workers;
+use crate::words::{show, words};
 
 /// Bytes of the shortest entry: two digits, the space between them, the line end.
 const ENTRY_BYTES_MIN: u64 = 4;
@@ -88,7 +90,7 @@ impl Reader for MatrixMarket {
         let entries = header.entries;
         let file = source.name();
         let matrix = Matrix { header, weighted, tally: Tally::new(entries), file };
-        lines::read(source, &matrix, context, collector)?;
+        workers::read(source, &matrix, context, collector)?;
         let found = matrix.tally.found();
         if found != entries {
             let what = format!("expected {entries} entries, as the size line says, found {found}");

@@ -29,15 +29,17 @@ use std::sync::{Mutex, PoisonError};
 use crate::collect::{Collector, Ids, Part, SLOTS_MAX, Stated, count_fits};
 use crate::columns;
 use crate::error::InputError;
-use crate::head::{Head, Tally, plausible, sample, words};
+use crate::head::{Head, Tally, plausible, sample};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::scratch::parts::Aside;
 use crate::source::Source;
-use crate::text::fields::{parse_id, parse_weight, show};
+use crate::text::fields::{parse_id, parse_weight};
 use crate::text::known::Known;
-use crate::text::lines::{self, Lines};
+use crate::text::lines::Lines;
 use crate::text::rows::Rows;
+use crate::text::workers;
+use crate::words::{show, words};
 
 /// Bytes of the shortest arc: a digit and what separates it.
 const ARC_BYTES_MIN: u64 = 2;
@@ -75,7 +77,7 @@ impl Reader for Metis {
         let arcs = Tally::new(header.edges.saturating_mul(2).saturating_add(sizes));
         let file = source.name();
         let graph = Graph { header, weighted, arcs, file, parts: Mutex::default() };
-        lines::read(source, &graph, context, collector)?;
+        workers::read(source, &graph, context, collector)?;
         graph.finish(collector)
     }
 

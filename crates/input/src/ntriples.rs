@@ -21,10 +21,11 @@ use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::reading::PassedOver;
 use crate::source::Source;
-use crate::text::fields::show;
 use crate::text::known::Known;
-use crate::text::lines::{self, Lines};
+use crate::text::lines::Lines;
 use crate::text::rows::Rows;
+use crate::text::workers;
+use crate::words::show;
 
 /// The reader of N-Triples and N-Quads.
 pub(crate) struct NTriples;
@@ -49,7 +50,7 @@ impl Reader for NTriples {
     ) -> Result<(), InputError> {
         check_options(source, context.options)?;
         let statements = Statements::default();
-        lines::read(source, &statements, context, collector)?;
+        workers::read(source, &statements, context, collector)?;
         collector.state_undirected(false);
         let literals = statements.literals.into_inner();
         collector.pass_over(PassedOver { others: literals, ..PassedOver::default() });

@@ -25,10 +25,10 @@ use std::io::BufRead as _;
 
 use crate::error::InputError;
 use crate::foreign::begins as starts;
-use crate::head::words;
 use crate::small::bytes::Bytes;
 use crate::small::{Described, Small, SmallReader, plain};
-use crate::text::fields::{is_number, parse_id, show};
+use crate::text::fields::{is_number, parse_id};
+use crate::words::{show, words};
 use label::label;
 
 /// The reader of Pajek networks.

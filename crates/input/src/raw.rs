@@ -30,7 +30,6 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use rayon::prelude::*;
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_model::look::Sample;
@@ -45,7 +44,7 @@ use crate::reader::{Context, Estimate, Reader, Ready};
 use crate::source::Source;
 use records::{Batch, Buffers, Pairs, Record, Shape};
 use scan::Sampled;
-use stream::{Ends, RawStream};
+use stream::{Ends, RawStream, first_error};
 
 /// Bytes of a part of a file that comes through a pipe or a decompressor.
 const PART_BYTES: usize = 4 << 20;
@@ -217,16 +216,6 @@ fn refuse_big_endian(file: &str, bytes: &[u8]) -> Result<(), InputError> {
     let what = "expected packed edges in little-endian order, found only ids that are multiples of \
                 256, as if a big-endian machine had written them; swap the bytes of its words";
     Err(InputError::content(file, what))
-}
-
-/// Does something with all parts in parallel; of several errors, the first in input order.
-fn first_error(
-    stream: &RawStream,
-    context: &Context<'_>,
-    each: impl Fn(usize) -> Result<(), InputError> + Send + Sync,
-) -> Result<(), InputError> {
-    let find = || (0..stream.parts()).into_par_iter().find_map_first(|part| each(part).err());
-    context.pool.install(find).map_or(Ok(()), Err)
 }
 
 /// Reads records that come one after the other.

@@ -16,11 +16,11 @@ use std::io::BufRead as _;
 use hashbrown::HashSet;
 
 use crate::error::InputError;
-use crate::head::words;
 use crate::options::WeightChoice;
 use crate::small::bytes::Bytes;
 use crate::small::{Described, Small, SmallReader};
-use crate::text::fields::{looks, show};
+use crate::text::fields::looks;
+use crate::words::{show, words};
 
 /// The reader of TGF.
 pub(crate) static TGF: SmallReader =

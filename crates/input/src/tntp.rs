@@ -15,14 +15,16 @@
 
 use crate::collect::{Collector, Stated};
 use crate::error::InputError;
-use crate::head::{Head, Tally, plausible, sample, words};
+use crate::head::{Head, Tally, plausible, sample};
 use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
-use crate::text::fields::{parse_id, show};
+use crate::text::fields::parse_id;
 use crate::text::known::Known;
-use crate::text::lines::{self, Lines};
+use crate::text::lines::Lines;
 use crate::text::rows::Rows;
+use crate::text::workers;
+use crate::words::{show, words};
 
 /// Bytes of the shortest link: `1 2;` and its line end.
 const LINK_BYTES_MIN: u64 = 5;
@@ -66,7 +68,7 @@ impl Reader for Tntp {
         collector.state_undirected(false);
         let tally = Tally::new(header.links);
         let network = Network { header, tally, file: source.name() };
-        lines::read(source, &network, context, collector)?;
+        workers::read(source, &network, context, collector)?;
         let (stated, found) = (network.header.links, network.tally.found());
         if stated != found {
             let what = format!("expected {stated} links, as the metadata say, found {found}");

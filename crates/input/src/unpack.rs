@@ -11,6 +11,8 @@
 //! while it is being read, before anybody keeps what it stands for; a decoder that panics is a file
 //! that is damaged.
 
+mod bytes;
+mod decoders;
 pub(crate) mod encoding;
 mod lz4;
 pub(crate) mod tar;
@@ -19,22 +21,17 @@ pub(crate) mod zip;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::error::Error;
-use std::fmt;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use encoding_rs::Encoding;
 
+pub(crate) use self::bytes::Bytes;
+use self::bytes::{BUFFER_BYTES, Counted, Fault};
 use crate::error::InputError;
 use crate::options::Limits;
-
-const BUFFER_BYTES: usize = 256 << 10;
-
-/// Bytes that come one after the other.
-pub(crate) type Bytes = Box<dyn Read + Send>;
 
 /// A way in which bytes stand for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,17 +81,9 @@ impl Layer {
     fn over(self, inner: Counted, limits: &Limits) -> io::Result<Bytes> {
         Ok(match self {
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(inner)),
-            Self::Zstd => {
-                let mut decoder = zstd::Decoder::with_buffer(inner)?;
-                decoder.window_log_max(limits.zstd_window_log_max)?;
-                Box::new(decoder)
-            }
-            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(inner)),
-            Self::Xz => {
-                // What the largest window of zstd takes, and what a decoder takes beside it.
-                let kibibytes_max = (1_u32 << limits.zstd_window_log_max.min(31)) / 1024 + 1024;
-                Box::new(lzma_rust2::XzReader::new_mem_limit(inner, true, kibibytes_max))
-            }
+            Self::Zstd => decoders::zstd(inner, limits)?,
+            Self::Bzip2 => decoders::bzip2(inner),
+            Self::Xz => decoders::xz(inner, limits),
             Self::Lz4 => Box::new(lz4::Frames::new(inner)),
             Self::Snappy => Box::new(snap::read::FrameDecoder::new(inner)),
             Self::Brotli => Box::new(brotli_decompressor::Decompressor::new(inner, BUFFER_BYTES)),
@@ -105,24 +94,6 @@ impl Layer {
         })
     }
 }
-
-/// Fault in the bytes of a layer. The text is the rest of a sentence about the file.
-#[derive(Debug)]
-pub(crate) struct Fault(pub(crate) String);
-
-impl Fault {
-    pub(crate) fn error(what: impl Into<String>) -> io::Error {
-        io::Error::other(Self(what.into()))
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for Fault {}
 
 /// The bytes of one source, under all its layers.
 pub struct Unpacked {
@@ -259,36 +230,5 @@ impl Read for Limited {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             Err(error) => Err(self.explain(error)),
         }
-    }
-}
-
-/// Counts what is taken from a reader, without what is only buffered.
-pub(crate) struct Counted {
-    inner: BufReader<Bytes>,
-    count: Arc<AtomicU64>,
-}
-
-impl Counted {
-    pub(crate) fn new(inner: Bytes, count: Arc<AtomicU64>) -> Self {
-        Self { inner: BufReader::with_capacity(BUFFER_BYTES, inner), count }
-    }
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.count.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
-}
-
-impl BufRead for Counted {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.inner.fill_buf()
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.count.fetch_add(amount as u64, Ordering::Relaxed);
-        self.inner.consume(amount);
     }
 }

@@ -13,11 +13,14 @@
 use arrow_ipc::root_as_footer;
 use arrow_schema::Schema;
 
-use super::{MAGIC_END, checked_schema, reason};
+use super::schema::{checked_schema, reason};
 use crate::error::InputError;
 
 /// Bytes behind the footer: its length and the magic bytes.
 const TAIL_BYTES: u64 = 10;
+
+/// The magic bytes at the end of a file.
+const MAGIC_END: &[u8] = b"ARROW1";
 
 /// Bytes before the first message.
 const HEAD_BYTES: u64 = 8;

@@ -19,7 +19,7 @@ use arrow_ipc::{MessageHeader, RecordBatch, root_as_message};
 use arrow_schema::Schema;
 
 use super::footer::{Block, Footer};
-use super::{buffer, checked_schema, reason};
+use super::schema::{checked_schema, reason};
 use crate::error::InputError;
 use crate::options::Limits;
 use crate::unpack::Unpacked;
@@ -100,6 +100,11 @@ impl Feed {
             }
         }
     }
+}
+
+/// A buffer of bytes that were read.
+pub(super) fn buffer(bytes: Vec<u8>) -> Buffer {
+    Buffer::from_vec(bytes)
 }
 
 /// A message with its body.

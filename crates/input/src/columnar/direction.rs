@@ -7,8 +7,8 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Schema};
 
-use super::Picked;
 use super::gather::Values;
+use super::picked::Picked;
 use super::whole::wholes;
 use crate::direction::{Direction, is_called};
 use crate::error::InputError;

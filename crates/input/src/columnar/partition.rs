@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::Picked;
+use super::picked::Picked;
 use crate::columns::names;
 use crate::error::InputError;
 use crate::options::ReadOptions;

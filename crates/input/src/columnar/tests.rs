@@ -10,7 +10,7 @@ use arrow_array::{
 use arrow_schema::Field;
 
 use super::*;
-use crate::{ColumnRef, Ids, Part, WeightChoice};
+use crate::{ColumnRef, Ids, Part, WeightBounds, WeightChoice};
 
 fn schema(types: &[(&str, DataType)]) -> Schema {
     Schema::new(

@@ -1,6 +1,7 @@
 //! Which two columns are the ends of edges where the user does not say.
 
-use super::{Column, Holds, list, names, show};
+use super::column::{Column, Holds, list, show};
+use super::names;
 use crate::options::{IdKind, ReadOptions};
 
 /// Two columns, and what a person should know about the choice.

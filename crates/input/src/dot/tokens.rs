@@ -6,7 +6,7 @@
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
-use crate::text::fields::show;
+use crate::words::show;
 
 /// A word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! What the elements of GraphML mean, each by the one that it stands in.
 
 use crate::error::InputError;
-use crate::small::xml::{self, Element, Said, WeightKey};
-use crate::small::{Described, Small};
-use crate::text::fields::show;
+use crate::small::xml::{self, Element, Said};
+use crate::small::{Described, Small, WeightKey};
+use crate::words::show;
 
 /// An element that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,9 @@
 //! Invariant: slots ascend in the order of the ids (integers by value, names by bytes), for any
 //! number of threads and any order of the edges.
 
+mod apart;
 mod bitmap;
+mod finish;
 mod keys;
 mod lookup;
 mod need;
@@ -14,17 +16,17 @@ mod spilled;
 mod stated;
 mod way;
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use welter_model::edges::{EdgeList, EdgeStream, Pair};
+use welter_model::edges::{EdgeList, Pair};
 use welter_model::ids::{IdMap, Names};
-use welter_model::non_compact::NonCompact;
 use welter_progress::Progress;
 
 use self::bitmap::Bitmap;
+pub use self::finish::Finished;
+use self::finish::{go_on, non_compact, too_many};
 use self::shards::{Shards, Spread};
 use self::spilled::Mapping;
 pub(crate) use self::way::is_dense;
@@ -33,17 +35,6 @@ use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
 use crate::error::InputError;
 use crate::scratch::Scratch;
 use crate::scratch::parts::Spilled;
-
-/// Edges whose ends are slots, and the way back.
-pub struct Finished {
-    /// The edges.
-    pub edges: Box<dyn EdgeStream>,
-    /// Ids by slot.
-    pub ids: IdMap,
-    /// Bytes that were written to temporary files, which live as long as `edges`; 0 where all was
-    /// in memory.
-    pub scratch_bytes: u64,
-}
 
 impl Collector {
     /// Ends the reading: maps ids to slots where they are not dense enough to be slots themselves.
@@ -276,11 +267,6 @@ fn keep(parts: Vec<Placed>, first: u64, list: &mut EdgeList) {
 /// Edges that are mapped at once.
 const BATCH_EDGES: usize = 32 << 10;
 
-/// Ends a run that is to end. Steps over one part are not ended in their middle.
-fn go_on(progress: &Progress) -> Result<(), InputError> {
-    if progress.cancelled() { Err(InputError::Cancelled) } else { Ok(()) }
-}
-
 /// Numbers the ids of all edges and of stated vertices, which are ascending.
 fn map_integers(
     parts: Vec<Placed>,
@@ -323,17 +309,6 @@ fn map_integers(
     };
     list.set_slots(ids.len() as u64);
     Ok(ids)
-}
-
-/// The form of a graph of which these vertices have edges, and its number of slots.
-fn non_compact(ids: Vec<u64>, all: Range<u64>) -> Result<(IdMap, u64), InputError> {
-    let beyond = || InputError::Inputs { what: format!("expected ids in {all:?}") };
-    if ids.len() as u64 == SLOTS_MAX {
-        return Err(too_many(ids.len() + 1));
-    }
-    let ids = NonCompact::new(ids, all.clone()).ok_or_else(beyond)?;
-    let slots = ids.slots();
-    Ok((IdMap::NonCompact(ids), slots))
 }
 
 /// Puts slots in the place of ids, part by part, and frees each part that it has mapped.
@@ -422,11 +397,6 @@ fn map_names(
     }
     list.set_slots(names.len() as u64);
     Ok(IdMap::Names(names))
-}
-
-fn too_many(count: usize) -> InputError {
-    let what = format!("{count} distinct ids are more than the {SLOTS_MAX} that fit");
-    InputError::Inputs { what }
 }
 
 #[cfg(test)]

@@ -1,19 +1,17 @@
 //! Ids of two kinds of vertices, sources and targets, on their way to slots.
 //!
 //! One list of keys holds both kinds, so that all that maps ids maps these too: a number is added
-//! to integers of targets that is larger than every source ([`apart`]), and names get the letter of
+//! to integers of targets that is larger than every source (`apart`), and names get the letter of
 //! their side ([`lettered`]). See [`TwoKinds`].
 
-use rayon::prelude::*;
 use welter_model::edges::Pair;
 use welter_model::ids::{IdMap, Names};
 use welter_model::two_kinds::{Keys, Side, TwoKinds};
 
 use super::stated::{self, Vertices};
 use super::way::{Described, Way, names, no_edges, weighted};
-use crate::collect::{Gathered, Ids, Part, Stated};
+use crate::collect::{Ids, Stated};
 use crate::error::InputError;
-use crate::scratch::blob::Blob;
 
 /// The largest integer of sources and of targets, which tells how far apart they are put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,63 +71,6 @@ impl Largest {
             self.source.max(self.target)
         );
         Err(InputError::Inputs { what })
-    }
-}
-
-impl Gathered {
-    /// Puts all that is of targets behind what is of sources. What is on files is written anew.
-    pub(super) fn put_apart(mut self, added: u64) -> Result<Self, InputError> {
-        self.parts.par_iter_mut().for_each(|placed| apart(&mut placed.part, added));
-        let sided = std::mem::take(&mut self.sided).into_iter();
-        let stated = sided.map(|(source, side, it)| (source, stated_apart(side, it, added)));
-        self.stated.extend(stated);
-        if let Some((scratch, parts)) = &mut self.spilled {
-            let integers = parts.par_iter_mut().filter(|spilled| !spilled.named());
-            integers.try_for_each(|spilled| {
-                let mut part = spilled.blob.load(scratch)?;
-                apart(&mut part, added);
-                spilled.blob = Blob::write(scratch, part)?;
-                Ok(())
-            })?;
-        }
-        Ok(self)
-    }
-}
-
-/// Puts integers of targets behind those of sources.
-pub(super) fn apart(part: &mut Part, added: u64) {
-    let ids = std::mem::replace(&mut part.ids, Ids::narrow(Vec::new()));
-    part.ids = match ids {
-        Ids::Narrow { mut pairs, max } if u64::from(max) + added <= u32::MAX.into() => {
-            for [_, target] in &mut pairs {
-                *target += added as u32;
-            }
-            Ids::narrow(pairs)
-        }
-        names @ Ids::Names { .. } => names,
-        integers => {
-            let mut pairs = integers.into_wide();
-            for [_, target] in &mut pairs {
-                *target += added;
-            }
-            Ids::integers(pairs)
-        }
-    };
-}
-
-/// Vertices of one of two kinds that are stated, with ids apart from those of the other.
-pub(super) fn stated_apart(side: Side, stated: Stated, added: u64) -> Stated {
-    match stated {
-        Stated::Range { first, count } if side == Side::Target => {
-            Stated::Range { first: first.saturating_add(added), count }
-        }
-        Stated::Integers(mut ids) if side == Side::Target => {
-            for id in &mut ids {
-                *id += added;
-            }
-            Stated::Integers(ids)
-        }
-        stated => stated,
     }
 }
 
@@ -220,18 +161,5 @@ mod tests {
         };
         assert_eq!(names.iter().collect::<Vec<_>>(), ["sa", "tb", "sb", "ta"]);
         assert_eq!(pairs, [[0, 1], [2, 3]]);
-    }
-
-    #[test]
-    fn integers_of_targets_come_behind_those_of_sources() {
-        let mut largest = Largest::default();
-        let mut part = Part { ids: Ids::narrow(vec![[5, 5], [1, u32::MAX]]), weights: None };
-        largest.see(&part.ids);
-        let added = largest.added().unwrap();
-        assert_eq!(added, 6);
-        apart(&mut part, added);
-        assert_eq!(part.ids, Ids::integers(vec![[5, 11], [1, u64::from(u32::MAX) + 6]]));
-        largest.see_stated(Side::Source, &Stated::Integers(vec![1 << 62]));
-        assert!(largest.added().unwrap_err().to_string().contains("--ids names"));
     }
 }

@@ -17,11 +17,11 @@ use welter_model::ids::{IdMap, Names};
 use welter_progress::Progress;
 
 use super::bitmap::Bitmap;
+use super::finish::{Finished, go_on, non_compact, too_many};
 use super::keys::{Keys, order};
 use super::lookup::Lookup;
 use super::runs::{Distinct, Sorted, Sorter};
 use super::way::{Described, Way, max};
-use super::{Finished, go_on, too_many};
 use crate::collect::SLOTS_MAX;
 use crate::error::InputError;
 use crate::scratch::Scratch;
@@ -86,7 +86,7 @@ impl Mapping<'_> {
                 (IdMap::Sparse(ids), 0, slots)
             }
             Way::NonCompact(named, all) => {
-                let (ids, slots) = super::non_compact(self.integers(&named)?, all)?;
+                let (ids, slots) = non_compact(self.integers(&named)?, all)?;
                 (ids, 0, slots)
             }
             Way::Names(stated) => self.names(&stated)?,

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
 use welter_model::edges::EdgeStream;
+use welter_model::non_compact::NonCompact;
 
 use super::*;
 use crate::collect::{Part, Stated};

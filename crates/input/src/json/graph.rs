@@ -4,14 +4,15 @@
 //! Invariant: the ends of all edges are read the same way. They are ids if all of them are ids of
 //! nodes, else places in the list of nodes if all of them are that, else an error.
 
-use super::Feed;
+use super::feed::Feed;
+use super::place::Place;
 use super::record::{Record, Scalar, end_of};
-use super::shape::Place;
 use super::square::Square;
 use crate::error::InputError;
 use crate::small::{Described, Small};
 use crate::text::Dictionary;
-use crate::text::fields::{Spelling, show};
+use crate::text::fields::Spelling;
+use crate::words::show;
 
 /// Bytes that an end of an edge takes beside its name, about.
 const END_BYTES: u64 = 64;

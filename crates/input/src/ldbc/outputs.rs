@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::error::InputError;
 use crate::format::Format;
-use crate::head::words;
 use crate::options::Limits;
 use crate::source::Source;
-use crate::text::fields::{parse_id, show};
+use crate::text::fields::parse_id;
 use crate::unpack::Unpacked;
+use crate::words::{show, words};
 
 /// Bytes of the buffer, and so of the longest line: an id and a value take about 40.
 const BUFFER_BYTES: usize = 256 << 10;

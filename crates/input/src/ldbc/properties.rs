@@ -23,7 +23,7 @@ use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
 use crate::text::TextReader;
-use crate::text::fields::show;
+use crate::words::show;
 
 /// The reader of graphs by their properties.
 pub(crate) struct LdbcProperties;

@@ -1,8 +1,7 @@
 //! The first lines of a Matrix Market file: what kind of matrix it is.
 
-use crate::head::words;
-use crate::text::fields::show;
 use crate::text::known::Values;
+use crate::words::{show, words};
 
 /// The banner after its first `%`; the second one is sometimes left out.
 const BANNER: &[u8] = b"%MatrixMarket";

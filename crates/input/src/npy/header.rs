@@ -6,7 +6,7 @@
 //! ```
 
 use crate::options::{ColumnRef, ReadOptions, WeightChoice};
-use crate::text::fields::show;
+use crate::words::show;
 
 /// Bytes in which a header ends, with the few values that follow it in a small array.
 pub(super) const BYTES_MAX: usize = 64 << 10;

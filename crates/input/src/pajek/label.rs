@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use crate::head::words;
-use crate::text::fields::{is_number, show};
+use crate::text::fields::is_number;
+use crate::words::{show, words};
 
 /// Words that may stand right behind a label where there are no coordinates: shapes, and names of
 /// parameters.

@@ -7,9 +7,8 @@ use rayon::prelude::*;
 use welter_model::edges::{EdgeStream, Pair};
 use welter_model::look::{Look, ROUNDS, Round, SEGMENT_BITS, Sample};
 
-use super::first_error;
 use super::records::Batch;
-use super::stream::RawStream;
+use super::stream::{RawStream, first_error};
 use crate::collect::SLOTS_MAX;
 use crate::error::InputError;
 use crate::reader::Context;

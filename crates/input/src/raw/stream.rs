@@ -10,12 +10,14 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rayon::prelude::*;
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
 use welter_model::look::{Look, PIECE_EDGES, Sample};
 
 use super::records::{Batch, Buffers, Pairs, Shape};
 use super::window;
 use crate::error::InputError;
+use crate::reader::Context;
 use crate::source::Source;
 
 /// Bytes of a part.
@@ -307,4 +309,14 @@ pub(super) fn check_size(file: &str, bytes: u64, shape: Shape) -> Result<(), Inp
             Err(InputError::byte(file, bytes - rest, what))
         }
     }
+}
+
+/// Does something with all parts in parallel; of several errors, the first in input order.
+pub(super) fn first_error(
+    stream: &RawStream,
+    context: &Context<'_>,
+    each: impl Fn(usize) -> Result<(), InputError> + Send + Sync,
+) -> Result<(), InputError> {
+    let find = || (0..stream.parts()).into_par_iter().find_map_first(|part| each(part).err());
+    context.pool.install(find).map_or(Ok(()), Err)
 }

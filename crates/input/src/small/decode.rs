@@ -7,7 +7,7 @@ use encoding_rs::{DecoderResult, Encoding, UTF_8};
 
 use super::bytes::Bytes;
 use crate::error::InputError;
-use crate::text::fields::show;
+use crate::words::show;
 
 /// Bytes in which a declaration must end.
 const HEAD_BYTES: usize = 512;

@@ -6,6 +6,7 @@ use welter_model::ids::IdMap;
 use welter_progress::Progress;
 
 use super::bytes::Bytes;
+use super::number::number;
 use super::*;
 use crate::collect::Collector;
 use crate::dot::DOT;

@@ -8,11 +8,10 @@
 use hashbrown::HashMap;
 
 use super::blocks::Blocks;
-use super::{Small, number};
+use super::number::number;
 use crate::columns::names;
-use crate::error::InputError;
 use crate::options::{ColumnRef, WeightBounds, WeightChoice};
-use crate::text::fields::show;
+use crate::words::show;
 
 /// Names of attributes that are looked at. A graph that has more of them is not one of a few
 /// attributes an edge.
@@ -43,9 +42,17 @@ impl Values {
     }
 }
 
+/// The key of an attribute that may be the weight.
+pub(crate) struct WeightKey {
+    pub(crate) id: String,
+    /// Which of the possible weights.
+    pub(crate) rank: usize,
+    pub(crate) default: Option<Vec<u8>>,
+}
+
 /// Meaning of the name of an attribute: the first ones win over the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+pub(super) enum Kind {
     /// It is the weight.
     Weight,
     /// It is called `value`.
@@ -57,17 +64,17 @@ enum Kind {
 }
 
 /// An attribute of edges.
-struct Attribute {
-    name: String,
-    kind: Kind,
+pub(super) struct Attribute {
+    pub(super) name: String,
+    pub(super) kind: Kind,
     /// One an edge up to the last one that has a number; NaN where there is none.
     values: Blocks<f64>,
     /// Values that are numbers.
-    numbers: usize,
+    pub(super) numbers: usize,
     /// The first value that is none: its line and what is wrong.
-    bad: Option<(u64, String)>,
+    pub(super) bad: Option<(u64, String)>,
     /// The first one that is beyond the bounds of weights.
-    beyond: Option<(u64, String)>,
+    pub(super) beyond: Option<(u64, String)>,
 }
 
 impl Attribute {
@@ -77,7 +84,7 @@ impl Attribute {
     }
 
     /// The value of an edge, NaN where there is none.
-    fn get(&self, edge: usize) -> f64 {
+    pub(super) fn get(&self, edge: usize) -> f64 {
         self.values.get(edge).unwrap_or(f64::NAN)
     }
 
@@ -211,7 +218,7 @@ impl<'a> Attributes<'a> {
     }
 
     /// The best of the attributes that can be the weight.
-    fn present(&self) -> Option<&Attribute> {
+    pub(super) fn present(&self) -> Option<&Attribute> {
         let some = |attribute: &&Attribute| attribute.kind < Kind::Other && attribute.numbers > 0;
         self.known.iter().filter(some).min_by_key(|attribute| attribute.kind)
     }
@@ -221,8 +228,16 @@ impl<'a> Attributes<'a> {
         self.present().is_some()
     }
 
+    /// Takes the values of an attribute as the weights; edges without one have `default`.
+    pub(super) fn take(&mut self, name: String, default: Option<f64>) -> Weights {
+        let mut known = std::mem::take(&mut self.known).into_iter();
+        let found = known.find(|attribute| attribute.name == name);
+        let values = found.map(|found| found.values).unwrap_or_default();
+        Weights { name, values, default: default.unwrap_or(f64::NAN) }
+    }
+
     /// Names of attributes that are as good as the best one, if none is better by its name.
-    fn tied(&self) -> Vec<&str> {
+    pub(super) fn tied(&self) -> Vec<&str> {
         let best = self.present().map(|best| best.kind);
         let tied = |attribute: &&Attribute| {
             Some(attribute.kind) == best && best == Some(Kind::Word) && attribute.numbers > 0
@@ -231,14 +246,14 @@ impl<'a> Attributes<'a> {
     }
 
     /// Name of the best attribute that would be the weight if it held numbers.
-    fn unnumbered(&self) -> Option<&str> {
+    pub(super) fn unnumbered(&self) -> Option<&str> {
         let named = self.known.iter().filter(|attribute| attribute.kind < Kind::Other);
         let bad = named.filter(|attribute| attribute.bad.is_some() && attribute.numbers == 0);
         bad.min_by_key(|attribute| attribute.kind).map(|attribute| &attribute.name[..])
     }
 
     /// Names of attributes that hold numbers and are not read.
-    fn unread(&self) -> Vec<&str> {
+    pub(super) fn unread(&self) -> Vec<&str> {
         let other = |attribute: &&Attribute| {
             attribute.kind == Kind::Other && attribute.numbers > 0 && attribute.bad.is_none()
         };
@@ -255,7 +270,7 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    fn none(name: String) -> Self {
+    pub(super) fn none(name: String) -> Self {
         Self { name, values: Blocks::default(), default: f64::NAN }
     }
 
@@ -265,79 +280,4 @@ impl Weights {
         let known = move |weight: f64| if weight.is_nan() { default } else { weight };
         self.values.drain().map(known).chain(std::iter::repeat(default))
     }
-}
-
-impl Small<'_> {
-    /// The attribute that is the weight.
-    pub(super) fn take_weights(&mut self) -> Result<Option<Weights>, InputError> {
-        let count = self.edges.len();
-        let said = match &self.options.weight {
-            WeightChoice::Column(name) => Some(name),
-            _ => None,
-        };
-        if let tied @ [_, _, ..] = &self.attributes.tied()[..] {
-            let what = format!(
-                "expected one attribute of edges that can be the weight, found {} (--weight NAME \
-                 says which it is, --no-weights that there is none)",
-                listed(tied)
-            );
-            return Err(InputError::content(self.file, what));
-        }
-        let Some(best) = self.attributes.present() else {
-            return match said {
-                Some(name) if count > 0 => {
-                    let what = format!("expected an edge with the attribute {name}");
-                    Err(self.wrong(self.line_of(0), what))
-                }
-                Some(name) => Ok(Some(Weights::none(name.to_string()))),
-                None => {
-                    self.note_unread();
-                    Ok(None)
-                }
-            };
-        };
-        let Attribute { name, kind, numbers, bad, beyond, .. } = best;
-        let wrong = |(line, what): &(u64, String)| self.wrong(*line, what.clone());
-        if let Some(beyond) = beyond {
-            return Err(wrong(beyond));
-        }
-        let default = self.rules.default_weight.filter(|_| *kind == Kind::Weight && bad.is_none());
-        if *numbers < count && default.is_none() {
-            let first = (0..count).find(|edge| best.get(*edge).is_nan()).unwrap_or(0);
-            let what = "expected an edge with a weight, as others have one; leave weights out \
-                        (--no-weights), or give each edge one";
-            return Err(bad.as_ref().map_or_else(|| self.wrong(self.line_of(first), what), wrong));
-        }
-        let (name, missing) = (name.clone(), count - numbers);
-        if let Some(default) = default.filter(|_| missing > 0) {
-            self.note(format!(
-                "edges without a weight: {missing}, which have {default}, as the format says"
-            ));
-        }
-        let Attributes { known, .. } = &mut self.attributes;
-        let best = std::mem::take(known).into_iter().find(|attribute| attribute.name == name);
-        let values = best.map(|best| best.values).unwrap_or_default();
-        Ok(Some(Weights { name, values, default: default.unwrap_or(f64::NAN) }))
-    }
-
-    /// Tells of numbers that may be meant as weights, and of weights that are no numbers.
-    fn note_unread(&mut self) {
-        if let Some(name) = self.attributes.unnumbered() {
-            let what = format!("{name:?} of edges holds no numbers, and is not read as the weight");
-            self.note(what);
-        }
-        if let unread @ [first, ..] = &self.attributes.unread()[..] {
-            let what = format!(
-                "edges have numbers that are not read: {} (--weight {first} makes them weights)",
-                listed(unread)
-            );
-            self.note(what);
-        }
-    }
-}
-
-/// Names as a message shows them.
-fn listed(names: &[&str]) -> String {
-    let shown: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-    shown.join(", ")
 }

@@ -16,7 +16,8 @@ use crate::reader::{Context, Estimate, Reader};
 use crate::reading::FileColumn;
 use crate::source::Source;
 use crate::text::Dictionary;
-use crate::text::fields::{Spelling, parse_id, show};
+use crate::text::fields::{Spelling, parse_id};
+use crate::words::show;
 
 /// Edges of a part.
 const PART_EDGES: usize = 1 << 20;

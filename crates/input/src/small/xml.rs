@@ -13,7 +13,7 @@ use quick_xml::events::{BytesStart, Event};
 use super::Small;
 use super::bytes::Bytes;
 use crate::error::InputError;
-use crate::text::fields::show;
+use crate::words::show;
 
 /// Elements inside each other.
 pub(crate) const DEPTH_MAX: usize = 100;
@@ -138,14 +138,6 @@ impl Element<'_> {
         let found = show(self.name().as_bytes());
         small.wrong(self.line, format!("expected the element {expected}, found {found}"))
     }
-}
-
-/// The key of an attribute that may be the weight.
-pub(crate) struct WeightKey {
-    pub(crate) id: String,
-    /// Which of the possible weights.
-    pub(crate) rank: usize,
-    pub(crate) default: Option<Vec<u8>>,
 }
 
 /// Text of a weight so far.

@@ -5,14 +5,15 @@
 //! program that wrote the directory; so a pattern matches a dot only where it says one, as in a
 //! shell.
 
+mod folder;
 mod pattern;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use self::folder::entries;
 use crate::error::InputError;
 
 /// Folders inside one another: more are a loop of links.
@@ -98,21 +99,6 @@ fn list(directory: &Path, depth: usize, names: &mut Vec<PathBuf>) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// The names in a directory, in alphabetical order; none where there is no such directory.
-fn entries(directory: &Path) -> Result<Vec<OsString>, InputError> {
-    let unread = |error| InputError::io(&directory.display().to_string(), "list", error);
-    let read = match fs::read_dir(directory) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
-        read => read.map_err(unread)?,
-    };
-    let names = read.map(|entry| entry.map(|entry| entry.file_name()));
-    let mut names = names.collect::<Result<Vec<_>, _>>().map_err(unread)?;
-    names.sort_unstable();
-    Ok(names)
 }
 
 /// Whether a folder is one part of a table, such as `src=1`.

@@ -6,11 +6,11 @@
 
 use std::collections::HashSet;
 
-use super::fields::{Fields, Spelling, show};
+use super::fields::{Fields, Row, Spelling};
 use super::records::Cut;
-use super::sniff::Row;
 use crate::columns::Columns;
 use crate::layout::{Comment, Layout};
+use crate::words::show;
 
 /// Which lines of a file are comments.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,23 +15,14 @@
 //! counts, however few rows there are, as it lacks a weight. Any other row that could count, such
 //! as `4 3` above three edges, is an edge, and a note says what else it may be.
 //!
-//! Invariant: whether a file has such a row can be known only at its end; until then rows are read
-//! without it, and it is put in front of them if it turns out to be an edge.
+//! Invariant: whether a file has such a row can be known only at its end ([`super::counting`]).
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use super::dialect::Dialect;
 use super::fields::parse_id;
 use super::ids;
-use super::lines::Lines;
-use super::parse::Fault;
-use super::records::Cut;
-use super::rows::Rows;
+use super::sample::ROWS_MAX;
 use super::separator::Candidate;
-use super::sniff::ROWS_MAX;
-use crate::collect::{Collector, Ids, Part, Stated};
+use crate::collect::{Ids, Part};
 use crate::columns::Columns;
-use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 
 /// Fewer rows are a graph that a person wrote down, where numbers meet by chance.
@@ -56,7 +47,7 @@ pub(super) enum Counted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
     /// The edge that the row is if it does not count: its ends, and its weight if there is one.
-    ends: [u64; 2],
+    pub(super) ends: [u64; 2],
     weight: Option<u64>,
     /// Whether it is a header if it does count.
     trusted: bool,
@@ -83,14 +74,14 @@ impl Sizes {
     }
 
     /// Whether it counts rows with these ids, once all were read.
-    fn count(self, rows: u64, max: u64) -> bool {
+    pub(super) fn count(self, rows: u64, max: u64) -> bool {
         let most =
             if self.weight.is_some() { self.ends[0].max(self.ends[1]) } else { self.ends[0] };
         self.weight.unwrap_or(self.ends[1]) == rows && max <= most
     }
 
     /// The numbers as they stand there.
-    fn shown(self) -> String {
+    pub(super) fn shown(self) -> String {
         let [first, second] = self.ends;
         match self.weight {
             None => format!("{first} {second}"),
@@ -152,117 +143,5 @@ impl Counted {
             }
             Self::No | Self::Graph { .. } => Ok(None),
         }
-    }
-}
-
-/// Reads rows with regard to a first one that may count, which is on a line of this number.
-pub(super) fn read(
-    file: &str,
-    line: u64,
-    dialect: &Dialect,
-    collector: &Collector,
-    rows: impl FnOnce(&dyn Lines) -> Result<(), InputError>,
-) -> Result<(), InputError> {
-    if dialect.counted == Counted::No {
-        return rows(dialect);
-    }
-    let counting = Counting::new(file, dialect);
-    counting.state(collector)?;
-    rows(&counting)?;
-    counting.settle(file, line, collector)
-}
-
-/// Rows after a first one that counts.
-struct Counting<'a> {
-    file: &'a str,
-    dialect: &'a Dialect,
-    rows: AtomicU64,
-    max: AtomicU64,
-}
-
-impl<'a> Counting<'a> {
-    fn new(file: &'a str, dialect: &'a Dialect) -> Self {
-        Self { file, dialect, rows: AtomicU64::new(0), max: AtomicU64::new(0) }
-    }
-
-    /// States, before reading, what the first row says.
-    fn state(&self, collector: &Collector) -> Result<(), InputError> {
-        if let Counted::Graph { vertices, undirected, .. } = self.dialect.counted {
-            collector.state(Stated::Range { first: 1, count: vertices })?;
-            collector.state_undirected(undirected);
-        }
-        Ok(())
-    }
-
-    /// Settles, after reading, what the first row was.
-    fn settle(self, file: &str, line: u64, collector: &Collector) -> Result<(), InputError> {
-        let (rows, max) = (self.rows.into_inner(), self.max.into_inner());
-        let counted = self.dialect.counted;
-        match counted {
-            Counted::Graph { edges, .. } if edges != rows => {
-                let what = format!("expected {edges} edges, as the first row says, found {rows}");
-                Err(InputError::content(file, what))
-            }
-            Counted::Perhaps(sizes) if counted.holds(rows, max) => {
-                collector.note(&format!(
-                    "the first row, {}, is taken for the numbers of vertices and edges and not for \
-                     an edge (--no-header makes it one)",
-                    sizes.shown()
-                ));
-                Ok(())
-            }
-            Counted::Perhaps(sizes) => {
-                let known = &self.dialect.known;
-                let edge = sizes.ends.iter().try_for_each(|id| known.check(*id));
-                let edge = edge.and_then(|()| counted.edge(self.dialect.weighted()));
-                let wrong = |what| InputError::Line { file: file.to_owned(), line, what };
-                if sizes.count(rows, max) {
-                    collector.note(&format!(
-                        "the first row, {}, is read as an edge, though it may count vertices and \
-                         edges (--header leaves it out)",
-                        sizes.shown()
-                    ));
-                }
-                edge.map_err(wrong)?.map_or(Ok(()), |edge| collector.push(0, edge))
-            }
-            Counted::No | Counted::Graph { .. } => Ok(()),
-        }
-    }
-}
-
-impl Lines for Counting<'_> {
-    fn start(&self) -> usize {
-        self.dialect.start
-    }
-
-    fn cut(&self) -> Cut {
-        self.dialect.cut
-    }
-
-    fn rows(&self) -> Rows {
-        self.dialect.rows()
-    }
-
-    fn line(&self, line: &[u8], cut: bool, rows: &mut Rows) -> Result<(), String> {
-        self.dialect.line(line, cut, rows)
-    }
-
-    fn parse(&self, text: &[u8], rows: &mut Rows) -> Result<(), Fault> {
-        self.dialect.parse(text, rows)
-    }
-
-    fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
-        let part = rows.into_part();
-        let more = part.ids.len() as u64;
-        let rows = self.rows.fetch_add(more, Ordering::Relaxed).saturating_add(more);
-        if let Counted::Graph { edges, .. } = self.dialect.counted
-            && rows > edges
-        {
-            let what = format!("expected {edges} edges, as the first row says, found more");
-            return Err(InputError::content(self.file, what));
-        }
-        self.max.fetch_max(part.ids.max(), Ordering::Relaxed);
-        // The first row may yet become part 0.
-        collector.push(number + 1, part)
     }
 }

@@ -13,7 +13,7 @@ use super::parse::{self, Fault};
 use super::plain::Plain;
 use super::records::{Cut, without_end};
 use super::rows::Rows;
-use super::sniff::BYTE_ORDER_MARK;
+use super::sample::BYTE_ORDER_MARK;
 use crate::columns::Columns;
 use crate::direction::Direction;
 use crate::layout::{Layout, Separator};

@@ -1,6 +1,6 @@
 //! Dictionaries of attributes at the end of a row, as NetworkX writes them: `{'weight': 4}`.
 
-use super::fields::show;
+use crate::words::show;
 
 /// The value of `weight` in a dictionary, as it is written; `None` where there is none.
 pub(super) fn find(dictionary: &[u8]) -> Option<&[u8]> {

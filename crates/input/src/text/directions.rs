@@ -1,6 +1,6 @@
 //! The column of a text that says whether edges are directed ([`crate::direction`]).
 
-use super::sniff::Row;
+use super::fields::Row;
 use crate::columns::Columns;
 use crate::direction::{self, Direction};
 use crate::options::ReadOptions;

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::fields::{parse_id, show};
+use super::fields::{Row, parse_id};
 use super::kinds::Kind;
-use super::sniff::Row;
 use crate::columns::{Columns, kinds};
 use crate::options::{IdKind, ReadOptions};
+use crate::words::show;
 
 /// Seconds from 1990 to 2038 since the beginning of 1970, which is what Unix times of data are.
 const TIMES: std::ops::Range<u64> = 631_152_000..2_147_483_648;

@@ -5,10 +5,10 @@
 
 use std::os::unix::fs::FileExt;
 
+use super::beginning::sample;
 use super::counted::Counted;
 use super::dialect::Dialect;
 use super::records::Cut;
-use super::sample;
 use crate::error::InputError;
 use crate::options::ReadOptions;
 use crate::reader::Estimate;

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::dictionary;
 use crate::layout::{Layout, Separator};
 use crate::reading::PassedOver;
+use crate::words::show;
 
 /// The fields of a line, in order. Quotes around a field are taken off, doubled or escaped ones
 /// inside it stand for one; spaces around a field are no part of it. A dictionary of attributes at
@@ -17,6 +18,9 @@ pub(crate) struct Fields<'a> {
     rest: Option<&'a [u8]>,
     layout: Layout,
 }
+
+/// A row of a sample: its fields.
+pub(super) type Row<'a> = Vec<Cow<'a, [u8]>>;
 
 /// Why a field cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -358,17 +362,6 @@ pub(crate) fn parse_weight(field: &[u8]) -> Result<f64, String> {
     }
 }
 
-/// Text from an input as a message shows it: quoted, escaped and cut.
-pub(crate) fn show(text: &[u8]) -> String {
-    const SHOWN_MAX: usize = 40;
-    let lossy = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN_MAX)]).into_owned();
-    let mut shown: String = lossy.chars().take(SHOWN_MAX).collect();
-    if shown.len() < text.len() && lossy.chars().count() > SHOWN_MAX {
-        shown.push('…');
-    }
-    format!("{shown:?}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -479,11 +472,5 @@ mod tests {
         for field in ["nan", "NaN", "", "x", "1e999", "1,5"] {
             assert!(parse_weight(field.as_bytes()).is_err(), "{field}");
         }
-    }
-
-    #[test]
-    fn what_is_shown_is_short_and_escaped() {
-        assert_eq!(show(b"a\"\r\xff"), "\"a\\\"\\r\u{fffd}\"");
-        assert!(show(&[b'x'; 5000]).chars().count() < 50);
     }
 }

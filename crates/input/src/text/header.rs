@@ -7,9 +7,8 @@
 
 use std::borrow::Cow;
 
-use super::fields::Fields;
+use super::fields::{Fields, Row};
 use super::kinds::{Column, Kind};
-use super::sniff::Row;
 use crate::columns::names;
 use crate::layout::Layout;
 use crate::options::{ColumnRef, ReadOptions, WeightChoice};

@@ -4,11 +4,11 @@
 //! file of integers is an error; and where an integer is not written as it is printed (`007`,
 //! `-7`), so that ids come out as they came in. Columns of floats without fractions are integers.
 
-use super::fields::{Spelling, show};
+use super::fields::{Row, Spelling};
 use super::kinds::{Column, Kind};
-use super::sniff::Row;
 use crate::columns::Columns;
 use crate::options::{IdKind, ReadOptions};
+use crate::words::show;
 
 /// Kind of the ids, and how they may be written where they are integers.
 pub(super) fn settle(

@@ -7,10 +7,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::words::show;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
-
-use super::fields::show;
 
 /// Which ids may come.
 #[derive(Clone, Debug, Default)]

@@ -53,7 +53,7 @@ impl Konect {
 
     /// Statements of a line behind its first character.
     fn of_line(line: &[u8]) -> Self {
-        let words: Vec<String> = crate::head::words(line)
+        let words: Vec<String> = crate::words::words(line)
             .take(4)
             .map(|word| String::from_utf8_lossy(word).to_ascii_lowercase())
             .collect();

@@ -1,19 +1,14 @@
 //! The seam between formats of lines and their parallel reading.
 //!
-//! A format says how one line becomes rows; [`read`] cuts a file into parts, or a compressed stream
-//! into blocks, hands them to all threads, and finds the number of the first bad line. A format
-//! with a fast path of its own replaces [`Lines::parse`].
+//! A format says how one line becomes rows; [`super::workers`] cuts a file into parts, or a
+//! compressed stream into blocks, hands them to all threads, and finds the number of the first bad
+//! line. A format with a fast path of its own replaces [`Lines::parse`].
 
-use super::file::Grain;
 use super::parse::{self, Fault};
 use super::records::Cut;
 use super::rows::Rows;
-use super::{file, stream};
 use crate::collect::Collector;
 use crate::error::InputError;
-use crate::options::ReadOptions;
-use crate::reader::Context;
-use crate::source::Source;
 
 /// How the lines of one file become rows.
 pub(crate) trait Lines: Sync {
@@ -41,23 +36,5 @@ pub(crate) trait Lines: Sync {
     /// Takes the rows of a part. Parts come in any order; their numbers order them.
     fn keep(&self, number: u64, rows: Rows, collector: &Collector) -> Result<(), InputError> {
         collector.push(number, rows.into_part())
-    }
-}
-
-/// Reads all lines of a source, on all threads.
-pub(crate) fn read(
-    source: &Source,
-    lines: &dyn Lines,
-    context: &Context<'_>,
-    collector: &Collector,
-) -> Result<(), InputError> {
-    match source.bytes() {
-        Some(bytes) if source.is_plain() && lines.cut() == Cut::Lines => {
-            let ReadOptions { limits, .. } = context.options;
-            let threads = context.options.thread_count();
-            let grain = Grain::of(bytes, threads, limits.memory_bytes_max, &lines.rows());
-            file::read(source, bytes, grain, lines, context, collector)
-        }
-        _ => stream::read(source, lines, context, collector),
     }
 }

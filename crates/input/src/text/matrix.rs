@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::fields::Row;
 use super::kinds::Kind;
-use super::sniff::Row;
 use crate::columns::names;
 
 /// Columns of numbers beyond which rows are no edges with attributes.

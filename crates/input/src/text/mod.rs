@@ -17,10 +17,13 @@
 //! Invariants: [`plain`], [`regular`] and [`simd`] agree with [`dialect`] on every line; of several
 //! bad lines the first is reported, with its number, for any number of threads.
 
+mod beginning;
 mod comments;
 mod counted;
+mod counting;
 pub(crate) mod dialect;
 mod dictionary;
+mod digits;
 mod directions;
 mod doubts;
 mod estimate;
@@ -39,6 +42,7 @@ pub(crate) mod plain;
 pub(crate) mod records;
 mod regular;
 pub(crate) mod rows;
+mod sample;
 mod separator;
 mod simd;
 mod sniff;
@@ -46,18 +50,16 @@ mod stream;
 #[cfg(test)]
 mod tests;
 pub(crate) mod whole;
+pub(crate) mod workers;
 
-use self::dialect::Dialect;
-use self::records::Cut;
+pub(crate) use self::beginning::dialect_of;
+use self::beginning::{SAMPLE_BYTES, sample};
 pub(crate) use self::rows::Dictionary;
 use crate::collect::Collector;
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
-use crate::source::{Sample, Source};
-
-/// Decompressed bytes that are looked at to know a file's dialect.
-const SAMPLE_BYTES: usize = 256 << 10;
+use crate::source::Source;
 
 /// Reads text.
 pub(crate) struct TextReader;
@@ -87,30 +89,12 @@ impl Reader for TextReader {
             );
         }
         let line = dialect.start_line(&sample.bytes).saturating_sub(1);
-        counted::read(source.name(), line, &dialect, collector, |lines| {
-            lines::read(source, lines, context, collector)
+        counting::read(source.name(), line, &dialect, collector, |lines| {
+            workers::read(source, lines, context, collector)
         })
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
         estimate::estimate(source, options)
     }
-}
-
-/// The dialect of a source.
-pub(crate) fn dialect_of(source: &Source, options: &ReadOptions) -> Result<Dialect, InputError> {
-    sample(source, SAMPLE_BYTES, options).map(|(dialect, _)| dialect)
-}
-
-/// The beginning of a source and the dialect that it is in.
-fn sample(
-    source: &Source,
-    bytes_max: usize,
-    options: &ReadOptions,
-) -> Result<(Dialect, Sample), InputError> {
-    let mut sample = source.sample(bytes_max, &options.limits)?;
-    let cut = Cut::of(&sample.bytes);
-    cut.translate(&mut sample.bytes);
-    let dialect = sniff::guess(source.name(), &sample.bytes, sample.whole, cut, options)?;
-    Ok((dialect, sample))
 }

@@ -1,6 +1,5 @@
 //! Whole lines in, rows out: plain lines by the fast path, all others one by one.
 
-use super::dialect::Dialect;
 use super::plain::Plain;
 use super::records::Cut;
 use super::rows::Rows;
@@ -43,11 +42,6 @@ fn quickly(
         }
     }
     Ok(())
-}
-
-/// Reads all lines one by one. Means the same as [`lines`].
-pub(super) fn carefully(text: &[u8], dialect: &Dialect, rows: &mut Rows) -> Result<(), Fault> {
-    each(text, dialect.cut, rows, &|line, cut, rows| dialect.line(line, cut, rows))
 }
 
 /// Reads a line without its newline; the flag says that the file ends here without one.

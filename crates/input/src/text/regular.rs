@@ -9,8 +9,8 @@
 //! Invariant: a row is taken only if it has exactly as many columns as the first row of the file,
 //! each separated by one byte, and if the careful reader would read the same from it.
 
+use super::digits::{POWERS, value_of};
 use super::fields::parse_weight;
-use super::plain::{POWERS, value_of};
 use super::rows::{RowIds, Rows};
 use super::simd;
 

@@ -8,12 +8,13 @@ use hashbrown::hash_table::Entry;
 use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
-use super::fields::{Spelling, parse_id, parse_weight, show};
+use super::fields::{Spelling, parse_id, parse_weight};
 use super::known::{Known, Values};
 use super::plain::Positions;
 use crate::collect::{Ids, Part};
 use crate::options::WeightBounds;
 use crate::reading::PassedOver;
+use crate::words::show;
 
 /// Edges parsed so far.
 pub(crate) struct Rows {

@@ -11,12 +11,12 @@
 
 use std::borrow::Cow;
 
-use super::fields::show;
 use super::kinds::{Column, Kind};
-use super::sniff::Sample;
+use super::sample::Sample;
 use crate::columns::Holds;
 use crate::layout::{Escape, Layout, Quote, Separator, SeparatorString};
 use crate::options::ReadOptions;
+use crate::words::show;
 
 /// Rows whose kinds are looked at to tell candidates apart.
 const TYPED_ROWS: usize = 100;

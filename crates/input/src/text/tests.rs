@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 
 use super::file::Grain;
+use super::records::Cut;
 use super::whole::parse;
 use super::*;
 use crate::collect::{Ids, Part};
@@ -418,7 +419,7 @@ fn through_file(
     collector.begin(source.name());
     let (dialect, sample) = sample(&source, SAMPLE_BYTES, options)?;
     let line = dialect.start_line(&sample.bytes).saturating_sub(1);
-    counted::read(source.name(), line, &dialect, &collector, |lines| {
+    counting::read(source.name(), line, &dialect, &collector, |lines| {
         if compress || dialect.cut != Cut::Lines {
             stream::read(&source, lines, &context, &collector)
         } else {

@@ -2,6 +2,7 @@
 
 use super::lines::Lines;
 use super::records::Cut;
+use super::rows::Rows;
 use super::{SAMPLE_BYTES, file, parse, sniff};
 use crate::collect::{Ids, Part};
 use crate::error::InputError;
@@ -24,7 +25,8 @@ pub(crate) fn parse(
     let rows_text = &text[dialect.start..];
     let mut rows = dialect.rows().with_bounds(options.bounds());
     let read = if carefully {
-        parse::carefully(rows_text, &dialect, &mut rows)
+        let line = |line: &[u8], cut: bool, rows: &mut Rows| dialect.line(line, cut, rows);
+        parse::each(rows_text, dialect.cut, &mut rows, &line)
     } else {
         rows.reserve(file::expected_rows(rows_text, rows_text.len() as u64));
         dialect.parse(rows_text, &mut rows)

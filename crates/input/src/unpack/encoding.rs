@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read};
 
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_16BE, UTF_16LE};
 
-use super::{Counted, Fault};
+use super::bytes::{Counted, Fault};
 
 /// Bytes of text that are held decoded.
 const BUFFER_BYTES: usize = 64 << 10;

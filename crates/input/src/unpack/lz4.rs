@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::Counted;
+use super::bytes::Counted;
 
 /// The contents of all frames.
 pub(super) struct Frames {

@@ -11,7 +11,7 @@ use std::io::{self, BufRead, Read};
 
 use tar::{EntryType, Header, PaxExtensions};
 
-use super::{Counted, Fault};
+use super::bytes::{Counted, Fault};
 
 /// Bytes of a block.
 const BLOCK_BYTES: usize = 512;

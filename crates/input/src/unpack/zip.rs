@@ -13,8 +13,9 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
+use super::bytes::{Bytes, Counted, Fault};
+use super::decoders;
 use super::tar::{is_data, nothing, several};
-use super::{Bytes, Counted, Fault, Layer};
 use crate::options::Limits;
 
 /// How an archive begins.
@@ -46,9 +47,9 @@ impl Member {
         let bytes: Bytes = match self.method {
             0 => Box::new(inner),
             8 => Box::new(flate2::bufread::DeflateDecoder::new(inner)),
-            12 => Layer::Bzip2.over(inner, limits)?,
-            93 => Layer::Zstd.over(inner, limits)?,
-            95 => Layer::Xz.over(inner, limits)?,
+            12 => decoders::bzip2(inner),
+            93 => decoders::zstd(inner, limits)?,
+            95 => decoders::xz(inner, limits),
             _ => return Err(io::Error::other(self.unknown())),
         };
         let sum = flate2::Crc::new();

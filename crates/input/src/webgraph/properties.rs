@@ -3,7 +3,7 @@
 use super::bits::Code;
 use crate::collect::count_fits;
 use crate::error::InputError;
-use crate::text::fields::show;
+use crate::words::show;
 
 /// How the lists of a graph are coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

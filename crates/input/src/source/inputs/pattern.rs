@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use glob::Pattern;
 
-use super::entries;
+use super::folder::entries;
 use crate::error::InputError;
 
 /// Whether a path, or a name in it, says which others it stands for.

@@ -16,17 +16,16 @@
     expect(unsafe_code, reason = "vector loads and stores, with bounds checked once a window")
 )]
 
+mod steps;
+
 use welter_model::edges::Pair;
 
-/// Text compared in one step.
-const CHUNK_BYTES: usize = 64;
+use self::steps::{CHUNK_BYTES, SLACK_BYTES};
+#[cfg(target_arch = "x86_64")]
+use self::steps::{ROWS, Seek};
+
 /// Steps in the largest window.
 const CHUNKS_MAX: usize = 64;
-/// Bytes behind a window that loads may touch.
-const SLACK_BYTES: usize = 16;
-/// Rows converted in one step.
-#[cfg(target_arch = "x86_64")]
-const ROWS: usize = 4;
 
 /// Workspace: the places where the numbers of a window end, behind one that stands for the line end
 /// before the window.
@@ -37,18 +36,6 @@ impl Default for Positions {
         // Whole vectors are written and read, so there is room behind the last place.
         Self(vec![0; 1 + CHUNK_BYTES * CHUNKS_MAX + 2 * CHUNK_BYTES])
     }
-}
-
-/// Characters that the first pass looks for.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-enum Seek {
-    /// Ends of numbers in rows of two, lines ending with `\n`.
-    Pairs,
-    /// Pairs, of lines that end with `\r\n`.
-    PairsCrlf,
-    /// Every separator and every `\n`, whatever stands between them.
-    Marks,
 }
 
 /// Ends of the numbers of a row.

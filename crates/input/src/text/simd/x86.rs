@@ -18,7 +18,9 @@ use std::arch::x86_64::{
     _mm512_sub_epi8,
 };
 
-use super::{CHUNK_BYTES, Pair, ROWS, SLACK_BYTES, Seek};
+use welter_model::edges::Pair;
+
+use super::steps::{CHUNK_BYTES, ROWS, SLACK_BYTES, Seek};
 
 /// First pass: writes the places that a [`Seek`] asks for in `chunks` chunks of text and returns
 /// how many there are; of pairs, up to the first chunk in which something else than plain rows
