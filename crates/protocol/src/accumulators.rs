@@ -23,7 +23,8 @@ use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
-use crate::names::{BlockName, Payload, Phase, Rank, Step};
+use crate::names::{BlockName, Phase, Rank, Step};
+use crate::payload::Payload;
 use crate::planted::Bug;
 use crate::steal::accepts;
 

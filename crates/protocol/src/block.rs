@@ -1,17 +1,21 @@
-//! The bytes of a block: a header that says what it is, then the payload.
+//! A block on storage: a header that says what it is, and its payload.
 //!
 //! ```text
 //! 0  magic "wltr"   4  kind, role, 2 zeros   8  epoch: coordinator, count   16  iteration
 //! 20 partition      24 number                32 records   36 payload bytes   40 sources
 //! 48 checksum of the payload                 56 source partition or ff ff ff ff    60 zeros
-//! 64 checksum of bytes 0 to 63               72 payload
+//! 64 checksum of bytes 0 to 63
 //! ```
 //!
-//! **Invariant:** `open(seal(b, p), b.name) = p`, and `open` of anything else is an error: a block
+//! Where the two lie is up to the driver, which may want payloads at whole pages: it writes the
+//! [`seal`] and the pages of the payload, and reads them into a [`Buffer`], without a copy.
+//!
+//! **Invariant:** `open(seal(b), p, b.name) = p`, and `open` of anything else is an error: a block
 //! that is damaged, torn, stale or lies in another one's place is never taken for the one asked
 //! for.
 
-use crate::names::{Block, BlockName, Epoch, Kind, Payload, Role, checksum};
+use crate::names::{Block, BlockName, Epoch, Kind, Role};
+use crate::payload::{Buffer, Payload, checksum};
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 72;
@@ -33,24 +37,25 @@ pub enum Damage {
     Misplaced,
 }
 
-/// The bytes of a block on storage.
-pub fn seal(block: &Block, payload: &[u8]) -> Vec<u8> {
+/// The header of a block.
+pub fn seal(block: &Block) -> [u8; HEADER_BYTES] {
     let name = &block.name;
-    let mut bytes = Vec::with_capacity(HEADER_BYTES + payload.len());
-    bytes.extend(MAGIC.to_le_bytes());
-    bytes.extend([name.kind as u8, name.role as u8, 0, 0]);
-    for word in [name.epoch.coordinator, name.epoch.count, name.iteration, name.partition] {
-        bytes.extend(word.to_le_bytes());
+    let mut bytes = [0; HEADER_BYTES];
+    let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+    put(0, &MAGIC.to_le_bytes());
+    put(4, &[name.kind as u8, name.role as u8]);
+    let words = [name.epoch.coordinator, name.epoch.count, name.iteration, name.partition];
+    for (place, word) in words.into_iter().enumerate() {
+        put(8 + 4 * place, &word.to_le_bytes());
     }
-    bytes.extend(name.number.to_le_bytes());
-    bytes.extend(block.records.to_le_bytes());
-    bytes.extend(block.bytes.to_le_bytes());
-    bytes.extend(block.sources.to_le_bytes());
-    bytes.extend(block.hash.to_le_bytes());
-    bytes.extend(name.source.unwrap_or(NO_SOURCE).to_le_bytes());
-    bytes.extend([0; 4]);
-    bytes.extend(checksum(&bytes).to_le_bytes());
-    bytes.extend_from_slice(payload);
+    put(24, &name.number.to_le_bytes());
+    put(32, &block.records.to_le_bytes());
+    put(36, &block.bytes.to_le_bytes());
+    put(40, &block.sources.to_le_bytes());
+    put(48, &block.hash.to_le_bytes());
+    put(56, &name.source.unwrap_or(NO_SOURCE).to_le_bytes());
+    let sum = checksum(&bytes[..64]);
+    bytes[64..].copy_from_slice(&sum.to_le_bytes());
     bytes
 }
 
@@ -74,27 +79,27 @@ pub fn header(bytes: &[u8]) -> Option<Block> {
     Some(Block { name, records: short(32), bytes: short(36), sources: long(40), hash: long(48) })
 }
 
-/// The block of this name and its payload.
+/// The block of this name and its payload, as both were read.
 ///
 /// # Errors
 /// When the bytes are not those of that block.
-pub fn open(bytes: &[u8], name: BlockName) -> Result<(Block, Payload), Damage> {
-    let block = header(bytes).ok_or(Damage::Torn)?;
+pub fn open(head: &[u8], payload: Buffer, name: BlockName) -> Result<(Block, Payload), Damage> {
+    let block = header(head).ok_or(Damage::Torn)?;
     if block.name != name {
         return Err(Damage::Misplaced);
     }
-    let payload = &bytes[HEADER_BYTES..];
-    if payload.len() != block.bytes as usize || checksum(payload) != block.hash {
+    if payload.len() != block.bytes as usize {
         return Err(Damage::Torn);
     }
-    Ok((block, payload.into()))
+    let payload = payload.open(block.hash).ok_or(Damage::Torn)?;
+    Ok((block, payload))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sample() -> (Block, Vec<u8>) {
+    fn sample() -> (Block, Payload) {
         let name = BlockName {
             kind: Kind::Vertices,
             role: Role::Mirror,
@@ -104,36 +109,41 @@ mod tests {
             source: Some(0),
             number: 1 << 33,
         };
-        let payload: Vec<u8> = (0..37).collect();
+        let payload = Payload::from((0..37).collect::<Vec<u8>>());
         (Block::of(name, 6, 0b101, &payload), payload)
+    }
+
+    /// The outcome for these bytes, a header and a payload, taken for a block of this name.
+    fn opened(bytes: &[u8], name: BlockName) -> Result<(Block, Payload), Damage> {
+        let (head, payload) = bytes.split_at(HEADER_BYTES.min(bytes.len()));
+        open(head, payload.into(), name)
     }
 
     #[test]
     fn what_is_sealed_can_be_opened() {
         let (block, payload) = sample();
-        let bytes = seal(&block, &payload);
-        assert_eq!(header(&bytes), Some(block));
-        assert_eq!(open(&bytes, block.name), Ok((block, payload.into())));
+        let head = seal(&block);
+        assert_eq!(header(&head), Some(block));
+        assert_eq!(open(&head, payload[..].into(), block.name), Ok((block, payload)));
     }
 
     #[test]
     fn every_flipped_bit_and_every_missing_byte_is_seen() {
         let (block, payload) = sample();
-        let bytes = seal(&block, &payload);
+        let bytes = [&seal(&block)[..], &payload].concat();
         for bit in 0..8 * bytes.len() {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert!(open(&flipped, block.name).is_err(), "bit {bit}");
+            assert!(opened(&flipped, block.name).is_err(), "bit {bit}");
         }
         for length in 0..bytes.len() {
-            assert_eq!(open(&bytes[..length], block.name), Err(Damage::Torn), "{length} bytes");
+            assert_eq!(opened(&bytes[..length], block.name), Err(Damage::Torn), "{length} bytes");
         }
     }
 
     #[test]
     fn another_block_is_not_taken_for_the_one_asked_for() {
         let (block, payload) = sample();
-        let bytes = seal(&block, &payload);
         let name = block.name;
         let older = Epoch { count: name.epoch.count - 1, ..name.epoch };
         for other in [
@@ -146,7 +156,8 @@ mod tests {
             BlockName { number: 0, ..name },
             name.as_role(Role::Primary),
         ] {
-            assert_eq!(open(&bytes, other), Err(Damage::Misplaced));
+            let found = open(&seal(&block), payload[..].into(), other);
+            assert_eq!(found, Err(Damage::Misplaced));
         }
     }
 }

@@ -24,8 +24,9 @@ use std::sync::Arc;
 
 use crate::audit::Sum;
 use crate::config::Shape;
-use crate::names::{BlockName, Epoch, Generation, Kind, Payload, Role, checksum};
-use crate::wire::{Reader, Wire};
+use crate::names::{BlockName, Bytes, Epoch, Generation, Kind, Role};
+use crate::payload::checksum;
+use crate::wire::{Form, Reader, Wire};
 
 /// First bytes of manifests of this version.
 const MAGIC: &[u8; 8] = b"wltrmnf1";
@@ -74,7 +75,7 @@ pub struct Manifest {
     /// The edges.
     pub generation: Generation,
     /// Decision of the program.
-    pub control: Payload,
+    pub control: Bytes,
     /// Which ranges of each partition have active vertices.
     pub active: Arc<[u64]>,
     /// All edges of each machine.
@@ -121,9 +122,10 @@ impl Manifest {
     }
 
     /// Its bytes, with a checksum at the end.
-    pub fn encode(&self) -> Payload {
-        let mut bytes = MAGIC.to_vec();
-        self.put(&mut bytes);
+    pub fn encode(&self) -> Bytes {
+        let mut form = Form::of(MAGIC.to_vec());
+        self.put(&mut form);
+        let mut bytes = form.bytes;
         let sum = checksum(&bytes);
         bytes.extend(sum.to_le_bytes());
         bytes.into()

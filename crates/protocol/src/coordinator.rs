@@ -28,7 +28,7 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::directory::Directory;
 use crate::messages::{Begin, Effect, Exit, Install, Lost, Made, Message};
-use crate::names::{Cell, Epoch, Generation, Kind, Payload, Phase, Rank, Step};
+use crate::names::{Bytes, Cell, Epoch, Generation, Kind, Phase, Rank, Step};
 use crate::placement::mirror;
 use crate::planted::Bug;
 use crate::rewriting;
@@ -51,7 +51,7 @@ pub(crate) struct Coordinator {
     /// The newest that was installed, or committed in this epoch.
     manifest: Option<Arc<Manifest>>,
     barrier: Barrier,
-    control: Payload,
+    control: Bytes,
     /// Which ranges of each partition have active vertices.
     active: Arc<[u64]>,
     goes_on: bool,
@@ -93,7 +93,7 @@ impl Coordinator {
             installed: BTreeMap::new(),
             manifest: None,
             barrier: Barrier::of(Step { iteration: 0, phase: Phase::Ingest }),
-            control: Payload::from([]),
+            control: Bytes::from([]),
             active: Arc::from([]),
             goes_on: true,
             made: Epoch::default(),
@@ -146,7 +146,7 @@ impl Coordinator {
     }
 
     /// A machine has left all older epochs.
-    pub(crate) fn join(&mut self, cx: &mut Context, from: Rank, manifests: &[Payload]) {
+    pub(crate) fn join(&mut self, cx: &mut Context, from: Rank, manifests: &[Bytes]) {
         if !matches!(self.stage, Stage::Summoning) || !self.joined.insert(from) {
             return;
         }
@@ -275,7 +275,7 @@ impl Coordinator {
         let iteration = if edges_only { self.version() } else { 0 };
         if !edges_only {
             self.made = cx.epoch;
-            self.control = Payload::from([]);
+            self.control = Bytes::from([]);
         }
         self.begin(cx, Step { iteration, phase: Phase::Ingest });
     }
@@ -346,7 +346,7 @@ impl Coordinator {
     }
 
     /// The program has decided what follows.
-    pub(crate) fn decided(&mut self, cx: &mut Context, token: u64, goes_on: bool, next: Payload) {
+    pub(crate) fn decided(&mut self, cx: &mut Context, token: u64, goes_on: bool, next: Bytes) {
         if matches!(self.stage, Stage::Deciding(waited) if waited == token) {
             self.goes_on = goes_on;
             self.control = next;

@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 
 use crate::context::Context;
 use crate::messages::Message;
-use crate::names::{Payload, Rank};
+use crate::names::Rank;
+use crate::payload::Payload;
 use crate::work::Work;
 
 /// The ingest of one machine in one epoch.

@@ -16,7 +16,7 @@
 //! | breakdown of the time (10.2, Figure 16) | [`times`] |
 //! | two-phase checkpoints (6.6) | [`checkpoint`], `barrier`, `coordinator` |
 //! | (not in the paper) | `membership`, `recovery`, [`failure`], `ending` |
-//! | (not in the paper) | [`channel`], [`ack`], [`audit`], [`wire`] |
+//! | (not in the paper) | [`channel`], [`ack`], [`audit`], [`wire`], [`payload`] |
 //!
 //! **Invariant:** two runs that are shown the same events do the same. There is no map here whose
 //! order is not that of its keys, and every random number comes from a seed.
@@ -42,6 +42,7 @@ mod membership;
 pub mod messages;
 pub mod names;
 pub mod partitions;
+pub mod payload;
 pub mod placement;
 pub mod planted;
 mod pulls;
@@ -58,5 +59,6 @@ pub mod work;
 pub use config::Config;
 pub use machine::Machine;
 pub use messages::{Effect, Event};
-pub use names::{Payload, Rank, Time};
+pub use names::{Rank, Time};
+pub use payload::Payload;
 pub use work::{Outcome, Work};

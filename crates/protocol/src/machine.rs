@@ -20,7 +20,7 @@ use crate::directory::Query;
 use crate::ending::{Ending, Waits};
 use crate::membership::Membership;
 use crate::messages::{Effect, Envelope, Event, Exit, Message};
-use crate::names::{Epoch, Payload, Rank, Step, Time};
+use crate::names::{Bytes, Epoch, Rank, Step, Time};
 use crate::placement::mirror;
 use crate::planted::Bug;
 use crate::recovery::Recovery;
@@ -443,6 +443,6 @@ impl Machine {
 }
 
 /// All manifests that a machine knows of, as bytes.
-fn encoded(stored: &[Arc<Manifest>], storage: &StorageEngine) -> Vec<Payload> {
+fn encoded(stored: &[Arc<Manifest>], storage: &StorageEngine) -> Vec<Bytes> {
     stored.iter().chain(storage.kept.all()).map(|manifest| manifest.encode()).collect()
 }

@@ -10,8 +10,9 @@ use crate::checkpoint::{Manifest, Part};
 pub use crate::failure::Exit;
 use crate::failure::Failure;
 use crate::names::{
-    Block, BlockName, Cell, Epoch, Generation, Kind, Payload, Rank, Role, Step, Time,
+    Block, BlockName, Bytes, Cell, Epoch, Generation, Kind, Rank, Role, Step, Time,
 };
+use crate::payload::Payload;
 use crate::work::{Outcome, Work};
 
 /// A message with what is written on it.
@@ -48,7 +49,7 @@ pub enum Message {
     /// The answer: the sender has left its old epoch.
     Join {
         /// Encoded manifests that it keeps.
-        manifests: Vec<Payload>,
+        manifests: Vec<Bytes>,
     },
     /// A sign of life.
     Ping,
@@ -116,7 +117,7 @@ pub enum Message {
         updates: Sum,
     },
     /// Keep a copy of a manifest.
-    MirrorManifest(Payload),
+    MirrorManifest(Bytes),
     /// It is durable.
     ManifestMirrored,
     /// The result is committed; nothing more will come.
@@ -275,7 +276,7 @@ pub struct Begin {
     /// Which.
     pub step: Step,
     /// Decision of the program after the last iteration.
-    pub control: Payload,
+    pub control: Bytes,
     /// The epoch in which the vertices were made that this step reads.
     pub made: Epoch,
     /// The edges that it reads.
@@ -307,7 +308,7 @@ pub struct Made {
     /// Which.
     pub partition: u32,
     /// Its total.
-    pub total: Payload,
+    pub total: Bytes,
     /// Which of its 64 ranges have active vertices.
     pub active: u64,
 }
@@ -320,7 +321,7 @@ pub enum Event {
         /// Blocks whose headers are whole.
         blocks: Vec<Block>,
         /// Encoded manifests.
-        manifests: Vec<Payload>,
+        manifests: Vec<Bytes>,
     },
     /// Some time has passed. Comes every few `resend`s.
     Tick,

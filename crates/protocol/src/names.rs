@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::payload::Payload;
 use crate::random::mix;
 
 /// Number of a machine's place in the cluster, from 0. Who fills it may change.
@@ -11,8 +12,8 @@ pub type Rank = usize;
 /// Nanoseconds since some beginning that never goes back.
 pub type Time = u64;
 
-/// Bytes that the protocol hands on and does not look into.
-pub type Payload = Arc<[u8]>;
+/// Bytes that travel inside of messages and manifests, because they are few: decisions, totals.
+pub type Bytes = Arc<[u8]>;
 
 /// Number of the present membership; everything that is sent or stored carries it.
 ///
@@ -223,15 +224,9 @@ pub struct Block {
 }
 
 impl Block {
-    /// The block of this name with this payload.
-    pub fn of(name: BlockName, records: u32, sources: u64, payload: &[u8]) -> Self {
-        Self { name, records, bytes: payload.len() as u32, sources, hash: checksum(payload) }
-    }
-
-    /// The block of this name with a payload whose checksum is known: no byte is looked at.
-    pub fn sealed(name: BlockName, records: u32, sources: u64, sealed: &Sealed) -> Self {
-        let &Sealed { ref payload, hash } = sealed;
-        Self { name, records, bytes: payload.len() as u32, sources, hash }
+    /// The block of this name with this payload, of which no byte is looked at.
+    pub fn of(name: BlockName, records: u32, sources: u64, payload: &Payload) -> Self {
+        Self { name, records, bytes: payload.len() as u32, sources, hash: payload.hash() }
     }
 
     /// Number that stands for it in sums that do not depend on an order.
@@ -242,35 +237,4 @@ impl Block {
         let time = u64::from(epoch.coordinator) << 40 ^ u64::from(epoch.count) << 8;
         mix(mix(place) ^ time ^ kind as u64)
     }
-}
-
-/// Bytes of a block with their checksum, which is made with the bytes: on the thread of a worker,
-/// and not on the one that steps.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sealed {
-    /// The bytes.
-    pub payload: Payload,
-    /// Their checksum.
-    pub hash: u64,
-}
-
-impl<T: Into<Payload>> From<T> for Sealed {
-    fn from(bytes: T) -> Self {
-        let payload = bytes.into();
-        let hash = checksum(&payload);
-        Self { payload, hash }
-    }
-}
-
-/// A checksum of bytes, 8 at a time.
-pub fn checksum(bytes: &[u8]) -> u64 {
-    let mut sum = bytes.len() as u64 ^ 0x5851_f42d_4c95_7f2d;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for word in words {
-        sum = (sum ^ u64::from_le_bytes(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    }
-    for &byte in rest {
-        sum = (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    mix(sum)
 }

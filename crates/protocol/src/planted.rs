@@ -73,8 +73,11 @@ pub enum Bug {
     RewriteDropped,
     /// A cell is left out though it has an active source, now and then.
     CellSkipped,
-    /// Frames that were garbled are taken as they are (planted in the simulated network).
+    /// Frames whose heads or bodies were garbled are taken as they are (planted in the simulated
+    /// network).
     NoFrameSum,
+    /// Payloads that were garbled on their way are taken as they are (planted there too).
+    NoPayloadSum,
     /// An update is merged twice into the record that waits for its destination, now and then
     /// (planted in the kernels of the simulator).
     CombinedTwice,

@@ -1,12 +1,23 @@
 //! The form of messages on a wire: frames that are versioned, bounded and checksummed.
 //!
 //! ```text
-//! 0 magic "wlt>"   4 version   8 bytes of the body   16 checksum   24 body: an envelope
-//! checksum = mix(checksum(bytes 0 to 15) xor checksum(body))
+//! 0 magic "wlt>"   4 version   8 bytes of the body   16 bytes of the payload   24 its checksum
+//! 32 checksum      40 body: an envelope, without its payload            then the payload
+//! checksum = mix(checksum(bytes 0 to 31) xor checksum(body))
+//! ```
+//!
+//! A message carries one [`Payload`] at most. Its bytes are sent as they are, behind the rest of
+//! the frame ([`Frame::parts`]), and read into the buffer in which they stay:
+//!
+//! ```text
+//! head <- read HEAD_BYTES      lengths(head)      body <- read      opening = head and body
+//! payload <- read opening.payload_bytes() into a buffer            opening.open(payload)
 //! ```
 //!
 //! **Invariant:** `open(seal(e)) = e`; an envelope has one form; and `open` of anything else is an
-//! error, without a panic and without room for more than came.
+//! error, without a panic and without room for more than came, or than a head that is whole says.
+//! **Invariant:** no byte of a payload is copied, and none is looked at but to be summed once where
+//! it arrives; its sum is that of who made it.
 //!
 //! Not here: who may speak. A checksum tells damage, and no intent; frames of strangers are for the
 //! transport to refuse. Ranks are checked against the size of the cluster, because they are places
@@ -14,7 +25,7 @@
 
 mod form;
 
-pub(crate) use self::form::{Reader, Wire};
+pub(crate) use self::form::{Form, Reader, Wire};
 use self::form::{wire_enum, wire_struct};
 use crate::ack::Ack;
 use crate::audit::{Served, Sum, Worked};
@@ -22,19 +33,20 @@ use crate::checkpoint::{Manifest, Part, Scattered};
 use crate::config::Shape;
 use crate::failure::Failure;
 use crate::messages::{Begin, Envelope, Exit, Install, Lost, Made, Message, Pull};
-use crate::names::{Block, BlockName, Cell, Epoch, Generation, Kind, Phase, Role, Step, checksum};
+use crate::names::{Block, BlockName, Cell, Epoch, Generation, Kind, Phase, Role, Step};
+use crate::payload::{Buffer, Payload, checksum};
 use crate::random::mix;
 
 /// Bytes before the body.
-pub const HEAD_BYTES: usize = 24;
+pub const HEAD_BYTES: usize = 40;
 
-/// The largest body. Chunks have 4 MiB; vertex sets and accumulators may be larger.
+/// The largest body, and the largest payload. Chunks have 4 MiB; accumulators may be larger.
 pub const BODY_BYTES_MAX: u64 = 1 << 30;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"wlt>");
 
 /// Of frames. A message that gets another form gets another version.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +57,7 @@ pub enum Malformed {
     Magic,
     /// It is of another version.
     Version(u32),
-    /// The body is larger than any may be.
+    /// The body or the payload is larger than any may be.
     TooLarge(u64),
     /// Bytes are not those that were sent.
     Damaged,
@@ -53,35 +65,103 @@ pub enum Malformed {
     Body,
 }
 
+/// An envelope as bytes, of which those of the payload are shared.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Head and body.
+    pub head: Vec<u8>,
+    /// Payload, which may be empty.
+    pub payload: Payload,
+}
+
+impl Frame {
+    /// Its bytes in their order, for a driver that writes several pieces at a time.
+    pub fn parts(&self) -> [&[u8]; 2] {
+        [&self.head, &self.payload]
+    }
+}
+
 /// The frame of an envelope.
-pub fn seal(envelope: &Envelope) -> Vec<u8> {
-    let mut bytes = vec![0; HEAD_BYTES];
-    envelope.put(&mut bytes);
-    let body = (bytes.len() - HEAD_BYTES) as u64;
-    bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
-    bytes[4..8].copy_from_slice(&VERSION.to_le_bytes());
-    bytes[8..16].copy_from_slice(&body.to_le_bytes());
-    let sum = sum(&bytes);
-    bytes[16..24].copy_from_slice(&sum.to_le_bytes());
-    bytes
+pub fn seal(envelope: &Envelope) -> Frame {
+    let mut form = Form::of(vec![0; HEAD_BYTES]);
+    envelope.put(&mut form);
+    let Form { bytes: mut head, payload } = form;
+    let payload = payload.unwrap_or_default();
+    let body = (head.len() - HEAD_BYTES) as u64;
+    head[..4].copy_from_slice(&MAGIC.to_le_bytes());
+    head[4..8].copy_from_slice(&VERSION.to_le_bytes());
+    head[8..16].copy_from_slice(&body.to_le_bytes());
+    head[16..24].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+    head[24..32].copy_from_slice(&payload.hash().to_le_bytes());
+    let sum = sum(&head);
+    head[SUM_AT..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
+    Frame { head, payload }
 }
 
-fn sum(bytes: &[u8]) -> u64 {
-    mix(checksum(&bytes[..16]) ^ checksum(&bytes[HEAD_BYTES..]))
+const SUM_AT: usize = 32;
+
+/// The sum of a head and a body, without the sum in it.
+pub fn sum(bytes: &[u8]) -> u64 {
+    mix(checksum(&bytes[..SUM_AT]) ^ checksum(&bytes[HEAD_BYTES..]))
 }
 
-/// How long a frame is that begins so: to be read before there is room for the rest.
+fn long(head: &[u8; HEAD_BYTES], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|byte| head[at + byte]))
+}
+
+/// Bytes of head and body of a frame that begins so: to be read before there is room for the rest.
 ///
 /// # Errors
 /// When it is none that can be opened.
-pub fn frame_bytes(head: &[u8; HEAD_BYTES]) -> Result<usize, Malformed> {
+pub fn head_bytes(head: &[u8; HEAD_BYTES]) -> Result<usize, Malformed> {
     let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| head[at + byte]));
-    let body = u64::from(short(12)) << 32 | u64::from(short(8));
+    let [body, payload] = [8, 16].map(|at| long(head, at));
     match (short(0), short(4)) {
-        (MAGIC, VERSION) if body <= BODY_BYTES_MAX => Ok(HEAD_BYTES + body as usize),
-        (MAGIC, VERSION) => Err(Malformed::TooLarge(body)),
+        (MAGIC, VERSION) if body.max(payload) <= BODY_BYTES_MAX => Ok(HEAD_BYTES + body as usize),
+        (MAGIC, VERSION) => Err(Malformed::TooLarge(body.max(payload))),
         (MAGIC, version) => Err(Malformed::Version(version)),
         _ => Err(Malformed::Magic),
+    }
+}
+
+/// Head and body of a frame, which are whole; the payload comes next.
+pub struct Opening<'a> {
+    body: &'a [u8],
+    payload_bytes: usize,
+    hash: u64,
+}
+
+impl<'a> Opening<'a> {
+    /// Of head and body.
+    ///
+    /// # Errors
+    /// When these are not what was sent.
+    pub fn of(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (head, body) = bytes.split_first_chunk().ok_or(Malformed::Length)?;
+        if head_bytes(head)? != bytes.len() {
+            return Err(Malformed::Length);
+        }
+        if long(head, SUM_AT) != sum(bytes) {
+            return Err(Malformed::Damaged);
+        }
+        Ok(Self { body, payload_bytes: long(head, 16) as usize, hash: long(head, 24) })
+    }
+
+    /// Bytes of the payload that follow.
+    pub fn payload_bytes(&self) -> usize {
+        self.payload_bytes
+    }
+
+    /// The envelope, in a cluster of so many machines, with the payload that was read.
+    ///
+    /// # Errors
+    /// When there is none, or the payload is not what was sent.
+    pub fn open(self, payload: Buffer, machines: usize) -> Result<Envelope, Malformed> {
+        if payload.len() != self.payload_bytes {
+            return Err(Malformed::Length);
+        }
+        let payload = payload.open(self.hash).ok_or(Malformed::Damaged)?;
+        Reader::carrying(self.body, machines, payload).only().ok_or(Malformed::Body)
     }
 }
 
@@ -89,15 +169,8 @@ pub fn frame_bytes(head: &[u8; HEAD_BYTES]) -> Result<usize, Malformed> {
 ///
 /// # Errors
 /// When there is none.
-pub fn open(bytes: &[u8], machines: usize) -> Result<Envelope, Malformed> {
-    let (head, body) = bytes.split_first_chunk().ok_or(Malformed::Length)?;
-    if frame_bytes(head)? != bytes.len() {
-        return Err(Malformed::Length);
-    }
-    if head[16..] != sum(bytes).to_le_bytes() {
-        return Err(Malformed::Damaged);
-    }
-    Reader::new(body, machines).only().ok_or(Malformed::Body)
+pub fn open(head: &[u8], payload: Buffer, machines: usize) -> Result<Envelope, Malformed> {
+    Opening::of(head)?.open(payload, machines)
 }
 
 wire_struct!(Epoch { coordinator, count });

@@ -16,15 +16,16 @@
 //! streams at a time <= Config::streams
 //! ```
 //!
-//! The checksum of what the program makes comes with it ([`Sealed`]): none is made in a step of the
-//! machine, which would take most of its time.
+//! The checksum of what the program makes comes with it ([`Payload::hash`]): none is made in a step
+//! of the machine, which would take most of its time.
 //!
 //! **Invariant:** `made = sum of records of what was filled`, over a scatter phase: records that
 //! stand for several updates, because these were combined, say for how many.
 
 use std::collections::BTreeSet;
 
-use crate::names::{Block, Payload, Sealed, Step};
+use crate::names::{Block, Bytes, Step};
+use crate::payload::Payload;
 
 /// Records that the program made, to be stored as a chunk.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ pub struct Filled {
     /// Which sources are there.
     pub sources: u64,
     /// The bytes.
-    pub sealed: Sealed,
+    pub payload: Payload,
 }
 
 /// Piece of work for the program on its host, one at a time, but for chunks: several streams of one
@@ -69,7 +70,7 @@ pub enum Work {
         /// apply, unless edges see both their ends.
         vertices: Vec<Payload>,
         /// Decision of the program after the last iteration.
-        control: Payload,
+        control: Bytes,
     },
     /// Make signals of a source partition: edges of this cell of the open partition come next
     /// (route `fold`, or where edges see both their ends).
@@ -99,9 +100,9 @@ pub enum Work {
         /// How many; 0 after the ingest.
         iterations: u32,
         /// Decision before.
-        control: Payload,
+        control: Bytes,
         /// Totals.
-        totals: Vec<(u32, Payload)>,
+        totals: Vec<(u32, Bytes)>,
     },
 }
 
@@ -120,9 +121,9 @@ pub enum Outcome {
     /// Values of a partition, by chunks, and their total.
     Made {
         /// Chunks of the vertex set.
-        vertices: Vec<Sealed>,
+        vertices: Vec<Payload>,
         /// The total.
-        total: Payload,
+        total: Bytes,
         /// Which of 64 ranges of these vertices have active ones.
         active: u64,
     },
@@ -137,14 +138,14 @@ pub enum Outcome {
         /// Updates that were gathered, from where they were stored.
         gathered: u64,
         /// Edges of the chunk as they are now, where the program rewrites them.
-        rewritten: Option<Sealed>,
+        rewritten: Option<Payload>,
         /// Buffers that are full.
         filled: Vec<Filled>,
     },
     /// Chunks of all that was left in buffers.
     Flushed(Vec<Filled>),
     /// Accumulators.
-    HandedOver(Sealed),
+    HandedOver(Payload),
     /// Accumulators were merged.
     Merged,
     /// Decision on the next iteration.
@@ -152,7 +153,7 @@ pub enum Outcome {
         /// Whether there is another iteration.
         goes_on: bool,
         /// State of the program that all machines must know.
-        control: Payload,
+        control: Bytes,
     },
 }
 

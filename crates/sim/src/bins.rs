@@ -66,7 +66,7 @@ impl<A: Pod> Bin<A> {
             records: self.updates,
             combined: self.updates - self.waiting(),
             sources: u64::MAX,
-            sealed: self.chunk(at).into(),
+            payload: self.chunk(at).into(),
         });
         self.clear();
         filled
@@ -143,8 +143,7 @@ mod tests {
             let (waiting, chunk) = filled(combines);
             let merged = 4 - targets.len() as u32;
             assert_eq!((waiting, chunk.records, chunk.combined), (4 - merged, 4, merged));
-            let records =
-                open_updates::<<Bfs as Program>::Accum>(AT, &chunk.sealed.payload).unwrap();
+            let records = open_updates::<<Bfs as Program>::Accum>(AT, &chunk.payload).unwrap();
             assert_eq!((records.targets, records.updates), (targets, 4));
         }
     }

@@ -1,7 +1,7 @@
 //! Events and effects as lines that a person can read, and as numbers that two runs can compare.
 
 use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::names::checksum;
+use welter_protocol::payload::checksum;
 use welter_protocol::random::mix;
 use welter_protocol::wire::seal;
 use welter_protocol::{Effect, Event, Outcome, Rank, Time, Work};
@@ -11,7 +11,10 @@ pub fn digest(event: &Event) -> u64 {
     match event {
         Event::Start { blocks, manifests } => (blocks.len() + 31 * manifests.len()) as u64,
         Event::Tick => 2,
-        Event::Message(envelope) => mix(checksum(&seal(envelope))),
+        Event::Message(envelope) => {
+            let frame = seal(envelope);
+            mix(checksum(&frame.head) ^ frame.payload.hash())
+        }
         Event::Read { token, result } => {
             let content = result.as_ref().map_or(0, |(block, _)| block.hash);
             mix(token << 8 | u64::from(result.is_ok())) ^ content

@@ -18,7 +18,8 @@ use welter_protocol::audit::Sum;
 use welter_protocol::block::{Damage, HEADER_BYTES, header, open, seal};
 use welter_protocol::checkpoint::{Age, Manifest};
 use welter_protocol::names::Kind as BlockKind;
-use welter_protocol::names::{Block, BlockName, Epoch, Generation, Payload, Role};
+use welter_protocol::names::{Block, BlockName, Bytes, Epoch, Generation, Role};
+use welter_protocol::payload::{Buffer, Payload};
 use welter_protocol::random::Random;
 use welter_protocol::{Effect, Event, Time};
 
@@ -52,6 +53,17 @@ pub struct Slow {
     pub until: Time,
     /// How many times.
     pub times: u64,
+}
+
+/// The bytes of a block: its header, and the payload behind it.
+fn sealed(block: &Block, payload: &[u8]) -> Vec<u8> {
+    [&seal(block)[..], payload].concat()
+}
+
+/// The block of this name in bytes of a header and a payload.
+fn opened(bytes: &[u8], name: BlockName) -> Result<(Block, Payload), Damage> {
+    let (head, payload) = bytes.split_at(HEADER_BYTES.min(bytes.len()));
+    open(head, Buffer::from(payload), name)
 }
 
 #[derive(Clone)]
@@ -89,7 +101,7 @@ impl Request {
 pub struct Disk {
     files: BTreeMap<BlockName, File>,
     deleted: BTreeMap<BlockName, File>,
-    manifests: BTreeMap<Age, Payload>,
+    manifests: BTreeMap<Age, Bytes>,
     /// Requests in the order in which they were made, by their tickets.
     under_way: BTreeMap<u64, Request>,
     tickets: u64,
@@ -248,7 +260,7 @@ impl Disk {
                 let payload: Payload = bytes.get(HEADER_BYTES..).unwrap_or_default().into();
                 Ok((Block::of(name, 0, u64::MAX, &payload), payload))
             }
-            Some(File { bytes, .. }) => open(bytes, name),
+            Some(File { bytes, .. }) => opened(bytes, name),
         }
     }
 
@@ -274,7 +286,7 @@ impl Disk {
         if self.fails(now) {
             return false;
         }
-        let bytes = seal(block, payload);
+        let bytes = sealed(block, payload);
         match self.fault {
             Some(Fault::Misdirected) if !self.files.is_empty() => {
                 self.fault = None;
@@ -360,7 +372,7 @@ impl Disk {
     /// A block that is whole, and whether it is durable.
     pub fn whole(&self, name: BlockName) -> Option<(Block, Payload, bool)> {
         let file = self.files.get(&name)?;
-        let (block, payload) = open(&file.bytes, name).ok()?;
+        let (block, payload) = opened(&file.bytes, name).ok()?;
         Some((block, payload, file.is_durable))
     }
 

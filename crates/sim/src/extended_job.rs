@@ -18,7 +18,7 @@ use welter_engine::EngineError;
 use welter_engine::chunks::{self, Scratch, UpdateCell, open_updates, states, with_states};
 use welter_model::extended::Extended;
 use welter_model::program::{Next, Total};
-use welter_protocol::names::{Cell, Phase, Step};
+use welter_protocol::names::{Bytes, Cell, Phase, Step};
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 use welter_testing::graph::Graph;
@@ -246,7 +246,7 @@ impl<E: Extended> ExtendedWorker<E> {
         Ok(self.made(&total))
     }
 
-    fn decide(&self, iterations: u32, totals: &[(u32, Payload)]) -> Outcome {
+    fn decide(&self, iterations: u32, totals: &[(u32, Bytes)]) -> Outcome {
         let totals = totals.iter().map(|(_, bytes)| pod_read_unaligned(bytes));
         let total = totals.fold(E::Total::default(), E::Total::merge);
         let goes_on = self.program.next(iterations.into(), &total) == Next::Iterate;

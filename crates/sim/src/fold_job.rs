@@ -17,7 +17,7 @@ use welter_engine::chunks::{
     self, Renewed, Scratch, Sources, UpdateCell, Vertices, open_updates, touched, write_updates,
 };
 use welter_model::program::{Next, Program, Total, Value};
-use welter_protocol::names::{Cell, Phase, Sealed, Step};
+use welter_protocol::names::{Bytes, Cell, Phase, Step};
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 use welter_testing::executors::is_float;
@@ -228,7 +228,7 @@ impl<P: Program> FoldWorker<P> {
     }
 
     /// The vertex set in memory as chunks.
-    fn chunks(&self) -> Vec<Sealed> {
+    fn chunks(&self) -> Vec<Payload> {
         let size = size_of::<P::Value>() + 1;
         let mut set = Vec::with_capacity(self.values.len() * size);
         for (value, active) in self.values.iter().zip(&self.active) {
@@ -350,7 +350,7 @@ impl<P: Program> FoldWorker<P> {
         bins.chain(groups.filter_map(|(stripe, bin)| bin.take(at(stripe)))).collect()
     }
 
-    fn hand_over(&mut self) -> Sealed {
+    fn hand_over(&mut self) -> Payload {
         let at = self.updates_for(self.partition);
         if !P::COMBINES {
             return self.told.chunk(at).into();
@@ -371,7 +371,7 @@ impl<P: Program> FoldWorker<P> {
         Ok(self.made(made))
     }
 
-    fn decide(&self, iterations: u32, totals: &[(u32, Payload)]) -> Outcome {
+    fn decide(&self, iterations: u32, totals: &[(u32, Bytes)]) -> Outcome {
         let size = size_of::<P::Total>();
         let (mut total, mut count) = (P::Total::default(), 0);
         for (_, bytes) in totals {
@@ -383,6 +383,6 @@ impl<P: Program> FoldWorker<P> {
     }
 }
 
-fn total_bytes<T: Pod>(total: &T, active: u64) -> Payload {
+fn total_bytes<T: Pod>(total: &T, active: u64) -> Bytes {
     [bytes_of(total), &active.to_le_bytes()].concat().into()
 }

@@ -6,10 +6,10 @@
 
 use welter_engine::{EngineError, chunks};
 use welter_protocol::config::Route;
-use welter_protocol::names::{Cell, Sealed};
+use welter_protocol::names::Cell;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::planted::Bug;
-use welter_protocol::{Outcome, Work};
+use welter_protocol::{Outcome, Payload, Work};
 use welter_store::header::{CellId, Encoding};
 
 /// How a job is cut for a cluster.
@@ -55,12 +55,12 @@ impl Cut {
     }
 
     /// A vertex set, of vertices of so many bytes, as chunks: at least one.
-    pub(crate) fn vertex_chunks(&self, set: &[u8], vertex_bytes: usize) -> Vec<Sealed> {
+    pub(crate) fn vertex_chunks(&self, set: &[u8], vertex_bytes: usize) -> Vec<Payload> {
         if set.is_empty() {
-            return vec![Sealed::from([])];
+            return vec![Payload::default()];
         }
         let chunk_bytes = self.chunk_vertices as usize * vertex_bytes;
-        set.chunks(chunk_bytes).map(Sealed::from).collect()
+        set.chunks(chunk_bytes).map(Payload::from).collect()
     }
 }
 

@@ -18,9 +18,9 @@
 use std::collections::BTreeMap;
 
 use welter_protocol::messages::Envelope;
-use welter_protocol::names::checksum;
-use welter_protocol::random::{Random, mix};
-use welter_protocol::wire::{HEAD_BYTES, open, seal};
+use welter_protocol::payload::{Buffer, checksum};
+use welter_protocol::random::Random;
+use welter_protocol::wire::{HEAD_BYTES, open, seal, sum};
 use welter_protocol::{Rank, Time};
 
 use crate::happened::{Happened, Kind};
@@ -77,19 +77,23 @@ pub struct Network {
     /// When the interfaces of each machine are free, out and in, and when the switch is.
     interfaces: BTreeMap<Rank, [Time; 2]>,
     switch: Time,
-    /// Whether garbled frames are taken, which is a bug.
-    pub trusts: bool,
+    /// Part of frames whose sum is not looked at, which is a bug.
+    unsummed: Option<usize>,
 }
 
-/// Makes a frame look like one that was sent so.
-fn seal_anew(frame: &mut [u8]) {
-    let sum = mix(checksum(&frame[..16]) ^ checksum(&frame[HEAD_BYTES..]));
-    frame[16..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
+/// Makes a frame look like one that was sent so, of which this part was garbled.
+fn seal_anew([head, payload]: &mut [Vec<u8>; 2], part: usize) {
+    if part == 1 {
+        head[24..32].copy_from_slice(&checksum(payload).to_le_bytes());
+    }
+    let sum = sum(head);
+    head[32..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
 }
 
 impl Network {
-    /// A network without cuts; one that `trusts` takes garbled frames, which is a bug.
-    pub fn new(weather: Weather, trusts: bool) -> Self {
+    /// A network without cuts; one with a part `unsummed` takes frames in which it was garbled,
+    /// which is a bug.
+    pub fn new(weather: Weather, unsummed: Option<usize>) -> Self {
         Self {
             weather,
             cuts: Vec::new(),
@@ -97,7 +101,7 @@ impl Network {
             last: BTreeMap::new(),
             interfaces: BTreeMap::new(),
             switch: 0,
-            trusts,
+            unsummed,
         }
     }
 
@@ -136,19 +140,25 @@ impl Network {
         if !self.weather.wired {
             return Ok(Some(envelope));
         }
-        let mut frame = seal(&envelope);
+        let frame = seal(&envelope);
         if self.weather.garbled == 0 || !random.chance(self.weather.garbled) {
-            let opened = open(&frame, machines);
+            let opened = open(&frame.head, Buffer::from(&frame.payload[..]), machines);
             return opened.map(Some).map_err(|why| format!("a frame cannot be opened: {why:?}"));
         }
-        let bit = random.below(8 * frame.len() as u64) as usize;
-        frame[bit / 8] ^= 1 << (bit % 8);
+        let mut parts = frame.parts().map(<[u8]>::to_vec);
+        let bytes: usize = parts.iter().map(Vec::len).sum();
+        let bit = random.below(8 * bytes as u64) as usize;
+        let before = 8 * parts[0].len();
+        let (part, at) = if bit < before { (0, bit) } else { (1, bit - before) };
+        parts[part][at / 8] ^= 1 << (at % 8);
         self.happened.count(Kind::Garbled);
-        if self.trusts {
-            seal_anew(&mut frame);
-            return Ok(open(&frame, machines).ok());
+        let trusts = self.unsummed == Some(part);
+        if trusts {
+            seal_anew(&mut parts, part);
         }
-        match open(&frame, machines) {
+        let [head, payload] = parts;
+        match open(&head, Buffer::from(payload), machines) {
+            Ok(garbled) if trusts => Ok(Some(garbled)),
             Err(_) => Ok(None),
             Ok(_) => Err(format!("a frame was taken though bit {bit} was flipped")),
         }
@@ -224,7 +234,7 @@ mod tests {
 
     /// When messages of ten bytes arrive that are sent at once.
     fn arrivals(weather: Weather, ways: &[[Rank; 2]]) -> Vec<Time> {
-        let mut network = Network::new(weather, false);
+        let mut network = Network::new(weather, None);
         let random = &mut Random::new(1);
         let comes: Vec<Time> =
             ways.iter().filter_map(|way| network.comes(0, *way, 10, random)[0]).collect();

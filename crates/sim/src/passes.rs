@@ -21,7 +21,7 @@ use welter_engine::EngineError;
 use welter_engine::chunks::{Pulled, Scratch};
 use welter_model::program::{Total, Vertex};
 use welter_model::stream::{Edge, Known, Next, Seen, Stream};
-use welter_protocol::Payload;
+use welter_protocol::names::Bytes;
 
 use crate::reading::numbers;
 
@@ -88,7 +88,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn encode(&self) -> Payload {
+    pub(crate) fn encode(&self) -> Bytes {
         let mut bytes = (self.degrees.len() as u64).to_le_bytes().to_vec();
         bytes.extend(self.degrees.iter().flat_map(|degree| degree.to_le_bytes()));
         for learnt in &self.passes {
@@ -244,6 +244,7 @@ mod tests {
     use welter_algorithms::mcst::Cost;
     use welter_algorithms::{Mcst, Scc, Wcc};
     use welter_engine::chunks::{Cell, EdgeWriter, Form};
+    use welter_protocol::Payload;
     use welter_protocol::random::Random;
     use welter_store::header::{CellId, Encoding};
     use welter_testing::graph::Graph;

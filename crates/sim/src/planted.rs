@@ -3,7 +3,7 @@
 use welter_protocol::planted::Bug;
 
 /// All bugs.
-pub const BUGS: [Bug; 41] = [
+pub const BUGS: [Bug; 42] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -38,6 +38,7 @@ pub const BUGS: [Bug; 41] = [
     Bug::RewriteDropped,
     Bug::CellSkipped,
     Bug::NoFrameSum,
+    Bug::NoPayloadSum,
     Bug::CombinedTwice,
     Bug::EdgesDropped,
     Bug::PieceSkipped,
@@ -62,7 +63,11 @@ pub fn trusts(bug: Option<Bug>) -> bool {
     bug == Some(Bug::NoChecksum)
 }
 
-/// Whether frames that were garbled are taken as they are.
-pub fn garbles(bug: Option<Bug>) -> bool {
-    bug == Some(Bug::NoFrameSum)
+/// Part of a frame in which bits that flip are not seen: the head with the body, or the payload.
+pub fn unsummed(bug: Option<Bug>) -> Option<usize> {
+    match bug {
+        Some(Bug::NoFrameSum) => Some(0),
+        Some(Bug::NoPayloadSum) => Some(1),
+        _ => None,
+    }
 }

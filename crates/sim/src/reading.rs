@@ -14,7 +14,8 @@ use welter_engine::EngineError;
 use welter_engine::chunks::{EdgeWriter, Form, with_states};
 use welter_model::stream::Edge;
 use welter_protocol::config::Route;
-use welter_protocol::names::{Cell, checksum};
+use welter_protocol::names::Cell;
+use welter_protocol::payload::checksum;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload};
 use welter_testing::graph::Graph;
@@ -141,13 +142,13 @@ impl Reading {
         self.chunks += 1;
         let place = self.cut.chunk_cell(self.input.graph, cell);
         let chunk = self.writer.write(&place, self.chunks, &bin.edges)?;
-        let sealed = match self.state_bytes {
+        let payload = match self.state_bytes {
             Some(bytes) => with_states(chunk, &vec![0_u8; bin.edges.len() * bytes]).into(),
             None => chunk.into(),
         };
         let Cell { partition, source } = cell;
         let (records, sources) = (bin.edges.len() as u32, bin.sources);
-        Ok(Filled { partition, source, records, combined: 0, sources, sealed })
+        Ok(Filled { partition, source, records, combined: 0, sources, payload })
     }
 }
 

@@ -27,7 +27,7 @@ mod recorded;
 use std::sync::Arc;
 
 use welter_engine::EngineError;
-use welter_protocol::names::{Phase, Step};
+use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 
@@ -168,7 +168,7 @@ impl SizedWorker {
             records: records as u32,
             combined: 0,
             sources: u64::MAX,
-            sealed: size.chunk(records).into(),
+            payload: size.chunk(records).into(),
         };
         chunks.into_iter().map(filled).collect()
     }
@@ -207,7 +207,7 @@ impl SizedWorker {
         let set = vec![0; width as usize * self.vertex_bytes];
         let vertices = self.cut.vertex_chunks(&set, self.vertex_bytes);
         let active = if width == 0 { 0 } else { u64::MAX };
-        Outcome::Made { vertices, total: Payload::from([]), active }
+        Outcome::Made { vertices, total: Bytes::from([]), active }
     }
 
     fn stream(&mut self, records: u64) -> Outcome {
@@ -260,7 +260,7 @@ impl Worker for SizedWorker {
             }
             Work::Decide { iterations, .. } => {
                 let goes_on = (*iterations as usize) < self.profile.iterations.len();
-                Outcome::Decided { goes_on, control: Payload::from([]) }
+                Outcome::Decided { goes_on, control: Bytes::from([]) }
             }
         })
     }

@@ -20,9 +20,9 @@ use welter_engine::chunks::Scratch;
 use welter_model::program::Value;
 use welter_model::stream::Stream;
 use welter_protocol::config::Route;
-use welter_protocol::names::{Cell, Phase};
+use welter_protocol::names::{Bytes, Cell, Phase};
 use welter_protocol::work::Filled;
-use welter_protocol::{Outcome, Payload, Work};
+use welter_protocol::{Outcome, Work};
 use welter_testing::graph::Graph;
 
 use crate::fold_job::numbers;
@@ -122,7 +122,7 @@ impl<S: Stream> Worker for StreamWorker<S> {
             Work::Init { partition, degrees: counts } => {
                 self.partition = *partition;
                 let degrees = degrees(counts);
-                self.made(Payload::from(bytemuck::cast_slice(&degrees)), |_| S::Value::zeroed())
+                self.made(Bytes::from(bytemuck::cast_slice(&degrees)), |_| S::Value::zeroed())
             }
             Work::Open { step, partition, control, .. } => {
                 (self.phase, self.partition) = (step.phase, *partition);
@@ -162,7 +162,7 @@ impl<S: Stream> StreamWorker<S> {
     }
 
     /// The vertex set of the open partition. Nobody knows yet whether edges will be streamed again.
-    fn made(&self, total: Payload, value: impl Fn(u64) -> S::Value) -> Outcome {
+    fn made(&self, total: Bytes, value: impl Fn(u64) -> S::Value) -> Outcome {
         let range = self.cut.partitions.range(self.partition);
         let active = if range.is_empty() { 0 } else { u64::MAX };
         let set: Vec<u8> = range.flat_map(|vertex| bytes_of(&value(vertex)).to_vec()).collect();
@@ -201,7 +201,7 @@ impl<S: Stream> StreamWorker<S> {
             records: learnt.edges.len() as u32,
             combined: 0,
             sources: u64::MAX,
-            sealed: learnt.encode().into(),
+            payload: learnt.encode().into(),
         })
     }
 
@@ -223,7 +223,7 @@ impl<S: Stream> StreamWorker<S> {
         })
     }
 
-    fn decide(&self, iterations: u32, control: &[u8], totals: &[(u32, Payload)]) -> Outcome {
+    fn decide(&self, iterations: u32, control: &[u8], totals: &[(u32, Bytes)]) -> Outcome {
         let mut log = Log::decode(control);
         if iterations == 0 {
             let degrees = totals.iter().flat_map(|(_, degrees)| crate::reading::numbers(degrees));

@@ -192,7 +192,7 @@ impl<'a> World<'a> {
             current: vec![None; machines],
             incarnations: vec![0; machines],
             disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
-            network: Network::new(weather, planted::garbles(schedule.config.planted)),
+            network: Network::new(weather, planted::unsummed(schedule.config.planted)),
             checkers: Checkers::new(&schedule.config),
             excuses: Excuses { lost, ..Excuses::default() },
             exited: None,

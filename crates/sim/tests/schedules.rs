@@ -88,6 +88,7 @@ fn bugs_that_need_a_fault_are_not_seen_without_one() {
         Bug::NoChecksum,
         Bug::KeptUpdates,
         Bug::NoFrameSum,
+        Bug::NoPayloadSum,
         Bug::PieceSkipped,
         Bug::NotRestored,
         Bug::OlderProcess,

@@ -25,7 +25,8 @@ use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
-use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Sealed, Step};
+use crate::names::{Block, BlockName, Cell, Kind, Phase, Rank, Step};
+use crate::payload::Payload;
 use crate::rewriting::by_cells;
 use crate::steal::Bias;
 
@@ -146,17 +147,16 @@ impl ComputationEngine {
         cx: &mut Context,
         step: Step,
         partition: u32,
-        sealed: Sealed,
+        payload: Payload,
     ) {
         let master = cx.config.partitions.master(partition);
         cx.counters.count(Path::HandedOver);
         if cx.config.handover != Handover::Storage {
-            let payload = sealed.payload;
             return cx.send(master, Message::Accumulators { step, partition, payload });
         }
         cx.counters.count(Path::Parked);
         let name = cx.name(Kind::Accumulators, step.iteration, Cell::all(partition));
-        self.store(cx, Block::sealed(name, 0, u64::MAX, &sealed), sealed.payload);
+        self.store(cx, Block::of(name, 0, u64::MAX, &payload), payload);
     }
 }
 
@@ -167,12 +167,12 @@ mod tests {
     use super::*;
     use crate::config::{Config, Edges, Route, of_two};
     use crate::messages::{Begin, Effect, Envelope};
-    use crate::names::{Epoch, Generation};
+    use crate::names::{Bytes, Epoch, Generation};
 
     fn begin(step: Step, active: u64) -> Begin {
         Begin {
             step,
-            control: Payload::from([]),
+            control: Bytes::from([]),
             made: Epoch::default(),
             generation: Generation::default(),
             edges_only: false,

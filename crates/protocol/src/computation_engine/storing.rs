@@ -27,7 +27,8 @@ use crate::checkpoint::vertices;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
-use crate::names::{Block, BlockName, Cell, Kind, Payload, Phase, Rank, Role, Sealed, Step};
+use crate::names::{Block, BlockName, Cell, Kind, Phase, Rank, Role, Step};
+use crate::payload::Payload;
 use crate::placement::{Placement, mirror, vertex_engine};
 use crate::planted::Bug;
 use crate::work::Filled;
@@ -35,26 +36,26 @@ use crate::work::Filled;
 impl ComputationEngine {
     /// Has edges stored as they were read.
     pub(super) fn store_edges(&mut self, cx: &mut Context, filled: Vec<Filled>) {
-        for Filled { partition, source, records, sources, sealed, .. } in filled {
+        for Filled { partition, source, records, sources, payload, .. } in filled {
             let name = cx.name(Kind::Edges, 0, Cell { partition, source });
             if cx.config.has(Bug::EdgesDropped) && name.number % 16 == 15 {
                 continue;
             }
-            let block = Block::sealed(name, records, sources, &sealed);
+            let block = Block::of(name, records, sources, &payload);
             self.worked.stored += u64::from(records);
             self.worked.ingested.add(&block);
-            self.store(cx, block, sealed.payload);
+            self.store(cx, block, payload);
         }
     }
 
     pub(super) fn store_updates(&mut self, cx: &mut Context, step: Step, filled: Vec<Filled>) {
-        for Filled { partition, source, records, combined, sources, sealed } in filled {
+        for Filled { partition, source, records, combined, sources, payload } in filled {
             self.worked.stored += u64::from(records);
             if combined > 0 {
                 cx.counters.count(Path::Combined);
             }
             let name = cx.name(Kind::Updates, step.iteration, Cell { partition, source });
-            self.store(cx, Block::sealed(name, records, sources, &sealed), sealed.payload);
+            self.store(cx, Block::of(name, records, sources, &payload), payload);
         }
     }
 
@@ -63,13 +64,13 @@ impl ComputationEngine {
         &mut self,
         cx: &mut Context,
         step: Step,
-        (old, rewritten): (Block, Option<Sealed>),
+        (old, rewritten): (Block, Option<Payload>),
     ) {
-        if let Some(sealed) = rewritten {
+        if let Some(payload) = rewritten {
             cx.counters.count(Path::Rewritten);
             let name = cx.name(Kind::Edges, step.iteration + 1, old.name.cell());
-            let block = Block::sealed(name, old.records, old.sources, &sealed);
-            self.store(cx, block, sealed.payload);
+            let block = Block::of(name, old.records, old.sources, &payload);
+            self.store(cx, block, payload);
         }
     }
 
@@ -78,12 +79,12 @@ impl ComputationEngine {
         cx: &mut Context,
         step: Step,
         partition: u32,
-        chunks: Vec<Sealed>,
+        chunks: Vec<Payload>,
     ) {
         let version = step.iteration + u32::from(step.phase != Phase::Ingest);
-        for (chunk, sealed) in chunks.into_iter().enumerate() {
+        for (chunk, payload) in chunks.into_iter().enumerate() {
             let name = vertices(cx.epoch, version, partition, chunk as u64);
-            self.store(cx, Block::sealed(name, 0, u64::MAX, &sealed), sealed.payload);
+            self.store(cx, Block::of(name, 0, u64::MAX, &payload), payload);
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::names::{BlockName, Cell, Payload};
+use crate::names::{BlockName, Cell};
+use crate::payload::Payload;
 use crate::pulls::Pulls;
 use crate::times::Spent;
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::*;
 use crate::config::{Config, Handover, of_two};
 use crate::messages::{Effect, Envelope};
-use crate::names::{Epoch, Generation, Sealed};
+use crate::names::{Bytes, Epoch, Generation};
+use crate::payload::Buffer;
 use crate::placement::{Placement, vertex_engine};
 use crate::steal::Bias;
 use crate::window::Width;
@@ -15,7 +16,7 @@ use crate::work::Filled;
 fn begin(phase: Phase) -> Begin {
     Begin {
         step: Step { iteration: 0, phase },
-        control: Payload::from([]),
+        control: Bytes::from([]),
         made: Epoch::default(),
         generation: Generation::default(),
         edges_only: false,
@@ -85,8 +86,8 @@ fn vertex_sets_are_asked_for_by_the_window() {
         let mut all = open.clone();
         assert_eq!(open.len(), window, "at the beginning");
         while let Some(name) = open.pop() {
-            engine.got(&mut cx, name, Payload::from([]));
-            engine.got(&mut cx, name, Payload::from([]));
+            engine.got(&mut cx, name, Payload::default());
+            engine.got(&mut cx, name, Payload::default());
             if all.len() == 8 && open.is_empty() {
                 break;
             }
@@ -110,7 +111,7 @@ fn vertex_sets_are_asked_for_by_the_window() {
 /// A chunk for partition 0, as it comes with a pull.
 fn chunk(number: u64) -> (Block, Payload, [Time; 2]) {
     let name = BlockName::of_edges(number);
-    (Block::of(name, 1, 1, &[]), Payload::from([]), [0, 1])
+    (Block::of(name, 1, 1, &Payload::default()), Payload::default(), [0, 1])
 }
 
 #[test]
@@ -122,7 +123,7 @@ fn as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for() {
         let mut engine = ComputationEngine::new(&cx);
         engine.begin(&mut cx, begin(Phase::Scatter));
         for name in gets(&mut cx) {
-            engine.got(&mut cx, name, Payload::from([]));
+            engine.got(&mut cx, name, Payload::default());
         }
         let [(token, Work::Open { .. })] = works(&mut cx)[..] else { panic!("it opens") };
         engine.done(&mut cx, token, Outcome::Opened);
@@ -155,19 +156,19 @@ fn as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for() {
 fn checksums_are_those_that_the_program_made() {
     let mut cx = Context::new(Arc::new(of_two()), 0, 1);
     let mut engine = ComputationEngine::new(&cx);
-    let sealed = Sealed { payload: Payload::from([1, 2, 3]), hash: 7 };
+    let payload = Buffer::from([1, 2, 3]).with(7);
     let filled = Filled {
         partition: 1,
         source: None,
         records: 1,
         combined: 0,
         sources: 1,
-        sealed: sealed.clone(),
+        payload: payload.clone(),
     };
     let step = Step { iteration: 0, phase: Phase::Gather };
     engine.store_edges(&mut cx, vec![filled.clone()]);
     engine.store_updates(&mut cx, step, vec![filled]);
-    engine.store_vertices(&mut cx, step, 1, vec![sealed]);
+    engine.store_vertices(&mut cx, step, 1, vec![payload]);
     let hash = |message| match message {
         Message::Store { block, .. } => Some((block.bytes, block.hash)),
         _ => None,
@@ -182,7 +183,7 @@ fn opened(config: Config, phase: Phase) -> (Context, ComputationEngine) {
     let mut engine = ComputationEngine::new(&cx);
     engine.begin(&mut cx, begin(phase));
     for name in gets(&mut cx) {
-        engine.got(&mut cx, name, Payload::from([]));
+        engine.got(&mut cx, name, Payload::default());
     }
     let [(token, Work::Open { .. })] = works(&mut cx)[..] else { panic!("it opens") };
     engine.done(&mut cx, token, Outcome::Opened);
@@ -240,7 +241,7 @@ fn a_directory_is_asked_for_vertices_too() {
         &mut cx,
         Step { iteration: 0, phase: Phase::Gather },
         0,
-        vec![Payload::from([]).into()],
+        vec![Payload::default()],
     );
     let [Message::Place(name)] = said(&mut cx)[..] else { panic!("it asks where to store it") };
     engine.placed(&mut cx, name, 1);

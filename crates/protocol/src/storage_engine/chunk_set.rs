@@ -100,13 +100,14 @@ impl ChunkSet {
 mod tests {
     use super::*;
     use crate::names::{BlockName, Phase};
+    use crate::payload::Payload;
 
     /// Numbers of the chunks that a set hands out, of six with sources in ranges 0, 1, 0, 1, ...
     fn handed_out(sets: Sets, active: u64) -> Vec<u64> {
         let mut set = ChunkSet::default();
         for number in 0..6 {
             let name = BlockName::of_edges(number);
-            set.add(Block::of(name, 1, 1 << (number % 2), &[]));
+            set.add(Block::of(name, 1, 1 << (number % 2), &Payload::default()));
         }
         set.reset(Step { iteration: 0, phase: Phase::Scatter }, active);
         std::iter::from_fn(|| set.take(sets, active, [false; 2]))

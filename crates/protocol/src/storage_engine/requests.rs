@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::messages::Pull;
-use crate::names::{Block, BlockName, Payload, Rank, Role, Time};
+use crate::names::{Block, BlockName, Rank, Role, Time};
+use crate::payload::Payload;
 
 /// Requests that wait, and those that are with the disk, by their tokens, with their beginnings.
 #[derive(Default)]

@@ -21,7 +21,8 @@ use crate::block::Damage;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Effect, Message, Pull};
-use crate::names::{Block, BlockName, Payload, Rank, Time};
+use crate::names::{Block, BlockName, Rank, Time};
+use crate::payload::Payload;
 use crate::planted::Bug;
 
 impl StorageEngine {

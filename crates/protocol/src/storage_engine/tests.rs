@@ -6,7 +6,7 @@ use super::*;
 use crate::block::Damage;
 use crate::config::{Config, Copies, of_two};
 use crate::messages::{Envelope, Pull};
-use crate::names::Payload;
+use crate::payload::Payload;
 
 fn context() -> Context {
     context_of(1)

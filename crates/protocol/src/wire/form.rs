@@ -5,28 +5,53 @@
 //! take(put(v)) = v          take(b) = v  =>  put(v) = b          so each value has one form
 //! ```
 //!
+//! A payload has no bytes here: it travels beside the form, one at most.
+//!
 //! **Invariant:** nothing is allocated for more elements than there are bytes left, whatever a
 //! length says.
 
 use std::sync::Arc;
 
-use crate::names::{Payload, Rank};
+use crate::names::{Bytes, Rank};
+use crate::payload::Payload;
+
+/// Bytes that are being written, and the payload that goes with them.
+pub(crate) struct Form {
+    pub(crate) bytes: Vec<u8>,
+    pub(super) payload: Option<Payload>,
+}
+
+impl Form {
+    /// A form that begins with these bytes.
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        Self { bytes, payload: None }
+    }
+}
 
 /// Bytes that are being read.
 pub(crate) struct Reader<'a> {
     pub(super) bytes: &'a [u8],
     /// Ranks are below this.
     pub(super) machines: usize,
+    /// Payload that came with them, until it is taken.
+    pub(super) payload: Option<Payload>,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8], machines: usize) -> Self {
-        Self { bytes, machines }
+        Self { bytes, machines, payload: None }
     }
 
-    /// A value that these are all the bytes of.
+    /// Bytes that came with a payload.
+    pub(super) fn carrying(bytes: &'a [u8], machines: usize, payload: Payload) -> Self {
+        Self { bytes, machines, payload: Some(payload) }
+    }
+
+    /// A value that these are all the bytes of, and the payload, if there is any, is in.
     pub(crate) fn only<T: Wire>(mut self) -> Option<T> {
-        T::take(&mut self).filter(|_| self.bytes.is_empty())
+        let value = T::take(&mut self)?;
+        let is_whole = self.payload.is_none_or(|payload| payload.is_empty());
+        (self.bytes.is_empty() && is_whole).then_some(value)
     }
 
     /// A length of things that take a byte each at least.
@@ -38,7 +63,7 @@ impl<'a> Reader<'a> {
 
 /// Value with a form on the wire.
 pub(crate) trait Wire: Sized {
-    fn put(&self, to: &mut Vec<u8>);
+    fn put(&self, to: &mut Form);
 
     /// The value that comes next; none if there is none.
     fn take(from: &mut Reader<'_>) -> Option<Self>;
@@ -47,8 +72,8 @@ pub(crate) trait Wire: Sized {
 macro_rules! wire_number {
     ($($number:ty),*) => {$(
         impl Wire for $number {
-            fn put(&self, to: &mut Vec<u8>) {
-                to.extend(self.to_le_bytes());
+            fn put(&self, to: &mut Form) {
+                to.bytes.extend(self.to_le_bytes());
             }
 
             fn take(from: &mut Reader<'_>) -> Option<Self> {
@@ -64,7 +89,7 @@ wire_number!(u8, u32, u64);
 
 /// The only `usize`s that travel are ranks.
 impl Wire for Rank {
-    fn put(&self, to: &mut Vec<u8>) {
+    fn put(&self, to: &mut Form) {
         (*self as u32).put(to);
     }
 
@@ -75,8 +100,8 @@ impl Wire for Rank {
 }
 
 impl Wire for bool {
-    fn put(&self, to: &mut Vec<u8>) {
-        to.push(u8::from(*self));
+    fn put(&self, to: &mut Form) {
+        to.bytes.push(u8::from(*self));
     }
 
     fn take(from: &mut Reader<'_>) -> Option<Self> {
@@ -89,7 +114,7 @@ impl Wire for bool {
 }
 
 impl<T: Wire> Wire for Option<T> {
-    fn put(&self, to: &mut Vec<u8>) {
+    fn put(&self, to: &mut Form) {
         self.is_some().put(to);
         if let Some(value) = self {
             value.put(to);
@@ -101,35 +126,47 @@ impl<T: Wire> Wire for Option<T> {
     }
 }
 
-impl Wire for Payload {
-    fn put(&self, to: &mut Vec<u8>) {
+impl Wire for Bytes {
+    fn put(&self, to: &mut Form) {
         (self.len() as u64).put(to);
-        to.extend_from_slice(self);
+        to.bytes.extend_from_slice(self);
     }
 
     fn take(from: &mut Reader<'_>) -> Option<Self> {
         let length = from.length()?;
-        let (payload, rest) = from.bytes.split_at_checked(length)?;
+        let (bytes, rest) = from.bytes.split_at_checked(length)?;
         from.bytes = rest;
-        Some(payload.into())
+        Some(bytes.into())
+    }
+}
+
+/// Beside the form: a message with two of them has none.
+impl Wire for Payload {
+    fn put(&self, to: &mut Form) {
+        debug_assert!(to.payload.is_none(), "a message carries one payload");
+        to.payload = Some(self.clone());
+    }
+
+    fn take(from: &mut Reader<'_>) -> Option<Self> {
+        from.payload.take()
     }
 }
 
 /// Text is UTF-8.
 impl Wire for Arc<str> {
-    fn put(&self, to: &mut Vec<u8>) {
+    fn put(&self, to: &mut Form) {
         (self.len() as u64).put(to);
-        to.extend_from_slice(self.as_bytes());
+        to.bytes.extend_from_slice(self.as_bytes());
     }
 
     fn take(from: &mut Reader<'_>) -> Option<Self> {
-        let bytes = Payload::take(from)?;
+        let bytes = Bytes::take(from)?;
         std::str::from_utf8(&bytes).ok().map(Self::from)
     }
 }
 
 impl<T: Wire> Wire for Vec<T> {
-    fn put(&self, to: &mut Vec<u8>) {
+    fn put(&self, to: &mut Form) {
         (self.len() as u64).put(to);
         for value in self {
             value.put(to);
@@ -143,7 +180,7 @@ impl<T: Wire> Wire for Vec<T> {
 }
 
 impl Wire for Arc<[u64]> {
-    fn put(&self, to: &mut Vec<u8>) {
+    fn put(&self, to: &mut Form) {
         self.to_vec().put(to);
     }
 
@@ -153,7 +190,7 @@ impl Wire for Arc<[u64]> {
 }
 
 impl<T: Wire> Wire for Arc<T> {
-    fn put(&self, to: &mut Vec<u8>) {
+    fn put(&self, to: &mut Form) {
         self.as_ref().put(to);
     }
 
@@ -163,7 +200,7 @@ impl<T: Wire> Wire for Arc<T> {
 }
 
 impl<T: Wire> Wire for Box<T> {
-    fn put(&self, to: &mut Vec<u8>) {
+    fn put(&self, to: &mut Form) {
         self.as_ref().put(to);
     }
 
@@ -173,7 +210,7 @@ impl<T: Wire> Wire for Box<T> {
 }
 
 impl<A: Wire, B: Wire, C: Wire> Wire for (A, B, C) {
-    fn put(&self, to: &mut Vec<u8>) {
+    fn put(&self, to: &mut Form) {
         self.0.put(to);
         self.1.put(to);
         self.2.put(to);
@@ -188,7 +225,7 @@ impl<A: Wire, B: Wire, C: Wire> Wire for (A, B, C) {
 macro_rules! wire_struct {
     ($type:ty { $($field:ident),* $(,)? }) => {
         impl Wire for $type {
-            fn put(&self, to: &mut Vec<u8>) {
+            fn put(&self, to: &mut Form) {
                 let Self { $($field),* } = self;
                 $($field.put(to);)*
             }
@@ -207,10 +244,10 @@ macro_rules! wire_enum {
         $($tag:literal $variant:ident $({ $($field:ident),* })? $(( $item:ident ))?,)*
     }) => {
         impl Wire for $type {
-            fn put(&self, to: &mut Vec<u8>) {
+            fn put(&self, to: &mut Form) {
                 match self {
                     $(Self::$variant $({ $($field),* })? $(($item))? => {
-                        to.push($tag);
+                        to.bytes.push($tag);
                         $($($field.put(to);)*)?
                         $($item.put(to);)?
                     })*

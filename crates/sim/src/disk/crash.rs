@@ -6,12 +6,11 @@
 use std::collections::btree_map::Entry;
 
 use welter_protocol::Time;
-use welter_protocol::block::seal;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::random::Random;
 
 use super::device::Key;
-use super::{Disk, File, Request};
+use super::{Disk, File, Request, sealed};
 use crate::happened::Kind;
 
 /// Leaves the beginning of what was written, and nothing or zeros after it.
@@ -83,7 +82,7 @@ impl Disk {
             match request {
                 Request::Read { .. } => {}
                 Request::Write { block, payload, .. } => {
-                    let bytes = seal(&block, &payload);
+                    let bytes = sealed(&block, &payload);
                     self.files
                         .insert(block.name, File { bytes, is_durable: false, is_dirty: false });
                 }

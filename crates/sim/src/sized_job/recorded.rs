@@ -75,13 +75,13 @@ impl Worker for Recorder {
         match (&outcome, work) {
             (Outcome::Ingested { filled, .. }, _) => {
                 for one in filled {
-                    profile.edges.add(one.sealed.payload.len(), one.records.into());
+                    profile.edges.add(one.payload.len(), one.records.into());
                 }
             }
             (Outcome::Streamed { made, gathered, filled, .. }, Work::Stream { block, .. }) => {
                 self.gathered += gathered;
                 for one in filled {
-                    profile.updates.add(one.sealed.payload.len(), one.records.into());
+                    profile.updates.add(one.payload.len(), one.records.into());
                 }
                 if let Some(Step { iteration, phase: Phase::Scatter }) = self.step {
                     let iteration = iteration as usize;
@@ -93,12 +93,12 @@ impl Worker for Recorder {
             }
             (Outcome::Flushed(filled), _) => {
                 for one in filled {
-                    profile.updates.add(one.sealed.payload.len(), one.records.into());
+                    profile.updates.add(one.payload.len(), one.records.into());
                 }
             }
-            (Outcome::HandedOver(sealed), _) => {
+            (Outcome::HandedOver(payload), _) => {
                 let touched = touched(&self.cut, self.partition, self.gathered);
-                profile.accumulators.add(sealed.payload.len(), touched);
+                profile.accumulators.add(payload.len(), touched);
             }
             _ => {}
         }

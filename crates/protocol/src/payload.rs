@@ -1,0 +1,210 @@
+//! Bytes that machines store and send, in buffers that devices can use as they are.
+//!
+//! ```text
+//! Buffer    whole pages at an address that a page divides; filled by who makes or reads it
+//! Payload   the first bytes of a buffer that is not changed any more, with their checksum
+//! ```
+//!
+//! A driver reads a block from a disk, or the payload of a frame from a socket, into a [`Buffer`],
+//! also past the page cache, and writes and sends from the [`Payload`] that becomes of it. Between
+//! the two, and from one message to another, no byte is copied.
+//!
+//! **Invariant:** there is one checksum, made once, by who makes the bytes ([`Buffer::seal`], on
+//! the thread of a worker). Headers of blocks and heads of frames carry it; where bytes come from a
+//! device they are compared with it ([`Buffer::open`]), and nowhere else are they summed:
+//!
+//! ```text
+//! payload p      =>   p.hash() = checksum(p)
+//! buffer b       =>   address(b) = 0 and |b.room()| = 0, both modulo PAGE_BYTES, |b| <= |b.room()|
+//! ```
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut, zeroed_vec};
+
+use crate::random::mix;
+
+/// Bytes of a page: what addresses and lengths of direct requests are multiples of.
+pub const PAGE_BYTES: usize = 4096;
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(4096))]
+struct Page([u8; PAGE_BYTES]);
+
+/// Bytes that are being made, or read from a device.
+pub struct Buffer {
+    pages: Vec<Page>,
+    length: usize,
+}
+
+impl Buffer {
+    /// A buffer of so many zeros.
+    pub fn zeroed(length: usize) -> Self {
+        Self { pages: zeroed_vec(length.div_ceil(PAGE_BYTES)), length }
+    }
+
+    /// All of its pages, for a device that transfers only such; bytes behind the length are not
+    /// part of it.
+    pub fn room(&mut self) -> &mut [u8] {
+        cast_slice_mut(&mut self.pages)
+    }
+
+    /// The payload that it becomes, with the sum of its bytes: for who has made them.
+    pub fn seal(self) -> Payload {
+        let hash = checksum(&self);
+        self.with(hash)
+    }
+
+    /// The payload that it becomes if its bytes have this sum: for who has read them.
+    pub fn open(self, hash: u64) -> Option<Payload> {
+        (checksum(&self) == hash).then(|| self.with(hash))
+    }
+
+    /// The payload that it becomes, taken to have this sum.
+    pub(crate) fn with(self, hash: u64) -> Payload {
+        Payload { pages: Arc::new(self.pages), length: self.length, hash }
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &cast_slice(&self.pages)[..self.length]
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let length = self.length;
+        &mut self.room()[..length]
+    }
+}
+
+impl<T: AsRef<[u8]>> From<T> for Buffer {
+    fn from(bytes: T) -> Self {
+        let bytes = bytes.as_ref();
+        let mut buffer = Self::zeroed(bytes.len());
+        buffer.copy_from_slice(bytes);
+        buffer
+    }
+}
+
+/// Bytes that the protocol hands on and does not look into, with their checksum. A clone shares
+/// them.
+///
+/// ```
+/// use welter_protocol::payload::{Buffer, PAGE_BYTES, checksum};
+///
+/// let mut buffer = Buffer::zeroed(5000);
+/// assert_eq!(buffer.room().len(), 2 * PAGE_BYTES);
+/// buffer[..5].copy_from_slice(b"edges");
+/// let payload = buffer.seal();
+/// assert_eq!(payload.len(), 5000);
+/// assert_eq!(payload.hash(), checksum(&payload));
+/// assert_eq!(payload.as_ptr().addr() % PAGE_BYTES, 0);
+/// ```
+#[derive(Clone)]
+pub struct Payload {
+    pages: Arc<Vec<Page>>,
+    length: usize,
+    hash: u64,
+}
+
+impl Payload {
+    /// The sum of its bytes, which nobody makes anew.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// All of its pages: zeros, or what a device left there, are behind its bytes.
+    pub fn room(&self) -> &[u8] {
+        cast_slice(&self.pages)
+    }
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.room()[..self.length]
+    }
+}
+
+impl Default for Payload {
+    fn default() -> Self {
+        Buffer::zeroed(0).seal()
+    }
+}
+
+impl<T: AsRef<[u8]>> From<T> for Payload {
+    fn from(bytes: T) -> Self {
+        Buffer::from(bytes).seal()
+    }
+}
+
+impl PartialEq for Payload {
+    fn eq(&self, other: &Self) -> bool {
+        self[..] == other[..]
+    }
+}
+
+impl Eq for Payload {}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes, {:x}", self.length, self.hash)
+    }
+}
+
+/// A checksum of bytes, 8 at a time.
+pub fn checksum(bytes: &[u8]) -> u64 {
+    let mut sum = bytes.len() as u64 ^ 0x5851_f42d_4c95_7f2d;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        sum = (sum ^ u64::from_le_bytes(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+    for &byte in rest {
+        sum = (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    mix(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_whole_pages_where_devices_want_them() {
+        for (length, pages) in [(0, 0), (1, 1), (4096, 1), (4097, 2), (4 << 20, 1024)] {
+            let mut buffer = Buffer::zeroed(length);
+            assert_eq!((buffer.len(), buffer.room().len()), (length, pages * PAGE_BYTES));
+            assert_eq!(buffer.as_ptr().addr() % PAGE_BYTES, 0, "{length} bytes");
+            let at = buffer.as_ptr();
+            let payload = buffer.seal();
+            assert_eq!((payload.len(), payload.room().len()), (length, pages * PAGE_BYTES));
+            assert_eq!(payload.as_ptr(), at, "nothing was copied");
+            assert_eq!(payload.clone().as_ptr(), at, "a clone shares the bytes");
+        }
+    }
+
+    #[test]
+    fn bytes_that_were_read_are_compared_with_the_sum_that_was_made() {
+        let made = Payload::from(b"updates");
+        assert_eq!(made.hash(), checksum(b"updates"));
+        assert_eq!(Buffer::from(b"updates").open(made.hash()), Some(made.clone()));
+        assert_eq!(Buffer::from(b"updateS").open(made.hash()), None);
+        assert_eq!(Buffer::from(b"update").open(made.hash()), None);
+    }
+
+    #[test]
+    fn what_lies_behind_the_bytes_is_no_part_of_them() {
+        let mut buffer = Buffer::from(b"abc");
+        buffer.room()[3..].fill(0xff);
+        let payload = buffer.seal();
+        assert_eq!(payload, Payload::from(b"abc"));
+        assert_eq!(payload.hash(), checksum(b"abc"));
+    }
+}
