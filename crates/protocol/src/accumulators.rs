@@ -23,7 +23,7 @@ use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
-use crate::names::{BlockName, Phase, Rank, Step};
+use crate::names::{BlockName, Rank, Step};
 use crate::payload::Payload;
 use crate::planted::Bug;
 use crate::steal::accepts;
@@ -103,7 +103,7 @@ impl Owned {
             |stealer: &&mut Stealer| (stealer.rank, stealer.help) == (from, Help::Streaming);
         let Some(stealer) = self.stealers.iter_mut().find(is_streaming) else { return };
         stealer.help = Help::Ended;
-        let hands_over = step.phase != Phase::Scatter && cx.config.handover == Handover::Memory;
+        let hands_over = !step.phase.stores() && cx.config.handover == Handover::Memory;
         if waits && hands_over && !cx.config.has(Bug::StealersStay) {
             cx.counters.count(Path::CollectedBefore);
             stealer.help = Help::Asked;
@@ -192,6 +192,7 @@ mod tests {
     use super::*;
     use crate::config::of_two;
     use crate::messages::{Effect, Envelope};
+    use crate::names::Phase;
 
     const STEP: Step = Step { iteration: 0, phase: Phase::Gather };
 

@@ -23,6 +23,9 @@
 //! edges read again             = edges read first, as the manifest says      when edges were lost
 //! ```
 //!
+//! Where edges are split, that holds of them twice: of those that were read, and of those that were
+//! streamed and stored anew, which are as many.
+//!
 //! **Invariant:** a barrier opens only if all of these hold.
 
 use crate::names::Block;

@@ -64,6 +64,10 @@ impl Barrier {
             return audit_ingest(&worked, &self.edges()).map(|()| 0);
         }
         let served: Vec<Served> = self.closed.values().map(|closed| closed.0).collect();
+        if self.step.phase == Phase::Split {
+            audit(&worked, &served, None)?;
+            return audit_ingest(&worked, &self.edges()).map(|()| 0);
+        }
         audit(&worked, &served, (self.step.phase == Phase::Gather).then_some(made))
     }
 

@@ -23,7 +23,8 @@ pub const HEADER_BYTES: usize = 72;
 const NO_SOURCE: u32 = u32::MAX;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"wltr");
-const KINDS: [Kind; 4] = [Kind::Edges, Kind::Updates, Kind::Vertices, Kind::Accumulators];
+const KINDS: [Kind; 5] =
+    [Kind::Edges, Kind::Updates, Kind::Vertices, Kind::Accumulators, Kind::Rough];
 const ROLES: [Role; 2] = [Role::Primary, Role::Mirror];
 
 /// Why a block cannot be had.

@@ -110,7 +110,7 @@ impl Manifest {
             Kind::Edges => name.generation() == self.generation,
             Kind::Vertices => name.epoch == self.made && name.iteration == self.version,
             Kind::Updates => self.has_scattered(name),
-            Kind::Accumulators => false,
+            Kind::Accumulators | Kind::Rough => false,
         }
     }
 

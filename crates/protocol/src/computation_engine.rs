@@ -279,7 +279,7 @@ impl ComputationEngine {
             let master = cx.config.partitions.master(partition);
             cx.send(master, Message::Ended { step, partition });
         }
-        if step.phase == Phase::Scatter {
+        if step.phase.stores() {
             task.stage = Stage::Flushing;
             self.working = Some(cx.work(Work::Flush));
         } else if !task.stolen {
@@ -311,7 +311,7 @@ impl ComputationEngine {
                 let again = self.ingest.edges_only;
                 if !(again && cx.config.has(Bug::PieceSkipped) && cx.random.chance(300)) {
                     self.worked.made += read;
-                    self.store_edges(cx, filled);
+                    self.store_edges(cx, step, filled);
                 }
                 match degrees {
                     Some(degrees) => self.ingest.read(cx, degrees),
@@ -337,11 +337,11 @@ impl ComputationEngine {
                 self.worked.made += made;
                 self.worked.gathered += gathered;
                 self.task = Some(task);
-                self.store_updates(cx, step, filled);
+                self.store_filled(cx, step, filled);
             }
             Outcome::Flushed(filled) => {
                 if !(task.stolen && cx.config.has(Bug::StealerDrops)) {
-                    self.store_updates(cx, step, filled);
+                    self.store_filled(cx, step, filled);
                 }
                 if let Some(owned) = self.owned.get_mut(&partition) {
                     owned.done();

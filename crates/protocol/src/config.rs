@@ -132,6 +132,9 @@ pub struct Config {
     /// Bytes of blocks that a computation engine has under way to storage from which on it begins
     /// no further piece of the input and no further chunk.
     pub store_window_bytes: u64,
+    /// Bins that an ingest has open at a time. Where there are more cells, edges are binned by one
+    /// end, and then by the other ([`crate::ingest`]): that takes a bin a partition each time.
+    pub bins_open_max: u64,
     /// How accumulators are handed over.
     pub handover: Handover,
     /// In which order chunks are handed out.
@@ -190,13 +193,24 @@ impl Config {
         self.edges == Edges::Rewritten
     }
 
-    /// Whether blocks of this kind are kept twice. Updates and accumulators never are: they can be
-    /// made again.
+    /// Whether edges are binned by both their ends.
+    pub fn by_cells(&self) -> bool {
+        self.route == Route::Fold || self.rewrites()
+    }
+
+    /// Whether edges are binned by one end after the other.
+    pub fn splits(&self) -> bool {
+        let many = self.partitions.cells() > self.bins_open_max;
+        self.by_cells() && many && !self.has(Bug::BinsUnbounded)
+    }
+
+    /// Whether blocks of this kind are kept twice. Of all others none is: they can be made
+    /// again.
     pub fn copies(&self, kind: Kind) -> bool {
         let wanted = match kind {
             Kind::Vertices => self.copies.vertices,
             Kind::Edges => self.copies.edges,
-            Kind::Updates | Kind::Accumulators => false,
+            Kind::Updates | Kind::Accumulators | Kind::Rough => false,
         };
         wanted && self.machines() > 1
     }
@@ -221,6 +235,7 @@ pub(crate) fn of_two() -> Config {
         depth: 1,
         streams: 1,
         store_window_bytes: 1 << 20,
+        bins_open_max: u64::MAX,
         handover: Handover::Memory,
         sets: Sets::Bags,
         checkpoint_interval: 1,
@@ -232,5 +247,26 @@ pub(crate) fn of_two() -> Config {
         seed: 1,
         audited: true,
         planted: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_are_split_that_are_binned_by_both_ends_into_more_bins_than_may_be_open() {
+        // Two partitions have four cells.
+        for (route, edges, bins_open_max, splits) in [
+            (Route::Fold, Edges::Fixed, 3, true),
+            (Route::Fold, Edges::Fixed, 4, false),
+            (Route::Fold, Edges::Rewritten, 3, true),
+            (Route::Spill, Edges::Rewritten, 3, true),
+            (Route::Spill, Edges::Rewritten, 4, false),
+            (Route::Spill, Edges::Fixed, 0, false),
+        ] {
+            let config = Config { route, bins_open_max, edges, ..of_two() };
+            assert_eq!(config.splits(), splits, "{route:?}, {edges:?}, {bins_open_max} bins");
+        }
     }
 }

@@ -270,8 +270,9 @@ impl Coordinator {
         self.begun = true;
         self.edges_only = edges_only;
         self.generation = Generation { epoch: cx.epoch, iteration: 0 };
-        self.directory.forget(Kind::Edges);
-        self.directory.forget(Kind::Updates);
+        for kind in [Kind::Edges, Kind::Rough, Kind::Updates] {
+            self.directory.forget(kind);
+        }
         let iteration = if edges_only { self.version() } else { 0 };
         if !edges_only {
             self.made = cx.epoch;
@@ -328,7 +329,7 @@ impl Coordinator {
         if self.barrier.arrive(from, worked, made) < cx.machines() - early {
             return;
         }
-        let decides = step.phase != Phase::Scatter && !self.edges_only_now();
+        let decides = !step.phase.stores() && !self.edges_only_now();
         if decides {
             let iterations = step.iteration + u32::from(step.phase != Phase::Ingest);
             let made = self.barrier.partitions();
@@ -342,7 +343,7 @@ impl Coordinator {
     }
 
     fn edges_only_now(&self) -> bool {
-        self.edges_only && self.barrier.step.phase == Phase::Ingest
+        self.edges_only && matches!(self.barrier.step.phase, Phase::Ingest | Phase::Split)
     }
 
     /// The program has decided what follows.
@@ -357,7 +358,8 @@ impl Coordinator {
     fn close(&mut self, cx: &mut Context) {
         let step = self.barrier.step;
         let checkpoint = match step.phase {
-            Phase::Ingest => true,
+            Phase::Ingest => !cx.config.splits() || cx.config.has(Bug::CommitBeforeSplit),
+            Phase::Split => true,
             Phase::Scatter => {
                 let newest = self.manifest.as_ref().map(|manifest| manifest.state());
                 let wanted = cx.config.scatter_checkpoints && !cx.config.rewrites();
@@ -367,7 +369,7 @@ impl Coordinator {
                 is_due(step.iteration + 1, cx.config.checkpoint_interval, self.goes_on)
             }
         };
-        if !checkpoint && step.phase != Phase::Scatter {
+        if !checkpoint && matches!(step.phase, Phase::Gather | Phase::Fold) {
             cx.counters.count(Path::NotCheckpointed);
         }
         self.stage = Stage::Closing { checkpoint };
@@ -396,10 +398,11 @@ impl Coordinator {
             }
             Err(_) => {}
         }
-        if step.phase == Phase::Ingest {
+        if matches!(step.phase, Phase::Ingest | Phase::Split) {
             let (read, before) = (self.barrier.made(), self.records);
-            if self.edges_only && read != before && cx.config.audited {
-                let what = format!("{read} edges were read, {before} the first time");
+            let again = self.edges_only || step.phase == Phase::Split;
+            if again && read != before && cx.config.audited {
+                let what = format!("{step} has seen {read} edges, {before} were read before");
                 return cx.fail(Exit::Broken, what);
             }
             self.records = read;
@@ -478,7 +481,13 @@ impl Coordinator {
         let Step { iteration, phase } = self.barrier.step;
         match phase {
             Phase::Scatter => self.begin(cx, Step { iteration, phase: Phase::Gather }),
-            Phase::Ingest => self.next_iteration(cx, iteration),
+            Phase::Ingest if cx.config.splits() => {
+                self.begin(cx, Step { iteration, phase: Phase::Split });
+            }
+            Phase::Ingest | Phase::Split => {
+                self.directory.forget(Kind::Rough);
+                self.next_iteration(cx, iteration);
+            }
             Phase::Gather | Phase::Fold => {
                 self.directory.forget(Kind::Updates);
                 self.next_iteration(cx, iteration + 1);

@@ -39,6 +39,8 @@ paths! {
     CollectedBefore,
     /// Updates for one destination were merged before they were stored.
     Combined,
+    /// A chunk of edges, or what was left of some, was split by their sources.
+    Split,
     /// A chunk of edges was rewritten.
     Rewritten,
     /// Accumulators were handed over.

@@ -18,9 +18,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::context::Context;
 use crate::messages::{Effect, Message};
-use crate::names::{BlockName, Cell, Kind, Phase, Rank, Step};
+use crate::names::{BlockName, Cell, Kind, Rank, Step};
 use crate::placement::vertex_engine;
-use crate::rewriting::rewritten_before;
+use crate::rewriting::streamed;
 
 /// Chunks of one cell: how many each machine has, and how many of them are left in a step.
 #[derive(Default)]
@@ -125,11 +125,7 @@ impl Directory {
     }
 
     fn find(&mut self, cx: &mut Context, from: Rank, (step, cell): (Step, Cell), none: &[Rank]) {
-        let shelf = match step.phase {
-            Phase::Gather => (Kind::Updates, step.iteration, cell),
-            _ => (Kind::Edges, rewritten_before(&cx.config, step.iteration), cell),
-        };
-        let shelf = self.shelves.entry(shelf).or_default();
+        let shelf = self.shelves.entry(streamed(&cx.config, step, cell)).or_default();
         if shelf.step != Some(step) {
             shelf.step = Some(step);
             shelf.left.clone_from(&shelf.all);

@@ -7,6 +7,16 @@
 //! master of p    degrees of all m machines   ->  first values of p
 //! ```
 //!
+//! Where there are more cells than bins may be open, and edges are binned by both their ends, that
+//! takes two passes. An edge goes to a *rough* chunk of the partition that it leads to, and then
+//! each partition is *split*: its rough chunks are streamed, by its master and who helps, into bins
+//! by the partition of their sources.
+//!
+//! ```text
+//! bins open at a time  <=  max(bins_open_max, P)          P partitions, P^2 cells
+//! checkpointed         =   what was split
+//! ```
+//!
 //! When edges alone were lost, the same pass makes a new generation of them, and values stay.
 //!
 //! **Invariant:** every edge of the input is in one chunk of one generation, and every vertex has

@@ -50,12 +50,22 @@ pub struct Generation {
 pub enum Phase {
     /// Edges are read from the input and stored; vertices get their first values.
     Ingest,
+    /// Edges of a destination partition, which the ingest has binned by it alone, are streamed, and
+    /// stored by the partition of their sources too.
+    Split,
     /// Edges of a source partition are streamed, updates are stored (route `spill`).
     Scatter,
     /// Updates of a destination partition are streamed and applied (route `spill`).
     Gather,
     /// Edges of a destination partition are streamed, folded and applied (route `fold`).
     Fold,
+}
+
+impl Phase {
+    /// Whether what is made in it is stored by whoever streams: there are no accumulators then.
+    pub(crate) fn stores(self) -> bool {
+        matches!(self, Self::Split | Self::Scatter)
+    }
 }
 
 /// Iteration and phase.
@@ -84,12 +94,15 @@ pub enum Kind {
     Vertices,
     /// Accumulators of a stealer that waits for nobody (an ablation).
     Accumulators,
+    /// A chunk of edges that are binned by their destinations alone, until they are split.
+    Rough,
 }
 
 /// Edges or updates that are pulled together: those of a streaming partition, or, of edges on route
 /// `fold`, those that also come from one *source* partition.
 ///
 /// ```text
+/// split            (p, -)   edges to p, from anywhere
 /// spill, scatter   (p, -)   edges from p, to anywhere      spill, gather   (p, -)   updates for p
 /// fold             (p, s)   edges from s to p: who streams them needs the signals of s alone
 /// ```

@@ -81,6 +81,10 @@ pub enum Bug {
     /// An update is merged twice into the record that waits for its destination, now and then
     /// (planted in the kernels of the simulator).
     CombinedTwice,
+    /// Edges are binned by both their ends at once, however many bins that takes.
+    BinsUnbounded,
+    /// Edges that are binned by one end alone are taken for a checkpoint.
+    CommitBeforeSplit,
     /// A chunk of edges that was read is not sent to storage, now and then.
     EdgesDropped,
     /// When edges alone are read again, a piece of the input is taken for read, now and then.

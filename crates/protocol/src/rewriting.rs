@@ -25,20 +25,29 @@
 use crate::audit::Sum;
 use crate::config::Config;
 use crate::context::Context;
-use crate::names::{Generation, Phase, Step};
+use crate::names::{Cell, Generation, Kind, Phase, Shelf, Step};
 
 /// Whether edges are streamed by cells, of a partition that they lead to and one of their sources.
 pub fn by_cells(config: &Config, phase: Phase) -> bool {
     match phase {
         Phase::Fold => true,
         Phase::Scatter => config.rewrites(),
-        Phase::Ingest | Phase::Gather => false,
+        Phase::Ingest | Phase::Split | Phase::Gather => false,
     }
 }
 
 /// In how many iterations the edges were rewritten that this one streams.
 pub(crate) fn rewritten_before(config: &Config, iteration: u32) -> u32 {
     if config.rewrites() { iteration } else { 0 }
+}
+
+/// Where the chunks are looked for that a step streams for a cell.
+pub(crate) fn streamed(config: &Config, step: Step, cell: Cell) -> Shelf {
+    match step.phase {
+        Phase::Split => (Kind::Rough, 0, cell),
+        Phase::Gather => (Kind::Updates, step.iteration, cell),
+        _ => (Kind::Edges, rewritten_before(config, step.iteration), cell),
+    }
 }
 
 /// Generation of the edges that a step stores, if it stores any.

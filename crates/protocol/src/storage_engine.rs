@@ -37,7 +37,7 @@ use crate::names::{
     Block, BlockName, Cell, Epoch, Generation, Kind, Phase, Rank, Role, Shelf, Step,
 };
 use crate::planted::Bug;
-use crate::rewriting::{self, rewritten_before};
+use crate::rewriting::{self, streamed};
 
 /// Blocks, cursors and requests.
 #[derive(Default)]
@@ -55,20 +55,17 @@ pub(crate) struct StorageEngine {
     generation: Generation,
 }
 
-/// The set that a pull is about.
-fn set_of(cx: &Context, step: Step, cell: Cell) -> Shelf {
-    match step.phase {
-        Phase::Gather => (Kind::Updates, step.iteration, cell),
-        _ => (Kind::Edges, rewritten_before(&cx.config, step.iteration), cell),
-    }
-}
-
 /// Ranges of sources that are active in a step, of those that the chunks of a cell may have.
 fn active_in(active: &[u64], step: Step, cell: Cell) -> u64 {
     match step.phase {
-        Phase::Gather => u64::MAX,
+        Phase::Split | Phase::Gather => u64::MAX,
         _ => active.get(cell.sources() as usize).copied().unwrap_or(0),
     }
+}
+
+/// Whether chunks of this kind are handed out.
+fn is_streamed(kind: Kind) -> bool {
+    matches!(kind, Kind::Edges | Kind::Updates | Kind::Rough)
 }
 
 impl StorageEngine {
@@ -176,6 +173,9 @@ impl StorageEngine {
                 Kind::Vertices => name.epoch == made && name.iteration == step.iteration,
                 Kind::Edges => name.generation() == generation,
                 Kind::Updates => name.epoch == epoch && name.iteration == step.iteration,
+                Kind::Rough => {
+                    name.epoch == epoch && matches!(step.phase, Phase::Ingest | Phase::Split)
+                }
                 Kind::Accumulators => false,
             });
         }
@@ -197,7 +197,10 @@ impl StorageEngine {
     pub(crate) fn synced(&mut self, cx: &mut Context, token: u64) {
         let closing = self.closing.take_if(|(waited, ..)| *waited == token);
         let Some((_, step, served, parts)) = closing else { return };
-        let edges = self.edges(rewriting::stored(cx, step));
+        let edges = match step.phase {
+            Phase::Ingest if cx.config.splits() => self.rough(cx.epoch),
+            _ => self.edges(rewriting::stored(cx, step)),
+        };
         let updates = Sum::of(self.updates(cx.epoch, step.iteration));
         cx.send(0, Message::Closed { step, served, parts, edges, updates });
     }
@@ -206,7 +209,7 @@ impl StorageEngine {
     fn keep_block(&mut self, block: Block, restored: bool) {
         let name = block.name;
         self.blocks.insert(name, block);
-        if name.role == Role::Primary && matches!(name.kind, Kind::Edges | Kind::Updates) {
+        if name.role == Role::Primary && is_streamed(name.kind) {
             if name.kind == Kind::Edges && name.iteration == 0 && !restored {
                 self.turn_to(name.generation());
             }
@@ -221,6 +224,12 @@ impl StorageEngine {
             is_primary && name.generation() == generation
         };
         Sum::of(self.blocks.values().filter(|block| primary(&block.name)))
+    }
+
+    /// All edges here that are binned by one end alone.
+    fn rough(&self, epoch: Epoch) -> Sum {
+        let is_rough = |name: &BlockName| (name.kind, name.epoch) == (Kind::Rough, epoch);
+        Sum::of(self.blocks.values().filter(|block| is_rough(&block.name)))
     }
 
     /// Updates here that were made in this epoch and iteration.
@@ -248,7 +257,8 @@ impl StorageEngine {
             return 0;
         }
         let last = Cell { partition, source: Some(u32::MAX) };
-        let cells = set_of(cx, step, Cell::all(partition))..=set_of(cx, step, last);
+        let cells =
+            streamed(&cx.config, step, Cell::all(partition))..=streamed(&cx.config, step, last);
         let all = cx.config.has(Bug::UnwantedCounted);
         let active = &self.active;
         let bytes = self.sets.range_mut(cells).map(|((.., cell), set)| {
@@ -285,13 +295,12 @@ impl StorageEngine {
 
     /// All have arrived: says what was served. Nothing of the step will be asked for any more.
     pub(crate) fn close(&mut self, cx: &mut Context, step: Step, checkpoint: bool) {
-        let kind = if step.phase == Phase::Gather { Kind::Updates } else { Kind::Edges };
+        let (kind, before, _) = streamed(&cx.config, step, Cell::all(0));
         let mut served = Served::default();
         if step.phase != Phase::Ingest {
             // Of edges that are rewritten, the next generation is not asked for yet.
-            let (edges, before, _) = set_of(cx, step, Cell::all(0));
             let asked = |(of, iteration, _): &Shelf| {
-                *of == kind && (edges != Kind::Edges || *iteration == before)
+                *of == kind && (kind != Kind::Edges || *iteration == before)
             };
             for ((.., cell), set) in self.sets.iter().filter(|(set, _)| asked(set)) {
                 let one = set.served(step, self.active(step, *cell));
@@ -300,7 +309,7 @@ impl StorageEngine {
                 served.all = served.all.and(one.all);
             }
         }
-        if step.phase == Phase::Gather {
+        if matches!(step.phase, Phase::Split | Phase::Gather) {
             let keys: Vec<_> = self.sets.keys().filter(|key| key.0 == kind).copied().collect();
             for set in keys.iter().filter_map(|key| self.sets.remove(key)) {
                 let names = set.blocks.iter().map(|block| block.name);
@@ -331,7 +340,7 @@ impl StorageEngine {
             let updates = self.updates(epoch, step.iteration);
             return (updates.map(|block| block.name).collect(), Vec::new());
         }
-        let ingest = step.phase == Phase::Ingest;
+        let ingest = matches!(step.phase, Phase::Ingest | Phase::Split);
         let version = step.iteration + u32::from(!ingest);
         let blocks = self.blocks.values().filter(|block| {
             let name = &block.name;

@@ -207,8 +207,8 @@ wire_struct!(Pull { step, cell, active, sent });
 wire_struct!(Made { partition, total, active });
 wire_struct!(Envelope { from, from_incarnation, to, to_incarnation, epoch, number, ack, message });
 
-wire_enum!(Phase { 0 Ingest, 1 Scatter, 2 Gather, 3 Fold, });
-wire_enum!(Kind { 0 Edges, 1 Updates, 2 Vertices, 3 Accumulators, });
+wire_enum!(Phase { 0 Ingest, 1 Scatter, 2 Gather, 3 Fold, 4 Split, });
+wire_enum!(Kind { 0 Edges, 1 Updates, 2 Vertices, 3 Accumulators, 4 Rough, });
 wire_struct!(Failure { why, rank, what });
 wire_enum!(Exit {
     0 Fenced,

@@ -118,6 +118,7 @@ mod tests {
             chunk_records: 4,
             chunk_vertices: 9,
             piece_edges: 9,
+            bins_open_max: u64::MAX,
             combines,
             planted: None,
         }

@@ -160,6 +160,9 @@ struct FoldWorker<P: Program> {
 impl<P: Program> Worker for FoldWorker<P> {
     fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
         self.looked_at = 0;
+        if let Some(outcome) = self.reading.splits(work, &mut self.looked_at)? {
+            return Ok(outcome);
+        }
         match work {
             Work::Ingest { first } => self.reading.piece(*first, &mut self.looked_at),
             Work::Init { partition, degrees: counts } => Ok(self.init(*partition, counts)),
@@ -175,7 +178,7 @@ impl<P: Program> Worker for FoldWorker<P> {
             Work::Stream { payload, .. } => match self.step.phase {
                 Phase::Gather => self.gather(payload),
                 Phase::Fold => self.fold(payload),
-                Phase::Scatter | Phase::Ingest => self.scatter(payload),
+                _ => self.scatter(payload),
             },
             Work::Flush => Ok(Outcome::Flushed(self.flush())),
             Work::HandOver => Ok(Outcome::HandedOver(self.hand_over())),

@@ -27,6 +27,8 @@ pub struct Cut {
     pub chunk_vertices: u64,
     /// Whether a vertex keeps its edges close: else they are dealt out at random over the input.
     pub piece_edges: usize,
+    /// Bins of edges that a machine has open at a time, as [`welter_protocol::Config`] says.
+    pub bins_open_max: u64,
     /// Whether updates for one destination are merged in the buffer of a chunk, where the program
     /// can.
     pub combines: bool,
@@ -35,6 +37,12 @@ pub struct Cut {
 }
 
 impl Cut {
+    /// Whether edges that are binned by both their ends are binned by one after the other.
+    pub(crate) fn splits(&self, by_cells: bool) -> bool {
+        let many = self.partitions.cells() > self.bins_open_max;
+        by_cells && many && self.planted != Some(Bug::BinsUnbounded)
+    }
+
     /// The bit of a vertex among the 64 ranges of its partition.
     pub(crate) fn range_of(&self, vertex: u64) -> u64 {
         let width = self.partitions.width();

@@ -3,7 +3,7 @@
 use welter_protocol::planted::Bug;
 
 /// All bugs.
-pub const BUGS: [Bug; 42] = [
+pub const BUGS: [Bug; 44] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -40,6 +40,8 @@ pub const BUGS: [Bug; 42] = [
     Bug::NoFrameSum,
     Bug::NoPayloadSum,
     Bug::CombinedTwice,
+    Bug::BinsUnbounded,
+    Bug::CommitBeforeSplit,
     Bug::EdgesDropped,
     Bug::PieceSkipped,
     Bug::MirrorNotStored,

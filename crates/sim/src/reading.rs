@@ -3,8 +3,13 @@
 //!
 //! ```text
 //! chunk     of the store's format; then zeros for the states of edges, where the program keeps any
+//! rough     edges of a partition of destinations, as they came: source u32, target u32, and a
+//!           weight f64 where there are any
 //! degrees   u32 for each vertex of a partition
 //! ```
+//!
+//! **Invariant:** bins are open for the cells of one partition, or for one cell a partition, where
+//! there are more cells than bins may be open.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +19,10 @@ use welter_engine::EngineError;
 use welter_engine::chunks::{EdgeWriter, Form, with_states};
 use welter_model::stream::Edge;
 use welter_protocol::config::Route;
-use welter_protocol::names::Cell;
+use welter_protocol::names::{Cell, Phase};
 use welter_protocol::payload::checksum;
 use welter_protocol::work::Filled;
-use welter_protocol::{Outcome, Payload};
+use welter_protocol::{Outcome, Payload, Work};
 use welter_testing::graph::Graph;
 
 use crate::job::Cut;
@@ -67,6 +72,8 @@ pub(crate) struct Reading {
     at: usize,
     degrees: Vec<u32>,
     bins: BTreeMap<Cell, Bin>,
+    /// Partition whose rough chunks are being split.
+    split: Option<u32>,
     writer: EdgeWriter,
     /// Chunks that were written.
     chunks: u32,
@@ -86,8 +93,111 @@ impl Reading {
             tile_edges_least: TILE_EDGES_LEAST,
         };
         let writer = EdgeWriter::new(form, input.weighted);
-        let (degrees, bins) = (Vec::new(), BTreeMap::new());
-        Self { input, cut, rank, state_bytes, at: 0, degrees, bins, writer, chunks: 0 }
+        let (degrees, bins, split) = (Vec::new(), BTreeMap::new(), None);
+        Self { input, cut, rank, state_bytes, at: 0, degrees, bins, split, writer, chunks: 0 }
+    }
+
+    /// Does what is asked, if edges are to be split.
+    pub(crate) fn splits(
+        &mut self,
+        work: &Work,
+        looked_at: &mut u64,
+    ) -> Result<Option<Outcome>, EngineError> {
+        let outcome = match (work, self.split) {
+            (Work::Open { step, partition, .. }, _) => {
+                self.split = (step.phase == Phase::Split).then_some(*partition);
+                if self.split.is_none() {
+                    return Ok(None);
+                }
+                self.bins.clear();
+                Outcome::Opened
+            }
+            (Work::Stream { payload, .. }, Some(partition)) => {
+                self.split(partition, payload, looked_at)?
+            }
+            (Work::Flush, Some(_)) => Outcome::Flushed(self.rest()?),
+            _ => return Ok(None),
+        };
+        Ok(Some(outcome))
+    }
+
+    fn by_cells(&self) -> bool {
+        self.cut.route == Route::Fold || self.state_bytes.is_some()
+    }
+
+    /// The cell of an edge, in the first pass over it or the last.
+    fn cell(&self, edge: Edge, is_first: bool) -> Cell {
+        let [from, to] = [edge.source, edge.target].map(|end| self.cut.partitions.of(end.into()));
+        match (self.by_cells(), is_first && self.cut.splits(self.by_cells())) {
+            (false, _) => Cell::all(from),
+            (true, true) => Cell::all(to),
+            (true, false) => Cell { partition: to, source: Some(from) },
+        }
+    }
+
+    /// Puts an edge into the bin of its cell, and hands that out when it is full.
+    fn bin(&mut self, edge: Edge, is_first: bool) -> Result<Option<Filled>, EngineError> {
+        let cell = self.cell(edge, is_first);
+        let bin = self.bins.entry(cell).or_default();
+        bin.edges.push(edge);
+        bin.sources |= self.cut.range_of(edge.source.into());
+        if bin.edges.len() < self.cut.chunk_records as usize {
+            return Ok(None);
+        }
+        let full = std::mem::take(bin);
+        self.chunk(cell, &full).map(Some)
+    }
+
+    /// Chunks of what is left in bins.
+    fn rest(&mut self) -> Result<Vec<Filled>, EngineError> {
+        let left = std::mem::take(&mut self.bins).into_iter();
+        let left = left.filter(|(_, bin)| !bin.edges.is_empty());
+        left.map(|(cell, bin)| self.chunk(cell, &bin)).collect()
+    }
+
+    /// Bins the edges of a rough chunk by their sources too.
+    fn split(
+        &mut self,
+        partition: u32,
+        payload: &[u8],
+        looked_at: &mut u64,
+    ) -> Result<Outcome, EngineError> {
+        let mut filled = Vec::new();
+        let edges = self.smooth(payload);
+        *looked_at = edges.len() as u64;
+        for edge in edges {
+            let vertices = self.input.vertices;
+            let outside = [edge.source, edge.target].iter().any(|&end| u64::from(end) >= vertices);
+            if outside || self.cut.partitions.of(edge.target.into()) != partition {
+                let what =
+                    format!("an edge to {} in a chunk of partition {partition}", edge.target);
+                return Err(EngineError::Internal(what));
+            }
+            filled.extend(self.bin(edge, false)?);
+        }
+        Ok(Outcome::Streamed { made: *looked_at, gathered: 0, rewritten: None, filled })
+    }
+
+    /// The bytes of a rough chunk.
+    fn rough(&self, edges: &[Edge]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for Edge { source, target, weight } in edges {
+            bytes.extend([source, target].into_iter().flat_map(|end| end.to_le_bytes()));
+            if self.input.weighted {
+                bytes.extend(weight.to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// Edges of a rough chunk.
+    fn smooth(&self, bytes: &[u8]) -> Vec<Edge> {
+        let edge = |bytes: &[u8]| {
+            let [source, target] = [0, 4].map(|at| pod_read_unaligned(&bytes[at..at + 4]));
+            let weight = bytes.get(8..).filter(|weight| !weight.is_empty());
+            Edge { source, target, weight: weight.map_or(1.0, pod_read_unaligned) }
+        };
+        bytes.chunks_exact(if self.input.weighted { 16 } else { 8 }).map(edge).collect()
     }
 
     /// Reads the next piece, or the first one, and counts the edges in it.
@@ -108,26 +218,13 @@ impl Reading {
         let mut filled = Vec::new();
         for &edge in &input.edges[self.at..end] {
             self.degrees[edge.source as usize] += 1;
-            let [from, to] = [edge.source, edge.target].map(|end| cut.partitions.of(end.into()));
-            let by_cells = cut.route == Route::Fold || self.state_bytes.is_some();
-            let both = Cell { partition: to, source: Some(from) };
-            let cell = if by_cells { both } else { Cell::all(from) };
-            let bin = self.bins.entry(cell).or_default();
-            bin.edges.push(edge);
-            bin.sources |= cut.range_of(edge.source.into());
-            if bin.edges.len() == cut.chunk_records as usize {
-                let full = std::mem::take(bin);
-                filled.push(self.chunk(cell, &full)?);
-            }
+            filled.extend(self.bin(edge, true)?);
         }
         *looked_at = (end - self.at) as u64;
         self.at = end;
         let mut degrees = None;
         if end == share_end {
-            let left = std::mem::take(&mut self.bins).into_iter();
-            for (cell, bin) in left.filter(|(_, bin)| !bin.edges.is_empty()) {
-                filled.push(self.chunk(cell, &bin)?);
-            }
+            filled.extend(self.rest()?);
             let of = |partition| {
                 let range = cut.partitions.range(partition);
                 let counts = &self.degrees[range.start as usize..range.end as usize];
@@ -139,6 +236,13 @@ impl Reading {
     }
 
     fn chunk(&mut self, cell: Cell, bin: &Bin) -> Result<Filled, EngineError> {
+        let Cell { partition, source } = cell;
+        let records = bin.edges.len() as u32;
+        if source.is_none() && self.by_cells() {
+            // Rough: all of it is split.
+            let (sources, payload) = (u64::MAX, self.rough(&bin.edges).into());
+            return Ok(Filled { partition, source, records, combined: 0, sources, payload });
+        }
         self.chunks += 1;
         let place = self.cut.chunk_cell(self.input.graph, cell);
         let chunk = self.writer.write(&place, self.chunks, &bin.edges)?;
@@ -146,8 +250,7 @@ impl Reading {
             Some(bytes) => with_states(chunk, &vec![0_u8; bin.edges.len() * bytes]).into(),
             None => chunk.into(),
         };
-        let Cell { partition, source } = cell;
-        let (records, sources) = (bin.edges.len() as u32, bin.sources);
+        let sources = bin.sources;
         Ok(Filled { partition, source, records, combined: 0, sources, payload })
     }
 }

@@ -113,6 +113,8 @@ impl Schedule {
         let combines = random.chance(500);
         let packed = mix(seed).is_multiple_of(2);
         let encoding = if packed { Encoding::Packed } else { Encoding::Compressed };
+        // By the seed itself, so that it moves none of the draws that other schedules know.
+        let bins_open_max = [1, 30, u64::MAX][(mix(seed) >> 16) as usize % 3];
         let planted = wishes.bug;
         let cut = Cut {
             partitions,
@@ -121,6 +123,7 @@ impl Schedule {
             chunk_records,
             chunk_vertices,
             piece_edges,
+            bins_open_max,
             combines,
             planted,
         };
@@ -213,6 +216,7 @@ impl Schedule {
             depth: 1,
             streams: 1,
             store_window_bytes: 1 << 20,
+            bins_open_max: cut.bins_open_max,
             handover: Handover::Memory,
             sets: Sets::Bags,
             checkpoint_interval: 1,
@@ -294,6 +298,7 @@ impl Schedule {
             width,
             depth: 1 + random.below(4) as usize,
             streams: 1 + random.below(3) as usize,
+            bins_open_max: cut.bins_open_max,
             store_window_bytes: *random.pick(&[1, 500, 4000, 1 << 20]),
             handover,
             sets,

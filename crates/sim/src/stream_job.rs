@@ -117,6 +117,9 @@ struct StreamWorker<S: Stream> {
 impl<S: Stream> Worker for StreamWorker<S> {
     fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
         self.looked_at = 0;
+        if let Some(outcome) = self.reading.splits(work, &mut self.looked_at)? {
+            return Ok(outcome);
+        }
         let outcome = match work {
             Work::Ingest { first } => self.reading.piece(*first, &mut self.looked_at)?,
             Work::Init { partition, degrees: counts } => {

@@ -70,6 +70,7 @@ fn schedule_of(shape: Shape, each: u64, bias: Bias, handover: Handover) -> Sched
         chunk_records: 24,
         chunk_vertices: vertices / MACHINES as u64,
         piece_edges: 500,
+        bins_open_max: u64::MAX,
         combines: false,
         planted: None,
     };

@@ -31,6 +31,7 @@ fn path() -> Schedule {
         chunk_records: 3,
         chunk_vertices: 4,
         piece_edges: 8,
+        bins_open_max: u64::MAX,
         combines: false,
         planted: None,
     };

@@ -33,6 +33,7 @@ fn run(scatter_checkpoints: bool, crash: Option<(Time, bool)>) -> Report {
         chunk_records: 50,
         chunk_vertices: 50,
         piece_edges: 500,
+        bins_open_max: u64::MAX,
         combines: false,
         planted: None,
     };

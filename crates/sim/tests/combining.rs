@@ -30,6 +30,7 @@ fn measure(combines: bool) -> (usize, f64) {
         chunk_records: 20,
         chunk_vertices: 50,
         piece_edges: 500,
+        bins_open_max: u64::MAX,
         combines,
         planted: None,
     };

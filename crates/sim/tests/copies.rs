@@ -32,6 +32,7 @@ fn run(machines: usize, route: Route, copies: Copies, faults: &[Fault]) -> Repor
         chunk_records: 50,
         chunk_vertices: each,
         piece_edges: 500,
+        bins_open_max: u64::MAX,
         combines: false,
         planted: None,
     };

@@ -39,6 +39,7 @@ fn measure(machines: usize, placement: Placement) -> f64 {
         chunk_records: 24,
         chunk_vertices: VERTICES,
         piece_edges: 500,
+        bins_open_max: u64::MAX,
         combines: false,
         planted: None,
     };

@@ -33,6 +33,7 @@ fn schedule() -> Schedule {
         chunk_records: 20,
         chunk_vertices: 50,
         piece_edges: 500,
+        bins_open_max: u64::MAX,
         combines: false,
         planted: None,
     };

@@ -35,6 +35,7 @@ fn run(route: Route, copies: Copies, crash: Option<(&str, Fault)>) -> Report {
         chunk_records: 50,
         chunk_vertices: 50,
         piece_edges: 500,
+        bins_open_max: u64::MAX,
         combines: false,
         planted: None,
     };

@@ -32,6 +32,7 @@ fn cut(machines: usize) -> Cut {
         chunk_records: 24,
         chunk_vertices: VERTICES / 2,
         piece_edges: 500,
+        bins_open_max: u64::MAX,
         combines: false,
         planted: None,
     }

@@ -28,6 +28,7 @@ fn schedule(machines: usize, loss: Loss) -> Schedule {
         chunk_records: 8,
         chunk_vertices: 10,
         piece_edges: 50,
+        bins_open_max: u64::MAX,
         combines: true,
         planted: None,
     };

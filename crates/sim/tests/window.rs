@@ -45,6 +45,7 @@ fn measure(width: Width, delay: Time, seed: u64) -> (f64, f64) {
         chunk_records: 24,
         chunk_vertices: VERTICES,
         piece_edges: 500,
+        bins_open_max: u64::MAX,
         combines: false,
         planted: None,
     };

@@ -1,7 +1,7 @@
 //! Work on one partition: loading its vertex set, and the cells that are streamed for it.
 //!
 //! ```text
-//! cells(p) = spill, scatter   (p, -)           gather (p, -)
+//! cells(p) = spill, scatter   (p, -)           gather (p, -)      split (p, -)
 //!            fold             (p, s) for each s with an active vertex; likewise in the scatter of
 //!                             programs that rewrite edges, because these see both their ends
 //! ```
@@ -49,7 +49,7 @@ impl ComputationEngine {
         let phase = begin.step.phase;
         let mut task = Task::new(partition, stolen, Stage::Loading);
         if stolen {
-            let scatter = phase == Phase::Scatter;
+            let scatter = phase.stores();
             cx.counters.count(if scatter { Path::StolenScatter } else { Path::StolenGather });
         }
         if by_cells(&cx.config, phase) {
@@ -57,7 +57,8 @@ impl ComputationEngine {
         }
         self.task = Some(task);
         // Values are for who applies, and signals of sources come by cells.
-        if stolen && phase == Phase::Fold && !cx.config.rewrites() {
+        let applies_not = stolen && phase == Phase::Fold && !cx.config.rewrites();
+        if applies_not || phase == Phase::Split {
             self.loaded(cx);
         } else {
             self.load(cx, partition);
@@ -154,7 +155,7 @@ impl ComputationEngine {
         let Some(task) = &self.task else { return };
         let first = task.stage == Stage::Opening;
         let active = match step.phase {
-            Phase::Gather => first.then_some(u64::MAX),
+            Phase::Split | Phase::Gather => first.then_some(u64::MAX),
             phase if by_cells(&cx.config, phase) => {
                 task.cells.front().map(|&source| self.active(source))
             }

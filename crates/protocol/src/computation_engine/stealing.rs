@@ -78,7 +78,12 @@ impl ComputationEngine {
     /// ```text
     /// V = w * bytes of a vertex * (1 + |{ active sources }| if by cells)
     /// ```
+    ///
+    /// Who helps to split edges looks at no vertex.
     fn copied_bytes(&self, cx: &Context, phase: Phase) -> u64 {
+        if phase == Phase::Split {
+            return 0;
+        }
         let partitions = cx.config.partitions;
         let sources = (0..partitions.count()).filter(|&of| self.is_active(of));
         let sets = 1 + if by_cells(&cx.config, phase) { sources.count() as u64 } else { 0 };

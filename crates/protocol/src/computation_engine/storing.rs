@@ -34,10 +34,12 @@ use crate::planted::Bug;
 use crate::work::Filled;
 
 impl ComputationEngine {
-    /// Has edges stored as they were read.
-    pub(super) fn store_edges(&mut self, cx: &mut Context, filled: Vec<Filled>) {
+    /// Has edges stored: as they were read, or split.
+    pub(super) fn store_edges(&mut self, cx: &mut Context, step: Step, filled: Vec<Filled>) {
+        let is_rough = step.phase == Phase::Ingest && cx.config.splits();
+        let kind = if is_rough { Kind::Rough } else { Kind::Edges };
         for Filled { partition, source, records, sources, payload, .. } in filled {
-            let name = cx.name(Kind::Edges, 0, Cell { partition, source });
+            let name = cx.name(kind, 0, Cell { partition, source });
             if cx.config.has(Bug::EdgesDropped) && name.number % 16 == 15 {
                 continue;
             }
@@ -46,6 +48,15 @@ impl ComputationEngine {
             self.worked.ingested.add(&block);
             self.store(cx, block, payload);
         }
+    }
+
+    /// Has stored what buffers held, of edges or updates.
+    pub(super) fn store_filled(&mut self, cx: &mut Context, step: Step, filled: Vec<Filled>) {
+        if step.phase == Phase::Split {
+            cx.counters.count(Path::Split);
+            return self.store_edges(cx, step, filled);
+        }
+        self.store_updates(cx, step, filled);
     }
 
     pub(super) fn store_updates(&mut self, cx: &mut Context, step: Step, filled: Vec<Filled>) {
@@ -92,7 +103,7 @@ impl ComputationEngine {
     pub(super) fn store(&mut self, cx: &mut Context, block: Block, payload: Payload) {
         let BlockName { kind, partition, number, .. } = block.name;
         let engine = match kind {
-            Kind::Edges | Kind::Updates | Kind::Vertices
+            Kind::Edges | Kind::Rough | Kind::Updates | Kind::Vertices
                 if cx.config.placement == Placement::Directory =>
             {
                 self.storing.insert(block.name, payload.len() as u64);

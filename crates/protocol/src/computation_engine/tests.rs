@@ -166,7 +166,8 @@ fn checksums_are_those_that_the_program_made() {
         payload: payload.clone(),
     };
     let step = Step { iteration: 0, phase: Phase::Gather };
-    engine.store_edges(&mut cx, vec![filled.clone()]);
+    let ingest = Step { iteration: 0, phase: Phase::Ingest };
+    engine.store_edges(&mut cx, ingest, vec![filled.clone()]);
     engine.store_updates(&mut cx, step, vec![filled]);
     engine.store_vertices(&mut cx, step, 1, vec![payload]);
     let hash = |message| match message {

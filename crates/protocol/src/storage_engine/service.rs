@@ -15,8 +15,8 @@
 //! **Invariant:** who is told that so many copies were sent is told so after all of them, and of
 //! those alone that could be read.
 
+use super::StorageEngine;
 use super::requests::{Request, Wanted};
-use super::{StorageEngine, set_of};
 use crate::block::Damage;
 use crate::context::Context;
 use crate::counters::Path;
@@ -24,6 +24,7 @@ use crate::messages::{Effect, Message, Pull};
 use crate::names::{Block, BlockName, Rank, Time};
 use crate::payload::Payload;
 use crate::planted::Bug;
+use crate::rewriting::streamed;
 
 impl StorageEngine {
     pub(crate) fn pull(&mut self, cx: &mut Context, from: Rank, pull: Pull) {
@@ -89,7 +90,7 @@ impl StorageEngine {
 
     /// A chunk for a pull, if any is left.
     fn pick(&mut self, cx: &mut Context, pull: Pull) -> Option<Block> {
-        let set = self.sets.entry(set_of(cx, pull.step, pull.cell)).or_default();
+        let set = self.sets.entry(streamed(&cx.config, pull.step, pull.cell)).or_default();
         set.reset(pull.step, pull.active);
         let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
         let first = cx.config.has(Bug::WrongSummary);

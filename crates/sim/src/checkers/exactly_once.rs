@@ -36,7 +36,9 @@ impl ExactlyOnce {
     /// A machine writes a block.
     pub fn stored(&mut self, block: &Block) {
         let name = block.name;
-        if name.role == Role::Primary && matches!(name.kind, Kind::Edges | Kind::Updates) {
+        if name.role == Role::Primary
+            && matches!(name.kind, Kind::Edges | Kind::Rough | Kind::Updates)
+        {
             self.stored.insert(name, block.sources);
         }
     }
@@ -88,7 +90,10 @@ impl ExactlyOnce {
     fn step_ended(&mut self, next: (Epoch, Step)) -> Result<(), String> {
         let streamed = std::mem::take(&mut self.streamed);
         let Some((epoch, step)) = self.newest.replace(next) else { return Ok(()) };
-        let missing = if step.phase == Phase::Gather {
+        let missing = if step.phase == Phase::Split {
+            let of = |name: &BlockName| (name.kind, name.epoch) == (Kind::Rough, epoch);
+            self.stored.keys().find(|name| of(name) && !streamed.contains_key(name)).copied()
+        } else if step.phase == Phase::Gather {
             // Of this epoch, or of one before that a checkpoint had.
             let made = streamed.keys().next().map_or(epoch, |name| name.epoch);
             let of = |name: &BlockName| {

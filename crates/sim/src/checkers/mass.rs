@@ -7,6 +7,8 @@
 //! made = stored = gathered
 //! ```
 //!
+//! Likewise as many edges are stored as were made of what was split.
+//!
 //! Updates of a checkpoint were made in one epoch and are gathered in another.
 //!
 //! Not checked: which updates; route `fold`, where updates wait nowhere; and what an epoch made
@@ -30,10 +32,17 @@ struct Sums {
     from: Option<Epoch>,
 }
 
+/// An iteration, and whether edges are split before it: those are no updates of its own.
+type Part = (u32, bool);
+
+fn part(step: Step) -> Part {
+    (step.iteration, step.phase == Phase::Split)
+}
+
 /// Sums of the newest iterations.
 #[derive(Default)]
 pub struct Mass {
-    sums: BTreeMap<(Epoch, u32), Sums>,
+    sums: BTreeMap<(Epoch, Part), Sums>,
     newest: Option<(Epoch, Step)>,
 }
 
@@ -44,7 +53,7 @@ impl Mass {
     /// When updates were lost or made up.
     pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome) -> Result<(), String> {
         let Some(step) = scene.step else { return Ok(()) };
-        let sums = self.sums.entry((scene.epoch, step.iteration)).or_default();
+        let sums = self.sums.entry((scene.epoch, part(step))).or_default();
         match outcome {
             Outcome::Streamed { made, gathered, filled, .. } => {
                 sums.made += made;
@@ -78,7 +87,7 @@ impl Mass {
         (epoch, last): (Epoch, Step),
         now: (Epoch, Step),
     ) -> Result<(), String> {
-        let of = |epoch| self.sums.get(&(epoch, last.iteration)).copied().unwrap_or_default();
+        let of = |epoch| self.sums.get(&(epoch, part(last))).copied().unwrap_or_default();
         let Sums { gathered, from, .. } = of(epoch);
         let Sums { made, stored, .. } = of(from.unwrap_or(epoch));
         let right = match last.phase {

@@ -6,6 +6,7 @@
 
 pub mod answer;
 pub mod barriers;
+pub mod bins;
 pub mod checkpoints;
 pub mod endings;
 pub mod exactly_once;
@@ -39,6 +40,7 @@ pub struct Checkers {
     orphans: orphans::Orphans,
     works: works::Works,
     windows: windows::Windows,
+    bins: bins::Bins,
     /// Failure that was found first.
     pub failure: Option<String>,
 }
@@ -56,6 +58,7 @@ impl Checkers {
             orphans: orphans::Orphans::default(),
             works: works::Works::new(config.streams),
             windows: windows::Windows::new(config),
+            bins: bins::Bins::new(config),
             failure: None,
         }
     }
@@ -77,6 +80,8 @@ impl Checkers {
         let found = self.exactly_once.work(scene, work, outcome);
         self.note(found);
         let found = self.mass.work(scene, work, outcome);
+        self.note(found);
+        let found = self.bins.work(scene, work, outcome);
         self.note(found);
     }
 

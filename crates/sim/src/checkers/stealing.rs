@@ -90,13 +90,16 @@ impl Stealing {
     fn accepted(&self, scene: Scene, step: Step, partition: u32) -> Result<(), String> {
         let active = self.active.get(&(scene.epoch, step));
         let read = self.read.get(&scene.process);
-        let kind = if step.phase == Phase::Gather { Kind::Updates } else { Kind::Edges };
+        let kind = match step.phase {
+            Phase::Split => Kind::Rough,
+            Phase::Gather => Kind::Updates,
+            _ => Kind::Edges,
+        };
         let is_left = |block: &Block| {
             let BlockName { kind: of, role, .. } = block.name;
             let cell = block.name.cell();
             let sources = active.and_then(|active| active.get(cell.sources() as usize));
-            let active =
-                if kind == Kind::Updates { u64::MAX } else { sources.copied().unwrap_or(0) };
+            let active = if kind == Kind::Edges { sources.copied().unwrap_or(0) } else { u64::MAX };
             (of, role, cell.partition) == (kind, Role::Primary, partition)
                 && block.sources & active != 0
                 && read.is_none_or(|read| !read.contains(&block.name))

@@ -138,6 +138,7 @@ impl Setting {
             chunk_records: self.records(edge) as u32,
             chunk_vertices: self.records(vertex),
             piece_edges: self.records(edge) as usize,
+            bins_open_max: u64::MAX,
             combines: false,
             planted: None,
         };
