@@ -77,8 +77,8 @@ impl Held {
             edges: graph.edges(),
             bytes: graph.chunk_bytes(),
             tiles: graph.tiles() as u64,
-            stripe_bits: graph.plan().stripe_bits,
-            block_bits: graph.plan().block_bits,
+            stripe_bits: graph.plan().premises.edges.stripe_bits,
+            block_bits: graph.plan().premises.edges.block_bits,
         }
     }
 

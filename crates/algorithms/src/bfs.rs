@@ -28,7 +28,7 @@
 //! # let shape = Shape::of(&edges, reading);
 //! # let (settings, machine) = (Settings::default(), Machine::detect());
 //! # let plan = Plan::new(shape, Layout::of::<Bfs>(), &settings, &machine)?;
-//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 //! # let progress = Progress::new();
 //! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 //! let outcome = run(&graph, &Bfs::new(vec![0]), &workers, &progress)?;
@@ -235,7 +235,7 @@ impl Program for Bfs {
 /// # let shape = Shape::of(&edges, reading);
 /// # let (settings, machine) = (Settings::default(), Machine::detect());
 /// # let plan = Plan::new(shape, Layout::of::<BfsTree>(), &settings, &machine)?;
-/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 /// # let progress = Progress::new();
 /// # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 /// let outcome = run(&graph, &BfsTree::new(vec![0]), &workers, &progress)?;

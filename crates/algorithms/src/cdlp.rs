@@ -33,7 +33,7 @@
 //! # let shape = Shape::of(&edges, reading);
 //! # let (settings, machine) = (Settings::default(), Machine::detect());
 //! # let plan = Plan::new(shape, Layout::of::<Grouped<Cdlp>>(), &settings, &machine)?;
-//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 //! # let progress = Progress::new();
 //! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 //! let outcome = run(&graph, &Grouped(Cdlp::new(10)), &workers, &progress)?;

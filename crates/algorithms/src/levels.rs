@@ -35,7 +35,7 @@
 //! # let straight = Some(Straightness { always: true, ..Straightness::of_stream::<Levels>() });
 //! # let layout = Layout { straight, ..Layout::of_stream::<Levels>() };
 //! # let plan = Plan::new(shape, layout, &settings, &machine)?;
-//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 //! # let progress = Progress::new();
 //! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 //! let passed = pass_over(&graph, &Levels::new(vec![0]), &workers, &progress)?;

@@ -30,7 +30,7 @@
 //! # let shape = Shape::of(&edges, reading);
 //! # let (settings, machine) = (Settings::default(), Machine::detect());
 //! # let plan = Plan::new(shape, Layout::of::<Spmv<f64>>(), &settings, &machine)?;
-//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 //! # let progress = Progress::new();
 //! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 //! let outcome = run(&graph, &Spmv::<f64>::of(vec![1.0, 10.0, 100.0], 1), &workers, &progress)?;
@@ -185,7 +185,7 @@ impl<F: Float> Program for Spmv<F> {
 /// # let (value, straight) = (8, Some(Straightness::of::<Product<f64>>(8)));
 /// # let layout = Layout { value, straight, ..Layout::default() };
 /// # let plan = Plan::new(shape, layout, &settings, &machine)?;
-/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 /// # let progress = Progress::new();
 /// # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 /// let product = Product::<f64>::new(Some([1.0, 10.0, 100.0].into_iter()));

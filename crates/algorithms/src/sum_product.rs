@@ -66,7 +66,7 @@
 //! # let shape = Shape::of(&edges, reading);
 //! # let (settings, machine) = (Settings::default(), Machine::detect());
 //! # let plan = Plan::new(shape, Layout::of_extended::<SumProduct<2, 1>>(), &settings, &machine)?;
-//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 //! # let progress = Progress::new();
 //! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 //! let potential = Potential::coupled(0.9).ok_or("0.9 is no share")?;

@@ -40,7 +40,7 @@
 //! # let shape = Shape::of(&edges, reading);
 //! # let (settings, machine) = (Settings::default(), Machine::detect());
 //! # let plan = Plan::new(shape, Layout::of_intersect::<Triangles>(), &settings, &machine)?;
-//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 //! # let progress = Progress::new();
 //! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 //! let counts = intersect(&graph, &Triangles, &workers, &progress)?;
@@ -99,7 +99,7 @@ impl Intersect for Triangles {
 /// # let shape = Shape::of(&edges, reading);
 /// # let (settings, machine) = (Settings::default(), Machine::detect());
 /// # let plan = Plan::new(shape, Layout::of_intersect::<Lcc>(), &settings, &machine)?;
-/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 /// # let progress = Progress::new();
 /// # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 /// let shares = intersect(&graph, &Lcc, &workers, &progress)?;

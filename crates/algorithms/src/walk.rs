@@ -34,7 +34,7 @@
 //! # let shape = Shape::of(&edges, reading);
 //! # let (settings, machine) = (Settings::default(), Machine::detect());
 //! # let plan = Plan::new(shape, Layout::of::<Walk>(), &settings, &machine)?;
-//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 //! # let progress = Progress::new();
 //! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 //! let walk = Walk::new(3, 0.85, 300, 0.0).jumping(vec![1.0, 0.0, 0.0]);

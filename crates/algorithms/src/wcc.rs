@@ -30,7 +30,7 @@
 //! # let shape = Shape::of(&edges, reading);
 //! # let (settings, machine) = (Settings::default(), Machine::detect());
 //! # let plan = Plan::new(shape, Layout::of_stream::<Wcc>(), &settings, &machine)?;
-//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 //! # let progress = Progress::new();
 //! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 //! let passed = pass(&graph, &Wcc, &workers, &progress)?;
@@ -241,7 +241,7 @@ impl BySlot for Wcc {
 /// # let shape = Shape::of(&edges, reading);
 /// # let (settings, machine) = (Settings::default(), Machine::detect());
 /// # let plan = Plan::new(shape, Layout::of::<LabelPropagation>(), &settings, &machine)?;
-/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.threads)?);
+/// # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 /// # let progress = Progress::new();
 /// # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
 /// let outcome = run(&graph, &LabelPropagation, &workers, &progress)?;

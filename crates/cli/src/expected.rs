@@ -35,7 +35,7 @@ pub(crate) fn lines(plan: &Plan, pace: &Pace) -> String {
         ],
     });
     // Where little is stored nobody has looked.
-    if plan.storage.is_some() && pace.read < u64::MAX {
+    if plan.storage().is_some() && pace.read < u64::MAX {
         let [read, write] = [pace.read, pace.write].map(|rate| rate as f64 / 1e9);
         lines.push(format!(
             "the limit is the {}; storage reads {read:.2} GB/s, and writes {write:.2}",

@@ -5,7 +5,7 @@
 //! a window of sources takes, and the engine refuses to go on where that is another one.
 
 use serde::{Deserialize, Serialize};
-use welter_engine::plan::Plan;
+use welter_engine::plan::{EdgeLayout, Plan, Premises};
 use welter_store::header::Encoding;
 
 use crate::args::{ResourceArgs, RouteArg};
@@ -40,9 +40,10 @@ impl Laid {
             "spill" => Way::Spill,
             _ => return None,
         };
-        let Plan { encoding, stripe_bits, block_bits, threads, .. } = *plan;
+        let Premises { edges, program, threads, .. } = plan.premises;
+        let EdgeLayout { encoding, stripe_bits, block_bits, .. } = edges;
         let encoding = encoding as u8;
-        (plan.layout.edge > 0).then_some(Self { encoding, stripe_bits, block_bits, route, threads })
+        (program.edge > 0).then_some(Self { encoding, stripe_bits, block_bits, route, threads })
     }
 
     /// Lets edges lie so again.

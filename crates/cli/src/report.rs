@@ -139,9 +139,9 @@ fn is_plain(parallel: &[Option<u64>]) -> bool {
 
 impl StorageFigures {
     fn of(graph: &Graph, session: &Session) -> Option<Self> {
-        graph.plan().storage?;
+        graph.plan().storage()?;
         let stats = session.moved();
-        let waited = stats.waited.as_secs_f64() / graph.plan().threads as f64;
+        let waited = stats.waited.as_secs_f64() / graph.plan().premises.threads as f64;
         let phases = session.progress.finished().into_iter();
         let run = phases.filter(|phase| matches!(phase.name, "iterate" | "pass"));
         let seconds: f64 = run.map(|phase| phase.elapsed.as_secs_f64()).sum();
@@ -203,7 +203,7 @@ impl Report {
         session: &Session,
     ) -> Result<Self, Failure> {
         let plan = graph.plan();
-        let meets_all = answer.levels.is_none() && !plan.straight;
+        let meets_all = answer.levels.is_none() && !plan.is_straight();
         let times =
             meets_all.then(|| Compared::of(graph, answer.iterations, session)).transpose()?;
         let reading = |name: &str| origin.readings.iter().find(|file| file.name == name);
@@ -228,7 +228,7 @@ impl Report {
             graph: GraphFigures {
                 vertices: graph.all_vertices(),
                 edges: graph.edges(),
-                weighted: plan.shape.weighted,
+                weighted: plan.premises.shape.weighted,
                 stripes: graph.stripes(),
                 chunks: graph.chunks(),
                 tiles: graph.tiles(),
@@ -237,15 +237,15 @@ impl Report {
             },
             plan: PlanFigures {
                 route: plan.route(),
-                threads: plan.threads,
-                encoding: match plan.encoding {
+                threads: plan.premises.threads,
+                encoding: match plan.premises.edges.encoding {
                     Encoding::Packed => "packed",
                     Encoding::Short => "short",
                     Encoding::Compressed => "compressed",
                 },
-                stripe_bits: plan.stripe_bits,
-                block_bits: plan.block_bits,
-                budget_bytes: plan.budget_bytes,
+                stripe_bits: plan.premises.edges.stripe_bits,
+                block_bits: plan.premises.edges.block_bits,
+                budget_bytes: plan.premises.budget_bytes,
                 memory_bytes: plan.memory.peak(),
                 in_flight_bytes: plan.in_flight(),
             },

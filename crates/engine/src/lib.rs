@@ -34,7 +34,7 @@
 //! let shape = Shape::of(&edges, reading);
 //! let plan = Plan::new(shape, layout, &Settings::default(), &Machine::detect())?;
 //!
-//! let workers = Workers::new(plan.threads)?;
+//! let workers = Workers::new(plan.premises.threads)?;
 //! let progress = Progress::new();
 //! let edges = Box::new(edges);
 //! let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;

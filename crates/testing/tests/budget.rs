@@ -31,7 +31,7 @@ fn run_once<P: Program>(
         input_bytes: 0,
     };
     let plan = Plan::new(shape, Layout::of::<P>(), settings, &MACHINE).unwrap();
-    let workers = Workers::new(plan.threads).unwrap();
+    let workers = Workers::new(plan.premises.threads).unwrap();
     let reading = Reading { undirected, ..Reading::default() };
     let progress = Progress::new();
     meter::restart();

@@ -145,7 +145,7 @@ fn peaks(task: Task, list: EdgeList, plan: &Plan) -> Result<Peaks, EngineError> 
     let shared = std::path::PathBuf::from("/dev/shm");
     let directory = if shared.is_dir() { shared } else { std::env::temp_dir() };
     let storage = Storage { directories: vec![directory], io: IoOptions::default() };
-    let workers = Workers::new(plan.threads)?.with_storage(storage);
+    let workers = Workers::new(plan.premises.threads)?.with_storage(storage);
     meter::restart();
     let before = meter::held_bytes();
     let (list, ids, reading) = (Box::new(list), IdMap::Declared, task.reading());
@@ -221,10 +221,10 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                         "{count} edges, {slots} slots, weighted {weighted}, {pattern:?}, {task:?}, \
                          {threads} threads, {storage:?}, {} more than the least budget: {}: {:?}",
                         more,
-                        if plan.storage.is_some() { "stored" } else { "in memory" },
-                        (&plan.memory, plan.storage),
+                        if plan.storage().is_some() { "stored" } else { "in memory" },
+                        (&plan.memory, plan.storage()),
                     );
-                    ranges += u32::from(plan.storage.is_some_and(|plan| plan.streamed.is_some()));
+                    ranges += u32::from(plan.streamed().is_some());
                     match peaks(task, list.clone(), &plan) {
                         Ok(Peaks { planned, ingest, taken }) => {
                             let groups = matches!(task, Task::Communities | Task::Triangles);

@@ -93,7 +93,7 @@ impl Options {
         ready: &Ready,
         session: &Session,
     ) -> Result<Answer, Failure> {
-        if !ready.graph.plan().shape.weighted {
+        if !ready.graph.plan().premises.shape.weighted {
             return Err(Failure::new(65, "als needs ratings, and the edges have no weights")
                 .hint("say their column with --weight COLUMN"));
         }

@@ -170,7 +170,7 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        if ready.graph.plan().straight
+        if ready.graph.plan().is_straight()
             && let Some(answer) = self.over(ready, session)?
         {
             return Ok(answer);

@@ -83,7 +83,7 @@ pub(crate) struct Options {
 
 impl Options {
     fn run_as<A: Amount>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        if A::WEIGHTED && !ready.graph.plan().shape.weighted {
+        if A::WEIGHTED && !ready.graph.plan().premises.shape.weighted {
             return Err(Failure::new(65, "there are no weights to add up")
                 .hint("say their column with --weight COLUMN"));
         }
@@ -242,7 +242,7 @@ impl Chosen for Options {
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         if self.weighted {
             self.run_as::<f64>(ready, session)
-        } else if ready.graph.plan().straight {
+        } else if ready.graph.plan().is_straight() {
             let program = Conductance::<u32>::new(self.sides(ready, session)?);
             Ok(answer::<u32>(session.count(ready, &program)?))
         } else {

@@ -174,7 +174,7 @@ impl Chosen for Options {
             (columns, iterations, levels) = (Box::new(values), passes, None);
         }
         let trees = ready.graph.all_vertices() - edges;
-        let weights = if ready.graph.plan().shape.weighted {
+        let weights = if ready.graph.plan().premises.shape.weighted {
             ""
         } else {
             "; edges have no weights: each counts 1"

@@ -233,7 +233,7 @@ impl Options {
 
     fn walk(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let graph = &ready.graph;
-        let weighted = self.weighted && graph.plan().shape.weighted;
+        let weighted = self.weighted && graph.plan().premises.shape.weighted;
         // Where there are no edges, none lacks a weight.
         if self.weighted && !weighted && graph.edges() > 0 {
             return Err(Failure::new(65, "there are no weights to follow edges by")

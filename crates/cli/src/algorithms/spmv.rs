@@ -82,7 +82,7 @@ enum VectorArg {
 
 impl Options {
     fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        if ready.graph.plan().straight {
+        if ready.graph.plan().is_straight() {
             return self.straight::<F>(ready, session);
         }
         let program = match self.vector {

@@ -108,7 +108,7 @@ impl Options {
         session: &Session,
     ) -> Result<Answer, Failure> {
         let Outcome { values, iterations, levels, .. } = session.iterate(ready, program)?;
-        let weighted = ready.graph.plan().shape.weighted;
+        let weighted = ready.graph.plan().premises.shape.weighted;
         let note =
             Some(note(&values, (values.len(), ready.graph.all_vertices()), count, weighted)?);
         let columns = Box::new(values);

@@ -138,7 +138,7 @@ impl Chosen for Options {
                 session.iterate(ready, &LabelPropagation)?;
             (Box::new(values), iterations, Some(levels))
         } else {
-            let straight = ready.graph.plan().straight;
+            let straight = ready.graph.plan().is_straight();
             let over = if straight { session.pass_over(ready, &Wcc)? } else { None };
             let Passed { values, passes, .. } =
                 over.map_or_else(|| session.pass(ready, &Wcc), Ok)?;

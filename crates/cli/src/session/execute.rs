@@ -29,7 +29,7 @@ impl Session {
         let graph = graph.used();
         let checkpoints = self.checkpoints.as_ref();
         let plan = graph.plan();
-        if program.limit().stated().is_none() && plan.storage.is_some() && self.speaks() {
+        if program.limit().stated().is_none() && plan.storage().is_some() && self.speaks() {
             pace::note_when_long(&self.progress, graph.chunk_bytes(), plan.in_memory_bytes());
         }
         self.measured(workers, || {

@@ -42,7 +42,7 @@ impl<U: Pod + Send> Groups<U> {
     /// the plan.
     pub(crate) fn new<P: Program<Update = U>>(graph: &Graph) -> Result<Self, EngineError> {
         let room = if P::GROUPS { room(graph)? } else { 0 };
-        let width = if P::GROUPS { 1 << graph.plan.stripe_bits } else { 0 };
+        let width = if P::GROUPS { 1 << graph.layout.stripe_bits } else { 0 };
         Self::holding(room, width)
     }
 
@@ -183,14 +183,14 @@ fn room(graph: &Graph) -> Result<usize, EngineError> {
         return Err(EngineError::Configuration(what.to_owned()));
     }
     let plan = &graph.plan;
-    let (room, most) = (plan.group_room(), u64::from(graph.degree_max));
+    let (room, most) = (plan.premises.group_room(), u64::from(graph.degree_max));
     if most <= room {
         return Ok(room as usize);
     }
-    let need = plan.group_budget(most);
+    let need = plan.premises.group_budget(most);
     let advice =
         format!("what {most} neighbours say to one vertex must be in memory at the same time");
-    Err(EngineError::Budget { need, budget: plan.budget_bytes, advice })
+    Err(EngineError::Budget { need, budget: plan.premises.budget_bytes, advice })
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl<V: Pod + Send> Values<V> {
             width: stripes.iter().map(Stripe::width).max().unwrap_or(0),
             listed: None,
             recent: Mutex::new(Vec::new()),
-            recent_most: graph.plan.threads + 1,
+            recent_most: graph.plan.premises.threads + 1,
         });
         Self { count: graph.vertices() as usize, place }
     }

@@ -74,7 +74,7 @@ impl<P: Program> State<P> {
         // What earlier columns left in the arena is written over: by `init` what is read first, by
         // a dense iteration what the next one reads. Of the padding only a damaged key reads.
         let arena = &graph.arena;
-        let away = graph.plan.storage.is_some_and(|storage| storage.values_stored);
+        let away = graph.plan.storage().is_some_and(|storage| storage.state.values_stored());
         let stored = storage.filter(|_| away);
         let stored = stored.map(|storage| StoredValues::new::<P::Value>(graph, storage));
         let stored = stored.transpose()?;

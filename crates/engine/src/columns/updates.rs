@@ -45,7 +45,7 @@ impl Pool {
         graph: &Graph,
         piece_bytes: usize,
     ) -> Result<Arc<Self>, EngineError> {
-        let need = graph.plan.storage.map_or(0, |storage| storage.room.updates);
+        let need = graph.plan.storage().map_or(0, |storage| storage.room.updates);
         let (volume, graph) = (storage.scratch(need)?, graph.id.0);
         let (io, free) = (storage.io.clone(), Mutex::default());
         Ok(Arc::new(Self { volume, io, graph, piece_bytes, free }))

@@ -47,9 +47,9 @@ impl Cuts {
     /// Windows of up to `sources` sources, or of a block where that is more. Their ends are those
     /// of source partitions where these are narrower.
     pub(crate) fn new(graph: &Graph, sources: u64) -> Self {
-        let bits = graph.plan.block_bits;
+        let bits = graph.layout.block_bits;
         let most = (sources >> bits << bits).max(1 << bits);
-        let reach = if graph.plan.wide_tiles { graph.signal_padding() as u64 } else { 1 << bits };
+        let reach = if graph.layout.wide_tiles { graph.signal_padding() as u64 } else { 1 << bits };
         let mut bounds = vec![0];
         let mut open = 0;
         for partition in &graph.partitions {
@@ -106,7 +106,7 @@ impl Cuts {
     /// Elements of a column of a window: no right key leads outside it.
     fn column(&self, graph: &Graph) -> usize {
         let widest = self.bounds.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
-        (widest + graph.plan.window_margin()) as usize
+        (widest + graph.window_margin()) as usize
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 
+use crate::machine::arena::SLAB_BYTES;
 use crate::machine::nontemporal::LINE_BYTES;
 use crate::machine::storage::DEPTH;
 
@@ -19,3 +20,5 @@ pub(crate) const PLACES: usize = BANDS + 1;
 pub(crate) const INDEX_ENTRY_BYTES: usize = PLACES * size_of::<u16>();
 /// Slabs that a worker reads ahead at most, where the device was not measured.
 pub(crate) const READ_AHEAD_SLABS: usize = DEPTH + 1;
+/// Bytes of a chunk at most, so that it fits a slab whatever its last tile holds.
+pub(crate) const CHUNK_BYTES_MAX: usize = SLAB_BYTES - (1 << 16);

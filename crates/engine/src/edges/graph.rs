@@ -10,7 +10,6 @@ use welter_model::table::VertexColumn;
 use welter_progress::Progress;
 use welter_store::ChunkError;
 use welter_store::chunk::{Chunk, Tile};
-use welter_store::header::KEY_BITS;
 use welter_store::io::{IoOptions, Volume, VolumeStats};
 
 use crate::EngineError;
@@ -18,6 +17,7 @@ use crate::columns::values::{Desk, StoredValues};
 use crate::edges::begun::Begun;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::index::SourceIndex;
+use crate::edges::layout::EdgeLayout;
 use crate::edges::rows::Rows;
 use crate::edges::sound;
 use crate::kernels::kernel::Scratch;
@@ -35,6 +35,8 @@ pub struct Graph {
     pub(crate) degrees_stored: Option<StoredValues>,
     pub(crate) degree_max: u32,
     pub(crate) stripes: Vec<Stripe>,
+    /// How its edges lie in chunks.
+    pub(crate) layout: EdgeLayout,
     pub(crate) plan: Plan,
     pub(crate) arena: Arena,
     pub(crate) edges: u64,
@@ -159,8 +161,7 @@ impl Graph {
 
     /// Whether its chunks, or columns that are read beside them, come from storage.
     pub(crate) fn is_streamed(&self) -> bool {
-        let streamed = self.plan.storage.and_then(|storage| storage.streamed);
-        self.stored_bytes() > 0 || streamed.is_some()
+        self.stored_bytes() > 0 || self.plan.streamed().is_some()
     }
 
     /// Bytes and requests to and from storage for its chunks, where not all of them are in memory.
@@ -192,13 +193,18 @@ impl Graph {
     /// Sources that a key in a tile can name beyond the last vertex: columns of signals are so much
     /// longer, and then no key, right or wrong, leads outside them.
     pub(crate) fn signal_padding(&self) -> usize {
-        1 << (KEY_BITS - self.plan.stripe_bits)
+        self.layout.key_sources() as usize
+    }
+
+    /// Signals that a window has beyond the sources whose tiles begin in it.
+    pub(crate) fn window_margin(&self) -> u64 {
+        self.layout.window_margin(self.plan.premises.program.signal)
     }
 
     /// Bytes of the budget that nobody has asked for, once the graph is there.
     pub(crate) fn free_bytes(&self) -> u64 {
         let taken = self.plan.memory.left_by_ingest(self.arena.backed_bytes());
-        self.plan.budget_bytes.saturating_sub(taken)
+        self.plan.premises.budget_bytes.saturating_sub(taken)
     }
 
     /// Moves out-degrees from memory to storage.
@@ -238,7 +244,7 @@ impl Graph {
 
     /// The blocks that some sources lie in.
     pub(crate) fn blocks(&self, sources: Range<u64>) -> Range<usize> {
-        let bits = self.plan.block_bits;
+        let bits = self.layout.block_bits;
         (sources.start >> bits) as usize..sources.end.div_ceil(1 << bits) as usize
     }
 
@@ -283,7 +289,7 @@ impl Graph {
         let fits = (label.cell, label.number) == (place.cell, place.number)
             && (label.graph, label.generation) == self.id
             && label.target_base == stripe.vertices.start
-            && label.target_bits == self.plan.stripe_bits
+            && label.target_bits == self.layout.stripe_bits
             && chunk.sources_end() <= columns;
         if fits {
             return Ok(chunk);
@@ -318,8 +324,8 @@ impl Graph {
         &self,
         chunk: &Chunk<'c>,
     ) -> impl Iterator<Item = (Tile<'c>, Range<u64>)> + use<'c> {
-        let block = 1 << self.plan.block_bits;
-        let width = if self.plan.wide_tiles { chunk.block_width() } else { block };
+        let block = 1 << self.layout.block_bits;
+        let width = if self.layout.wide_tiles { chunk.block_width() } else { block };
         let mut tiles = chunk.tiles().peekable();
         std::iter::from_fn(move || {
             let tile = tiles.next()?;

@@ -88,7 +88,7 @@ impl SourceIndex {
 
 /// Log2 of the sources in a band.
 pub(crate) fn band_bits(graph: &Graph) -> u32 {
-    graph.plan.block_bits - BANDS.ilog2()
+    graph.layout.block_bits - BANDS.ilog2()
 }
 
 fn fill(entry: &mut [u16], tile: &Tile<'_>, coding: Coding, shift: u32, scratch: &mut Scratch) {
@@ -144,9 +144,9 @@ impl Indexed<'_> {
     /// How its edges are written, for a program that looks at weights or not.
     pub(crate) fn coding(&self, graph: &Graph) -> Coding {
         Coding {
-            encoding: graph.plan.encoding,
+            encoding: graph.layout.encoding,
             weights: self.weights,
-            target_bits: graph.plan.stripe_bits,
+            target_bits: graph.layout.stripe_bits,
         }
     }
 }
@@ -177,8 +177,8 @@ impl<'g> IndexedTiles<'g> {
                 }
             }
         }
-        let block = |tile: &Indexed<'_>| (tile.tile.source >> graph.plan.block_bits) as usize;
-        let mut blocks = vec![0; (graph.vertices() >> graph.plan.block_bits) as usize + 2];
+        let block = |tile: &Indexed<'_>| (tile.tile.source >> graph.layout.block_bits) as usize;
+        let mut blocks = vec![0; (graph.vertices() >> graph.layout.block_bits) as usize + 2];
         for tile in &tiles {
             blocks[block(tile) + 1] += 1;
         }

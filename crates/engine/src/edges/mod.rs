@@ -3,6 +3,7 @@
 //! | file | what it has |
 //! |---|---|
 //! | `graph` | a graph: its plan, its chunks, its degrees |
+//! | `layout` | widths and encoding of edges in chunks |
 //! | `recipe`, `tiles` | edges in chunks |
 //! | `shelf`, `extent`, `compact` | chunks in slabs, and where slabs lie |
 //! | `segments`, `bins`, `apart`, `pieces` | edges on their way to tiles |
@@ -25,6 +26,7 @@ pub(crate) mod footprint;
 pub(crate) mod graph;
 pub(crate) mod index;
 pub(crate) mod keeper;
+pub(crate) mod layout;
 pub(crate) mod pieces;
 pub(crate) mod read_ahead;
 pub(crate) mod recipe;

@@ -8,6 +8,7 @@ use welter_model::edges::Duplicates;
 use welter_store::io::{IoOptions, Volume};
 
 use crate::edges::extent::Source;
+use crate::edges::layout::EdgeLayout;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, SLAB_BYTES};
 use crate::plan::Plan;
@@ -58,6 +59,7 @@ impl<'a> Keep<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Recipe<'a, 'd> {
     pub(crate) plan: &'a Plan,
+    pub(crate) layout: EdgeLayout,
     pub(crate) vertices: &'a Vertices,
     pub(crate) duplicates: Duplicates,
     pub(crate) graph: u64,

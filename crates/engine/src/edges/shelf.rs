@@ -11,11 +11,11 @@ use welter_store::header::{CellId, Label};
 use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::extent::Extent;
+use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::edges::recipe::{Keep, Recipe};
 use crate::edges::sound::Sound;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::SlabWriter;
-use crate::plan::CHUNK_BYTES_MAX;
 
 /// Header, table of groups and padding of a chunk, at most.
 const CHUNK_FRAME_BYTES: usize = 1 << 10;

@@ -73,8 +73,8 @@ impl<R: Record> TileWriter<R> {
             number: 0,
             source_base: 0,
             target_base: recipe.vertices.index(stripe.slots.start),
-            target_bits: recipe.plan.stripe_bits,
-            encoding: recipe.plan.encoding,
+            target_bits: recipe.layout.stripe_bits,
+            encoding: recipe.layout.encoding,
             weights: WeightKind::None,
         };
         for (group, bin) in recipe.groups.iter().zip(bins) {
@@ -85,7 +85,7 @@ impl<R: Record> TileWriter<R> {
             }
             // Blocks begin at multiples of their width, whatever partition they are in.
             let first = recipe.vertices.index(group.partition_start);
-            label.source_base = first >> recipe.plan.block_bits << recipe.plan.block_bits;
+            label.source_base = first >> recipe.layout.block_bits << recipe.layout.block_bits;
             self.cell::<W>(recipe, group, stripe, &bin, &mut label)?;
             if !done(bin.edges() as u64) {
                 return Err(EngineError::Cancelled);
@@ -119,7 +119,7 @@ impl<R: Record> TileWriter<R> {
         };
         let vertices = recipe.vertices;
         let first_source = vertices.index(group.slots.start);
-        let source_base = first_source >> recipe.plan.block_bits << recipe.plan.block_bits;
+        let source_base = first_source >> recipe.layout.block_bits << recipe.layout.block_bits;
         let numbers = Numbers {
             sources: vertices.window(group.slots.clone()),
             source_shift: (first_source - source_base) as u32,
@@ -128,9 +128,9 @@ impl<R: Record> TileWriter<R> {
             target_bits,
             record_bits: bits(&group.slots) + origin.low_bits::<W>(),
             way_bits: way_bits::<W>(),
-            block_bits: recipe.plan.block_bits,
-            edges_least: if recipe.plan.frontier { 0 } else { TILE_EDGES_LEAST },
-            key_bits: recipe.plan.stripe_bits,
+            block_bits: recipe.layout.block_bits,
+            edges_least: if recipe.layout.wide_tiles { TILE_EDGES_LEAST } else { 0 },
+            key_bits: recipe.layout.stripe_bits,
         };
         let most = recipe.plan.sort_edges_max();
         let bin = bin.open(recipe.bins)?;
@@ -264,7 +264,7 @@ impl TileBuffers<'_> {
                 + 64;
             if !self.builder.is_empty() {
                 // Chunks fill their slab: a cell ends where the slab does and goes on in the next.
-                let room = recipe.plan.chunk_bytes.min(self.shelf.room());
+                let room = recipe.layout.chunk_bytes.min(self.shelf.room());
                 if self.builder.bytes() + tile_bytes > room {
                     self.close(label, recipe)?;
                 }

@@ -39,7 +39,7 @@ use crate::machine::storage::Storage;
 use crate::machine::sync::lock;
 use crate::machine::trim::trim;
 use crate::machine::workers::Workers;
-use crate::plan::{IndexMode, Plan};
+use crate::plan::{Index, Plan};
 use crate::schedules::straight;
 
 impl Graph {
@@ -73,7 +73,7 @@ impl Graph {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self, EngineError> {
-        if plan.straight {
+        if plan.is_straight() {
             return straight::leave((stream, begins), ids, reading, plan, (workers, progress));
         }
         ingest(stream, ids, reading, plan, None, workers, progress)
@@ -124,6 +124,7 @@ pub(crate) fn ingest(
     let number = keeping.map_or_else(random_number, |keeping| keeping.graph);
     let recipe = Recipe {
         plan,
+        layout: plan.premises.edges,
         vertices: &vertices,
         duplicates: reading.duplicates,
         graph: number,
@@ -156,6 +157,7 @@ pub(crate) fn ingest(
         degrees,
         degrees_stored: None,
         stripes,
+        layout: plan.premises.edges,
         plan: plan.clone(),
         arena: arena.clone(),
         id: (number, 0),
@@ -167,24 +169,23 @@ pub(crate) fn ingest(
         stored: volumes.map(Volumes::into_chunks),
         input: None,
     };
-    if plan.storage.is_some() {
+    if plan.storage().is_some() {
         trim();
     }
     if plan.degrees_stored() {
         graph.move_degrees(workers.storage())?;
     }
     match plan.index {
-        _ if plan.storage.is_some() => {}
-        IndexMode::Rows if plan.rows => {
+        Index::Rows { both_directions } => {
             graph.lay_out_rows(workers, progress)?;
-            if plan.pulls && !graph.symmetric {
+            if both_directions && !graph.symmetric {
                 graph.in_rows = Some(Rows::by_target(&graph, workers, progress)?);
             }
         }
-        _ if plan.frontier => {
+        Index::Bands | Index::RowsOncePaid { bands: true } => {
             graph.index = Some(SourceIndex::build(&graph, workers, progress)?);
         }
-        _ => {}
+        Index::None | Index::RowsOncePaid { bands: false } => {}
     }
     Ok(graph)
 }
@@ -204,7 +205,7 @@ impl Volumes {
         storage: Option<&Storage>,
         keeping: Option<&Keeping>,
     ) -> Result<Option<Self>, EngineError> {
-        if plan.storage.is_none() {
+        if plan.storage().is_none() {
             return Ok(None);
         }
         let Some(storage) = storage else {
@@ -221,7 +222,7 @@ impl Volumes {
     }
 
     fn overflow<'a>(&'a self, plan: &Plan) -> Overflow<'a> {
-        let (used_most, used_at_end) = plan.storage.map_or((0, 0), |s| (s.bins_bytes, s.bins_kept));
+        let (used_most, used_at_end) = plan.bins().map_or((0, 0), |b| (b.used_most, b.used_at_end));
         Overflow { volume: &self.bins, io: &self.io, used_most, used_at_end }
     }
 
@@ -236,8 +237,9 @@ impl Volumes {
     }
 
     fn keep<'a>(&'a self, plan: &Plan) -> Keep<'a> {
-        let (cache, most) = plan.storage.map_or((0, 0), |s| (s.cache_bytes, s.sort_bytes));
-        Keep::new((&self.chunks, &self.io), cache, most, plan.shape.edges)
+        let cache = plan.storage().map_or(0, |storage| storage.cache_bytes);
+        let most = plan.bins().map_or(0, |bins| bins.sort_bytes);
+        Keep::new((&self.chunks, &self.io), cache, most, plan.premises.shape.edges)
     }
 }
 
@@ -326,7 +328,7 @@ fn bin(
 ) -> Result<Binned, EngineError> {
     loop {
         let mut grid = survey.grid(plan)?;
-        let waiting = Ways::new(plan.shape.weighted, reading, &grid);
+        let waiting = Ways::new(plan.premises.shape.weighted, reading, &grid);
         let task = Partition {
             stream,
             reading,
@@ -341,7 +343,7 @@ fn bin(
         let is_known = known.is_some();
         let vertices = found.or(known).unwrap_or_else(|| Vertices::all(grid.slots));
         // Stripes of vertices that were known have been cut so.
-        if is_known || grid.is_narrow(&vertices, plan.stripe_bits) {
+        if is_known || grid.is_narrow(&vertices, plan.premises.edges.stripe_bits) {
             grid.end_at(&vertices);
             bins.truncate(grid.stripes.len());
             return Ok(Binned { grid, bins, waiting, vertices });

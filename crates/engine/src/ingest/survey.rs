@@ -60,7 +60,12 @@ impl Survey {
     /// When there would be more stripes than can be counted.
     pub(crate) fn grid(&self, plan: &Plan) -> Result<Grid, EngineError> {
         let Self { slots, sources, targets, starts, .. } = self;
-        let stripes = Cuts::stripes(starts, targets, plan.stripe_bits, plan.stripes_least())?;
+        let stripes = Cuts::stripes(
+            starts,
+            targets,
+            plan.premises.edges.stripe_bits,
+            plan.premises.stripes_least(),
+        )?;
         let groups = Cuts::groups(sources, plan.groups(stripes.len()));
         let lots = Lots::new((&groups, sources), (&stripes, targets), plan.lots());
         Ok(Grid { slots: *slots, groups, stripes, lots })

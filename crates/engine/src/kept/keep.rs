@@ -79,7 +79,7 @@ pub fn settings(settings: &Settings) -> Settings {
 /// let folder = tempfile::tempdir()?;
 /// let (directory, io) = (folder.path().join("graph"), IoOptions::default());
 /// let storage = Storage { directories: vec![folder.path().to_owned()], io: io.clone() };
-/// let workers = Workers::new(plan.threads)?.with_storage(storage);
+/// let workers = Workers::new(plan.premises.threads)?.with_storage(storage);
 /// let options = KeepOptions { directory: directory.clone(), io: io.clone(), graph: None };
 /// kept::keep(Box::new(edges), &IdMap::Same, reading, &plan, &options, &workers, &progress)?;
 ///
@@ -132,11 +132,11 @@ pub fn keep(
         chunk_bytes: held.chunk_bytes(),
         stripes: held.stripes() as u32,
         partitions: held.partitions.len() as u32,
-        stripe_bits: plan.stripe_bits,
-        block_bits: plan.block_bits,
-        encoding: plan.encoding,
+        stripe_bits: plan.premises.edges.stripe_bits,
+        block_bits: plan.premises.edges.block_bits,
+        encoding: plan.premises.edges.encoding,
         reading,
-        weighted: plan.shape.weighted,
+        weighted: plan.premises.shape.weighted,
         negative: negative.load(Ordering::Relaxed),
         all_present: ids.all_present(),
         ids: match ids {

@@ -29,7 +29,7 @@ use crate::machine::pace::Pace;
 use crate::machine::storage::read_rate;
 use crate::machine::storage::{DEPTH, SAMPLE_SLABS};
 use crate::machine::workers::Workers;
-use crate::plan::{FrontierMode, IndexMode, Plan};
+use crate::plan::{FrontierMode, Index, Plan};
 
 /// Numbers that are read at a time.
 const PIECE: usize = 1 << 16;
@@ -69,6 +69,7 @@ impl Kept {
             degrees,
             degrees_stored: None,
             stripes,
+            layout: plan.premises.edges,
             plan: self.paced(plan, &directory, &volume, workers)?,
             arena: workers.arena().clone(),
             id: (self.manifest.graph, self.manifest.generation),
@@ -84,10 +85,11 @@ impl Kept {
             self.store_degrees(&mut graph, workers)?;
         }
         // Otherwise a run makes rows once they would have paid.
-        let looks_up = !matches!(plan.frontier_mode, FrontierMode::Auto | FrontierMode::Dense);
-        if plan.rows && (plan.index == IndexMode::Rows || looks_up) {
+        let looks_up = !matches!(plan.frontier_mode(), FrontierMode::Auto | FrontierMode::Dense);
+        let at_once = looks_up || matches!(plan.index, Index::Rows { .. });
+        if plan.index.has_rows() && at_once {
             graph.lay_out_rows(workers, progress)?;
-            if plan.pulls && !graph.symmetric {
+            if plan.index.has_both_directions() && !graph.symmetric {
                 graph.in_rows = Some(Rows::by_target(&graph, workers, progress)?);
             }
         }
@@ -104,7 +106,7 @@ impl Kept {
         workers: &Workers,
     ) -> Result<Plan, EngineError> {
         let mut plan = plan.clone();
-        if plan.storage.is_some() {
+        if plan.storage().is_some() {
             let pace = workers.pace(plan.traffic().written)?;
             let places = directory.runs.iter().take(SAMPLE_SLABS).map(|run| run.place);
             let places: Vec<Place> = places.collect();
@@ -228,7 +230,7 @@ pub(super) fn damaged(volume: &Volume, run: &Run, range: Range<usize>, what: &st
 
 /// The runs that stay in memory, spread evenly over the edges.
 fn staying(plan: &Plan, runs: &[Run], edges: u64) -> Vec<usize> {
-    let Some(storage) = plan.storage else { return (0..runs.len()).collect() };
+    let Some(storage) = plan.storage() else { return (0..runs.len()).collect() };
     let (mut seen, mut kept) = (0, 0);
     let mut stay = Vec::new();
     for (number, run) in runs.iter().enumerate() {

@@ -139,7 +139,7 @@ impl Kept {
             Plan::of_kept(&shape, layout, &settings, machine)
         };
         match plan(None) {
-            Ok(resident) if resident.storage.is_none() => Ok(resident),
+            Ok(resident) if resident.storage().is_none() => Ok(resident),
             _ => plan(self.best_in_flight()?),
         }
     }

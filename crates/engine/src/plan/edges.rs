@@ -2,14 +2,15 @@
 
 use welter_store::io::ALIGN;
 
-use super::{Plan, StorageMode};
+use super::premises::Premises;
+use super::settings::StorageMode;
 use crate::columns::footprint::STATE_SLABS;
 use crate::machine::arena::SLAB_BYTES;
 
-impl Plan {
+impl Premises {
     /// Bytes of the states of all edges.
     pub(super) fn edge_states(&self) -> u64 {
-        self.shape.edges * self.layout.edge
+        self.shape.edges * self.program.edge
     }
 
     /// Bytes of those that stay in memory where so many are left. They are written as well as read,
@@ -21,29 +22,18 @@ impl Plan {
         }
     }
 
-    /// Bytes of those that may be in memory.
-    pub(crate) fn edge_states_resident(&self) -> u64 {
-        self.storage.map_or(u64::MAX, |storage| storage.edge_states_bytes)
-    }
-
-    /// Bytes of those that are on storage: read and written in each iteration.
-    pub(super) fn edge_states_stored(&self) -> u64 {
-        self.edge_states().saturating_sub(self.edge_states_resident())
-    }
-
-    /// Bytes of storage that these take: a piece ends where a slab would, or a stripe, and begins a
-    /// page; each stripe has a state more there than its share, at most.
-    pub(super) fn edge_states_room(&self, stripes: u64) -> u64 {
-        let stored = self.edge_states_stored();
+    /// Bytes of storage that so many bytes of them take: a piece ends where a slab would, or a
+    /// stripe, and begins a page; each stripe has a state more there than its share, at most.
+    pub(super) fn edge_states_room(&self, stored: u64) -> u64 {
         if stored == 0 {
             return 0;
         }
-        let piece = SLAB_BYTES as u64 - self.layout.edge;
-        stored + stripes * self.layout.edge + (stored / piece + 2 * stripes) * ALIGN as u64
+        let (stripes, piece) = (self.stripes_most(), SLAB_BYTES as u64 - self.program.edge);
+        stored + stripes * self.program.edge + (stored / piece + 2 * stripes) * ALIGN as u64
     }
 
     /// Bytes of a worker through which they go, where some are on storage.
     pub(super) fn edge_buffers(&self) -> u64 {
-        if self.layout.edge == 0 { 0 } else { (STATE_SLABS * SLAB_BYTES) as u64 }
+        if self.program.edge == 0 { 0 } else { (STATE_SLABS * SLAB_BYTES) as u64 }
     }
 }

@@ -5,7 +5,8 @@
 
 use welter_store::header::Encoding;
 
-use super::{Plan, Traffic};
+use super::Plan;
+use super::traffic::Traffic;
 use crate::machine::pace::Pace;
 
 /// Picoseconds of the loop of [`Pace`] on the machine that the costs are of: a Xeon of 2.5 GHz with
@@ -109,7 +110,7 @@ impl Plan {
 
     /// The kind of round that [`Forecast::iteration`] is of.
     pub fn round(&self) -> Round {
-        match self.layout {
+        match self.premises.program {
             layout if layout.intersects() => Round::Rows,
             layout if !layout.streams() && layout.left > 0 => Round::Pass,
             layout if !layout.streams() => Round::OnePass,
@@ -126,35 +127,39 @@ impl Plan {
         if !self.is_ingested() {
             return Stage::default();
         }
-        let sort = match self.encoding {
+        let sort = match self.premises.edges.encoding {
             Encoding::Packed => SORT_PACKED,
             Encoding::Short => SORT_SHORT,
             Encoding::Compressed => SORT_COMPRESSED,
         };
-        let weight = if self.shape.weighted { PARTITION_WEIGHT + SORT_WEIGHT } else { 0.0 };
-        let cores = self.of_cores(self.shape.edges, PARTITION + sort + weight, pace);
-        let Some(storage) = self.storage else { return Stage::new(cores, 0.0, pace) };
-        let bins = storage.room.bins.saturating_sub(storage.bins_bytes);
+        let weight =
+            if self.premises.shape.weighted { PARTITION_WEIGHT + SORT_WEIGHT } else { 0.0 };
+        let cores = self.of_cores(self.premises.shape.edges, PARTITION + sort + weight, pace);
+        let Some(storage) = self.storage() else { return Stage::new(cores, 0.0, pace) };
+        let in_memory = storage.bins.map_or(0, |bins| bins.used_most);
+        let bins = storage.room.bins.saturating_sub(in_memory);
         let chunks = self.chunk_bytes_expected().saturating_sub(storage.cache_bytes);
         let written = (bins + chunks) as f64 / pace.write as f64;
         Stage::new(cores, written + bins as f64 / pace.read as f64, pace)
     }
 
     fn iteration_stage(&self, pace: &Pace) -> Stage {
-        let fold = match self.encoding {
+        let fold = match self.premises.edges.encoding {
             Encoding::Packed => FOLD_PACKED,
             Encoding::Short => FOLD_SHORT,
             Encoding::Compressed => FOLD_COMPRESSED,
         };
-        let wide = (self.layout.accum.max(4) - 4) as f64 * FOLD_BYTE;
-        let weight = if self.shape.weighted { FOLD_WEIGHT } else { 0.0 };
-        let state = self.layout.edge as f64 * FOLD_STATE_BYTE;
-        let group = if self.layout.groups() { GROUP } else { 0.0 };
+        let wide = (self.premises.program.accum.max(4) - 4) as f64 * FOLD_BYTE;
+        let weight = if self.premises.shape.weighted { FOLD_WEIGHT } else { 0.0 };
+        let state = self.premises.program.edge as f64 * FOLD_STATE_BYTE;
+        let group = if self.premises.program.groups() { GROUP } else { 0.0 };
         let fold = self.looks() as f64 * fold + wide + weight + state + group;
-        let cores =
-            self.of_cores(self.shape.edges, fold, pace) + self.of_cores(self.vertices, APPLY, pace);
-        let Some(storage) = self.storage else { return Stage::new(cores, 0.0, pace) };
-        let streamed = storage.streamed.map_or(Traffic::default(), |way| way.traffic(self));
+        let cores = self.of_cores(self.premises.shape.edges, fold, pace)
+            + self.of_cores(self.premises.vertices, APPLY, pace);
+        if self.storage().is_none() {
+            return Stage::new(cores, 0.0, pace);
+        }
+        let streamed = self.state_traffic();
         let copied = self.of_cores(streamed.read + streamed.written, COPY, pace);
         let Traffic { read, written } = self.traffic_expected();
         let storage = read as f64 / pace.read as f64 + written as f64 / pace.write as f64;
@@ -166,7 +171,7 @@ impl Plan {
     /// [`Plan::traffic`] is the most that it can.
     pub fn traffic_expected(&self) -> Traffic {
         let Traffic { read, written } = self.traffic();
-        let cache = self.storage.map_or(0, |storage| storage.cache_bytes);
+        let cache = self.storage().map_or(0, |storage| storage.cache_bytes);
         let bound = self.memory.chunks_stored.saturating_sub(cache);
         let chunks = self.chunk_bytes_expected().saturating_sub(cache);
         let looks = self.looks();
@@ -176,25 +181,25 @@ impl Plan {
     /// Seconds of all cores for so many items of so many nanoseconds each.
     fn of_cores(&self, items: u64, nanos: f64, pace: &Pace) -> f64 {
         let slower = pace.core_picos as f64 / REFERENCE_PICOS;
-        items as f64 * nanos * 1e-9 * slower / self.threads as f64
+        items as f64 * nanos * 1e-9 * slower / self.premises.threads as f64
     }
 
     /// Bytes of all chunks, about. What is planned for is the worst case.
     fn chunk_bytes_expected(&self) -> u64 {
-        let an_edge = match self.encoding {
+        let an_edge = match self.premises.edges.encoding {
             Encoding::Packed => 4.05,
             Encoding::Short => 3.15,
             Encoding::Compressed => 2.5,
         };
-        let weight = if self.shape.weighted { 4.0 } else { 0.0 };
-        let expected = self.shape.edges as f64 * (an_edge + weight);
+        let weight = if self.premises.shape.weighted { 4.0 } else { 0.0 };
+        let expected = self.premises.shape.edges as f64 * (an_edge + weight);
         (expected as u64).min(self.memory.chunks_stored)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Layout, Settings, Shape};
+    use super::super::{Layout, Premises, Settings, Shape};
     use super::*;
     use crate::machine::figures::Machine;
 
@@ -244,7 +249,8 @@ mod tests {
             let layout = Layout { value, signal, accum, folds: true, ..Layout::default() };
             let settings = Settings { encoding: Some(encoding), ..Settings::default() };
             let plan = Plan::new(shape, layout, &settings, &MACHINE).unwrap();
-            let plan = Plan { vertices: 2_396_760, ..plan };
+            let premises = Premises { vertices: 2_396_760, ..plan.premises };
+            let plan = Plan { premises, ..plan };
             let core_picos = REFERENCE_PICOS as u64;
             let pace = Pace { core_picos, ..Pace::of_core() };
             let forecast = plan.forecast(&pace);

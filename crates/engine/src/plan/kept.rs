@@ -5,15 +5,24 @@
 //! device where that was measured: fewer requests than usual leave room for chunks, and more are
 //! had with a share of what would hold chunks, so that no run needs more memory for them.
 
-use welter_store::header::{Encoding, KEY_BITS};
+use welter_store::header::Encoding;
 
+use super::index::Index;
+use super::make::with_threads;
 use super::memory::{self, Memory};
-use super::{
-    IndexMode, Layout, Plan, Room, Settings, Shape, StorageMode, StoragePlan, Streamed,
-    refusal::refusal, relaxing, with_threads,
-};
+use super::premises::Premises;
+use super::program::Layout;
+use super::refusal::refused;
+use super::room::Room;
+use super::settings::{Settings, StorageMode};
+use super::shape::Shape;
+use super::stored::StoragePlan;
+use super::streamed::Streamed;
+use super::{Access, Plan, relaxing};
 use crate::EngineError;
 use crate::columns::footprint::COLUMNS;
+use crate::edges::footprint::CHUNK_BYTES_MAX;
+use crate::edges::layout::EdgeLayout;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::figures::Machine;
@@ -83,181 +92,161 @@ impl Plan {
         settings.check()?;
         layout.check(settings)?;
         with_threads(settings, machine, kept.edges, |threads| {
-            Self::of_kept_with(threads, kept, layout, settings, machine)
+            let edges = EdgeLayout {
+                stripe_bits: kept.stripe_bits,
+                block_bits: kept.block_bits,
+                encoding: kept.encoding,
+                chunk_bytes: CHUNK_BYTES_MAX,
+                wide_tiles: true,
+            };
+            let shape = Shape {
+                slots: kept.vertices,
+                edges: kept.edges,
+                weighted: kept.weighted,
+                estimated: false,
+                input_bytes: 0,
+            };
+            let premises = Premises {
+                threads,
+                edges,
+                shape,
+                vertices: kept.vertices,
+                program: layout,
+                settings: *settings,
+                budget_bytes: settings.budget(machine),
+                even_stripes: false,
+            };
+            let in_memory = in_memory(kept, &premises).filter(Self::fits);
+            in_memory.map_or_else(|| on_storage(kept, &premises), Ok)
         })
-    }
-
-    fn of_kept_with(
-        threads: usize,
-        kept: &KeptShape,
-        layout: Layout,
-        settings: &Settings,
-        machine: &Machine,
-    ) -> Result<Self, EngineError> {
-        let shape = Shape {
-            slots: kept.vertices,
-            edges: kept.edges,
-            weighted: kept.weighted,
-            estimated: false,
-            input_bytes: 0,
-        };
-        let plan = Self {
-            straight: false,
-            instead: None,
-            threads,
-            stripe_bits: kept.stripe_bits,
-            block_bits: kept.block_bits,
-            encoding: kept.encoding,
-            chunk_bytes: super::CHUNK_BYTES_MAX,
-            frontier: layout.active > 0,
-            frontier_mode: settings.frontier.stored(),
-            wide_tiles: true,
-            index: settings.index,
-            rows: false,
-            pulls: false,
-            storage: None,
-            shape,
-            vertices: kept.vertices,
-            layout,
-            settings: *settings,
-            budget_bytes: settings.budget(machine),
-            pace: None,
-            memory: Memory::default(),
-        };
-        let all = kept.extents * SLAB_BYTES as u64;
-        let rows_wanted =
-            layout.looks_up() && settings.index != IndexMode::Bands && kept.edges < 1 << 32;
-        let cached = |rows: bool| {
-            let mut plan = plan.clone();
-            if rows {
-                plan.rows = true;
-                plan.pulls = layout.pulled && settings.index == IndexMode::Rows;
-                plan.frontier_mode = settings.frontier.resident();
-            }
-            plan.memory = memory_of(&plan, kept, all, false);
-            plan.memory.edges = plan.edge_states();
-            plan
-        };
-        let fits = |plan: &Self| plan.memory.peak() <= plan.budget_bytes;
-        let cached = rows_wanted.then(|| cached(true)).into_iter().chain([cached(false)]);
-        let cache_most = match settings.storage {
-            StorageMode::Always { cache_bytes, .. } => cache_bytes,
-            StorageMode::Never | StorageMode::Auto | StorageMode::Kept => u64::MAX,
-        };
-        let must = Streamed::is_forced(&plan);
-        if let Some(plan) = cached.into_iter().find(fits).filter(|_| cache_most >= all && !must) {
-            return Ok(plan);
-        }
-        let mut plan = plan;
-        let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
-        let may_be_stored = layout.may_store_values();
-        let mut values_stored = forced && may_be_stored;
-        plan.memory = memory_of(&plan, kept, 0, values_stored);
-        if !fits(&plan) && may_be_stored && !values_stored {
-            let away = memory_of(&plan, kept, 0, true);
-            if away.peak() < plan.memory.peak() {
-                (plan.memory, values_stored) = (away, true);
-            }
-        }
-        let away = memory_of(&plan, kept, 0, true);
-        // Of programs over triangles neither degrees nor rows are among what is away then.
-        let (degrees, rows) =
-            if layout.intersects() { (0, 0) } else { (kept.vertices * 4, away.rows) };
-        let vertices = away.vertices - degrees;
-        let fixed = Memory { vertices, state: 0, frontier: 0, rows, ..away };
-        let spare = plan.budget_bytes.saturating_sub(fixed.peak());
-        let fold = plan.memory.peak().saturating_sub(fixed.peak());
-        let streamed = Streamed::taken(&plan, spare, kept.chunk_bytes, fold);
-        if let Some(way) = streamed {
-            (plan.memory, values_stored) = (Memory { state: way.bytes(&plan), ..fixed }, true);
-        }
-        if !fits(&plan) {
-            let budget = plan.budget_bytes;
-            return Err(refusal(&[plan], budget));
-        }
-        let window = plan.widen(kept);
-        let spare = plan.budget_bytes - plan.memory.peak();
-        let edge_states_bytes = plan.edge_states_of(spare);
-        // As in a plan for storage.
-        let cache_bytes = spare - edge_states_bytes;
-        let cache_bytes = cache_bytes - layout.rewriting(plan.threads as u64, cache_bytes);
-        let (relaxes, cache_bytes) = relaxing::apart(&plan, (values_stored, streamed), cache_bytes);
-        let cache_bytes = cache_bytes.min(cache_most).min(all);
-        (plan.memory.edges, plan.memory.chunks) = (edge_states_bytes, cache_bytes);
-        let storage = StoragePlan {
-            cache_bytes,
-            edge_states_bytes,
-            values_stored,
-            streamed,
-            window,
-            relaxes,
-            ..StoragePlan::default()
-        };
-        plan.storage = Some(storage);
-        plan.storage = Some(StoragePlan { room: Room::of_state(&plan), ..storage });
-        Ok(plan)
-    }
-
-    /// Takes the memory for more slabs in flight than as ever, if they are better; says how many
-    /// there are then, where that was measured.
-    fn widen(&mut self, kept: &KeptShape) -> Option<usize> {
-        let slab = (self.threads * SLAB_BYTES) as u64;
-        let best = kept.window(self.threads as u64);
-        let spare = self.budget_bytes.saturating_sub(self.memory.peak()) / WINDOW_SHARE;
-        let more = (best.saturating_sub(DEPTH)).min((spare / slab) as usize);
-        self.memory.workers += more as u64 * slab;
-        kept.in_flight.map(|_| best.min(DEPTH) + more)
-    }
-
-    /// Slabs that each worker has in flight.
-    pub(crate) fn window(&self) -> usize {
-        self.storage.and_then(|storage| storage.window).unwrap_or(DEPTH)
-    }
-
-    /// Bytes of requests in flight, by all threads, where it was measured how many are best.
-    pub fn in_flight(&self) -> Option<u64> {
-        let window = self.storage?.window?;
-        Some((self.threads * window * SLAB_BYTES) as u64)
     }
 }
 
+/// Bytes of chunks that may be in memory, as the user says.
+fn cache_most(premises: &Premises) -> u64 {
+    match premises.settings.storage {
+        StorageMode::Always { cache_bytes, .. } => cache_bytes,
+        StorageMode::Never | StorageMode::Auto | StorageMode::Kept => u64::MAX,
+    }
+}
+
+/// The plan of a run whose chunks are all in memory, with rows if they fit; unless the user says
+/// otherwise.
+fn in_memory(kept: &KeptShape, premises: &Premises) -> Option<Plan> {
+    let all = kept.extents * SLAB_BYTES as u64;
+    if cache_most(premises) < all || Streamed::is_forced(premises) {
+        return None;
+    }
+    let cached = |rows: bool| {
+        let premises = *premises;
+        let index = Index::of_kept(&premises, rows);
+        let memory = memory_of(&premises, index, kept, all, false);
+        let memory = Memory { edges: premises.edge_states(), ..memory };
+        Plan { premises, index, access: Access::Memory, pace: None, memory }
+    };
+    let with_rows = premises.wants_rows().then(|| cached(true)).filter(Plan::fits);
+    Some(with_rows.unwrap_or_else(|| cached(false)))
+}
+
+/// The plan of a run whose chunks are read in iterations, but for those that the state leaves room
+/// for.
+fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError> {
+    let Premises { threads, program, settings, budget_bytes: budget, .. } = *premises;
+    let memory_of = |stored| memory_of(premises, Index::None, kept, 0, stored);
+    let fits = |memory: &Memory| memory.peak() <= budget;
+    let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
+    let may_be_stored = program.may_store_values();
+    let mut values_stored = forced && may_be_stored;
+    let (mut memory, away) = (memory_of(values_stored), memory_of(true));
+    if !fits(&memory) && may_be_stored && !values_stored && away.peak() < memory.peak() {
+        (memory, values_stored) = (away, true);
+    }
+    // Of programs over triangles neither degrees nor rows are among what is away then.
+    let (degrees, rows) =
+        if program.intersects() { (0, 0) } else { (kept.vertices * 4, away.rows) };
+    let vertices = away.vertices - degrees;
+    let fixed = Memory { vertices, state: 0, frontier: 0, rows, ..away };
+    let spare = budget.saturating_sub(fixed.peak());
+    let fold = memory.peak().saturating_sub(fixed.peak());
+    let streamed = Streamed::taken(premises, spare, kept.chunk_bytes, fold);
+    if let Some(way) = streamed {
+        memory = Memory { state: way.bytes(premises), ..fixed };
+    }
+    if !fits(&memory) {
+        let need = memory.peak();
+        return Err(refused(need, budget));
+    }
+    let window = widen(&mut memory, kept, premises);
+    let spare = budget - memory.peak();
+    let edge_states_bytes = premises.edge_states_of(spare);
+    // As in a plan for storage.
+    let cache_bytes = spare - edge_states_bytes;
+    let cache_bytes = cache_bytes - program.rewriting(threads as u64, cache_bytes);
+    let (state, cache_bytes) = relaxing::apart(premises, (values_stored, streamed), cache_bytes);
+    let all = kept.extents * SLAB_BYTES as u64;
+    let cache_bytes = cache_bytes.min(cache_most(premises)).min(all);
+    (memory.edges, memory.chunks) = (edge_states_bytes, cache_bytes);
+    let premises = Premises { even_stripes: true, ..*premises };
+    let room = Room::of_state(&premises, state, edge_states_bytes);
+    let storage = StoragePlan { cache_bytes, edge_states_bytes, bins: None, state, window, room };
+    let access = Access::Storage(storage);
+    Ok(Plan { premises, index: Index::None, access, pace: None, memory })
+}
+
+/// Takes the memory for more slabs in flight than as ever, if they are better; says how many there
+/// are then, where that was measured.
+fn widen(memory: &mut Memory, kept: &KeptShape, premises: &Premises) -> Option<usize> {
+    let slab = (premises.threads * SLAB_BYTES) as u64;
+    let best = kept.window(premises.threads as u64);
+    let spare = premises.budget_bytes.saturating_sub(memory.peak()) / WINDOW_SHARE;
+    let more = (best.saturating_sub(DEPTH)).min((spare / slab) as usize);
+    memory.workers += more as u64 * slab;
+    kept.in_flight.map(|_| best.min(DEPTH) + more)
+}
+
 /// The memory of a run with so many bytes of chunks in memory, and values where it is said.
-fn memory_of(plan: &Plan, kept: &KeptShape, chunks: u64, values_stored: bool) -> Memory {
-    let Plan { layout, settings, stripe_bits, .. } = *plan;
-    let threads = plan.threads as u64;
-    let padding = 1 << (KEY_BITS - stripe_bits);
+fn memory_of(
+    premises: &Premises,
+    index: Index,
+    kept: &KeptShape,
+    chunks: u64,
+    values_stored: bool,
+) -> Memory {
+    let Premises { program, settings, .. } = premises;
+    let (threads, stripe_bits) = (premises.threads as u64, premises.edges.stripe_bits);
+    let padding = premises.edges.key_sources();
     let count = kept.vertices;
     let has_holes = u64::from(kept.vertices < kept.slots);
     let marks = kept.slots.div_ceil(1 << SEGMENT_BITS).max(1) * ((1 << SEGMENT_BITS) / 64 * 12);
     // Those in flight, and the one that is looked at.
     let reading = (kept.window(threads).min(DEPTH) + 1) as u64 * SLAB_BYTES as u64;
-    let signals = layout.columns(count, stripe_bits);
-    let flags = (count + padding) * 2 * layout.active;
-    let values = count * layout.value;
-    let beside = count * layout.beside;
+    let signals = program.columns(count, stripe_bits);
+    let flags = (count + padding) * 2 * program.active;
+    let values = count * program.value;
+    let beside = count * program.beside;
     let state = if values_stored {
         // Values are read whole when all else is done.
-        let columns = threads * COLUMNS as u64 * (layout.value << stripe_bits);
+        let columns = threads * COLUMNS as u64 * (program.value << stripe_bits);
         values.max(signals + columns + beside)
     } else {
         values + signals + beside
     };
     // What is looked up needs accumulators of its own.
-    let looked_up = if plan.rows { count * layout.sparse } else { 0 };
+    let looked_up = if index.has_rows() { count * program.sparse } else { 0 };
     Memory {
-        held: settings.taken_bytes() + count * layout.own,
+        held: settings.taken_bytes() + count * program.own,
         chunks,
-        vertices: if values_stored && layout.intersects() { 0 } else { count * 4 }
+        vertices: if values_stored && program.intersects() { 0 } else { count * 4 }
             + has_holes * marks
             + kept.chunks * PLACE_BYTES
             + kept.extents * EXTENT_BYTES,
         state,
         frontier: looked_up + flags,
-        rows: memory::rows_bytes(plan),
+        rows: memory::rows_bytes(premises, index),
         workers: threads
-            * ((layout.accum << stripe_bits)
-                + plan.group_bytes()
-                + plan.edge_buffers()
+            * ((program.accum << stripe_bits)
+                + premises.group_bytes()
+                + premises.edge_buffers()
                 + reading
                 + memory::WORKER_BYTES),
         chunks_stored: kept.chunk_bytes,
@@ -311,7 +300,7 @@ mod tests {
     fn what_is_in_flight_follows_the_device() {
         let window = |in_flight, threads, budget| {
             let plan = plan(in_flight, threads, budget).unwrap();
-            assert!(plan.memory.peak() <= plan.budget_bytes);
+            assert!(plan.memory.peak() <= plan.premises.budget_bytes);
             (plan.window(), plan.in_flight())
         };
         let enough = 150 * MIB;

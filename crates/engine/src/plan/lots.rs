@@ -7,8 +7,10 @@
 //! is sorted shall be an eighth of what there is: it keeps chunks from memory, which are read in
 //! each iteration, and bins but once.
 
-use super::storage::SLAB;
+use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::DEPTH;
+
+pub(super) const SLAB: u64 = SLAB_BYTES as u64;
 
 /// A number of lots, and the slabs that it takes. In bytes, but for the number.
 pub(super) struct LotsPlan {

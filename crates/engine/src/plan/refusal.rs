@@ -1,7 +1,10 @@
 //! What is told when a plan does not fit: the smallest budget that would do.
 
 use super::memory::Memory;
-use super::{Plan, Shape, human_bytes, storage};
+use super::premises::{Premises, SORT_EDGES_LEAST};
+use super::shape::Shape;
+use super::units::human_bytes;
+use super::{Access, Plan, storage};
 use crate::EngineError;
 use crate::kernels::vertices::SEGMENT_BITS;
 
@@ -11,7 +14,7 @@ pub(super) fn refusal(plans: &[Plan], budget: u64) -> EngineError {
 }
 
 /// The refusal of a budget, which names one that is enough.
-fn refused(need: u64, budget: u64) -> EngineError {
+pub(super) fn refused(need: u64, budget: u64) -> EngineError {
     let advice = format!(
         "give it --memory {} or more on a machine that has it, or a smaller graph",
         human_bytes(need).replace(' ', "")
@@ -67,19 +70,24 @@ fn shown(bytes: u64) -> u64 {
 /// The smallest budget that a refused plan fits. With edges on storage, more memory is used for
 /// more bins, so what a plan takes that is too large says little of what a larger budget takes.
 fn least_budget(plan: &Plan) -> u64 {
-    let plan = &looked_at(plan);
-    let peak = plan.memory.peak();
-    if plan.storage.is_none() {
-        return peak;
-    }
-    // A search of many levels that goes over to a graph needs one that ends it.
-    let searches = plan.layout.straight.is_some_and(|takes| !takes.always);
-    let searches = searches && !plan.settings.says_how();
-    let fits = |budget_bytes| {
-        let plan = storage::plan(Plan { budget_bytes, ..plan.clone() });
-        plan.memory.peak() <= budget_bytes && (!searches || plan.ends_searches())
+    let premises = looked_at(&plan.premises);
+    let peak = match plan.access {
+        Access::Input { .. } => return plan.memory.peak(),
+        Access::Memory => return Memory::of(&premises, plan.index).peak(),
+        Access::Storage(_) if premises == plan.premises => plan.memory.peak(),
+        // More than is needed, which the search below begins with.
+        Access::Storage(_) => {
+            Memory::with_lots(&premises, plan.index, plan.lots() as u64, SORT_EDGES_LEAST).peak()
+        }
     };
-    let (mut refused, mut accepted) = (plan.budget_bytes, peak.max(1));
+    // A search of many levels that goes over to a graph needs one that ends it.
+    let searches = premises.program.straight.is_some_and(|takes| !takes.always);
+    let searches = searches && !premises.settings.says_how();
+    let fits = |budget_bytes| {
+        let plan = storage::plan(&Premises { budget_bytes, ..premises });
+        plan.fits() && (!searches || plan.ends_searches())
+    };
+    let (mut refused, mut accepted) = (premises.budget_bytes, peak.max(1));
     while !fits(accepted) && accepted < 1 << 60 {
         (refused, accepted) = (accepted, 2 * accepted);
     }
@@ -90,18 +98,16 @@ fn least_budget(plan: &Plan) -> u64 {
     accepted
 }
 
-/// The plan once more of the input was looked at. Until then a few ids tell how many slots there
-/// are at least, and a run with the budget that is told meets more: as many as may lie
-/// beyond the largest of a sample, in whole segments.
-fn looked_at(plan: &Plan) -> Plan {
-    let Shape { slots, edges, estimated, .. } = plan.shape;
-    if !estimated || plan.straight {
-        return plan.clone();
+/// The premises once more of the input was looked at. Until then a few ids tell how many slots
+/// there are at least, and a run with the budget that is told meets more: as many as may lie beyond
+/// the largest of a sample, in whole segments.
+fn looked_at(premises: &Premises) -> Premises {
+    let Shape { slots, edges, estimated, .. } = premises.shape;
+    if !estimated {
+        return *premises;
     }
     let beyond = (16 * slots / edges.isqrt().max(1)).min(slots);
     let slots = (slots + beyond).next_multiple_of(1 << SEGMENT_BITS) + (1 << SEGMENT_BITS);
-    let shape = Shape { slots, ..plan.shape };
-    let mut plan = Plan { shape, vertices: slots, ..plan.clone() };
-    plan.memory = Memory::of(&plan);
-    plan
+    let shape = Shape { slots, ..premises.shape };
+    Premises { shape, vertices: slots, ..*premises }
 }

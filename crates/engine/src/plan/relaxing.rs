@@ -4,10 +4,11 @@
 //! It is foreseen and no bound: a stripe may turn out wider, or have fewer edges in its chunks. A
 //! run cuts its parts by what they are, and goes on level by level where they do not fit.
 
-use welter_store::header::KEY_BITS;
-
-use super::{CHUNK_BYTES_MAX, Plan, Shape, Streamed};
+use super::premises::Premises;
+use super::shape::Shape;
+use super::streamed::{StateAccess, Streamed};
 use crate::columns::footprint::COLUMNS;
+use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::schedules::resident;
 
@@ -15,38 +16,43 @@ use crate::schedules::resident;
 const EDGES: u64 = 4;
 const EDGES_BYTES: u64 = 5;
 
-/// Whether there is room to relax a graph, and what of so many bytes that could hold chunks is left
-/// beside that: a way out of a search of many levels is worth more than a few chunks in memory.
+/// Access to a state, and what of so many bytes that could hold chunks is left beside room to relax
+/// the graph, where there is that: a way out of a search of many levels is worth more than a few
+/// chunks in memory.
 pub(super) fn apart(
-    plan: &Plan,
+    premises: &Premises,
     (values_stored, streamed): (bool, Option<Streamed>),
     spare: u64,
-) -> (bool, u64) {
-    let bytes = bytes(plan, values_stored);
-    let fits = plan.layout.relaxes && streamed.is_none() && bytes <= spare;
-    (fits, if fits { spare - bytes } else { spare })
+) -> (StateAccess, u64) {
+    if let Some(way) = streamed {
+        return (StateAccess::Streamed(way), spare);
+    }
+    let bytes = bytes(premises, values_stored);
+    let relaxes = premises.program.relaxes && bytes <= spare;
+    let left = if relaxes { spare - bytes } else { spare };
+    (StateAccess::Dense { values_stored, relaxes }, left)
 }
 
 /// Bytes that relaxing takes beyond what iterations level by level hold, which it gives up:
 /// signals, a column of flags, accumulators, and buffers of values that are on storage.
-fn bytes(plan: &Plan, values_stored: bool) -> u64 {
-    let Plan { layout, stripe_bits, .. } = plan;
-    let Shape { slots, edges, weighted, estimated, .. } = plan.shape;
-    let threads = plan.threads as u64;
+fn bytes(premises: &Premises, values_stored: bool) -> u64 {
+    let (program, stripe_bits) = (premises.program, premises.edges.stripe_bits);
+    let Shape { slots, edges, weighted, estimated, .. } = premises.shape;
+    let threads = premises.threads as u64;
     // Until vertices are counted, a sample of the edges may not have seen the largest id.
-    let guessed = estimated && plan.vertices == slots;
-    let vertices = plan.vertices + u64::from(guessed) * (slots / 16 + (1 << SEGMENT_BITS));
-    let even = vertices / plan.stripes_least() as u64 * 5 / 4 + (1 << SEGMENT_BITS);
+    let guessed = estimated && premises.vertices == slots;
+    let vertices = premises.vertices + u64::from(guessed) * (slots / 16 + (1 << SEGMENT_BITS));
+    let even = vertices / premises.stripes_least() as u64 * 5 / 4 + (1 << SEGMENT_BITS);
     let width = even.min(1 << stripe_bits).min(vertices);
     // A part is a chunk at least, which few stripes are alone.
     let chunk_edges = (CHUNK_BYTES_MAX as u64 / EDGES_BYTES * EDGES).min(edges);
     let words = resident::words(width / 2, chunk_edges, weighted);
-    let desk = 4 * words + width * (layout.value + LISTED_BYTES);
-    let columns = if values_stored { threads * COLUMNS as u64 * layout.value * width } else { 0 };
-    let values = if values_stored { vertices * layout.value } else { 0 };
-    let padded = plan.vertices + (1 << (KEY_BITS - stripe_bits));
-    let signals = 2 * padded * layout.signal;
-    let given = signals + padded * layout.active + threads * (layout.accum << stripe_bits);
+    let desk = 4 * words + width * (program.value + LISTED_BYTES);
+    let columns = if values_stored { threads * COLUMNS as u64 * program.value * width } else { 0 };
+    let values = if values_stored { vertices * program.value } else { 0 };
+    let padded = premises.vertices + premises.edges.key_sources();
+    let signals = 2 * padded * program.signal;
+    let given = signals + padded * program.active + threads * (program.accum << stripe_bits);
     (threads * desk + values).saturating_sub(given + columns)
 }
 
@@ -57,7 +63,7 @@ pub(crate) const LISTED_BYTES: u64 = 8;
 mod tests {
     use super::*;
     use crate::machine::figures::Machine;
-    use crate::plan::{Layout, Settings, StorageMode};
+    use crate::plan::{Layout, Plan, Settings, StorageMode};
 
     /// The plan of a search of 2.25 million vertices out of core.
     fn plan(memory_bytes: u64, relaxes: bool) -> Option<Plan> {
@@ -88,16 +94,16 @@ mod tests {
             let Some(made) = plan(budget, true) else { continue };
             let other = plan(budget, false).unwrap();
             assert!(made.memory.peak() <= budget);
-            let [storage, without] = [made.storage.unwrap(), other.storage.unwrap()];
-            assert!(!without.relaxes && made.ends_searches() == storage.relaxes);
-            if storage.relaxes {
-                let bytes = bytes(&made, storage.values_stored);
+            let [storage, without] = [&made, &other].map(|plan| *plan.storage().unwrap());
+            assert!(!without.state.relaxes() && made.ends_searches() == storage.state.relaxes());
+            if storage.state.relaxes() {
+                let bytes = bytes(&made.premises, storage.state.values_stored());
                 assert_eq!(without.cache_bytes - storage.cache_bytes, bytes, "{budget}");
             } else {
                 assert_eq!(storage.cache_bytes, without.cache_bytes);
                 assert!(!had_room, "{budget} bytes have no room, and less had");
             }
-            had_room = storage.relaxes;
+            had_room = storage.state.relaxes();
         }
         assert!(had_room);
     }
@@ -105,15 +111,21 @@ mod tests {
     #[test]
     fn a_graph_instead_of_passes_has_room_to_relax() {
         let mut found = 0;
-        let searches = |made: &Plan| made.layout.straight.is_some_and(|takes| !takes.always);
+        let searches =
+            |made: &Plan| made.premises.program.straight.is_some_and(|takes| !takes.always);
         for budget in (16_u64..400).map(|quarter_mib| quarter_mib << 18) {
             let Some(mut made) = plan(budget, true) else { continue };
-            made.layout.straight =
+            made.premises.program.straight =
                 Some(crate::plan::Straightness { always: false, slot: 10, update: 0 });
-            made.settings.storage = StorageMode::Auto;
+            made.premises.settings.storage = StorageMode::Auto;
             assert!(searches(&made));
-            let taken = Plan::new(made.shape, made.layout, &made.settings, &Machine::detect());
-            let Some(instead) = taken.ok().and_then(|plan| plan.instead) else { continue };
+            let taken = {
+                let Premises { shape, program, settings, .. } = made.premises;
+                Plan::new(shape, program, &settings, &Machine::detect())
+            };
+            let Some(instead) = taken.as_ref().ok().and_then(|plan| plan.instead()) else {
+                continue;
+            };
             assert!(instead.ends_searches(), "{budget} bytes");
             found += 1;
         }

@@ -5,8 +5,8 @@
 
 use welter_store::io::ALIGN;
 
-use super::{Plan, Streamed, memory};
-use crate::kernels::vertices::SEGMENT_BITS;
+use super::premises::Premises;
+use super::streamed::{StateAccess, Streamed};
 
 /// Bytes on storage by use, at most. Those of a kept graph's own files are not among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,38 +35,33 @@ impl Room {
         self.chunks + self.bins.max(run)
     }
 
-    /// The room that the state of a run takes, by a plan that says where it is.
-    pub(super) fn of_state(plan: &Plan) -> Self {
-        let edges = plan.edge_states_room(stripes(plan));
-        let Some(storage) = plan.storage else { return Self { edges, ..Self::default() } };
-        let layout = plan.layout;
-        let pages = stripes(plan) * ALIGN as u64;
-        let column = |bytes: u64| if bytes > 0 { plan.vertices * bytes + pages } else { 0 };
-        let values = if storage.values_stored { column(layout.value) } else { 0 };
-        let Some(way) = storage.streamed else {
-            let degrees = if plan.degrees_stored() { column(4) } else { 0 };
+    /// The room of a state, beside states of edges of which so many bytes are in memory.
+    pub(super) fn of_state(premises: &Premises, state: StateAccess, edges_resident: u64) -> Self {
+        let stored = premises.edge_states().saturating_sub(edges_resident);
+        let edges = premises.edge_states_room(stored);
+        let program = premises.program;
+        let pages = premises.stripes_most() * ALIGN as u64;
+        let column = |bytes: u64| if bytes > 0 { premises.vertices * bytes + pages } else { 0 };
+        let values = if state.values_stored() { column(program.value) } else { 0 };
+        let degrees = if state.degrees_stored(&program) { column(4) } else { 0 };
+        let Some(way) = state.streamed() else {
             return Self { degrees, values, edges, ..Self::default() };
         };
         let (signals, updates) = match way {
-            Streamed::Ranges(_) => (2 * (column(layout.signal) + column(layout.active)), 0),
+            Streamed::Ranges(_) => (2 * (column(program.signal) + column(program.active)), 0),
             Streamed::Spill(spill) => {
-                let signals = if spill.fused { 0 } else { column(layout.signal) };
-                (signals + column(layout.active), spill.room(plan))
+                let signals = if spill.fused { 0 } else { column(program.signal) };
+                (signals + column(program.active), spill.room(premises))
             }
             // What lies beside are ranks.
-            Streamed::Rows(rows) => (column(4), rows.room(plan)),
+            Streamed::Rows(rows) => (column(4), rows.room(premises)),
         };
-        Self { degrees: column(4), values, signals, updates, edges, ..Self::default() }
+        Self { degrees, values, signals, updates, edges, ..Self::default() }
     }
 
-    /// The room of the state and of ingest, which takes so many bytes of bins and chunks.
-    pub(super) fn with_edges(plan: &Plan, bins: u64, chunks: u64) -> Self {
-        let pages = |bytes: u64| if bytes > 0 { stripes(plan) * ALIGN as u64 } else { 0 };
-        Self { bins, chunks: chunks + pages(chunks), ..Self::of_state(plan) }
+    /// The room with that of ingest, which takes so many bytes of bins and chunks.
+    pub(super) fn with_edges(self, premises: &Premises, bins: u64, chunks: u64) -> Self {
+        let pages = if chunks > 0 { premises.stripes_most() * ALIGN as u64 } else { 0 };
+        Self { bins, chunks: chunks + pages, ..self }
     }
-}
-
-/// Stripes, at most.
-fn stripes(plan: &Plan) -> u64 {
-    memory::stripes_most(plan, plan.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1))
 }

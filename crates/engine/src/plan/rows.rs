@@ -5,9 +5,10 @@
 
 use welter_store::io::ALIGN;
 
-use super::{Plan, StorageMode, Streamed, Traffic, memory};
+use super::premises::Premises;
+use super::settings::StorageMode;
+use super::traffic::Traffic;
 use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, COLUMNS, PIECE};
-use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::DEPTH;
 use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD, SLACK, TOLD_BYTES};
@@ -49,14 +50,14 @@ pub struct RowsPlan {
 impl RowsPlan {
     /// Ranges as wide as `spare` bytes allow. `combined`: whether what ranks are told meets in
     /// memory where it can.
-    pub(super) fn new(plan: &Plan, spare: u64, combined: bool) -> Self {
-        let of = |rows_bytes| Self::of(plan, rows_bytes, combined);
-        let least = row_bytes(plan).max((2 * bound(plan)).div_ceil(BINS_MOST));
-        if let Some(bytes) = plan.settings.group_bytes {
+    pub(super) fn new(premises: &Premises, spare: u64, combined: bool) -> Self {
+        let of = |rows_bytes| Self::of(premises, rows_bytes, combined);
+        let least = row_bytes(premises).max((2 * bound(premises)).div_ceil(BINS_MOST));
+        if let Some(bytes) = premises.settings.group_bytes {
             return of(least.max(bytes));
         }
         let least = least.max(ROWS_LEAST);
-        let most = bound(plan).max(least);
+        let most = bound(premises).max(least);
         let wider = (0..).scan(least, |bytes, _| {
             *bytes += *bytes / 4;
             Some(*bytes)
@@ -64,21 +65,21 @@ impl RowsPlan {
         let widths = std::iter::once(least).chain(wider.take_while(|bytes| bytes / 5 * 4 < most));
         let all: Vec<Self> = widths.map(of).collect();
         // Narrow ranges have small boxes, and of what waits in these there are long lists.
-        let widest = all.iter().rev().find(|rows| rows.bytes(plan) <= spare);
-        let least = || all.iter().min_by_key(|rows| rows.bytes(plan));
+        let widest = all.iter().rev().find(|rows| rows.bytes(premises) <= spare);
+        let least = || all.iter().min_by_key(|rows| rows.bytes(premises));
         widest.or_else(least).copied().unwrap_or_else(|| of(most))
     }
 
-    fn of(plan: &Plan, rows_bytes: u64, combined: bool) -> Self {
-        let (vertices, threads) = (plan.vertices, plan.threads as u64);
-        let bound = bound(plan);
+    fn of(premises: &Premises, rows_bytes: u64, combined: bool) -> Self {
+        let (vertices, threads) = (premises.vertices, premises.threads as u64);
+        let bound = bound(premises);
         let bins = (2 * BINS_A_RANGE * bound / rows_bytes + 1).min(BINS_MOST);
         let bin_bytes = (rows_bytes / BINS_A_RANGE).max(2 * bound / bins);
-        let ranges = 2 * all_rows(plan) / rows_bytes + 1;
+        let ranges = 2 * all_rows(premises) / rows_bytes + 1;
         let share = rows_bytes / (4 * threads * (bins + ranges));
-        let box_bytes = match plan.settings.group_bytes {
+        let box_bytes = match premises.settings.group_bytes {
             Some(bytes) => (bytes / 64).clamp(BOX_TINY, BOX_MOST),
-            None => share.clamp(BOX_LEAST, BOX_MOST.max(row_bytes(plan)).min(1 << 17)),
+            None => share.clamp(BOX_LEAST, BOX_MOST.max(row_bytes(premises)).min(1 << 17)),
         };
         Self {
             sources: rows_bytes / 4,
@@ -97,8 +98,9 @@ impl RowsPlan {
     }
 
     /// Bytes of state in memory, but for what is read ahead.
-    pub(super) fn bytes(&self, plan: &Plan) -> u64 {
-        let (bits, threads, vertices) = (plan.stripe_bits, plan.threads as u64, plan.vertices);
+    pub(super) fn bytes(&self, premises: &Premises) -> u64 {
+        let (bits, threads, vertices) =
+            (premises.edges.stripe_bits, premises.threads as u64, premises.vertices);
         let slab = SLAB_BYTES as u64;
         let written = (DEPTH as u64 + 1) * slab;
         let boxes = |places: u64| places * self.box_bytes as u64;
@@ -106,65 +108,64 @@ impl RowsPlan {
         let window = self.sources.min(vertices).max(1 << bits) * 4 + (DEPTH * PIECE) as u64 * 4;
         let order = columns(8) + PIECE as u64 * 4;
         let orient = window + threads * (columns(4) + boxes(self.bins) + written);
-        let row = 4 * row_bytes(plan);
-        let swept = plan.marks_bytes() + boxes(self.bins + self.ranges + 2) + written + row;
+        let row = 4 * row_bytes(premises);
+        let swept = premises.marks_bytes() + boxes(self.bins + self.ranges + 2) + written + row;
         let sweep = self.rows_bytes + threads * swept;
         let tell = self.rows_bytes + threads * (columns(4) + boxes(1) + written);
-        let values = threads * (columns(4 + plan.layout.value) + (TOLD_BYTES << bits));
-        let listed = 2 * self.chunks(plan) * CHUNK_ENTRY_BYTES;
+        let values = threads * (columns(4 + premises.program.value) + (TOLD_BYTES << bits));
+        let listed = 2 * self.chunks(premises) * CHUNK_ENTRY_BYTES;
         listed + 4 * self.top + order.max(orient).max(sweep).max(tell).max(values)
     }
 
     /// Chunks that may wait at a time, by what is in them: entries, rows, counts, and what vertices
     /// are told.
-    fn waiting(&self, plan: &Plan) -> [u64; 4] {
-        let threads = plan.threads as u64;
+    fn waiting(&self, premises: &Premises) -> [u64; 4] {
+        let threads = premises.threads as u64;
         // Heads and what little a box lacks.
         let full = |bytes: u64| bytes.div_ceil(self.box_bytes as u64 * 15 / 16);
         let ends = threads * self.bins;
-        let entries = full(pairs(plan) * RECORD_BYTES) + ends;
+        let entries = full(pairs(premises) * RECORD_BYTES) + ends;
         // Of two boxes of rows one may be nearly empty; of counts half of each is.
-        let rows = 2 * full(travelling(plan)) + threads;
-        let counts = if self.top >= plan.vertices {
+        let rows = 2 * full(travelling(premises)) + threads;
+        let counts = if self.top >= premises.vertices {
             0
         } else {
             let settled =
-                2 * plan.vertices * RECORD_BYTES + self.bins * SLACK * self.box_bytes as u64;
-            2 * full(settled + pairs(plan) * RECORD_BYTES) + 3 * ends
+                2 * premises.vertices * RECORD_BYTES + self.bins * SLACK * self.box_bytes as u64;
+            2 * full(settled + pairs(premises) * RECORD_BYTES) + 3 * ends
         };
-        let segments = plan.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
-        let windows = 2 * TOLD_BYTES * plan.vertices / self.rows_bytes + 1;
-        let ends = memory::stripes_most(plan, segments) * windows;
-        let values = full(plan.vertices * (4 + TOLD_BYTES)) + ends;
+        let windows = 2 * TOLD_BYTES * premises.vertices / self.rows_bytes + 1;
+        let ends = premises.stripes_most() * windows;
+        let values = full(premises.vertices * (4 + TOLD_BYTES)) + ends;
         [entries, rows, counts, values]
     }
 
     /// Chunks that may wait at a time.
-    fn chunks(&self, plan: &Plan) -> u64 {
-        let [entries, rows, counts, values] = self.waiting(plan);
+    fn chunks(&self, premises: &Premises) -> u64 {
+        let [entries, rows, counts, values] = self.waiting(premises);
         (entries + rows + counts).max(counts + values)
     }
 
     /// Bytes of storage that is taken at a time by what waits, at most.
-    pub(super) fn room(&self, plan: &Plan) -> u64 {
+    pub(super) fn room(&self, premises: &Premises) -> u64 {
         let chunk = self.box_bytes as u64 + CHUNK_FRAME_BYTES;
-        let row = row_bytes(plan) + 4 * ROW_HEAD as u64 + CHUNK_FRAME_BYTES;
+        let row = row_bytes(premises) + 4 * ROW_HEAD as u64 + CHUNK_FRAME_BYTES;
         let piece = chunk.max(row).next_multiple_of(ALIGN as u64);
         // Entries and values are put into pieces one after the other, and two pieces have more than
         // fits one. Of the others a piece may wait for one chunk only.
-        let [entries, rows, counts, values] = self.waiting(plan);
-        let packed = |chunks: u64| chunks.min(2 * chunks * chunk / piece + plan.threads as u64);
+        let [entries, rows, counts, values] = self.waiting(premises);
+        let packed = |chunks: u64| chunks.min(2 * chunks * chunk / piece + premises.threads as u64);
         let most = (packed(entries) + rows + counts).max(counts + packed(values));
         most * piece
     }
 
     /// Bytes that are moved beside edges, in all: at most where there are as many ranges as rows
     /// fill.
-    pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
-        let vertices = plan.vertices;
-        let ranges = all_rows(plan).div_ceil(self.rows_bytes - self.bin_bytes / 2).max(1);
-        let rows = (ranges - 1) * travelling(plan);
-        let entries = pairs(plan) * RECORD_BYTES;
+    pub(super) fn traffic(&self, premises: &Premises) -> Traffic {
+        let vertices = premises.vertices;
+        let ranges = all_rows(premises).div_ceil(self.rows_bytes - self.bin_bytes / 2).max(1);
+        let rows = (ranges - 1) * travelling(premises);
+        let entries = pairs(premises) * RECORD_BYTES;
         let told = if self.top < vertices { 2 * vertices * RECORD_BYTES + entries } else { 0 };
         let values = vertices * (4 + TOLD_BYTES);
         let partitions = vertices.div_ceil(self.sources).max(1);
@@ -172,53 +173,53 @@ impl RowsPlan {
         let columns = vertices * 4 * (1 + 3 + partitions + windows);
         Traffic {
             read: columns + 2 * entries + rows + told + values,
-            written: vertices * (4 + plan.layout.value) + entries + rows + told + values,
+            written: vertices * (4 + premises.program.value) + entries + rows + told + values,
         }
     }
 }
 
-impl Plan {
+impl Premises {
     /// Whether rows had better travel, though a program over triangles has a place on route `fold`
     /// too, which would read `chunks` bytes again for each block of rows. Both are bounds, so half
-    /// is asked for.
-    pub(super) fn travels(&self, way: &Streamed, chunks: u64) -> bool {
+    /// is asked for. `rows`: bytes that they move then.
+    pub(super) fn travels(&self, rows: Traffic, chunks: u64) -> bool {
         let may = self.settings.route.is_none()
             && self.settings.group_bytes.is_none()
             && self.settings.storage == StorageMode::Auto;
-        if !may || !self.layout.intersects() {
+        if !may || !self.program.intersects() {
             return false;
         }
         let block = (self.group_room() / 2 * self.threads as u64).max(1);
         let blocks = (pairs(self) + self.vertices.min(pairs(self))).div_ceil(block);
         // Once to count, once or more to fill, and once for each block that is not all.
         let passes = if blocks > 1 { 2 + blocks } else { 2 };
-        let Traffic { read, written } = way.traffic(self);
+        let Traffic { read, written } = rows;
         2 * (chunks + read + written) < passes * chunks
     }
 }
 
 /// Pairs of neighbours.
-fn pairs(plan: &Plan) -> u64 {
-    plan.shape.edges.div_ceil(2)
+fn pairs(premises: &Premises) -> u64 {
+    premises.shape.edges.div_ceil(2)
 }
 
 /// Bytes of all rows, with what ranks take beside.
-fn all_rows(plan: &Plan) -> u64 {
-    RANK_BYTES * plan.vertices + ENTRY_BYTES * pairs(plan)
+fn all_rows(premises: &Premises) -> u64 {
+    RANK_BYTES * premises.vertices + ENTRY_BYTES * pairs(premises)
 }
 
 /// Bytes of all rows, as far as is known before they are made: a row may have an entry for each
 /// neighbour.
-fn bound(plan: &Plan) -> u64 {
-    RANK_BYTES * plan.vertices + ENTRY_BYTES * plan.shape.edges
+fn bound(premises: &Premises) -> u64 {
+    RANK_BYTES * premises.vertices + ENTRY_BYTES * premises.shape.edges
 }
 
 /// Bytes of the longest row, likewise.
-fn row_bytes(plan: &Plan) -> u64 {
-    RANK_BYTES + ENTRY_BYTES * (plan.shape.edges.isqrt() + 1).min(plan.vertices)
+fn row_bytes(premises: &Premises) -> u64 {
+    RANK_BYTES + ENTRY_BYTES * (premises.shape.edges.isqrt() + 1).min(premises.vertices)
 }
 
 /// Bytes of all rows that travel at a time: those have two entries at least.
-fn travelling(plan: &Plan) -> u64 {
-    ENTRY_BYTES * (pairs(plan) + ROW_HEAD as u64 * plan.vertices.min(pairs(plan) / 2))
+fn travelling(premises: &Premises) -> u64 {
+    ENTRY_BYTES * (pairs(premises) + ROW_HEAD as u64 * premises.vertices.min(pairs(premises) / 2))
 }

@@ -2,8 +2,8 @@
 
 use welter_store::header::Encoding;
 
-use super::CHUNK_BYTES_MAX;
 use crate::EngineError;
+use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::figures::Machine;
 

@@ -7,23 +7,19 @@ use welter_store::header::Encoding;
 
 use crate::machine::arena::SLAB_BYTES;
 
-use super::{
-    FrontierMode, IndexMode, Memory, Plan, RangesPlan, Room, RowsPlan, SpillPlan, StoragePlan,
-    Streamed, Traffic, log2,
-};
-
-/// `1.5 GiB`, for people. Rounded up in the third digit, so that a budget can be read off it.
-pub fn human_bytes(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let unit = (log2(bytes) / 10).min(units.len() as u32 - 1);
-    if unit == 0 {
-        return format!("{bytes} B");
-    }
-    let value = bytes as f64 / (1_u64 << (10 * unit)) as f64;
-    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
-    let scale = 10_f64.powi(digits as i32);
-    format!("{:.digits$} {}", (value * scale).ceil() / scale, units[unit as usize])
-}
+use super::index::Index;
+use super::memory::Memory;
+use super::premises::Premises;
+use super::ranges::RangesPlan;
+use super::room::Room;
+use super::rows::RowsPlan;
+use super::settings::FrontierMode;
+use super::spill::SpillPlan;
+use super::stored::StoragePlan;
+use super::streamed::{StateAccess, Streamed};
+use super::traffic::Traffic;
+use super::units::human_bytes;
+use super::{Access, Plan};
 
 /// `33,554,432`, for people.
 fn grouped(number: u64) -> String {
@@ -39,40 +35,32 @@ fn grouped(number: u64) -> String {
 }
 
 impl Plan {
-    /// The name of the route.
-    pub fn route(&self) -> &'static str {
-        match self.storage.and_then(|storage| storage.streamed) {
-            None if self.straight => "straight",
-            None => "fold",
-            Some(Streamed::Ranges(_)) => "ranges",
-            Some(Streamed::Spill(_) | Streamed::Rows(_)) => "spill",
-        }
-    }
-}
-
-impl Plan {
     /// Memory that is held all along, with its use.
     fn held(&self, held: u64) -> [(u64, &'static str); 2] {
-        let process = self.settings.process_bytes;
-        let ids = if self.layout.own > 0 { "ids, and what the program is given" } else { "ids" };
+        let process = self.premises.settings.process_bytes;
+        let ids = if self.premises.program.own > 0 {
+            "ids, and what the program is given"
+        } else {
+            "ids"
+        };
         [(process, "the process itself"), (held - process, ids)]
     }
 
     /// Whether passes over the input may turn out to be too many.
     fn may_give_up(&self) -> bool {
-        self.layout.straight.is_some_and(|takes| !takes.always)
+        self.premises.program.straight.is_some_and(|takes| !takes.always)
     }
 
     /// Shows that passes write edges that are left. How many these will be is not known before.
     fn show_rewriting(&self, lines: &mut String) -> fmt::Result {
-        if self.layout.left == 0 || self.settings.keeps_edges {
+        if self.premises.program.left == 0 || self.premises.settings.keeps_edges {
             return Ok(());
         }
         writeln!(
             lines,
             "rewritten edges that are left, once they take a quarter of what was read,"
         )?;
-        if self.layout.contracts {
+        if self.premises.program.contracts {
             let what = "or of each two components that they lie between the best one, likewise,";
             writeln!(lines, "          {what}")?;
         }
@@ -83,7 +71,7 @@ impl Plan {
     fn show_straight(&self, lines: &mut String) -> fmt::Result {
         let Memory { held, input, marks, vertices, counts, workers, .. } = self.memory;
         writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
-        writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
+        writeln!(lines, "          {:>10}  budget", human_bytes(self.premises.budget_bytes))?;
         for (bytes, what) in self.held(held).into_iter().chain([
             (input, "input"),
             (marks + vertices, "which ids are vertices"),
@@ -94,7 +82,7 @@ impl Plan {
                 writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
             }
         }
-        if let Some(made) = self.instead.as_deref().filter(|_| self.may_give_up()) {
+        if let Some(made) = self.instead().filter(|_| self.may_give_up()) {
             writeln!(lines, "instead   {}, if few levels do not reach most:", route(made))?;
             writeln!(lines, "          {:>10}  at most then", human_bytes(made.memory.peak()))?;
         }
@@ -113,8 +101,9 @@ impl Plan {
 
     /// Shows the room on storage, and the bytes that go there and come back.
     fn show_storage(&self, lines: &mut String) -> fmt::Result {
-        let Some(StoragePlan { room, streamed, .. }) = self.storage else { return Ok(()) };
-        show_room(lines, &room)?;
+        let Some(storage) = self.storage() else { return Ok(()) };
+        let streamed = storage.state.streamed();
+        show_room(lines, &storage.room)?;
         let Traffic { read, written } = self.traffic();
         let read = human_bytes(read);
         if let Some(Streamed::Rows(_)) = streamed {
@@ -135,7 +124,7 @@ impl Plan {
                 writeln!(lines, "          {ranges:>10}  ranges of destinations at most")
             }
             Some(Streamed::Spill(SpillPlan { sources, .. })) => {
-                let partitions = self.vertices.div_ceil(sources);
+                let partitions = self.premises.vertices.div_ceil(sources);
                 writeln!(lines, "          {partitions:>10}  partitions, about")
             }
             Some(Streamed::Rows(RowsPlan { ranges, .. })) => {
@@ -148,34 +137,46 @@ impl Plan {
 
 /// The route, and what is on storage.
 fn route(plan: &Plan) -> &'static str {
-    match plan.storage {
-        _ if plan.straight && plan.may_give_up() => "straight over the input, a level at a time",
-        _ if plan.straight => "straight over the input, which is read twice",
-        None => "fold, in memory",
-        Some(StoragePlan { streamed: Some(Streamed::Ranges(_)), .. }) => {
-            "ranges, edges and state on storage"
+    let storage = match &plan.access {
+        Access::Input { .. } if plan.may_give_up() => {
+            return "straight over the input, a level at a time";
         }
-        Some(StoragePlan { streamed: Some(Streamed::Spill(plan)), .. }) => {
-            match (plan.combined, plan.fused) {
-                (true, true) => "spill, edges, state and updates on storage",
-                (true, false) => "spill, not fused; edges, state and updates on storage",
-                (false, true) => "spill, not combined; edges, state and updates on storage",
-                (false, false) => "spill, plain; edges, state and updates on storage",
-            }
-        }
-        Some(StoragePlan { streamed: Some(Streamed::Rows(_)), .. }) => {
+        Access::Input { .. } => return "straight over the input, which is read twice",
+        Access::Memory => return "fold, in memory",
+        Access::Storage(storage) => storage,
+    };
+    match storage.state {
+        StateAccess::Streamed(Streamed::Ranges(_)) => "ranges, edges and state on storage",
+        StateAccess::Streamed(Streamed::Spill(plan)) => match (plan.combined, plan.fused) {
+            (true, true) => "spill, edges, state and updates on storage",
+            (true, false) => "spill, not fused; edges, state and updates on storage",
+            (false, true) => "spill, not combined; edges, state and updates on storage",
+            (false, false) => "spill, plain; edges, state and updates on storage",
+        },
+        StateAccess::Streamed(Streamed::Rows(_)) => {
             "spill; edges, rows, state and what vertices are told on storage"
         }
-        Some(StoragePlan { values_stored: true, .. }) => "fold, edges and values on storage",
-        Some(_) => "fold, edges on storage",
+        StateAccess::Dense { values_stored: true, .. } => "fold, edges and values on storage",
+        StateAccess::Dense { values_stored: false, .. } => "fold, edges on storage",
+    }
+}
+
+/// The state in memory.
+fn state_is(storage: Option<&StoragePlan>) -> &'static str {
+    match storage.map(|storage| storage.state) {
+        Some(StateAccess::Streamed(Streamed::Rows(_))) => "rows of some, marks, and what goes by",
+        Some(StateAccess::Streamed(_)) => "signals of some, and what goes by",
+        Some(StateAccess::Dense { values_stored: true, .. }) => "signals, and some values",
+        Some(StateAccess::Dense { values_stored: false, .. }) | None => "values and signals",
     }
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let about = if self.shape.estimated { "about " } else { "" };
-        let weighted = if self.shape.weighted { ", weighted" } else { "" };
-        let encoding = match self.encoding {
+        let Premises { threads, edges: layout, shape, program, .. } = &self.premises;
+        let about = if shape.estimated { "about " } else { "" };
+        let weighted = if shape.weighted { ", weighted" } else { "" };
+        let encoding = match layout.encoding {
             Encoding::Packed => "packed, 4 bytes an edge",
             Encoding::Short => "short, 3 bytes an edge",
             Encoding::Compressed => "compressed (stream-vbyte)",
@@ -183,19 +184,19 @@ impl fmt::Display for Plan {
         let mut lines = String::new();
         let Memory { held, input, bins, chunks, vertices, state, edges, .. } = self.memory;
         let Memory { frontier, rows, workers, .. } = self.memory;
-        let most = if self.shape.estimated { "" } else { " at most" };
-        writeln!(lines, "graph     {about}{} edges{weighted}", grouped(self.shape.edges))?;
-        writeln!(lines, "          {about}{} vertices{most}", grouped(self.shape.slots))?;
+        let most = if shape.estimated { "" } else { " at most" };
+        writeln!(lines, "graph     {about}{} edges{weighted}", grouped(shape.edges))?;
+        writeln!(lines, "          {about}{} vertices{most}", grouped(shape.slots))?;
         writeln!(lines, "route     {}", route(self))?;
-        writeln!(lines, "threads   {}", self.threads)?;
-        if self.straight {
+        writeln!(lines, "threads   {threads}")?;
+        if self.is_straight() {
             self.show_straight(&mut lines)?;
             return f.write_str(lines.trim_end());
         }
-        writeln!(lines, "tiles     stripes of 2^{} destinations,", self.stripe_bits)?;
-        writeln!(lines, "          blocks of 2^{} sources, {encoding}", self.block_bits)?;
-        if self.frontier {
-            match (self.storage, self.frontier_mode) {
+        writeln!(lines, "tiles     stripes of 2^{} destinations,", layout.stripe_bits)?;
+        writeln!(lines, "          blocks of 2^{} sources, {encoding}", layout.block_bits)?;
+        if program.active > 0 {
+            match (self.storage(), self.frontier_mode()) {
                 (Some(_), FrontierMode::Auto) => writeln!(
                     lines,
                     "frontier  edges of active vertices are met in passing; after many \
@@ -206,26 +207,18 @@ impl fmt::Display for Plan {
             }
         }
         writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
-        writeln!(lines, "          {:>10}  budget", human_bytes(self.budget_bytes))?;
+        writeln!(lines, "          {:>10}  budget", human_bytes(self.premises.budget_bytes))?;
         for (bytes, what) in self.held(held).into_iter().filter(|(bytes, _)| *bytes > 0) {
             writeln!(lines, "          {:>10}  {what}", human_bytes(bytes))?;
         }
-        let state_is = match self.storage {
-            Some(StoragePlan { streamed: Some(Streamed::Rows(_)), .. }) => {
-                "rows of some, marks, and what goes by"
-            }
-            Some(StoragePlan { streamed: Some(_), .. }) => "signals of some, and what goes by",
-            Some(StoragePlan { values_stored: true, .. }) => "signals, and some values",
-            _ => "values and signals",
-        };
         let ingest = [
             (input, "input, while it is ingested"),
             (bins, "edges in bins, while they are ingested"),
         ];
         let run = [
-            (chunks, if self.storage.is_some() { "chunks that stay" } else { "edges in chunks" }),
+            (chunks, if self.storage().is_some() { "chunks that stay" } else { "edges in chunks" }),
             (vertices, "degrees and vertex numbers"),
-            (state, state_is),
+            (state, state_is(self.storage())),
             (workers, "accumulators and buffers of the workers"),
         ];
         let ingest = ingest.into_iter().filter(|_| self.is_ingested());
@@ -246,10 +239,10 @@ impl fmt::Display for Plan {
         }
         if rows > 0 {
             let what = match self.index {
-                _ if self.layout.intersects() => "rows that meet, and marks",
-                _ if self.layout.groups() => "rows of each vertex, its neighbours side by side",
-                IndexMode::Rows => "rows of each vertex, to look it up again and again",
-                IndexMode::Auto | IndexMode::Bands => "rows of each vertex, once looking up pays",
+                _ if program.intersects() => "rows that meet, and marks",
+                _ if program.groups() => "rows of each vertex, its neighbours side by side",
+                Index::Rows { .. } => "rows of each vertex, to look it up again and again",
+                _ => "rows of each vertex, once looking up pays",
             };
             writeln!(lines, "          {:>10}  {what}", human_bytes(rows))?;
         }
@@ -287,19 +280,5 @@ impl fmt::Display for FrontierMode {
             Self::Local => "parts are finished while they are in memory, where programs allow it",
             Self::Sparse | Self::Alone | Self::Together => "edges of active vertices are looked up",
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_are_rounded_up_for_people() {
-        assert_eq!(human_bytes(0), "0 B");
-        assert_eq!(human_bytes(1023), "1023 B");
-        assert_eq!(human_bytes(1536), "1.50 KiB");
-        assert_eq!(human_bytes((1 << 30) + 1), "1.01 GiB");
-        assert_eq!(human_bytes(100 << 20), "100 MiB");
     }
 }

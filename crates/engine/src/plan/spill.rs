@@ -3,13 +3,11 @@
 //! In extended programs records are what sources say, one for each stripe that a source has edges
 //! to, or for each edge.
 
-use welter_store::header::KEY_BITS;
-
-use super::{Plan, Traffic, memory};
+use super::premises::Premises;
+use super::traffic::Traffic;
 use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, COLUMNS, PIECE, SLAB_REST};
 use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::kernels::kernel::BUFFER;
-use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::DEPTH;
 
@@ -32,25 +30,27 @@ pub struct SpillPlan {
 impl SpillPlan {
     /// Partitions as wide as half of `spare` bytes allows: the wider, the more updates meet before
     /// they are written.
-    pub(super) fn new(plan: &Plan, spare: u64, combined: bool, fused: bool) -> Self {
+    pub(super) fn new(premises: &Premises, spare: u64, combined: bool, fused: bool) -> Self {
         let of = |sources| Self { sources, combined, fused };
-        let least = SOURCES_LEAST.max(1 << plan.stripe_bits);
-        let narrow = of(least).bytes(plan);
+        let least = SOURCES_LEAST.max(1 << premises.edges.stripe_bits);
+        let narrow = of(least).bytes(premises);
         let fits = |sources: &u64| {
-            of(*sources).bytes(plan).saturating_sub(narrow) <= spare.saturating_sub(narrow) / 2
+            of(*sources).bytes(premises).saturating_sub(narrow) <= spare.saturating_sub(narrow) / 2
         };
         let widths = (0..).map(|power| least << power);
-        let widths = widths.take_while(|width| *width < 2 * plan.vertices.max(1) && fits(width));
+        let widths =
+            widths.take_while(|width| *width < 2 * premises.vertices.max(1) && fits(width));
         of(widths.last().unwrap_or(least))
     }
 
     /// Bytes of state in memory, but for the accumulators of a stripe and what is read ahead.
-    pub(super) fn bytes(&self, plan: &Plan) -> u64 {
-        let (layout, bits, threads) = (plan.layout, plan.stripe_bits, plan.threads as u64);
+    pub(super) fn bytes(&self, premises: &Premises) -> u64 {
+        let (layout, bits, threads) =
+            (premises.program, premises.edges.stripe_bits, premises.threads as u64);
         let extended = layout.edge > 0;
         // Who is active, and room for the sources that tiles have beside the partition.
-        let (flag, margin) = if extended { (0, 0) } else { (1, 2 << (KEY_BITS - bits)) };
-        let room = self.sources.min(plan.vertices).max(1 << bits) + margin;
+        let (flag, margin) = if extended { (0, 0) } else { (1, 2 * premises.edges.key_sources()) };
+        let room = self.sources.min(premises.vertices).max(1 << bits) + margin;
         let window = room * (layout.signal + flag);
         let stored = if self.fused { 0 } else { layout.signal + layout.active };
         let pieces = (DEPTH * PIECE) as u64 * stored;
@@ -61,81 +61,81 @@ impl SpillPlan {
         let said = if extended { BUFFER as u64 * layout.signal } else { 0 };
         let waiting = SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * record + said;
         let written = (DEPTH as u64 + 1) * SLAB_BYTES as u64;
-        let masks = if extended { 0 } else { (plan.vertices >> plan.block_bits) * 8 };
-        let entries = 2 * self.chunks(plan) * CHUNK_ENTRY_BYTES;
+        let masks = if extended { 0 } else { (premises.vertices >> premises.edges.block_bits) * 8 };
+        let entries = 2 * self.chunks(premises) * CHUNK_ENTRY_BYTES;
         window + pieces + masks + entries + threads * ((columns << bits) + waiting + written)
     }
 
     /// Records of an iteration: of each cell as many as it has edges, or destinations that these
     /// touch, if they end anywhere; in extended programs, of each stripe the sources of its edges.
-    fn records(&self, plan: &Plan) -> u64 {
-        let edges = plan.shape.edges;
+    fn records(&self, premises: &Premises) -> u64 {
+        let edges = premises.shape.edges;
         if !self.combined {
             return edges;
         }
-        let cells = if plan.layout.edge > 0 {
-            plan.vertices.div_ceil(1 << plan.stripe_bits).max(1)
+        let cells = if premises.program.edge > 0 {
+            premises.vertices.div_ceil(1 << premises.edges.stripe_bits).max(1)
         } else {
-            plan.vertices.div_ceil(self.sources).max(1)
+            premises.vertices.div_ceil(self.sources).max(1)
         };
-        let places = (plan.vertices * cells) as f64;
+        let places = (premises.vertices * cells) as f64;
         let touched = places * (1.0 - (-(edges as f64) / places.max(1.0)).exp());
         edges.min(touched.ceil() as u64)
     }
 
     /// Records of an iteration at most, wherever edges end. A graph that is kept may have more
     /// stripes than are known of here.
-    fn records_most(&self, plan: &Plan) -> u64 {
-        let edges = plan.shape.edges;
-        if self.combined && plan.layout.edge == 0 {
-            edges.min(plan.vertices * self.partitions(plan))
+    fn records_most(&self, premises: &Premises) -> u64 {
+        let edges = premises.shape.edges;
+        if self.combined && premises.program.edge == 0 {
+            edges.min(premises.vertices * self.partitions(premises))
         } else {
             edges
         }
     }
 
     /// Partitions, at most: one is full when the next stripe does not fit.
-    fn partitions(&self, plan: &Plan) -> u64 {
-        if plan.vertices <= self.sources {
+    fn partitions(&self, premises: &Premises) -> u64 {
+        if premises.vertices <= self.sources {
             return 1;
         }
-        let full = self.sources.saturating_sub(1 << plan.stripe_bits).max(self.sources / 2);
-        plan.vertices / full + 1
+        let full =
+            self.sources.saturating_sub(1 << premises.edges.stripe_bits).max(self.sources / 2);
+        premises.vertices / full + 1
     }
 
     /// Update chunks of an iteration, at most: each cell ends one, as do full slabs, and of what
     /// fills a chunk some may be left.
-    fn chunks(&self, plan: &Plan) -> u64 {
-        let segments = plan.shape.slots.div_ceil(1 << SEGMENT_BITS).max(1);
-        let cells = memory::stripes_most(plan, segments) * self.partitions(plan);
-        let bytes = self.records_most(plan) * plan.layout.record();
+    fn chunks(&self, premises: &Premises) -> u64 {
+        let cells = premises.stripes_most() * self.partitions(premises);
+        let bytes = self.records_most(premises) * premises.program.record();
         cells + 6 * bytes / SLAB_BYTES as u64
     }
 
     /// Bytes of storage that updates take at a time, at most. Those of the next iteration meet
     /// those of this one where partitions are scattered as soon as they were gathered.
-    pub(super) fn room(&self, plan: &Plan) -> u64 {
+    pub(super) fn room(&self, premises: &Premises) -> u64 {
         let slab = SLAB_BYTES as u64;
-        let records = self.records_most(plan) * plan.layout.record();
-        let bytes = records + self.chunks(plan) * CHUNK_FRAME_BYTES;
+        let records = self.records_most(premises) * premises.program.record();
+        let bytes = records + self.chunks(premises) * CHUNK_FRAME_BYTES;
         // A slab is full when little is left of it, and ends with the partition.
         let full = (bytes * SLAB_REST).div_ceil((SLAB_REST - 1) * slab);
-        let slabs = full + self.partitions(plan) * plan.threads as u64;
-        let turns = if self.fused && self.partitions(plan) > 1 { 2 } else { 1 };
+        let slabs = full + self.partitions(premises) * premises.threads as u64;
+        let turns = if self.fused && self.partitions(premises) > 1 { 2 } else { 1 };
         turns * slabs * slab
     }
 
     /// How often an iteration reads the edges: where these are shown what both of their ends say,
     /// scatter looks through them, and gather meets them.
-    pub(super) fn looks(plan: &Plan) -> u64 {
-        if plan.layout.edge > 0 { 2 } else { 1 }
+    pub(super) fn looks(premises: &Premises) -> u64 {
+        if premises.program.edge > 0 { 2 } else { 1 }
     }
 
     /// Bytes that updates and signals move in an iteration in which all vertices are active.
-    pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
-        let updates = self.records(plan) * plan.layout.record();
-        let stored = if self.fused { 0 } else { plan.layout.signal + plan.layout.active };
-        let moved = updates + plan.vertices * stored;
+    pub(super) fn traffic(&self, premises: &Premises) -> Traffic {
+        let updates = self.records(premises) * premises.program.record();
+        let stored = if self.fused { 0 } else { premises.program.signal + premises.program.active };
+        let moved = updates + premises.vertices * stored;
         Traffic { read: moved, written: moved }
     }
 }

@@ -1,6 +1,58 @@
-//! Which way a state goes that does not fit in memory: the one that moves least.
+//! How a run finds the state of its program beside edges on storage. One that does not fit in
+//! memory goes the way that moves least.
 
-use super::{Plan, RangesPlan, Route, RowsPlan, SpillPlan, Traffic};
+use super::premises::Premises;
+use super::program::Layout;
+use super::ranges::RangesPlan;
+use super::rows::RowsPlan;
+use super::settings::Route;
+use super::spill::SpillPlan;
+use super::traffic::Traffic;
+
+/// How a run on stored edges finds values, signals and accumulators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateAccess {
+    /// Signals of all vertices are in memory.
+    Dense {
+        /// Whether values are on storage.
+        values_stored: bool,
+        /// Whether there is room to relax the graph part by part, for programs that may.
+        relaxes: bool,
+    },
+    /// Signals, and values with them, are streamed from storage.
+    Streamed(Streamed),
+}
+
+impl StateAccess {
+    /// How the state is streamed, if it is.
+    pub fn streamed(self) -> Option<Streamed> {
+        match self {
+            Self::Dense { .. } => None,
+            Self::Streamed(way) => Some(way),
+        }
+    }
+
+    /// Whether values are on storage.
+    pub fn values_stored(self) -> bool {
+        match self {
+            Self::Dense { values_stored, .. } => values_stored,
+            Self::Streamed(_) => true,
+        }
+    }
+
+    /// Whether there is room to relax the graph part by part.
+    pub fn relaxes(self) -> bool {
+        matches!(self, Self::Dense { relaxes: true, .. })
+    }
+
+    /// Whether out-degrees of such a program are in memory only while edges are ingested.
+    pub(super) fn degrees_stored(self, program: &Layout) -> bool {
+        match self {
+            Self::Dense { values_stored, .. } => values_stored && program.intersects(),
+            Self::Streamed(_) => true,
+        }
+    }
+}
 
 /// How a state is streamed that does not fit in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,78 +67,85 @@ pub enum Streamed {
 
 impl Streamed {
     /// Whether the state must be streamed.
-    pub(super) fn is_forced(plan: &Plan) -> bool {
-        plan.layout.streams() && !matches!(plan.settings.route, None | Some(Route::Fold))
+    pub(super) fn is_forced(premises: &Premises) -> bool {
+        premises.program.streams() && !matches!(premises.settings.route, None | Some(Route::Fold))
     }
 
     /// The way that is taken with `spare` bytes, of which route `fold` would take so many: one that
     /// is forced, or takes less where that has no place, or moves much less.
-    pub(super) fn taken(plan: &Plan, spare: u64, chunk_bytes: u64, fold: u64) -> Option<Self> {
+    pub(super) fn taken(
+        premises: &Premises,
+        spare: u64,
+        chunk_bytes: u64,
+        fold: u64,
+    ) -> Option<Self> {
         let left = spare.checked_sub(fold);
         let read = chunk_bytes.saturating_sub(left.unwrap_or(0));
-        Self::new(plan, spare, chunk_bytes).filter(|way| {
-            let bytes = way.bytes(plan);
+        Self::new(premises, spare, chunk_bytes).filter(|way| {
+            let bytes = way.bytes(premises);
             let has_no_place = left.is_none() && bytes < fold;
-            let travels = bytes <= spare && plan.travels(way, read);
-            Self::is_forced(plan) || has_no_place || travels
+            let travels = bytes <= spare && premises.travels(way.traffic(premises), read);
+            Self::is_forced(premises) || has_no_place || travels
         })
     }
 
     /// The way that moves least with `spare` bytes, some of which may hold chunks; where none fits,
     /// the one that takes least. None where nothing may be streamed.
-    fn new(plan: &Plan, spare: u64, chunk_bytes: u64) -> Option<Self> {
-        let ranges = || Self::Ranges(RangesPlan::new(plan, spare, chunk_bytes));
-        let groups = plan.layout.group > 0;
+    fn new(premises: &Premises, spare: u64, chunk_bytes: u64) -> Option<Self> {
+        let ranges = || Self::Ranges(RangesPlan::new(premises, spare, chunk_bytes));
+        let groups = premises.program.group > 0;
         let spill = |combined: bool, fused| {
-            let combined = combined && plan.layout.told == 0;
-            Self::Spill(SpillPlan::new(plan, spare, combined, fused))
+            let combined = combined && premises.program.told == 0;
+            Self::Spill(SpillPlan::new(premises, spare, combined, fused))
         };
-        let rows = |combined: bool| Self::Rows(RowsPlan::new(plan, spare, combined));
-        let ways = match plan.settings.route {
-            _ if !plan.layout.streams() => vec![],
+        let rows = |combined: bool| Self::Rows(RowsPlan::new(premises, spare, combined));
+        let ways = match premises.settings.route {
+            _ if !premises.program.streams() => vec![],
             Some(Route::Fold) => vec![],
-            Some(Route::Spill { combined, .. }) if plan.layout.intersects() => vec![rows(combined)],
-            None if plan.layout.intersects() => vec![rows(true)],
+            Some(Route::Spill { combined, .. }) if premises.program.intersects() => {
+                vec![rows(combined)]
+            }
+            None if premises.program.intersects() => vec![rows(true)],
             Some(Route::Ranges) => vec![ranges()],
             Some(Route::Spill { combined, fused }) => vec![spill(combined, fused)],
             None if groups => vec![spill(false, true)],
             None => vec![ranges(), spill(true, true)],
         };
         let moved = |way: &&Self| {
-            let cache = spare.saturating_sub(way.bytes(plan));
-            let stay = plan.edge_states_of(cache);
-            let states = 2 * (plan.edge_states() - stay);
+            let cache = spare.saturating_sub(way.bytes(premises));
+            let stay = premises.edge_states_of(cache);
+            let states = 2 * (premises.edge_states() - stay);
             let chunks = chunk_bytes.saturating_sub(cache - stay);
-            let Traffic { read, written } = way.traffic(plan);
-            way.looks(plan) * chunks + states + read + written
+            let Traffic { read, written } = way.traffic(premises);
+            way.looks(premises) * chunks + states + read + written
         };
-        let fitting = ways.iter().filter(|way| way.bytes(plan) <= spare).min_by_key(moved);
-        fitting.or_else(|| ways.iter().min_by_key(|way| way.bytes(plan))).copied()
+        let fitting = ways.iter().filter(|way| way.bytes(premises) <= spare).min_by_key(moved);
+        fitting.or_else(|| ways.iter().min_by_key(|way| way.bytes(premises))).copied()
     }
 
     /// How often an iteration reads the edges.
-    pub(super) fn looks(&self, plan: &Plan) -> u64 {
+    pub(super) fn looks(&self, premises: &Premises) -> u64 {
         match self {
             Self::Ranges(_) | Self::Rows(_) => 1,
-            Self::Spill(_) => SpillPlan::looks(plan),
+            Self::Spill(_) => SpillPlan::looks(premises),
         }
     }
 
     /// Bytes of state in memory, but for the accumulators of one stripe a worker.
-    pub(super) fn bytes(&self, plan: &Plan) -> u64 {
+    pub(super) fn bytes(&self, premises: &Premises) -> u64 {
         match self {
-            Self::Ranges(ranges) => ranges.bytes(plan),
-            Self::Spill(spill) => spill.bytes(plan),
-            Self::Rows(rows) => rows.bytes(plan),
+            Self::Ranges(ranges) => ranges.bytes(premises),
+            Self::Spill(spill) => spill.bytes(premises),
+            Self::Rows(rows) => rows.bytes(premises),
         }
     }
 
     /// Bytes that signals and updates move in an iteration in which all vertices are active.
-    pub(super) fn traffic(&self, plan: &Plan) -> Traffic {
+    pub(super) fn traffic(&self, premises: &Premises) -> Traffic {
         match self {
-            Self::Ranges(ranges) => ranges.traffic(plan),
-            Self::Spill(spill) => spill.traffic(plan),
-            Self::Rows(rows) => rows.traffic(plan),
+            Self::Ranges(ranges) => ranges.traffic(premises),
+            Self::Spill(spill) => spill.traffic(premises),
+            Self::Rows(rows) => rows.traffic(premises),
         }
     }
 }

@@ -1,6 +1,10 @@
 //! Plans of graphs of many shapes and budgets.
 
+use welter_store::header::Encoding;
+
 use super::*;
+use crate::EngineError;
+use crate::machine::figures::Machine;
 
 const MACHINE: Machine = Machine {
     cores: 2,
@@ -19,11 +23,14 @@ fn layout() -> Layout {
 #[test]
 fn widths_follow_the_caches() {
     let plan = Plan::new(SHAPE, layout(), &Settings::default(), &MACHINE).unwrap();
-    assert_eq!((plan.stripe_bits, plan.block_bits, plan.threads), (17, 12, 2));
+    assert_eq!(
+        (plan.premises.edges.stripe_bits, plan.premises.edges.block_bits, plan.premises.threads),
+        (17, 12, 2)
+    );
     for (l2_bytes, bits) in [(1 << 20, 17), (512 << 10, 20)] {
         let small_l2 = Machine { l2_bytes, l3_bytes: 32 << 20, ..MACHINE };
         let plan = Plan::new(SHAPE, layout(), &Settings::default(), &small_l2).unwrap();
-        assert_eq!(plan.stripe_bits, bits);
+        assert_eq!(plan.premises.edges.stripe_bits, bits);
     }
 }
 
@@ -103,7 +110,7 @@ fn rows_of_triangles_travel_where_vertices_have_no_place() {
 
 /// How rows travel.
 fn rows_of(plan: &Plan) -> RowsPlan {
-    match plan.storage.unwrap().streamed {
+    match plan.streamed() {
         Some(Streamed::Rows(rows)) => rows,
         other => panic!("{other:?}"),
     }
@@ -115,7 +122,7 @@ fn a_small_budget_takes_fewer_threads_unless_their_number_is_said() {
     let plan = |bytes, threads| {
         let (memory_bytes, storage) = (Some(bytes), StorageMode::Auto);
         let settings = Settings { threads, memory_bytes, storage, ..Settings::default() };
-        Plan::new(SHAPE, layout(), &settings, &machine).map(|plan| plan.threads)
+        Plan::new(SHAPE, layout(), &settings, &machine).map(|plan| plan.premises.threads)
     };
     assert_eq!(plan(16 << 30, None).unwrap(), 64);
     assert_eq!(plan(512 << 20, None).unwrap(), 4);
@@ -144,10 +151,10 @@ fn stripes_are_as_wide_as_fits_where_nobody_says_how_wide() {
             other => panic!("must be refused: {other:?}"),
         };
         let least = need(None);
-        assert!(least < need(Some(by_caches.stripe_bits)), "{slots} slots");
+        assert!(least < need(Some(by_caches.premises.edges.stripe_bits)), "{slots} slots");
         let fitting = plan(Some(least), None).unwrap();
-        assert_ne!(fitting.stripe_bits, by_caches.stripe_bits);
-        assert_eq!(need(Some(fitting.stripe_bits)), least);
+        assert_ne!(fitting.premises.edges.stripe_bits, by_caches.premises.edges.stripe_bits);
+        assert_eq!(need(Some(fitting.premises.edges.stripe_bits)), least);
     }
 }
 
@@ -159,9 +166,11 @@ fn windows_of_large_signals_have_room_for_a_tile_and_not_for_all_that_keys_name(
     let storage = StorageMode::Auto;
     let settings = Settings { memory_bytes: Some(128 << 20), storage, ..Settings::default() };
     let plan = Plan::new(shape, factors, &settings, &MACHINE).unwrap();
-    assert_eq!((plan.stripe_bits, plan.window_margin()), (12, 1 << plan.block_bits));
-    let kept = Plan { wide_tiles: true, ..plan };
-    assert_eq!(kept.window_margin(), 1 << 20, "tiles of kept graphs are of several blocks");
+    let layout = plan.premises.edges;
+    let margin = |layout: EdgeLayout| layout.window_margin(factors.signal);
+    assert_eq!((layout.stripe_bits, margin(layout)), (12, 1 << layout.block_bits));
+    let wide = EdgeLayout { wide_tiles: true, ..layout };
+    assert_eq!(margin(wide), 1 << 20, "tiles of kept graphs are of several blocks");
 }
 
 #[test]
@@ -199,7 +208,8 @@ fn edges_that_are_read_in_each_iteration_are_compressed_unless_storage_is_fast()
         // The virtual machine whose figures `forecast` has; its cores beside storage as alone.
         let (cores_beside, read_beside) = (1000, 1000);
         let pace = Pace { core_picos: 1150, read, write: 3_800_000_000, cores_beside, read_beside };
-        storage::faster(&Plan { vertices: 8_870_942, ..plan }, &pace, u64::MAX).encoding
+        let premises = Premises { vertices: 8_870_942, ..plan.premises };
+        storage::faster(&premises, &pace, u64::MAX).premises.edges.encoding
     };
     assert_eq!(encoding(256, 3_200_000_000), Encoding::Compressed);
     assert_eq!(encoding(512, 3_200_000_000), Encoding::Compressed);

@@ -16,7 +16,6 @@ use crate::machine::arena::Buffer;
 use crate::machine::dispatch::dispatched;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
-use crate::plan::Plan;
 use crate::schedules::frontier::Masks;
 use crate::schedules::regroup::Regroup;
 use bytemuck::Pod;
@@ -40,7 +39,7 @@ pub(crate) type Benches<'g, P> = [Mutex<Bench<'g, P>>];
 
 impl<'g, P: Program> Bench<'g, P> {
     pub(crate) fn new(graph: &'g Graph) -> Result<Self, EngineError> {
-        let accums = Buffer::zeroed(1 << graph.plan().stripe_bits)?;
+        let accums = Buffer::zeroed(1 << graph.layout.stripe_bits)?;
         let (scratch, chunks) = (Scratch::new(), ReadAhead::new(graph)?);
         Ok(Self { accums, scratch, chunks, groups: Groups::new::<P>(graph)?, edges: 0 })
     }
@@ -178,7 +177,7 @@ impl<P: Program> Driver<'_, P> {
         masks: Option<&'m Masks>,
         stripe: usize,
     ) -> impl Iterator<Item = usize> + 'm {
-        let block_bits = self.graph.plan.block_bits;
+        let block_bits = self.graph.layout.block_bits;
         let chunks = &self.graph.stripes[stripe].chunks;
         (0..chunks.len()).filter(move |&chunk| {
             let ChunkPlace { sources, .. } = &chunks[chunk];
@@ -197,7 +196,7 @@ impl<P: Program> Driver<'_, P> {
         active: Option<&[u8]>,
         bench: &mut Bench<'_, P>,
     ) -> Result<(), EngineError> {
-        let Plan { block_bits, .. } = self.graph.plan;
+        let block_bits = self.graph.layout.block_bits;
         let Bench { accums, scratch, chunks, edges, .. } = bench;
         chunks.parts(
             at,
@@ -289,7 +288,7 @@ impl<P: Program> Driver<'_, P> {
                 signals: &signals[sources.clone()],
                 active: active.map(|active| &active[sources]),
             };
-            for bands in masks.runs(source >> graph.plan.block_bits, coding.encoding) {
+            for bands in masks.runs(source >> graph.layout.block_bits, coding.encoding) {
                 let edges = indexed.edges(bands);
                 bench.edges += edges.len() as u64;
                 let Bench { accums, scratch, .. } = bench;

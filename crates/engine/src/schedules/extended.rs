@@ -79,7 +79,7 @@ pub fn extend_resumable<E: Extended>(
     let phase = progress.phase("iterate", Unit::Iterations, program.limit().stated());
     let tools = (workers, progress, &phase);
     let _own_cores = OwnCores::new(workers, graph.is_streamed());
-    match graph.plan.storage.and_then(|storage| storage.streamed) {
+    match graph.plan.streamed() {
         None => fold(graph, program, tools, checkpoints),
         Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools, checkpoints),
         Some(Streamed::Spill(plan)) => spill::run(graph, program, plan, tools, checkpoints),
@@ -139,7 +139,7 @@ impl<E: Extended> State<E> {
     fn new(graph: &Graph) -> Result<Self, EngineError> {
         let count = graph.vertices() as usize;
         // A damaged key names some place of the signals and none outside them.
-        let padded = count + graph.signal_padding().max(1 << graph.plan.stripe_bits);
+        let padded = count + graph.signal_padding().max(1 << graph.layout.stripe_bits);
         let arena = &graph.arena;
         let mut order: Vec<usize> = (0..graph.stripes.len()).collect();
         order.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
@@ -224,7 +224,7 @@ struct Bench<'g, E: Extended> {
 
 impl<'g, E: Extended> Bench<'g, E> {
     fn new(graph: &'g Graph) -> Result<Self, EngineError> {
-        let accums = Buffer::zeroed(1 << graph.plan.stripe_bits)?;
+        let accums = Buffer::zeroed(1 << graph.layout.stripe_bits)?;
         Ok(Self { accums, scratch: Scratch::new(), chunks: ReadAhead::new(graph)? })
     }
 }
@@ -301,7 +301,7 @@ impl<E: Extended> Driver<'_, E> {
         let all = |stripe: usize| 0..graph.stripes[stripe].chunks.len();
         chunks.stripe(at, all, |stripe, chunk| {
             let target = stripe.vertices.start as usize;
-            let targets = &signals[target..target + (1 << graph.plan.stripe_bits)];
+            let targets = &signals[target..target + (1 << graph.layout.stripe_bits)];
             let coding = Coding::weighted(chunk.label(), E::WEIGHTED);
             for tile in chunk.tiles() {
                 let source = tile.source as usize;

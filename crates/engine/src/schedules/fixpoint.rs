@@ -64,8 +64,8 @@ const GRAPHS: u64 = 6;
 /// not. `out_of_step`: it continues from values that were relaxed.
 pub(crate) fn due<P: Program>(graph: &Graph, program: &P, out_of_step: bool) -> Option<u64> {
     // The number of an iteration must mean something where it is limited.
-    let may = P::RELAXES && graph.plan.storage.is_some() && program.limit().stated().is_none();
-    match graph.plan.frontier_mode {
+    let may = P::RELAXES && graph.plan.storage().is_some() && program.limit().stated().is_none();
+    match graph.plan.frontier_mode() {
         _ if must_relax::<P>(out_of_step) => Some(0),
         FrontierMode::Local if may => Some(0),
         FrontierMode::Auto if may && out_of_step => Some(0),
@@ -100,11 +100,11 @@ impl Cut {
 
     /// Likewise, with so many bytes more than the columns.
     fn within<P: Program>(graph: &Graph, state: &State<P>, spare: u64) -> Option<Self> {
-        let threads = graph.plan.threads as u64;
+        let threads = graph.plan.premises.threads as u64;
         let (value, flag) = (size_of::<P::Value>() as u64, u64::from(P::FRONTIER));
         let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0) as u64;
         let signals = 2 * state.signals[0].len() as u64 * size_of::<P::Signal>() as u64;
-        let accums = threads * ((size_of::<P::Accum>() as u64) << graph.plan.stripe_bits);
+        let accums = threads * ((size_of::<P::Accum>() as u64) << graph.layout.stripe_bits);
         let mut free = spare + signals + state.active[1].len() as u64 * flag + accums;
         if state.stored.is_some() {
             free = (free + threads * COLUMNS as u64 * width * value)
@@ -113,7 +113,7 @@ impl Cut {
         // Its values, and two lists of vertices.
         let words = (free / threads).checked_sub(width * (value + LISTED_BYTES))? / 4;
         let edges = graph.stripes.iter().map(|stripe| stripe.edges).max().unwrap_or(0);
-        let words = words.min(resident::words(width, edges, graph.plan.shape.weighted));
+        let words = words.min(resident::words(width, edges, graph.plan.premises.shape.weighted));
         let cut = |stripe| Part::cut(graph, stripe, words);
         let parts = graph.stripes.iter().map(cut).collect::<Option<_>>()?;
         Some(Self { parts, words })
@@ -162,7 +162,7 @@ impl<V> Standing<'_, '_, V> {
     fn active(&self, visit: &mut Visit<'_, u8>) -> Result<(), EngineError> {
         const SET: [u8; 1 << 12] = [1; 1 << 12];
         let graph = self.news.graph;
-        let (bits, untold) = (graph.plan.block_bits, self.news.untold());
+        let (bits, untold) = (graph.layout.block_bits, self.news.untold());
         for (stripe, flags) in graph.stripes.iter().zip(self.flags) {
             let (flags, Range { start, end }) = (lock(flags), stripe.vertices.clone());
             let mut first = start;
@@ -262,7 +262,7 @@ struct Desk<'g, P: Program> {
 impl<'g, P: Program> Desk<'g, P> {
     fn new(graph: &'g Graph, words: u64) -> Result<Self, EngineError> {
         let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
-        let weighted = graph.plan.shape.weighted;
+        let weighted = graph.plan.premises.shape.weighted;
         Ok(Self {
             graph,
             column: Buffer::zeroed(width)?,
@@ -271,7 +271,7 @@ impl<'g, P: Program> Desk<'g, P> {
             scratch: Scratch::new(),
             turn: Vec::new(),
             next: Vec::new(),
-            changed: vec![false; (width >> graph.plan.block_bits) + 2],
+            changed: vec![false; (width >> graph.layout.block_bits) + 2],
             waiting: false,
             active: 0,
             edges: 0,
@@ -291,7 +291,7 @@ impl<'g, P: Program> Desk<'g, P> {
         let Range { start, end } = self.graph.stripes[number].vertices;
         self.column[..flags.len()].copy_from_slice(&values[start as usize..end as usize]);
         self.hear(program, values, news, number, flags)?;
-        let bits = self.graph.plan.block_bits;
+        let bits = self.graph.layout.block_bits;
         let block = |vertex: usize| ((start % (1 << bits)) as usize + vertex) >> bits;
         for vertex in (0..flags.len()).filter(|&vertex| flags[vertex] != 0) {
             self.changed[block(vertex)] = true;

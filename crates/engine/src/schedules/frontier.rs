@@ -93,7 +93,7 @@ impl Frontier {
         state: &mut State<P>,
         most: u64,
     ) -> Option<Selected> {
-        let mode = graph.plan.frontier_mode;
+        let mode = graph.plan.frontier_mode();
         if !P::MONOTONE || matches!(mode, FrontierMode::Dense | FrontierMode::Pull) {
             return None;
         }
@@ -194,7 +194,7 @@ pub(crate) struct Masks {
 impl Masks {
     pub(crate) fn of_flags(graph: &Graph, flags: &[u8]) -> Self {
         let flags = &flags[..graph.vertices() as usize];
-        let words = flags.chunks(1 << graph.plan.block_bits).map(|block| {
+        let words = flags.chunks(1 << graph.layout.block_bits).map(|block| {
             block.chunks(1 << band_bits(graph)).enumerate().fold(0, |mask, (band, flags)| {
                 let any = flags.iter().fold(0, |any, flag| any | flag) != 0;
                 mask | u64::from(any) << band
@@ -205,14 +205,14 @@ impl Masks {
 
     /// Of blocks that have no active source.
     pub(crate) fn none(graph: &Graph) -> Self {
-        let blocks = graph.vertices().div_ceil(1 << graph.plan.block_bits);
+        let blocks = graph.vertices().div_ceil(1 << graph.layout.block_bits);
         Self { words: vec![0; blocks as usize] }
     }
 
     /// Notes the blocks that have an active source among some consecutive vertices. Bands are not
     /// told apart.
     pub(crate) fn add(&mut self, graph: &Graph, first: u64, flags: &[u8]) {
-        let bits = graph.plan.block_bits;
+        let bits = graph.layout.block_bits;
         let mut rest = flags;
         let mut first = first;
         while !rest.is_empty() {
@@ -229,7 +229,7 @@ impl Masks {
     pub(crate) fn of_list(graph: &Graph, blocks: usize, vertices: &[u32]) -> Self {
         let mut words = vec![0; blocks];
         for &vertex in vertices {
-            words[(vertex >> graph.plan.block_bits) as usize] |=
+            words[(vertex >> graph.layout.block_bits) as usize] |=
                 1 << ((vertex >> band_bits(graph)) as usize % BANDS);
         }
         Self { words }

@@ -60,10 +60,10 @@ pub fn intersect<I: Intersect>(
     }
     graph.arena.drop_columns();
     let phase = progress.phase("intersect", Unit::Edges, None);
-    if let Some(Streamed::Rows(plan)) = graph.plan.storage.and_then(|storage| storage.streamed) {
+    if let Some(Streamed::Rows(plan)) = graph.plan.streamed() {
         return spill::run(graph, program, plan, (workers, progress, &phase));
     }
-    let room = graph.plan.group_room() as usize / 2;
+    let room = graph.plan.premises.group_room() as usize / 2;
     let ranks = rank(graph)?;
     let driver = Driver { graph, workers, progress, phase: &phase, ranks: &ranks, room };
     let benches = workers.states(|| Bench::new(graph, room))?;
@@ -176,7 +176,7 @@ impl<'g> Bench<'g> {
         Ok(Self {
             scratch: Scratch::new(),
             chunks: ReadAhead::new(graph)?,
-            cursors: Buffer::zeroed(1 << graph.plan.stripe_bits)?,
+            cursors: Buffer::zeroed(1 << graph.layout.stripe_bits)?,
             passing: Buffer::zeroed(room)?,
             marks: Marks::new(graph.vertices() as usize)?,
             packing: Vec::new(),

@@ -27,7 +27,7 @@ pub(crate) struct Lookups<'g> {
 impl<'g> Lookups<'g> {
     pub(crate) fn new<P: Program>(graph: &'g Graph) -> Self {
         let out_rows = graph.out_rows.get().filter(|_| P::MONOTONE);
-        let may_pull = P::ONE_IS_ENOUGH && graph.plan.frontier_mode != FrontierMode::Dense;
+        let may_pull = P::ONE_IS_ENOUGH && graph.plan.frontier_mode() != FrontierMode::Dense;
         let in_rows = if graph.symmetric { out_rows } else { graph.in_rows.as_ref() };
         let in_rows = in_rows.filter(|_| may_pull);
         Self { graph, out_rows, in_rows, banded: 0, passed: 0 }
@@ -58,7 +58,7 @@ impl<'g> Lookups<'g> {
         (self.banded, self.passed) = (banded, passed);
         let graph = self.graph;
         let pay = self.bands_pay() || self.passes_pay();
-        if graph.plan.rows && pay && self.out_rows.is_none() {
+        if graph.plan.index.has_rows() && pay && self.out_rows.is_none() {
             self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
         }
         Ok(())
@@ -85,7 +85,7 @@ impl<'g> Lookups<'g> {
     ) -> Result<(), EngineError> {
         let graph = self.graph;
         self.banded += selected.vertices.len() as u64;
-        if P::MONOTONE && graph.plan.rows && self.bands_pay() {
+        if P::MONOTONE && graph.plan.index.has_rows() && self.bands_pay() {
             self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
         }
         Ok(())
@@ -100,7 +100,7 @@ impl<'g> Lookups<'g> {
         progress: &Progress,
     ) -> Result<(), EngineError> {
         let graph = self.graph;
-        let may = P::MONOTONE && graph.plan.rows && graph.index.is_none();
+        let may = P::MONOTONE && graph.plan.index.has_rows() && graph.index.is_none();
         if !may || self.out_rows.is_some() || level.active > graph.vertices() / FEW_ACTIVE {
             return Ok(());
         }

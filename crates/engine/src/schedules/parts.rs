@@ -23,7 +23,7 @@ impl Part {
         let fits = |sources: &Range<u64>, chunks: &[ChunkPlace]| {
             let edges = chunks.iter().map(|chunk| chunk.edges).sum();
             let vertices = sources.end - sources.start;
-            resident::words(vertices, edges, graph.plan.shape.weighted) <= words_most
+            resident::words(vertices, edges, graph.plan.premises.shape.weighted) <= words_most
         };
         let mut parts = Vec::new();
         let (mut start, mut first) = (stripe.vertices.start, inner.start);

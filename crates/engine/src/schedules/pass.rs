@@ -136,7 +136,7 @@ impl<'a, S: Stream> Run<'a, S> {
     ) -> Result<Self, EngineError> {
         // A damaged key names some place of the state and none outside it.
         let places =
-            graph.vertices() + (graph.signal_padding() as u64).max(1 << graph.plan.stripe_bits);
+            graph.vertices() + (graph.signal_padding() as u64).max(1 << graph.layout.stripe_bits);
         let degree = |place: u32| graph.degrees.get(place as usize).copied().unwrap_or(0);
         let learnt = Learnt::new(program, places as usize, degree, (workers, progress))?;
         let hand = || Hand {

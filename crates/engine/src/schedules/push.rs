@@ -42,7 +42,7 @@ pub(crate) fn iterate<P: Program>(
     selected: &Selected,
     last: &P::Total,
 ) -> Result<(P::Total, Level), EngineError> {
-    let is_alone = match driver.graph.plan.frontier_mode {
+    let is_alone = match driver.graph.plan.frontier_mode() {
         FrontierMode::Alone => true,
         FrontierMode::Together => false,
         _ => selected.edges < FEW_EDGES || driver.workers.threads() == 1,

@@ -135,7 +135,7 @@ impl<'g, P: Program> Bench<'g, P> {
     fn new(graph: &'g Graph, columns: &'g Columns, stripes: usize) -> Result<Self, EngineError> {
         let widest = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
         Ok(Self {
-            accums: Buffer::zeroed(stripes << graph.plan.stripe_bits)?,
+            accums: Buffer::zeroed(stripes << graph.layout.stripe_bits)?,
             flags: Buffer::in_order(if P::FRONTIER { widest } else { 0 })?,
             scratch: Scratch::new(),
             chunks: ReadAhead::new(graph)?,
@@ -296,7 +296,7 @@ impl<P: Program> Driver<'_, P> {
         let Self { graph, program, .. } = *self;
         let bench = &mut *lock(&self.benches[worker]);
         bench.desks.turn(self.columns.side(pass.turn))?;
-        let bits = graph.plan.stripe_bits;
+        let bits = graph.layout.stripe_bits;
         let count = graph.stripes.len();
         let mine = || self.ranges.iter().map(|range| &range[worker]);
         // A task is a window and a stripe.
@@ -371,7 +371,7 @@ impl<P: Program> Driver<'_, P> {
         let begins = cuts.begins(at.0 / count);
         let Bench { accums, scratch, chunks, edges, .. } = bench;
         let accums = &mut accums[place..];
-        let short = graph.plan.window_margin() < graph.signal_padding() as u64;
+        let short = graph.window_margin() < graph.signal_padding() as u64;
         chunks.parts(at, wants, |_, place, chunk: Chunk<'_>| {
             let reach = chunk.block_width() as usize;
             let coding = Coding::of::<P>(chunk.label());

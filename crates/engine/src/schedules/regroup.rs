@@ -45,7 +45,7 @@ impl<'g> Regroup<'g> {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Option<Self>, EngineError> {
-        if !P::GROUPS || !graph.plan.rows {
+        if !P::GROUPS || !graph.plan.index.has_rows() {
             return Ok(None);
         }
         let rows = graph.lay_out_rows(workers, progress)?.view();

@@ -47,7 +47,7 @@ pub fn run_resumable<P: Program>(
         workers.settle();
     }
     let phase = progress.phase("iterate", Unit::Iterations, program.limit().stated());
-    let way = graph.plan.storage.and_then(|storage| storage.streamed);
+    let way = graph.plan.streamed();
     let tools = (workers, progress, &phase);
     let own_cores = OwnCores::new(workers, graph.is_streamed());
     let outcome = match way {

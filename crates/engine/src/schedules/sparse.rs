@@ -38,7 +38,7 @@ pub(crate) fn iterate<P: Program>(
         state.accums = Buffer::zeroed(driver.graph.vertices() as usize)?;
         state.accums.fill(driver.program.identity());
     }
-    let is_alone = match driver.graph.plan.frontier_mode {
+    let is_alone = match driver.graph.plan.frontier_mode() {
         FrontierMode::Alone => true,
         FrontierMode::Together => false,
         _ => selected.edges < ALONE_BELOW,
@@ -83,7 +83,7 @@ fn alone<P: Program>(
     last: &P::Total,
 ) -> (P::Total, u64) {
     let Driver { graph, program, .. } = *driver;
-    let (block_bits, band_bits) = (graph.plan.block_bits, band_bits(graph));
+    let (block_bits, band_bits) = (graph.layout.block_bits, band_bits(graph));
     // The workers are idle, so the first one's buffers are free.
     let scratch = &mut lock(&driver.scratches[0]);
     let mut touched = Vec::new();
@@ -158,7 +158,7 @@ fn together<P: Program>(
         for indexed in tiles.of_stripe(stripe) {
             let first = indexed.tile.source as usize;
             let coding: Coding = indexed.coding(graph);
-            for bands in masks.runs(first >> graph.plan.block_bits, coding.encoding) {
+            for bands in masks.runs(first >> graph.layout.block_bits, coding.encoding) {
                 let range = indexed.edges(bands);
                 *edges += range.len() as u64;
                 let mask = (1_u32 << coding.target_bits) - 1;

@@ -186,7 +186,7 @@ impl<'g, P: Program> Bench<'g, P> {
         degrees: &'g StoredValues,
         pool: &Arc<Pool>,
     ) -> Result<Self, EngineError> {
-        let mut accums = Buffer::zeroed(1 << graph.plan.stripe_bits)?;
+        let mut accums = Buffer::zeroed(1 << graph.layout.stripe_bits)?;
         accums.fill(program.identity());
         Ok(Self {
             accums,
@@ -327,8 +327,11 @@ impl<P: Program> Driver<'_, P> {
         let flags = &active[margin..][..(own.end - own.start) as usize];
         masks.add(graph, own.start, flags);
         let masks = &*masks;
-        let reach =
-            if graph.plan.wide_tiles { graph.signal_padding() } else { 1 << graph.plan.block_bits };
+        let reach = if graph.layout.wide_tiles {
+            graph.signal_padding()
+        } else {
+            1 << graph.layout.block_bits
+        };
         let wants = |stripe: usize| {
             let chunks = &graph.stripes[stripe].chunks;
             let first = chunks.partition_point(|place| place.sources.end <= own.start);

@@ -128,6 +128,7 @@ pub(crate) fn leave(
         degrees: Buffer::zeroed(0)?,
         degrees_stored: None,
         stripes: Vec::new(),
+        layout: plan.premises.edges,
         plan: plan.clone(),
         arena: workers.arena().clone(),
         id: (0, 0),
@@ -164,7 +165,7 @@ impl Graph {
             return Ok(made);
         }
         let stream = input.stream.write().unwrap_or_else(PoisonError::into_inner).take();
-        let Some((stream, plan)) = stream.zip(self.plan.instead.as_deref()) else {
+        let Some((stream, plan)) = stream.zip(self.plan.instead()) else {
             let what = "nothing is planned for a graph that is made after all";
             return Err(EngineError::internal(what));
         };

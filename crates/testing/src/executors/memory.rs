@@ -60,7 +60,7 @@ impl Memory {
     ) -> Result<Answer<P::Value, P::Total>, EngineError> {
         let (list, ids) = self.input_as(graph, ids);
         let plan = self.plan(graph, reading, Layout::of::<P>())?;
-        let workers = workers(plan.threads);
+        let workers = workers(plan.premises.threads);
         let progress = Progress::new();
         let list = self.stream(list);
         let held = welter_engine::Graph::ingest(list, &ids, reading, &plan, workers, &progress)?;
@@ -80,7 +80,7 @@ impl Memory {
         let folder = Folder::new();
         let kept = self.keep_as((graph, ids), reading, &folder)?;
         let plan = kept.plan(Layout::of::<P>(), settings, &MACHINE)?;
-        let workers = workers(plan.threads);
+        let workers = workers(plan.premises.threads);
         let progress = Progress::new();
         let held = kept.load(&plan, workers, &progress)?;
         let found = kept.ids()?;
@@ -113,7 +113,7 @@ impl Memory {
         let list: Box<dyn EdgeStream> = Box::new(list);
         let io = IoOptions::default();
         let options = KeepOptions { directory: folder.graph(), io: io.clone(), graph: None };
-        let workers = workers(plan.threads);
+        let workers = workers(plan.premises.threads);
         kept::keep(list, &ids, reading, &plan, &options, workers, &Progress::new())?;
         Kept::open(&folder.graph(), &io)
     }
@@ -178,7 +178,7 @@ impl Memory {
         let kept = self.keep_as((graph, None), reading, &folder)?;
         let layout = Layout::of_intersect::<I>();
         let plan = kept.plan(layout, &with_its_routes(settings, layout), &MACHINE)?;
-        let workers = workers(plan.threads);
+        let workers = workers(plan.premises.threads);
         let held = kept.load(&plan, workers, &Progress::new())?;
         Ok(intersect(&held, program, workers, &Progress::new())?.whole()?.into_owned())
     }
@@ -269,7 +269,7 @@ impl Memory {
         let (_, ids) = self.input(graph);
         let program = program(&ids);
         self.hold((graph, None), reading, layout, |held, workers| {
-            assert!(held.plan().straight);
+            assert!(held.plan().is_straight());
             self.judge_vertices(held, &ids, graph);
             assert_eq!(held.edges(), graph.arcs(reading), "{self:?}");
             ended(count(held, &program, workers, &Progress::new())?)
@@ -298,17 +298,17 @@ impl Memory {
         executor.settings.memory_bytes = match room {
             Room::All => self.settings.memory_bytes,
             Room::Edges(edges) => Some(plan.memory.peak() + edges * EDGE_BYTES),
-            Room::ToBeMade => plan.instead.map(|made| made.memory.peak()),
+            Room::ToBeMade => plan.instead().map(|made| made.memory.peak()),
         };
         let begins = program.begins().filter(|_| begun).unwrap_or_default();
         executor.hold_for_search((graph, None, begins), reading, layout, |held, workers| {
-            assert!(held.plan().straight);
+            assert!(held.plan().is_straight());
             let progress = Progress::new();
             if let Some(passed) = pass_over(held, &program, workers, &progress)? {
                 return Ok(Some(passed.values.whole()?.into_owned()));
             }
             made(held.make(&ids, workers, &progress)?, workers);
-            assert!(!held.plan().straight);
+            assert!(!held.plan().is_straight());
             Ok(None)
         })
     }
@@ -324,7 +324,7 @@ impl Memory {
         let folder = Folder::new();
         let kept = self.keep_as((graph, None), reading, &folder)?;
         let plan = kept.plan(Layout::of_extended::<E>(), settings, &MACHINE)?;
-        let workers = workers(plan.threads);
+        let workers = workers(plan.premises.threads);
         let held = kept.load(&plan, workers, &Progress::new())?;
         ended(extend(&held, program, workers, &Progress::new())?)
     }
@@ -351,7 +351,7 @@ impl Memory {
         let (list, ids) = self.input_as(graph, ids);
         let done = || {
             let plan = self.plan(graph, reading, layout)?;
-            let workers = workers(plan.threads);
+            let workers = workers(plan.premises.threads);
             let list = self.stream(list);
             let progress = Progress::new();
             let held = welter_engine::Graph::ingest_for_search(
@@ -379,7 +379,7 @@ impl Memory {
         let kept = self.keep_as((graph, None), reading, &folder)?;
         let layout = Layout::of_stream::<S>();
         let plan = kept.plan(layout, &with_its_routes(settings, layout), &MACHINE)?;
-        let workers = workers(plan.threads);
+        let workers = workers(plan.premises.threads);
         passed(&kept.load(&plan, workers, &Progress::new())?, program, workers)
     }
 

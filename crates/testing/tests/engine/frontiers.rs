@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use welter_algorithms::Bfs;
-use welter_engine::plan::{IndexMode, Layout, Settings};
+use welter_engine::plan::{Index, IndexMode, Layout, Settings};
 use welter_engine::{EngineError, Graph as Held, Level, Mode, Workers};
 use welter_model::edges::Reading;
 use welter_progress::Progress;
@@ -89,7 +89,7 @@ fn held(graph: &Graph, reading: Reading, settings: Settings) -> (Held, &'static 
     let memory = Memory { settings, ..executor.unwrap() };
     let (list, ids) = memory.input(graph);
     let plan = memory.plan(graph, reading, Layout::of::<Bfs>()).unwrap();
-    let workers = workers(plan.threads);
+    let workers = workers(plan.premises.threads);
     let progress = Progress::new();
     let held = Held::ingest(Box::new(list), &ids, reading, &plan, workers, &progress).unwrap();
     (held, workers)
@@ -142,11 +142,12 @@ fn where_rows_do_not_fit_bands_do() {
     let executor =
         Memory { settings: memory(None), part_edges_max: 999, slots_stated: true, blind: false };
     let plan = executor.plan(&graph, PLAIN, Layout::of::<Bfs>()).unwrap();
-    assert!(plan.rows && plan.pulls && plan.memory.rows > 60_000 * 8);
+    assert_eq!(plan.index, Index::Rows { both_directions: true });
+    assert!(plan.memory.rows > 60_000 * 8);
     let most = plan.memory.peak() - 1;
     let executor = Memory { settings: memory(Some(most)), ..executor };
     let plan = executor.plan(&graph, PLAIN, Layout::of::<Bfs>()).unwrap();
-    assert!(!plan.rows && plan.memory.peak() <= most);
+    assert!(!plan.index.has_rows() && plan.memory.peak() <= most);
     let levels = searched(&graph, PLAIN, memory(Some(most)));
     assert_eq!(levels.len(), 17);
 }

@@ -342,7 +342,7 @@ fn a_stream_program_that_never_stops_is_ended_over_a_graph_and_over_its_input() 
     is_ended(pass(&made, &Wandering, workers(2), &Progress::new()), "a graph");
     let straight = Straightness { always: true, ..Straightness::of_stream::<Wandering>() };
     let left = held(&cycle(), Layout { straight: Some(straight), ..layout });
-    assert!(left.plan().straight);
+    assert!(left.plan().is_straight());
     is_ended(pass_over(&left, &Wandering, workers(2), &Progress::new()), "its input");
 }
 

@@ -127,7 +127,7 @@ fn held_for(
     let shape = Shape { slots, edges, weighted: false, estimated: false, input_bytes: 0 };
     let layout = Layout { value: 8, signal: 8, accum: 8, active, folds: true, ..Layout::default() };
     let plan = Plan::new(shape, layout, settings, &MACHINE).unwrap();
-    let workers = workers(plan.threads);
+    let workers = workers(plan.premises.threads);
     let progress = Progress::new();
     welter_engine::Graph::ingest(Box::new(list), ids, PLAIN, &plan, workers, &progress).unwrap()
 }

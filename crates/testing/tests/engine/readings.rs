@@ -29,11 +29,11 @@ fn counted(executor: &Executor, graph: &Graph, reading: Reading) -> Option<(u64,
     let Executor::Memory(memory) = executor else { return None };
     let (list, ids) = memory.input(graph);
     let plan = memory.plan(graph, reading, Layout::of::<Spmv<f64>>()).unwrap();
-    let (workers, progress) = (workers(plan.threads), Progress::new());
+    let (workers, progress) = (workers(plan.premises.threads), Progress::new());
     let held =
         welter_engine::Graph::ingest(Box::new(list), &ids, reading, &plan, workers, &progress);
     let held = held.unwrap();
-    if plan.storage.is_some_and(|storage| storage.streamed.is_some()) {
+    if plan.streamed().is_some() {
         assert!(held.out_degrees().is_empty(), "degrees leave memory with the state");
         return None;
     }

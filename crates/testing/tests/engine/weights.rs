@@ -14,7 +14,7 @@ fn mean(memory: &Memory, graph: &Graph) -> f64 {
 fn held(memory: &Memory, graph: &Graph) -> welter_engine::Graph {
     let (list, ids) = memory.input(graph);
     let plan = memory.plan(graph, Reading::default(), Layout::of::<Sssp<f64>>()).unwrap();
-    let (workers, progress) = (workers(plan.threads), Progress::new());
+    let (workers, progress) = (workers(plan.premises.threads), Progress::new());
     let list = Box::new(list);
     let held =
         welter_engine::Graph::ingest(list, &ids, Reading::default(), &plan, workers, &progress);

@@ -57,7 +57,7 @@ fn hashes(graph: &Graph, program: &Hashed) -> Vec<u64> {
 
 /// Hashes of a graph that is kept, by a plan.
 fn run(kept: &Kept, plan: &Plan, program: &Hashed) -> Vec<u64> {
-    let workers = workers(plan.threads);
+    let workers = workers(plan.premises.threads);
     let held = kept.load(plan, workers, &Progress::new()).unwrap();
     let found = extend(&held, program, workers, &Progress::new()).unwrap();
     found.values.whole().unwrap().iter().map(|value| value.0).collect()
@@ -101,9 +101,9 @@ fn more_than_one_of_everything_gives_the_same_bits() {
         let plan =
             |settings: &Settings| kept.plan(Layout::of_extended::<Hashed>(), settings, &MACHINE);
         let plan = plan(&least(settings, plan)).unwrap();
-        let stripes = u64::from(VERTICES) >> plan.stripe_bits;
+        let stripes = u64::from(VERTICES) >> plan.premises.edges.stripe_bits;
         assert!(stripes >= 3, "{plan}");
-        match plan.storage.unwrap().streamed.unwrap() {
+        match plan.streamed().unwrap() {
             Streamed::Ranges(ranges) => {
                 assert!(ranges.window_sources * 3 < VERTICES.into(), "{plan}");
             }
@@ -112,7 +112,7 @@ fn more_than_one_of_everything_gives_the_same_bits() {
                 assert!(partitions >= 3, "{plan}");
                 // Some partitions tell a stripe in more than one chunk, of 256 KiB at most.
                 let cells = (partitions + 1) * (stripes + 1);
-                assert!(combined || plan.shape.edges / cells > (256 << 10) / 12, "{plan}");
+                assert!(combined || plan.premises.shape.edges / cells > (256 << 10) / 12, "{plan}");
             }
             Streamed::Rows(_) => panic!("rows of triangles: {plan}"),
         }
@@ -143,7 +143,7 @@ fn budgets_change_no_bit() {
             let memory_bytes = least.memory_bytes.map(|bytes| bytes + more);
             plan(&Settings { memory_bytes, ..settings }).unwrap()
         };
-        let states = |plan: &Plan| plan.storage.unwrap().edge_states_bytes;
+        let states = |plan: &Plan| plan.storage().unwrap().edge_states_bytes;
         let between = |plan: &Plan| states(plan) > 0 && states(plan) < 8 * EDGES;
         let some = (0..60).map(|more| with(more << 19)).filter(between).step_by(3);
         let some: Vec<Plan> = some.take(3).collect();

@@ -100,7 +100,7 @@ fn many_windows_of_signals() {
         let refused = kept.plan(Layout::of::<Bfs>(), &with(1), &MACHINE).unwrap_err();
         let EngineError::Budget { need, .. } = refused else { panic!("{refused}") };
         let graph = loaded::<Bfs>(&kept, &with(need)).unwrap();
-        let Some(Streamed::Ranges(ranges)) = graph.plan().storage.unwrap().streamed else {
+        let Some(Streamed::Ranges(ranges)) = graph.plan().streamed() else {
             panic!("{}", graph.plan())
         };
         assert!(ranges.window_sources < u64::from(SLOTS) / 2, "{ranges:?}");
@@ -117,7 +117,7 @@ fn one_pass() {
     let kept = input.kept(&folder);
     for way in ways() {
         let plan = kept.plan(Layout::of_stream::<Wcc>(), &way, &MACHINE).unwrap();
-        let workers = workers(plan.threads);
+        let workers = workers(plan.premises.threads);
         let graph = kept.load(&plan, workers, &Progress::new()).unwrap();
         let found = pass(&graph, &Wcc, workers, &Progress::new()).unwrap().values;
         let [found, expected] = [&found, &expected]
@@ -141,7 +141,7 @@ fn a_budget_that_cannot_work_is_refused_and_the_least_that_can_works() {
     let settings = Settings { memory_bytes: Some(need), ..Settings::default() };
     let plan = kept.plan(Layout::of::<PageRank<f64>>(), &settings, &MACHINE).unwrap();
     assert_eq!(plan.memory.peak(), need);
-    assert!(plan.storage.is_some());
+    assert!(plan.storage().is_some());
 }
 
 #[test]

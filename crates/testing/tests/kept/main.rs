@@ -68,7 +68,7 @@ impl Input {
         let plan = Plan::new(self.shape(), Layout::kept(), &settings, &MACHINE)?;
         let options = KeepOptions { directory, io: io.clone(), graph };
         let list: Box<dyn EdgeStream> = Box::new(self.list.clone());
-        let workers = workers(plan.threads);
+        let workers = workers(plan.premises.threads);
         kept::keep(list, &self.ids, self.reading, &plan, &options, workers, &Progress::new())
             .map(|(manifest, _)| manifest)
     }
@@ -83,7 +83,7 @@ impl Input {
     pub(crate) fn held<P: Program>(&self) -> Graph {
         let plan = Plan::new(self.shape(), Layout::of::<P>(), &self.settings, &MACHINE).unwrap();
         let list: Box<dyn EdgeStream> = Box::new(self.list.clone());
-        let workers = workers(plan.threads);
+        let workers = workers(plan.premises.threads);
         Graph::ingest(list, &self.ids, self.reading, &plan, workers, &Progress::new()).unwrap()
     }
 }
@@ -91,7 +91,7 @@ impl Input {
 /// Opens a kept graph for a program.
 pub(crate) fn loaded<P: Program>(kept: &Kept, settings: &Settings) -> Result<Graph, EngineError> {
     let plan = kept.plan(Layout::of::<P>(), settings, &MACHINE)?;
-    kept.load(&plan, workers(plan.threads), &Progress::new())
+    kept.load(&plan, workers(plan.premises.threads), &Progress::new())
 }
 
 /// Names of all files of a kept graph, relative to its directory.

@@ -284,7 +284,7 @@ fn an_input_is_read_once_less_where_the_first_edges_were_noted() {
     // Too little to keep edges before the last level.
     let spare_bytes = 1 << 20;
     let plan = plan(Some(plan(None).memory.peak() + spare_bytes));
-    assert!(plan.straight);
+    assert!(plan.is_straight());
     let (workers, progress) = (workers(2), Progress::new());
     let read = |begins: &[u64]| {
         let (read, spared) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
@@ -327,7 +327,7 @@ fn read_until_refused(slots: u32, pairs: Vec<[u32; 2]>) -> u64 {
         Plan::new(shape, layout, &settings, &MACHINE).expect("passes fit")
     };
     let plan = plan(Some(plan(None).memory.peak()));
-    assert!(plan.straight && plan.instead.is_none());
+    assert!(plan.is_straight() && plan.instead().is_none());
     let (workers, progress) = (workers(1), Progress::new());
     let (read, spared) = (Arc::<AtomicU64>::default(), Arc::default());
     let mut list = EdgeList::from_pairs(pairs);

@@ -295,11 +295,11 @@ fn states_of_edges_go_to_storage_piece_by_piece() {
     let expected = found(all);
     let away = StorageMode::Always { cache_bytes: 0, values: true };
     let away = Settings { storage: away, stripe_bits: Some(12), ..all };
-    assert_eq!(plan(away).unwrap().storage.unwrap().edge_states_bytes, 0);
+    assert_eq!(plan(away).unwrap().storage().unwrap().edge_states_bytes, 0);
     assert!(found(away) == expected);
     // With less than all of them in memory, and not none.
     let auto = |bytes| Settings { memory_bytes: Some(bytes), storage: StorageMode::Auto, ..all };
-    let stay = |bytes: u64| plan(auto(bytes)).ok()?.storage.map(|plan| plan.edge_states_bytes);
+    let stay = |bytes: u64| plan(auto(bytes)).ok()?.storage().map(|plan| plan.edge_states_bytes);
     let budgets = (10..200).map(|mebibytes| mebibytes << 20);
     let some = budgets.filter(|bytes| stay(*bytes).is_some_and(|bytes| bytes > 2 << 20));
     let some: Vec<u64> = some.step_by(4).collect();

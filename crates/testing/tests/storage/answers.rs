@@ -62,9 +62,7 @@ fn many_windows_give_the_same_bits() {
                 panic!("a byte is enough")
             };
             let plan = with(need).plan(task, &*input()).unwrap();
-            let Some(Streamed::Ranges(ranges)) = plan.storage.unwrap().streamed else {
-                panic!("{plan}")
-            };
+            let Some(Streamed::Ranges(ranges)) = plan.streamed() else { panic!("{plan}") };
             many += u32::from(ranges.window_sources < u64::from(SLOTS) / 2);
             let found = with(need).run(task, input()).unwrap();
             assert!(found == expected, "other bits of {task:?}, {threads} threads, {ranges:?}");
@@ -110,7 +108,7 @@ fn budgets_that_force_edges_to_storage_change_no_bit() {
         let least = least_budget(&plan);
         let mut stored = 0;
         for budget in [least, least + (4 << 20), least + (16 << 20), least + (64 << 20)] {
-            stored += usize::from(plan(budget).unwrap().storage.is_some());
+            stored += usize::from(plan(budget).unwrap().storage().is_some());
             let found = with(budget).run(task, input()).unwrap();
             assert!(found == expected, "other bits of {task:?} with {budget} bytes");
         }
@@ -141,7 +139,7 @@ fn a_state_whose_signals_do_not_fit_is_cut_into_ranges() {
         for budget in [least, least.midpoint(before)] {
             let way = Way { memory_bytes: Some(budget), route, ..stored.clone() };
             let plan = way.plan(task, &*input()).unwrap();
-            assert!(plan.storage.unwrap().streamed.is_some(), "{plan}");
+            assert!(plan.streamed().is_some(), "{plan}");
             let found = way.run(task, input()).unwrap();
             assert!(found == expected, "other bits of {task:?} with {budget} bytes");
         }

@@ -196,7 +196,7 @@ impl Way {
     ) -> Result<(Graph, Workers), EngineError> {
         let plan = self.plan_for(layout, &*input)?;
         let storage = Storage { directories: self.directories.clone(), io: self.io.clone() };
-        let workers = Workers::new(plan.threads)?.with_storage(storage);
+        let workers = Workers::new(plan.premises.threads)?.with_storage(storage);
         let (ids, reading) = (IdMap::Declared, reading(layout));
         let graph = Graph::ingest(input, &ids, reading, &plan, &workers, progress)?;
         Ok((graph, workers))

@@ -59,7 +59,7 @@ fn table<P: Program>(
     };
     let plan = Plan::new(shape, Layout::of::<P>(), &settings, &MACHINE)?;
     let storage = Storage { directories: way.directories.clone(), io: way.io.clone() };
-    let workers = Workers::new(plan.threads)?.with_storage(storage);
+    let workers = Workers::new(plan.premises.threads)?.with_storage(storage);
     let graph = Graph::ingest(input, ids, reading, &plan, &workers, &progress)?;
     let values = welter_engine::run(&graph, program, &workers, &progress)?.values;
     Ok(Table { vertices: graph.into_vertex_column(ids.clone()), columns: values })

@@ -74,7 +74,7 @@ fn a_budget_between_none_and_all_of_the_states_changes_no_bit() {
     let mut some = 0;
     for more in [0, 1 << 20, 5 << 20] {
         let plan = with(need + more).plan(Task::Rewritten, &*input()).unwrap();
-        let bytes = plan.storage.unwrap().edge_states_bytes;
+        let bytes = plan.storage().unwrap().edge_states_bytes;
         assert!(plan.memory.peak() <= need + more, "{plan}");
         some += u32::from(bytes > 0 && bytes < all);
         let found = with(need + more).run(Task::Rewritten, input()).unwrap();

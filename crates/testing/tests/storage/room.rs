@@ -31,7 +31,7 @@ fn disk(bytes: u64) -> Option<Disk> {
 
 /// Runs where a plan has the room that it asks for, and where it has a page less.
 fn judge(plan: &Plan, what: &str, run: impl Fn(&Plan, &Path) -> Result<Vec<u8>, EngineError>) {
-    let room = plan.storage.unwrap().room;
+    let room = plan.storage().unwrap().room;
     let need = room.peak();
     assert!(need > 100 << 10, "{what}: {room:?}");
     let plenty = folder_in_memory();
@@ -75,7 +75,7 @@ fn answer<P: Program>(
 ) -> Result<Vec<u8>, EngineError> {
     let directories = vec![directory.to_owned()];
     let storage = Storage { directories, io: IoOptions::default() };
-    let workers = Workers::new(plan.threads)?.with_storage(storage);
+    let workers = Workers::new(plan.premises.threads)?.with_storage(storage);
     let progress = Progress::new();
     let graph = kept.load(plan, &workers, &progress)?;
     let outcome = welter_engine::run(&graph, program, &workers, &progress)?;
@@ -95,7 +95,7 @@ fn judge_program<P: Program>(kept: &Kept, program: &P, threads: usize, what: &st
         let Err(EngineError::Budget { need, .. }) = plan(&tiny) else { panic!("a byte is enough") };
         // Narrow partitions, so that some are scattered before the others are gathered.
         let plan = plan(&Settings { memory_bytes: Some(need), ..settings }).unwrap();
-        let Room { bins, chunks, values, .. } = plan.storage.unwrap().room;
+        let Room { bins, chunks, values, .. } = plan.storage().unwrap().room;
         assert_eq!((bins, chunks), (0, 0), "they are there");
         assert!(values > kept.manifest().vertices * size_of::<P::Value>() as u64);
         let what = format!("{what}, {route:?}, {threads} threads");
@@ -155,7 +155,7 @@ fn states_of_edges_take_what_their_plan_says() {
             way.memory_bytes = Some(need + (1 << 20));
         }
         let plan = way.plan(Task::Rewritten, &*input()).unwrap();
-        let stored = plan.storage.unwrap();
+        let stored = plan.storage().unwrap();
         assert_eq!((stored.room.edges > 0, stored.edge_states_bytes > 0), (true, some), "{plan}");
         judge(&plan, &format!("states by {way:?}"), |_, directory| {
             let directories = vec![directory.to_owned()];
@@ -182,9 +182,10 @@ fn ingest_takes_what_its_plan_says() {
                 };
                 Way { threads, storage, route, memory_bytes, ..Way::stored(0, &none) }
             };
-            let bins = |plan: &Plan| plan.storage.unwrap().room.bins;
-            let all =
-                |plan: &Plan| plan.shape.edges * if task == Task::Paths { 48 } else { 16 } / 3;
+            let bins = |plan: &Plan| plan.storage().unwrap().room.bins;
+            let all = |plan: &Plan| {
+                plan.premises.shape.edges * if task == Task::Paths { 48 } else { 16 } / 3
+            };
             let stays = |memory_bytes: &u64| {
                 let plan = way(Some(*memory_bytes)).plan(task, &*input());
                 plan.is_ok_and(|plan| bins(&plan) > 0 && bins(&plan) < all(&plan))
@@ -210,7 +211,7 @@ fn rows_that_travel_take_what_their_plan_says() {
         let way = Way { threads, route, ..Way::stored(0, &none) };
         let input = || Box::new(edges(count, 60_000, false));
         let plan = way.plan(Task::Corners, &*input()).unwrap();
-        assert!(plan.storage.unwrap().room.updates > 8 * u64::from(count), "{plan}");
+        assert!(plan.storage().unwrap().room.updates > 8 * u64::from(count), "{plan}");
         judge(&plan, &format!("triangles by {way:?}"), |_, directory| {
             let directories = vec![directory.to_owned()];
             Way { directories, ..way.clone() }.run(Task::Corners, input())

@@ -129,7 +129,7 @@ struct Bench<'g, E: Extended> {
 
 impl<'g, E: Extended> Bench<'g, E> {
     fn new(graph: &'g Graph, columns: &'g Columns, stripes: usize) -> Result<Self, EngineError> {
-        let width = stripes << graph.plan.stripe_bits;
+        let width = stripes << graph.layout.stripe_bits;
         Ok(Self {
             accums: Buffer::zeroed(width)?,
             targets: Buffer::zeroed(width)?,
@@ -152,7 +152,7 @@ impl<'g, E: Extended> Bench<'g, E> {
         for (place, &stripe) in stripes.iter().enumerate() {
             self.signals.fetch(stripe)?;
             let column = self.signals.take(stripe)?;
-            let (first, width) = (place << graph.plan.stripe_bits, graph.stripes[stripe].width());
+            let (first, width) = (place << graph.layout.stripe_bits, graph.stripes[stripe].width());
             self.targets[first..first + width].copy_from_slice(&column[..width]);
             self.signals.done(column);
         }
@@ -281,7 +281,7 @@ impl<E: Extended> Driver<'_, E> {
     ) -> Result<bool, EngineError> {
         let Self { graph, program, columns, .. } = *self;
         let bench = &mut *lock(&self.benches[worker]);
-        let (bits, count) = (graph.plan.stripe_bits, graph.stripes.len());
+        let (bits, count) = (graph.layout.stripe_bits, graph.stripes.len());
         let mut rewriter = Rewriter::new(pass.stored, pass.turn == 0)?;
         let mine = || self.ranges.iter().map(|range| &range[worker]);
         // A task is a window and a stripe.

@@ -15,6 +15,7 @@ use crate::columns::edge_states::EdgeStates;
 use crate::columns::values::Fill;
 use crate::columns::values::StoredValues;
 use crate::edges::graph::{Graph, Stripe};
+use crate::edges::layout::EdgeLayout;
 
 /// How edges lie that come by stripe by stripe.
 pub(super) const BY_STRIPE: [u64; 3] = [0; 3];
@@ -38,10 +39,8 @@ impl<'c> Resume<'c> {
         way: [u64; 3],
     ) -> Result<Self, EngineError> {
         let Some(checkpoints) = checkpoints else { return Ok(Self { kept: None }) };
-        let plan = &graph.plan;
-        let [stripe_bits, block_bits] = [plan.stripe_bits, plan.block_bits].map(u64::from);
-        let encoding =
-            [plan.encoding as u64, stripe_bits, block_bits, graph.plan.wide_tiles.into()];
+        let EdgeLayout { encoding, stripe_bits, block_bits, wide_tiles, .. } = graph.layout;
+        let encoding = [encoding as u64, stripe_bits.into(), block_bits.into(), wide_tiles.into()];
         let order = [&encoding[..], &way, lanes].concat();
         let shape = Shape::of_columns::<E::Value, E::Total>(graph, false);
         let shape = shape.with_states(size_of::<E::State>(), &order);

@@ -211,7 +211,7 @@ impl<'g, E: Extended> Bench<'g, E> {
         columns: &'g Columns,
         pool: &Arc<Pool>,
     ) -> Result<Self, EngineError> {
-        let width = 1 << graph.plan.stripe_bits;
+        let width = 1 << graph.layout.stripe_bits;
         Ok(Self {
             accums: Buffer::zeroed(width)?,
             targets: Buffer::zeroed(width)?,

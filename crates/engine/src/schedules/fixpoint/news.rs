@@ -23,7 +23,7 @@ impl<'g> News<'g> {
     pub(super) fn new(graph: &'g Graph, active: &[u8]) -> Self {
         let active = &active[..graph.vertices() as usize];
         let any = |flags: &[u8]| flags.iter().any(|&flag| flag != 0);
-        let blocks = active.chunks(1 << graph.plan.block_bits).map(|block| u64::from(any(block)));
+        let blocks = active.chunks(1 << graph.layout.block_bits).map(|block| u64::from(any(block)));
         let waiting = |stripe: &Stripe| {
             any(&active[stripe.vertices.start as usize..stripe.vertices.end as usize])
         };
@@ -39,7 +39,7 @@ impl<'g> News<'g> {
     /// The blocks of those sources that are outside of a stripe and may have changed since it heard
     /// of them.
     fn unheard(&self, stripe: usize, sources: &Range<u64>) -> impl Iterator<Item = usize> + '_ {
-        let bits = self.graph.plan.block_bits;
+        let bits = self.graph.layout.block_bits;
         let count = self.changed.len();
         let own = &self.graph.stripes[stripe].vertices;
         let before = sources.start..sources.end.min(own.start);
@@ -91,7 +91,7 @@ impl<'g> News<'g> {
     pub(super) fn told(&mut self, stripe: usize, changed: &mut [bool], waiting: bool) {
         self.heard[stripe] = self.wave - 1;
         self.waiting[stripe] = waiting;
-        let first = self.graph.stripes[stripe].vertices.start >> self.graph.plan.block_bits;
+        let first = self.graph.stripes[stripe].vertices.start >> self.graph.layout.block_bits;
         for (changed, now) in self.changed[first as usize..].iter_mut().zip(changed) {
             if std::mem::take(now) {
                 *changed = self.wave;

@@ -239,9 +239,9 @@ fn split(row: &[u32], width: usize) -> Option<usize> {
 /// A row that does not fit.
 pub(super) fn too_long(plan: &Plan, entries: usize) -> EngineError {
     // A row of a block has its length beside.
-    let need = plan.group_budget(2 * (entries as u64 + 1));
+    let need = plan.premises.group_budget(2 * (entries as u64 + 1));
     let advice = format!("{entries} neighbours of one vertex must be in memory at the same time");
-    EngineError::Budget { need, budget: plan.budget_bytes, advice }
+    EngineError::Budget { need, budget: plan.premises.budget_bytes, advice }
 }
 
 #[cfg(test)]

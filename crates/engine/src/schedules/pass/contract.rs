@@ -68,7 +68,7 @@ const LINK_BYTES: u64 = size_of::<Link>() as u64;
 
 /// Whether it would do any good that a pass contracts what is left.
 pub(super) fn pays(graph: &Graph, share: Share, again: Again) -> bool {
-    let may = !graph.plan.settings.keeps_edges && graph.stored_bytes() > 0;
+    let may = !graph.plan.premises.settings.keeps_edges && graph.stored_bytes() > 0;
     may && share == Share::All && again == Again::Never
 }
 

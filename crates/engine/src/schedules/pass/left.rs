@@ -34,6 +34,7 @@ use super::order::Share;
 use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stored, Stripe};
+use crate::edges::layout::EdgeLayout;
 use crate::edges::recipe::{Keep, Recipe};
 use crate::edges::tiles::{Numbers, TILE_EDGES_LEAST, TileWriter};
 use crate::kernels::record::{Record, Weighted};
@@ -41,7 +42,6 @@ use crate::kernels::vertices::Vertices;
 use crate::machine::arena::Buffer;
 use crate::machine::storage::Storage;
 use crate::machine::workers::Workers;
-use crate::plan::Plan;
 use crate::schedules::footprint::LEFT_BYTES;
 
 /// A new generation has at most one edge in so many of those that were looked at for it.
@@ -52,7 +52,7 @@ const GATHERED: usize = 1 << 14;
 
 /// Whether it would do any good that a pass writes what is left.
 pub(super) fn pays(graph: &Graph, share: Share, again: Again) -> bool {
-    let may = !graph.plan.settings.keeps_edges;
+    let may = !graph.plan.premises.settings.keeps_edges;
     may && share == Share::All && again == Again::Never && graph.stored_bytes() > 0
 }
 
@@ -166,7 +166,8 @@ impl<'g> Left<'g> {
             degrees: Buffer::zeroed(0)?,
             degrees_stored: None,
             degree_max: graph.degree_max,
-            plan: Plan { wide_tiles: true, ..graph.plan.clone() },
+            layout: EdgeLayout { wide_tiles: true, ..graph.layout },
+            plan: graph.plan.clone(),
             arena: graph.arena.clone(),
             edges: chunks().map(|place| place.edges).sum(),
             others: graph.others,
@@ -256,7 +257,7 @@ impl<'l> Writer<'l> {
     fn cut(&mut self) -> Result<(), EngineError> {
         let Self { left, keep, edges, label: Some(label), .. } = self else { return Ok(()) };
         let graph = left.graph;
-        let numbers = Numbers::plain(label.target_bits, graph.plan.block_bits, TILE_EDGES_LEAST);
+        let numbers = Numbers::plain(label.target_bits, graph.layout.block_bits, TILE_EDGES_LEAST);
         let recipe = recipe(graph, keep);
         match edges {
             Edges::Plain(edges, writer) => writer.append(edges, &numbers, label, recipe)?,
@@ -297,6 +298,7 @@ impl<'l> Writer<'l> {
 fn recipe<'l>(graph: &'l Graph, keep: &'l Keep<'l>) -> Recipe<'l, 'l> {
     Recipe {
         plan: &graph.plan,
+        layout: graph.layout,
         vertices: &graph.vertices,
         duplicates: Duplicates::Keep,
         graph: graph.id.0,

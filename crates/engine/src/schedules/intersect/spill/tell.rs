@@ -131,7 +131,7 @@ impl Driver<'_> {
         let stored = StoredValues::new::<I::Value>(graph, storage)?;
         let benches = self.workers.states(|| {
             let (degrees, values) = (Desk::<u32>::new(degrees, graph)?, Desk::new(&stored, graph)?);
-            let told = Buffer::<u64>::zeroed(1 << graph.plan.stripe_bits)?;
+            let told = Buffer::<u64>::zeroed(1 << graph.layout.stripe_bits)?;
             Ok((Reader::new(&self.pool, &graph.arena)?, degrees, values, told, 0))
         })?;
         let stripes = graph.stripes.iter().enumerate();

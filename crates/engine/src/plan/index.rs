@@ -1,0 +1,64 @@
+//! The index by which iterations look up the edges of single vertices.
+
+use super::premises::Premises;
+use super::settings::IndexMode;
+
+/// Index by which the edges of single vertices are looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// No index: edges are met in passing.
+    None,
+    /// The place of each band of sources in each tile.
+    Bands,
+    /// Rows, which there is room for once looking vertices up otherwise has cost as much.
+    RowsOncePaid {
+        /// Whether vertices are looked up in bands until then.
+        bands: bool,
+    },
+    /// Rows of targets, made at once.
+    Rows {
+        /// Whether rows of sources are made too, so that vertices can look for an active one.
+        both_directions: bool,
+    },
+}
+
+impl Index {
+    /// The index of edges in memory. `rows`: whether there is room for these.
+    pub(super) fn new(premises: &Premises, rows: bool) -> Self {
+        let Premises { program, settings, .. } = premises;
+        match (rows, settings.index) {
+            (true, IndexMode::Rows) => Self::Rows { both_directions: program.pulled },
+            (true, _) => Self::RowsOncePaid { bands: program.active > 0 },
+            (false, _) if program.active > 0 => Self::Bands,
+            (false, _) => Self::None,
+        }
+    }
+
+    /// The index of a graph that is kept, which has no bands.
+    pub(super) fn of_kept(premises: &Premises, rows: bool) -> Self {
+        match Self::new(premises, rows) {
+            Self::Bands => Self::None,
+            Self::RowsOncePaid { .. } => Self::RowsOncePaid { bands: false },
+            other => other,
+        }
+    }
+
+    /// Whether there is room for rows.
+    pub fn has_rows(self) -> bool {
+        matches!(self, Self::RowsOncePaid { .. } | Self::Rows { .. })
+    }
+
+    /// Whether rows of sources are made beside those of targets.
+    pub fn has_both_directions(self) -> bool {
+        matches!(self, Self::Rows { both_directions: true })
+    }
+}
+
+impl Premises {
+    /// Whether rows serve the program, unless there is no room for them.
+    pub(super) fn wants_rows(&self) -> bool {
+        self.settings.index != IndexMode::Bands
+            && self.program.looks_up()
+            && self.shape.edges < 1 << 32
+    }
+}

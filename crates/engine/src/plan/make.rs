@@ -1,0 +1,267 @@
+//! How a plan is made: threads and widths by the machine, then the first access that fits.
+
+use welter_store::header::{Encoding, KEY_BITS};
+
+use super::index::Index;
+use super::memory::Memory;
+use super::premises::{Premises, STRIPES_PER_WORKER};
+use super::program::{Layout, Straightness};
+use super::refusal::{MARGIN, refusal};
+use super::settings::{Route, Settings, StorageMode};
+use super::shape::Shape;
+use super::{Access, Plan, storage, straight};
+use crate::EngineError;
+use crate::edges::footprint::CHUNK_BYTES_MAX;
+use crate::edges::layout::EdgeLayout;
+use crate::kernels::vertices::SEGMENT_BITS;
+use crate::machine::figures::Machine;
+use crate::machine::pace::Pace;
+
+impl Plan {
+    /// Plans a run, or refuses it when it cannot fit.
+    ///
+    /// # Errors
+    /// [`EngineError::Budget`] when no encoding fits, [`EngineError::Configuration`] for a setting
+    /// out of range.
+    pub fn new(
+        shape: Shape,
+        layout: Layout,
+        settings: &Settings,
+        machine: &Machine,
+    ) -> Result<Self, EngineError> {
+        settings.check()?;
+        layout.check(settings)?;
+        with_threads(settings, machine, shape.edges, |threads| {
+            with_stripes(settings, &shape, layout, machine, |stripe_bits| {
+                let encoding = settings.encoding.unwrap_or(Encoding::Packed);
+                let block_bits =
+                    block_bits((threads, stripe_bits), &shape, &layout, settings, machine);
+                let edges = EdgeLayout {
+                    stripe_bits,
+                    block_bits,
+                    encoding,
+                    chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
+                    wide_tiles: layout.active == 0,
+                };
+                Self::fitting(&Premises {
+                    threads,
+                    edges,
+                    shape,
+                    vertices: shape.slots,
+                    program: layout,
+                    settings: *settings,
+                    budget_bytes: settings.budget(machine),
+                    even_stripes: false,
+                })
+            })
+        })
+    }
+
+    /// The plan with these widths and threads: in memory, with rows and the widest encoding if they
+    /// fit, else with edges on storage; but straight over the input where that pays.
+    fn fitting(premises: &Premises) -> Result<Self, EngineError> {
+        let Premises { threads, program, settings, budget_bytes, .. } = *premises;
+        let stored = || {
+            let encoding = settings.encoding.unwrap_or(Encoding::Compressed);
+            storage::plan(&premises.with_encoding(encoding))
+        };
+        let forced = match settings.storage {
+            StorageMode::Always { .. } | StorageMode::Kept => true,
+            StorageMode::Auto => {
+                program.streams() && !matches!(settings.route, None | Some(Route::Fold))
+            }
+            StorageMode::Never => false,
+        };
+        if forced {
+            let stored = stored();
+            return if stored.fits() { Ok(stored) } else { Err(refusal(&[stored], budget_bytes)) };
+        }
+        let encodings = match settings.encoding {
+            Some(encoding) => vec![encoding],
+            None => vec![Encoding::Packed, Encoding::Short, Encoding::Compressed],
+        };
+        let rows = premises.wants_rows().then(|| Self::in_memory(premises, true));
+        let narrower = encodings
+            .into_iter()
+            .map(|encoding| Self::in_memory(&premises.with_encoding(encoding), false));
+        let mut plans: Vec<Self> = rows.into_iter().chain(narrower).collect();
+        if settings.storage == StorageMode::Auto {
+            plans.push(stored());
+        }
+        let made = plans.iter().find(|plan| plan.fits()).cloned();
+        if let Some(takes) = program.straight.filter(|_| !settings.says_how()) {
+            let straight = straight::plan(premises, takes, None);
+            if pays(&straight, takes, made.as_ref()) {
+                let instead = made.and_then(|plan| straight::after(plan, &straight));
+                let has_way_out = takes.always || instead.is_some();
+                // With fewer threads there may be one.
+                if has_way_out || threads == 1 || settings.threads.is_some() {
+                    return Ok(straight::plan(premises, takes, instead));
+                }
+                return Err(refusal(&[straight], budget_bytes));
+            }
+            plans.insert(0, straight);
+        }
+        made.ok_or_else(|| refusal(&plans, budget_bytes))
+    }
+
+    /// The plan of a run whose edges are all in memory, with rows or without.
+    fn in_memory(premises: &Premises, rows: bool) -> Self {
+        let index = Index::new(premises, rows);
+        let memory = Memory::of(premises, index);
+        Self { premises: *premises, index, access: Access::Memory, pace: None, memory }
+    }
+
+    /// The plan once the vertices have been counted. Widths stay; where edges go to storage, more
+    /// of them may stay in memory, and `look` decides how they are written: the pace of the machine
+    /// for so many bytes, and how many are free.
+    ///
+    /// # Errors
+    /// [`EngineError::Budget`] when it cannot fit, and those of `pace`.
+    pub(crate) fn counted(
+        &self,
+        vertices: u64,
+        look: impl FnOnce(u64) -> Result<(Pace, u64), EngineError>,
+    ) -> Result<Self, EngineError> {
+        let premises = Premises { vertices, ..self.premises };
+        if self.storage().is_none() {
+            return Ok(Self { premises, ..self.clone() });
+        }
+        let mut plan = if premises.settings.encoding.is_some() {
+            Self { pace: self.pace, ..storage::plan(&premises) }
+        } else {
+            let (pace, free) = look(self.memory.chunks_stored)?;
+            Self { pace: Some(pace), ..storage::faster(&premises, &pace, free) }
+        };
+        // Bins are as they were planned before.
+        if let (Access::Storage(now), Some(then)) = (&mut plan.access, self.bins())
+            && let Some(now) = &mut now.bins
+        {
+            (now.most, now.lots) = (then.most, then.lots);
+        }
+        if plan.fits() { Ok(plan) } else { Err(refusal(&[plan], premises.budget_bytes)) }
+    }
+
+    /// Bytes of a budget in which no edges of this graph are on storage, nor is any vertex looked
+    /// up in passes where rows serve the program; about.
+    pub fn in_memory_bytes(&self) -> u64 {
+        let rows = self.premises.wants_rows();
+        let encoding = if rows { Encoding::Packed } else { Encoding::Compressed };
+        let premises = Premises { even_stripes: false, ..self.premises.with_encoding(encoding) };
+        let index = if rows { Index::RowsOncePaid { bands: false } } else { Index::None };
+        let peak = Memory::of(&premises, index).peak();
+        peak + peak / MARGIN
+    }
+}
+
+/// Whether passes over the input are better than the plan by which a graph would be made.
+fn pays(straight: &Plan, takes: Straightness, made: Option<&Plan>) -> bool {
+    let is_stored = made.is_none_or(|plan| plan.storage().is_some());
+    (takes.always || is_stored) && straight.fits()
+}
+
+/// Log2 of the width of a block: its signals stay in half of the first level, and where it is
+/// searched for single sources its tiles are short.
+fn block_bits(
+    (threads, stripe_bits): (usize, u32),
+    shape: &Shape,
+    program: &Layout,
+    settings: &Settings,
+    machine: &Machine,
+) -> u32 {
+    let by_cache = || log2(machine.l1_bytes / 2 / program.signal.max(1)).clamp(8, 14);
+    let bits = settings.block_bits.unwrap_or_else(by_cache).min(KEY_BITS - stripe_bits);
+    if program.active > 0 && settings.block_bits.is_none() {
+        bits.min(band_block_bits(shape, stripe_bits, threads))
+    } else {
+        bits
+    }
+}
+
+/// As many threads are taken if the user says so, however small a graph is.
+const THREADS_LEAST: usize = 16;
+
+/// The plan with as many threads as the user says, if they are of any use; else with one a core, or
+/// with as many fewer as it takes to fit: each has buffers of its own.
+pub(super) fn with_threads(
+    settings: &Settings,
+    machine: &Machine,
+    edges: u64,
+    plan: impl Fn(usize) -> Result<Plan, EngineError>,
+) -> Result<Plan, EngineError> {
+    // Below a few hundred thousand edges a second thread costs more than it does.
+    let useful = (edges >> 17).clamp(1, 1 << 16) as usize;
+    if let Some(threads) = settings.threads {
+        return plan(threads.min(useful.max(THREADS_LEAST)));
+    }
+    let mut threads = machine.cores.min(useful);
+    loop {
+        match plan(threads) {
+            Err(EngineError::Budget { .. }) if threads > 1 => threads = threads.div_ceil(2),
+            planned => return planned,
+        }
+    }
+}
+
+/// The plan with stripes as wide as the user says; else with those whose accumulators stay in a
+/// worker's cache. Where that takes more memory than there is, others may take much less: of narrow
+/// stripes workers have short columns, of wide ones keys name few sources, so that less lies behind
+/// these.
+fn with_stripes(
+    settings: &Settings,
+    shape: &Shape,
+    layout: Layout,
+    machine: &Machine,
+    plan: impl Fn(u32) -> Result<Plan, EngineError>,
+) -> Result<Plan, EngineError> {
+    if let Some(stripe_bits) = settings.stripe_bits {
+        return plan(stripe_bits);
+    }
+    let slot_bits = u64::BITS - shape.slots.saturating_sub(1).leading_zeros();
+    let wide = stripe_bits(shape, layout, machine).min(slot_bits.max(SEGMENT_BITS));
+    let need = |planned: &Result<Plan, EngineError>| match planned {
+        Ok(plan) => plan.memory.peak(),
+        Err(EngineError::Budget { need, .. }) => *need,
+        Err(_) => u64::MAX,
+    };
+    let mut best = plan(wide);
+    let much_less = need(&best) / 4 * 3;
+    for stripe_bits in (SEGMENT_BITS..wide).rev().chain(wide + 1..=STRIPE_BITS_MOST) {
+        if !matches!(best, Err(EngineError::Budget { .. })) {
+            break;
+        }
+        let other = plan(stripe_bits);
+        if need(&other) < need(&best).min(much_less) {
+            best = other;
+        }
+    }
+    best
+}
+
+/// No wider, unless a cache has room for more.
+const STRIPE_BITS_MOST: u32 = 20;
+
+fn stripe_bits(shape: &Shape, layout: Layout, machine: &Machine) -> u32 {
+    let group_bytes = layout.group * shape.edges / shape.slots.max(1);
+    let accum_bytes = layout.accum + group_bytes;
+    let second = (machine.l2_bytes / 4).max((machine.l2_bytes / 2).min(512 << 10));
+    let third = (machine.l3_bytes / machine.cores.max(1) as u64).min(4 << 20);
+    let room = if second >= 512 << 10 { second.min(2 << 20) } else { third.max(second) };
+    let narrow = log2(shape.slots / GROUP_STRIPES).clamp(SEGMENT_BITS, 24);
+    let least = if layout.group > 0 { narrow } else { SEGMENT_BITS };
+    log2(room / accum_bytes.max(1)).clamp(least, 24)
+}
+
+/// Stripes of a group program, about, at most: each takes bins of its own.
+const GROUP_STRIPES: u64 = 1 << 10;
+
+/// Log2 of the width of a block whose tiles hold about 1,500 edges: 24 in each of its bands, so
+/// that looking for the edges of one source reads few others.
+fn band_block_bits(shape: &Shape, stripe_bits: u32, threads: usize) -> u32 {
+    let stripes = (shape.slots >> stripe_bits).max((STRIPES_PER_WORKER * threads) as u64);
+    log2((1536 * stripes).saturating_mul(shape.slots) / shape.edges.max(1)).clamp(6, 14)
+}
+
+fn log2(number: u64) -> u32 {
+    number.max(1).ilog2()
+}

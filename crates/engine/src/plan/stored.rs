@@ -1,0 +1,38 @@
+//! How a graph is read that does not fit in memory, and what of it stays.
+
+use super::room::Room;
+use super::streamed::StateAccess;
+
+/// How a graph that does not fit in memory is read, and what of it stays. All in bytes but
+/// numbers of bins and slabs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoragePlan {
+    /// Chunks that stay in memory.
+    pub cache_bytes: u64,
+    /// States of edges that do, of extended programs.
+    pub edge_states_bytes: u64,
+    /// Bins while edges are ingested; `None` for graphs that are kept, which have been.
+    pub bins: Option<BinsPlan>,
+    /// Where values and signals are.
+    pub state: StateAccess,
+    /// Slabs that each worker has in flight, where it was measured how many are best.
+    pub window: Option<usize>,
+    /// Room on storage.
+    pub room: Room,
+}
+
+/// Bins of edges that do not all stay in memory. All in bytes but numbers of bins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BinsPlan {
+    /// Slabs that may be in use while edges are put into bins; full ones beyond are written.
+    pub used_most: u64,
+    /// Slabs of these that may be in use at the end, when all bins are closed.
+    pub used_at_end: u64,
+    /// Slabs that may be in use while bins are sorted, but for bins that were read back; chunks
+    /// beyond are written.
+    pub sort_bytes: u64,
+    /// The most bins, because each has a segment in memory.
+    pub most: u64,
+    /// Lots of bins; one of them is read back at a time.
+    pub lots: u64,
+}
