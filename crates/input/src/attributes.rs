@@ -20,11 +20,12 @@ use welter_progress::{Progress, Unit};
 use crate::collect::{Collector, Ids, Part};
 use crate::error::InputError;
 use crate::format::Format;
-use crate::frame::{self, Frame};
 use crate::layout::Separator;
-use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, WeightChoice};
+use crate::options::{IdKind, Limits, ReadOptions, WeightChoice};
 use crate::reader::{self, Context};
+use crate::readers;
 use crate::source::{self, Source};
+use crate::tables::{ColumnRef, Frame};
 use crate::text::fields::parse_id;
 
 /// How a table of attributes is to be read. The default takes ids from the first column and values
@@ -378,7 +379,7 @@ fn read_rows(
         limits: options.limits,
         ..ReadOptions::default()
     };
-    let pool = crate::pool(options.thread_count())?;
+    let pool = reader::pool(options.thread_count())?;
     let collector = Collector::new(options.limits.memory_bytes_max);
     match table {
         Table::Files(inputs) => {
@@ -388,7 +389,7 @@ fn read_rows(
         Table::Frame(table) => {
             let phase = progress.phase("attributes", Unit::Edges, None);
             let context = Context { options: &options, progress, phase: &phase, pool: &pool };
-            frame::collect(table.clone(), &context, &collector)?;
+            table.collect(&context, &collector)?;
         }
     }
     let gathered = collector.gathered();
@@ -422,7 +423,7 @@ fn read_files(
         let listed = options.weight == WeightChoice::Ignore && source.format() == Format::Text;
         let options = if two_kinds && listed { bare } else { options };
         collector.begin(source.name());
-        reader::of(source).read(source, &Context { options, ..context }, collector)?;
+        readers::of(source).read(source, &Context { options, ..context }, collector)?;
     }
     Ok(())
 }

@@ -19,7 +19,8 @@ pub(crate) mod names;
 pub(crate) use self::column::{Column, Holds};
 use self::column::{list, show};
 use crate::error::InputError;
-use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
+use crate::options::{IdKind, ReadOptions, WeightChoice};
+use crate::tables::ColumnRef;
 
 /// Places of the columns, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

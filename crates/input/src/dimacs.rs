@@ -18,6 +18,8 @@
 //! as many, and are read as the arcs that they list. Those that list both directions and count both
 //! cannot be told from graphs with parallel edges: dropping duplicates helps.
 
+pub(crate) mod problem;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::collect::{Collector, Stated};
@@ -36,39 +38,13 @@ use crate::text::plain::Plain;
 use crate::text::rows::Rows;
 use crate::text::workers;
 use crate::words::{show, words};
+use problem::{KINDS, OTHERS, Row};
 
 /// Bytes of the shortest row: `1 2` and its line end.
 const ROW_BYTES_MIN: u64 = 4;
 
-/// The kinds of problems that are read, with what their rows are.
-const KINDS: &[(&[u8], Row)] = &[
-    (b"sp", Row::Arc),
-    (b"max", Row::Arc),
-    (b"edge", Row::Edge),
-    (b"edges", Row::Edge),
-    (b"col", Row::Edge),
-    (b"tw", Row::Bare),
-    (b"td", Row::Bare),
-    (b"cep", Row::Bare),
-    (b"ds", Row::Bare),
-];
-
-/// The kinds of problems that are known and not read.
-const OTHERS: &[&[u8]] = &[b"min", b"asn", b"mat", b"mod", b"cnf", b"wcnf", b"ghd", b"hs", b"ocr"];
-
 /// The reader of DIMACS files.
 pub(crate) struct Dimacs;
-
-/// Kind of the rows of a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Row {
-    /// `a SOURCE TARGET WEIGHT`
-    Arc,
-    /// `e U V`
-    Edge,
-    /// `U V`
-    Bare,
-}
 
 /// Statements of a problem line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,27 +54,6 @@ struct Problem {
     edges: u64,
     /// Byte at which the next line begins.
     start: usize,
-}
-
-/// Whether a file that begins so is surely of this format: comments, then a problem line.
-pub(crate) fn begins(head: &[u8]) -> bool {
-    let mut lines = head.split(|byte| *byte == b'\n');
-    let problem = lines.find(|line| {
-        let line = line.trim_ascii();
-        !(line.is_empty() || line == b"c" || line.starts_with(b"c "))
-    });
-    problem.is_some_and(|line| {
-        let mut words = words(line);
-        let told = words.next() == Some(b"p")
-            && words.next().is_some_and(|kind| {
-                OTHERS.contains(&kind) || KINDS.iter().any(|(known, _)| *known == kind)
-            });
-        let mut numbers = 0;
-        told && words.all(|word| {
-            numbers += 1;
-            word.iter().all(u8::is_ascii_digit)
-        }) && numbers > 0
-    })
 }
 
 impl Reader for Dimacs {
@@ -276,7 +231,7 @@ impl Lines for Challenge<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::problem::begins;
     use crate::Format;
     use crate::fuzzing::{edges, refusals, weighing};
 

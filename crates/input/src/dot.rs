@@ -21,7 +21,7 @@
 
 #[cfg(test)]
 mod tests;
-mod tokens;
+pub(crate) mod tokens;
 
 use welter_model::edges::Pair;
 
@@ -37,22 +37,6 @@ pub(crate) static DOT: SmallReader =
 
 /// Blocks inside each other.
 const DEPTH_MAX: usize = 100;
-
-/// Whether a file that begins so is surely of this format: comments, then the head of a graph.
-pub(crate) fn begins(head: &[u8]) -> bool {
-    let mut tokens = Tokens::new(Bytes::of_slice("", head), head.len());
-    let next = |tokens: &mut Tokens<'_>| tokens.next().ok();
-    let mut token = next(&mut tokens);
-    if token == Some(Token::Word) && tokens.is("strict") {
-        token = next(&mut tokens);
-    }
-    let graph = token == Some(Token::Word) && (tokens.is("graph") || tokens.is("digraph"));
-    token = next(&mut tokens);
-    if matches!(token, Some(Token::Word | Token::Quoted)) {
-        token = next(&mut tokens);
-    }
-    graph && token == Some(Token::Sign(b'{'))
-}
 
 fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     let mut tokens = Tokens::new(bytes, small.options().limits.line_bytes_max);

@@ -230,7 +230,7 @@ pub fn guess(data: &[u8]) {
 fn held(data: &[u8], format: impl Into<Option<Format>>) {
     table(data, |context, collector, bytes| {
         let source = Source::held("fuzz", bytes, format)?;
-        crate::reader::of(&source).read(&source, context, collector)
+        crate::readers::of(&source).read(&source, context, collector)
     });
 }
 

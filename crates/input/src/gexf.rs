@@ -32,11 +32,6 @@ use elements::Elements;
 pub(crate) static GEXF: SmallReader =
     SmallReader { name: "GEXF", labelled: true, attributes: true, parse };
 
-/// Whether a file that begins so is surely of this format.
-pub(crate) fn begins(head: &[u8]) -> bool {
-    memchr::memmem::find(head, b"<gexf").is_some() && head.starts_with(b"<")
-}
-
 fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;
     small.default_weight(1.0);

@@ -14,7 +14,7 @@
 //! `id`; where names are wanted (`--ids names`), the labels. Edges are undirected unless the graph
 //! says `directed 1`. A graph inside a graph, and a second one beside it, are refused.
 
-mod tokens;
+pub(crate) mod tokens;
 
 #[cfg(test)]
 mod tests;
@@ -22,33 +22,11 @@ mod tests;
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
 use crate::small::{Described, Small, SmallReader, plain};
-use tokens::{Token, Tokens};
+use tokens::{Token, Tokens, pass_list};
 
 /// The reader of GML.
 pub(crate) static GML: SmallReader =
     SmallReader { name: "GML", labelled: true, attributes: true, parse };
-
-/// Lists inside each other. What is deeper is not passed over but refused.
-const DEPTH_MAX: usize = 100;
-
-/// Whether a file that begins so is surely of this format: comments and keys with values, then
-/// the list of a graph.
-pub(crate) fn begins(head: &[u8]) -> bool {
-    let mut tokens = Tokens::new(Bytes::of_slice("", head), head.len());
-    loop {
-        match tokens.next() {
-            Ok(Token::Key) if tokens.is("graph") => {
-                return matches!(tokens.next(), Ok(Token::Open));
-            }
-            Ok(Token::Key) => match tokens.next() {
-                Ok(Token::Number | Token::Text) => {}
-                Ok(Token::Open) if pass_list(&mut tokens, 1).is_ok() => {}
-                _ => return false,
-            },
-            _ => return false,
-        }
-    }
-}
 
 fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     let mut tokens = Tokens::new(bytes, small.options().limits.line_bytes_max);
@@ -169,25 +147,5 @@ fn pass_value(tokens: &mut Tokens<'_>, depth: usize) -> Result<(), InputError> {
         Token::Number | Token::Text | Token::Key | Token::Other => Ok(()),
         Token::Open => pass_list(tokens, depth + 1),
         other => Err(tokens.unexpected("a value", other)),
-    }
-}
-
-/// Passes over the rest of a list.
-fn pass_list(tokens: &mut Tokens<'_>, outside: usize) -> Result<(), InputError> {
-    let mut depth = outside;
-    loop {
-        match tokens.next()? {
-            Token::Open => depth += 1,
-            Token::Close => depth -= 1,
-            Token::End => return Err(tokens.unexpected("the end of a list", Token::End)),
-            Token::Key | Token::Number | Token::Text | Token::Other => {}
-        }
-        if depth > DEPTH_MAX {
-            let what = format!("expected at most {DEPTH_MAX} lists inside each other");
-            return Err(tokens.wrong(what));
-        }
-        if depth < outside {
-            return Ok(());
-        }
     }
 }

@@ -18,6 +18,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::beginnings::GRAPH6_HEADERS;
 use crate::collect::{Collector, Ids, Part, Stated};
 use crate::columns;
 use crate::error::InputError;
@@ -45,13 +46,6 @@ enum Form {
     OrderedPairs,
     /// A list.
     Sparse,
-}
-
-/// Names in headers, and whether a file that begins so is surely of this format.
-const HEADERS: &[&str] = &[">>graph6<<", ">>sparse6<<", ">>digraph6<<"];
-
-pub(crate) fn begins(head: &[u8]) -> bool {
-    HEADERS.iter().any(|header| foreign::begins(head, header))
 }
 
 impl Reader for Graph6 {
@@ -149,7 +143,7 @@ impl<'a> Bits<'a> {
             self.bytes.pass();
         }
         let head = self.bytes.head(HEAD_BYTES)?;
-        let header = HEADERS.iter().find(|header| foreign::begins(head, header));
+        let header = GRAPH6_HEADERS.iter().find(|header| foreign::begins(head, header));
         self.bytes.pass_all(header.map_or(0, |header| header.len()));
         let form = match self.bytes.peek()? {
             Some(b':') => Form::Sparse,

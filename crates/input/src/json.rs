@@ -41,18 +41,6 @@ use shape::Visit;
 pub(crate) static JSON: SmallReader =
     SmallReader { name: "JSON", labelled: true, attributes: true, parse };
 
-/// Whether a file that begins so is surely of this format: an object, or a list of objects or of
-/// lists.
-pub(crate) fn begins(head: &[u8]) -> bool {
-    let Some((first, rest)) = head.split_first() else { return false };
-    let next = rest.trim_ascii_start().first();
-    match first {
-        b'{' => matches!(next, Some(b'"' | b'}')),
-        b'[' => matches!(next, Some(b'{' | b'[' | b']')),
-        _ => false,
-    }
-}
-
 fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     let file = bytes.file();
     let feed = Feed::new(bytes);

@@ -59,6 +59,7 @@
 mod adjacency;
 mod arrow;
 pub mod attributes;
+mod beginnings;
 mod collect;
 mod columnar;
 mod columns;
@@ -71,6 +72,7 @@ mod format;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
+mod gathering;
 pub mod generate;
 mod gexf;
 mod gml;
@@ -91,10 +93,12 @@ mod pajek;
 mod parquet;
 mod raw;
 pub mod reader;
+mod readers;
 mod reading;
 mod scratch;
 mod small;
 pub mod source;
+mod tables;
 mod text;
 mod tgf;
 mod tntp;
@@ -106,7 +110,6 @@ mod words;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_progress::{Progress, Unit};
@@ -115,16 +118,17 @@ use crate::collect::agreed;
 pub use crate::collect::{Collector, Ids, Part, SLOTS_MAX, Stated};
 pub use crate::error::InputError;
 pub use crate::format::{Format, RawLayout, RawWeight};
-pub use crate::frame::{Frame, read_frame};
+pub use crate::frame::read_frame;
+use crate::gathering::collected;
 pub use crate::ids::Finished;
 pub use crate::layout::{Comment, Escape, Quote, Separator};
-pub use crate::options::{ColumnRef, IdKind, Limits, ReadOptions, WeightBounds, WeightChoice};
+pub use crate::options::{IdKind, Limits, ReadOptions, WeightBounds, WeightChoice};
 pub use crate::reader::Estimate;
-use crate::reader::{Context, Ready};
+use crate::reader::{Context, Ready, pool};
 pub use crate::reading::{FileColumn, FileSummary, PassedOver, RowsOfText};
 use crate::source::{Source, Watched};
+pub use crate::tables::{ColumnRef, Frame, VertexTables};
 use crate::vertices::Tables;
-pub use crate::vertices::VertexTables;
 
 /// A graph's edges and the way back to its ids.
 pub struct Input {
@@ -200,7 +204,7 @@ fn read_sources(
         files: sources.iter().map(|source| source.name().to_owned()).collect(),
         formats: sources.iter().map(Source::format).collect(),
         readings: if readings.is_empty() {
-            sources.iter().map(FileSummary::of).collect()
+            sources.iter().map(Source::summary).collect()
         } else {
             readings
         },
@@ -247,7 +251,7 @@ pub fn estimate<S: AsRef<OsStr>>(
             let source = Source::open(name, options.format)?;
             check_rows(&source, options)?;
             check_path(&source, options)?;
-            reader::of(&source).estimate(&source, options)?
+            readers::of(&source).estimate(&source, options)?
         };
         all.bytes = all.bytes.zip(one.bytes).map(|(a, b)| a + b);
         all.edges = all.edges.zip(one.edges).map(|(a, b)| a.saturating_add(b));
@@ -336,7 +340,7 @@ fn with_id_kind(
     }
     let (mut named, mut numbered) = (None, None);
     for source in sources {
-        let kind = reader::of(source).id_kind(source, context)?;
+        let kind = readers::of(source).id_kind(source, context)?;
         let of_kind = if kind == IdKind::Names { &mut named } else { &mut numbered };
         of_kind.get_or_insert(source);
     }
@@ -363,7 +367,7 @@ fn stream(
     if differ || !tables.is_empty() || context.options.two_kinds == Some(true) {
         return Ok(None);
     }
-    reader::of(first).stream(sources, context)
+    readers::of(first).stream(sources, context)
 }
 
 fn collect(
@@ -380,61 +384,12 @@ fn collect(
     collected(context, &ahead, tables, |collector| {
         for source in sources {
             collector.begin(source.name());
-            collector.describe(|file| *file = FileSummary::of(source));
-            reader::of(source).read(source, context, collector)?;
+            collector.describe(|file| *file = source.summary());
+            readers::of(source).read(source, context, collector)?;
             if context.options.source.is_none() || context.options.target.is_none() {
                 collector.agree()?;
             }
         }
         Ok(())
     })
-}
-
-/// Numbers the edges that `read` leaves with a collector. `ahead`: says how much is to come.
-fn collected(
-    context: &Context<'_>,
-    ahead: &Progress,
-    tables: &Tables<'_>,
-    read: impl FnOnce(&Collector) -> Result<(), InputError>,
-) -> Result<Ready, InputError> {
-    let ReadOptions { limits, scratch, named, .. } = context.options;
-    let collector = Collector::with_scratch(limits.memory_bytes_max, scratch, ahead)
-        .with_two_kinds(context.options.two_kinds);
-    collector.name(named);
-    read(&collector)?;
-    let listed = if tables.is_empty() { None } else { Some(tables.state(context, &collector)?) };
-    let undirected = match context.options.undirected {
-        None => collector.undirected()?,
-        said => said,
-    };
-    let (mut notes, readings) = (collector.notes(), collector.readings());
-    let Finished { edges, ids, scratch_bytes } =
-        collector.finish(context.options.vertices, context.pool, context.progress)?;
-    notes.extend(listed.and_then(|listed| vertices::unlisted(listed, edges.slots())));
-    let in_memory = scratch::in_memory(&context.options.scratch);
-    if let Some(directory) = in_memory.filter(|_| scratch_bytes > 0) {
-        let name = directory.display();
-        notes.push(format!("{name}: is for temporary files and lies in memory itself"));
-    }
-    Ok(Ready { edges, ids, undirected, notes, readings, scratch_bytes })
-}
-
-/// As many threads, or as many of them as the system lets be.
-fn pool(threads: usize) -> Result<ThreadPool, InputError> {
-    let start = |threads| {
-        ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|index| format!("read-{index}"))
-            .build()
-    };
-    let mut fewer = threads;
-    loop {
-        match start(fewer) {
-            Ok(pool) => return Ok(pool),
-            Err(error) if fewer <= 1 => {
-                return Err(InputError::Threads { what: error.to_string() });
-            }
-            Err(_) => fewer = fewer.div_ceil(2),
-        }
-    }
 }

@@ -22,13 +22,13 @@
 //!
 //! Rows and columns of a matrix that is not square are two kinds of vertices, each numbered from 1.
 
-mod banner;
+pub(crate) mod banner;
 #[cfg(test)]
 mod tests;
 
 use welter_model::two_kinds::Side;
 
-use self::banner::{Field, Symmetry, parse_banner, type_values};
+use self::banner::{Field, Symmetry, begins, parse_banner, type_values};
 use crate::collect::{Collector, Ids, Part, Stated};
 use crate::columns;
 use crate::error::InputError;
@@ -50,8 +50,6 @@ const ENTRY_BYTES_MIN: u64 = 4;
 
 /// The reader of Matrix Market files.
 pub(crate) struct MatrixMarket;
-
-pub(crate) use self::banner::begins;
 
 /// Statements of the lines before the first entry.
 struct Header {

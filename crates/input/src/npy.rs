@@ -12,7 +12,7 @@
 //! Invariant: one block of each column is held, whatever the header states; arrays that are stored
 //! column by column are read from as many places at once.
 
-mod header;
+pub(crate) mod header;
 #[cfg(test)]
 mod tests;
 
@@ -23,8 +23,6 @@ use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
 use crate::unpack::Unpacked;
-
-pub(crate) use self::header::begins;
 
 /// Edges of a part.
 const PART_EDGES: usize = 1 << 18;

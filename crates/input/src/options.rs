@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::format::Format;
 use crate::layout::{Comment, Escape, Quote, Separator};
-use crate::vertices::VertexTables;
+use crate::tables::{ColumnRef, VertexTables};
 
 /// How inputs are to be read. The default guesses everything from the files.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,38 +79,6 @@ impl ReadOptions {
     /// Which weights may come.
     pub fn bounds(&self) -> WeightBounds {
         WeightBounds { non_negative: self.non_negative, finite: self.finite }
-    }
-}
-
-/// A column, as a person names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ColumnRef {
-    /// By its place, counted from 1 as `cut` and `awk` do.
-    Number(usize),
-    /// By its name in the header or schema.
-    Name(String),
-}
-
-impl FromStr for ColumnRef {
-    type Err = String;
-
-    /// Digits are a number, anything else is a name.
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse::<usize>() {
-            Ok(0) => Err("columns are counted from 1".to_owned()),
-            Ok(number) => Ok(Self::Number(number)),
-            Err(_) if text.is_empty() => Err("expected a column number or name".to_owned()),
-            Err(_) => Ok(Self::Name(text.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for ColumnRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Name(name) => write!(f, "\"{name}\""),
-        }
     }
 }
 
@@ -233,13 +201,5 @@ mod tests {
         assert_eq!(error, "expected a weight that is finite, found \"-inf\"");
         assert!(finite.hold(-1.0) && !both.hold(f64::INFINITY));
         assert!(WeightBounds::default().hold(f64::NEG_INFINITY) && both.hold(-0.0));
-    }
-
-    #[test]
-    fn columns_count_from_one() {
-        assert_eq!("2".parse(), Ok(ColumnRef::Number(2)));
-        assert_eq!("to".parse(), Ok(ColumnRef::Name("to".into())));
-        assert!("0".parse::<ColumnRef>().is_err());
-        assert!("".parse::<ColumnRef>().is_err());
     }
 }

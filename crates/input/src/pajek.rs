@@ -35,14 +35,6 @@ use label::label;
 pub(crate) static PAJEK: SmallReader =
     SmallReader { name: "Pajek", labelled: true, attributes: false, parse };
 
-/// Whether a file that begins so is surely of this format: comments, then how many vertices there
-/// are.
-pub(crate) fn begins(head: &[u8]) -> bool {
-    let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"%"));
-    first.is_some_and(|line| starts(line, "*vertices") || starts(line, "*network"))
-}
-
 /// Section that lines belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {

@@ -5,39 +5,16 @@
 //! as they are (raw pairs) may answer [`Reader::stream`] instead, and nothing is copied into
 //! memory.
 
-use rayon::ThreadPool;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_progress::{Phase, Progress};
 
-use crate::adjacency::Adjacency;
-use crate::arrow::Arrow;
 use crate::collect::Collector;
-use crate::dimacs::Dimacs;
-use crate::dot::DOT;
 use crate::error::InputError;
-use crate::format::Format;
-use crate::gexf::GEXF;
-use crate::gml::GML;
-use crate::graph6::Graph6;
-use crate::graphml::GRAPHML;
-use crate::json::JSON;
-use crate::ldbc::Ldbc;
-use crate::ldbc::properties::LdbcProperties;
-use crate::matrix_market::MatrixMarket;
-use crate::metis::Metis;
-use crate::npy::Npy;
-use crate::ntriples::NTriples;
 use crate::options::{IdKind, ReadOptions};
-use crate::pajek::PAJEK;
-use crate::parquet::Parquet;
-use crate::raw::Raw;
 use crate::reading::FileSummary;
 use crate::source::Source;
-use crate::text::TextReader;
-use crate::tgf::TGF;
-use crate::tntp::Tntp;
-use crate::webgraph::WebGraph;
 
 /// Context that every reader is given beside its source.
 pub struct Context<'a> {
@@ -57,6 +34,26 @@ impl Context<'_> {
     pub(crate) fn advance(&self, bytes: u64) -> Result<(), InputError> {
         self.phase.add(bytes);
         if self.progress.cancelled() { Err(InputError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// As many threads, or as many of them as the system lets be.
+pub(crate) fn pool(threads: usize) -> Result<ThreadPool, InputError> {
+    let start = |threads| {
+        ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|index| format!("read-{index}"))
+            .build()
+    };
+    let mut fewer = threads;
+    loop {
+        match start(fewer) {
+            Ok(pool) => return Ok(pool),
+            Err(error) if fewer <= 1 => {
+                return Err(InputError::Threads { what: error.to_string() });
+            }
+            Err(_) => fewer = fewer.div_ceil(2),
+        }
     }
 }
 
@@ -147,33 +144,5 @@ pub trait Reader: Sync {
         _context: &Context<'_>,
     ) -> Result<Option<Ready>, InputError> {
         Ok(None)
-    }
-}
-
-/// The reader of a format.
-pub(crate) fn of(source: &Source) -> &'static dyn Reader {
-    match source.format() {
-        Format::Text => &TextReader,
-        Format::Raw(_) | Format::Graph500 => &Raw,
-        Format::Parquet => &Parquet,
-        Format::Arrow => &Arrow,
-        Format::Gml => &GML,
-        Format::GraphMl => &GRAPHML,
-        Format::Gexf => &GEXF,
-        Format::Pajek => &PAJEK,
-        Format::Dot => &DOT,
-        Format::Tgf => &TGF,
-        Format::Json => &JSON,
-        Format::NTriples => &NTriples,
-        Format::Graph6 => &Graph6,
-        Format::Npy => &Npy,
-        Format::WebGraph => &WebGraph,
-        Format::MatrixMarket => &MatrixMarket,
-        Format::Metis => &Metis,
-        Format::Dimacs => &Dimacs,
-        Format::Ldbc => &Ldbc,
-        Format::LdbcProperties => &LdbcProperties,
-        Format::Tntp => &Tntp,
-        Format::Adjacency => &Adjacency,
     }
 }

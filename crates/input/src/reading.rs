@@ -12,7 +12,6 @@ use crate::error::InputError;
 use crate::format::Format;
 use crate::layout::Separator;
 use crate::options::IdKind;
-use crate::source::Source;
 
 /// How one file, or one table in memory, was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,16 +70,6 @@ pub struct PassedOver {
 }
 
 impl FileSummary {
-    /// The summary of a source before it is read.
-    pub(crate) fn of(source: &Source) -> Self {
-        Self {
-            name: source.name().to_owned(),
-            format: Some(source.format()),
-            layers: source.layers().collect(),
-            ..Self::default()
-        }
-    }
-
     /// Notes the columns of a table, by their places (from 0) and the names of all columns.
     pub(crate) fn columns(
         &mut self,

@@ -22,18 +22,15 @@ use crate::columnar::PathColumns;
 use crate::error::InputError;
 use crate::format::Format;
 use crate::options::Limits;
+use crate::reading::FileSummary;
 use crate::unpack::{Bytes, Layer, Unpacked};
 pub use inputs::{is_pipe, names};
-use look::{Look, Stored};
+use look::{Look, PIPE_HEAD_BYTES, Stored};
 use witness::Stamp;
 pub(crate) use witness::{Watched, Witness};
 
 /// Bytes of a file that are looked at to know what it is.
 const HEAD_BYTES: u64 = 4 << 10;
-/// Bytes of a pipe that are looked at, and kept as its sample.
-const PIPE_HEAD_BYTES: u64 = 256 << 10;
-/// Bytes of a pipe whose compression gives nothing before a block of 900 kB is there.
-const BLOCK_HEAD_BYTES: u64 = 1200 << 10;
 
 /// A file or pipe to read edges from.
 #[derive(Debug)]
@@ -121,7 +118,7 @@ impl Source {
 
     /// A witness of the file as it was when it was opened; `None` for a pipe.
     pub(crate) fn witness(&self) -> Option<Witness> {
-        self.stamp.map(|stamp| Witness::new(self, stamp))
+        self.stamp.map(|stamp| Witness::new(&self.name, &self.path, stamp))
     }
 
     /// Columns that stand in its path, such as `src=1`.
@@ -148,6 +145,16 @@ impl Source {
     /// The names of the layers around its bytes, from the outside inwards.
     pub(crate) fn layers(&self) -> impl Iterator<Item = &'static str> {
         self.layers.iter().map(|layer| layer.name())
+    }
+
+    /// The summary of how it is read, before it is.
+    pub(crate) fn summary(&self) -> FileSummary {
+        FileSummary {
+            name: self.name.clone(),
+            format: Some(self.format),
+            layers: self.layers().collect(),
+            ..FileSummary::default()
+        }
     }
 
     /// Bytes as stored; `None` for a pipe.

@@ -13,47 +13,15 @@
 
 use std::io::BufRead as _;
 
-use hashbrown::HashSet;
-
 use crate::error::InputError;
 use crate::options::WeightChoice;
 use crate::small::bytes::Bytes;
 use crate::small::{Described, Small, SmallReader};
-use crate::text::fields::looks;
-use crate::words::{show, words};
+use crate::words::show;
 
 /// The reader of TGF.
 pub(crate) static TGF: SmallReader =
     SmallReader { name: "TGF", labelled: true, attributes: false, parse };
-
-/// Whether a file that begins so is surely of this format: rows whose first words differ, a line of
-/// `#` alone, and rows between those words. Rows before that line must not be edges themselves:
-/// some have no second word, or one of another kind.
-pub(crate) fn begins(head: &[u8]) -> bool {
-    let mut lines = head.split_inclusive(|byte| *byte == b'\n');
-    let mut ids = HashSet::new();
-    let mut labels = false;
-    for line in lines.by_ref() {
-        match words(line).next() {
-            Some(b"#") if line.trim_ascii() == b"#" => break,
-            Some(id) if !id.starts_with(b"#") && ids.insert(id) => {
-                let label = words(line).nth(1);
-                labels |= label.is_none_or(|label| looks(label) != looks(id));
-            }
-            _ => return false,
-        }
-    }
-    // A row that the head cuts off says nothing.
-    let mut edges = lines.filter(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty());
-    let known = |word: Option<&[u8]>| word.is_some_and(|word| ids.contains(word));
-    let mut found = 0;
-    let all = edges.all(|line| {
-        found += 1;
-        let mut words = words(line);
-        known(words.next()) && known(words.next())
-    });
-    labels && found > 0 && all
-}
 
 fn parse(mut bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;
@@ -116,10 +84,12 @@ fn first_word(line: &[u8]) -> (&[u8], &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::beginnings::tgf;
     use crate::format::Format;
     use crate::fuzzing::weighing;
-    use crate::options::{ColumnRef, IdKind, ReadOptions};
+    use crate::options::{IdKind, ReadOptions};
     use crate::small::tests::{named, refuse, see, weighted};
+    use crate::tables::ColumnRef;
 
     #[test]
     fn nodes_come_before_edges() {
@@ -167,8 +137,8 @@ mod tests {
 
     #[test]
     fn the_beginning_tells() {
-        assert!(begins(b"1 First\n2 Second\n3 Third\n#\n1 2 edge\n2 3 other\n"));
-        assert!(begins(b"a\nb\n#\na b\nb a\na"));
+        assert!(tgf(b"1 First\n2 Second\n3 Third\n#\n1 2 edge\n2 3 other\n"));
+        assert!(tgf(b"a\nb\n#\na b\nb a\na"));
         for text in [
             "1 2\n#\n2 3\n",
             "1 2\n2 3\n",
@@ -178,7 +148,7 @@ mod tests {
             "0 1\n1 5\n#\n0 1\n",
             "",
         ] {
-            assert!(!begins(text.as_bytes()), "{text}");
+            assert!(!tgf(text.as_bytes()), "{text}");
         }
     }
 }

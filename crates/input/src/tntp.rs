@@ -16,9 +16,10 @@
 use crate::collect::{Collector, Stated};
 use crate::error::InputError;
 use crate::head::{Head, Tally, plausible, sample};
-use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
+use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
+use crate::tables::ColumnRef;
 use crate::text::fields::parse_id;
 use crate::text::known::Known;
 use crate::text::lines::Lines;
@@ -45,15 +46,6 @@ struct Header {
     closed: bool,
     /// Byte at which links begin.
     start: usize,
-}
-
-/// Whether a file that begins so is surely of this format.
-pub(crate) fn begins(head: &[u8]) -> bool {
-    let first = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).find(|l| !l.is_empty());
-    first.is_some_and(|line| {
-        let line = line.to_ascii_uppercase();
-        line.starts_with(b"<NUMBER OF ZONES>") || line.starts_with(b"<NUMBER OF NODES>")
-    })
 }
 
 impl Reader for Tntp {
@@ -242,6 +234,7 @@ impl Lines for Network<'_> {
 mod tests {
     use super::*;
     use crate::Format;
+    use crate::beginnings::tntp;
     use crate::fuzzing::{edges, read_bytes, refusals, weighing};
 
     const FORMAT: Format = Format::Tntp;
@@ -255,7 +248,7 @@ mod tests {
         let input = weighing("x.tntp", &format!("{HEAD}{rows}"), FORMAT).unwrap();
         assert_eq!(edges(&input), (vec![[0, 1], [1, 2]], vec![0.5, 7.0]));
         assert_eq!((input.edges.slots(), input.summary.undirected), (Some(3), Some(false)));
-        assert!(begins(HEAD.as_bytes()) && !begins(b"1 2\n"));
+        assert!(tntp(HEAD.as_bytes()) && !tntp(b"1 2\n"));
     }
 
     #[test]

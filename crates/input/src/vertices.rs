@@ -14,38 +14,14 @@ use welter_model::two_kinds::Side;
 use crate::collect::{Collector, Ids, Placed, Stated};
 use crate::error::InputError;
 use crate::format::Format;
-use crate::frame::Frame;
-use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
-use crate::reader::{self, Context};
+use crate::options::{IdKind, ReadOptions, WeightChoice};
+use crate::reader::Context;
+use crate::readers;
 use crate::source::{self, Source, Witness};
+use crate::tables::{ColumnRef, Frame, VertexTables};
 use crate::text::Dictionary;
 
-/// Tables of vertices.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VertexTables {
-    /// Paths, patterns, or `-` for standard input.
-    pub files: Vec<String>,
-    /// Tables that a caller holds.
-    pub frames: Vec<Frame>,
-    /// Files as `files`, of targets, where these are another kind than sources.
-    pub target_files: Vec<String>,
-    /// Tables as `frames`, of such targets.
-    pub target_frames: Vec<Frame>,
-    /// Column of the ids in all of them; `None` is the first.
-    pub column: Option<ColumnRef>,
-}
-
 impl VertexTables {
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.frames.is_empty() && !self.of_targets()
-    }
-
-    /// Whether there are tables of targets.
-    fn of_targets(&self) -> bool {
-        !(self.target_files.is_empty() && self.target_frames.is_empty())
-    }
-
     /// Opens the files.
     ///
     /// # Errors
@@ -122,7 +98,7 @@ impl Tables<'_> {
         let options = &self.options(context.options);
         for source in self.sides.iter().flat_map(|(_, files, _)| files) {
             let context = Context { options, ..*context };
-            if reader::of(source).id_kind(source, &context)? == IdKind::Names {
+            if readers::of(source).id_kind(source, &context)? == IdKind::Names {
                 return Ok(true);
             }
         }
@@ -181,7 +157,7 @@ impl Tables<'_> {
             for source in sources {
                 let rows = Collector::new(room);
                 rows.begin(source.name());
-                reader::of(source).read(source, context, &rows)?;
+                readers::of(source).read(source, context, &rows)?;
                 files.push(source.name());
                 listed.add(source.name(), rows)?;
             }

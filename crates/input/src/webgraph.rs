@@ -42,12 +42,6 @@ const PART_EDGES: usize = 1 << 20;
 /// Bytes of the properties that are looked at.
 const PROPERTIES_BYTES: usize = 64 << 10;
 
-/// Whether a file begins like the properties of such a graph.
-pub(crate) fn begins(head: &[u8]) -> bool {
-    let has = |word: &[u8]| memchr::memmem::find(head, word).is_some();
-    has(b"graphclass") && has(b"BVGraph")
-}
-
 /// A graph whose properties were understood.
 struct Opened {
     properties: Properties,

@@ -1,10 +1,12 @@
 //! DOT files as programs write them, good and bad.
 
+use super::tokens::begins;
 use super::*;
 use crate::format::Format;
 use crate::fuzzing::weighing;
-use crate::options::{ColumnRef, IdKind, ReadOptions};
+use crate::options::{IdKind, ReadOptions};
 use crate::small::tests::{named, refuse, see, weighted};
+use crate::tables::ColumnRef;
 
 const DEPS: &str = "digraph deps {\n  a -> b;\n  b -> c;\n  c -> a;\n  d -> e;\n}\n";
 

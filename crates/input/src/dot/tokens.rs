@@ -25,6 +25,22 @@ pub(super) enum Token {
     End,
 }
 
+/// Whether a file that begins so is surely of this format: comments, then the head of a graph.
+pub(crate) fn begins(head: &[u8]) -> bool {
+    let mut tokens = Tokens::new(Bytes::of_slice("", head), head.len());
+    let next = |tokens: &mut Tokens<'_>| tokens.next().ok();
+    let mut token = next(&mut tokens);
+    if token == Some(Token::Word) && tokens.is("strict") {
+        token = next(&mut tokens);
+    }
+    let graph = token == Some(Token::Word) && (tokens.is("graph") || tokens.is("digraph"));
+    token = next(&mut tokens);
+    if matches!(token, Some(Token::Word | Token::Quoted)) {
+        token = next(&mut tokens);
+    }
+    graph && token == Some(Token::Sign(b'{'))
+}
+
 /// The words of a file, one after the other.
 pub(super) struct Tokens<'a> {
     file: &'a str,

@@ -7,12 +7,13 @@ use arrow_array::{
 };
 use arrow_schema::{Field, Schema};
 use proptest::prelude::*;
-use welter_model::edges::EdgeStream;
+use welter_model::edges::{Batch, EdgeStream};
 use welter_model::ids::IdMap;
-use welter_model::look::{ROUNDS, Sample};
+use welter_model::look::{PIECE_EDGES, ROUNDS, Sample};
 use welter_progress::Progress;
 
 use super::*;
+use crate::columnar::PART_ROWS;
 use crate::options::WeightChoice;
 
 /// A frame of columns in batches of some rows.

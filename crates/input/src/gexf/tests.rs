@@ -1,8 +1,9 @@
 //! GEXF files as programs write them, good and bad.
 
 use super::*;
-use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
+use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::small::tests::{named, refuse, see, weighted};
+use crate::tables::ColumnRef;
 
 /// As Gephi writes.
 const GEPHI: &str = r#"<?xml version='1.0' encoding='UTF-8'?>

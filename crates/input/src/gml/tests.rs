@@ -1,5 +1,6 @@
 //! GML files, good and bad.
 
+use super::tokens::{DEPTH_MAX, begins};
 use super::*;
 use crate::options::IdKind;
 use crate::small::tests::{named, refuse, see, weighted};

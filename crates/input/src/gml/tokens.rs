@@ -178,3 +178,45 @@ fn unescape(text: &mut Vec<u8>) {
     plain.extend_from_slice(rest);
     *text = plain;
 }
+
+/// Lists inside each other. What is deeper is not passed over but refused.
+pub(super) const DEPTH_MAX: usize = 100;
+
+/// Whether a file that begins so is surely of this format: comments and keys with values, then
+/// the list of a graph.
+pub(crate) fn begins(head: &[u8]) -> bool {
+    let mut tokens = Tokens::new(Bytes::of_slice("", head), head.len());
+    loop {
+        match tokens.next() {
+            Ok(Token::Key) if tokens.is("graph") => {
+                return matches!(tokens.next(), Ok(Token::Open));
+            }
+            Ok(Token::Key) => match tokens.next() {
+                Ok(Token::Number | Token::Text) => {}
+                Ok(Token::Open) if pass_list(&mut tokens, 1).is_ok() => {}
+                _ => return false,
+            },
+            _ => return false,
+        }
+    }
+}
+
+/// Passes over the rest of a list.
+pub(super) fn pass_list(tokens: &mut Tokens<'_>, outside: usize) -> Result<(), InputError> {
+    let mut depth = outside;
+    loop {
+        match tokens.next()? {
+            Token::Open => depth += 1,
+            Token::Close => depth -= 1,
+            Token::End => return Err(tokens.unexpected("the end of a list", Token::End)),
+            Token::Key | Token::Number | Token::Text | Token::Other => {}
+        }
+        if depth > DEPTH_MAX {
+            let what = format!("expected at most {DEPTH_MAX} lists inside each other");
+            return Err(tokens.wrong(what));
+        }
+        if depth < outside {
+            return Ok(());
+        }
+    }
+}

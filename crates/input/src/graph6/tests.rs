@@ -1,6 +1,7 @@
 //! Graphs as NetworkX, nauty and Sage write them, and what is none.
 
 use super::*;
+use crate::beginnings::graph6;
 use crate::fuzzing::{edges, read_bytes};
 use crate::{Format, Input};
 
@@ -63,5 +64,5 @@ fn what_is_no_graph_is_refused_with_its_byte() {
         assert_eq!(error.exit_code(), 65);
         assert!(error.to_string().contains(expected), "{text}: {error}");
     }
-    assert!(begins(b">>graph6<<DQc") && !begins(b"DQc"));
+    assert!(graph6(b">>graph6<<DQc") && !graph6(b"DQc"));
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
+use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::small::tests::{named, refuse, see, weighted};
+use crate::tables::ColumnRef;
 
 const FRIENDS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE graphml>

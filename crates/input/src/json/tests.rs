@@ -1,8 +1,10 @@
 //! JSON as programs write it, good and bad.
 
 use super::*;
-use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
+use crate::beginnings::json;
+use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::small::tests::{Seen, named, refuse, see, weighted};
+use crate::tables::ColumnRef;
 
 fn read(text: &str) -> Seen {
     see(&JSON, text, &weighted(IdKind::Integers)).unwrap()
@@ -164,9 +166,9 @@ fn nothing_is_gathered_without_end() {
 #[test]
 fn the_beginning_tells() {
     for head in ["{\"a\": 1}", "{\n \"nodes\"", "[[0, 1]]", "[ {\"source\"", "{}", "[]"] {
-        assert!(begins(head.as_bytes()), "{head}");
+        assert!(json(head.as_bytes()), "{head}");
     }
     for head in ["", "1 2", "{a} {b}", "[a] [b]", "{", "["] {
-        assert!(!begins(head.as_bytes()), "{head}");
+        assert!(!json(head.as_bytes()), "{head}");
     }
 }

@@ -19,9 +19,10 @@ use crate::collect::Collector;
 use crate::error::InputError;
 use crate::format::Format;
 use crate::head::Head;
-use crate::options::{ColumnRef, IdKind, ReadOptions, WeightChoice};
+use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
+use crate::tables::ColumnRef;
 use crate::text::TextReader;
 use crate::words::show;
 

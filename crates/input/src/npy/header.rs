@@ -5,7 +5,8 @@
 //!         6        2  2 or 4
 //! ```
 
-use crate::options::{ColumnRef, ReadOptions, WeightChoice};
+use crate::options::{ReadOptions, WeightChoice};
+use crate::tables::ColumnRef;
 use crate::words::show;
 
 /// Bytes in which a header ends, with the few values that follow it in a small array.

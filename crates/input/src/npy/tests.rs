@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::fuzzing::{edges, read_bytes};
-use crate::options::{ColumnRef, WeightChoice};
+use crate::options::WeightChoice;
+use crate::tables::ColumnRef;
 use crate::{Format, Input};
 
 /// An array as `numpy.save` writes it.

@@ -1,6 +1,7 @@
 //! Pajek networks as programs write them, good and bad.
 
 use super::*;
+use crate::beginnings::pajek;
 use crate::format::Format;
 use crate::fuzzing::weighing;
 use crate::options::IdKind;
@@ -97,5 +98,5 @@ fn what_is_no_network_is_refused_with_its_line() {
         let error = refuse(&PAJEK, text, &weighted(IdKind::Integers));
         assert!(error.starts_with(expected), "{text}: {error}");
     }
-    assert!(begins(b"%c\n\n*vertices 3") && begins(b"*Network x") && !begins(b"*node data"));
+    assert!(pajek(b"%c\n\n*vertices 3") && pajek(b"*Network x") && !pajek(b"*node data"));
 }

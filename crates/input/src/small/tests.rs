@@ -14,7 +14,8 @@ use crate::format::Format;
 use crate::fuzzing::weighing;
 use crate::gml::GML;
 use crate::json::JSON;
-use crate::options::{ColumnRef, WeightChoice};
+use crate::options::WeightChoice;
+use crate::tables::ColumnRef;
 
 /// A graph as a person sees it.
 #[derive(Debug, PartialEq)]

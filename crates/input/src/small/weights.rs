@@ -10,7 +10,8 @@ use hashbrown::HashMap;
 use super::blocks::Blocks;
 use super::number::number;
 use crate::columns::names;
-use crate::options::{ColumnRef, WeightBounds, WeightChoice};
+use crate::options::{WeightBounds, WeightChoice};
+use crate::tables::ColumnRef;
 use crate::words::show;
 
 /// Names of attributes that are looked at. A graph that has more of them is not one of a few

@@ -17,12 +17,17 @@ use std::path::Path;
 
 use encoding_rs::UTF_8;
 
-use super::{BLOCK_HEAD_BYTES, PIPE_HEAD_BYTES};
+use crate::beginnings;
 use crate::error::InputError;
 use crate::foreign;
-use crate::format::{self, Format};
+use crate::format::Format;
 use crate::options::Limits;
 use crate::unpack::{Layer, Unpacked, encoding, tar, zip};
+
+/// Bytes of a pipe that are looked at, and kept as its sample.
+pub(super) const PIPE_HEAD_BYTES: u64 = 256 << 10;
+/// Bytes of a pipe whose compression gives nothing before a block of 900 kB is there.
+const BLOCK_HEAD_BYTES: u64 = 1200 << 10;
 
 /// Layers of compression and archives around a file: more are a mistake or an attack.
 const LAYERS_MAX: usize = 4;
@@ -90,7 +95,7 @@ pub(super) fn look(
 ) -> Result<Look, InputError> {
     let mut peeled = Peeled { shown, layers: Vec::new(), name: name_of(path), begin: Vec::new() };
     let bytes = stored.head;
-    peeled.begin = bytes[..bytes.len().min(format::HEAD_BYTES)].to_vec();
+    peeled.begin = bytes[..bytes.len().min(beginnings::HEAD_BYTES)].to_vec();
     let mut bytes = bytes.to_vec();
     while let Some(layer) = packing(&peeled.begin, &peeled.name) {
         peeled.peel(layer, stored, &mut bytes)?;
@@ -101,7 +106,7 @@ pub(super) fn look(
     }
     peeled.refuse(said)?;
     let known = |peeled: &Peeled<'_>| match said {
-        None => Format::guess(shown, &peeled.begin, by_name(&peeled.name)),
+        None => beginnings::guess(shown, &peeled.begin, by_name(&peeled.name)),
         said => Ok(said),
     };
     let first = known(&peeled)?;
@@ -240,7 +245,7 @@ fn packing(head: &[u8], name: &str) -> Option<Layer> {
 
 /// The first bytes of what is inside, as far as the first stored bytes reach.
 fn begin(shown: &str, layers: &[Layer], bytes: &[u8]) -> Vec<u8> {
-    let mut begin = vec![0; format::HEAD_BYTES];
+    let mut begin = vec![0; beginnings::HEAD_BYTES];
     let mut filled = 0;
     let stored = Box::new(Cursor::new(bytes.to_vec()));
     if let Ok(mut unpacked) = Unpacked::new(shown, layers, stored, &Limits::default()) {

@@ -7,12 +7,11 @@
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use welter_model::edges::{Batch, EdgeStream, StreamError};
 use welter_model::look::{Look, Sample};
 
-use super::Source;
 use crate::error::InputError;
 
 /// Witness of a file as it was when it was opened.
@@ -42,8 +41,8 @@ impl Stamp {
 }
 
 impl Witness {
-    pub(super) fn new(source: &Source, stamp: Stamp) -> Self {
-        Self { name: source.name.clone(), path: source.path.clone(), stamp }
+    pub(super) fn new(name: &str, path: &Path, stamp: Stamp) -> Self {
+        Self { name: name.to_owned(), path: path.to_owned(), stamp }
     }
 
     /// Refuses a file that has changed. One that is gone was read from what was left of it.

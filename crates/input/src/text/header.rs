@@ -11,7 +11,8 @@ use super::fields::{Fields, Row};
 use super::kinds::{Column, Kind};
 use crate::columns::names;
 use crate::layout::Layout;
-use crate::options::{ColumnRef, ReadOptions, WeightChoice};
+use crate::options::{ReadOptions, WeightChoice};
+use crate::tables::ColumnRef;
 
 /// Kind of the first row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

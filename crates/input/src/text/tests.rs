@@ -9,7 +9,8 @@ use super::whole::parse;
 use super::*;
 use crate::collect::{Ids, Part};
 use crate::layout::Separator;
-use crate::options::{ColumnRef, WeightChoice};
+use crate::options::WeightChoice;
+use crate::tables::ColumnRef;
 use welter_progress::{Progress, Unit};
 
 fn read(text: &str, options: &ReadOptions) -> Result<Part, String> {
@@ -413,7 +414,7 @@ fn through_file(
     let source = Source::open(path.to_str().unwrap(), Some(crate::Format::Text))?;
     let progress = Progress::new();
     let phase = progress.phase("read", Unit::Bytes, None);
-    let pool = crate::pool(options.threads)?;
+    let pool = crate::reader::pool(options.threads)?;
     let context = Context { options, progress: &progress, phase: &phase, pool: &pool };
     let collector = Collector::new(None);
     collector.begin(source.name());
