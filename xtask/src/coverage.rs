@@ -108,7 +108,8 @@ fn sources(root: &Path, target: &str) -> Vec<PathBuf> {
             places.extend([input.join("small.rs"), input.join("small")]);
         }
         "guess" => {
-            places = ["source", "format.rs", "foreign.rs"].map(|name| input.join(name)).into();
+            let files = ["source", "beginnings.rs", "format.rs", "foreign.rs"];
+            places = files.map(|name| input.join(name)).into();
         }
         "parquet" | "arrow" => places.extend([input.join("columnar.rs"), input.join("columnar")]),
         _ => {}

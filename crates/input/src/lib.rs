@@ -12,6 +12,12 @@
 //!                                    └──────── stream, nothing copied ───────────────►
 //! ```
 //!
+//! Each file uses those below it alone, and none of them reaches back. From below: what a person
+//! says and what is known of formats (`layout`, `format`, `tables`, `options`, [`beginnings`]);
+//! parts and their places (`collect`, `scratch`, [`ids`]); sources under their layers ([`unpack`],
+//! [`source`]); the seam ([`reader`]) and a file a format; the choice among these (`readers`); and
+//! what puts several inputs together (`vertices`, `gathering`, `frame`).
+//!
 //! Parts that would take more than half of the memory that may be used go to temporary files
 //! ([`scratch`]), all of them, and are read from there by the reader of the edges. Memory while
 //! reading: that limit at most, beside what each thread holds: 512 KiB of text or 2 MiB of an
