@@ -119,6 +119,7 @@ mod tests {
             chunk_vertices: 9,
             piece_edges: 9,
             bins_open_max: u64::MAX,
+            source_parts: 1,
             combines,
             planted: None,
         }

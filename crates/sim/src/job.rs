@@ -29,6 +29,10 @@ pub struct Cut {
     pub piece_edges: usize,
     /// Bins of edges that a machine has open at a time, as [`welter_protocol::Config`] says.
     pub bins_open_max: u64,
+    /// Parts of a source partition that have bins of their own, as far as bins suffice: a power of
+    /// two up to 64. What no active source needs is left out by chunks, so these should have few
+    /// sources.
+    pub source_parts: u64,
     /// Whether updates for one destination are merged in the buffer of a chunk, where the program
     /// can.
     pub combines: bool,
@@ -41,6 +45,22 @@ impl Cut {
     pub(crate) fn splits(&self, by_cells: bool) -> bool {
         let many = self.partitions.cells() > self.bins_open_max;
         by_cells && many && self.planted != Some(Bug::BinsUnbounded)
+    }
+
+    /// Parts of a source partition that have bins of their own in the last pass over the input.
+    fn parts(&self, by_cells: bool) -> u64 {
+        let partitions = self.partitions.count().into();
+        let at_once = by_cells && !self.splits(by_cells);
+        let cells = if at_once { self.partitions.cells() } else { partitions };
+        let most = (self.bins_open_max / cells).clamp(1, self.source_parts);
+        // Whole ranges, so that no chunk has some of one and some of the next.
+        1 << most.ilog2()
+    }
+
+    /// The part of its partition that a source is in.
+    pub(crate) fn part_of(&self, source: u64, by_cells: bool) -> u64 {
+        let width = self.partitions.width();
+        source % width * self.parts(by_cells) / width
     }
 
     /// The bit of a vertex among the 64 ranges of its partition.

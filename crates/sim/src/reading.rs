@@ -9,7 +9,8 @@
 //! ```
 //!
 //! **Invariant:** bins are open for the cells of one partition, or for one cell a partition, where
-//! there are more cells than bins may be open.
+//! there are more cells than bins may be open. Where more may, cells have several, by the part of
+//! their partition that sources are in.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +32,9 @@ use crate::job::Cut;
 /// have several tiles, and some that go on beyond their block.
 const BLOCK_BITS: u32 = 4;
 const TILE_EDGES_LEAST: usize = 3;
+
+/// Chunks of so many edges are cut as the engine cuts its own.
+const CHUNK_EDGES: u32 = 1 << 16;
 
 /// Edges that all machines read.
 pub(crate) struct Input {
@@ -71,7 +75,8 @@ pub(crate) struct Reading {
     /// The next edge of this machine's share.
     at: usize,
     degrees: Vec<u32>,
-    bins: BTreeMap<Cell, Bin>,
+    /// Of a cell, and of a part of its sources.
+    bins: BTreeMap<(Cell, u64), Bin>,
     /// Partition whose rough chunks are being split.
     split: Option<u32>,
     writer: EdgeWriter,
@@ -87,10 +92,11 @@ impl Reading {
         rank: usize,
         state_bytes: Option<usize>,
     ) -> Self {
-        let form = Form {
-            encoding: cut.encoding,
-            block_bits: BLOCK_BITS,
-            tile_edges_least: TILE_EDGES_LEAST,
+        let form = if cut.chunk_records >= CHUNK_EDGES {
+            Form::usual(cut.encoding)
+        } else {
+            let (block_bits, tile_edges_least) = (BLOCK_BITS, TILE_EDGES_LEAST);
+            Form { encoding: cut.encoding, block_bits, tile_edges_least }
         };
         let writer = EdgeWriter::new(form, input.weighted);
         let (degrees, bins, split) = (Vec::new(), BTreeMap::new(), None);
@@ -138,7 +144,10 @@ impl Reading {
     /// Puts an edge into the bin of its cell, and hands that out when it is full.
     fn bin(&mut self, edge: Edge, is_first: bool) -> Result<Option<Filled>, EngineError> {
         let cell = self.cell(edge, is_first);
-        let bin = self.bins.entry(cell).or_default();
+        // A rough chunk is not asked for by its sources.
+        let is_rough = cell.source.is_none() && self.by_cells();
+        let part = self.cut.part_of(edge.source.into(), self.by_cells());
+        let bin = self.bins.entry((cell, if is_rough { 0 } else { part })).or_default();
         bin.edges.push(edge);
         bin.sources |= self.cut.range_of(edge.source.into());
         if bin.edges.len() < self.cut.chunk_records as usize {
@@ -152,7 +161,7 @@ impl Reading {
     fn rest(&mut self) -> Result<Vec<Filled>, EngineError> {
         let left = std::mem::take(&mut self.bins).into_iter();
         let left = left.filter(|(_, bin)| !bin.edges.is_empty());
-        left.map(|(cell, bin)| self.chunk(cell, &bin)).collect()
+        left.map(|((cell, _), bin)| self.chunk(cell, &bin)).collect()
     }
 
     /// Bins the edges of a rough chunk by their sources too.

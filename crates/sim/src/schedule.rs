@@ -115,6 +115,7 @@ impl Schedule {
         let encoding = if packed { Encoding::Packed } else { Encoding::Compressed };
         // By the seed itself, so that it moves none of the draws that other schedules know.
         let bins_open_max = [1, 30, u64::MAX][(mix(seed) >> 16) as usize % 3];
+        let source_parts = [1, 4, 64][(mix(seed) >> 24) as usize % 3];
         let planted = wishes.bug;
         let cut = Cut {
             partitions,
@@ -124,6 +125,7 @@ impl Schedule {
             chunk_vertices,
             piece_edges,
             bins_open_max,
+            source_parts,
             combines,
             planted,
         };

@@ -71,6 +71,7 @@ fn schedule_of(shape: Shape, each: u64, bias: Bias, handover: Handover) -> Sched
         chunk_vertices: vertices / MACHINES as u64,
         piece_edges: 500,
         bins_open_max: u64::MAX,
+        source_parts: 1,
         combines: false,
         planted: None,
     };

@@ -32,6 +32,7 @@ fn path() -> Schedule {
         chunk_vertices: 4,
         piece_edges: 8,
         bins_open_max: u64::MAX,
+        source_parts: 1,
         combines: false,
         planted: None,
     };

@@ -31,6 +31,7 @@ fn measure(combines: bool) -> (usize, f64) {
         chunk_vertices: 50,
         piece_edges: 500,
         bins_open_max: u64::MAX,
+        source_parts: 1,
         combines,
         planted: None,
     };

@@ -33,6 +33,7 @@ fn run(machines: usize, route: Route, copies: Copies, faults: &[Fault]) -> Repor
         chunk_vertices: each,
         piece_edges: 500,
         bins_open_max: u64::MAX,
+        source_parts: 1,
         combines: false,
         planted: None,
     };

@@ -40,6 +40,7 @@ fn measure(machines: usize, placement: Placement) -> f64 {
         chunk_vertices: VERTICES,
         piece_edges: 500,
         bins_open_max: u64::MAX,
+        source_parts: 1,
         combines: false,
         planted: None,
     };

@@ -34,6 +34,7 @@ fn schedule() -> Schedule {
         chunk_vertices: 50,
         piece_edges: 500,
         bins_open_max: u64::MAX,
+        source_parts: 1,
         combines: false,
         planted: None,
     };

@@ -36,6 +36,7 @@ fn run(route: Route, copies: Copies, crash: Option<(&str, Fault)>) -> Report {
         chunk_vertices: 50,
         piece_edges: 500,
         bins_open_max: u64::MAX,
+        source_parts: 1,
         combines: false,
         planted: None,
     };

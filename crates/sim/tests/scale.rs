@@ -33,6 +33,7 @@ fn cut(machines: usize) -> Cut {
         chunk_vertices: VERTICES / 2,
         piece_edges: 500,
         bins_open_max: u64::MAX,
+        source_parts: 1,
         combines: false,
         planted: None,
     }

@@ -29,6 +29,7 @@ fn schedule(machines: usize, loss: Loss) -> Schedule {
         chunk_vertices: 10,
         piece_edges: 50,
         bins_open_max: u64::MAX,
+        source_parts: 1,
         combines: true,
         planted: None,
     };

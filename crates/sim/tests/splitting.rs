@@ -36,6 +36,7 @@ fn run(targets: u64, bins_open_max: u64, bias: Bias) -> Report {
         chunk_vertices: 4,
         piece_edges: 100,
         bins_open_max,
+        source_parts: 1,
         combines: false,
         planted: None,
     };

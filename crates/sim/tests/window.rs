@@ -46,6 +46,7 @@ fn measure(width: Width, delay: Time, seed: u64) -> (f64, f64) {
         chunk_vertices: VERTICES,
         piece_edges: 500,
         bins_open_max: u64::MAX,
+        source_parts: 1,
         combines: false,
         planted: None,
     };

@@ -139,6 +139,7 @@ impl Setting {
             chunk_vertices: self.records(vertex),
             piece_edges: self.records(edge) as usize,
             bins_open_max: u64::MAX,
+            source_parts: 1,
             combines: false,
             planted: None,
         };
