@@ -52,7 +52,7 @@ fn engine(graph: &Pairs) -> u64 {
     let reading = Reading::default();
     let shape = Shape::of(&*list, reading);
     let plan = Plan::new(shape, Layout::of::<Bfs>(), &settings, &MACHINE).unwrap();
-    let workers = workers(plan.threads);
+    let workers = workers(1);
     let progress = Progress::new();
     let graph = Graph::ingest(list, &IdMap::Declared, reading, &plan, workers, &progress).unwrap();
     let read = || graph.storage_stats().map_or(0, |stats| stats.bytes_read);
