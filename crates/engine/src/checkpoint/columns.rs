@@ -1,6 +1,6 @@
 //! The columns of a run, wherever they are: what a checkpoint is made of, and what it is read into.
 
-use bytemuck::Pod;
+use bytemuck::{cast_slice, cast_slice_mut};
 use welter_model::program::Program;
 
 use crate::EngineError;
@@ -8,21 +8,21 @@ use crate::columns::state::State;
 use crate::columns::values::{Desk, Fill, StoredValues, Visit};
 use crate::edges::graph::{Graph, Stripe};
 
-/// A column that is written.
+/// A column that is written, as bytes.
 #[derive(Clone, Copy)]
-pub(crate) enum Column<'a, V> {
-    Memory(&'a [V]),
+pub(crate) enum Column<'a> {
+    Memory(&'a [u8]),
     Storage(&'a StoredValues),
     /// A function that shows the column, made as it goes.
-    Made(&'a dyn Fn(&mut Visit<'_, V>) -> Result<(), EngineError>),
+    Made(&'a dyn Fn(&mut Visit<'_>) -> Result<(), EngineError>),
 }
 
-impl<V: Pod + Send> Column<'_, V> {
+impl Column<'_> {
     /// Shows what it has of all vertices, in their order, in pieces.
     pub(super) fn each(
         self,
         graph: &Graph,
-        mut visit: impl FnMut(&[V]) -> Result<(), EngineError>,
+        mut visit: impl FnMut(&[u8]) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         match self {
             Self::Memory(column) => visit(column),
@@ -34,21 +34,21 @@ impl<V: Pod + Send> Column<'_, V> {
 
 /// Columns that a checkpoint is made of. Without a frontier nobody asks who is active.
 #[derive(Clone, Copy)]
-pub(crate) struct Columns<'a, V> {
-    pub(crate) values: Column<'a, V>,
-    pub(crate) active: Column<'a, u8>,
+pub(crate) struct Columns<'a> {
+    pub(crate) values: Column<'a>,
+    pub(crate) active: Column<'a>,
     /// The bytes of what edges have, in the order in which they are shown.
-    pub(crate) states: Column<'a, u8>,
+    pub(crate) states: Column<'a>,
 }
 
 /// Columns that are set to those of a checkpoint, stripe by stripe: first all values, then, in
 /// programs with a frontier, who is active. What was set before is set again where a checkpoint
 /// turns out to be damaged.
-pub(crate) trait Settable<V> {
-    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, V>) -> Result<(), EngineError>;
-    fn active(&mut self, stripe: usize, fill: &mut Fill<'_, u8>) -> Result<(), EngineError>;
+pub(crate) trait Settable {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError>;
+    fn active(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError>;
     /// Sets the states of all edges, where these have some.
-    fn states(&mut self, _fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+    fn states(&mut self, _fill: &mut Fill<'_>) -> Result<(), EngineError> {
         Ok(())
     }
     /// Waits until all is where it belongs.
@@ -82,15 +82,15 @@ impl<'a, P: Program> Resident<'a, P> {
     }
 }
 
-impl<P: Program> Settable<P::Value> for Resident<'_, P> {
-    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, P::Value>) -> Result<(), EngineError> {
+impl<P: Program> Settable for Resident<'_, P> {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let place = self.place(stripe);
         let mut away = self.stored.as_mut().map(Desk::blank).transpose()?;
         let values = match &mut away {
             Some(column) => &mut column[..place.len()],
             None => &mut self.values[place.clone()],
         };
-        fill(values)?;
+        fill(cast_slice_mut(values))?;
         for (signal, value) in self.signals[place].iter_mut().zip(values) {
             *signal = self.program.signal(value);
         }
@@ -100,7 +100,7 @@ impl<P: Program> Settable<P::Value> for Resident<'_, P> {
         }
     }
 
-    fn active(&mut self, stripe: usize, fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+    fn active(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let place = self.place(stripe);
         Ok(fill(&mut self.active[place])?)
     }
@@ -111,31 +111,34 @@ impl<P: Program> Settable<P::Value> for Resident<'_, P> {
 }
 
 /// The columns of a run whose signals are not. What follows from them the run makes itself.
-pub(crate) struct Stored<'a, V: Pod + Send> {
+pub(crate) struct Stored<'a> {
     stripes: &'a [Stripe],
-    values: Desk<'a, V>,
+    values: Desk<'a, u8>,
+    /// Bytes of the value of a vertex.
+    width: usize,
     active: Option<Desk<'a, u8>>,
 }
 
-impl<'a, V: Pod + Send> Stored<'a, V> {
+impl<'a> Stored<'a> {
     pub(crate) fn new(
         graph: &'a Graph,
         values: &'a StoredValues,
         active: Option<&'a StoredValues>,
     ) -> Result<Self, EngineError> {
         let active = active.map(|active| Desk::new(active, graph)).transpose()?;
-        Ok(Self { stripes: &graph.stripes, values: Desk::new(values, graph)?, active })
+        let (width, values) = (values.elements::<u8>(), Desk::new(values, graph)?);
+        Ok(Self { stripes: &graph.stripes, values, width, active })
     }
 }
 
-impl<V: Pod + Send> Settable<V> for Stored<'_, V> {
-    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, V>) -> Result<(), EngineError> {
+impl Settable for Stored<'_> {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let mut column = self.values.blank()?;
-        fill(&mut column[..self.stripes[stripe].width()])?;
+        fill(&mut column[..self.stripes[stripe].width() * self.width])?;
         self.values.put(stripe, column)
     }
 
-    fn active(&mut self, stripe: usize, fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+    fn active(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let Some(desk) = &mut self.active else {
             let what = "a run with a frontier does not keep who is active";
             return Err(EngineError::internal(what));
@@ -153,10 +156,10 @@ impl<V: Pod + Send> Settable<V> for Stored<'_, V> {
 
 impl<P: Program> State<P> {
     /// Columns that a checkpoint is made of.
-    pub(crate) fn columns(&self, graph: &Graph) -> Columns<'_, P::Value> {
+    pub(crate) fn columns(&self, graph: &Graph) -> Columns<'_> {
         let values = match &self.stored {
             Some(stored) => Column::Storage(stored),
-            None => Column::Memory(&self.values[..]),
+            None => Column::Memory(cast_slice(&self.values)),
         };
         let flags = if P::FRONTIER { graph.vertices() as usize } else { 0 };
         let active = Column::Memory(&self.active[0][..flags]);

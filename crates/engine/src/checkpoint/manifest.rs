@@ -93,6 +93,12 @@ pub(super) const MODE_BITS: u32 = 8;
 const FILE_BYTES_MAX: u64 = 1 << 56;
 
 impl Shape {
+    /// Bytes of the columns that a checkpoint has: values, and states of edges.
+    pub(crate) fn column_bytes(&self) -> u64 {
+        let (value, state) = (u64::from(self.value_bytes), u64::from(self.state_bytes));
+        self.vertices * value + self.edges * state
+    }
+
     /// Bytes of the flags of all vertices.
     pub(super) fn flag_bytes(&self) -> u64 {
         if self.frontier == 1 { self.vertices.div_ceil(8) } else { 0 }

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use bytemuck::Pod;
+use bytemuck::{Pod, pod_read_unaligned};
 use rustix::fs::{FlockOperation, flock};
 use welter_model::program::Program;
 use welter_store::io::Faults;
@@ -137,10 +137,10 @@ pub struct CheckpointStats {
 
 /// How far a run has come.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reached<T> {
+pub(crate) struct Reached {
     pub(crate) iterations: u64,
     /// Of `init`, and of each iteration.
-    pub(crate) totals: Totals<T>,
+    pub(crate) totals: Totals,
     pub(crate) levels: Vec<Level>,
     /// Vertices that are active now; counted when it is read.
     pub(crate) active: u64,
@@ -148,32 +148,30 @@ pub(crate) struct Reached<T> {
     pub(crate) lookups: [u64; 2],
 }
 
-impl<T: Copy + Default> Reached<T> {
+impl Reached {
     /// A run before its first iteration.
-    pub(crate) fn begun(init: T) -> Self {
+    pub(crate) fn begun(init: &[u8]) -> Self {
         Self { totals: Totals::of(init), ..Self::default() }
     }
 
     /// Notes the end of an iteration.
-    pub(crate) fn note(&mut self, total: T) {
+    pub(crate) fn note(&mut self, total: &[u8]) {
         self.totals.note(total);
         self.iterations += 1;
     }
 
     /// The totals that the next iteration is told.
-    pub(crate) fn total(&self) -> T {
-        self.totals.last()
+    pub(crate) fn total<T: Pod>(&self) -> T {
+        pod_read_unaligned(self.totals.last())
     }
 
     /// The outcome of the run, with its values.
-    pub(crate) fn outcome<V: Pod + Send>(self, values: Values<V>) -> Outcome<V, T> {
+    pub(crate) fn outcome<V: Pod + Send, T: Pod>(self, values: Values<V>) -> Outcome<V, T> {
         let total = self.total();
         let Self { iterations, totals, levels, .. } = self;
         Outcome { values, iterations, total, totals: totals.into_listed(), levels }
     }
-}
 
-impl<T> Reached<T> {
     /// Whether values are those of no level, because edges were relaxed.
     pub(crate) fn out_of_step(&self) -> bool {
         self.levels.iter().any(|level| level.mode == Mode::Local)

@@ -1,6 +1,6 @@
 //! Resuming from a checkpoint: the last one, or the one before where that is damaged.
 
-use bytemuck::{Pod, bytes_of_mut, cast_slice_mut};
+use bytemuck::cast_slice_mut;
 use welter_model::program::Program;
 use welter_store::sealed::SealedReader;
 use welter_store::{StoreError, checksum};
@@ -24,17 +24,17 @@ pub(crate) fn restore<P: Program>(
     checkpoints: &Checkpoints,
     graph: &Graph,
     columns: Resident<'_, P>,
-) -> Result<Option<Reached<P::Total>>, EngineError> {
+) -> Result<Option<Reached>, EngineError> {
     restore_columns(checkpoints, graph, Shape::of::<P>(graph), columns)
 }
 
 /// Sets columns of any shape, as [`restore`] does those of a fold program.
-pub(crate) fn restore_columns<V: Pod, T: Pod + Default>(
+pub(crate) fn restore_columns(
     checkpoints: &Checkpoints,
     graph: &Graph,
     shape: Shape,
-    mut columns: impl Settable<V>,
-) -> Result<Option<Reached<T>>, EngineError> {
+    mut columns: impl Settable,
+) -> Result<Option<Reached>, EngineError> {
     let shape = checkpoints.of_edges(shape);
     let entries = lock(&checkpoints.progress).entries.clone();
     let mut first = None;
@@ -69,14 +69,14 @@ pub(crate) fn restore_stored<P: Program>(
     checkpoints: Option<&Checkpoints>,
     graph: &Graph,
     (values, active): (&StoredValues, Option<&StoredValues>),
-) -> Result<Option<Reached<P::Total>>, EngineError> {
+) -> Result<Option<Reached>, EngineError> {
     let Some(checkpoints) = checkpoints else { return Ok(None) };
     checkpoints.check_space::<P>(graph)?;
     let reached = restore_columns(
         checkpoints,
         graph,
         Shape::of::<P>(graph),
-        Stored::<P::Value>::new(graph, values, active)?,
+        Stored::new(graph, values, active)?,
     )?;
     if reached.as_ref().is_some_and(|it| must_relax::<P>(it.out_of_step())) {
         return Err(refuse_relaxing());
@@ -116,15 +116,15 @@ fn is_damage(error: &EngineError) -> bool {
     matches!(error, StoreError::Damaged { .. } | StoreError::Ended { .. })
 }
 
-fn read_state<V: Pod, T: Pod + Default>(
+fn read_state(
     checkpoints: &Checkpoints,
     graph: &Graph,
-    columns: &mut impl Settable<V>,
+    columns: &mut impl Settable,
     entry: &Entry,
-) -> Result<Reached<T>, EngineError> {
+) -> Result<Reached, EngineError> {
     let mut payload = Payload::open(checkpoints, entry)?;
     for stripe in 0..graph.stripes.len() {
-        columns.values(stripe, &mut |values| payload.read(cast_slice_mut(values)))?;
+        columns.values(stripe, &mut |values| payload.read(values))?;
     }
     let mut active = graph.vertices();
     if entry.shape.frontier == 1 {
@@ -232,14 +232,11 @@ impl Payload {
         Ok(levels)
     }
 
-    fn totals<T: Pod + Default>(&mut self, entry: &Entry) -> Result<Totals<T>, StoreError> {
+    fn totals(&mut self, entry: &Entry) -> Result<Totals, StoreError> {
         // The length of the payload says that there are so many.
         let kept = entry.shape.totals(self.version, entry.iterations).unwrap_or_default();
-        Totals::restored(kept, entry.iterations + 1, || {
-            let mut total = T::default();
-            self.read(bytes_of_mut(&mut total))?;
-            Ok(total)
-        })
+        let width = entry.shape.total_bytes as usize;
+        Totals::restored(width, (kept, entry.iterations + 1), |total| self.read(total))
     }
 
     /// Checks what was read against what the manifest says.

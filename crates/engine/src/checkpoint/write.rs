@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use bytemuck::{Pod, bytes_of, cast_slice};
+use bytemuck::{bytes_of, cast_slice};
 use welter_model::program::Program;
 use welter_store::sealed::SealedWriter;
 use welter_store::{StoreError, checksum, durable};
@@ -26,15 +26,20 @@ impl Shape {
 
     /// The graph, values and totals.
     pub(crate) fn of_columns<V, T>(graph: &Graph, frontier: bool) -> Self {
+        Self::of_widths(graph, [size_of::<V>(), size_of::<T>()], frontier)
+    }
+
+    /// The graph, and the bytes of a value and of the totals.
+    pub(crate) fn of_widths(graph: &Graph, [value, total]: [usize; 2], frontier: bool) -> Self {
         Self {
             vertices: graph.vertices(),
             edges: graph.edges(),
             edges_read: match &graph.degrees_stored {
-                Some(stored) => stored.checksum::<u32>(),
+                Some(stored) => stored.checksum(),
                 None => checksum::of(cast_slice(&graph.degrees[..graph.vertices() as usize])),
             },
-            value_bytes: size_of::<V>() as u32,
-            total_bytes: size_of::<T>() as u32,
+            value_bytes: value as u32,
+            total_bytes: total as u32,
             frontier: frontier.into(),
             state_bytes: 0,
             order: 0,
@@ -74,19 +79,19 @@ impl Checkpoints {
 pub(crate) fn write<P: Program>(
     checkpoints: &Checkpoints,
     graph: &Graph,
-    columns: Columns<'_, P::Value>,
-    reached: &Reached<P::Total>,
+    columns: Columns<'_>,
+    reached: &Reached,
 ) -> Result<(), EngineError> {
     write_columns(checkpoints, graph, Shape::of::<P>(graph), columns, reached)
 }
 
 /// Writes a checkpoint of columns of any shape.
-pub(crate) fn write_columns<V: Pod + Send, T: Pod>(
+pub(crate) fn write_columns(
     checkpoints: &Checkpoints,
     graph: &Graph,
     shape: Shape,
-    columns: Columns<'_, V>,
-    reached: &Reached<T>,
+    columns: Columns<'_>,
+    reached: &Reached,
 ) -> Result<(), EngineError> {
     let shape = checkpoints.of_edges(shape);
     if std::mem::replace(&mut lock(&checkpoints.progress).failed, true) {
@@ -112,12 +117,12 @@ pub(crate) fn write_columns<V: Pod + Send, T: Pod>(
 }
 
 /// Writes the file of a checkpoint, durably; also says how large its payload is.
-fn write_state<V: Pod + Send, T: Pod>(
+fn write_state(
     checkpoints: &Checkpoints,
     graph: &Graph,
     shape: Shape,
-    columns: Columns<'_, V>,
-    reached: &Reached<T>,
+    columns: Columns<'_>,
+    reached: &Reached,
 ) -> Result<(Entry, u64), EngineError> {
     let levels = reached.levels.len() as u64;
     debug_assert_eq!(reached.totals.count(), reached.iterations + 1);
@@ -128,7 +133,7 @@ fn write_state<V: Pod + Send, T: Pod>(
     let identity = checkpoints.identity(reached.iterations);
     let writer = SealedWriter::create(&path, &identity, bytes, checkpoints.faults.as_ref())?;
     let mut payload = Payload { writer, checksum: 0 };
-    columns.values.each(graph, |values| Ok(payload.append(cast_slice(values))?))?;
+    columns.values.each(graph, |values| Ok(payload.append(values)?))?;
     if shape.frontier == 1 {
         let mut waiting = Vec::with_capacity(PACKED);
         columns.active.each(graph, |flags| Ok(payload.flags(&mut waiting, flags)?))?;
@@ -136,7 +141,7 @@ fn write_state<V: Pod + Send, T: Pod>(
     }
     payload.levels(&reached.levels)?;
     for totals in reached.totals.parts() {
-        payload.append(cast_slice(totals))?;
+        payload.append(totals)?;
     }
     columns.states.each(graph, |states| Ok(payload.append(states)?))?;
     let Payload { writer, checksum } = payload;

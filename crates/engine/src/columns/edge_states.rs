@@ -100,7 +100,7 @@ impl<S: Pod + Send> EdgeStates<S> {
     }
 
     /// Shows the bytes of all states, lane by lane in the order of the edges.
-    pub(crate) fn each(&self, visit: &mut Visit<'_, u8>) -> Result<(), EngineError> {
+    pub(crate) fn each(&self, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         let mut first = 0;
         for (count, pieces) in self.counts.iter().zip(&self.stored.pieces) {
             visit(cast_slice(&self.resident[first..first + count]))?;
@@ -115,7 +115,7 @@ impl<S: Pod + Send> EdgeStates<S> {
     }
 
     /// Sets all states, in the same order.
-    pub(crate) fn fill(&mut self, fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+    pub(crate) fn fill(&mut self, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let mut resident = Slices(&mut self.resident[..]);
         for (count, pieces) in self.counts.iter().zip(&self.stored.pieces) {
             fill(cast_slice_mut(resident.take(*count)))?;

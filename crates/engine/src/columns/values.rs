@@ -23,14 +23,16 @@ use crate::edges::graph::{Graph, Stripe};
 use crate::machine::arena::Buffer;
 use crate::machine::storage::Storage;
 
-/// A function that is shown a column, in pieces.
-pub(crate) type Visit<'v, V> = dyn FnMut(&[V]) -> Result<(), EngineError> + 'v;
+/// A function that is shown the bytes of a column, in pieces.
+pub(crate) type Visit<'v> = dyn FnMut(&[u8]) -> Result<(), EngineError> + 'v;
 
-/// A function that fills a column, in pieces.
-pub(crate) type Fill<'f, V> = dyn FnMut(&mut [V]) -> Result<(), StoreError> + 'f;
+/// A function that fills the bytes of a column, in pieces.
+pub(crate) type Fill<'f> = dyn FnMut(&mut [u8]) -> Result<(), StoreError> + 'f;
 
 /// Values of all vertices on storage, by stripe.
 pub(crate) struct StoredValues {
+    /// Bytes of the value of a vertex.
+    width: usize,
     volume: Arc<Volume>,
     io: IoOptions,
     places: Vec<Place>,
@@ -50,14 +52,28 @@ pub(crate) struct Piece {
 impl StoredValues {
     /// Room for the values of all stripes, which hold nothing yet.
     pub(crate) fn new<V>(graph: &Graph, storage: &Storage) -> Result<Self, EngineError> {
-        let volume = storage.scratch(graph.vertices() * size_of::<V>() as u64)?;
-        let bytes = |width: usize| (width * size_of::<V>()) as u32;
+        Self::of_width(graph, storage, size_of::<V>())
+    }
+
+    /// Room for values of so many bytes each.
+    pub(crate) fn of_width(
+        graph: &Graph,
+        storage: &Storage,
+        value_bytes: usize,
+    ) -> Result<Self, EngineError> {
+        let volume = storage.scratch(graph.vertices() * value_bytes as u64)?;
+        let bytes = |width: usize| (width * value_bytes) as u32;
         let places = graph.stripes.iter().map(|stripe| volume.reserve(bytes(stripe.width())));
         let places: Vec<Place> = places.collect();
         let pieces = graph.stripes.iter().map(|stripe| stripe.width().div_ceil(PIECE));
         let none = |count| (0..count).map(|_| AtomicU32::new(0)).collect();
         let checksums = pieces.map(none).collect();
-        Ok(Self { volume, io: storage.io.clone(), places, checksums })
+        Ok(Self { width: value_bytes, volume, io: storage.io.clone(), places, checksums })
+    }
+
+    /// Elements of a column that hold the value of a vertex: one, or as many as it has bytes.
+    pub(crate) fn elements<V>(&self) -> usize {
+        if size_of::<V>() == 0 { 1 } else { self.width / size_of::<V>() }
     }
 
     /// Bytes and requests to and from storage.
@@ -81,14 +97,15 @@ impl StoredValues {
 
     /// Reads the values of all stripes into memory.
     pub(crate) fn whole<V: Pod + Send>(&self, graph: &Graph) -> Result<Buffer<V>, EngineError> {
-        let mut values = Buffer::zeroed(graph.vertices() as usize)?;
+        let each = self.elements::<V>();
+        let mut values = Buffer::zeroed(graph.vertices() as usize * each)?;
         let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
-        let mut column = Buffer::in_order(width)?;
+        let mut column = Buffer::in_order(width * each)?;
         for (number, stripe) in graph.stripes.iter().enumerate() {
             column = self.load(number, column)?;
             let Range { start, end } = stripe.vertices;
-            let place = start as usize..end as usize;
-            values[place].copy_from_slice(&column[..stripe.width()]);
+            let place = start as usize * each..end as usize * each;
+            values[place].copy_from_slice(&column[..stripe.width() * each]);
         }
         Ok(values)
     }
@@ -99,18 +116,19 @@ impl StoredValues {
         graph: &Graph,
         mut visit: impl FnMut(&[V]) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let mut memory = Buffer::in_order(PIECE)?;
-        for piece in self.pieces::<V>(graph, 0..graph.vertices()) {
+        let each = self.elements::<V>();
+        let mut memory = Buffer::in_order(PIECE * each)?;
+        for piece in self.pieces(graph, 0..graph.vertices()) {
             self.volume.read_at_once(piece.place, &mut memory)?;
             self.verify_piece(&piece, &memory)?;
-            visit(&memory[..(piece.vertices.end - piece.vertices.start) as usize])?;
+            visit(&memory[..(piece.vertices.end - piece.vertices.start) as usize * each])?;
         }
         Ok(())
     }
 
     /// The checksum of all values, in the order of the vertices.
-    pub(crate) fn checksum<V>(&self) -> u32 {
-        let whole = PIECE * size_of::<V>();
+    pub(crate) fn checksum(&self) -> u32 {
+        let whole = PIECE * self.width;
         let mut all = 0;
         for (place, sums) in self.places.iter().zip(&self.checksums) {
             let mut left = place.bytes as usize;
@@ -124,12 +142,12 @@ impl StoredValues {
     }
 
     /// The pieces that some vertices lie in.
-    pub(crate) fn pieces<V>(&self, graph: &Graph, vertices: Range<u64>) -> Vec<Piece> {
+    pub(crate) fn pieces(&self, graph: &Graph, vertices: Range<u64>) -> Vec<Piece> {
         let first = graph.stripes.partition_point(|stripe| stripe.vertices.end <= vertices.start);
         let mut pieces = Vec::new();
         for (stripe, part) in graph.stripes.iter().enumerate().skip(first) {
             let (start, end) = (part.vertices.start, part.vertices.end);
-            if start >= vertices.end || size_of::<V>() == 0 {
+            if start >= vertices.end || self.width == 0 {
                 break;
             }
             let wanted = vertices.start.max(start) - start..vertices.end.min(end) - start;
@@ -138,8 +156,8 @@ impl StoredValues {
                 let begin = number * PIECE;
                 let count = PIECE.min(part.width() - begin);
                 let mut place = self.places[stripe];
-                place.offset += (begin * size_of::<V>()) as u64;
-                place.bytes = (count * size_of::<V>()) as u32;
+                place.offset += (begin * self.width) as u64;
+                place.bytes = (count * self.width) as u32;
                 let first = start + begin as u64;
                 Piece { stripe, number, place, vertices: first..first + count as u64 }
             }));
@@ -183,10 +201,16 @@ impl StoredValues {
     fn verify<V: Pod>(&self, stripe: usize, column: &[V]) -> Result<(), EngineError> {
         let place = self.places[stripe];
         let expected = self.checksums[stripe].iter().map(|sum| sum.load(Ordering::Relaxed));
-        if place.bytes == 0 || checksums(column, place).eq(expected) {
+        if place.bytes == 0 || self.checksums_of(column, place).eq(expected) {
             return Ok(());
         }
         Err(self.damaged(place))
+    }
+
+    /// The checksums of the pieces of a stripe's values.
+    fn checksums_of<V: Pod>(&self, column: &[V], place: Place) -> impl Iterator<Item = u32> {
+        let bytes = &cast_slice(column)[..place.bytes as usize];
+        bytes.chunks((PIECE * self.width).max(1)).map(checksum::of)
     }
 
     fn damaged(&self, place: Place) -> EngineError {
@@ -194,7 +218,7 @@ impl StoredValues {
     }
 }
 
-/// One worker's columns of values.
+/// One worker's columns of values: of their type, or of their bytes.
 pub(crate) struct Desk<'a, V: Pod + Send> {
     stored: &'a StoredValues,
     queue: Queue<Buffer<V>>,
@@ -206,13 +230,13 @@ pub(crate) struct Desk<'a, V: Pod + Send> {
 impl<'a, V: Pod + Send> Desk<'a, V> {
     pub(crate) fn new(stored: &'a StoredValues, graph: &Graph) -> Result<Self, EngineError> {
         let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
-        let column = |_| Buffer::in_order(width);
+        let column = |_| Buffer::in_order(width * stored.elements::<V>());
         let free = (0..COLUMNS).map(column).collect::<Result<_, _>>()?;
         let queue = Queue::new(&stored.io, COLUMNS)?;
         Ok(Self { stored, queue, free, fetched: None })
     }
 
-    /// Continues with another column of the same type, once all is written to this one.
+    /// Continues with another column of as wide values, once all is written to this one.
     pub(crate) fn turn(&mut self, stored: &'a StoredValues) -> Result<(), EngineError> {
         self.finish()?;
         self.stored = stored;
@@ -258,7 +282,8 @@ impl<'a, V: Pod + Send> Desk<'a, V> {
     /// Writes the values of a stripe, some time before [`Self::finish`] returns.
     pub(crate) fn put(&mut self, stripe: usize, column: Buffer<V>) -> Result<(), EngineError> {
         let place = self.stored.places[stripe];
-        let sums = self.stored.checksums[stripe].iter().zip(checksums(&column, place));
+        let found = self.stored.checksums_of(&column, place);
+        let sums = self.stored.checksums[stripe].iter().zip(found);
         sums.for_each(|(sum, found)| sum.store(found, Ordering::Relaxed));
         if place.bytes == 0 {
             self.free.push(column);
@@ -286,10 +311,4 @@ impl<'a, V: Pod + Send> Desk<'a, V> {
         }
         Ok(())
     }
-}
-
-/// The checksums of the pieces of a stripe's values.
-fn checksums<V: Pod>(column: &[V], place: Place) -> impl Iterator<Item = u32> {
-    let bytes = &cast_slice(column)[..place.bytes as usize];
-    bytes.chunks((PIECE * size_of::<V>()).max(1)).map(checksum::of)
 }

@@ -163,9 +163,10 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
         side: Side<'_>,
     ) -> Result<Self, EngineError> {
         let (back, free) = std::sync::mpsc::channel();
-        let elements = cuts.column(graph);
+        let sources = cuts.column(graph);
+        let elements = sources * side.signals.elements::<S>();
         for _ in 0..WINDOWS.min(cuts.len()) {
-            let flags = if side.active.is_some() { elements } else { 0 };
+            let flags = if side.active.is_some() { sources } else { 0 };
             let (signals, active) = (Buffer::zeroed(elements)?, Buffer::zeroed(flags)?);
             // The other end is here.
             let _ = back.send(Columns { signals, active, is_active_known: false });
@@ -236,7 +237,8 @@ pub(crate) struct PieceReader<V: Pod + Send> {
 
 impl<V: Pod + Send> PieceReader<V> {
     pub(crate) fn new(stored: &StoredValues) -> Result<Self, EngineError> {
-        let free = (0..DEPTH).map(|_| Buffer::in_order(PIECE)).collect::<Result<_, _>>()?;
+        let piece = PIECE * stored.elements::<V>();
+        let free = (0..DEPTH).map(|_| Buffer::in_order(piece)).collect::<Result<_, _>>()?;
         Ok(Self { queue: stored.queue(DEPTH)?, free })
     }
 
@@ -248,7 +250,8 @@ impl<V: Pod + Send> PieceReader<V> {
         vertices: &Range<u64>,
         column: &mut [V],
     ) -> Result<(), EngineError> {
-        let pieces = stored.pieces::<V>(graph, vertices.clone());
+        let pieces = stored.pieces(graph, vertices.clone());
+        let each = stored.elements::<V>();
         let mut next = pieces.iter().enumerate();
         loop {
             if let Some(memory) = self.free.pop() {
@@ -263,7 +266,7 @@ impl<V: Pod + Send> PieceReader<V> {
             stored.verify_piece(piece, &done.memory)?;
             let Range { start, end } = piece.vertices;
             let (from, to) = (start.max(vertices.start), end.min(vertices.end));
-            let place = |vertex: u64, base: u64| (vertex - base) as usize;
+            let place = |vertex: u64, base: u64| (vertex - base) as usize * each;
             column[place(from, vertices.start)..place(to, vertices.start)]
                 .copy_from_slice(&done.memory[place(from, start)..place(to, start)]);
             self.free.push(done.memory);

@@ -16,6 +16,7 @@ mod told;
 
 use std::sync::Mutex;
 
+use bytemuck::{bytes_of, cast_slice};
 use welter_model::extended::Extended;
 use welter_model::program::{Next, Total, Vertex};
 use welter_progress::{Phase, Progress, Unit};
@@ -104,7 +105,7 @@ fn fold<E: Extended>(
     let resume = Resume::new::<E>(checkpoints, graph, &lanes, BY_STRIPE)?;
     let mut reached = match resume.restore(graph, state.settable(&driver, &mut states))? {
         Some(reached) => reached,
-        None => Reached::begun(driver.init(&mut state)?),
+        None => Reached::begun(bytes_of(&driver.init(&mut state)?)),
     };
     let benches = workers.states(|| Bench::<E>::new(graph))?;
     phase.add(reached.iterations);
@@ -113,10 +114,10 @@ fn fold<E: Extended>(
         let fresh = reached.iterations == 0;
         let last = reached.total();
         let total = driver.iterate((&mut state, &mut states, fresh), &last, &benches)?;
-        reached.note(total);
+        reached.note(bytes_of(&total));
         phase.add(1);
         phase.add_bytes(graph.chunk_bytes());
-        resume.write(graph, Kept::Memory(&state.values), &states, &reached)?;
+        resume.write(graph, Kept::Memory(cast_slice(&state.values)), &states, &reached)?;
     }
     drop((benches, states));
     // Results may be written where the states of edges were.

@@ -29,6 +29,7 @@ mod news;
 use std::ops::Range;
 use std::sync::Mutex;
 
+use bytemuck::{bytes_of, cast_slice};
 use welter_model::program::Program;
 use welter_progress::Phase;
 use welter_store::ChunkError;
@@ -126,21 +127,21 @@ pub(crate) fn finish<P: Program>(
     driver: &Driver<'_, P>,
     cut: &Cut,
     state: State<P>,
-    mut reached: Reached<P::Total>,
+    mut reached: Reached,
     phase: &Phase,
     checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let graph = driver.graph;
     let values = run(driver, cut, state, |level, standing| {
         level.note(&mut reached.levels);
-        reached.note(P::Total::default());
+        reached.note(bytes_of(&P::Total::default()));
         check_limit(driver.program.limit(), graph, reached.iterations)?;
         phase.add(1);
         phase.add_bytes(level.edges * 4);
         let due = |all: &&Checkpoints| all.is_due::<P>(reached.iterations, graph);
         let Some(checkpoints) = checkpoints.filter(due) else { return Ok(()) };
-        let active = |visit: &mut Visit<'_, u8>| standing.active(visit);
-        let values = checkpoint::Column::Memory(standing.values);
+        let active = |visit: &mut Visit<'_>| standing.active(visit);
+        let values = checkpoint::Column::Memory(cast_slice(standing.values));
         let (active, states) = (checkpoint::Column::Made(&active), checkpoint::Column::Memory(&[]));
         let columns = Columns { values, active, states };
         checkpoint::write::<P>(checkpoints, graph, columns, &reached)
@@ -159,7 +160,7 @@ struct Standing<'a, 'f, V> {
 impl<V> Standing<'_, '_, V> {
     /// Shows flags of all vertices in their order: set are those of vertices that have not been
     /// told to some stripe, and of others in their blocks.
-    fn active(&self, visit: &mut Visit<'_, u8>) -> Result<(), EngineError> {
+    fn active(&self, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         const SET: [u8; 1 << 12] = [1; 1 << 12];
         let graph = self.news.graph;
         let (bits, untold) = (graph.layout.block_bits, self.news.untold());

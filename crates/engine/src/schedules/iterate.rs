@@ -10,6 +10,7 @@
 //! Where one update is enough for a vertex and there are rows of its sources, vertices look for it
 //! themselves instead of a dense iteration ([`crate::schedules::pull`]).
 
+use bytemuck::{bytes_of, pod_read_unaligned};
 use welter_model::program::{Next, Program};
 use welter_progress::{Phase, Progress};
 
@@ -72,9 +73,9 @@ pub(crate) fn run<P: Program>(
             phase.add(iterations);
             (totals, levels, iterations)
         }
-        None => (Totals::of(driver.init(&mut state)?), Vec::new(), 0),
+        None => (Totals::of(bytes_of(&driver.init(&mut state)?)), Vec::new(), 0),
     };
-    let mut total = totals.last();
+    let mut total: P::Total = pod_read_unaligned(totals.last());
     let mut frontier = Frontier::new(state.active_count);
     // Accumulators of a stripe: a search by rows never needs them.
     let mut benches = Vec::new();
@@ -131,7 +132,7 @@ pub(crate) fn run<P: Program>(
         if P::FRONTIER {
             level.note(&mut levels);
         }
-        totals.note(total);
+        totals.note(bytes_of(&total));
         iterations += 1;
         phase.add(1);
         let looked_up = P::FRONTIER || regroup.is_some();

@@ -16,6 +16,7 @@ mod deal;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
+use bytemuck::bytes_of;
 use welter_model::program::{Next, Program, Total};
 use welter_progress::{Phase, Progress};
 use welter_store::ChunkError;
@@ -70,7 +71,7 @@ pub(crate) fn run<P: Program>(
     let mut reader = Reader::new(graph, &cuts, columns.asked::<P>(0))?;
     let mut state = State::<P>::new(graph);
     let first = driver.init(&mut state, reached.is_some())?;
-    let mut reached = reached.unwrap_or_else(|| Reached::begun(first));
+    let mut reached = reached.unwrap_or_else(|| Reached::begun(bytes_of(&first)));
     phase.add(reached.iterations);
     while program.next(reached.iterations, &reached.total()) == Next::Iterate
         && state.active_count > 0
@@ -80,7 +81,7 @@ pub(crate) fn run<P: Program>(
         }
         check_limit(program.limit(), graph, reached.iterations)?;
         let (total, level) = driver.iterate(&mut reader, &mut state, &reached.total())?;
-        reached.note(total);
+        reached.note(bytes_of(&total));
         if P::FRONTIER {
             level.note(&mut reached.levels);
         }

@@ -22,6 +22,7 @@ pub(crate) mod records;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
+use bytemuck::bytes_of;
 use welter_model::program::{Next, Program, Total};
 use welter_progress::{Phase, Progress};
 use welter_store::chunk::Chunk;
@@ -79,14 +80,14 @@ pub(crate) fn run<P: Program>(
     let mut state = State::<P>::new(graph);
     let may_go_on = |iterations| program.limit().stated().is_none_or(|most| iterations < most);
     let goes_on =
-        |reached: &Reached<_>| program.next(reached.iterations, &reached.total()) == Next::Iterate;
+        |reached: &Reached| program.next(reached.iterations, &reached.total()) == Next::Iterate;
     let mut reached = if let Some(reached) = reached {
         let go_on = may_go_on(reached.iterations) && goes_on(&reached);
         driver.turn(&mut state, &mut window, Basis::Values, go_on)?;
         reached
     } else {
         let total = driver.turn(&mut state, &mut window, Basis::Nothing, may_go_on(0))?;
-        Reached::begun(total)
+        Reached::begun(bytes_of(&total))
     };
     phase.add(reached.iterations);
     while goes_on(&reached) && state.active_count > 0 {
@@ -98,7 +99,7 @@ pub(crate) fn run<P: Program>(
         let go_on = may_go_on(reached.iterations + 1);
         let last = reached.total();
         let total = driver.turn(&mut state, &mut window, Basis::Updates(&last), go_on)?;
-        reached.note(total);
+        reached.note(bytes_of(&total));
         if P::FRONTIER {
             Level::of(Mode::Dense, active, edges).note(&mut reached.levels);
         }

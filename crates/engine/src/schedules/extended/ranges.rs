@@ -10,6 +10,7 @@
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
+use bytemuck::bytes_of;
 use welter_model::extended::Extended;
 use welter_model::program::{Next, Total, Vertex};
 use welter_progress::{Phase, Progress};
@@ -62,8 +63,8 @@ pub(super) fn run<E: Extended>(
     let mut states = EdgeStates::new(graph, &lanes, workers)?;
     let way = by_range(workers.threads(), plan.window_sources);
     let resume = Resume::new::<E>(checkpoints, graph, &lanes, way)?;
-    let settable = OnStorage::<E::Value, _>::new(graph, &columns.values, &mut states)?;
-    let reached: Option<Reached<E::Total>> = resume.restore(graph, settable)?;
+    let settable = OnStorage::new(graph, &columns.values, &mut states)?;
+    let reached = resume.restore(graph, settable)?;
     let benches = workers.states(|| Bench::<E>::new(graph, &columns, plan.stripes))?;
     let mut reader = Reader::new(graph, &cuts, columns.side(0))?;
     let driver = Driver {
@@ -79,16 +80,16 @@ pub(super) fn run<E: Extended>(
     let mut by_segment = vec![E::Total::default(); graph.vertices.segments()];
     let begun = reached.as_ref().map(|reached| reached.iterations as usize);
     let first = driver.init(&mut by_segment, begun)?;
-    let mut reached = reached.unwrap_or_else(|| Reached::begun(first));
+    let mut reached = reached.unwrap_or_else(|| Reached::begun(bytes_of(&first)));
     phase.add(reached.iterations);
     while program.next(reached.iterations, &reached.total()) == Next::Iterate {
         check_limit(program.limit(), graph, reached.iterations)?;
-        let (turn, last) = (reached.iterations as usize, reached.total());
+        let (turn, last): (_, E::Total) = (reached.iterations as usize, reached.total());
         let total = driver.iterate(&mut reader, (&mut states, &mut by_segment), turn, &last)?;
-        reached.note(total);
+        reached.note(bytes_of(&total));
         phase.add(1);
         phase.add_bytes(graph.chunk_bytes());
-        resume.write(graph, Column::<E::Value>::Storage(&columns.values), &states, &reached)?;
+        resume.write(graph, Column::Storage(&columns.values), &states, &reached)?;
     }
     drop((reader, driver, states));
     // Results may be written where the states of edges were.

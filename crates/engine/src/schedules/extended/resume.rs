@@ -4,7 +4,7 @@
 //! stripe on routes `fold` and `spill`, by range and worker on `ranges`, and within these as chunks
 //! have the edges. So such a run goes on only where the plan lays them out alike.
 
-use bytemuck::Pod;
+use bytemuck::{Pod, cast_slice_mut};
 use welter_model::extended::Extended;
 
 use crate::EngineError;
@@ -50,28 +50,27 @@ impl<'c> Resume<'c> {
 
     /// Sets columns to those of the last checkpoint, and says how far that was; `None` where there
     /// is none.
-    pub(super) fn restore<V: Pod, T: Pod + Default>(
+    pub(super) fn restore(
         &self,
         graph: &Graph,
-        columns: impl Settable<V>,
-    ) -> Result<Option<Reached<T>>, EngineError> {
+        columns: impl Settable,
+    ) -> Result<Option<Reached>, EngineError> {
         let Some((checkpoints, shape)) = self.kept else { return Ok(None) };
         restore_columns(checkpoints, graph, shape, columns)
     }
 
     /// Writes a checkpoint, if one is due.
-    pub(super) fn write<V: Pod + Send, S: Pod + Send, T: Pod>(
+    pub(super) fn write<S: Pod + Send>(
         &self,
         graph: &Graph,
-        values: Column<'_, V>,
+        values: Column<'_>,
         states: &EdgeStates<S>,
-        reached: &Reached<T>,
+        reached: &Reached,
     ) -> Result<(), EngineError> {
-        let bytes =
-            graph.vertices() * size_of::<V>() as u64 + graph.edges() * size_of::<S>() as u64;
-        let due =
-            |(checkpoints, _): &(&Checkpoints, _)| checkpoints.is_due_of(reached.iterations, bytes);
-        let Some((checkpoints, shape)) = self.kept.filter(due) else { return Ok(()) };
+        let Some((checkpoints, shape)) = self.kept else { return Ok(()) };
+        if !checkpoints.is_due_of(reached.iterations, shape.column_bytes()) {
+            return Ok(());
+        }
         let active = Column::Memory(&[]);
         let columns = Columns { values, active, states: Column::Made(&|visit| states.each(visit)) };
         write_columns(checkpoints, graph, shape, columns, reached)
@@ -87,22 +86,22 @@ pub(super) struct InMemory<'a, E: Extended> {
     pub(super) states: &'a mut EdgeStates<E::State>,
 }
 
-impl<E: Extended> Settable<E::Value> for InMemory<'_, E> {
-    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, E::Value>) -> Result<(), EngineError> {
+impl<E: Extended> Settable for InMemory<'_, E> {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let vertices = &self.stripes[stripe].vertices;
         let place = vertices.start as usize..vertices.end as usize;
-        fill(&mut self.values[place.clone()])?;
+        fill(cast_slice_mut(&mut self.values[place.clone()]))?;
         for (signal, value) in self.signals[place.clone()].iter_mut().zip(&self.values[place]) {
             *signal = self.program.signal(value);
         }
         Ok(())
     }
 
-    fn active(&mut self, _: usize, _: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+    fn active(&mut self, _: usize, _: &mut Fill<'_>) -> Result<(), EngineError> {
         Err(nobody_asks())
     }
 
-    fn states(&mut self, fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+    fn states(&mut self, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         self.states.fill(fill)
     }
 
@@ -112,12 +111,12 @@ impl<E: Extended> Settable<E::Value> for InMemory<'_, E> {
 }
 
 /// The columns of a run that has them on storage. What follows from values the run makes itself.
-pub(super) struct OnStorage<'a, V: Pod + Send, S> {
-    values: Stored<'a, V>,
+pub(super) struct OnStorage<'a, S> {
+    values: Stored<'a>,
     states: &'a mut EdgeStates<S>,
 }
 
-impl<'a, V: Pod + Send, S: Pod + Send> OnStorage<'a, V, S> {
+impl<'a, S: Pod + Send> OnStorage<'a, S> {
     pub(super) fn new(
         graph: &'a Graph,
         values: &'a StoredValues,
@@ -127,16 +126,16 @@ impl<'a, V: Pod + Send, S: Pod + Send> OnStorage<'a, V, S> {
     }
 }
 
-impl<V: Pod + Send, S: Pod + Send> Settable<V> for OnStorage<'_, V, S> {
-    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, V>) -> Result<(), EngineError> {
+impl<S: Pod + Send> Settable for OnStorage<'_, S> {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         self.values.values(stripe, fill)
     }
 
-    fn active(&mut self, _: usize, _: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+    fn active(&mut self, _: usize, _: &mut Fill<'_>) -> Result<(), EngineError> {
         Err(nobody_asks())
     }
 
-    fn states(&mut self, fill: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+    fn states(&mut self, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         self.states.fill(fill)
     }
 

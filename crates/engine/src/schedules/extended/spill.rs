@@ -18,7 +18,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use bytemuck::Pod;
+use bytemuck::{Pod, bytes_of};
 use welter_model::extended::Extended;
 use welter_model::program::{Next, Total, Vertex};
 use welter_progress::{Phase, Progress};
@@ -72,8 +72,8 @@ pub(super) fn run<E: Extended>(
     let lanes: Vec<u64> = graph.stripes.iter().map(|stripe| stripe.edges).collect();
     let mut states = EdgeStates::new(graph, &lanes, workers)?;
     let resume = Resume::new::<E>(checkpoints, graph, &lanes, BY_STRIPE)?;
-    let settable = OnStorage::<E::Value, _>::new(graph, &columns.values, &mut states)?;
-    let reached: Option<Reached<E::Total>> = resume.restore(graph, settable)?;
+    let settable = OnStorage::new(graph, &columns.values, &mut states)?;
+    let reached = resume.restore(graph, settable)?;
     let pool = Pool::new(storage, graph)?;
     let partitions = cut(graph, plan.sources);
     let benches = workers.states(|| Bench::<E>::new((graph, degrees), &columns, &pool))?;
@@ -82,24 +82,24 @@ pub(super) fn run<E: Extended>(
     let mut state = State::<E>::new(graph, states);
     let may_go_on = |iterations| program.limit().stated().is_none_or(|most| iterations < most);
     let goes_on =
-        |reached: &Reached<_>| program.next(reached.iterations, &reached.total()) == Next::Iterate;
+        |reached: &Reached| program.next(reached.iterations, &reached.total()) == Next::Iterate;
     let mut reached = if let Some(reached) = reached {
         let go_on = may_go_on(reached.iterations) && goes_on(&reached);
         driver.turn(&mut state, &mut window, Basis::Values, go_on)?;
         reached
     } else {
         let total = driver.turn(&mut state, &mut window, Basis::Nothing, may_go_on(0))?;
-        Reached::begun(total)
+        Reached::begun(bytes_of(&total))
     };
     phase.add(reached.iterations);
     while goes_on(&reached) {
         check_limit(program.limit(), graph, reached.iterations)?;
         let (go_on, last) = (may_go_on(reached.iterations + 1), reached.total());
         let total = driver.turn(&mut state, &mut window, Basis::Updates(&last), go_on)?;
-        reached.note(total);
+        reached.note(bytes_of(&total));
         phase.add(1);
         phase.add_bytes(2 * graph.chunk_bytes());
-        let values = checkpoint::Column::<E::Value>::Storage(&columns.values);
+        let values = checkpoint::Column::Storage(&columns.values);
         resume.write(graph, values, &state.states, &reached)?;
     }
     drop((driver, window, state, pool));

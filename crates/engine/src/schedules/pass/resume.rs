@@ -13,7 +13,7 @@
 
 use std::path::Path;
 
-use bytemuck::Zeroable;
+use bytemuck::{Zeroable, bytes_of, cast_slice, cast_slice_mut};
 
 use welter_model::lasting::{KeptNext, Lasting, decode, encode};
 use welter_progress::{Progress, Unit};
@@ -56,12 +56,12 @@ pub fn pass_resumable<S: Lasting>(
     checkpoints.check_space_of(&shape)?;
     let reached = restore_columns(checkpoints, graph, shape, Cells { run: &mut run, directory })?;
     let first = encode::<S>(program.first());
-    let mut reached = reached.unwrap_or_else(|| Reached::begun(first));
+    let mut reached = reached.unwrap_or_else(|| Reached::begun(bytes_of(&first)));
     run.passes = reached.iterations;
     let next = decode::<S>(reached.total()).ok_or_else(|| odd(directory))?;
     let bytes = graph.vertices() * size_of::<S::Kept>() as u64;
     run.go(next, |run, next| {
-        reached.note(encode::<S>(next));
+        reached.note(bytes_of(&encode::<S>(next)));
         if run.begun || !checkpoints.is_due_of(run.passes, bytes) {
             return Ok(());
         }
@@ -76,7 +76,7 @@ pub fn pass_resumable<S: Lasting>(
 
 impl<S: Lasting> Run<'_, S> {
     /// Shows what is to be kept of all vertices, in their order.
-    fn each_kept(&self, visit: &mut Visit<'_, S::Kept>) -> Result<(), EngineError> {
+    fn each_kept(&self, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         let vertices = self.graph.vertices() as usize;
         let mut piece = Vec::with_capacity(PIECE);
         for first in (0..vertices).step_by(PIECE) {
@@ -85,7 +85,7 @@ impl<S: Lasting> Run<'_, S> {
             let known = cells[part.clone()].iter().zip(&notes[part]);
             piece.clear();
             piece.extend(known.map(|(cell, note)| self.program.kept(cell, note)));
-            visit(&piece)?;
+            visit(cast_slice(&piece))?;
         }
         Ok(())
     }
@@ -103,8 +103,8 @@ fn odd(directory: &Path) -> EngineError {
     EngineError::Changed(format!("{}: {what}", directory.display()))
 }
 
-impl<S: Lasting> Settable<S::Kept> for Cells<'_, '_, S> {
-    fn values(&mut self, stripe: usize, fill: &mut Fill<'_, S::Kept>) -> Result<(), EngineError> {
+impl<S: Lasting> Settable for Cells<'_, '_, S> {
+    fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let run = &mut *self.run;
         let Stripe { vertices, .. } = &run.graph.stripes[stripe];
         let mut piece = [S::Kept::zeroed(); PIECE];
@@ -112,7 +112,7 @@ impl<S: Lasting> Settable<S::Kept> for Cells<'_, '_, S> {
         while first < vertices.end as usize {
             let last = (vertices.end as usize).min(first + PIECE);
             let kept = &mut piece[..last - first];
-            fill(kept)?;
+            fill(cast_slice_mut(kept))?;
             let Learnt { cells, notes } = &mut run.learnt;
             let places = cells[first..last].iter_mut().zip(&mut notes[first..last]);
             for (place, kept) in places.zip(kept) {
@@ -124,7 +124,7 @@ impl<S: Lasting> Settable<S::Kept> for Cells<'_, '_, S> {
         Ok(())
     }
 
-    fn active(&mut self, _: usize, _: &mut Fill<'_, u8>) -> Result<(), EngineError> {
+    fn active(&mut self, _: usize, _: &mut Fill<'_>) -> Result<(), EngineError> {
         let what = "a stream program does not keep who is active";
         Err(EngineError::internal(what))
     }

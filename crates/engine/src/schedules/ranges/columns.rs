@@ -46,7 +46,7 @@ impl Columns {
     }
 
     /// Columns that a checkpoint is made of.
-    pub(super) fn kept<V>(&self, turn: usize) -> checkpoint::Columns<'_, V> {
+    pub(super) fn kept(&self, turn: usize) -> checkpoint::Columns<'_> {
         let active = self.side(turn).active.map_or(Column::Memory(&[]), Column::Storage);
         let states = Column::Memory(&[]);
         checkpoint::Columns { values: Column::Storage(&self.values), active, states }

@@ -47,7 +47,7 @@ impl Columns {
     }
 
     /// Columns that a checkpoint is made of.
-    pub(super) fn kept<V>(&self) -> checkpoint::Columns<'_, V> {
+    pub(super) fn kept(&self) -> checkpoint::Columns<'_> {
         let active = self.active.as_ref().map_or(Column::Memory(&[]), Column::Storage);
         let states = Column::Memory(&[]);
         checkpoint::Columns { values: Column::Storage(&self.values), active, states }
