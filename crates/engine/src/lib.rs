@@ -1,8 +1,12 @@
-//! Ingest, plan, kernels and the iteration driver of one machine.
+//! Ingest, plan, kernels and schedules of one machine.
 //!
 //! Data flows one way: an edge stream is surveyed, its edges are binned by tile, sorted and written
 //! into chunks ([`ingest`](Graph::ingest)); iterations fold the chunks of one stripe of
 //! destinations after the other into accumulators that never leave the cache ([`run()`]).
+//!
+//! A program is compiled into a *kernel*, an object that is called for a tile, a segment of
+//! vertices or a run of records, over columns of bytes; schedules decide which edges meet which
+//! columns, and are compiled once.
 //!
 //! Invariants:
 //! - One stripe belongs to one thread at a time: no atomic operation and no lock on the path of an
@@ -79,9 +83,8 @@ pub use machine::pace::Pace;
 pub use machine::storage::Storage;
 pub use machine::trim::{keep_little, trim};
 pub use machine::workers::Workers;
-pub use schedules::extended::{extend, extend_resumable};
 pub use schedules::intersect::intersect;
 pub use schedules::pass::{Generation, Passed, pass, pass_resumable};
 pub use schedules::peel::peel;
-pub use schedules::run::{run, run_resumable};
+pub use schedules::run::{extend, extend_resumable, run, run_resumable};
 pub use schedules::straight::{count, pass_over};

@@ -1,18 +1,19 @@
 //! The columns of a run, wherever they are: what a checkpoint is made of, and what it is read into.
 
-use bytemuck::{cast_slice, cast_slice_mut};
-use welter_model::program::Program;
-
 use crate::EngineError;
+use crate::columns::edge_states::EdgeStates;
 use crate::columns::state::State;
 use crate::columns::values::{Desk, Fill, StoredValues, Visit};
 use crate::edges::graph::{Graph, Stripe};
+use crate::kernels::seam::Kernel;
 
 /// A column that is written, as bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Column<'a> {
     Memory(&'a [u8]),
     Storage(&'a StoredValues),
+    /// States of edges, in the order in which they are shown.
+    States(&'a EdgeStates),
     /// A function that shows the column, made as it goes.
     Made(&'a dyn Fn(&mut Visit<'_>) -> Result<(), EngineError>),
 }
@@ -27,6 +28,7 @@ impl Column<'_> {
         match self {
             Self::Memory(column) => visit(column),
             Self::Storage(stored) => stored.each(graph, visit),
+            Self::States(states) => states.each(&mut visit),
             Self::Made(show) => show(&mut visit),
         }
     }
@@ -56,44 +58,46 @@ pub(crate) trait Settable {
 }
 
 /// The columns of a run whose signals are in memory. Signals follow from values.
-pub(crate) struct Resident<'a, P: Program> {
-    program: &'a P,
+pub(crate) struct Resident<'a> {
+    kernel: &'a dyn Kernel,
     stripes: &'a [Stripe],
-    values: &'a mut [P::Value],
-    stored: Option<Desk<'a, P::Value>>,
-    signals: &'a mut [P::Signal],
+    values: &'a mut [u8],
+    stored: Option<Desk<'a, u8>>,
+    signals: &'a mut [u8],
     active: &'a mut [u8],
+    states: Option<&'a mut EdgeStates>,
 }
 
-impl<'a, P: Program> Resident<'a, P> {
+impl<'a> Resident<'a> {
     pub(crate) fn new(
         graph: &'a Graph,
-        program: &'a P,
-        state: &'a mut State<P>,
+        kernel: &'a dyn Kernel,
+        state: &'a mut State,
+        states: Option<&'a mut EdgeStates>,
     ) -> Result<Self, EngineError> {
         let State { values, stored, signals: [signals, _], active: [active, _], .. } = state;
         let stored = stored.as_ref().map(|stored| Desk::new(stored, graph)).transpose()?;
-        Ok(Self { program, stripes: &graph.stripes, values, stored, signals, active })
+        Ok(Self { kernel, stripes: &graph.stripes, values, stored, signals, active, states })
     }
 
-    fn place(&self, stripe: usize) -> std::ops::Range<usize> {
+    /// The bytes of the vertices of a stripe in a column of this width.
+    fn place(&self, stripe: usize, width: usize) -> std::ops::Range<usize> {
         let vertices = &self.stripes[stripe].vertices;
-        vertices.start as usize..vertices.end as usize
+        vertices.start as usize * width..vertices.end as usize * width
     }
 }
 
-impl<P: Program> Settable for Resident<'_, P> {
+impl Settable for Resident<'_> {
     fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
-        let place = self.place(stripe);
+        let shape = self.kernel.shape();
+        let (place, said) = (self.place(stripe, shape.value), self.place(stripe, shape.signal));
         let mut away = self.stored.as_mut().map(Desk::blank).transpose()?;
         let values = match &mut away {
             Some(column) => &mut column[..place.len()],
-            None => &mut self.values[place.clone()],
+            None => &mut self.values[place],
         };
-        fill(cast_slice_mut(values))?;
-        for (signal, value) in self.signals[place].iter_mut().zip(values) {
-            *signal = self.program.signal(value);
-        }
+        fill(values)?;
+        self.kernel.signal(values, &mut self.signals[said]);
         match (&mut self.stored, away) {
             (Some(desk), Some(column)) => desk.put(stripe, column),
             _ => Ok(()),
@@ -101,8 +105,12 @@ impl<P: Program> Settable for Resident<'_, P> {
     }
 
     fn active(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
-        let place = self.place(stripe);
+        let place = self.place(stripe, 1);
         Ok(fill(&mut self.active[place])?)
+    }
+
+    fn states(&mut self, fill: &mut Fill<'_>) -> Result<(), EngineError> {
+        self.states.as_mut().map_or(Ok(()), |states| states.fill(fill))
     }
 
     fn finish(&mut self) -> Result<(), EngineError> {
@@ -117,6 +125,7 @@ pub(crate) struct Stored<'a> {
     /// Bytes of the value of a vertex.
     width: usize,
     active: Option<Desk<'a, u8>>,
+    states: Option<&'a mut EdgeStates>,
 }
 
 impl<'a> Stored<'a> {
@@ -124,10 +133,11 @@ impl<'a> Stored<'a> {
         graph: &'a Graph,
         values: &'a StoredValues,
         active: Option<&'a StoredValues>,
+        states: Option<&'a mut EdgeStates>,
     ) -> Result<Self, EngineError> {
         let active = active.map(|active| Desk::new(active, graph)).transpose()?;
         let (width, values) = (values.elements::<u8>(), Desk::new(values, graph)?);
-        Ok(Self { stripes: &graph.stripes, values, width, active })
+        Ok(Self { stripes: &graph.stripes, values, width, active, states })
     }
 }
 
@@ -148,21 +158,30 @@ impl Settable for Stored<'_> {
         desk.put(stripe, column)
     }
 
+    fn states(&mut self, fill: &mut Fill<'_>) -> Result<(), EngineError> {
+        self.states.as_mut().map_or(Ok(()), |states| states.fill(fill))
+    }
+
     fn finish(&mut self) -> Result<(), EngineError> {
         self.values.finish()?;
         self.active.as_mut().map_or(Ok(()), Desk::finish)
     }
 }
 
-impl<P: Program> State<P> {
+impl State {
     /// Columns that a checkpoint is made of.
-    pub(crate) fn columns(&self, graph: &Graph) -> Columns<'_> {
+    pub(crate) fn columns<'a>(
+        &'a self,
+        graph: &Graph,
+        states: Option<&'a EdgeStates>,
+    ) -> Columns<'a> {
         let values = match &self.stored {
             Some(stored) => Column::Storage(stored),
-            None => Column::Memory(cast_slice(&self.values)),
+            None => Column::Memory(&self.values[..]),
         };
-        let flags = if P::FRONTIER { graph.vertices() as usize } else { 0 };
+        let has_flags = self.shape.capabilities.frontier;
+        let flags = if has_flags { graph.vertices() as usize } else { 0 };
         let active = Column::Memory(&self.active[0][..flags]);
-        Columns { values, active, states: Column::Memory(&[]) }
+        Columns { values, active, states: states.map_or(Column::Memory(&[]), Column::States) }
     }
 }

@@ -19,6 +19,7 @@ mod columns;
 mod manifest;
 mod remains;
 mod restore;
+mod resume;
 mod write;
 
 use std::fs::{self, File};
@@ -31,24 +32,21 @@ use std::time::{Duration, Instant};
 
 use bytemuck::{Pod, pod_read_unaligned};
 use rustix::fs::{FlockOperation, flock};
-use welter_model::program::Program;
 use welter_store::io::Faults;
 use welter_store::sealed::{self, Identity, SealedReader};
 use welter_store::{StoreError, durable};
 
 pub(crate) use self::columns::{Column, Columns, Resident, Settable, Stored};
 pub(crate) use self::manifest::Shape;
-pub(crate) use self::restore::{
-    must_relax, refuse_relaxing, restore, restore_columns, restore_stored,
-};
-pub(crate) use self::write::{write, write_columns};
+pub(crate) use self::restore::{refuse_relaxing, restore_columns};
+pub(crate) use self::resume::{BY_STRIPE, Resume, by_range};
+pub(crate) use self::write::write_columns;
 
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION, version};
 use crate::columns::levels::{Level, Mode};
 use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
 use crate::columns::totals::Totals;
-use crate::edges::graph::Graph;
 use crate::machine::sync::lock;
 use welter_store::random_number;
 
@@ -297,11 +295,6 @@ impl Checkpoints {
         lock(&self.progress).entries.clear();
         self.clear()?;
         durable::remove_directory(&self.directory, self.faults.as_ref())
-    }
-
-    /// Whether a checkpoint is to be written after so many iterations.
-    pub(crate) fn is_due<P: Program>(&self, iterations: u64, graph: &Graph) -> bool {
-        self.is_due_of(iterations, graph.vertices() * size_of::<P::Value>() as u64)
     }
 
     /// Whether a checkpoint of columns of so many bytes is to be written after so many iterations.

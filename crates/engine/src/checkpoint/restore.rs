@@ -1,34 +1,23 @@
 //! Resuming from a checkpoint: the last one, or the one before where that is damaged.
 
 use bytemuck::cast_slice_mut;
-use welter_model::program::Program;
 use welter_store::sealed::SealedReader;
 use welter_store::{StoreError, checksum};
 
-use super::columns::{Resident, Settable, Stored};
+use super::columns::Settable;
 use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, version};
 use super::{Checkpoints, Reached, STATE_KIND};
 use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
 use crate::columns::totals::Totals;
-use crate::columns::values::StoredValues;
 use crate::edges::graph::Graph;
 use crate::machine::sync::lock;
 
 /// Vertices whose flags are unpacked at a time.
 const PACKED: usize = 1 << 15;
 
-/// Sets the columns of a run to those of a checkpoint, and says how far that was; `None` where
-/// there is none yet.
-pub(crate) fn restore<P: Program>(
-    checkpoints: &Checkpoints,
-    graph: &Graph,
-    columns: Resident<'_, P>,
-) -> Result<Option<Reached>, EngineError> {
-    restore_columns(checkpoints, graph, Shape::of::<P>(graph), columns)
-}
-
-/// Sets columns of any shape, as [`restore`] does those of a fold program.
+/// Sets columns to those of a checkpoint, and says how far that was; `None` where there is none
+/// yet.
 pub(crate) fn restore_columns(
     checkpoints: &Checkpoints,
     graph: &Graph,
@@ -61,27 +50,6 @@ pub(crate) fn restore_columns(
         }
     }
     first.map_or(Ok(None), Err)
-}
-
-/// Restores columns that are all on storage, so that edges cannot be relaxed there; `None` also
-/// where the run has no checkpoints.
-pub(crate) fn restore_stored<P: Program>(
-    checkpoints: Option<&Checkpoints>,
-    graph: &Graph,
-    (values, active): (&StoredValues, Option<&StoredValues>),
-) -> Result<Option<Reached>, EngineError> {
-    let Some(checkpoints) = checkpoints else { return Ok(None) };
-    checkpoints.check_space::<P>(graph)?;
-    let reached = restore_columns(
-        checkpoints,
-        graph,
-        Shape::of::<P>(graph),
-        Stored::new(graph, values, active)?,
-    )?;
-    if reached.as_ref().is_some_and(|it| must_relax::<P>(it.out_of_step())) {
-        return Err(refuse_relaxing());
-    }
-    Ok(reached)
 }
 
 /// Refuses a checkpoint of another graph or program.
@@ -250,11 +218,6 @@ impl Payload {
     fn damaged(&self, offset: u64, what: &str) -> StoreError {
         StoreError::Damaged { file: self.path.clone(), offset, what: what.to_owned() }
     }
-}
-
-/// Whether relaxing edges is the only way on.
-pub(crate) fn must_relax<P: Program>(out_of_step: bool) -> bool {
-    P::RELAXES && out_of_step && !P::SAYS_ALL
 }
 
 /// Error of a run that must relax edges and cannot.

@@ -4,7 +4,6 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytemuck::{bytes_of, cast_slice};
-use welter_model::program::Program;
 use welter_store::sealed::SealedWriter;
 use welter_store::{StoreError, checksum, durable};
 
@@ -19,11 +18,6 @@ use crate::machine::sync::lock;
 const PACKED: usize = 1 << 15;
 
 impl Shape {
-    /// The graph and the program.
-    pub(crate) fn of<P: Program>(graph: &Graph) -> Self {
-        Self::of_columns::<P::Value, P::Total>(graph, P::FRONTIER)
-    }
-
     /// The graph, values and totals.
     pub(crate) fn of_columns<V, T>(graph: &Graph, frontier: bool) -> Self {
         Self::of_widths(graph, [size_of::<V>(), size_of::<T>()], frontier)
@@ -60,13 +54,8 @@ impl Checkpoints {
         Shape { edges_read: shape.edges_read ^ (sum ^ sum >> 32) as u32, ..shape }
     }
 
-    /// Refuses, before the first iteration, a directory that has no room for what the run keeps:
+    /// Refuses, before the first iteration, a directory without room for checkpoints of this shape:
     /// the last checkpoint, the one before, and the one that is being written.
-    pub(crate) fn check_space<P: Program>(&self, graph: &Graph) -> Result<(), StoreError> {
-        self.check_space_of(&Shape::of::<P>(graph))
-    }
-
-    /// Refuses a directory without room for checkpoints of this shape.
     pub(crate) fn check_space_of(&self, shape: &Shape) -> Result<(), StoreError> {
         let bytes = shape.payload_bytes(VERSION, 0, 0).unwrap_or(u64::MAX);
         let there = lock(&self.progress).entries.len() as u64;
@@ -76,16 +65,6 @@ impl Checkpoints {
 }
 
 /// Writes a checkpoint of a run, of which all columns are where they are said to be.
-pub(crate) fn write<P: Program>(
-    checkpoints: &Checkpoints,
-    graph: &Graph,
-    columns: Columns<'_>,
-    reached: &Reached,
-) -> Result<(), EngineError> {
-    write_columns(checkpoints, graph, Shape::of::<P>(graph), columns, reached)
-}
-
-/// Writes a checkpoint of columns of any shape.
 pub(crate) fn write_columns(
     checkpoints: &Checkpoints,
     graph: &Graph,

@@ -34,10 +34,9 @@ use crate::EngineError;
 
 pub use self::pulled::{Pulled, states, with_states};
 pub use self::updates::{gather, gather_extended, group, open_updates, touched, write_updates};
-pub(crate) use self::updates::{met, told};
 pub use self::vertices::{apply, apply_extended, init, init_extended};
 pub use self::writer::{EdgeWriter, Form};
-pub use crate::columns::renew::{Renewed, Vertices};
+pub use crate::kernels::apply::{Renewed, Vertices};
 pub use crate::kernels::kernel::{Scratch, Sources};
 pub use crate::kernels::update_chunk::{Cell as UpdateCell, Records};
 

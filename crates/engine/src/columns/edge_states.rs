@@ -12,11 +12,9 @@
 //! all states are zeros before they were written · a worker has at most `STATE_SLABS` slabs.
 
 use std::collections::VecDeque;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
@@ -28,9 +26,9 @@ use crate::machine::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::machine::slices::Slices;
 use crate::machine::workers::Workers;
 
-/// The states of all edges.
-pub(crate) struct EdgeStates<S> {
-    resident: Buffer<S>,
+/// The states of all edges, as bytes.
+pub(crate) struct EdgeStates {
+    resident: Buffer<u8>,
     /// Of each lane, how many of its states are in memory.
     counts: Vec<usize>,
     stored: Stored,
@@ -38,6 +36,8 @@ pub(crate) struct EdgeStates<S> {
 
 /// States on storage.
 pub(crate) struct Stored {
+    /// Bytes of a state.
+    width: usize,
     /// Where they are, if there are any.
     volume: Option<(Arc<Volume>, IoOptions)>,
     /// Of each lane, in order.
@@ -51,24 +51,24 @@ struct Piece {
     checksum: AtomicU32,
 }
 
-impl<S: Pod + Send> EdgeStates<S> {
-    /// All zeros, of lanes of so many edges. As many as the plan says are in memory, the same share
-    /// of each lane.
+impl EdgeStates {
+    /// All zeros, of `width` bytes each, of lanes of so many edges. As many as the plan says are
+    /// in memory, an equal share of each lane.
     pub(crate) fn new(
         graph: &Graph,
+        width: usize,
         lanes: &[u64],
         workers: &Workers,
     ) -> Result<Self, EngineError> {
-        let size = size_of::<S>();
         let edges = graph.edges();
-        let room = (graph.plan.edge_states_resident() / size.max(1) as u64).min(edges);
+        let room = (graph.plan.edge_states_resident() / width.max(1) as u64).min(edges);
         let share =
             |all: u64| (u128::from(all) * u128::from(room) / u128::from(edges.max(1))) as u64;
         let counts: Vec<usize> = lanes.iter().map(|edges| share(*edges) as usize).collect();
-        let resident = Buffer::zeroed(counts.iter().sum())?;
+        let resident = Buffer::zeroed(counts.iter().sum::<usize>() * width)?;
         let left = lanes.iter().zip(&counts);
         let left: Vec<u64> = left.map(|(edges, count)| edges - *count as u64).collect();
-        let bytes = left.iter().sum::<u64>() * size as u64;
+        let bytes = left.iter().sum::<u64>() * width as u64;
         let volume = match workers.storage().filter(|_| bytes > 0) {
             Some(storage) => Some((storage.scratch(bytes)?, storage.io.clone())),
             None if bytes > 0 => {
@@ -80,22 +80,23 @@ impl<S: Pod + Send> EdgeStates<S> {
         };
         let pieces = |left: u64| {
             let Some((volume, _)) = &volume else { return Vec::new() };
-            let most = (SLAB_BYTES / size) as u64;
+            let most = (SLAB_BYTES / width) as u64;
             let piece = |start: u64| Piece {
-                place: volume.reserve((left - start).min(most) as u32 * size as u32),
+                place: volume.reserve((left - start).min(most) as u32 * width as u32),
                 checksum: AtomicU32::new(0),
             };
             (0..left).step_by(most as usize).map(piece).collect()
         };
         let pieces = left.into_iter().map(pieces).collect();
-        let stored = Stored { volume, pieces, arena: graph.arena.clone() };
+        let stored = Stored { width, volume, pieces, arena: graph.arena.clone() };
         Ok(Self { resident, counts, stored })
     }
 
     /// The states of each lane that are in memory, and where the others are.
-    pub(crate) fn parts(&mut self) -> (Vec<&mut [S]>, &Stored) {
+    pub(crate) fn parts(&mut self) -> (Vec<&mut [u8]>, &Stored) {
         let mut column = Slices(&mut self.resident[..]);
-        let parts = self.counts.iter().map(|count| column.take(*count)).collect();
+        let parts =
+            self.counts.iter().map(|count| column.take(*count * self.stored.width)).collect();
         (parts, &self.stored)
     }
 
@@ -103,8 +104,9 @@ impl<S: Pod + Send> EdgeStates<S> {
     pub(crate) fn each(&self, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         let mut first = 0;
         for (count, pieces) in self.counts.iter().zip(&self.stored.pieces) {
-            visit(cast_slice(&self.resident[first..first + count]))?;
-            first += count;
+            let end = first + count * self.stored.width;
+            visit(&self.resident[first..end])?;
+            first = end;
             for piece in pieces {
                 let mut slab = self.stored.arena.take()?;
                 self.stored.volume()?.read_at_once(piece.place, &mut slab)?;
@@ -118,7 +120,7 @@ impl<S: Pod + Send> EdgeStates<S> {
     pub(crate) fn fill(&mut self, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let mut resident = Slices(&mut self.resident[..]);
         for (count, pieces) in self.counts.iter().zip(&self.stored.pieces) {
-            fill(cast_slice_mut(resident.take(*count)))?;
+            fill(resident.take(*count * self.stored.width))?;
             for piece in pieces {
                 let mut slab = self.stored.arena.take()?;
                 fill(&mut slab.bytes_mut()[..piece.place.bytes as usize])?;
@@ -157,7 +159,7 @@ impl Piece {
 }
 
 /// One worker's way along the states of lanes in an iteration.
-pub(crate) struct Rewriter<'s, S> {
+pub(crate) struct Rewriter<'s> {
     stored: &'s Stored,
     queue: Option<(&'s Arc<Volume>, Queue<Slab>)>,
     /// Whether nothing was written yet, so that there is nothing to read.
@@ -171,13 +173,12 @@ pub(crate) struct Rewriter<'s, S> {
     writing: usize,
     /// The lane that was announced last.
     announced: Option<usize>,
-    /// States of the lane that are in memory and have been shown.
+    /// Bytes of states of the lane that are in memory and have been shown.
     shown: usize,
     /// Pieces of the stripe that have not.
     left: usize,
     /// The piece that is being changed.
     open: Option<Open<'s>>,
-    states: PhantomData<S>,
 }
 
 /// A piece that will be wanted, once it has been read.
@@ -190,11 +191,11 @@ struct Wanted<'s> {
 struct Open<'s> {
     piece: &'s Piece,
     slab: Slab,
-    /// States that have been shown.
+    /// Bytes of states that have been shown.
     shown: usize,
 }
 
-impl<'s, S: Pod> Rewriter<'s, S> {
+impl<'s> Rewriter<'s> {
     /// Begins an iteration; `fresh`: the first one.
     pub(crate) fn new(stored: &'s Stored, fresh: bool) -> Result<Self, EngineError> {
         let queue = match &stored.volume {
@@ -213,7 +214,6 @@ impl<'s, S: Pod> Rewriter<'s, S> {
             shown: 0,
             left: 0,
             open: None,
-            states: PhantomData,
         })
     }
 
@@ -235,36 +235,35 @@ impl<'s, S: Pod> Rewriter<'s, S> {
         self.wanted.extend(pieces.map(|piece| Wanted { piece, slab: None }));
     }
 
-    /// The next states of the lane: at least one, and no more than `most`. `resident`: those of
-    /// it that are in memory.
+    /// The bytes of the next states of the lane: of at least one, and of no more than `most`.
+    /// `resident`: those that are in memory.
     pub(crate) fn next<'r>(
         &'r mut self,
-        resident: &'r mut [S],
+        resident: &'r mut [u8],
         most: usize,
-    ) -> Result<&'r mut [S], EngineError> {
+    ) -> Result<&'r mut [u8], EngineError> {
+        let most = most * self.stored.width;
         if self.shown < resident.len() {
             let rest = &mut resident[self.shown..];
             let count = rest.len().min(most);
             self.shown += count;
             return Ok(&mut rest[..count]);
         }
-        let is_done = |open: &Open<'_>| open.shown == length::<S>(open.piece);
+        let is_done = |open: &Open<'_>| open.shown == length(open.piece);
         if self.open.as_ref().is_none_or(is_done) {
             self.close()?;
             self.open = Some(self.take()?);
         }
         let Some(Open { piece, slab, shown }) = &mut self.open else { return Err(other_edges()) };
-        let length = length::<S>(piece);
-        let states = cast_slice_mut(&mut slab.bytes_mut()[..length * size_of::<S>()]);
         let from = *shown;
-        *shown = length.min(from + most);
-        Ok(&mut states[from..*shown])
+        *shown = length(piece).min(from + most);
+        Ok(&mut slab.bytes_mut()[from..*shown])
     }
 
-    /// Ends a lane. All of its states must have been shown, `resident` of which are in memory: an
-    /// edge that was left out, or met twice, has another one's state.
+    /// Ends a lane. All of its states must have been shown, `resident` bytes of which are in
+    /// memory: an edge that was left out, or met twice, has another one's state.
     pub(crate) fn end(&mut self, resident: usize) -> Result<(), EngineError> {
-        let is_open = |open: &Open<'_>| open.shown < length::<S>(open.piece);
+        let is_open = |open: &Open<'_>| open.shown < length(open.piece);
         if self.left > 0 || self.shown < resident || self.open.as_ref().is_some_and(is_open) {
             return Err(other_edges());
         }
@@ -340,9 +339,9 @@ impl<'s, S: Pod> Rewriter<'s, S> {
     }
 }
 
-/// States of a piece.
-fn length<S>(piece: &Piece) -> usize {
-    piece.place.bytes as usize / size_of::<S>()
+/// Bytes of the states of a piece.
+fn length(piece: &Piece) -> usize {
+    piece.place.bytes as usize
 }
 
 /// More or fewer states were asked for than a lane has edges.

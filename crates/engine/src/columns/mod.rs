@@ -5,8 +5,7 @@
 //! | `state`, `renew`, `results` | values, signals and accumulators, renewed and read |
 //! | `values`, `windows` | columns on storage, and the windows of them that are in memory |
 //! | `edge_states` | states of edges, in the order of the chunks |
-//! | `groups`, `updates` | updates by destination, in memory and on storage |
-//! | `ends` | what the ends of an edge with a state say |
+//! | `groups`, `updates` | room for updates by destination; updates on storage |
 //! | `outcome`, `levels`, `totals` | what a run leaves, and what its iterations did and summed up |
 //! | `footprint` | what columns take beside their values |
 //! | `chunks` | columns and updates as bytes, for the machines of a cluster |
@@ -17,7 +16,6 @@
 
 pub mod chunks;
 pub(crate) mod edge_states;
-pub(crate) mod ends;
 pub(crate) mod footprint;
 pub(crate) mod groups;
 pub(crate) mod levels;

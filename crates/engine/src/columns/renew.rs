@@ -1,150 +1,83 @@
 //! The new values of a stripe's vertices, and what follows from them: signals, flags and totals.
 
-use welter_model::program::{Applied, Program, Total, Vertex};
+use std::ops::Range;
 
-use crate::columns::state::{Part, segments};
-use crate::edges::graph::Graph;
+use crate::columns::state::segments;
+use crate::edges::graph::{Graph, Stripe};
+use crate::kernels::seam::{Kernel, Segment};
 
-/// Sets values, signals and totals before the first iteration. `degrees`: of the stripe's vertices.
-#[inline(always)]
-pub(crate) fn init_part<P: Program>(
-    graph: &Graph,
-    program: &P,
-    degrees: &[u32],
-    values: &mut [P::Value],
-    part: &mut Part<'_, P>,
-) {
-    let base = part.stripe.vertices.start;
-    renew(graph, program, values, part, |place, _| {
-        let index = base + place as u64;
-        program.init(Vertex { index, out_degree: degrees[place].into() })
-    });
+/// Columns of a stripe that follow from the values of its vertices, as bytes.
+pub(crate) struct StripeColumns<'a> {
+    pub(crate) stripe: &'a Stripe,
+    pub(crate) signals: &'a mut [u8],
+    pub(crate) active: &'a mut [u8],
+    /// By segment.
+    pub(crate) totals: &'a mut [u8],
+    pub(crate) active_count: u64,
 }
 
-/// Begins the accumulators of vertices of these values.
-pub(crate) fn begin_part<P: Program>(program: &P, values: &[P::Value], accums: &mut [P::Accum]) {
-    for (accum, value) in accums.iter_mut().zip(values) {
-        *accum = program.begin(value);
+impl StripeColumns<'_> {
+    /// Sets values, and what follows from them, before the first iteration. `degrees`: of the
+    /// stripe's vertices.
+    pub(crate) fn init(
+        &mut self,
+        (graph, kernel): (&Graph, &dyn Kernel),
+        degrees: &[u32],
+        values: &mut [u8],
+    ) {
+        let base = self.stripe.vertices.start;
+        self.renew((graph, kernel), values, |vertices, columns| {
+            kernel.init(columns, base + vertices.start as u64, &degrees[vertices])
+        });
     }
-}
 
-/// Sets what an iteration makes of the values and of what was gathered.
-#[inline(always)]
-pub(crate) fn apply_part<P: Program>(
-    graph: &Graph,
-    program: &P,
-    last: &P::Total,
-    (accums, values): (&[P::Accum], &mut [P::Value]),
-    part: &mut Part<'_, P>,
-) {
-    renew(graph, program, values, part, |place, value| program.apply(value, accums[place], last));
-}
-
-/// Sets what follows from values and flags that are there.
-pub(crate) fn resume_part<P: Program>(program: &P, values: &[P::Value], part: &mut Part<'_, P>) {
-    for (signal, value) in part.signals.iter_mut().zip(&values[..part.stripe.width()]) {
-        *signal = program.signal(value);
+    /// Sets values to what an iteration makes of them and of what was gathered.
+    pub(crate) fn apply(
+        &mut self,
+        (graph, kernel): (&Graph, &dyn Kernel),
+        (accums, last): (&[u8], &[u8]),
+        values: &mut [u8],
+    ) {
+        let width = kernel.shape().accum;
+        self.renew((graph, kernel), values, |vertices, columns| {
+            let accums = &accums[vertices.start * width..vertices.end * width];
+            kernel.apply(columns, accums, last)
+        });
     }
-    if P::FRONTIER {
-        let flags = &part.active[..part.stripe.width()];
-        part.active_count = flags.iter().map(|flag| u64::from(*flag)).sum();
+
+    /// Sets what follows from values and flags that are there.
+    pub(crate) fn resume(&mut self, kernel: &dyn Kernel, values: &[u8]) {
+        let (shape, width) = (kernel.shape(), self.stripe.width());
+        kernel.signal(&values[..width * shape.value], &mut self.signals[..width * shape.signal]);
+        if shape.capabilities.frontier {
+            self.active_count = self.active[..width].iter().map(|flag| u64::from(*flag)).sum();
+        }
     }
-}
 
-/// Sets the values of a stripe's vertices to what `applied` makes of their places and values, and
-/// all that follows from them.
-#[inline(always)]
-fn renew<P: Program>(
-    graph: &Graph,
-    program: &P,
-    values: &mut [P::Value],
-    part: &mut Part<'_, P>,
-    applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
-) {
-    let mut count = 0;
-    let first = part.stripe.vertices.start;
-    for (segment, total) in segments(graph, part.stripe).zip(&mut *part.totals) {
-        let vertices = first + segment.start as u64..first + segment.end as u64;
-        let start = segment.start;
-        let columns = Vertices {
-            values: &mut values[segment.clone()],
-            signals: &mut part.signals[segment.clone()],
-            active: if P::FRONTIER { &mut part.active[segment] } else { &mut [] },
-        };
-        let renewed = columns.renew(program, |place, value| applied(start + place, value));
-        count += renewed.active;
-        *total = renewed.total.merge(repeated(renewed.last, graph.alike(&vertices) - 1));
-    }
-    if P::FRONTIER {
-        part.active_count = count;
-    }
-}
-
-/// Columns of some consecutive vertices.
-#[derive(Debug)]
-pub struct Vertices<'a, P: Program> {
-    /// Values of the vertices.
-    pub values: &'a mut [P::Value],
-    /// Signals of the vertices.
-    pub signals: &'a mut [P::Signal],
-    /// Which of them are active, in a program whose vertices fall inactive; else nothing.
-    pub active: &'a mut [u8],
-}
-
-/// Totals of vertices that were renewed, and how many are active.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Renewed<T> {
-    /// The total of all.
-    pub total: T,
-    /// Total of the last vertex.
-    pub(crate) last: T,
-    /// How many are active, in a program whose vertices fall inactive.
-    pub active: u64,
-}
-
-impl<P: Program> Vertices<'_, P> {
-    /// Sets values to what `applied` makes of their places and them, and all that follows.
-    #[inline(always)]
-    pub(crate) fn renew(
-        self,
-        program: &P,
-        applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
-    ) -> Renewed<P::Total> {
-        let (mut sum, mut last) = (P::Total::default(), P::Total::default());
+    /// Hands the columns of each segment to `each`, which says how many of its vertices are active.
+    fn renew(
+        &mut self,
+        (graph, kernel): (&Graph, &dyn Kernel),
+        values: &mut [u8],
+        each: impl Fn(Range<usize>, Segment<'_>) -> u64,
+    ) {
+        let shape = kernel.shape();
+        let first = self.stripe.vertices.start;
         let mut count = 0;
-        let mut one = |place, value: &mut P::Value, signal: &mut P::Signal| {
-            let applied = applied(place, *value);
-            *value = applied.value;
-            *signal = program.signal(&applied.value);
-            sum = sum.merge(applied.total);
-            last = applied.total;
-            applied.active
-        };
-        let columns = self.values.iter_mut().zip(self.signals).enumerate();
-        if P::FRONTIER {
-            for ((place, (value, signal)), flag) in columns.zip(self.active) {
-                let active = one(place, value, signal);
-                *flag = active.into();
-                count += u64::from(active);
-            }
-        } else {
-            for (place, (value, signal)) in columns {
-                one(place, value, signal);
-            }
+        for (number, vertices) in segments(graph, self.stripe).enumerate() {
+            let bytes = |width: usize| vertices.start * width..vertices.end * width;
+            let flags = shape.capabilities.frontier.into();
+            let columns = Segment {
+                values: &mut values[bytes(shape.value)],
+                signals: &mut self.signals[bytes(shape.signal)],
+                active: &mut self.active[bytes(flags)],
+                total: &mut self.totals[number * shape.total..(number + 1) * shape.total],
+                alike: graph.alike(&(first + vertices.start as u64..first + vertices.end as u64)),
+            };
+            count += each(vertices, columns);
         }
-        Renewed { total: sum, last, active: count }
-    }
-}
-
-/// The total of so many sets of vertices that have the same.
-pub(crate) fn repeated<T: Total>(total: T, mut times: u64) -> T {
-    let (mut sum, mut power) = (T::default(), total);
-    while times > 0 {
-        if times % 2 == 1 {
-            sum = sum.merge(power);
+        if shape.capabilities.frontier {
+            self.active_count = count;
         }
-        power = power.merge(power);
-        times /= 2;
     }
-    sum
 }

@@ -1,74 +1,95 @@
-//! The columns of a run, and the parts of them that stripes own.
+//! The columns of a run in memory, and the parts of them that stripes own.
 
 use std::ops::Range;
 use std::sync::Mutex;
 
-use welter_model::program::{Program, Total};
+use bytemuck::cast_slice_mut;
+use welter_model::program::Program;
 
 use crate::EngineError;
-use crate::columns::results::Values;
+use crate::columns::renew::StripeColumns;
 use crate::columns::values::StoredValues;
 use crate::edges::graph::{Graph, Stripe};
+use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
 use crate::machine::storage::Storage;
 
-/// The columns of a run.
-pub(crate) struct State<P: Program> {
-    pub(crate) values: Buffer<P::Value>,
+/// The columns of a run, as bytes.
+pub(crate) struct State {
+    pub(crate) shape: KernelShape,
+    pub(crate) values: Buffer<u8>,
     /// Where values are instead, when they do not fit in memory.
     pub(crate) stored: Option<StoredValues>,
     /// Signals that scatter reads, and those that the next dense iteration will read.
-    pub(crate) signals: [Buffer<P::Signal>; 2],
+    pub(crate) signals: [Buffer<u8>; 2],
     /// Flags of active vertices, likewise, for programs whose vertices fall inactive; empty
     /// otherwise.
     pub(crate) active: [Buffer<u8>; 2],
     /// Accumulators of all vertices for sparse iterations, all of them the identity in between.
-    /// Empty for programs that are not monotone.
-    pub(crate) accums: Buffer<P::Accum>,
+    /// Empty before the first of these.
+    pub(crate) accums: Buffer<u8>,
     /// Totals by segment.
-    pub(crate) totals: Vec<P::Total>,
+    pub(crate) totals: Vec<u8>,
     /// Vertices that are active.
     pub(crate) active_count: u64,
     /// Stripes by falling number of edges, so that the longest do not come last.
     pub(crate) order: Vec<usize>,
 }
 
+/// The columns of a run of a program, as elements.
+pub(crate) struct Elements<'s, P: Program> {
+    pub(crate) values: &'s mut [P::Value],
+    pub(crate) signals: [&'s mut [P::Signal]; 2],
+    pub(crate) active: [&'s mut [u8]; 2],
+    pub(crate) accums: &'s mut [P::Accum],
+    pub(crate) active_count: &'s mut u64,
+    pub(crate) order: &'s [usize],
+}
+
 /// The part of the columns that belongs to one stripe.
-pub(crate) struct Part<'a, P: Program> {
-    pub(crate) stripe: &'a Stripe,
-    pub(crate) values: &'a mut [P::Value],
-    pub(crate) signals: &'a mut [P::Signal],
-    pub(crate) active: &'a mut [u8],
-    pub(crate) totals: &'a mut [P::Total],
-    pub(crate) active_count: u64,
+pub(crate) struct Part<'a> {
+    pub(crate) values: &'a mut [u8],
+    pub(crate) columns: StripeColumns<'a>,
 }
 
 /// All parts, and the columns that are read meanwhile.
-pub(crate) struct Parts<'a, P: Program> {
-    pub(crate) stripes: Vec<Mutex<Part<'a, P>>>,
+pub(crate) struct Parts<'a> {
+    pub(crate) stripes: Vec<Mutex<Part<'a>>>,
     pub(crate) stored: Option<&'a StoredValues>,
-    pub(crate) signals: &'a [P::Signal],
+    pub(crate) signals: &'a [u8],
     pub(crate) active: &'a [u8],
 }
 
-impl<P: Program> Part<'_, P> {
+impl Part<'_> {
     /// No update came: in a monotone program vertices are what they were, and silent. `signals`:
-    /// what all of them said last.
-    pub(crate) fn stay(&mut self, signals: &[P::Signal]) {
-        let Range { start, end } = self.stripe.vertices;
-        self.signals.copy_from_slice(&signals[start as usize..end as usize]);
-        self.active.fill(0);
-        self.totals.fill(P::Total::default());
-        self.active_count = 0;
+    /// what all of them said last. `none`: the totals of no vertex.
+    pub(crate) fn stay(&mut self, shape: &KernelShape, signals: &[u8], none: &[u8]) {
+        let width = shape.signal;
+        let StripeColumns { stripe, signals: own, active, totals, active_count } =
+            &mut self.columns;
+        let Range { start, end } = stripe.vertices;
+        own.copy_from_slice(&signals[start as usize * width..end as usize * width]);
+        active.fill(0);
+        totals.chunks_exact_mut(none.len().max(1)).for_each(|total| total.copy_from_slice(none));
+        *active_count = 0;
     }
 }
 
-impl<P: Program> State<P> {
-    pub(crate) fn new(graph: &Graph, storage: Option<&Storage>) -> Result<Self, EngineError> {
+impl State {
+    pub(crate) fn new(
+        graph: &Graph,
+        shape: &KernelShape,
+        storage: Option<&Storage>,
+    ) -> Result<Self, EngineError> {
         let count = graph.vertices() as usize;
-        let padded = count + graph.signal_padding();
-        let flags = if P::FRONTIER { padded } else { 0 };
+        let mut padded = count + graph.signal_padding();
+        if shape.state > 0 {
+            // Edges look up their targets too. A damaged key names some place of the signals and
+            // none outside them.
+            padded = padded.max(count + (1 << graph.layout.stripe_bits));
+        }
+        let flags = if shape.capabilities.frontier { padded } else { 0 };
         let mut order: Vec<usize> = (0..graph.stripes.len()).collect();
         order.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
         // What earlier columns left in the arena is written over: by `init` what is read first, by
@@ -76,15 +97,17 @@ impl<P: Program> State<P> {
         let arena = &graph.arena;
         let away = graph.plan.storage().is_some_and(|storage| storage.state.values_stored());
         let stored = storage.filter(|_| away);
-        let stored = stored.map(|storage| StoredValues::new::<P::Value>(graph, storage));
+        let stored = stored.map(|storage| StoredValues::of_width(graph, storage, shape.value));
         let stored = stored.transpose()?;
+        let signals = || Buffer::used(padded * shape.signal, arena);
         let state = Self {
-            values: Buffer::used(if stored.is_some() { 0 } else { count }, arena)?,
+            shape: *shape,
+            values: Buffer::used(if stored.is_some() { 0 } else { count * shape.value }, arena)?,
             stored,
-            signals: [Buffer::used(padded, arena)?, Buffer::used(padded, arena)?],
+            signals: [signals()?, signals()?],
             active: [Buffer::used(flags, arena)?, Buffer::used(flags, arena)?],
             accums: Buffer::zeroed(0)?,
-            totals: vec![P::Total::default(); graph.vertices.segments()],
+            totals: vec![0; graph.vertices.segments() * shape.total],
             active_count: graph.vertices(),
             order,
         };
@@ -92,17 +115,39 @@ impl<P: Program> State<P> {
         Ok(state)
     }
 
-    /// The values of all vertices; all else goes first.
-    pub(crate) fn into_values(self, graph: &Graph) -> Values<P::Value> {
-        let Self { values, stored, signals, active, accums, .. } = self;
-        let Some(stored) = stored else { return Values::resident(values) };
-        drop((values, signals, active, accums));
-        graph.arena.drop_columns();
-        Values::stored(stored, graph)
+    /// Takes the columns, and leaves none.
+    pub(crate) fn take(&mut self) -> Result<Self, EngineError> {
+        let none = || Buffer::zeroed(0);
+        let empty = Self {
+            shape: self.shape,
+            values: none()?,
+            stored: None,
+            signals: [none()?, none()?],
+            active: [none()?, none()?],
+            accums: none()?,
+            totals: Vec::new(),
+            active_count: 0,
+            order: Vec::new(),
+        };
+        Ok(std::mem::replace(self, empty))
+    }
+
+    /// The columns as elements of a program of this shape.
+    pub(crate) fn elements<P: Program>(&mut self) -> Elements<'_, P> {
+        let Self { values, signals: [now, next], active: [active, silent], accums, .. } = self;
+        Elements {
+            values: cast_slice_mut(values),
+            signals: [cast_slice_mut(now), cast_slice_mut(next)],
+            active: [active, silent],
+            accums: cast_slice_mut(accums),
+            active_count: &mut self.active_count,
+            order: &self.order,
+        }
     }
 
     /// Cuts the columns by stripe.
-    pub(crate) fn parts<'a>(&'a mut self, graph: &'a Graph) -> Parts<'a, P> {
+    pub(crate) fn parts<'a>(&'a mut self, graph: &'a Graph) -> Parts<'a> {
+        let shape = self.shape;
         let [signals_now, signals_next] = &mut self.signals;
         let [active_now, active_next] = &mut self.active;
         let stored = self.stored.as_ref();
@@ -112,24 +157,24 @@ impl<P: Program> State<P> {
         let mut totals = Slices(&mut self.totals[..]);
         let parts = graph.stripes.iter().map(|stripe| {
             let width = stripe.width();
-            let flags = if P::FRONTIER { width } else { 0 };
-            Mutex::new(Part {
+            let flags = if shape.capabilities.frontier { width } else { 0 };
+            let columns = StripeColumns {
                 stripe,
-                values: values.take(if stored.is_some() { 0 } else { width }),
-                signals: signals.take(width),
+                signals: signals.take(width * shape.signal),
                 active: active.take(flags),
-                totals: totals.take(stripe.segments.len()),
+                totals: totals.take(stripe.segments.len() * shape.total),
                 active_count: width as u64,
-            })
+            };
+            let values = values.take(if stored.is_some() { 0 } else { width * shape.value });
+            Mutex::new(Part { values, columns })
         });
         Parts { stripes: parts.collect(), stored, signals: signals_now, active: active_now }
     }
 
-    /// Ends a dense iteration: what was written is what is read next. Merges totals in their order.
-    pub(crate) fn close(&mut self) -> P::Total {
+    /// Ends a dense iteration: what was written is what is read next.
+    pub(crate) fn swap(&mut self) {
         self.signals.swap(0, 1);
         self.active.swap(0, 1);
-        self.totals.iter().fold(P::Total::default(), |sum, total| sum.merge(*total))
     }
 }
 

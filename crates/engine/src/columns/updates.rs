@@ -10,13 +10,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use bytemuck::Pod;
+use bytemuck::{Pod, cast_slice};
 use welter_store::io::{ALIGN, IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
 use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::edges::graph::Graph;
-use crate::kernels::update_chunk::{self, Cell, Records, SECTION, chunk_bytes};
+use crate::kernels::records::Records;
+use crate::kernels::update_chunk::{self, Cell, Records as ChunkRecords, SECTION, chunk_bytes};
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::{DEPTH, Storage};
 use crate::machine::sync::lock;
@@ -98,28 +99,63 @@ impl Writer {
     }
 
     /// Records of a chunk, at most.
-    pub(crate) fn records_max<A>() -> usize {
-        (SLAB_BYTES / 2 - 3 * SECTION) / (4 + size_of::<A>())
+    pub(crate) fn records_max(width: usize) -> usize {
+        (SLAB_BYTES / 2 - 3 * SECTION) / (4 + width)
     }
 
-    /// Records that the next chunk may have.
-    pub(crate) fn room<A>(&self) -> usize {
+    /// Records of `width` bytes that the next chunk may have.
+    fn room(&self, width: usize) -> usize {
         let left = SLAB_BYTES - self.filled;
         if left < SLAB_BYTES / SLAB_REST as usize {
-            return Self::records_max::<A>();
+            return Self::records_max(width);
         }
-        let room = (left - CHUNK_FRAME_BYTES as usize) / (4 + size_of::<A>());
-        room.min(Self::records_max::<A>())
+        let room = (left - CHUNK_FRAME_BYTES as usize) / (4 + width);
+        room.min(Self::records_max(width))
     }
 
-    /// Writes records of a cell that stand for so many updates: at most [`Self::room`].
+    /// Writes all records, and says how many updates they stand for: for `updates` together, or for
+    /// one each.
+    pub(crate) fn put_all(
+        &mut self,
+        cell: Cell,
+        records: &mut Records,
+        updates: Option<u64>,
+    ) -> Result<u64, EngineError> {
+        let (mut first, mut written) = (0, 0);
+        while first < records.len() {
+            let chunk = records.part(first, self.room(records.width()));
+            let here = match updates {
+                Some(updates) if first == 0 => updates,
+                Some(_) => 0,
+                None => chunk.0.len() as u64,
+            };
+            first += chunk.0.len();
+            self.put_of(records.width(), cell, chunk, here)?;
+            written += here;
+        }
+        records.clear();
+        Ok(written)
+    }
+
+    /// Writes records of a cell that stand for so many updates, at most as many as there is room
+    /// for.
     pub(crate) fn put<A: Pod>(
         &mut self,
         cell: Cell,
         (targets, accums): (&[u32], &[A]),
         updates: u64,
     ) -> Result<(), EngineError> {
-        let end = chunk_bytes::<A>(targets.len());
+        self.put_of(size_of::<A>(), cell, (targets, cast_slice(accums)), updates)
+    }
+
+    fn put_of(
+        &mut self,
+        width: usize,
+        cell: Cell,
+        records: (&[u32], &[u8]),
+        updates: u64,
+    ) -> Result<(), EngineError> {
+        let end = chunk_bytes(width, records.0.len());
         if self.filled + end > self.pool.piece_bytes {
             self.close()?;
         }
@@ -129,7 +165,7 @@ impl Writer {
         };
         let range = self.filled..self.filled + end;
         let bytes = &mut open.0.bytes_mut()[range.clone()];
-        update_chunk::write(bytes, (self.pool.graph, cell), (targets, accums), updates);
+        update_chunk::write_of(width, bytes, (self.pool.graph, cell), records, updates);
         let spot = Arc::clone(&open.1);
         self.chunks.push(UpdateChunk { spot, range: range.clone(), cell, updates });
         (self.open, self.filled) = (Some(open), range.end);
@@ -176,9 +212,21 @@ impl Reader {
         chunks: &[UpdateChunk],
         mut visit: impl FnMut(&[u32], &[A]) -> bool,
     ) -> Result<u64, EngineError> {
+        // Sections of chunks begin at multiples of 64 bytes, and slabs at pages.
+        let visit = |targets: &[u32], accums: &[u8]| visit(targets, cast_slice(accums));
+        self.read_of(size_of::<A>(), chunks, visit)
+    }
+
+    /// Shows the records of chunks, whose accumulators have `width` bytes.
+    pub(crate) fn read_of(
+        &mut self,
+        width: usize,
+        chunks: &[UpdateChunk],
+        mut visit: impl FnMut(&[u32], &[u8]) -> bool,
+    ) -> Result<u64, EngineError> {
         let mut incoming = self.follow(chunks);
         let mut updates = 0;
-        while let Some(records) = incoming.next::<A>()? {
+        while let Some(records) = incoming.next(width)? {
             if !visit(records.targets, records.accums) {
                 return Err(incoming.damaged());
             }
@@ -212,8 +260,11 @@ pub(crate) struct Incoming<'r> {
 }
 
 impl Incoming<'_> {
-    /// The records of the next chunk.
-    pub(crate) fn next<A: Pod>(&mut self) -> Result<Option<Records<'_, A>>, EngineError> {
+    /// The records of the next chunk, whose accumulators have `width` bytes.
+    pub(crate) fn next(
+        &mut self,
+        width: usize,
+    ) -> Result<Option<ChunkRecords<'_, u8>>, EngineError> {
         if self.held.is_some() && self.shown == self.runs[self.number].len() {
             // Its memory is free before more is asked for.
             self.held = None;
@@ -231,7 +282,7 @@ impl Incoming<'_> {
         let at = (self.reader.pool.graph, chunk.cell);
         let records = self.held.as_ref().and_then(|(slab, start)| {
             let bytes = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
-            update_chunk::open::<A>(bytes)
+            update_chunk::open_of(width, bytes)
         });
         match records.filter(|records| (records.graph, records.cell) == at) {
             Some(records) => Ok(Some(records)),

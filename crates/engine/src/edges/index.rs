@@ -10,7 +10,6 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use welter_model::program::Program;
 use welter_progress::Progress;
 use welter_store::chunk::{Chunk, Tile};
 use welter_store::header::Encoding;
@@ -161,16 +160,18 @@ pub(crate) struct IndexedTiles<'g> {
 }
 
 impl<'g> IndexedTiles<'g> {
-    pub(crate) fn new<P: Program>(
+    /// `weighted`: whether weights are looked at.
+    pub(crate) fn new(
         graph: &'g Graph,
         index: &'g SourceIndex,
+        weighted: bool,
     ) -> Result<Self, EngineError> {
         let mut entries = index.places.chunks_exact(PLACES);
         let mut tiles = Vec::new();
         for stripe in &graph.stripes {
             for place in &stripe.chunks {
                 let chunk: Chunk<'g> = graph.open(stripe, place)?;
-                let weights = Coding::of::<P>(chunk.label()).weights;
+                let weights = Coding::weighted(chunk.label(), weighted).weights;
                 for (tile, places) in chunk.tiles().zip(&mut entries) {
                     let target_base = stripe.vertices.start as u32;
                     tiles.push(Indexed { tile, weights, target_base, places });

@@ -3,23 +3,35 @@
 //! | file | what it has |
 //! |---|---|
 //! | `keys`, `record` | keys of edges, checked against the columns that they index; raw pairs |
+//! | `seam`, `shape` | kernels as schedules see them: objects with widths and capabilities |
+//! | `folded`, `extension` | kernels of fold programs and of extended ones |
 //! | `kernel`, `gather` | updates of a tile, folded into accumulators |
+//! | `apply`, `ends` | values that an iteration makes; edges that look at both of their ends |
+//! | `groups`, `records` | updates by destination; updates that are about to be written |
 //! | `sift` | edges of a tile that a predicate selects |
 //! | `radix` | records in the order of their keys |
 //! | `update_chunk` | updates as they wait on storage or travel |
 //! | `vertices`, `cuts` | numbers of vertices; where the matrix of edges is cut |
 //!
 //! Nothing here knows where a tile comes from, a plan, a run or another thread: functions over
-//! buffers, generic in the program.
+//! buffers, generic in the program, and objects over bytes.
 //!
 //! Invariant: a key is checked against the columns that it indexes before it indexes them.
 
+pub(crate) mod apply;
 pub(crate) mod cuts;
+pub(crate) mod ends;
+pub(crate) mod extension;
+pub(crate) mod folded;
 pub(crate) mod gather;
+pub(crate) mod groups;
 pub(crate) mod kernel;
 pub(crate) mod keys;
 pub(crate) mod radix;
 pub(crate) mod record;
+pub(crate) mod records;
+pub(crate) mod seam;
+pub(crate) mod shape;
 pub(crate) mod sift;
 pub(crate) mod update_chunk;
 pub(crate) mod vertices;

@@ -59,30 +59,42 @@ pub struct Records<'b, A> {
     pub accums: &'b [A],
 }
 
-/// Bytes of a chunk of so many records.
-pub(crate) fn chunk_bytes<A>(records: usize) -> usize {
-    sections::<A>(records)[1]
+/// Bytes of a chunk of so many records, whose accumulators have `width` bytes.
+pub(crate) fn chunk_bytes(width: usize, records: usize) -> usize {
+    sections(width, records)[1]
 }
 
 /// Where accumulators begin in a chunk, and where it ends. Targets begin behind the head.
-fn sections<A>(records: usize) -> [usize; 2] {
+fn sections(width: usize, records: usize) -> [usize; 2] {
     let second = (HEADER_BYTES + 4 * records).next_multiple_of(SECTION);
-    let end = (second + size_of::<A>() * records).next_multiple_of(SECTION);
+    let end = (second + width * records).next_multiple_of(SECTION);
     [second, end]
 }
 
 /// Writes a chunk into as many bytes as it has.
 pub(crate) fn write<A: Pod>(
     bytes: &mut [u8],
-    (graph, cell): (u64, Cell),
+    at: (u64, Cell),
     (targets, accums): (&[u32], &[A]),
     updates: u64,
 ) {
-    let [second, _] = sections::<A>(targets.len());
+    write_of(size_of::<A>(), bytes, at, (targets, cast_slice(accums)), updates);
+}
+
+/// Writes a chunk whose accumulators are the bytes of as many as there are targets, of `width`
+/// bytes each.
+pub(crate) fn write_of(
+    width: usize,
+    bytes: &mut [u8],
+    (graph, cell): (u64, Cell),
+    (targets, accums): (&[u32], &[u8]),
+    updates: u64,
+) {
+    let [second, _] = sections(width, targets.len());
     bytes[HEADER_BYTES..][..size_of_val(targets)].copy_from_slice(cast_slice(targets));
     bytes[HEADER_BYTES + size_of_val(targets)..second].fill(0);
-    bytes[second..][..size_of_val(accums)].copy_from_slice(cast_slice(accums));
-    bytes[second + size_of_val(accums)..].fill(0);
+    bytes[second..][..accums.len()].copy_from_slice(accums);
+    bytes[second + accums.len()..].fill(0);
     let mut header = Header {
         magic: MAGIC,
         graph,
@@ -91,7 +103,7 @@ pub(crate) fn write<A: Pod>(
         stripe: cell.stripe,
         window: cell.window,
         records: targets.len() as u32,
-        record_bytes: (4 + size_of::<A>()) as u32,
+        record_bytes: (4 + width) as u32,
         zero: [0; 3],
         checksum: 0,
     };
@@ -102,11 +114,18 @@ pub(crate) fn write<A: Pod>(
 /// The records of a chunk, if its bytes are those that were written, and aligned as accumulators
 /// are.
 pub(crate) fn open<A: Pod>(bytes: &[u8]) -> Option<Records<'_, A>> {
+    let Records { graph, cell, updates, targets, accums } = open_of(size_of::<A>(), bytes)?;
+    let accums = try_cast_slice(accums).ok()?;
+    Some(Records { graph, cell, updates, targets, accums })
+}
+
+/// The records of a chunk, with the bytes of their accumulators, `width` each.
+pub(crate) fn open_of(width: usize, bytes: &[u8]) -> Option<Records<'_, u8>> {
     let header: Header = pod_read_unaligned(bytes.get(..HEADER_BYTES)?);
     let records = header.records as usize;
-    let [second, end] = sections::<A>(records);
+    let [second, end] = sections(width, records);
     let is_whole = header.magic == MAGIC
-        && header.record_bytes as usize == 4 + size_of::<A>()
+        && header.record_bytes as usize == 4 + width
         && end == bytes.len()
         && header.checksum == sum(&header, &bytes[HEADER_BYTES..]);
     if !is_whole {
@@ -117,7 +136,7 @@ pub(crate) fn open<A: Pod>(bytes: &[u8]) -> Option<Records<'_, A>> {
         cell: Cell { turn: header.turn, stripe: header.stripe, window: header.window },
         updates: header.updates,
         targets: try_cast_slice(&bytes[HEADER_BYTES..][..4 * records]).ok()?,
-        accums: try_cast_slice(&bytes[second..][..size_of::<A>() * records]).ok()?,
+        accums: &bytes[second..][..width * records],
     })
 }
 

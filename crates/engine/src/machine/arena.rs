@@ -154,6 +154,14 @@ impl<T: Zeroable> Buffer<T> {
     }
 }
 
+impl Buffer<u8> {
+    /// The bytes as elements. A mapping begins where any of these may.
+    pub(crate) fn typed<T: Pod>(self) -> Buffer<T> {
+        let Self { mapping, len, .. } = self;
+        Buffer { mapping, len: len / size_of::<T>().max(1), element: PhantomData }
+    }
+}
+
 impl<T: Pod> Buffer<T> {
     /// `len` elements in memory that an earlier column left in `arena`, where there is some that
     /// fits: they hold whatever that held. The memory returns to the arena on drop.

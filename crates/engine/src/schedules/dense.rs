@@ -1,319 +1,280 @@
-//! Dense iterations: a worker takes a stripe, folds all its edges into its own accumulators, and
-//! applies these while they are in the cache.
+//! Route `fold`: scatter, gather and apply in one pass over the chunks.
+//!
+//! Each iteration is *dense* or *sparse*. In a dense one a worker takes a stripe, folds all its
+//! edges into its own accumulators, and applies them while they are in the cache; values change in
+//! place, and signals have two columns that swap roles, because other stripes still read what this
+//! one said last. Of a stripe that no active source reaches a monotone program leaves the values
+//! alone, wherever they lie, and what it said last is copied. A monotone program whose active
+//! vertices have few edges gets sparse iterations, which touch only what is reached
+//! ([`crate::schedules::traversal`]).
+//!
+//! In an extended program the states of edges come by beside the edges
+//! ([`crate::columns::edge_states`]). All edges see what was said in the iteration before, so the
+//! order of stripes makes no difference.
 
+mod stripe;
+mod worker;
+
+use std::sync::Mutex;
+
+pub(crate) use self::worker::WorkerState;
+use self::worker::{Columns, finish, put};
 use crate::EngineError;
-use crate::columns::groups::Groups;
+use crate::checkpoint::{self, BY_STRIPE, Reached, Resident, Resume};
+use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{Level, Mode};
-use crate::columns::renew::{apply_part, begin_part, init_part};
-use crate::columns::state::{Parts, State};
+use crate::columns::state::{Part, Parts, State};
 use crate::columns::values::{Desk, StoredValues};
-use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::Graph;
 use crate::edges::index::IndexedTiles;
-use crate::edges::read_ahead::ReadAhead;
-use crate::kernels::kernel::{Coding, Scratch, Sources, fold_tile};
-use crate::machine::arena::Buffer;
-use crate::machine::dispatch::dispatched;
+use crate::kernels::seam::AnyKernel;
 use crate::machine::sync::lock;
-use crate::machine::workers::Workers;
+use crate::schedules::context::Context;
+use crate::schedules::fixpoint::{self, Cut};
 use crate::schedules::frontier::Masks;
-use crate::schedules::regroup::Regroup;
-use bytemuck::Pod;
-use std::ops::Range;
-use std::sync::Mutex;
-use welter_model::program::Program;
-use welter_progress::Progress;
+use crate::schedules::iterations::{Schedule, Step, iterate};
+use crate::schedules::regroup::RowGroups;
+use crate::schedules::traversal::Traversal;
 
-/// Accumulators and buffers of one worker.
-pub(crate) struct Bench<'g, P: Program> {
-    pub(crate) accums: Buffer<P::Accum>,
-    scratch: Scratch,
-    chunks: ReadAhead<'g>,
-    pub(crate) groups: Groups<P::Update>,
-    /// Edges that were looked at.
-    pub(crate) edges: u64,
+/// Ways to do an iteration that only some programs have.
+#[derive(Default)]
+pub(crate) struct Shortcuts<'a> {
+    /// Sparse iterations, of a monotone program.
+    pub(crate) traversal: Option<Box<dyn Traversal + 'a>>,
+    /// Rows of neighbours, of a program that groups.
+    pub(crate) regroup: Option<Box<dyn RowGroups + 'a>>,
 }
 
-/// One a worker.
-pub(crate) type Benches<'g, P> = [Mutex<Bench<'g, P>>];
+/// Runs a kernel: how far it came, and its columns. `tiles`: where the edges of single vertices
+/// are found.
+///
+/// # Errors
+/// When memory runs out, storage fails, a chunk is damaged, or the run is cancelled.
+pub(crate) fn run(
+    context: &Context<'_>,
+    kernel: AnyKernel<'_>,
+    tiles: Option<&IndexedTiles<'_>>,
+    shortcuts: Shortcuts<'_>,
+) -> Result<(Reached, State), EngineError> {
+    let Context { graph, workers, progress, checkpoints, .. } = *context;
+    let shape = kernel.kernel().shape();
+    let lanes: Vec<u64> = graph.stripes.iter().map(|stripe| stripe.edges).collect();
+    let mut states = match kernel {
+        AnyKernel::Fold(_) => None,
+        AnyKernel::Extended(_) => Some(EdgeStates::new(graph, shape.state, &lanes, workers)?),
+    };
+    let mut state = State::new(graph, shape, workers.storage())?;
+    let resume = Resume::new(checkpoints, graph, shape, (&lanes, BY_STRIPE))?;
+    let columns = Resident::new(graph, kernel.kernel(), &mut state, states.as_mut())?;
+    let reached = resume.restore_to(graph, columns)?;
+    let is_kept = reached.is_some();
+    let mut schedule = DenseSchedule {
+        context,
+        kernel,
+        resume: &resume,
+        state,
+        states,
+        tiles,
+        workers: Vec::new(),
+        shortcuts,
+        due: None,
+        must_relax: false,
+        looked: 0,
+    };
+    let reached = match reached {
+        Some(reached) => reached,
+        None => Reached::begun(&schedule.init()?),
+    };
+    if is_kept && shape.state == 0 {
+        schedule.state.active_count = reached.active;
+    }
+    if let Some(traversal) = &mut schedule.shortcuts.traversal {
+        let lookups = is_kept.then_some(reached.lookups);
+        traversal.begin(schedule.state.active_count, lookups, workers, progress)?;
+    }
+    schedule.must_relax = resume.must_relax(&reached);
+    schedule.due = fixpoint::due(graph, kernel.kernel(), &resume, &reached);
+    let reached = iterate(kernel.kernel(), context, &resume, &mut schedule, reached)?;
+    let DenseSchedule { state, .. } = schedule;
+    Ok((reached, state))
+}
 
-impl<'g, P: Program> Bench<'g, P> {
-    pub(crate) fn new(graph: &'g Graph) -> Result<Self, EngineError> {
-        let accums = Buffer::zeroed(1 << graph.layout.stripe_bits)?;
-        let (scratch, chunks) = (Scratch::new(), ReadAhead::new(graph)?);
-        Ok(Self { accums, scratch, chunks, groups: Groups::new::<P>(graph)?, edges: 0 })
+/// Iterations of which most meet all stripes.
+pub(crate) struct DenseSchedule<'a> {
+    context: &'a Context<'a>,
+    kernel: AnyKernel<'a>,
+    resume: &'a Resume<'a>,
+    state: State,
+    /// States of edges, by stripe.
+    states: Option<EdgeStates>,
+    tiles: Option<&'a IndexedTiles<'a>>,
+    /// Accumulators of a stripe and buffers, made when a stripe is folded first: a search by rows
+    /// never needs them.
+    workers: Vec<Mutex<WorkerState<'a>>>,
+    shortcuts: Shortcuts<'a>,
+    /// Bytes of chunks that are looked at before the run is ended by relaxing, if it ever is.
+    due: Option<u64>,
+    must_relax: bool,
+    /// Bytes of chunks that were looked at.
+    looked: u64,
+}
+
+impl Schedule for DenseSchedule<'_> {
+    fn is_idle(&self) -> bool {
+        matches!(self.kernel, AnyKernel::Fold(_)) && self.state.active_count == 0
+    }
+
+    fn step(&mut self, iterations: u64, last: &[u8]) -> Result<Step, EngineError> {
+        let graph = self.context.graph;
+        let sparse = match &mut self.shortcuts.traversal {
+            Some(traversal) => traversal.step(&mut self.state, last)?,
+            None => None,
+        };
+        let (total, level) = match sparse {
+            Some(done) => done,
+            None => self.meet_all(last, iterations == 0)?,
+        };
+        let frontier = self.state.shape.capabilities.frontier;
+        let looked_up = frontier || self.shortcuts.regroup.is_some();
+        let bytes = if looked_up { level.edges * 4 } else { graph.chunk_bytes() };
+        Ok(Step { total, level, bytes })
+    }
+
+    fn columns(&mut self) -> checkpoint::Columns<'_> {
+        if let Some(traversal) = &mut self.shortcuts.traversal {
+            traversal.show(&mut self.state);
+        }
+        self.state.columns(self.context.graph, self.states.as_ref())
+    }
+
+    fn lookups(&self) -> [u64; 2] {
+        self.shortcuts.traversal.as_ref().map_or([0; 2], |traversal| traversal.lookups())
+    }
+
+    fn must_relax(&self) -> bool {
+        self.must_relax
+    }
+
+    fn relax(&mut self, reached: &mut Reached) -> Result<bool, EngineError> {
+        if self.due.is_none_or(|due| self.looked < due) {
+            return Ok(false);
+        }
+        let Some(traversal) = &mut self.shortcuts.traversal else { return Ok(false) };
+        let Some(cut) = Cut::new(self.context.graph, &self.state, self.must_relax)? else {
+            self.due = None;
+            return Ok(false);
+        };
+        self.workers.clear();
+        reached.lookups = traversal.lookups();
+        let columns = self.state.take()?;
+        self.state.values = traversal.relax(&cut, columns, reached, self.resume)?;
+        Ok(true)
     }
 }
 
-/// Parts that all iterations of a run have in common.
-pub(crate) struct Driver<'a, P> {
-    pub(crate) graph: &'a Graph,
-    pub(crate) program: &'a P,
-    pub(crate) workers: &'a Workers,
-    pub(crate) progress: &'a Progress,
-    pub(crate) tiles: Option<IndexedTiles<'a>>,
-    /// One a worker, for iterations that are not dense.
-    pub(crate) scratches: Vec<Mutex<Scratch>>,
-}
-
-impl<P: Program> Driver<'_, P> {
+impl DenseSchedule<'_> {
     /// Sets values, signals and totals of all vertices.
-    pub(crate) fn init(&self, state: &mut State<P>) -> Result<P::Total, EngineError> {
-        let Self { graph, program, workers, progress, .. } = *self;
-        let Parts { stripes: parts, stored, .. } = state.parts(graph);
-        let desks = self.desks(stored)?;
-        workers.tasks(parts.len(), progress, &desks, |desk, task| {
-            let mut part = lock(&parts[task]);
+    fn init(&mut self) -> Result<Vec<u8>, EngineError> {
+        let Context { graph, workers, progress, .. } = *self.context;
+        let kernel = self.kernel.kernel();
+        let Parts { stripes: parts, stored, .. } = self.state.parts(graph);
+        let columns = stored_columns(self.context, stored)?;
+        workers.tasks(parts.len(), progress, &columns, |desk, task| {
+            let Part { values, columns } = &mut *lock(&parts[task]);
             let mut away = desk.as_mut().map(Desk::blank).transpose()?;
-            let resident = std::mem::take(&mut part.values);
-            let values = away.as_deref_mut().unwrap_or(resident);
-            let degrees = &graph.degrees[part.stripe.vertices.start as usize..];
-            dispatched(
-                #[inline(always)]
-                || init_part(graph, program, degrees, values, &mut part),
-            );
+            let values = away.as_deref_mut().unwrap_or(values);
+            let degrees = &graph.degrees[columns.stripe.vertices.start as usize..];
+            columns.init((graph, kernel), degrees, values);
             put(desk, task, away)
         })?;
-        finish(&desks)?;
-        let active_count = parts.iter().map(|part| lock(part).active_count).sum();
+        finish(&columns)?;
+        let active_count = parts.iter().map(|part| lock(part).columns.active_count).sum();
         drop(parts);
-        state.active_count = active_count;
-        Ok(state.close())
+        Ok(self.close(active_count))
     }
 
-    /// An iteration that meets all stripes, and the bytes of edges that it read.
-    pub(crate) fn meet_all<'g>(
-        &'g self,
-        state: &mut State<P>,
-        last: &P::Total,
-        (benches, regroup): (&mut Vec<Mutex<Bench<'g, P>>>, &mut Option<Regroup<'_>>),
-    ) -> Result<((P::Total, Level), u64), EngineError> {
-        if benches.is_empty() {
-            *benches = self.workers.states(|| Bench::new(self.graph))?;
-        }
-        if P::GROUPS
-            && let Some(regroup) = regroup
-        {
-            return Ok((regroup.iterate(self, state, last, benches)?, 0));
-        }
-        let done = self.dense(state, last, benches)?;
-        let bytes = benches.iter().map(|bench| lock(bench).chunks.take_bytes()).sum();
-        Ok((done, bytes))
+    /// Ends an iteration that met all stripes: what was written is what is read next.
+    fn close(&mut self, active_count: u64) -> Vec<u8> {
+        self.state.active_count = active_count;
+        self.state.swap();
+        self.kernel.kernel().total(&self.state.totals)
     }
 
-    pub(crate) fn dense(
-        &self,
-        state: &mut State<P>,
-        last: &P::Total,
-        benches: &[Mutex<Bench<'_, P>>],
-    ) -> Result<(P::Total, Level), EngineError> {
-        let Self { graph, program, workers, progress, .. } = *self;
-        let order = state.order.clone();
-        let scattering = state.active_count;
-        let Parts { stripes: parts, stored, signals, active } = state.parts(graph);
-        let desks = self.desks(stored)?;
-        let masks =
-            (P::FRONTIER && scattering < graph.vertices()).then(|| Masks::of_flags(graph, active));
+    /// An iteration that meets all stripes.
+    fn meet_all(&mut self, last: &[u8], is_first: bool) -> Result<(Vec<u8>, Level), EngineError> {
+        let Context { graph, workers, .. } = *self.context;
+        if self.workers.is_empty() {
+            let shape = self.state.shape;
+            self.workers = workers.states(|| WorkerState::new(graph, &shape))?;
+        }
+        if let Some(regroup) = &mut self.shortcuts.regroup {
+            let kernel = self.kernel.kernel();
+            return regroup.iterate((self.context, kernel), &mut self.state, last, &self.workers);
+        }
+        let (total, level) = self.dense(last, is_first)?;
+        self.looked += self.workers.iter().map(|state| lock(state).take_bytes()).sum::<u64>();
+        if let Some(traversal) = &mut self.shortcuts.traversal {
+            traversal.met_all(self.state.active_count, level)?;
+        }
+        Ok((total, level))
+    }
+
+    fn dense(&mut self, last: &[u8], is_first: bool) -> Result<(Vec<u8>, Level), EngineError> {
+        let Context { graph, workers, progress, .. } = *self.context;
+        let (shape, order) = (self.state.shape, self.state.order.clone());
+        let scattering = self.state.active_count;
+        let none = self.kernel.kernel().total(&[]);
+        let (resident, lanes) = self.states.as_mut().map(EdgeStates::parts).unzip();
+        let resident: Vec<_> = resident.unwrap_or_default().into_iter().map(Mutex::new).collect();
+        let rewriter = || lanes.map(|lanes| Rewriter::new(lanes, is_first)).transpose();
+        let rewriters = workers.states(rewriter)?;
+        let Parts { stripes: parts, stored, signals, active } = self.state.parts(graph);
+        let desks = stored_columns(self.context, stored)?;
+        let has_masks = shape.capabilities.frontier && scattering < graph.vertices();
+        let masks = has_masks.then(|| Masks::of_flags(graph, active));
         // An update of an inactive vertex does no harm in a monotone program, and a branch at every
         // edge would.
-        let active = (masks.is_some() && !P::MONOTONE).then_some(active);
-        let states: Vec<_> = benches.iter().zip(&desks).map(Mutex::new).collect();
-        workers.tasks_ahead(parts.len(), progress, &states, |(bench, desk), task, next| {
-            let (bench, desk) = (&mut *lock(bench), &mut *lock(desk));
-            let number = order[task];
-            let mut part = lock(&parts[number]);
-            let width = part.stripe.width();
-            let reached = !P::MONOTONE || self.wanted(masks.as_ref(), number).next().is_some();
-            let mut away = None;
-            if reached {
-                desk.as_mut().map(|desk| desk.fetch(number)).transpose()?;
-                if P::KNOWS_TARGET {
-                    away = desk.as_mut().map(|desk| desk.take(number)).transpose()?;
-                    let values = away.as_deref().unwrap_or(&*part.values);
-                    begin_part(program, values, &mut bench.accums[..width]);
-                } else {
-                    bench.accums[..width].fill(program.identity());
-                }
-            }
-            let at = (number, next.map(|task| order[task]));
-            if P::GROUPS {
-                // They are met beside the values.
-            } else if P::FRONTIER
-                && let (Some(masks), Some(tiles)) = (&masks, &self.tiles)
-            {
-                self.fold_active(tiles, number, masks, signals, active, bench);
-            } else {
-                self.fold_stripe(at, masks.as_ref(), signals, active, bench)?;
-            }
-            if !reached {
-                part.stay(signals);
-                return Ok(());
-            }
-            if !P::KNOWS_TARGET {
-                away = desk.as_mut().map(|desk| desk.take(number)).transpose()?;
-            }
-            let resident = std::mem::take(&mut part.values);
-            let values = away.as_deref_mut().unwrap_or(resident);
-            if P::GROUPS {
-                self.group_stripe(at, values, signals, bench)?;
-            }
-            dispatched(
-                #[inline(always)]
-                || apply_part(graph, program, last, (&bench.accums, values), &mut part),
-            );
-            put(desk, number, away)
-        })?;
-        finish(&desks)?;
-        let active_count = parts.iter().map(|part| lock(part).active_count).sum();
-        drop(parts);
-        state.active_count = active_count;
-        let edges = benches.iter().map(|bench| std::mem::take(&mut lock(bench).edges)).sum();
-        Ok((state.close(), Level::of(Mode::Dense, scattering, edges)))
-    }
-
-    /// Numbers of the chunks of a stripe that may have an active source; of all without masks.
-    pub(crate) fn wanted<'m>(
-        &'m self,
-        masks: Option<&'m Masks>,
-        stripe: usize,
-    ) -> impl Iterator<Item = usize> + 'm {
-        let block_bits = self.graph.layout.block_bits;
-        let chunks = &self.graph.stripes[stripe].chunks;
-        (0..chunks.len()).filter(move |&chunk| {
-            let ChunkPlace { sources, .. } = &chunks[chunk];
-            let blocks = sources.start >> block_bits..sources.end >> block_bits;
-            masks.is_none_or(|masks| masks.any(blocks.start as usize..blocks.end as usize))
-        })
-    }
-
-    /// Folds the edges of a stripe into a worker's accumulators; where there are masks, those of
-    /// tiles with an active source. `at`: the stripe, and the one that the worker will fold then.
-    pub(crate) fn fold_stripe(
-        &self,
-        at: (usize, Option<usize>),
-        masks: Option<&Masks>,
-        signals: &[P::Signal],
-        active: Option<&[u8]>,
-        bench: &mut Bench<'_, P>,
-    ) -> Result<(), EngineError> {
-        let block_bits = self.graph.layout.block_bits;
-        let Bench { accums, scratch, chunks, edges, .. } = bench;
-        chunks.parts(
-            at,
-            |stripe| (stripe, self.wanted(masks, stripe)),
-            |_, _, chunk| {
-                let reach = chunk.block_width() as usize;
-                let coding = Coding::of::<P>(chunk.label());
-                for (tile, sources) in self.graph.tiles_of(&chunk) {
-                    let last = (sources.end - 1) >> block_bits;
-                    let blocks = (sources.start >> block_bits) as usize..last as usize + 1;
-                    if masks.is_some_and(|masks| !masks.any(blocks)) {
-                        continue;
-                    }
-                    let source = tile.source as usize;
-                    let sources = source..source + reach;
-                    let active = active.map(|active| &active[sources.clone()]);
-                    let sources = Sources { signals: &signals[sources], active };
-                    fold_tile(self.program, &tile, 0..tile.edges, coding, sources, accums, scratch);
-                    *edges += tile.edges as u64;
-                }
-                Ok(())
+        let active = (masks.is_some() && !shape.capabilities.monotone).then_some(active);
+        let fold = stripe::Fold {
+            context: self.context,
+            kernel: self.kernel,
+            tiles: self.tiles,
+            masks: masks.as_ref(),
+            signals,
+            active,
+            last,
+            none: &none,
+            resident: &resident,
+        };
+        let tools = self.workers.iter().zip(&desks).zip(&rewriters);
+        let tools: Vec<_> = tools.map(Mutex::new).collect();
+        workers.tasks_ahead(
+            parts.len(),
+            progress,
+            &tools,
+            |((state, desk), rewriter), task, next| {
+                let (state, desk) = (&mut *lock(state), &mut *lock(desk));
+                let at = (order[task], next.map(|task| order[task]));
+                fold.stripe(at, &mut lock(&parts[at.0]), state, desk, &mut lock(rewriter))
             },
-        )
-    }
-
-    /// Lets a worker's accumulators meet the updates of a stripe, whose vertices have these values,
-    /// piece by piece. `at`: as in [`Self::fold_stripe`].
-    pub(crate) fn group_stripe(
-        &self,
-        (number, next): (usize, Option<usize>),
-        values: &[P::Value],
-        signals: &[P::Signal],
-        bench: &mut Bench<'_, P>,
-    ) -> Result<(), EngineError> {
-        let graph = self.graph;
-        let Range { start, end } = graph.stripes[number].vertices;
-        let degrees = &graph.degrees[start as usize..end as usize];
-        let Bench { accums, scratch, chunks, groups, edges, .. } = bench;
-        let pieces = groups.pieces(degrees);
-        for (count, piece) in pieces.iter().enumerate() {
-            groups.open(degrees, piece);
-            let next = if count + 1 < pieces.len() { Some(number) } else { next };
-            chunks.parts(
-                (number, next),
-                |stripe| (stripe, 0..graph.stripes[stripe].chunks.len()),
-                |_, _, chunk| {
-                    let reach = chunk.block_width() as usize;
-                    let coding = Coding::of::<P>(chunk.label());
-                    for tile in chunk.tiles() {
-                        let source = tile.source as usize;
-                        let signals = &signals[source..source + reach];
-                        let sources = Sources { signals, active: None };
-                        groups.put_tile(self.program, &tile, coding, sources, scratch);
-                        *edges += tile.edges as u64;
-                    }
-                    Ok(())
-                },
-            )?;
-            groups.meet(self.program, degrees, values, accums)?;
-        }
-        Ok(())
-    }
-
-    /// Desks of all workers, where values are on storage.
-    pub(crate) fn desks<'s>(
-        &self,
-        stored: Option<&'s StoredValues>,
-    ) -> Result<Desks<'s, P::Value>, EngineError> {
-        self.workers.states(|| stored.map(|stored| Desk::new(stored, self.graph)).transpose())
-    }
-
-    /// Folds the edges of active bands of a stripe into a worker's accumulators.
-    pub(crate) fn fold_active(
-        &self,
-        tiles: &IndexedTiles<'_>,
-        stripe: usize,
-        masks: &Masks,
-        signals: &[P::Signal],
-        active: Option<&[u8]>,
-        bench: &mut Bench<'_, P>,
-    ) {
-        let graph = self.graph;
-        let reach = graph.signal_padding();
-        for indexed in tiles.of_stripe(stripe) {
-            let source = indexed.tile.source as usize;
-            let coding = indexed.coding(graph);
-            let sources = source..source + reach;
-            let sources = Sources {
-                signals: &signals[sources.clone()],
-                active: active.map(|active| &active[sources]),
-            };
-            for bands in masks.runs(source >> graph.layout.block_bits, coding.encoding) {
-                let edges = indexed.edges(bands);
-                bench.edges += edges.len() as u64;
-                let Bench { accums, scratch, .. } = bench;
-                fold_tile(self.program, &indexed.tile, edges, coding, sources, accums, scratch);
-            }
-        }
+        )?;
+        drop(tools);
+        finish(&desks)?;
+        let mut rewriters = rewriters.iter();
+        rewriters.try_for_each(|it| lock(it).as_mut().map_or(Ok(()), Rewriter::finish))?;
+        let active_count = parts.iter().map(|part| lock(part).columns.active_count).sum();
+        drop(parts);
+        let total = self.close(active_count);
+        let edges = self.workers.iter().map(|state| std::mem::take(&mut lock(state).edges)).sum();
+        Ok((total, Level::of(Mode::Dense, scattering, edges)))
     }
 }
 
-/// Desks of all workers for values, where these are on storage.
-pub(crate) type Desks<'s, V> = Vec<Mutex<Option<Desk<'s, V>>>>;
-
-/// Writes the values of a stripe, where these are on storage.
-pub(crate) fn put<V: Pod + Send>(
-    desk: &mut Option<Desk<'_, V>>,
-    stripe: usize,
-    values: Option<Buffer<V>>,
-) -> Result<(), EngineError> {
-    match (desk, values) {
-        (Some(desk), Some(values)) => desk.put(stripe, values),
-        _ => Ok(()),
-    }
-}
-
-/// Waits until all values are written.
-pub(crate) fn finish<V: Pod + Send>(desks: &Desks<'_, V>) -> Result<(), EngineError> {
-    desks.iter().try_for_each(|desk| lock(desk).as_mut().map_or(Ok(()), Desk::finish))
+/// The columns of values of all workers, where these are on storage.
+fn stored_columns<'s>(
+    context: &Context<'_>,
+    stored: Option<&'s StoredValues>,
+) -> Result<Columns<'s>, EngineError> {
+    let graph: &Graph = context.graph;
+    context.workers.states(|| stored.map(|stored| Desk::new(stored, graph)).transpose())
 }

@@ -31,28 +31,25 @@ use std::sync::Mutex;
 
 use bytemuck::{bytes_of, cast_slice};
 use welter_model::program::Program;
-use welter_progress::Phase;
 use welter_store::ChunkError;
 use welter_store::chunk::{Chunk, Tile};
 
 use self::news::News;
 use crate::EngineError;
-use crate::checkpoint::{self, Checkpoints, Columns, Reached};
-use crate::checkpoint::{must_relax, refuse_relaxing};
+use crate::checkpoint::{self, Columns, Reached, Resume, refuse_relaxing};
 use crate::columns::footprint::COLUMNS;
 use crate::columns::levels::{Level, Mode};
-use crate::columns::outcome::Outcome;
-use crate::columns::results::Values;
 use crate::columns::state::State;
 use crate::columns::values::Visit;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::seam::Kernel;
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
 use crate::machine::sync::lock;
 use crate::plan::{FrontierMode, LISTED_BYTES};
-use crate::schedules::dense::Driver;
+use crate::schedules::context::Context;
 use crate::schedules::limit::check_limit;
 use crate::schedules::parts::Part;
 use crate::schedules::resident::{self, OutOfOrder, Resident};
@@ -62,14 +59,20 @@ use crate::schedules::resident::{self, OutOfOrder, Resident};
 const GRAPHS: u64 = 6;
 
 /// Bytes of chunks that are looked at level by level before a run changes over; `None` when it does
-/// not. `out_of_step`: it continues from values that were relaxed.
-pub(crate) fn due<P: Program>(graph: &Graph, program: &P, out_of_step: bool) -> Option<u64> {
+/// not.
+pub(crate) fn due(
+    graph: &Graph,
+    kernel: &dyn Kernel,
+    resume: &Resume<'_>,
+    reached: &Reached,
+) -> Option<u64> {
+    let relaxes = kernel.shape().capabilities.relaxes;
     // The number of an iteration must mean something where it is limited.
-    let may = P::RELAXES && graph.plan.storage().is_some() && program.limit().stated().is_none();
+    let may = relaxes && graph.plan.storage().is_some() && kernel.limit().stated().is_none();
     match graph.plan.frontier_mode() {
-        _ if must_relax::<P>(out_of_step) => Some(0),
+        _ if resume.must_relax(reached) => Some(0),
         FrontierMode::Local if may => Some(0),
-        FrontierMode::Auto if may && out_of_step => Some(0),
+        FrontierMode::Auto if may && reached.out_of_step() => Some(0),
         FrontierMode::Auto if may => Some(GRAPHS * graph.chunk_bytes),
         _ => None,
     }
@@ -87,9 +90,9 @@ impl Cut {
     /// Cuts a graph so that no more memory is taken than the columns held that are not needed any
     /// more, or, where that does not do, what is left of the budget too; `None` when that is too
     /// little. A run that `must` relax is refused then.
-    pub(crate) fn new<P: Program>(
+    pub(crate) fn new(
         graph: &Graph,
-        state: &State<P>,
+        state: &State,
         must: bool,
     ) -> Result<Option<Self>, EngineError> {
         let cut = Self::within(graph, state, 0).or_else(|| {
@@ -100,13 +103,13 @@ impl Cut {
     }
 
     /// Likewise, with so many bytes more than the columns.
-    fn within<P: Program>(graph: &Graph, state: &State<P>, spare: u64) -> Option<Self> {
-        let threads = graph.plan.premises.threads as u64;
-        let (value, flag) = (size_of::<P::Value>() as u64, u64::from(P::FRONTIER));
+    fn within(graph: &Graph, state: &State, spare: u64) -> Option<Self> {
+        let (threads, shape) = (graph.plan.premises.threads as u64, state.shape);
+        let value = shape.value as u64;
         let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0) as u64;
-        let signals = 2 * state.signals[0].len() as u64 * size_of::<P::Signal>() as u64;
-        let accums = threads * ((size_of::<P::Accum>() as u64) << graph.layout.stripe_bits);
-        let mut free = spare + signals + state.active[1].len() as u64 * flag + accums;
+        let signals = 2 * state.signals[0].len() as u64;
+        let accums = threads * ((shape.accum as u64) << graph.layout.stripe_bits);
+        let mut free = spare + signals + state.active[1].len() as u64 + accums;
         if state.stored.is_some() {
             free = (free + threads * COLUMNS as u64 * width * value)
                 .checked_sub(graph.vertices() * value)?;
@@ -121,43 +124,41 @@ impl Cut {
     }
 }
 
-/// Relaxes all edges until nothing changes, from what was reached so far on. Each pass over the
-/// stripes counts as an iteration.
+/// Relaxes all edges until nothing changes, from what was reached so far on: the values of all
+/// vertices. Each pass over the stripes counts as an iteration.
 pub(crate) fn finish<P: Program>(
-    driver: &Driver<'_, P>,
+    tools: (&Context<'_>, &P),
     cut: &Cut,
-    state: State<P>,
-    mut reached: Reached,
-    phase: &Phase,
-    checkpoints: Option<&Checkpoints>,
-) -> Result<Outcome<P::Value, P::Total>, EngineError> {
-    let graph = driver.graph;
-    let values = run(driver, cut, state, |level, standing| {
+    state: State,
+    reached: &mut Reached,
+    resume: &Resume<'_>,
+) -> Result<Buffer<u8>, EngineError> {
+    let (Context { graph, phase, .. }, program) = (*tools.0, tools.1);
+    run(tools, cut, state, |level, standing| {
         level.note(&mut reached.levels);
         reached.note(bytes_of(&P::Total::default()));
-        check_limit(driver.program.limit(), graph, reached.iterations)?;
+        check_limit(program.limit(), graph, reached.iterations)?;
         phase.add(1);
         phase.add_bytes(level.edges * 4);
-        let due = |all: &&Checkpoints| all.is_due::<P>(reached.iterations, graph);
-        let Some(checkpoints) = checkpoints.filter(due) else { return Ok(()) };
         let active = |visit: &mut Visit<'_>| standing.active(visit);
-        let values = checkpoint::Column::Memory(cast_slice(standing.values));
-        let (active, states) = (checkpoint::Column::Made(&active), checkpoint::Column::Memory(&[]));
-        let columns = Columns { values, active, states };
-        checkpoint::write::<P>(checkpoints, graph, columns, &reached)
-    })?;
-    Ok(reached.outcome(Values::resident(values)))
+        let columns = Columns {
+            values: checkpoint::Column::Memory(standing.values),
+            active: checkpoint::Column::Made(&active),
+            states: checkpoint::Column::Memory(&[]),
+        };
+        resume.write(graph, || columns, reached)
+    })
 }
 
 /// State of a run between two passes.
-struct Standing<'a, 'f, V> {
-    values: &'a [V],
+struct Standing<'a, 'f> {
+    values: &'a [u8],
     /// By stripe.
     flags: &'a [Mutex<&'f mut [u8]>],
     news: &'a News<'a>,
 }
 
-impl<V> Standing<'_, '_, V> {
+impl Standing<'_, '_> {
     /// Shows flags of all vertices in their order: set are those of vertices that have not been
     /// told to some stripe, and of others in their blocks.
     fn active(&self, visit: &mut Visit<'_>) -> Result<(), EngineError> {
@@ -182,12 +183,12 @@ impl<V> Standing<'_, '_, V> {
 /// Relaxes all edges until nothing changes, and returns all values. `done` hears of each pass over
 /// the stripes.
 fn run<P: Program>(
-    driver: &Driver<'_, P>,
+    tools: (&Context<'_>, &P),
     cut: &Cut,
-    state: State<P>,
-    mut done: impl FnMut(Level, &Standing<'_, '_, P::Value>) -> Result<(), EngineError>,
-) -> Result<Buffer<P::Value>, EngineError> {
-    let Driver { graph, program, workers, progress, .. } = *driver;
+    state: State,
+    mut done: impl FnMut(Level, &Standing<'_, '_>) -> Result<(), EngineError>,
+) -> Result<Buffer<u8>, EngineError> {
+    let (Context { graph, workers, progress, .. }, program) = (*tools.0, tools.1);
     let State { values, stored, signals, active: [mut active, silent], accums, .. } = state;
     drop((signals, silent, accums));
     graph.arena.drop_columns();
@@ -199,6 +200,7 @@ fn run<P: Program>(
     let mut flags = Slices(&mut active[..]);
     let flags: Vec<_> =
         graph.stripes.iter().map(|stripe| Mutex::new(flags.take(stripe.width()))).collect();
+    let width = size_of::<P::Value>();
     let desks = workers.states(|| Desk::<'_, P>::new(graph, cut.words))?;
     let idle = workers.states(|| Ok(()))?;
     let nothing = Level::of(Mode::Local, 0, 0);
@@ -218,13 +220,14 @@ fn run<P: Program>(
         }
         workers.tasks(wave.len(), progress, &idle, |(), task| {
             let (number, desk) = (wave[task], &mut *lock(&desks[task]));
-            desk.visit(program, &values, &news, number, &cut.parts, &mut lock(&flags[number]))
+            let (values, flags) = (cast_slice(&values), &mut lock(&flags[number]));
+            desk.visit(program, values, &news, number, &cut.parts, flags)
         })?;
         for (desk, &number) in desks.iter().zip(&wave) {
             let desk = &mut *lock(desk);
             let Range { start, end } = graph.stripes[number].vertices;
-            let width = (end - start) as usize;
-            values[start as usize..end as usize].copy_from_slice(&desk.column[..width]);
+            let own: &[u8] = cast_slice(&desk.column[..(end - start) as usize]);
+            values[start as usize * width..end as usize * width].copy_from_slice(own);
             news.told(number, &mut desk.changed, desk.waiting);
             pass.active += std::mem::take(&mut desk.active);
             pass.edges += std::mem::take(&mut desk.edges);

@@ -15,7 +15,7 @@ use std::ops::Range;
 use welter_model::program::Program;
 use welter_store::header::Encoding;
 
-use crate::columns::state::State;
+use crate::columns::state::Elements;
 use crate::edges::footprint::BANDS;
 use crate::edges::graph::Graph;
 use crate::edges::index::band_bits;
@@ -90,21 +90,21 @@ impl Frontier {
         &mut self,
         graph: &Graph,
         program: &P,
-        state: &mut State<P>,
+        state: &mut Elements<'_, P>,
         most: u64,
     ) -> Option<Selected> {
         let mode = graph.plan.frontier_mode();
-        if !P::MONOTONE || matches!(mode, FrontierMode::Dense | FrontierMode::Pull) {
+        if matches!(mode, FrontierMode::Dense | FrontierMode::Pull) {
             return None;
         }
         let auto = mode == FrontierMode::Auto;
-        if auto && state.active_count > graph.vertices() / LIST_BELOW {
+        if auto && *state.active_count > graph.vertices() / LIST_BELOW {
             return None;
         }
         if !self.listed {
             self.collect(program, state, graph.vertices() as usize);
         }
-        let (values, active) = (&state.values, &mut state.active[0]);
+        let (values, active) = (&*state.values, &mut *state.active[0]);
         while let Some((urgency, mut vertices)) = self.buckets.pop_first() {
             if !P::ONE_IS_ENOUGH {
                 vertices.retain(|&vertex| {
@@ -133,7 +133,7 @@ impl Frontier {
     }
 
     /// Makes the buckets from the flags.
-    fn collect<P: Program>(&mut self, program: &P, state: &State<P>, count: usize) {
+    fn collect<P: Program>(&mut self, program: &P, state: &Elements<'_, P>, count: usize) {
         const WORD: usize = 64;
         self.buckets.clear();
         let mut vertices = Vec::new();
@@ -144,17 +144,17 @@ impl Frontier {
             let set = flags.iter().enumerate().filter(|(_, flag)| **flag != 0);
             vertices.extend(set.map(|(place, _)| (word * WORD + place) as u32));
         }
-        self.add(program, &state.values, vertices);
+        self.add(program, state.values, vertices);
         (self.listed, self.shown) = (true, true);
     }
 
     /// Before an iteration in which all active vertices scatter: lets the columns say what the
     /// buckets say, which pushes leave behind.
-    pub(crate) fn show<P: Program>(&mut self, program: &P, state: &mut State<P>) {
+    pub(crate) fn show<P: Program>(&mut self, program: &P, state: &mut Elements<'_, P>) {
         if !self.listed || self.shown {
             return;
         }
-        let State { values, signals: [signals, _], active: [active, _], .. } = state;
+        let Elements { values, signals: [signals, _], active: [active, _], .. } = state;
         if P::ONE_IS_ENOUGH {
             active.fill(0);
         }

@@ -1,6 +1,5 @@
-//! How a run looks up the edges of single vertices, and when it does.
+//! How the run of a monotone program looks up the edges of single vertices, and when it does.
 
-use welter_model::program::Program;
 use welter_progress::Progress;
 
 use crate::EngineError;
@@ -25,9 +24,10 @@ pub(crate) struct Lookups<'g> {
 }
 
 impl<'g> Lookups<'g> {
-    pub(crate) fn new<P: Program>(graph: &'g Graph) -> Self {
-        let out_rows = graph.out_rows.get().filter(|_| P::MONOTONE);
-        let may_pull = P::ONE_IS_ENOUGH && graph.plan.frontier_mode() != FrontierMode::Dense;
+    /// `one_is_enough`: whether one update is as good for a vertex as all.
+    pub(crate) fn new(graph: &'g Graph, one_is_enough: bool) -> Self {
+        let out_rows = graph.out_rows.get();
+        let may_pull = one_is_enough && graph.plan.frontier_mode() != FrontierMode::Dense;
         let in_rows = if graph.symmetric { out_rows } else { graph.in_rows.as_ref() };
         let in_rows = in_rows.filter(|_| may_pull);
         Self { graph, out_rows, in_rows, banded: 0, passed: 0 }
@@ -77,7 +77,7 @@ impl<'g> Lookups<'g> {
     /// Counts vertices that are looked up in the index of bands, and makes rows when by now they
     /// would have paid: whatever comes, that costs at most about twice what the best choice would
     /// have cost.
-    pub(crate) fn count<P: Program>(
+    pub(crate) fn count(
         &mut self,
         selected: &Selected,
         workers: &Workers,
@@ -85,7 +85,7 @@ impl<'g> Lookups<'g> {
     ) -> Result<(), EngineError> {
         let graph = self.graph;
         self.banded += selected.vertices.len() as u64;
-        if P::MONOTONE && graph.plan.index.has_rows() && self.bands_pay() {
+        if graph.plan.index.has_rows() && self.bands_pay() {
             self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
         }
         Ok(())
@@ -93,14 +93,14 @@ impl<'g> Lookups<'g> {
 
     /// Counts edges that were met in passing where there is nothing to look vertices up in, as in a
     /// graph that was kept, and makes rows when by now they would have paid.
-    pub(crate) fn pass<P: Program>(
+    pub(crate) fn pass(
         &mut self,
         level: Level,
         workers: &Workers,
         progress: &Progress,
     ) -> Result<(), EngineError> {
         let graph = self.graph;
-        let may = P::MONOTONE && graph.plan.index.has_rows() && graph.index.is_none();
+        let may = graph.plan.index.has_rows() && graph.index.is_none();
         if !may || self.out_rows.is_some() || level.active > graph.vertices() / FEW_ACTIVE {
             return Ok(());
         }

@@ -3,10 +3,11 @@
 //! | file | what it visits |
 //! |---|---|
 //! | `run` | chooses the schedule that the plan names |
-//! | `iterate`, `dense` | stripe after stripe, accumulators in the cache (route `fold`) |
+//! | `dense` | stripe after stripe, accumulators in the cache (route `fold`) |
 //! | `ranges`, `spill` | windows of sources; updates through storage |
-//! | `extended` | programs with states of edges, on each of these routes |
-//! | `sparse`, `push`, `pull`, `regroup` | few active vertices, through an index |
+//! | `lane` | edges of extended programs, with their states |
+//! | `iterations`, `context` | the loop of a run, and what all schedules are given |
+//! | `traversal`, `sparse`, `push`, `pull`, `regroup` | few active vertices, through an index |
 //! | `frontier`, `reached`, `lookups` | which vertices are active, and how their edges are found |
 //! | `fixpoint`, `parts`, `resident` | blocks of vertices, each relaxed until nothing changes |
 //! | `pass`, `straight` | passes over the edges, over a graph and over its input |
@@ -18,13 +19,14 @@
 //!
 //! Invariant: results have the same bits for any number of workers and any widths.
 
+pub(crate) mod context;
 pub(crate) mod dense;
-pub(crate) mod extended;
 pub(crate) mod fixpoint;
 pub(crate) mod footprint;
 pub(crate) mod frontier;
 pub(crate) mod intersect;
-pub(crate) mod iterate;
+pub(crate) mod iterations;
+pub(crate) mod lane;
 pub(crate) mod limit;
 pub(crate) mod lookups;
 pub(crate) mod parts;
@@ -40,3 +42,4 @@ pub(crate) mod run;
 pub(crate) mod sparse;
 pub(crate) mod spill;
 pub(crate) mod straight;
+pub(crate) mod traversal;

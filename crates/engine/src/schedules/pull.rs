@@ -15,10 +15,10 @@ use welter_model::program::Program;
 
 use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
-use crate::columns::state::State;
+use crate::columns::state::Elements;
 use crate::edges::rows::View;
 use crate::machine::sync::lock;
-use crate::schedules::dense::Driver;
+use crate::schedules::context::Context;
 use crate::schedules::frontier::Frontier;
 use crate::schedules::reached::{List, Reached, ranges, with};
 
@@ -26,20 +26,20 @@ use crate::schedules::reached::{List, Reached, ranges, with};
 const RANGE: usize = 1 << 12;
 
 pub(crate) fn iterate<P: Program>(
-    driver: &Driver<'_, P>,
+    (context, program): (&Context<'_>, &P),
     rows: View<'_>,
-    state: &mut State<P>,
+    state: &mut Elements<'_, P>,
     frontier: &mut Frontier,
     last: &P::Total,
 ) -> Result<(P::Total, Level), EngineError> {
-    let Driver { program, workers, progress, .. } = *driver;
-    let active = state.active_count;
-    let State { values, signals: [signals, _], active: [flags, _], .. } = state;
+    let Context { workers, progress, .. } = *context;
+    let active = *state.active_count;
+    let Elements { values, signals: [signals, _], active: [flags, _], .. } = state;
     let count = values.len();
     let bits = bits(&flags[..count]);
     let tasks = count.div_ceil(RANGE);
     let mut lists: Vec<List<P>> = (0..tasks).map(|_| List::default()).collect();
-    let parts = ranges(&mut *values, RANGE, &mut lists);
+    let parts = ranges(values, RANGE, &mut lists);
     let lookers = workers.states(|| Ok(Looker::default()))?;
     workers.tasks(tasks, progress, &lookers, |looker, task| {
         with(&parts[task], |range| {
@@ -83,7 +83,7 @@ pub(crate) fn iterate<P: Program>(
     })?;
     drop(parts);
     let (total, found) = List::concat(&lists);
-    state.active_count = found.len() as u64;
+    *state.active_count = found.len() as u64;
     frontier.replace(found);
     let edges = lookers.iter().map(|looker| lock(looker).seen).sum();
     Ok((total, Level::of(Mode::Pull, active, edges)))

@@ -13,12 +13,12 @@ use welter_model::program::{Program, Total};
 
 use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
-use crate::columns::state::State;
+use crate::columns::state::Elements;
 use crate::edges::rows::View;
 use crate::kernels::kernel::fetch;
 use crate::machine::sync::lock;
 use crate::plan::FrontierMode;
-use crate::schedules::dense::Driver;
+use crate::schedules::context::Context;
 use crate::schedules::footprint::PUSH_WAITING;
 use crate::schedules::frontier::{FEW_EDGES, Frontier, Selected};
 use crate::schedules::reached::{List, apply, ranges, with};
@@ -35,40 +35,40 @@ const AHEAD: usize = 8;
 const RANGES: usize = 64;
 
 pub(crate) fn iterate<P: Program>(
-    driver: &Driver<'_, P>,
+    (context, program): (&Context<'_>, &P),
     rows: View<'_>,
-    state: &mut State<P>,
+    state: &mut Elements<'_, P>,
     frontier: &mut Frontier,
     selected: &Selected,
     last: &P::Total,
 ) -> Result<(P::Total, Level), EngineError> {
-    let is_alone = match driver.graph.plan.frontier_mode() {
+    let is_alone = match context.graph.plan.frontier_mode() {
         FrontierMode::Alone => true,
         FrontierMode::Together => false,
-        _ => selected.edges < FEW_EDGES || driver.workers.threads() == 1,
+        _ => selected.edges < FEW_EDGES || context.workers.threads() == 1,
     };
     let sources = &selected.vertices;
     // What they say now: a source that meets an update tells it in a later iteration. Where one is
     // enough a source meets none, and is asked when its turn comes.
-    let said = |&source: &u32| driver.program.signal(&state.values[source as usize]);
+    let said = |&source: &u32| program.signal(&state.values[source as usize]);
     let said: Vec<P::Signal> =
         if P::ONE_IS_ENOUGH { Vec::new() } else { sources.iter().map(said).collect() };
     let (total, changed, edges) = if is_alone {
-        alone(driver.program, rows, state, (sources, &said), last)
+        alone(program, rows, state, (sources, &said), last)
     } else {
-        together(driver, rows, state, (sources, &said), last)?
+        together((context, program), rows, state, (sources, &said), last)?
     };
-    state.active_count -= sources.len() as u64;
+    *state.active_count -= sources.len() as u64;
     if P::ONE_IS_ENOUGH {
-        state.active_count += changed.len() as u64;
+        *state.active_count += changed.len() as u64;
     } else {
         for &vertex in &changed {
             let flag = &mut state.active[0][vertex as usize];
-            state.active_count += u64::from(*flag == 0);
+            *state.active_count += u64::from(*flag == 0);
             *flag = 1;
         }
     }
-    frontier.add(driver.program, &state.values, changed);
+    frontier.add(program, state.values, changed);
     Ok((total, Level::of(Mode::Sparse, sources.len() as u64, edges)))
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn iterate<P: Program>(
 fn alone<P: Program>(
     program: &P,
     rows: View<'_>,
-    state: &mut State<P>,
+    state: &mut Elements<'_, P>,
     (sources, said): (&[u32], &[P::Signal]),
     last: &P::Total,
 ) -> (P::Total, Vec<u32>, u64) {
@@ -126,13 +126,13 @@ fn signal<P: Program>(
 
 /// All workers: boxes of updates first, then the ranges of vertices that they are meant for.
 fn together<P: Program>(
-    driver: &Driver<'_, P>,
+    (context, program): (&Context<'_>, &P),
     rows: View<'_>,
-    state: &mut State<P>,
+    state: &mut Elements<'_, P>,
     (sources, said): (&[u32], &[P::Signal]),
     last: &P::Total,
 ) -> Result<(P::Total, Vec<u32>, u64), EngineError> {
-    let Driver { program, workers, progress, .. } = *driver;
+    let Context { workers, progress, .. } = *context;
     let count = state.values.len();
     let range_bits = count.div_ceil(RANGES).next_power_of_two().ilog2();
     let tasks = count.div_ceil(1 << range_bits);
@@ -160,7 +160,7 @@ fn together<P: Program>(
             });
             Ok(())
         })?;
-        let parts = ranges(&mut state.values, 1 << range_bits, &mut lists);
+        let parts = ranges(state.values, 1 << range_bits, &mut lists);
         let locked: Vec<_> = outboxes.iter().map(lock).collect();
         let outboxes: Vec<&Vec<_>> = locked.iter().map(|guard| &**guard).collect();
         workers.tasks(tasks, progress, &idle, |(), task| {

@@ -7,30 +7,43 @@
 //!
 //! Invariant: a vertex that is not stale would make of what it hears what it made of it last.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use welter_model::program::Program;
-use welter_progress::Progress;
 
 use crate::EngineError;
-use crate::columns::groups::AHEAD;
 use crate::columns::levels::{Level, Mode};
-use crate::columns::renew::apply_part;
-use crate::columns::state::{Parts, State};
-use crate::edges::graph::Graph;
+use crate::columns::state::{Elements, Part, Parts, State};
 use crate::edges::rows::View;
+use crate::kernels::groups::AHEAD;
 use crate::kernels::kernel::fetch;
+use crate::kernels::seam::Kernel;
 use crate::machine::arena::Buffer;
 use crate::machine::dispatch::dispatched;
 use crate::machine::sync::lock;
-use crate::machine::workers::Workers;
-use crate::schedules::dense::{Benches, Driver};
+use crate::schedules::context::Context;
+use crate::schedules::dense::WorkerState;
 
 /// Where so much of all edges leads to new vertices, all vertices look rather than being told.
 const TOLD_BELOW: u64 = 3;
 
+/// Iterations by rows of a program that groups.
+pub(crate) trait RowGroups {
+    /// An iteration, with its totals.
+    fn iterate(
+        &mut self,
+        run: (&Context<'_>, &dyn Kernel),
+        state: &mut State,
+        last: &[u8],
+        workers: &[Mutex<WorkerState<'_>>],
+    ) -> Result<(Vec<u8>, Level), EngineError>;
+}
+
 /// Which vertices are to look.
-pub(crate) struct Regroup<'g> {
+pub(crate) struct Regroup<'g, P> {
+    program: &'g P,
     rows: View<'g>,
     /// 1 for each vertex to which something new is said.
     stale: Buffer<AtomicU8>,
@@ -38,55 +51,44 @@ pub(crate) struct Regroup<'g> {
     all: bool,
 }
 
-impl<'g> Regroup<'g> {
+impl<'g, P: Program> Regroup<'g, P> {
     /// All vertices, where the plan has room for rows.
-    pub(crate) fn new<P: Program>(
-        graph: &'g Graph,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<Option<Self>, EngineError> {
-        if !P::GROUPS || !graph.plan.index.has_rows() {
+    pub(crate) fn new(context: &Context<'g>, program: &'g P) -> Result<Option<Self>, EngineError> {
+        let graph = context.graph;
+        if !graph.plan.index.has_rows() {
             return Ok(None);
         }
-        let rows = graph.lay_out_rows(workers, progress)?.view();
+        let rows = graph.lay_out_rows(context.workers, context.progress)?.view();
         let stale = Buffer::zeroed(graph.vertices() as usize)?;
-        Ok(Some(Self { rows, stale, all: true }))
+        Ok(Some(Self { program, rows, stale, all: true }))
     }
+}
 
-    pub(crate) fn iterate<P: Program>(
+impl<P: Program> RowGroups for Regroup<'_, P> {
+    fn iterate(
         &mut self,
-        driver: &Driver<'_, P>,
-        state: &mut State<P>,
-        last: &P::Total,
-        benches: &Benches<'_, P>,
-    ) -> Result<(P::Total, Level), EngineError> {
-        let Driver { graph, program, workers, progress, .. } = *driver;
+        (context, kernel): (&Context<'_>, &dyn Kernel),
+        state: &mut State,
+        last: &[u8],
+        benches: &[Mutex<WorkerState<'_>>],
+    ) -> Result<(Vec<u8>, Level), EngineError> {
+        let Context { graph, workers, progress, .. } = *context;
         let (order, active) = (state.order.clone(), state.active_count);
         let Parts { stripes: parts, signals, .. } = state.parts(graph);
+        let signals: &[P::Signal] = cast_slice(signals);
         let news = workers.states(|| Ok(0_u64))?;
-        let states: Vec<_> = benches.iter().zip(&news).map(std::sync::Mutex::new).collect();
-        workers.tasks(parts.len(), progress, &states, |(bench, news), task| {
-            let (bench, news) = (&mut *lock(bench), &mut *lock(news));
-            let mut part = lock(&parts[order[task]]);
-            let values = std::mem::take(&mut part.values);
-            let own = part.stripe.vertices.clone();
+        let states: Vec<_> = benches.iter().zip(&news).map(Mutex::new).collect();
+        workers.tasks(parts.len(), progress, &states, |(worker, news), task| {
+            let (worker, news) = (&mut *lock(worker), &mut *lock(news));
+            let Part { values, columns } = &mut *lock(&parts[order[task]]);
+            let own = columns.stripe.vertices.clone();
             dispatched(
                 #[inline(always)]
-                || {
-                    for ((vertex, value), accum) in own.zip(&*values).zip(&mut *bench.accums) {
-                        let stale = &self.stale[vertex as usize];
-                        *accum = if self.all || stale.swap(0, Relaxed) != 0 {
-                            bench.edges += self.rows.range(vertex as u32).len() as u64;
-                            bench.groups.meet_row(program, value, (self.rows, vertex), signals)
-                        } else {
-                            program.again(value)
-                        };
-                    }
-                    apply_part(graph, program, last, (&bench.accums, values), &mut part);
-                },
+                || self.meet(own, cast_slice(values), signals, worker),
             );
-            let first = part.stripe.vertices.start as usize;
-            for (place, now) in part.signals.iter().enumerate() {
+            columns.apply((graph, kernel), (&worker.accums, last), values);
+            let first = columns.stripe.vertices.start as usize;
+            for (place, now) in cast_slice::<u8, P::Signal>(columns.signals).iter().enumerate() {
                 let is_new = differ(now, &signals[first + place]);
                 *news += u64::from(is_new) * u64::from(graph.degrees[first + place]);
             }
@@ -94,27 +96,54 @@ impl<'g> Regroup<'g> {
         })?;
         drop(states);
         drop(parts);
-        let total = state.close();
+        state.swap();
+        let total = kernel.total(&state.totals);
         let news: u64 = news.iter().map(|news| *lock(news)).sum();
         self.all = !P::CHOOSY && news > graph.edges() / TOLD_BELOW;
         if !self.all && news > 0 {
-            self.tell(driver, state)?;
+            self.tell(context, &mut state.elements())?;
         }
-        let edges = benches.iter().map(|bench| std::mem::take(&mut lock(bench).edges)).sum();
+        let edges = benches.iter().map(|worker| std::mem::take(&mut lock(worker).edges)).sum();
         Ok((total, Level::of(Mode::Dense, active, edges)))
+    }
+}
+
+impl<P: Program> Regroup<'_, P> {
+    /// Sets the accumulators of vertices of these values to what their neighbours make of them.
+    #[inline(always)]
+    fn meet(
+        &self,
+        own: std::ops::Range<u64>,
+        values: &[P::Value],
+        signals: &[P::Signal],
+        worker: &mut WorkerState<'_>,
+    ) {
+        let WorkerState { accums, groups, edges, .. } = worker;
+        let accums: &mut [P::Accum] = cast_slice_mut(accums);
+        for ((vertex, value), accum) in own.zip(values).zip(accums) {
+            let stale = &self.stale[vertex as usize];
+            *accum = if self.all || stale.swap(0, Relaxed) != 0 {
+                *edges += self.rows.range(vertex as u32).len() as u64;
+                let row = self.rows.ends_ahead(vertex as u32, AHEAD);
+                let row = row.filter_map(|(end, ahead)| {
+                    fetch(signals, ahead as usize);
+                    self.program.scatter(signals[end as usize], 1.0)
+                });
+                groups.meet_row(self.program, value, row)
+            } else {
+                self.program.again(value)
+            };
+        }
     }
 
     /// Tells the neighbours of those who say something new.
-    fn tell<P: Program>(
-        &self,
-        driver: &Driver<'_, P>,
-        state: &State<P>,
-    ) -> Result<(), EngineError> {
-        let Driver { graph, program, workers, progress, .. } = *driver;
-        let State { values, signals: [now, before], .. } = state;
+    fn tell(&self, context: &Context<'_>, state: &mut Elements<'_, P>) -> Result<(), EngineError> {
+        let Context { graph, workers, progress, .. } = *context;
+        let Elements { values, signals: [now, before], order, .. } = state;
+        let (values, now, before) = (&**values, &**now, &**before);
         let units = workers.states(|| Ok(()))?;
         workers.tasks(graph.stripes.len(), progress, &units, |(), task| {
-            for vertex in graph.stripes[state.order[task]].vertices.clone() {
+            for vertex in graph.stripes[order[task]].vertices.clone() {
                 let [before, now] = [before, now].map(|signals| signals[vertex as usize]);
                 if !differ(&before, &now) {
                     continue;
@@ -122,7 +151,7 @@ impl<'g> Regroup<'g> {
                 for (end, ahead) in self.rows.ends_ahead(vertex as u32, AHEAD) {
                     fetch(values, ahead as usize);
                     let end = end as usize;
-                    if program.heeds(&values[end], before, now) {
+                    if self.program.heeds(&values[end], before, now) {
                         self.stale[end].store(1, Relaxed);
                     }
                 }

@@ -1,14 +1,28 @@
 //! Running a program, by whatever route its plan says.
 
-use welter_model::program::Program;
+use bytemuck::Pod;
+use welter_model::extended::Extended;
+use welter_model::program::{Program, Value};
 use welter_progress::{Progress, Unit};
 
-use super::{iterate, ranges, spill};
+use super::context::Context;
+use super::dense::{self, Shortcuts};
+use super::regroup::Regroup;
+use super::traversal::Monotone;
+use super::{ranges, spill};
 use crate::EngineError;
-use crate::checkpoint::Checkpoints;
+use crate::checkpoint::{Checkpoints, Reached};
 use crate::columns::outcome::Outcome;
+use crate::columns::results::Values;
+use crate::columns::state::State;
+use crate::columns::values::StoredValues;
 use crate::edges::graph::Graph;
+use crate::edges::index::IndexedTiles;
+use crate::kernels::extension::Extension;
+use crate::kernels::folded::Folded;
+use crate::kernels::seam::AnyKernel;
 use crate::machine::affinity::OwnCores;
+use crate::machine::arena::Buffer;
 use crate::machine::workers::Workers;
 use crate::plan::Streamed;
 
@@ -42,26 +56,124 @@ pub fn run_resumable<P: Program>(
         let what = "the graph was planned for a straight program, and stayed in its input";
         return Err(EngineError::internal(what));
     }
+    let kernel = Folded::new(program);
+    let any = AnyKernel::Fold(&kernel);
+    let stated = program.limit().stated();
+    by_route((graph, workers, progress, checkpoints), any, stated, |context| {
+        let by_rows = P::MONOTONE && graph.out_rows.get().is_some();
+        if P::FRONTIER && graph.index.is_none() && graph.stored.is_none() && !by_rows {
+            let what = "the graph was ingested for programs that need no index of bands";
+            return Err(EngineError::internal(what));
+        }
+        let index = graph.index.as_ref().filter(|_| P::FRONTIER);
+        let tiles = |index| IndexedTiles::new(graph, index, P::WEIGHTED);
+        let tiles = index.map(tiles).transpose()?;
+        let mut shortcuts = Shortcuts::default();
+        // What follows a false constant is not compiled for that program.
+        if P::MONOTONE {
+            let traversal = Monotone::new(context, program, tiles.as_ref());
+            shortcuts.traversal = Some(Box::new(traversal));
+        }
+        if P::GROUPS
+            && let Some(regroup) = Regroup::new(context, program)?
+        {
+            shortcuts.regroup = Some(Box::new(regroup));
+        }
+        dense::run(context, any, tiles.as_ref(), shortcuts)
+    })
+}
+
+/// Runs an extended program on a graph.
+///
+/// # Errors
+/// When the program needs the reverse of each edge and the graph was not read as undirected, when
+/// memory runs out, storage fails, a chunk is damaged, or the run is cancelled.
+pub fn extend<E: Extended>(
+    graph: &Graph,
+    program: &E,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Outcome<E::Value, E::Total>, EngineError> {
+    extend_resumable(graph, program, workers, progress, None)
+}
+
+/// Runs an extended program. Where there are checkpoints, the run begins at the last one, and
+/// writes more.
+///
+/// # Errors
+/// As [`extend`]; also when a checkpoint cannot be written or read, or belongs to another graph,
+/// program or plan.
+pub fn extend_resumable<E: Extended>(
+    graph: &Graph,
+    program: &E,
+    workers: &Workers,
+    progress: &Progress,
+    checkpoints: Option<&Checkpoints>,
+) -> Result<Outcome<E::Value, E::Total>, EngineError> {
+    if E::SYMMETRIC && !graph.symmetric {
+        let what = "the program needs the reverse of each edge, and the graph was not read as \
+                    undirected";
+        return Err(EngineError::Configuration(what.to_owned()));
+    }
+    let kernel = Extension::new(program);
+    let any = AnyKernel::Extended(&kernel);
+    let stated = program.limit().stated();
+    by_route((graph, workers, progress, checkpoints), any, stated, |context| {
+        dense::run(context, any, None, Shortcuts::default())
+    })
+}
+
+/// Runs a kernel by the route of its plan, in memory by `in_memory`. `stated`: the number of
+/// iterations, where it is known.
+fn by_route<V: Value, T: Pod>(
+    (graph, workers, progress, checkpoints): (&Graph, &Workers, &Progress, Option<&Checkpoints>),
+    kernel: AnyKernel<'_>,
+    stated: Option<u64>,
+    in_memory: impl FnOnce(&Context<'_>) -> Result<(Reached, State), EngineError>,
+) -> Result<Outcome<V, T>, EngineError> {
     if checkpoints.is_some() {
         // They may be where bins were.
         workers.settle();
     }
-    let phase = progress.phase("iterate", Unit::Iterations, program.limit().stated());
-    let way = graph.plan.streamed();
-    let tools = (workers, progress, &phase);
+    let phase = progress.phase("iterate", Unit::Iterations, stated);
+    let context = Context { graph, workers, progress, phase: &phase, checkpoints };
     let own_cores = OwnCores::new(workers, graph.is_streamed());
-    let outcome = match way {
-        None => iterate::run(graph, program, workers, progress, &phase, checkpoints),
-        Some(Streamed::Ranges(plan)) => ranges::run(graph, program, plan, tools, checkpoints),
-        Some(Streamed::Spill(plan)) => spill::run(graph, program, plan, tools, checkpoints),
+    let ended = match graph.plan.streamed() {
+        None => in_memory(&context).map(|(reached, state)| (reached, Left::of(state, graph))),
+        Some(Streamed::Ranges(plan)) => {
+            ranges::run(&context, kernel, plan).map(|(reached, it)| (reached, Left::Storage(it)))
+        }
+        Some(Streamed::Spill(plan)) => {
+            spill::run(&context, kernel, plan).map(|(reached, it)| (reached, Left::Storage(it)))
+        }
         Some(Streamed::Rows(_)) => {
-            let what = "the graph was planned for a program over triangles";
-            return Err(EngineError::internal(what));
+            Err(EngineError::internal("the graph was planned for a program over triangles"))
         }
     };
     drop(own_cores);
-    // So may results.
+    // Results may be written where bins and states of edges were.
     workers.settle();
-    let Outcome { values, iterations, total, totals, levels } = outcome?;
-    Ok(Outcome { values: values.rows()?, iterations, total, totals, levels })
+    let (reached, left) = ended?;
+    let values = match left {
+        Left::Memory(values) => Values::resident(values.typed()),
+        Left::Storage(stored) => Values::stored(stored, graph),
+    };
+    Ok(reached.outcome(values.rows()?))
+}
+
+/// Values that a run left.
+enum Left {
+    Memory(Buffer<u8>),
+    Storage(StoredValues),
+}
+
+impl Left {
+    /// The values of all vertices; all other columns go first.
+    fn of(state: State, graph: &Graph) -> Self {
+        let State { values, stored, signals, active, accums, .. } = state;
+        let Some(stored) = stored else { return Self::Memory(values) };
+        drop((values, signals, active, accums));
+        graph.arena.drop_columns();
+        Self::Storage(stored)
+    }
 }

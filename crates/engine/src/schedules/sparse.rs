@@ -13,40 +13,53 @@ use welter_model::program::{Program, Total};
 
 use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
-use crate::columns::state::State;
+use crate::columns::state::{Elements, State};
+use crate::edges::graph::Graph;
 use crate::edges::index::{IndexedTiles, band_bits};
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
 use crate::machine::sync::lock;
 use crate::plan::FrontierMode;
-use crate::schedules::dense::Driver;
+use crate::schedules::context::Context;
 use crate::schedules::frontier::{Frontier, Masks, Selected};
 
 /// With fewer edges than this, waking other threads costs more than it brings.
 const ALONE_BELOW: u64 = 1 << 14;
 
+/// Makes accumulators of all vertices, where there are none yet.
+pub(crate) fn prepare<P: Program>(
+    graph: &Graph,
+    program: &P,
+    state: &mut State,
+) -> Result<(), EngineError> {
+    if state.accums.is_empty() {
+        state.accums = Buffer::zeroed(graph.vertices() as usize * size_of::<P::Accum>())?;
+        state.elements::<P>().accums.fill(program.identity());
+    }
+    Ok(())
+}
+
+/// A worker's buffers that are free while it is idle, beside what all iterations have.
+type Tools<'t, 'a, P> = (&'t Context<'a>, &'t P, &'t Mutex<Scratch>);
+
 pub(crate) fn iterate<P: Program>(
-    driver: &Driver<'_, P>,
+    tools: Tools<'_, '_, P>,
     tiles: &IndexedTiles<'_>,
-    state: &mut State<P>,
+    state: &mut Elements<'_, P>,
     frontier: &mut Frontier,
     selected: &Selected,
     last: &P::Total,
 ) -> Result<(P::Total, Level), EngineError> {
-    if state.accums.is_empty() {
-        state.accums = Buffer::zeroed(driver.graph.vertices() as usize)?;
-        state.accums.fill(driver.program.identity());
-    }
-    let is_alone = match driver.graph.plan.frontier_mode() {
+    let is_alone = match tools.0.graph.plan.frontier_mode() {
         FrontierMode::Alone => true,
         FrontierMode::Together => false,
         _ => selected.edges < ALONE_BELOW,
     };
     let (total, edges) = if is_alone {
-        alone(driver, tiles, state, frontier, &selected.vertices, last)
+        alone(tools, tiles, state, frontier, &selected.vertices, last)
     } else {
-        together(driver, tiles, state, frontier, &selected.vertices, last)?
+        together(tools, tiles, state, frontier, &selected.vertices, last)?
     };
     let level = Level::of(Mode::Sparse, selected.vertices.len() as u64, edges);
     Ok((total, level))
@@ -75,17 +88,16 @@ fn fold<P: Program>(
 
 /// One thread, source after source.
 fn alone<P: Program>(
-    driver: &Driver<'_, P>,
+    tools: Tools<'_, '_, P>,
     tiles: &IndexedTiles<'_>,
-    state: &mut State<P>,
+    state: &mut Elements<'_, P>,
     frontier: &mut Frontier,
     sources: &[u32],
     last: &P::Total,
 ) -> (P::Total, u64) {
-    let Driver { graph, program, .. } = *driver;
+    let (Context { graph, .. }, program, scratch) = (*tools.0, tools.1, tools.2);
     let (block_bits, band_bits) = (graph.layout.block_bits, band_bits(graph));
-    // The workers are idle, so the first one's buffers are free.
-    let scratch = &mut lock(&driver.scratches[0]);
+    let scratch = &mut lock(scratch);
     let mut touched = Vec::new();
     let mut edges = 0;
     for &source in sources {
@@ -115,34 +127,34 @@ fn alone<P: Program>(
     }
     let mut part = Reached {
         base: 0,
-        values: &mut state.values,
-        signals: &mut state.signals[0],
-        active: &mut state.active[0],
-        accums: &mut state.accums,
+        values: &mut *state.values,
+        signals: &mut *state.signals[0],
+        active: &mut *state.active[0],
+        accums: &mut *state.accums,
         touched,
         activated: 0,
         total: P::Total::default(),
     };
     part.apply(program, last);
     let Reached { touched, total, activated, .. } = part;
-    state.active_count += activated;
-    state.active_count -= sources.len() as u64;
-    frontier.add(program, &state.values, touched);
+    *state.active_count += activated;
+    *state.active_count -= sources.len() as u64;
+    frontier.add(program, state.values, touched);
     (total, edges)
 }
 
 /// All workers, stripe by stripe.
 fn together<P: Program>(
-    driver: &Driver<'_, P>,
+    tools: Tools<'_, '_, P>,
     tiles: &IndexedTiles<'_>,
-    state: &mut State<P>,
+    state: &mut Elements<'_, P>,
     frontier: &mut Frontier,
     sources: &[u32],
     last: &P::Total,
 ) -> Result<(P::Total, u64), EngineError> {
-    let Driver { graph, program, workers, progress, .. } = *driver;
+    let (Context { graph, workers, progress, .. }, program) = (*tools.0, tools.1);
     let masks = Masks::of_list(graph, tiles.blocks(), sources);
-    let State { values, signals: [signals, _], active: [active, _], accums, order, .. } = state;
+    let Elements { values, signals: [signals, _], active: [active, _], accums, order, .. } = state;
     for &source in sources {
         active[source as usize] = 1;
     }
@@ -206,14 +218,14 @@ fn together<P: Program>(
     })?;
     let mut total = P::Total::default();
     let mut touched = Vec::new();
-    state.active_count -= sources.len() as u64;
+    *state.active_count -= sources.len() as u64;
     for part in parts {
         let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
         total = total.merge(part.total);
-        state.active_count += part.activated;
+        *state.active_count += part.activated;
         touched.append(&mut part.touched);
     }
-    frontier.add(program, &state.values, touched);
+    frontier.add(program, state.values, touched);
     Ok((total, edges))
 }
 

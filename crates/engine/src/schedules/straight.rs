@@ -19,10 +19,10 @@ use welter_model::program::Total;
 use welter_progress::{Phase, Progress, Unit};
 
 use crate::EngineError;
-use crate::columns::renew::repeated;
 use crate::edges::graph::Graph;
 use crate::ingest::marks::Marks;
 use crate::ingest::survey::{self, first_beyond};
+use crate::kernels::apply::repeated;
 use crate::kernels::vertices::{SEGMENT_BITS, Vertices};
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;

@@ -9,7 +9,7 @@ use welter_store::{ChunkError, checksum};
 
 use super::Cell;
 use crate::EngineError;
-use crate::columns::ends::{Ends, Said};
+use crate::kernels::ends::{Ends, Said};
 use crate::kernels::gather::{Look, Sides};
 use crate::kernels::kernel::{Coding, Scratch, Sources, fold_within, scatter_tile};
 use crate::kernels::keys::{Columns, Reach};

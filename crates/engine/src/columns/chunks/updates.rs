@@ -6,8 +6,8 @@ use welter_model::program::Program;
 
 use super::{Records, UpdateCell};
 use crate::EngineError;
-use crate::columns::groups::Groups;
-use crate::columns::renew::begin_part;
+use crate::kernels::folded::fold;
+use crate::kernels::groups::Groups;
 use crate::kernels::update_chunk::{self, chunk_bytes};
 
 const OUTSIDE: &str = "a destination is outside the stripe";
@@ -19,7 +19,7 @@ pub fn write_updates<A: Pod>(
     records: (&[u32], &[A]),
     updates: u64,
 ) -> Vec<u8> {
-    let mut bytes = vec![0; chunk_bytes::<A>(records.0.len())];
+    let mut bytes = vec![0; chunk_bytes(size_of::<A>(), records.0.len())];
     update_chunk::write(&mut bytes, (graph, cell), records, updates);
     bytes
 }
@@ -52,40 +52,11 @@ pub fn gather<P: Program>(
     records: &Records<'_, P::Accum>,
     accums: &mut [P::Accum],
 ) -> Result<(), EngineError> {
-    if met(program, (records.targets, records.accums), accums) {
+    let merge = |accum, other| program.merge(accum, other);
+    if fold(records.targets, records.accums, accums, merge) {
         return Ok(());
     }
     Err(failed(records.cell, OUTSIDE))
-}
-
-/// Folds records into the accumulators of their destinations, and says whether all have one.
-fn fold<A: Copy, R: Copy>(
-    (targets, records): (&[u32], &[R]),
-    accums: &mut [A],
-    fold: impl Fn(A, R) -> A,
-) -> bool {
-    targets.iter().zip(records).all(|(&target, &record)| {
-        let accum = accums.get_mut(target as usize);
-        accum.map(|accum| *accum = fold(*accum, record)).is_some()
-    })
-}
-
-/// Merges accumulators, and says whether all have a destination.
-pub(crate) fn met<P: Program>(
-    program: &P,
-    records: (&[u32], &[P::Accum]),
-    accums: &mut [P::Accum],
-) -> bool {
-    fold(records, accums, |accum, other| program.merge(accum, other))
-}
-
-/// Gathers updates, and says whether all have a destination.
-pub(crate) fn told<P: Program>(
-    program: &P,
-    records: (&[u32], &[P::Update]),
-    accums: &mut [P::Accum],
-) -> bool {
-    fold(records, accums, |accum, update| program.gather(accum, update))
 }
 
 /// Lets accumulators of a stripe meet what edges told, in an extended program, which does not say
@@ -98,7 +69,7 @@ pub fn gather_extended<E: Extended>(
     (cell, targets, updates): (UpdateCell, &[u32], &[E::Update]),
     accums: &mut [E::Accum],
 ) -> Result<(), EngineError> {
-    let is_met = fold((targets, updates), accums, |accum, update| program.gather(accum, update));
+    let is_met = fold(targets, updates, accums, |accum, update| program.gather(accum, update));
     if is_met { Ok(()) } else { Err(failed(cell, OUTSIDE)) }
 }
 
@@ -121,8 +92,10 @@ pub fn group<P: Program>(
     accums: &mut [P::Accum],
 ) -> Result<(), EngineError> {
     if P::KNOWS_TARGET {
-        begin_part(program, values, accums);
-        let is_met = told(program, (targets, updates), accums);
+        for (accum, value) in accums.iter_mut().zip(values) {
+            *accum = program.begin(value);
+        }
+        let is_met = fold(targets, updates, accums, |accum, it| program.gather(accum, it));
         return if is_met { Ok(()) } else { Err(failed(cell, OUTSIDE)) };
     }
     let width = values.len().min(accums.len());
@@ -131,10 +104,11 @@ pub fn group<P: Program>(
         let count = counts.get_mut(target as usize);
         *count.ok_or_else(|| failed(cell, OUTSIDE))? += 1;
     }
-    let mut groups = Groups::holding(updates.len(), width)?;
+    let mut groups = Groups::holding(size_of::<P::Update>(), updates.len(), width)?;
     groups.open(&counts, &(0..width));
+    let mut piece = groups.piece::<P::Update>();
     for (&target, &update) in targets.iter().zip(updates) {
-        groups.put(target as usize, update);
+        piece.put(target as usize, update);
     }
     groups.meet(program, &counts, values, accums)
 }

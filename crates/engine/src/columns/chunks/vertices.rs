@@ -4,7 +4,7 @@ use welter_model::extended::Extended;
 use welter_model::program::{Program, Vertex};
 
 use super::{Renewed, Vertices};
-use crate::columns::ends::renew;
+use crate::kernels::ends::renew;
 use crate::machine::dispatch::dispatched;
 
 /// Sets the values of vertices before the first iteration. `first`: the number of the first one;

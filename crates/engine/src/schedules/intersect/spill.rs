@@ -100,8 +100,8 @@ pub(super) fn run<I: Intersect>(
 /// Bytes of the places that chunks lie in: a box fills one, or the longest row does.
 fn piece_bytes(plan: RowsPlan, longest: usize) -> Result<usize, EngineError> {
     let room = plan.box_bytes;
-    let widest = chunk_bytes::<u64>(room / 12).max(chunk_bytes::<u32>(room / 8));
-    let piece = chunk_bytes::<()>((room / 4).max(ROW_HEAD + longest)).max(widest);
+    let widest = chunk_bytes(8, room / 12).max(chunk_bytes(4, room / 8));
+    let piece = chunk_bytes(0, (room / 4).max(ROW_HEAD + longest)).max(widest);
     let piece = piece.next_multiple_of(ALIGN);
     if piece <= SLAB_BYTES {
         return Ok(piece);

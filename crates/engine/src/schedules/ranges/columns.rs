@@ -1,12 +1,12 @@
 //! The columns of a run by ranges, all of them on storage.
 
-use welter_model::program::Program;
-
 use crate::EngineError;
 use crate::checkpoint::{self, Column};
+use crate::columns::edge_states::EdgeStates;
 use crate::columns::values::{Desk, StoredValues};
 use crate::columns::windows::Side;
 use crate::edges::graph::Graph;
+use crate::kernels::shape::KernelShape;
 use crate::machine::storage::Storage;
 
 /// The columns of a run.
@@ -19,16 +19,17 @@ pub(super) struct Columns {
 
 impl Columns {
     /// `keeps_active`: whether who is active will be part of a checkpoint.
-    pub(super) fn new<P: Program>(
+    pub(super) fn new(
         graph: &Graph,
+        shape: &KernelShape,
         storage: &Storage,
         keeps_active: bool,
     ) -> Result<Self, EngineError> {
-        let signals = || StoredValues::new::<P::Signal>(graph, storage);
-        let active = || StoredValues::new::<u8>(graph, storage);
-        let flags = P::FRONTIER && (asks::<P>() || keeps_active);
+        let signals = || StoredValues::of_width(graph, storage, shape.signal);
+        let active = || StoredValues::of_width(graph, storage, 1);
+        let flags = shape.capabilities.frontier && (asks(shape) || keeps_active);
         Ok(Self {
-            values: StoredValues::new::<P::Value>(graph, storage)?,
+            values: StoredValues::of_width(graph, storage, shape.value)?,
             signals: [signals()?, signals()?],
             active: flags.then(|| Ok::<_, EngineError>([active()?, active()?])).transpose()?,
         })
@@ -40,33 +41,40 @@ impl Columns {
     }
 
     /// The side of a turn, with flags only where edges ask for them.
-    pub(super) fn asked<P: Program>(&self, turn: usize) -> Side<'_> {
+    pub(super) fn asked(&self, shape: &KernelShape, turn: usize) -> Side<'_> {
         let Side { signals, active } = self.side(turn);
-        Side { signals, active: active.filter(|_| asks::<P>()) }
+        Side { signals, active: active.filter(|_| asks(shape)) }
     }
 
     /// Columns that a checkpoint is made of.
-    pub(super) fn kept(&self, turn: usize) -> checkpoint::Columns<'_> {
-        let active = self.side(turn).active.map_or(Column::Memory(&[]), Column::Storage);
-        let states = Column::Memory(&[]);
-        checkpoint::Columns { values: Column::Storage(&self.values), active, states }
+    pub(super) fn kept<'a>(
+        &'a self,
+        turn: usize,
+        states: Option<&'a EdgeStates>,
+    ) -> checkpoint::Columns<'a> {
+        let none = Column::Memory(&[]);
+        checkpoint::Columns {
+            values: Column::Storage(&self.values),
+            active: self.side(turn).active.map_or(none, Column::Storage),
+            states: states.map_or(none, Column::States),
+        }
     }
 }
 
 /// Whether it is asked at edges who is active: an update of an inactive vertex does no harm in a
 /// monotone program.
-fn asks<P: Program>() -> bool {
-    !P::MONOTONE
+fn asks(shape: &KernelShape) -> bool {
+    !shape.capabilities.monotone
 }
 
 /// One worker's columns.
-pub(super) struct Desks<'s, P: Program> {
-    pub(super) values: Desk<'s, P::Value>,
-    pub(super) signals: Desk<'s, P::Signal>,
+pub(super) struct Desks<'s> {
+    pub(super) values: Desk<'s, u8>,
+    pub(super) signals: Desk<'s, u8>,
     pub(super) active: Option<Desk<'s, u8>>,
 }
 
-impl<'s, P: Program> Desks<'s, P> {
+impl<'s> Desks<'s> {
     pub(super) fn new(graph: &Graph, columns: &'s Columns) -> Result<Self, EngineError> {
         let Side { signals, active } = columns.side(0);
         let active = active.map(|active| Desk::new(active, graph)).transpose()?;

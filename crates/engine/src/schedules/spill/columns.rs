@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use welter_model::program::Program;
-
 use super::vertices;
 use crate::EngineError;
 use crate::checkpoint::{self, Column};
+use crate::columns::edge_states::EdgeStates;
 use crate::columns::values::StoredValues;
 use crate::columns::windows::{PieceReader, Side};
 use crate::edges::graph::Graph;
+use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
 use crate::machine::storage::Storage;
 use crate::plan::SpillPlan;
@@ -25,17 +25,17 @@ pub(super) struct Columns {
 
 impl Columns {
     /// `keeps_active`: whether who is active will be part of a checkpoint.
-    pub(super) fn new<P: Program>(
+    pub(super) fn new(
         graph: &Graph,
+        shape: &KernelShape,
         storage: &Storage,
-        plan: SpillPlan,
-        keeps_active: bool,
+        (plan, keeps_active): (SpillPlan, bool),
     ) -> Result<Self, EngineError> {
-        let signals = || StoredValues::new::<P::Signal>(graph, storage);
-        let active = || StoredValues::new::<u8>(graph, storage);
-        let flags = P::FRONTIER && (!plan.fused || keeps_active);
+        let signals = || StoredValues::of_width(graph, storage, shape.signal);
+        let active = || StoredValues::of_width(graph, storage, 1);
+        let flags = shape.capabilities.frontier && (!plan.fused || keeps_active);
         Ok(Self {
-            values: StoredValues::new::<P::Value>(graph, storage)?,
+            values: StoredValues::of_width(graph, storage, shape.value)?,
             signals: (!plan.fused).then(signals).transpose()?,
             active: flags.then(active).transpose()?,
         })
@@ -47,56 +47,78 @@ impl Columns {
     }
 
     /// Columns that a checkpoint is made of.
-    pub(super) fn kept(&self) -> checkpoint::Columns<'_> {
-        let active = self.active.as_ref().map_or(Column::Memory(&[]), Column::Storage);
-        let states = Column::Memory(&[]);
-        checkpoint::Columns { values: Column::Storage(&self.values), active, states }
+    pub(super) fn kept<'a>(&'a self, states: Option<&'a EdgeStates>) -> checkpoint::Columns<'a> {
+        let none = Column::Memory(&[]);
+        checkpoint::Columns {
+            values: Column::Storage(&self.values),
+            active: self.active.as_ref().map_or(none, Column::Storage),
+            states: states.map_or(none, Column::States),
+        }
     }
 }
 
 /// Signals of the sources of a partition. A tile that begins before the partition, or reaches
-/// beyond, finds room on both sides, where nobody is active.
-pub(super) struct Window<'c, P: Program> {
-    pub(super) signals: Buffer<P::Signal>,
-    pub(super) active: Buffer<u8>,
-    /// Room on either side.
-    pub(super) margin: usize,
-    stored: Option<Stored<'c, P::Signal>>,
+/// beyond, finds room on both sides, where nobody is active; in extended programs, whose edges
+/// are looked through one by one, there are no such rooms, and no flags.
+pub(super) struct Window<'c> {
+    signals: Buffer<u8>,
+    active: Buffer<u8>,
+    /// Room on either side, for so many sources.
+    margin: usize,
+    /// Bytes of a signal.
+    width: usize,
+    stored: Option<Stored<'c>>,
 }
 
 /// Readers of signals and flags between gather and scatter, and where these are.
-type Stored<'s, S> = (Side<'s>, PieceReader<S>, Option<PieceReader<u8>>);
+type Stored<'s> = (Side<'s>, PieceReader<u8>, Option<PieceReader<u8>>);
 
-impl<'c, P: Program> Window<'c, P> {
+impl<'c> Window<'c> {
     pub(super) fn new(
         graph: &Graph,
+        shape: &KernelShape,
         partitions: &[Range<usize>],
         columns: &'c Columns,
     ) -> Result<Self, EngineError> {
         let widths = partitions.iter().map(|stripes| vertices(graph, stripes));
         let widest = widths.map(|vertices| vertices.end - vertices.start).max().unwrap_or(0);
-        let margin = graph.signal_padding();
+        let has_flags = shape.state == 0;
+        let margin = if has_flags { graph.signal_padding() } else { 0 };
         let room = widest as usize + 2 * margin;
         let stored = |side: Side<'c>| {
             let active = side.active.map(PieceReader::new).transpose()?;
             Ok::<_, EngineError>((side, PieceReader::new(side.signals)?, active))
         };
         let stored = columns.side().map(stored).transpose()?;
-        Ok(Self { signals: Buffer::zeroed(room)?, active: Buffer::zeroed(room)?, margin, stored })
+        let signals = Buffer::zeroed(room * shape.signal)?;
+        let active = Buffer::zeroed(if has_flags { room } else { 0 })?;
+        Ok(Self { signals, active, margin, width: shape.signal, stored })
+    }
+
+    /// Signals and flags with the rooms on both sides, and how wide these are.
+    pub(super) fn columns(&self) -> (&[u8], &[u8], usize) {
+        (&self.signals, &self.active, self.margin)
+    }
+
+    /// Signals and flags of the partition's own sources.
+    pub(super) fn own_mut(&mut self) -> (&mut [u8], &mut [u8]) {
+        (&mut self.signals[self.margin * self.width..], &mut self.active[self.margin..])
     }
 
     /// Makes room for a partition of which all are active.
     pub(super) fn open(&mut self, width: usize) {
-        self.active[self.margin..][..width].fill(1);
-        self.active[self.margin + width..].fill(0);
+        if !self.active.is_empty() {
+            self.active[self.margin..][..width].fill(1);
+            self.active[self.margin + width..].fill(0);
+        }
     }
 
     /// Reads what the sources of a partition said.
     pub(super) fn load(&mut self, graph: &Graph, vertices: &Range<u64>) -> Result<(), EngineError> {
         self.open((vertices.end - vertices.start) as usize);
-        let Self { signals, active, margin, stored } = self;
+        let Self { signals, active, margin, width, stored } = self;
         let Some((side, reader, flags)) = stored else { return Ok(()) };
-        reader.read(graph, side.signals, vertices, &mut signals[*margin..])?;
+        reader.read(graph, side.signals, vertices, &mut signals[*margin * *width..])?;
         match (flags, side.active) {
             (Some(reader), Some(stored)) => {
                 reader.read(graph, stored, vertices, &mut active[*margin..])

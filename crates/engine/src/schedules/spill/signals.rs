@@ -12,28 +12,26 @@
 
 use std::ops::Range;
 
-use bytemuck::Pod;
-
 use crate::EngineError;
 use crate::columns::updates::Incoming;
-use crate::schedules::spill::records::Records;
+use crate::kernels::records::Records;
 
 /// No vertex has this number.
 const NOBODY: u64 = u64::MAX;
 
 /// One partition telling a stripe what its sources say.
-pub(super) struct Teller<'a, S> {
+pub(super) struct Teller<'a> {
     /// The sources of the partition, and what they say.
     pub(super) own: &'a Range<u64>,
-    pub(super) signals: &'a [S],
+    pub(super) signals: &'a [u8],
     /// Whether a stripe is told once.
     once: bool,
     /// The source that spoke last.
     last: u64,
 }
 
-impl<'a, S: Pod> Teller<'a, S> {
-    pub(super) fn new(own: &'a Range<u64>, signals: &'a [S], once: bool) -> Self {
+impl<'a> Teller<'a> {
+    pub(super) fn new(own: &'a Range<u64>, signals: &'a [u8], once: bool) -> Self {
         Self { own, signals, once, last: NOBODY }
     }
 
@@ -43,14 +41,16 @@ impl<'a, S: Pod> Teller<'a, S> {
         &mut self,
         keys: &[u32],
         (first, target_bits): (u64, u32),
-        records: &mut Records<S>,
+        records: &mut Records,
     ) {
+        let width = records.width();
         for &key in keys {
             let source = first + u64::from(key >> target_bits);
             if source == self.last || !self.own.contains(&source) {
                 continue;
             }
-            records.push(source as u32, self.signals[(source - self.own.start) as usize]);
+            let place = (source - self.own.start) as usize * width;
+            records.push_bytes(source as u32, &self.signals[place..place + width]);
             if self.once {
                 self.last = source;
             }
@@ -59,22 +59,22 @@ impl<'a, S: Pod> Teller<'a, S> {
 }
 
 /// A stripe that hears what sources say.
-pub(super) struct Listener<'r, 'b, S> {
+pub(super) struct Listener<'r, 'b> {
     incoming: Incoming<'r>,
     /// Records of the chunk that is open.
-    records: &'b mut Records<S>,
+    records: &'b mut Records,
     /// The one of them that comes next.
     next: usize,
     once: bool,
-    /// The source that was heard last, and what it said.
-    last: (u64, S),
+    /// The source that was heard last, and the place of its record.
+    last: (u64, usize),
     heard: u64,
 }
 
-impl<'r, 'b, S: Pod> Listener<'r, 'b, S> {
-    pub(super) fn new(incoming: Incoming<'r>, records: &'b mut Records<S>, once: bool) -> Self {
+impl<'r, 'b> Listener<'r, 'b> {
+    pub(super) fn new(incoming: Incoming<'r>, records: &'b mut Records, once: bool) -> Self {
         records.clear();
-        Self { incoming, records, next: 0, once, last: (NOBODY, S::zeroed()), heard: 0 }
+        Self { incoming, records, next: 0, once, last: (NOBODY, 0), heard: 0 }
     }
 
     /// Sets `said` to what the source of each of some edges says.
@@ -82,7 +82,7 @@ impl<'r, 'b, S: Pod> Listener<'r, 'b, S> {
         &mut self,
         keys: &[u32],
         (first, target_bits): (u64, u32),
-        said: &mut Vec<S>,
+        said: &mut Vec<u8>,
     ) -> Result<(), EngineError> {
         said.clear();
         for &key in keys {
@@ -90,34 +90,34 @@ impl<'r, 'b, S: Pod> Listener<'r, 'b, S> {
             if source != self.last.0 || !self.once {
                 self.hear(source)?;
             }
-            said.push(self.last.1);
+            let (_, signal) = self.records.get(self.last.1).ok_or_else(not_told)?;
+            said.extend_from_slice(signal);
         }
         Ok(())
     }
 
     fn hear(&mut self, source: u64) -> Result<(), EngineError> {
-        let record = match self.records.get(self.next) {
-            Some(record) => record,
+        let found = match self.records.get(self.next) {
+            Some((found, _)) => found,
             None => self.turn()?.ok_or_else(not_told)?,
         };
-        let (found, signal) = record;
         if u64::from(found) != source {
             return Err(not_told());
         }
+        self.last = (source, self.next);
         self.next += 1;
         self.heard += 1;
-        self.last = (source, signal);
         Ok(())
     }
 
-    /// Opens the next chunk, and gives its first record.
-    fn turn(&mut self) -> Result<Option<(u32, S)>, EngineError> {
+    /// Opens the next chunk, and gives the source of its first record.
+    fn turn(&mut self) -> Result<Option<u32>, EngineError> {
         self.next = 0;
         self.records.clear();
-        while let Some(chunk) = self.incoming.next::<S>()? {
+        while let Some(chunk) = self.incoming.next(self.records.width())? {
             if !chunk.targets.is_empty() {
-                self.records.hold(chunk.targets, chunk.accums);
-                return Ok(self.records.get(0));
+                self.records.hold((chunk.targets, chunk.accums));
+                return Ok(self.records.get(0).map(|(source, _)| source));
             }
         }
         Ok(None)

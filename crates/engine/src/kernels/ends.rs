@@ -1,20 +1,16 @@
 //! Ends of edges: what they say, and what an edge with a state of its own makes of it.
 
-use std::ops::Range;
-
 use welter_model::extended::Extended;
 use welter_model::program::Total;
 use welter_model::stream::Edge;
-use welter_store::chunk::Tile;
 
-use crate::EngineError;
-use crate::columns::edge_states::Rewriter;
-use crate::kernels::kernel::{Coding, Scratch, fetch};
-use crate::kernels::keys::{Keys, Reach, Width};
+use crate::kernels::kernel::fetch;
+use crate::kernels::keys::Keys;
 use crate::machine::dispatch::dispatched;
 
 /// Edges between one whose source is asked of memory and the one that is shown.
 const AHEAD: usize = 16;
+
 /// Sets the values of some vertices to what `applied` makes of their places and values, and signals
 /// with them. The total of all, and that of the last one.
 #[inline(always)]
@@ -42,16 +38,6 @@ pub(crate) enum Said<'a, S> {
     Edges(&'a [S]),
 }
 
-impl<S> Said<'_, S> {
-    /// Signals along some of the edges.
-    fn part(self, edges: Range<usize>) -> Self {
-        match self {
-            Self::Sources(_) => self,
-            Self::Edges(said) => Self::Edges(&said[edges]),
-        }
-    }
-}
-
 /// Signals at the ends of a tile's edges.
 pub(crate) struct Ends<'a, E: Extended> {
     pub(crate) program: &'a E,
@@ -62,52 +48,6 @@ pub(crate) struct Ends<'a, E: Extended> {
 }
 
 impl<E: Extended> Ends<'_, E> {
-    /// Shows the edges of a tile, with their states.
-    pub(crate) fn tile(
-        &self,
-        tile: &Tile<'_>,
-        coding: Coding,
-        (resident, rewriter): (&mut [E::State], &mut Rewriter<'_, E::State>),
-        accums: &mut [E::Accum],
-        scratch: &mut Scratch,
-    ) -> Result<(), EngineError> {
-        let mut done = Ok(());
-        coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
-            if done.is_ok() {
-                let keys = Width.hold(keys, coding.target_bits);
-                done = self.fold((keys, weights), (&mut *resident, &mut *rewriter), accums);
-            }
-        });
-        done
-    }
-
-    /// Shows some edges of a tile, with the states that come next.
-    pub(crate) fn fold(
-        &self,
-        (keys, weights): (Keys<'_>, Option<&[f64]>),
-        (resident, rewriter): (&mut [E::State], &mut Rewriter<'_, E::State>),
-        accums: &mut [E::Accum],
-    ) -> Result<(), EngineError> {
-        let program = self.program;
-        let (accums, count) = (&mut accums[..keys.targets()], keys.keys().len());
-        let mut shown = 0;
-        while shown < count {
-            let states = rewriter.next(resident, count - shown)?;
-            let run = shown..shown + states.len();
-            shown = run.end;
-            let weights = weights.map(|weights| &weights[run.clone()]);
-            let ends = Self { said: self.said.part(run.clone()), ..*self };
-            ends.run(
-                keys.part(run),
-                weights,
-                states,
-                #[inline(always)]
-                |target, update| accums[target] = program.gather(accums[target], update),
-            );
-        }
-        Ok(())
-    }
-
     /// Shows edges with as many states, and hands what they tell their targets to `tell`.
     pub(crate) fn run(
         &self,

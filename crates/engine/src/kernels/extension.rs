@@ -1,0 +1,105 @@
+//! The kernel of an extended program.
+
+use bytemuck::{bytes_of, pod_read_unaligned};
+use welter_model::extended::Extended;
+use welter_model::limit::Limit;
+use welter_model::program::{Next, Total, Vertex};
+
+use crate::kernels::apply::repeated;
+use crate::kernels::ends::{self, renew};
+use crate::kernels::folded::merged;
+use crate::kernels::keys::Keys;
+use crate::kernels::seam::{Ends, ExtendedKernel, Kernel, Said, Segment, elements, elements_mut};
+use crate::kernels::shape::KernelShape;
+
+/// An extended program as a kernel.
+pub(crate) struct Extension<'p, E> {
+    program: &'p E,
+    shape: KernelShape,
+}
+
+impl<'p, E: Extended> Extension<'p, E> {
+    pub(crate) fn new(program: &'p E) -> Self {
+        Self { program, shape: KernelShape::of_extended::<E>() }
+    }
+
+    /// Sets values to what `applied` makes of their places and them. All vertices are active.
+    fn renew(
+        &self,
+        vertices: Segment<'_>,
+        applied: impl Fn(usize, E::Value) -> (E::Value, E::Total),
+    ) -> u64 {
+        let Segment { values, signals, total, alike, .. } = vertices;
+        let values = elements_mut::<E::Value>(values);
+        let active = values.len() as u64;
+        let [sum, last] = renew(self.program, values, elements_mut(signals), applied);
+        total.copy_from_slice(bytes_of(&sum.merge(repeated(last, alike - 1))));
+        active
+    }
+}
+
+impl<E: Extended> Kernel for Extension<'_, E> {
+    fn shape(&self) -> &KernelShape {
+        &self.shape
+    }
+
+    fn next(&self, iterations: u64, total: &[u8]) -> Next {
+        self.program.next(iterations, &pod_read_unaligned(total))
+    }
+
+    fn limit(&self) -> Limit {
+        self.program.limit()
+    }
+
+    fn total(&self, segments: &[u8]) -> Vec<u8> {
+        merged::<E::Total>(segments)
+    }
+
+    fn init(&self, vertices: Segment<'_>, first: u64, degrees: &[u32]) -> u64 {
+        self.renew(vertices, |place, _| {
+            let index = first + place as u64;
+            self.program.init(Vertex { index, out_degree: degrees[place].into() })
+        })
+    }
+
+    fn apply(&self, vertices: Segment<'_>, accums: &[u8], last: &[u8]) -> u64 {
+        let (accums, last) = (elements::<E::Accum>(accums), pod_read_unaligned(last));
+        self.renew(vertices, |place, value| self.program.apply(value, accums[place], &last))
+    }
+
+    fn signal(&self, values: &[u8], signals: &mut [u8]) {
+        let values = elements::<E::Value>(values);
+        for (signal, value) in elements_mut(signals).iter_mut().zip(values) {
+            *signal = self.program.signal(value);
+        }
+    }
+
+    fn clear(&self, accums: &mut [u8]) {
+        elements_mut(accums).fill(self.program.identity());
+    }
+}
+
+impl<E: Extended> ExtendedKernel for Extension<'_, E> {
+    fn extend(
+        &self,
+        (keys, weights): (Keys<'_>, Option<&[f64]>),
+        ends: Ends<'_>,
+        states: &mut [u8],
+        accums: &mut [u8],
+    ) {
+        let program = self.program;
+        let accums = &mut elements_mut::<E::Accum>(accums)[..keys.targets()];
+        let said = match ends.said {
+            Said::Sources(signals) => ends::Said::Sources(elements(signals)),
+            Said::Edges(signals) => ends::Said::Edges(elements(signals)),
+        };
+        let ends = ends::Ends { program, base: ends.base, said, targets: elements(ends.targets) };
+        ends.run(
+            keys,
+            weights,
+            elements_mut(states),
+            #[inline(always)]
+            |target, update| accums[target] = program.gather(accums[target], update),
+        );
+    }
+}

@@ -1,0 +1,213 @@
+//! The kernel of a fold program.
+
+use bytemuck::{bytes_of, pod_read_unaligned};
+use welter_model::limit::Limit;
+use welter_model::program::{Applied, Next, Program, Total, Vertex};
+use welter_store::chunk::Tile;
+
+use crate::EngineError;
+use crate::kernels::apply::{Vertices, repeated};
+use crate::kernels::groups::Groups;
+use crate::kernels::kernel::{Coding, Scratch, Sources, fold_short, fold_tile, scatter_tile};
+use crate::kernels::keys::Width;
+use crate::kernels::records::Records;
+use crate::kernels::seam::{FoldKernel, Kernel, Segment, TileFold, elements, elements_mut};
+use crate::kernels::shape::KernelShape;
+use crate::machine::dispatch::dispatched;
+
+/// A fold program as a kernel.
+pub(crate) struct Folded<'p, P> {
+    program: &'p P,
+    shape: KernelShape,
+}
+
+impl<'p, P: Program> Folded<'p, P> {
+    pub(crate) fn new(program: &'p P) -> Self {
+        Self { program, shape: KernelShape::of::<P>() }
+    }
+}
+
+/// Sets values to what `applied` makes of their places and them, and all that follows from them.
+fn renew<P: Program>(
+    program: &P,
+    vertices: Segment<'_>,
+    applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
+) -> u64 {
+    let Segment { values, signals, active, total, alike } = vertices;
+    let columns =
+        Vertices::<P> { values: elements_mut(values), signals: elements_mut(signals), active };
+    let renewed = dispatched(
+        #[inline(always)]
+        || columns.renew(program, applied),
+    );
+    let sum = renewed.total.merge(repeated(renewed.last, alike - 1));
+    total.copy_from_slice(bytes_of(&sum));
+    renewed.active
+}
+
+impl<P: Program> Kernel for Folded<'_, P> {
+    fn shape(&self) -> &KernelShape {
+        &self.shape
+    }
+
+    fn next(&self, iterations: u64, total: &[u8]) -> Next {
+        self.program.next(iterations, &pod_read_unaligned(total))
+    }
+
+    fn limit(&self) -> Limit {
+        self.program.limit()
+    }
+
+    fn total(&self, segments: &[u8]) -> Vec<u8> {
+        merged::<P::Total>(segments)
+    }
+
+    fn init(&self, vertices: Segment<'_>, first: u64, degrees: &[u32]) -> u64 {
+        let program = self.program;
+        renew(
+            program,
+            vertices,
+            #[inline(always)]
+            |place, _| {
+                let index = first + place as u64;
+                program.init(Vertex { index, out_degree: degrees[place].into() })
+            },
+        )
+    }
+
+    fn apply(&self, vertices: Segment<'_>, accums: &[u8], last: &[u8]) -> u64 {
+        let (program, accums) = (self.program, elements::<P::Accum>(accums));
+        let last: P::Total = pod_read_unaligned(last);
+        renew(
+            program,
+            vertices,
+            #[inline(always)]
+            |place, value| program.apply(value, accums[place], &last),
+        )
+    }
+
+    fn signal(&self, values: &[u8], signals: &mut [u8]) {
+        let values = elements::<P::Value>(values);
+        for (signal, value) in elements_mut(signals).iter_mut().zip(values) {
+            *signal = self.program.signal(value);
+        }
+    }
+
+    fn clear(&self, accums: &mut [u8]) {
+        elements_mut(accums).fill(self.program.identity());
+    }
+}
+
+impl<P: Program> FoldKernel for Folded<'_, P> {
+    fn begin(&self, values: &[u8], accums: &mut [u8]) {
+        let values = elements::<P::Value>(values);
+        for (accum, value) in elements_mut(accums).iter_mut().zip(values) {
+            *accum = self.program.begin(value);
+        }
+    }
+
+    fn fold(&self, edges: TileFold<'_>, accums: &mut [u8], scratch: &mut Scratch) -> Option<u32> {
+        let TileFold { tile, edges, coding, is_short, sources } = edges;
+        let (sources, accums) = (typed(sources), elements_mut(accums));
+        if is_short {
+            return fold_short(self.program, tile, coding, sources, accums, scratch);
+        }
+        fold_tile(self.program, tile, edges, coding, sources, accums, scratch);
+        None
+    }
+
+    fn scatter(
+        &self,
+        (tile, coding): (&Tile<'_>, Coding),
+        sources: Sources<'_, u8>,
+        scratch: &mut Scratch,
+        records: &mut Records,
+    ) {
+        let (program, edges) = (self.program, (coding, &Width));
+        if P::COMBINES {
+            scatter_tile(program, tile, edges, typed(sources), scratch, |target, update| {
+                records.push(target, &program.gather(program.identity(), update));
+            });
+        } else {
+            scatter_tile(program, tile, edges, typed(sources), scratch, |target, update| {
+                records.push(target, &update);
+            });
+        }
+    }
+
+    fn drain(&self, accums: &mut [u8], from: usize, records: &mut Records) -> Option<usize> {
+        let identity = self.program.identity();
+        let accums = elements_mut::<P::Accum>(accums);
+        for (target, accum) in accums.iter_mut().enumerate().skip(from) {
+            if *accum != identity {
+                records.push(target as u32, &std::mem::replace(accum, identity));
+                if records.is_full() {
+                    return Some(target + 1);
+                }
+            }
+        }
+        None
+    }
+
+    fn merge(&self, (targets, records): (&[u32], &[u8]), accums: &mut [u8]) -> bool {
+        let (records, accums) = (elements(records), elements_mut(accums));
+        fold(targets, records, accums, |accum, other| self.program.merge(accum, other))
+    }
+
+    fn gather(&self, (targets, records): (&[u32], &[u8]), accums: &mut [u8]) -> bool {
+        let (records, accums) = (elements(records), elements_mut(accums));
+        fold(targets, records, accums, |accum, update| self.program.gather(accum, update))
+    }
+
+    fn put_tile(
+        &self,
+        (tile, coding): (&Tile<'_>, Coding),
+        sources: Sources<'_, u8>,
+        scratch: &mut Scratch,
+        groups: &mut Groups,
+    ) {
+        groups.put_tile(self.program, tile, coding, typed(sources), scratch);
+    }
+
+    fn put(&self, (targets, records): (&[u32], &[u8]), groups: &mut Groups) {
+        let mut piece = groups.piece::<P::Update>();
+        for (&target, &update) in targets.iter().zip(elements(records)) {
+            piece.put(target as usize, update);
+        }
+    }
+
+    fn group(
+        &self,
+        groups: &mut Groups,
+        degrees: &[u32],
+        values: &[u8],
+        accums: &mut [u8],
+    ) -> Result<(), EngineError> {
+        groups.meet(self.program, degrees, elements(values), elements_mut(accums))
+    }
+}
+
+/// Totals merged in their order.
+pub(crate) fn merged<T: Total>(totals: &[u8]) -> Vec<u8> {
+    let each = totals.chunks_exact(size_of::<T>().max(1)).map(pod_read_unaligned::<T>);
+    bytes_of(&each.fold(T::default(), T::merge)).to_vec()
+}
+
+/// Signals of sources, of their type.
+fn typed<S: bytemuck::Pod>(sources: Sources<'_, u8>) -> Sources<'_, S> {
+    let Sources { signals, active } = sources;
+    Sources { signals: elements(signals), active }
+}
+
+/// Folds records into the accumulators of their destinations, and says whether all have one.
+pub(crate) fn fold<A: Copy, R: Copy>(
+    targets: &[u32],
+    records: &[R],
+    accums: &mut [A],
+    fold: impl Fn(A, R) -> A,
+) -> bool {
+    targets.iter().zip(records).all(|(&target, &record)| {
+        let accum = accums.get_mut(target as usize);
+        accum.map(|accum| *accum = fold(*accum, record)).is_some()
+    })
+}

@@ -1,0 +1,117 @@
+//! The shape of a kernel: widths of its columns, and what a schedule may do with it.
+//!
+//! Capabilities of programs are constants of their types, with rules among them. They become values
+//! here, and here alone these rules are checked, when a program is compiled.
+
+use welter_model::extended::Extended;
+use welter_model::program::Program;
+
+/// Widths and capabilities of a program, as values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KernelShape {
+    /// Bytes of the value of a vertex.
+    pub(crate) value: usize,
+    /// Bytes of the signal of a vertex.
+    pub(crate) signal: usize,
+    /// Bytes of an update.
+    pub(crate) update: usize,
+    /// Bytes of an accumulator.
+    pub(crate) accum: usize,
+    /// Bytes of the totals.
+    pub(crate) total: usize,
+    /// Bytes of the state of an edge; 0 where edges have none.
+    pub(crate) state: usize,
+    pub(crate) capabilities: Capabilities,
+}
+
+/// Properties of a program that a schedule may use, or must respect.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a constant of the program's type")]
+pub(crate) struct Capabilities {
+    /// Whether edges look at their weights.
+    pub(crate) weighted: bool,
+    /// Whether vertices may fall inactive.
+    pub(crate) frontier: bool,
+    /// Whether values only ever move towards the answer.
+    pub(crate) monotone: bool,
+    /// Whether relaxing edges until nothing changes gives the answer.
+    pub(crate) relaxes: bool,
+    /// Whether only relaxing continues from values that were relaxed.
+    pub(crate) must_relax: bool,
+    /// Whether the updates of a vertex wait for each other.
+    pub(crate) groups: bool,
+    /// Whether accumulators begin from the value of their vertex.
+    pub(crate) knows_target: bool,
+    /// Whether updates may be merged before they meet an accumulator of their destination.
+    pub(crate) combines: bool,
+}
+
+impl KernelShape {
+    /// The shape of a fold program.
+    pub(crate) fn of<P: Program>() -> Self {
+        const {
+            assert!(P::FRONTIER || !P::MONOTONE, "a monotone program has a frontier");
+            assert!(P::MONOTONE || !P::ONE_IS_ENOUGH, "one update suffices monotone programs only");
+            assert!(P::MONOTONE || !P::RELAXES, "monotone programs alone are relaxed");
+            assert!(!(P::GROUPS && P::FRONTIER), "a program that groups has no frontier");
+            assert!(
+                !(P::KNOWS_TARGET && (P::MONOTONE || P::GROUPS)),
+                "accumulators know no target"
+            );
+            assert!(
+                size_of::<P::Value>() > 0 && size_of::<P::Signal>() > 0,
+                "columns have a width"
+            );
+            assert!(size_of::<P::Accum>() > 0, "accumulators have a width");
+            assert!(P::COMBINES || size_of::<P::Update>() > 0, "updates that wait have a width");
+        }
+        Self {
+            value: size_of::<P::Value>(),
+            signal: size_of::<P::Signal>(),
+            update: size_of::<P::Update>(),
+            accum: size_of::<P::Accum>(),
+            total: size_of::<P::Total>(),
+            state: 0,
+            capabilities: Capabilities {
+                weighted: P::WEIGHTED,
+                frontier: P::FRONTIER,
+                monotone: P::MONOTONE,
+                relaxes: P::RELAXES,
+                must_relax: P::RELAXES && !P::SAYS_ALL,
+                groups: P::GROUPS,
+                knows_target: P::KNOWS_TARGET,
+                combines: P::COMBINES,
+            },
+        }
+    }
+
+    /// The shape of an extended program.
+    pub(crate) fn of_extended<E: Extended>() -> Self {
+        const {
+            assert!(
+                size_of::<E::Value>() > 0 && size_of::<E::Signal>() > 0,
+                "columns have a width"
+            );
+            assert!(size_of::<E::Accum>() > 0, "accumulators have a width");
+            assert!(size_of::<E::State>() > 0, "edges of an extended program have a state");
+        }
+        Self {
+            value: size_of::<E::Value>(),
+            signal: size_of::<E::Signal>(),
+            update: size_of::<E::Update>(),
+            accum: size_of::<E::Accum>(),
+            total: size_of::<E::Total>(),
+            state: size_of::<E::State>(),
+            capabilities: Capabilities {
+                weighted: E::WEIGHTED,
+                frontier: false,
+                monotone: false,
+                relaxes: false,
+                must_relax: false,
+                groups: false,
+                knows_target: false,
+                combines: false,
+            },
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! What a worker has all along: accumulators of its stripes in a range, and columns on their way.
+
+use welter_store::ChunkError;
+use welter_store::chunk::Chunk;
+
+use super::columns::{Columns, Desks};
+use super::pass::{Pass, StripeOutputs};
+use crate::EngineError;
+use crate::columns::renew::StripeColumns;
+use crate::columns::windows::Window;
+use crate::edges::graph::{Graph, Stripe};
+use crate::edges::read_ahead::ReadAhead;
+use crate::kernels::kernel::{Coding, Scratch, Sources};
+use crate::kernels::seam::{AnyKernel, Ends, Kernel, Said, TileFold};
+use crate::kernels::shape::KernelShape;
+use crate::machine::arena::Buffer;
+use crate::machine::sync::lock;
+use crate::schedules::lane::Lane;
+
+/// Accumulators, buffers and counts of a worker.
+pub(super) struct WorkerState<'g> {
+    /// Accumulators of the worker's stripes in a range, each at a multiple of the largest width.
+    accums: Buffer<u8>,
+    /// Signals of these stripes, at the same places, where edges look at their targets.
+    targets: Buffer<u8>,
+    flags: Buffer<u8>,
+    scratch: Scratch,
+    chunks: ReadAhead<'g>,
+    /// Edges that were looked at.
+    pub(super) edges: u64,
+    /// Vertices that are active now.
+    pub(super) active: u64,
+    pub(super) desks: Desks<'g>,
+}
+
+impl<'g> WorkerState<'g> {
+    pub(super) fn new(
+        graph: &'g Graph,
+        shape: &KernelShape,
+        columns: &'g Columns,
+        stripes: usize,
+    ) -> Result<Self, EngineError> {
+        let widest = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
+        let width = stripes << graph.layout.stripe_bits;
+        let targets = if shape.state > 0 { width * shape.signal } else { 0 };
+        let flags = if shape.capabilities.frontier { widest } else { 0 };
+        Ok(Self {
+            accums: Buffer::zeroed(width * shape.accum)?,
+            targets: Buffer::zeroed(targets)?,
+            flags: Buffer::in_order(flags)?,
+            scratch: Scratch::new(),
+            chunks: ReadAhead::new(graph)?,
+            edges: 0,
+            active: 0,
+            desks: Desks::new(graph, columns)?,
+        })
+    }
+
+    /// Makes signals from the values of a stripe.
+    pub(super) fn take_up(
+        &mut self,
+        (graph, kernel): (&Graph, &dyn Kernel),
+        stripe: usize,
+        outputs: &StripeOutputs<'_>,
+    ) -> Result<(), EngineError> {
+        let desks = &mut self.desks;
+        desks.values.fetch(stripe)?;
+        let values = desks.values.take(stripe)?;
+        if let Some(desk) = &mut desks.active {
+            desk.fetch(stripe)?;
+            let column = desk.take(stripe)?;
+            self.flags.copy_from_slice(&column);
+            desk.done(column);
+        }
+        self.renew(graph, (stripe, values), outputs, |_, values, columns| {
+            columns.resume(kernel, values);
+        })
+    }
+
+    /// Begins a range: accumulators that have met nothing, and signals of their vertices where
+    /// edges look at these.
+    pub(super) fn begin(
+        &mut self,
+        pass: &Pass<'_, 'g>,
+        stripes: &[usize],
+    ) -> Result<(), EngineError> {
+        let graph = pass.context.graph;
+        let shape = *pass.kernel.kernel().shape();
+        let bits = graph.layout.stripe_bits;
+        if let AnyKernel::Extended(_) = pass.kernel {
+            let signals = &mut self.desks.signals;
+            signals.turn(pass.now.signals)?;
+            for (place, &stripe) in stripes.iter().enumerate() {
+                signals.fetch(stripe)?;
+                let column = signals.take(stripe)?;
+                let bytes = graph.stripes[stripe].width() * shape.signal;
+                let first = (place << bits) * shape.signal;
+                self.targets[first..first + bytes].copy_from_slice(&column[..bytes]);
+                signals.done(column);
+            }
+            signals.turn(pass.next.signals)?;
+        }
+        for (place, &stripe) in stripes.iter().enumerate() {
+            let accums = &mut self.accums[(place << bits) * shape.accum..];
+            let accums = &mut accums[..graph.stripes[stripe].width() * shape.accum];
+            match pass.kernel {
+                AnyKernel::Fold(kernel) if shape.capabilities.knows_target => {
+                    self.desks.values.fetch(stripe)?;
+                    let values = self.desks.values.take(stripe)?;
+                    kernel.begin(&values, accums);
+                    self.desks.values.done(values);
+                }
+                kernel => kernel.kernel().clear(accums),
+            }
+        }
+        match stripes.first() {
+            Some(&first) => self.desks.values.fetch(first),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes new values of the stripes of a range, which have met all windows.
+    pub(super) fn apply(
+        &mut self,
+        pass: &Pass<'_, 'g>,
+        stripes: &[usize],
+    ) -> Result<(), EngineError> {
+        let (graph, kernel) = (pass.context.graph, pass.kernel.kernel());
+        let width = kernel.shape().accum << graph.layout.stripe_bits;
+        for (place, &stripe) in stripes.iter().enumerate() {
+            let values = self.desks.values.take(stripe)?;
+            self.renew(graph, (stripe, values), &pass.outputs, |accums, values, columns| {
+                columns.apply((graph, kernel), (&accums[place * width..], pass.last), values);
+            })?;
+            if let Some(&next) = stripes.get(place + 1) {
+                self.desks.values.fetch(next)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the new values of a stripe, and writes them with all that follows from them.
+    pub(super) fn renew(
+        &mut self,
+        graph: &Graph,
+        (number, mut values): (usize, Buffer<u8>),
+        outputs: &StripeOutputs<'_>,
+        applied: impl Fn(&[u8], &mut [u8], &mut StripeColumns<'_>),
+    ) -> Result<(), EngineError> {
+        let stripe = &graph.stripes[number];
+        let Self { accums, flags, active, desks, .. } = self;
+        let mut signals = desks.signals.blank()?;
+        let mut columns = StripeColumns {
+            stripe,
+            signals: &mut signals,
+            active: &mut *flags,
+            totals: &mut lock(&outputs.totals[number]),
+            active_count: stripe.width() as u64,
+        };
+        applied(accums, &mut values, &mut columns);
+        *active += columns.active_count;
+        if !flags.is_empty() {
+            let own = &flags[..stripe.width()];
+            lock(&outputs.masks).add(graph, stripe.vertices.start, own);
+        }
+        if let Some(desk) = &mut desks.active {
+            let mut column = desk.blank()?;
+            column.copy_from_slice(flags);
+            desk.put(number, column)?;
+        }
+        desks.signals.put(number, signals)?;
+        desks.values.put(number, values)
+    }
+
+    /// Folds the edges of a task, a window and a stripe, into the accumulators at a place. `at`:
+    /// its number, and that of the task that the worker will fold then.
+    pub(super) fn fold(
+        &mut self,
+        pass: &Pass<'_, '_>,
+        at: (usize, Option<usize>),
+        place: usize,
+        window: &Window<u8>,
+        mut lane: Option<&mut Lane<'_, '_>>,
+    ) -> Result<(), EngineError> {
+        let (graph, cuts) = (pass.context.graph, pass.cuts);
+        let shape = *pass.kernel.kernel().shape();
+        let count = graph.stripes.len();
+        let wanted = |sources: std::ops::Range<u64>| {
+            pass.masks.is_none_or(|masks| masks.any(graph.blocks(sources)))
+        };
+        let wants = |task: usize| {
+            let stripe = &graph.stripes[task % count];
+            let chunks = cuts.chunks(stripe, task / count);
+            (task % count, chunks.filter(|&chunk| wanted(stripe.chunks[chunk].sources.clone())))
+        };
+        let begins = cuts.begins(at.0 / count);
+        let Self { accums, targets, scratch, chunks, edges, .. } = self;
+        let first = place << graph.layout.stripe_bits;
+        let accums = &mut accums[first * shape.accum..];
+        let is_short = graph.window_margin() < graph.signal_padding() as u64;
+        chunks.parts(at, wants, |stripe, place, chunk: Chunk<'_>| {
+            let reach = chunk.block_width() as usize;
+            let coding = Coding::weighted(chunk.label(), shape.capabilities.weighted);
+            for (tile, named) in graph.tiles_of(&chunk) {
+                if !begins.contains(&tile.source) || !wanted(named) {
+                    continue;
+                }
+                let source = (tile.source - window.first) as usize;
+                let end = (source + reach).min(window.signals().len() / shape.signal);
+                let signals = &window.signals()[source * shape.signal..end * shape.signal];
+                *edges += tile.edges as u64;
+                let outside = match (pass.kernel, lane.as_deref_mut()) {
+                    (AnyKernel::Fold(kernel), _) => {
+                        let active = window.active().map(|active| &active[source..end]);
+                        let sources = Sources { signals, active };
+                        let edges = 0..tile.edges;
+                        let run = TileFold { tile: &tile, edges, coding, is_short, sources };
+                        kernel.fold(run, accums, scratch)
+                    }
+                    (AnyKernel::Extended(kernel), Some(lane)) if !is_short => {
+                        let base = [tile.source as usize, stripe.vertices.start as usize];
+                        let targets = &targets[first * shape.signal..];
+                        let ends = Ends { base, said: Said::Sources(signals), targets };
+                        lane.tile(kernel, (&tile, coding), ends, accums, scratch)?;
+                        None
+                    }
+                    _ => {
+                        let what = "edges of extended programs have states, and wide windows";
+                        return Err(EngineError::internal(what));
+                    }
+                };
+                if let Some(key) = outside {
+                    let (what, value) = ("key of an edge", key.into());
+                    let error = ChunkError::Field { what, offset: 0, value };
+                    return Err(Graph::damaged(place, error));
+                }
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! Iterations of a monotone program that touch only what updates reach.
+//!
+//! Active vertices that have few edges are looked up: by bands ([`crate::schedules::sparse`]) or,
+//! where there are rows, by these ([`crate::schedules::push`]). Where one update is enough for a
+//! vertex and there are rows of its sources, vertices look for it themselves instead of a dense
+//! iteration ([`crate::schedules::pull`]). A run that looks through the edges again and again may
+//! end by relaxing them part by part ([`crate::schedules::fixpoint`]).
+//!
+//! These are loops over single vertices, so programs are compiled into them: the other side of the
+//! seam is an iteration.
+
+use std::sync::Mutex;
+
+use bytemuck::{bytes_of, pod_read_unaligned};
+use welter_model::program::Program;
+use welter_progress::Progress;
+
+use crate::EngineError;
+use crate::checkpoint::{Reached, Resume};
+use crate::columns::levels::Level;
+use crate::columns::state::State;
+use crate::edges::index::IndexedTiles;
+use crate::kernels::kernel::Scratch;
+use crate::machine::arena::Buffer;
+use crate::machine::workers::Workers;
+use crate::schedules::context::Context;
+use crate::schedules::fixpoint::{self, Cut};
+use crate::schedules::frontier::Frontier;
+use crate::schedules::lookups::Lookups;
+use crate::schedules::{pull, push, sparse};
+
+/// Iterations of a monotone program beside dense ones.
+pub(crate) trait Traversal {
+    /// Begins, or continues from a checkpoint with these counts of lookups.
+    fn begin(
+        &mut self,
+        active: u64,
+        lookups: Option<[u64; 2]>,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<(), EngineError>;
+
+    /// An iteration that touches only what is reached, if one pays now, with its totals.
+    fn step(
+        &mut self,
+        state: &mut State,
+        last: &[u8],
+    ) -> Result<Option<(Vec<u8>, Level)>, EngineError>;
+
+    /// Notes an iteration that met all stripes, after which so many vertices are active.
+    fn met_all(&mut self, active: u64, level: Level) -> Result<(), EngineError>;
+
+    /// Lets columns say who is active.
+    fn show(&mut self, state: &mut State);
+
+    /// Counts of lookups so far.
+    fn lookups(&self) -> [u64; 2];
+
+    /// Relaxes all edges until nothing changes: the values of all vertices.
+    fn relax(
+        &mut self,
+        cut: &Cut,
+        state: State,
+        reached: &mut Reached,
+        resume: &Resume<'_>,
+    ) -> Result<Buffer<u8>, EngineError>;
+}
+
+/// The traversal of a monotone program.
+pub(crate) struct Monotone<'a, P> {
+    context: &'a Context<'a>,
+    program: &'a P,
+    tiles: Option<&'a IndexedTiles<'a>>,
+    lookups: Lookups<'a>,
+    frontier: Frontier,
+    scratch: Mutex<Scratch>,
+}
+
+impl<'a, P: Program> Monotone<'a, P> {
+    pub(crate) fn new(
+        context: &'a Context<'a>,
+        program: &'a P,
+        tiles: Option<&'a IndexedTiles<'a>>,
+    ) -> Self {
+        let lookups = Lookups::new(context.graph, P::ONE_IS_ENOUGH);
+        let scratch = Mutex::new(Scratch::new());
+        Self { context, program, tiles, lookups, frontier: Frontier::new(0), scratch }
+    }
+}
+
+impl<P: Program> Traversal for Monotone<'_, P> {
+    fn begin(
+        &mut self,
+        active: u64,
+        lookups: Option<[u64; 2]>,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<(), EngineError> {
+        self.frontier = Frontier::new(active);
+        match lookups {
+            Some(counts) => self.lookups.resume(counts, workers, progress),
+            None => Ok(()),
+        }
+    }
+
+    fn step(
+        &mut self,
+        state: &mut State,
+        last: &[u8],
+    ) -> Result<Option<(Vec<u8>, Level)>, EngineError> {
+        let (Context { graph, workers, progress, .. }, program) = (*self.context, self.program);
+        let tools = (self.context, program);
+        let last: P::Total = pod_read_unaligned(last);
+        let (lookups, frontier) = (&mut self.lookups, &mut self.frontier);
+        let selected = if lookups.out_rows.is_some() || self.tiles.is_some() {
+            frontier.select(graph, program, &mut state.elements(), lookups.edges_most())
+        } else {
+            None
+        };
+        if selected.is_none() && lookups.out_rows.is_some() {
+            frontier.show(program, &mut state.elements());
+        }
+        let done = match (selected, lookups.out_rows, self.tiles) {
+            (Some(selected), Some(rows), _) => {
+                let columns = &mut state.elements();
+                push::iterate(tools, rows.view(), columns, frontier, &selected, &last)?
+            }
+            (Some(selected), None, Some(tiles)) => {
+                lookups.count(&selected, workers, progress)?;
+                sparse::prepare(graph, program, state)?;
+                let columns = &mut state.elements();
+                let tools = (self.context, program, &self.scratch);
+                sparse::iterate(tools, tiles, columns, frontier, &selected, &last)?
+            }
+            _ => match lookups.in_rows {
+                Some(rows) if P::ONE_IS_ENOUGH => {
+                    pull::iterate(tools, rows.view(), &mut state.elements(), frontier, &last)?
+                }
+                _ => return Ok(None),
+            },
+        };
+        Ok(Some((bytes_of(&done.0).to_vec(), done.1)))
+    }
+
+    fn met_all(&mut self, active: u64, level: Level) -> Result<(), EngineError> {
+        self.frontier.scattered_all(active);
+        self.lookups.pass(level, self.context.workers, self.context.progress)
+    }
+
+    fn show(&mut self, state: &mut State) {
+        self.frontier.show(self.program, &mut state.elements());
+    }
+
+    fn lookups(&self) -> [u64; 2] {
+        self.lookups.counts()
+    }
+
+    fn relax(
+        &mut self,
+        cut: &Cut,
+        state: State,
+        reached: &mut Reached,
+        resume: &Resume<'_>,
+    ) -> Result<Buffer<u8>, EngineError> {
+        // What follows a false constant is not compiled for that program.
+        if P::RELAXES {
+            return fixpoint::finish((self.context, self.program), cut, state, reached, resume);
+        }
+        Err(EngineError::internal("edges are relaxed in programs that say what that means"))
+    }
+}
