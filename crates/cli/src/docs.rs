@@ -75,7 +75,7 @@ fn algorithms() -> String {
         let (kind, passes) = entry.kind.split_once("; ").unwrap_or((entry.kind, ""));
         let formula: Vec<String> = entry.formula.iter().map(|line| code(line)).collect();
         let options: Vec<String> = entry.options().iter().map(|name| code(name)).collect();
-        let bytes = layout(entry).map(|layout| match (layout.bytes_a_vertex(), layout.edge) {
+        let bytes = layout(entry).map(|layout| match (layout.bytes_a_vertex(), layout.edge()) {
             (vertex, 0) => vertex.to_string(),
             (vertex, edge) => format!("{vertex}, and {edge} an edge"),
         });

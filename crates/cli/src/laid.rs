@@ -43,7 +43,7 @@ impl Laid {
         let Premises { edges, program, threads, .. } = plan.premises;
         let EdgeLayout { encoding, stripe_bits, block_bits, .. } = edges;
         let encoding = encoding as u8;
-        (program.edge > 0).then_some(Self { encoding, stripe_bits, block_bits, route, threads })
+        (program.edge() > 0).then_some(Self { encoding, stripe_bits, block_bits, route, threads })
     }
 
     /// Lets edges lie so again.

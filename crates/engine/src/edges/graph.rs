@@ -198,7 +198,7 @@ impl Graph {
 
     /// Signals that a window has beyond the sources whose tiles begin in it.
     pub(crate) fn window_margin(&self) -> u64 {
-        self.layout.window_margin(self.plan.premises.program.signal)
+        self.layout.window_margin(self.plan.premises.program.signal())
     }
 
     /// Bytes of the budget that nobody has asked for, once the graph is there.

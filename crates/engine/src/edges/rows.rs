@@ -351,7 +351,9 @@ mod tests {
 
     use super::*;
     use crate::machine::figures::Machine;
-    use crate::plan::{IndexMode, Layout, Plan, Settings, Shape};
+    use crate::plan::{
+        FoldLayout, FrontierKind, IndexMode, Layout, Plan, ProgramKind, Settings, Shape,
+    };
 
     const VERTICES: u32 = 9000;
 
@@ -383,16 +385,9 @@ mod tests {
             index: IndexMode::Rows,
             ..Settings::default()
         };
-        let layout = Layout {
-            value: 4,
-            signal: 4,
-            accum: 4,
-            active: 1,
-            sparse: 12,
-            pulled: true,
-            folds: true,
-            ..Layout::default()
-        };
+        let frontier = FrontierKind::Monotone { pulls: true, relaxes: false };
+        let fold = FoldLayout { signal: 4, accum: 4, frontier, ..FoldLayout::default() };
+        let layout = Layout { value: 4, kind: ProgramKind::Fold(fold), ..Layout::kept() };
         let plan = Plan::new(shape, layout, &settings, &Machine::detect()).unwrap();
         let workers = Workers::new(2).unwrap();
         let reading = Reading { undirected, ..Reading::default() };

@@ -10,7 +10,7 @@ use crate::machine::arena::SLAB_BYTES;
 impl Premises {
     /// Bytes of the states of all edges.
     pub(super) fn edge_states(&self) -> u64 {
-        self.shape.edges * self.program.edge
+        self.shape.edges * self.program.edge()
     }
 
     /// Bytes of those that stay in memory where so many are left. They are written as well as read,
@@ -28,12 +28,12 @@ impl Premises {
         if stored == 0 {
             return 0;
         }
-        let (stripes, piece) = (self.stripes_most(), SLAB_BYTES as u64 - self.program.edge);
-        stored + stripes * self.program.edge + (stored / piece + 2 * stripes) * ALIGN as u64
+        let (stripes, piece) = (self.stripes_most(), SLAB_BYTES as u64 - self.program.edge());
+        stored + stripes * self.program.edge() + (stored / piece + 2 * stripes) * ALIGN as u64
     }
 
     /// Bytes of a worker through which they go, where some are on storage.
     pub(super) fn edge_buffers(&self) -> u64 {
-        if self.program.edge == 0 { 0 } else { (STATE_SLABS * SLAB_BYTES) as u64 }
+        if self.program.edge() == 0 { 0 } else { (STATE_SLABS * SLAB_BYTES) as u64 }
     }
 }

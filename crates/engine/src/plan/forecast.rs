@@ -112,7 +112,7 @@ impl Plan {
     pub fn round(&self) -> Round {
         match self.premises.program {
             layout if layout.intersects() => Round::Rows,
-            layout if !layout.streams() && layout.left > 0 => Round::Pass,
+            layout if !layout.streams() && layout.rewrites() => Round::Pass,
             layout if !layout.streams() => Round::OnePass,
             _ => Round::Iteration,
         }
@@ -149,9 +149,9 @@ impl Plan {
             Encoding::Short => FOLD_SHORT,
             Encoding::Compressed => FOLD_COMPRESSED,
         };
-        let wide = (self.premises.program.accum.max(4) - 4) as f64 * FOLD_BYTE;
+        let wide = (self.premises.program.accum().max(4) - 4) as f64 * FOLD_BYTE;
         let weight = if self.premises.shape.weighted { FOLD_WEIGHT } else { 0.0 };
-        let state = self.premises.program.edge as f64 * FOLD_STATE_BYTE;
+        let state = self.premises.program.edge() as f64 * FOLD_STATE_BYTE;
         let group = if self.premises.program.groups() { GROUP } else { 0.0 };
         let fold = self.looks() as f64 * fold + wide + weight + state + group;
         let cores = self.of_cores(self.premises.shape.edges, fold, pace)
@@ -199,7 +199,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Layout, Premises, Settings, Shape};
+    use super::super::{FoldLayout, Layout, Premises, ProgramKind, Settings, Shape};
     use super::*;
     use crate::machine::figures::Machine;
 
@@ -246,7 +246,8 @@ mod tests {
                 input_bytes: 0,
             };
             let (value, signal, accum) = (bytes, bytes, bytes);
-            let layout = Layout { value, signal, accum, folds: true, ..Layout::default() };
+            let fold = FoldLayout { signal, accum, ..FoldLayout::default() };
+            let layout = Layout { value, kind: ProgramKind::Fold(fold), ..Layout::kept() };
             let settings = Settings { encoding: Some(encoding), ..Settings::default() };
             let plan = Plan::new(shape, layout, &settings, &MACHINE).unwrap();
             let premises = Premises { vertices: 2_396_760, ..plan.premises };

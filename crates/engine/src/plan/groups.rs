@@ -17,12 +17,12 @@ impl Premises {
         let bytes = self.settings.group_bytes.unwrap_or(share);
         // Of a single pair of neighbours there is a row, and its length.
         let least = if self.program.intersects() { 2 } else { 0 };
-        (self.shape.edges + least).min(bytes / self.program.group.max(1))
+        (self.shape.edges + least).min(bytes / self.program.group().max(1))
     }
 
     /// The budget with which so many fit.
     pub(crate) fn group_budget(&self, updates: u64) -> u64 {
-        SHARE * self.threads as u64 * self.program.group * updates
+        SHARE * self.threads as u64 * self.program.group() * updates
     }
 
     /// Bytes of a worker's marks of a row, in a program over triangles: two bits for each vertex
@@ -39,7 +39,9 @@ impl Premises {
         if !self.program.groups() {
             return 0;
         }
-        self.group_room() * self.program.group + (4 << self.edges.stripe_bits) + Tally::BYTES as u64
+        self.group_room() * self.program.group()
+            + (4 << self.edges.stripe_bits)
+            + Tally::BYTES as u64
     }
 
     /// Bytes of the rows that are met in a program over triangles, of what they are made with, and
@@ -48,7 +50,7 @@ impl Premises {
         if !self.program.intersects() {
             return 0;
         }
-        let rows = self.group_room() * self.program.group + (4 << self.edges.stripe_bits);
+        let rows = self.group_room() * self.program.group() + (4 << self.edges.stripe_bits);
         self.threads as u64 * (rows + self.marks_bytes())
     }
 }

@@ -27,9 +27,9 @@ impl Index {
     pub(super) fn new(premises: &Premises, rows: bool) -> Self {
         let Premises { program, settings, .. } = premises;
         match (rows, settings.index) {
-            (true, IndexMode::Rows) => Self::Rows { both_directions: program.pulled },
-            (true, _) => Self::RowsOncePaid { bands: program.active > 0 },
-            (false, _) if program.active > 0 => Self::Bands,
+            (true, IndexMode::Rows) => Self::Rows { both_directions: program.pulls() },
+            (true, _) => Self::RowsOncePaid { bands: program.has_frontier() },
+            (false, _) if program.has_frontier() => Self::Bands,
             (false, _) => Self::None,
         }
     }

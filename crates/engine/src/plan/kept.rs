@@ -221,9 +221,9 @@ fn memory_of(
     // Those in flight, and the one that is looked at.
     let reading = (kept.window(threads).min(DEPTH) + 1) as u64 * SLAB_BYTES as u64;
     let signals = program.columns(count, stripe_bits);
-    let flags = (count + padding) * 2 * program.active;
+    let flags = (count + padding) * 2 * program.active();
     let values = count * program.value;
-    let beside = count * program.beside;
+    let beside = count * program.beside();
     let state = if values_stored {
         // Values are read whole when all else is done.
         let columns = threads * COLUMNS as u64 * (program.value << stripe_bits);
@@ -232,7 +232,7 @@ fn memory_of(
         values + signals + beside
     };
     // What is looked up needs accumulators of its own.
-    let looked_up = if index.has_rows() { count * program.sparse } else { 0 };
+    let looked_up = if index.has_rows() { count * program.sparse() } else { 0 };
     Memory {
         held: settings.taken_bytes() + count * program.own,
         chunks,
@@ -244,7 +244,7 @@ fn memory_of(
         frontier: looked_up + flags,
         rows: memory::rows_bytes(premises, index),
         workers: threads
-            * ((program.accum << stripe_bits)
+            * ((program.accum() << stripe_bits)
                 + premises.group_bytes()
                 + premises.edge_buffers()
                 + reading
@@ -257,6 +257,7 @@ fn memory_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{FoldLayout, ProgramKind};
 
     const MIB: u64 = 1 << 20;
 
@@ -277,7 +278,8 @@ mod tests {
     }
 
     fn plan(in_flight: Option<u64>, threads: usize, budget: u64) -> Result<Plan, EngineError> {
-        let layout = Layout { value: 0, signal: 4, accum: 4, folds: true, ..Layout::kept() };
+        let fold = FoldLayout { signal: 4, accum: 4, ..FoldLayout::default() };
+        let layout = Layout { kind: ProgramKind::Fold(fold), ..Layout::kept() };
         let (threads, memory_bytes) = (Some(threads), Some(budget));
         let (storage, route) = (StorageMode::Auto, Some(super::super::Route::Fold));
         let settings = Settings { threads, memory_bytes, storage, route, ..Settings::default() };

@@ -41,7 +41,7 @@ impl Plan {
                     block_bits,
                     encoding,
                     chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
-                    wide_tiles: layout.active == 0,
+                    wide_tiles: !layout.has_frontier(),
                 };
                 Self::fitting(&Premises {
                     threads,
@@ -169,9 +169,9 @@ fn block_bits(
     settings: &Settings,
     machine: &Machine,
 ) -> u32 {
-    let by_cache = || log2(machine.l1_bytes / 2 / program.signal.max(1)).clamp(8, 14);
+    let by_cache = || log2(machine.l1_bytes / 2 / program.signal().max(1)).clamp(8, 14);
     let bits = settings.block_bits.unwrap_or_else(by_cache).min(KEY_BITS - stripe_bits);
-    if program.active > 0 && settings.block_bits.is_none() {
+    if program.has_frontier() && settings.block_bits.is_none() {
         bits.min(band_block_bits(shape, stripe_bits, threads))
     } else {
         bits
@@ -242,13 +242,13 @@ fn with_stripes(
 const STRIPE_BITS_MOST: u32 = 20;
 
 fn stripe_bits(shape: &Shape, layout: Layout, machine: &Machine) -> u32 {
-    let group_bytes = layout.group * shape.edges / shape.slots.max(1);
-    let accum_bytes = layout.accum + group_bytes;
+    let group_bytes = layout.group() * shape.edges / shape.slots.max(1);
+    let accum_bytes = layout.accum() + group_bytes;
     let second = (machine.l2_bytes / 4).max((machine.l2_bytes / 2).min(512 << 10));
     let third = (machine.l3_bytes / machine.cores.max(1) as u64).min(4 << 20);
     let room = if second >= 512 << 10 { second.min(2 << 20) } else { third.max(second) };
     let narrow = log2(shape.slots / GROUP_STRIPES).clamp(SEGMENT_BITS, 24);
-    let least = if layout.group > 0 { narrow } else { SEGMENT_BITS };
+    let least = if layout.group() > 0 { narrow } else { SEGMENT_BITS };
     log2(room / accum_bytes.max(1)).clamp(least, 24)
 }
 

@@ -111,7 +111,8 @@ impl Memory {
         let sort = sort_edges * premises.sort_bytes();
         let marks = marks_bytes(premises);
         let padding = premises.edges.key_sources();
-        let bands = if program.active > 0 { premises.tiles_most(stripes) * INDEX_BYTES } else { 0 };
+        let bands =
+            if program.has_frontier() { premises.tiles_most(stripes) * INDEX_BYTES } else { 0 };
         Self {
             held: held_bytes(premises),
             input: input_bytes,
@@ -126,13 +127,15 @@ impl Memory {
             chunks,
             vertices: vertex_bytes(premises),
             degrees: 0,
-            state: vertices * (program.value + program.beside)
+            state: vertices * (program.value + program.beside())
                 + program.columns(vertices, stripe_bits),
             edges: premises.edge_states(),
-            frontier: vertices * program.sparse + (vertices + padding) * 2 * program.active + bands,
+            frontier: vertices * program.sparse()
+                + (vertices + padding) * 2 * program.active()
+                + bands,
             rows: rows_bytes(premises, index),
             workers: threads
-                * ((program.accum << stripe_bits) + premises.group_bytes() + sort + WORKER_BYTES),
+                * ((program.accum() << stripe_bits) + premises.group_bytes() + sort + WORKER_BYTES),
             chunks_stored: 0,
             counts: 0,
         }

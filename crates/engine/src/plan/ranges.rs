@@ -42,7 +42,7 @@ impl RangesPlan {
         {
             window_sources *= 2;
         }
-        let signals = premises.vertices * (premises.program.signal + premises.program.active);
+        let signals = premises.vertices * (premises.program.signal() + premises.program.active());
         let read = |ranges: &Self| {
             let cache = spare.saturating_sub(ranges.bytes(premises));
             chunk_bytes.saturating_sub(cache) + ranges.ranges * signals
@@ -58,15 +58,15 @@ impl RangesPlan {
     pub(super) fn bytes(&self, premises: &Premises) -> u64 {
         let (layout, bits, threads) =
             (premises.program, premises.edges.stripe_bits, premises.threads as u64);
-        let scattered = layout.signal + layout.active;
+        let scattered = layout.signal() + layout.active();
         let padding =
-            premises.edges.window_margin(layout.signal) + (1 << premises.edges.block_bits);
+            premises.edges.window_margin(layout.signal()) + (1 << premises.edges.block_bits);
         let windows = WINDOWS as u64 * (self.window_sources + padding) * scattered;
         let pieces = (DEPTH * PIECE) as u64 * scattered;
         // And the degrees, at first.
-        let columns = COLUMNS as u64 * (layout.value + scattered + 4) + layout.active;
-        let accums = (self.stripes as u64 - 1) * layout.accum;
-        let masks = if premises.program.active > 0 {
+        let columns = COLUMNS as u64 * (layout.value + scattered + 4) + layout.active();
+        let accums = (self.stripes as u64 - 1) * layout.accum();
+        let masks = if premises.program.has_frontier() {
             (premises.vertices >> premises.edges.block_bits) * 16
         } else {
             0
@@ -77,9 +77,12 @@ impl RangesPlan {
     /// Bytes that signals move in an iteration in which all vertices are active, and values beside
     /// what each route reads of them: accumulators that begin from values want them once more.
     pub(super) fn traffic(&self, premises: &Premises) -> Traffic {
-        let signals = premises.vertices * (premises.program.signal + premises.program.active);
-        let again =
-            if premises.program.told > 0 { premises.vertices * premises.program.value } else { 0 };
+        let signals = premises.vertices * (premises.program.signal() + premises.program.active());
+        let again = if premises.program.single() > 0 {
+            premises.vertices * premises.program.value
+        } else {
+            0
+        };
         Traffic { read: self.ranges * signals + again, written: signals }
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn apart(
         return (StateAccess::Streamed(way), spare);
     }
     let bytes = bytes(premises, values_stored);
-    let relaxes = premises.program.relaxes && bytes <= spare;
+    let relaxes = premises.program.relaxes() && bytes <= spare;
     let left = if relaxes { spare - bytes } else { spare };
     (StateAccess::Dense { values_stored, relaxes }, left)
 }
@@ -51,8 +51,8 @@ fn bytes(premises: &Premises, values_stored: bool) -> u64 {
     let columns = if values_stored { threads * COLUMNS as u64 * program.value * width } else { 0 };
     let values = if values_stored { vertices * program.value } else { 0 };
     let padded = premises.vertices + premises.edges.key_sources();
-    let signals = 2 * padded * program.signal;
-    let given = signals + padded * program.active + threads * (program.accum << stripe_bits);
+    let signals = 2 * padded * program.signal();
+    let given = signals + padded * program.active() + threads * (program.accum() << stripe_bits);
     (threads * desk + values).saturating_sub(given + columns)
 }
 
@@ -63,19 +63,13 @@ pub(crate) const LISTED_BYTES: u64 = 8;
 mod tests {
     use super::*;
     use crate::machine::figures::Machine;
-    use crate::plan::{Layout, Plan, Settings, StorageMode};
+    use crate::plan::{FoldLayout, FrontierKind, Layout, Plan, ProgramKind, Settings, StorageMode};
 
     /// The plan of a search of 2.25 million vertices out of core.
     fn plan(memory_bytes: u64, relaxes: bool) -> Option<Plan> {
-        let layout = Layout {
-            value: 4,
-            signal: 1,
-            accum: 1,
-            active: 1,
-            folds: true,
-            relaxes,
-            ..Layout::default()
-        };
+        let frontier = FrontierKind::Monotone { pulls: false, relaxes };
+        let fold = FoldLayout { signal: 1, accum: 1, frontier, ..FoldLayout::default() };
+        let layout = Layout { value: 4, kind: ProgramKind::Fold(fold), ..Layout::kept() };
         let edges = 1 << 24;
         let shape =
             Shape { slots: 2_250_000, edges, weighted: false, estimated: false, input_bytes: 0 };

@@ -48,10 +48,10 @@ impl Room {
             return Self { degrees, values, edges, ..Self::default() };
         };
         let (signals, updates) = match way {
-            Streamed::Ranges(_) => (2 * (column(program.signal) + column(program.active)), 0),
+            Streamed::Ranges(_) => (2 * (column(program.signal()) + column(program.active())), 0),
             Streamed::Spill(spill) => {
-                let signals = if spill.fused { 0 } else { column(program.signal) };
-                (signals + column(program.active), spill.room(premises))
+                let signals = if spill.fused { 0 } else { column(program.signal()) };
+                (signals + column(program.active()), spill.room(premises))
             }
             // What lies beside are ranks.
             Streamed::Rows(rows) => (column(4), rows.room(premises)),

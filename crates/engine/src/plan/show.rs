@@ -53,14 +53,14 @@ impl Plan {
 
     /// Shows that passes write edges that are left. How many these will be is not known before.
     fn show_rewriting(&self, lines: &mut String) -> fmt::Result {
-        if self.premises.program.left == 0 || self.premises.settings.keeps_edges {
+        if !self.premises.program.rewrites() || self.premises.settings.keeps_edges {
             return Ok(());
         }
         writeln!(
             lines,
             "rewritten edges that are left, once they take a quarter of what was read,"
         )?;
-        if self.premises.program.contracts {
+        if self.premises.program.contracts() {
             let what = "or of each two components that they lie between the best one, likewise,";
             writeln!(lines, "          {what}")?;
         }
@@ -195,7 +195,7 @@ impl fmt::Display for Plan {
         }
         writeln!(lines, "tiles     stripes of 2^{} destinations,", layout.stripe_bits)?;
         writeln!(lines, "          blocks of 2^{} sources, {encoding}", layout.block_bits)?;
-        if program.active > 0 {
+        if program.has_frontier() {
             match (self.storage(), self.frontier_mode()) {
                 (Some(_), FrontierMode::Auto) => writeln!(
                     lines,

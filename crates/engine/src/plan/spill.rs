@@ -47,18 +47,18 @@ impl SpillPlan {
     pub(super) fn bytes(&self, premises: &Premises) -> u64 {
         let (layout, bits, threads) =
             (premises.program, premises.edges.stripe_bits, premises.threads as u64);
-        let extended = layout.edge > 0;
+        let extended = layout.is_extended();
         // Who is active, and room for the sources that tiles have beside the partition.
         let (flag, margin) = if extended { (0, 0) } else { (1, 2 * premises.edges.key_sources()) };
         let room = self.sources.min(premises.vertices).max(1 << bits) + margin;
-        let window = room * (layout.signal + flag);
-        let stored = if self.fused { 0 } else { layout.signal + layout.active };
+        let window = room * (layout.signal() + flag);
+        let stored = if self.fused { 0 } else { layout.signal() + layout.active() };
         let pieces = (DEPTH * PIECE) as u64 * stored;
         // Checkpoints say who is active, so that is stored where they are written.
-        let stored = stored.max(layout.active);
+        let stored = stored.max(layout.active());
         let columns = COLUMNS as u64 * (layout.value + 4 + stored);
         let record = layout.record();
-        let said = if extended { BUFFER as u64 * layout.signal } else { 0 };
+        let said = if extended { BUFFER as u64 * layout.signal() } else { 0 };
         let waiting = SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * record + said;
         let written = (DEPTH as u64 + 1) * SLAB_BYTES as u64;
         let masks = if extended { 0 } else { (premises.vertices >> premises.edges.block_bits) * 8 };
@@ -73,7 +73,7 @@ impl SpillPlan {
         if !self.combined {
             return edges;
         }
-        let cells = if premises.program.edge > 0 {
+        let cells = if premises.program.is_extended() {
             premises.vertices.div_ceil(1 << premises.edges.stripe_bits).max(1)
         } else {
             premises.vertices.div_ceil(self.sources).max(1)
@@ -87,7 +87,7 @@ impl SpillPlan {
     /// stripes than are known of here.
     fn records_most(&self, premises: &Premises) -> u64 {
         let edges = premises.shape.edges;
-        if self.combined && premises.program.edge == 0 {
+        if self.combined && !premises.program.is_extended() {
             edges.min(premises.vertices * self.partitions(premises))
         } else {
             edges
@@ -128,13 +128,14 @@ impl SpillPlan {
     /// How often an iteration reads the edges: where these are shown what both of their ends say,
     /// scatter looks through them, and gather meets them.
     pub(super) fn looks(premises: &Premises) -> u64 {
-        if premises.program.edge > 0 { 2 } else { 1 }
+        if premises.program.is_extended() { 2 } else { 1 }
     }
 
     /// Bytes that updates and signals move in an iteration in which all vertices are active.
     pub(super) fn traffic(&self, premises: &Premises) -> Traffic {
         let updates = self.records(premises) * premises.program.record();
-        let stored = if self.fused { 0 } else { premises.program.signal + premises.program.active };
+        let stored =
+            if self.fused { 0 } else { premises.program.signal() + premises.program.active() };
         let moved = updates + premises.vertices * stored;
         Traffic { read: moved, written: moved }
     }

@@ -93,7 +93,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let waiting = written + written / 64;
     let sort = SORT_EDGES_LEAST.min(premises.shape.edges) + (1 << 14);
     let ingest = sort * premises.sort_bytes();
-    let gathered = (program.accum << stripe_bits) + premises.group_bytes();
+    let gathered = (program.accum() << stripe_bits) + premises.group_bytes();
     let iterate = gathered + READ_AHEAD_SLABS as u64 * SLAB + premises.edge_buffers();
     let workers = threads * (memory::WORKER_BYTES + ingest.max(iterate));
     let fixed = held + known + workers;
@@ -113,12 +113,12 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let sort_slabs = if always { need } else { slabs.max(need) } + open;
     let sort_bytes = sort_slabs.saturating_sub(read_back);
 
-    let flags = (vertices + premises.edges.key_sources()) * 2 * program.active;
+    let flags = (vertices + premises.edges.key_sources()) * 2 * program.active();
     let signals = program.columns(vertices, stripe_bits);
     let chunks = premises.chunk_bytes(stripes);
     let values = vertices * program.value;
     let columns = threads * COLUMNS as u64 * (program.value << stripe_bits);
-    let state = signals + flags + vertices * program.beside;
+    let state = signals + flags + vertices * program.beside();
     let (away, resident) = (state + columns, state + values);
     let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
     let rows = memory::rows_bytes(&premises, Index::None);

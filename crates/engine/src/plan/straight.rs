@@ -66,7 +66,7 @@ impl Plan {
     /// Whether a search of however many levels is not made level by level to its end, with edges
     /// read again and again.
     pub(super) fn ends_searches(&self) -> bool {
-        !self.premises.program.relaxes
+        !self.premises.program.relaxes()
             || self.storage().is_none_or(|storage| storage.state.relaxes())
     }
 }

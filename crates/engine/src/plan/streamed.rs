@@ -93,9 +93,9 @@ impl Streamed {
     /// the one that takes least. None where nothing may be streamed.
     fn new(premises: &Premises, spare: u64, chunk_bytes: u64) -> Option<Self> {
         let ranges = || Self::Ranges(RangesPlan::new(premises, spare, chunk_bytes));
-        let groups = premises.program.group > 0;
+        let groups = premises.program.groups();
         let spill = |combined: bool, fused| {
-            let combined = combined && premises.program.told == 0;
+            let combined = combined && premises.program.single() == 0;
             Self::Spill(SpillPlan::new(premises, spare, combined, fused))
         };
         let rows = |combined: bool| Self::Rows(RowsPlan::new(premises, spare, combined));

@@ -17,7 +17,11 @@ const SHAPE: Shape =
     Shape { slots: 1 << 24, edges: 1 << 28, weighted: false, estimated: false, input_bytes: 0 };
 
 fn layout() -> Layout {
-    Layout { value: 8, signal: 4, accum: 4, folds: true, ..Layout::default() }
+    folding(8, FoldLayout { signal: 4, accum: 4, ..FoldLayout::default() })
+}
+
+fn folding(value: u64, fold: FoldLayout) -> Layout {
+    Layout { value, kind: ProgramKind::Fold(fold), ..Layout::kept() }
 }
 
 #[test]
@@ -72,7 +76,7 @@ fn with_storage_more_memory_is_never_worse() {
 
 #[test]
 fn rows_of_triangles_travel_where_vertices_have_no_place() {
-    let layout = Layout { value: 8, accum: 4, group: 4, beside: 12, ..Layout::default() };
+    let layout = Layout { value: 8, kind: ProgramKind::Triangles, ..Layout::kept() };
     let spill = Route::Spill { combined: true, fused: true };
     let plan = |weighted, route, threads, bytes| {
         let (memory_bytes, storage) = (Some(bytes), StorageMode::Auto);
@@ -135,7 +139,8 @@ fn a_small_budget_takes_fewer_threads_unless_their_number_is_said() {
 
 #[test]
 fn stripes_are_as_wide_as_fits_where_nobody_says_how_wide() {
-    let wide = Layout { value: 48, signal: 32, accum: 32, active: 1, ..layout() };
+    let (frontier, updates) = (FrontierKind::Active, Updates::Merged);
+    let wide = folding(48, FoldLayout { signal: 32, accum: 32, frontier, updates });
     let route = Some(Route::Ranges);
     for slots in [1 << 11, 1 << 22] {
         let shape = Shape { slots, edges: 16 * slots, weighted: true, ..SHAPE };
@@ -161,13 +166,14 @@ fn stripes_are_as_wide_as_fits_where_nobody_says_how_wide() {
 #[test]
 fn windows_of_large_signals_have_room_for_a_tile_and_not_for_all_that_keys_name() {
     // Factors of ratings, of which a stripe holds 2^12: keys name 2^20 sources, 64 MiB of signals.
-    let factors = Layout { value: 72, signal: 64, accum: 360, active: 1, folds: true, ..layout() };
+    let (frontier, updates) = (FrontierKind::Active, Updates::Merged);
+    let factors = folding(72, FoldLayout { signal: 64, accum: 360, frontier, updates });
     let shape = Shape { slots: 1 << 22, edges: 1 << 27, weighted: true, ..SHAPE };
     let storage = StorageMode::Auto;
     let settings = Settings { memory_bytes: Some(128 << 20), storage, ..Settings::default() };
     let plan = Plan::new(shape, factors, &settings, &MACHINE).unwrap();
     let layout = plan.premises.edges;
-    let margin = |layout: EdgeLayout| layout.window_margin(factors.signal);
+    let margin = |layout: EdgeLayout| layout.window_margin(factors.signal());
     assert_eq!((layout.stripe_bits, margin(layout)), (12, 1 << layout.block_bits));
     let wide = EdgeLayout { wide_tiles: true, ..layout };
     assert_eq!(margin(wide), 1 << 20, "tiles of kept graphs are of several blocks");

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use welter_engine::kept::{self, KeepOptions, Kept};
-use welter_engine::plan::{Layout, Plan, Route, Settings, Shape, Straightness};
+use welter_engine::plan::{Layout, Plan, ProgramKind, Route, Settings, Shape, Straightness};
 use welter_engine::{
     Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend,
     extend_resumable, intersect, pass, pass_over, pass_resumable, peel, run_resumable,
@@ -39,10 +39,10 @@ pub enum Room {
 
 /// Settings without a route for programs that have one only, which are refused otherwise.
 fn with_its_routes(settings: &Settings, layout: Layout) -> Settings {
-    let intersects = layout.group > 0 && !layout.folds;
-    let has = |route: &Route| match route {
-        Route::Spill { .. } if intersects => true,
-        _ => layout.folds || layout.edge > 0 || layout == Layout::kept(),
+    let has = |route: &Route| match layout.kind {
+        ProgramKind::Fold(_) | ProgramKind::Extended { .. } | ProgramKind::Unknown => true,
+        ProgramKind::Triangles => matches!(route, Route::Spill { .. }),
+        ProgramKind::Stream { .. } | ProgramKind::Straight => false,
     };
     Settings { route: settings.route.filter(has), ..*settings }
 }
@@ -263,9 +263,7 @@ impl Memory {
         reading: Reading,
         program: impl FnOnce(&IdMap) -> P,
     ) -> Answer<P::Value, P::Total> {
-        let value = size_of::<P::Value>() as u64;
-        let straight = Some(Straightness::of::<P>(8));
-        let layout = Layout { value, straight, ..Layout::default() };
+        let layout = Layout::of_straight::<P>(8);
         let (_, ids) = self.input(graph);
         let program = program(&ids);
         self.hold((graph, None), reading, layout, |held, workers| {

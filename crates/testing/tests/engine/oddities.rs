@@ -3,7 +3,7 @@
 use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{PageRank, Spmv};
-use welter_engine::plan::{Layout, Plan, Settings, Shape};
+use welter_engine::plan::{FoldLayout, FrontierKind, Layout, Plan, ProgramKind, Settings, Shape};
 use welter_model::edges::{Duplicates, EdgeList, Reading};
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
@@ -112,12 +112,12 @@ fn vertices_at_the_edges_of_everything() {
 
 /// A list of edges held in memory with these settings.
 fn held(list: EdgeList, ids: &IdMap, slots: u64, settings: &Settings) -> welter_engine::Graph {
-    held_for(0, list, ids, slots, settings)
+    held_for(FrontierKind::All, list, ids, slots, settings)
 }
 
-/// Graph held for programs with a frontier (`active` is 1) or without.
+/// Graph held for programs with such a frontier.
 fn held_for(
-    active: u64,
+    frontier: FrontierKind,
     list: EdgeList,
     ids: &IdMap,
     slots: u64,
@@ -125,7 +125,8 @@ fn held_for(
 ) -> welter_engine::Graph {
     let edges = list.pairs().count() as u64;
     let shape = Shape { slots, edges, weighted: false, estimated: false, input_bytes: 0 };
-    let layout = Layout { value: 8, signal: 8, accum: 8, active, folds: true, ..Layout::default() };
+    let fold = FoldLayout { signal: 8, accum: 8, frontier, ..FoldLayout::default() };
+    let layout = Layout { value: 8, kind: ProgramKind::Fold(fold), ..Layout::kept() };
     let plan = Plan::new(shape, layout, settings, &MACHINE).unwrap();
     let workers = workers(plan.premises.threads);
     let progress = Progress::new();
@@ -163,9 +164,9 @@ fn a_chunk_of_lonely_edges_fits_its_slab() {
     let mut list = EdgeList::from_pairs(pairs);
     list.set_slots(slots);
     let settings = Settings { threads: Some(1), block_bits: Some(6), ..Settings::default() };
-    let graph = held_for(1, list.clone(), &IdMap::Declared, slots, &settings);
+    let graph = held_for(FrontierKind::Active, list.clone(), &IdMap::Declared, slots, &settings);
     assert_eq!((graph.edges(), graph.tiles()), (300_000, 300_000));
-    let graph = held_for(0, list, &IdMap::Declared, slots, &settings);
+    let graph = held_for(FrontierKind::All, list, &IdMap::Declared, slots, &settings);
     assert_eq!(graph.edges(), 300_000);
     assert!(graph.tiles() < 3000, "{} tiles", graph.tiles());
 }

@@ -166,10 +166,10 @@ impl Way {
             storage: self.storage,
             // Programs that have no such route are run without.
             route: self.route.filter(|route| match route {
-                Route::Ranges => layout.folds || layout.edge > 0,
-                _ => layout.folds || layout.edge > 0 || intersects(layout),
+                Route::Ranges => layout.streams() && !layout.intersects(),
+                _ => layout.streams(),
             }),
-            group_bytes: intersects(layout).then_some(CORNER_BYTES),
+            group_bytes: layout.intersects().then_some(CORNER_BYTES),
             encoding: self.encoding,
             block_bits: self.block_bits,
             frontier: self.frontier,
@@ -210,14 +210,9 @@ impl Way {
     }
 }
 
-/// Whether a program walks over triangles.
-fn intersects(layout: Layout) -> bool {
-    layout.group > 0 && !layout.folds
-}
-
 /// How a program wants its edges.
 fn reading(layout: Layout) -> Reading {
-    if !intersects(layout) {
+    if !layout.intersects() {
         return Reading::default();
     }
     Reading {
