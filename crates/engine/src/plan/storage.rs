@@ -146,7 +146,8 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     // lot a slab. What is on its way to storage is not what stays.
     let ends = threads * (bins * LINE_BYTES as u64 + lots * ALIGN as u64);
     let all_bins = written + written / 128 + ends;
-    let bins_stored = if kept < waiting { all_bins - kept.saturating_sub(requests) } else { 0 };
+    let stay = kept.saturating_sub(requests);
+    let bins_stored = if kept < waiting { all_bins.saturating_sub(stay) } else { 0 };
     let is_kept = settings.storage == StorageMode::Kept;
     let chunks_stored = if is_kept { 0 } else { chunks };
     let bins_plan = BinsPlan {

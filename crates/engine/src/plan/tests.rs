@@ -221,3 +221,19 @@ fn edges_that_are_read_in_each_iteration_are_compressed_unless_storage_is_fast()
     assert_eq!(encoding(512, 3_200_000_000), Encoding::Compressed);
     assert_ne!(encoding(256, 20_000_000_000), Encoding::Compressed);
 }
+
+#[test]
+fn bins_of_which_nearly_all_stay_take_no_more_room_than_all() {
+    let bins = |memory_bytes| {
+        let (threads, storage) = (Some(1), StorageMode::Kept);
+        let memory_bytes = Some(memory_bytes);
+        let settings = Settings { threads, memory_bytes, storage, ..Settings::default() };
+        let plan = Plan::new(SHAPE, layout(), &settings, &MACHINE).unwrap();
+        plan.storage().unwrap().room.bins
+    };
+    let rooms: Vec<u64> = (0..1200).map(|step| bins((1 << 30) + (step << 21))).collect();
+    let all = SHAPE.edges * 8 / 64 * 65;
+    assert!(rooms.iter().all(|room| *room <= all), "{rooms:?}");
+    assert!(rooms[0] > 1 << 30);
+    assert_eq!(rooms.last(), Some(&0));
+}
