@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
 use welter_store::StoreError;
 use welter_store::sealed::SealedReader;
 
-use super::Every;
+use super::files::Every;
 use crate::columns::totals;
 
 /// Version of the manifest, and of the files that it lists.

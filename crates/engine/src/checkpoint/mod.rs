@@ -16,6 +16,7 @@
 //! at a time: it holds a lock on the directory.
 
 mod columns;
+mod files;
 mod manifest;
 mod remains;
 mod restore;
@@ -24,7 +25,6 @@ mod write;
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -36,12 +36,15 @@ use welter_store::io::Faults;
 use welter_store::sealed::{self, Identity, SealedReader};
 use welter_store::{StoreError, durable};
 
+pub use self::files::Every;
+
 pub(crate) use self::columns::{Column, Columns, Resident, Settable, Stored};
 pub(crate) use self::manifest::Shape;
 pub(crate) use self::restore::{refuse_relaxing, restore_columns};
 pub(crate) use self::resume::{BY_STRIPE, Resume, by_range};
 pub(crate) use self::write::write_columns;
 
+use self::files::{MANIFEST, STATE, STATE_KIND, is_state, is_temporary};
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION, version};
 use crate::columns::levels::{Level, Mode};
 use crate::columns::outcome::Outcome;
@@ -49,23 +52,6 @@ use crate::columns::results::Values;
 use crate::columns::totals::Totals;
 use crate::machine::sync::lock;
 use welter_store::random_number;
-
-/// Name of the manifest.
-const MANIFEST: &str = "checkpoint";
-/// Beginning of the names of all other files; the number of iterations follows.
-const STATE: &str = "state-";
-const STATE_KIND: [u8; 8] = *b"RUNSTATE";
-
-/// How often checkpoints are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Every {
-    /// After every so many iterations, counted from the begin of the run.
-    Iterations(NonZero<u64>),
-    /// So seldom that they take a twentieth of the time: after a checkpoint the run goes on for 19
-    /// times as long as that took, and for 10 seconds at least. What the first one will take is
-    /// guessed from its bytes.
-    Share,
-}
 
 /// No checkpoint sooner than this after another, or after the begin, where time decides.
 const PAUSE_LEAST: Duration = Duration::from_secs(10);
@@ -389,17 +375,6 @@ fn read_manifest(
         StoreError::Damaged { file, offset, what }
     })?;
     Ok((reader.identity().graph, manifest))
-}
-
-/// Whether a file is named as one of a checkpoint.
-fn is_state(name: &str) -> bool {
-    name.strip_prefix(STATE).is_some_and(|number| number.parse::<u64>().is_ok())
-}
-
-/// Whether a file is one that was being written (see [`durable::Draft`]).
-fn is_temporary(name: &str) -> bool {
-    let parts = name.strip_prefix('.').and_then(|name| name.split_once(".tmp-"));
-    parts.is_some_and(|(stem, _)| stem == MANIFEST || is_state(stem))
 }
 
 /// A lock on a directory, unless another process has it; the system takes it away when the process

@@ -16,7 +16,7 @@ use welter_store::io::Faults;
 use welter_store::sealed::SealedReader;
 use welter_store::{StoreError, durable};
 
-use super::{STATE_KIND, is_state, is_temporary};
+use super::files::{STATE_KIND, is_state, is_temporary};
 
 /// Empties a directory, unless something is in it that is not left of a run.
 pub(super) fn clear(directory: &Path, faults: Option<&Arc<Faults>>) -> Result<(), StoreError> {

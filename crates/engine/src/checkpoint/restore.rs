@@ -5,8 +5,9 @@ use welter_store::sealed::SealedReader;
 use welter_store::{StoreError, checksum};
 
 use super::columns::Settable;
+use super::files::STATE_KIND;
 use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, version};
-use super::{Checkpoints, Reached, STATE_KIND};
+use super::{Checkpoints, Reached};
 use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
 use crate::columns::totals::Totals;

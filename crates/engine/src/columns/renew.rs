@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::columns::state::segments;
 use crate::edges::graph::{Graph, Stripe};
 use crate::kernels::seam::{Kernel, Segment};
 
@@ -80,4 +79,10 @@ impl StripeColumns<'_> {
             self.active_count = count;
         }
     }
+}
+
+/// The vertices of each segment of a stripe, relative to the stripe.
+fn segments<'a>(graph: &'a Graph, stripe: &'a Stripe) -> impl Iterator<Item = Range<usize>> + 'a {
+    let place = |segment| (graph.vertices.segment_start(segment) - stripe.vertices.start) as usize;
+    stripe.segments.clone().map(move |segment| place(segment)..place(segment + 1))
 }

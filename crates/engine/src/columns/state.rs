@@ -9,7 +9,7 @@ use welter_model::program::Program;
 use crate::EngineError;
 use crate::columns::renew::StripeColumns;
 use crate::columns::values::StoredValues;
-use crate::edges::graph::{Graph, Stripe};
+use crate::edges::graph::Graph;
 use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
@@ -176,13 +176,4 @@ impl State {
         self.signals.swap(0, 1);
         self.active.swap(0, 1);
     }
-}
-
-/// The vertices of each segment of a stripe, relative to the stripe.
-pub(crate) fn segments<'a>(
-    graph: &'a Graph,
-    stripe: &'a Stripe,
-) -> impl Iterator<Item = Range<usize>> + 'a {
-    let place = |segment| (graph.vertices.segment_start(segment) - stripe.vertices.start) as usize;
-    stripe.segments.clone().map(move |segment| place(segment)..place(segment + 1))
 }

@@ -1,0 +1,31 @@
+//! Files of a directory of checkpoints: how often they are written, and how they are named.
+
+use std::num::NonZero;
+
+/// How often checkpoints are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// After every so many iterations, counted from the begin of the run.
+    Iterations(NonZero<u64>),
+    /// So seldom that they take a twentieth of the time: after a checkpoint the run goes on for 19
+    /// times as long as that took, and for 10 seconds at least. What the first one will take is
+    /// guessed from its bytes.
+    Share,
+}
+
+/// Name of the manifest.
+pub(super) const MANIFEST: &str = "checkpoint";
+/// Beginning of the names of all other files; the number of iterations follows.
+pub(super) const STATE: &str = "state-";
+pub(super) const STATE_KIND: [u8; 8] = *b"RUNSTATE";
+
+/// Whether a file is named as one of a checkpoint.
+pub(super) fn is_state(name: &str) -> bool {
+    name.strip_prefix(STATE).is_some_and(|number| number.parse::<u64>().is_ok())
+}
+
+/// Whether a file is one that was being written (see [`Draft`](welter_store::durable::Draft)).
+pub(super) fn is_temporary(name: &str) -> bool {
+    let parts = name.strip_prefix('.').and_then(|name| name.split_once(".tmp-"));
+    parts.is_some_and(|(stem, _)| stem == MANIFEST || is_state(stem))
+}
